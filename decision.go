@@ -1,0 +1,167 @@
+package muster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Verdict says what becomes of a decision.
+type Verdict string
+
+// The verdicts.
+const (
+	// Apply sets the desired size.
+	Apply Verdict = "apply"
+	// Hold leaves the size as it is; the decision's Reason says why.
+	Hold Verdict = "hold"
+	// Shadow decides and records, and leaves acting to the system in charge.
+	Shadow Verdict = "shadow"
+	// Delegate leaves the size to the cloud's own target tracking.
+	Delegate Verdict = "delegate"
+)
+
+// Reason names why a decision holds. Reasons are few and stable, so that metrics can count them.
+type Reason string
+
+// The reasons.
+const (
+	// Steady: the policy wants the size that already is.
+	Steady Reason = "steady"
+	// UnknownBacklog, UnknownInFlight, UnknownProcessing and UnknownCapacity: a signal the policy needs is unknown.
+	UnknownBacklog    Reason = "unknown_backlog"
+	UnknownInFlight   Reason = "unknown_in_flight"
+	UnknownProcessing Reason = "unknown_processing"
+	UnknownCapacity   Reason = "unknown_capacity"
+	// Stabilising: the wish has not lasted long enough.
+	Stabilising Reason = "stabilising"
+	// RateLimited: the size may not change that fast.
+	RateLimited Reason = "rate_limited"
+	// LaunchesFailing: members do not start; the next attempt waits.
+	LaunchesFailing Reason = "launches_failing"
+	// LaunchBudget: the launches of this hour are used up.
+	LaunchBudget Reason = "launch_budget"
+)
+
+// Value is one named number in a term.
+type Value struct {
+	// Name is the word for the number, with its unit where it has one ("mpd_s").
+	Name string `json:"name"`
+	// Value is finite.
+	Value float64 `json:"value"`
+}
+
+// Term is one step of a decision's arithmetic.
+type Term struct {
+	// Rule names the policy or limit, as written in the configuration.
+	Rule string `json:"rule"`
+	// In holds the numbers that went in, in the order a person would read them.
+	In []Value `json:"in,omitzero"`
+	// Out is the size that came out.
+	Out int `json:"out"`
+	// Why says the same in words.
+	Why string `json:"why"`
+}
+
+// Decision is the size a policy wants for a fleet, with everything that led to it. It is a function of the observation
+// and the recent decisions alone: recomputing it from its record gives equal bytes for the same policy revision.
+type Decision struct {
+	Fleet string    `json:"fleet"`
+	At    time.Time `json:"at"`
+	// Policy is the policy's name and revision, as in "exact/1".
+	Policy string `json:"policy"`
+	// Previous is the desired size before, Wish what the policy wanted before windows, rates and limits, Desired the
+	// result. Limits hold for Desired.
+	Previous int `json:"previous"`
+	Wish     int `json:"wish"`
+	Desired  int `json:"desired"`
+	// Floor is the size down to which workers may leave by themselves without a new decision. Floor <= Desired.
+	Floor   int     `json:"floor"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is set when the verdict is Hold.
+	Reason Reason `json:"reason,omitzero"`
+	// Trail holds the terms in the order in which they were applied; the policy's own comes first.
+	Trail []Term `json:"trail"`
+}
+
+// With returns d after the term t. The trail of d is not shared.
+func (d Decision) With(t Term) Decision {
+	d.Trail = append(append(make([]Term, 0, len(d.Trail)+1), d.Trail...), t)
+	d.Desired = t.Out
+	d.Floor = min(d.Floor, d.Desired)
+	return d
+}
+
+// Held returns d as a hold at the previous size, for the given reason, with a term that says why.
+func (d Decision) Held(reason Reason, t Term) Decision {
+	t.Out = d.Previous
+	d = d.With(t)
+	d.Verdict, d.Reason = Hold, reason
+	return d
+}
+
+// Sentence says the decision in one sentence: what is done, then why, term by term.
+func (d Decision) Sentence() string {
+	var what string
+	switch {
+	case d.Verdict == Hold:
+		what = fmt.Sprintf("holding at %d", d.Desired)
+	case d.Verdict == Shadow:
+		what = fmt.Sprintf("would set %d (now %d)", d.Desired, d.Previous)
+	case d.Verdict == Delegate:
+		what = "left to the cloud"
+	case d.Desired > d.Previous:
+		what = fmt.Sprintf("up from %d to %d", d.Previous, d.Desired)
+	case d.Desired < d.Previous:
+		what = fmt.Sprintf("down from %d to %d", d.Previous, d.Desired)
+	default:
+		what = fmt.Sprintf("staying at %d", d.Desired)
+	}
+	why := make([]string, 0, len(d.Trail))
+	for _, t := range d.Trail {
+		if t.Why != "" {
+			why = append(why, t.Why)
+		}
+	}
+	return what + ": " + strings.Join(why, "; ")
+}
+
+// Past is what later decisions remember of a decision. Its numbers hold from At until the At of the next one.
+type Past struct {
+	At      time.Time `json:"at"`
+	Wish    int       `json:"wish"`
+	Desired int       `json:"desired"`
+}
+
+// MaxRecent bounds a [Recent]; beyond it the oldest entries are forgotten.
+const MaxRecent = 4096
+
+// Recent are the recent decisions of one fleet, oldest first. Equal neighbours are merged, so that it reads the same
+// whether every decision was recorded or only the changes.
+type Recent []Past
+
+// With returns r after the decision d, without what no longer matters keep before d. r itself is not changed.
+func (r Recent) With(d Decision, keep time.Duration) Recent {
+	from := 0
+	// An entry holds until the next one begins: it may go only when its successor is old enough.
+	for from+1 < len(r) && !r[from+1].At.After(d.At.Add(-keep)) {
+		from++
+	}
+	from = max(from, len(r)-MaxRecent+1)
+	next := make(Recent, 0, len(r)-from+1)
+	next = append(next, r[from:]...)
+	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired {
+		return next
+	}
+	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired})
+}
+
+// Since returns the entries that held at any instant from start on.
+func (r Recent) Since(start time.Time) Recent {
+	for i := len(r) - 1; i >= 0; i-- {
+		if !r[i].At.After(start) {
+			return r[i:]
+		}
+	}
+	return r
+}

@@ -1,0 +1,154 @@
+package muster
+
+import "time"
+
+// Objective is the latency a user asks for: a message is in time if it takes no longer than Latency from sent to
+// finished, and the share Quantile of all messages shall be in time.
+type Objective struct {
+	// Latency is above zero.
+	Latency time.Duration `json:"latency_ns"`
+	// Quantile is above 0 and at most 1.
+	Quantile float64 `json:"quantile"`
+}
+
+// Limits bound every size.
+type Limits struct {
+	// Min and Max hold for desired: 0 <= Min <= Max.
+	Min int `json:"min"`
+	Max int `json:"max"`
+	// LaunchesPerHour bounds launch attempts, failed ones too, within any hour. It is at least 1.
+	LaunchesPerHour int `json:"launches_per_hour"`
+}
+
+// Observation is everything a policy sees: one fleet and its queues at one instant.
+type Observation struct {
+	// Fleet is the fleet's name.
+	Fleet string `json:"fleet"`
+	// At is the instant of the step. Samples carry their own, earlier ones.
+	At time.Time `json:"at"`
+	// Objective and Limits are those in force.
+	Objective Objective `json:"objective"`
+	Limits    Limits    `json:"limits"`
+	// Queues are the queues the fleet serves, sorted by name; empty for a fleet whose work is known from worker reports
+	// alone.
+	Queues []QueueObservation `json:"queues,omitzero"`
+	// Capacity is the fleet by worker state.
+	Capacity Capacity `json:"capacity"`
+	// Processing is what was learned about processing durations, Boot about boot times.
+	Processing Estimate `json:"processing"`
+	Boot       Estimate `json:"boot"`
+	// Launches is what was learned about launching.
+	Launches Launches `json:"launches"`
+}
+
+// QueueObservation is one queue at one instant. Each count is a sample of its own, because a source may know some and
+// not others.
+type QueueObservation struct {
+	// Queue is the queue's name.
+	Queue string `json:"queue"`
+	// Backlog, InFlight and Delayed are counts of messages.
+	Backlog  Sample `json:"backlog"`
+	InFlight Sample `json:"in_flight"`
+	Delayed  Sample `json:"delayed"`
+	// OldestAge is the age in seconds of the oldest message in the backlog, 0 when nothing waits.
+	OldestAge Sample `json:"oldest_age_s"`
+}
+
+// Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released
+// and Lost.
+type Capacity struct {
+	// Known is false while the fleet could not be listed; Reason then says why, and the counts are the last known ones.
+	Known  bool   `json:"known"`
+	Reason string `json:"reason,omitzero"`
+	// Desired is the size last asked for, less the workers that left by themselves.
+	Desired int `json:"desired"`
+	// Ordered were launched and not seen yet; Booting are seen and take no messages yet.
+	Ordered int `json:"ordered"`
+	Booting int `json:"booting"`
+	// Idle and Busy members are in service.
+	Idle int `json:"idle"`
+	Busy int `json:"busy"`
+	// Draining take no more messages; Released were granted their release token and are leaving.
+	Draining int `json:"draining"`
+	Released int `json:"released"`
+	// Lost members went silent: their work is unknown. They are neither capacity nor idle.
+	Lost int `json:"lost"`
+	// Slots is the number of slots of the members in service, BusySlots those holding a message.
+	Slots     int `json:"slots"`
+	BusySlots int `json:"busy_slots"`
+	// SlotsPerWorker is the mean over reporting workers, or the configured number while none reports. It is above 0.
+	SlotsPerWorker float64 `json:"slots_per_worker"`
+}
+
+// InService returns the number of members whose workers take messages.
+func (c Capacity) InService() int { return c.Idle + c.Busy }
+
+// Pending returns the number of members that were asked for and do not take messages yet, those not even launched
+// included: S3's "desired less running".
+func (c Capacity) Pending() int { return max(0, c.Desired-c.InService()) }
+
+// Live returns the number of members that exist, whatever they do; it counts against the maximum.
+func (c Capacity) Live() int {
+	return c.Ordered + c.Booting + c.Idle + c.Busy + c.Draining + c.Released + c.Lost
+}
+
+// Active returns the members that count towards desired: those in service and those still to come.
+func (c Capacity) Active() int { return c.Ordered + c.Booting + c.Idle + c.Busy }
+
+// Launches is what a policy may know about launching.
+type Launches struct {
+	// LastHour counts launch attempts of the past hour, failed ones too.
+	LastHour int `json:"last_hour"`
+	// Failed counts the launches in a row whose member ended, or never took a message, before any of its fellows did.
+	Failed int `json:"failed"`
+	// RetryAt is when the next launch may be tried after a failure; zero when there is nothing to wait for.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	// LastError says why the last launch failed.
+	LastError string `json:"last_error,omitzero"`
+}
+
+// Total adds up one count over all queues. It is unknown if it is unknown for any queue, and for a fleet without queues.
+func (o Observation) Total(count func(QueueObservation) Sample) Sample {
+	if len(o.Queues) == 0 {
+		return Unknown(o.At, "the fleet has no queue")
+	}
+	sum := Sample{At: o.At, Known: true}
+	for _, q := range o.Queues {
+		s := count(q)
+		if !s.Known {
+			return Unknown(s.At, "queue "+q.Queue+": "+s.Reason)
+		}
+		sum.Value += s.Value
+		if s.At.Before(sum.At) {
+			sum.At = s.At
+		}
+	}
+	return sum
+}
+
+// Backlog returns the messages waiting to be received, over all queues.
+func (o Observation) Backlog() Sample {
+	return o.Total(func(q QueueObservation) Sample { return q.Backlog })
+}
+
+// InFlight returns the messages received and not yet deleted, over all queues.
+func (o Observation) InFlight() Sample {
+	return o.Total(func(q QueueObservation) Sample { return q.InFlight })
+}
+
+// OldestAge returns the age in seconds of the oldest waiting message of all queues.
+func (o Observation) OldestAge() Sample {
+	if len(o.Queues) == 0 {
+		return Unknown(o.At, "the fleet has no queue")
+	}
+	oldest := o.Queues[0].OldestAge
+	for _, q := range o.Queues[1:] {
+		if !q.OldestAge.Known {
+			return q.OldestAge
+		}
+		if oldest.Known && q.OldestAge.Value > oldest.Value {
+			oldest = q.OldestAge
+		}
+	}
+	return oldest
+}

@@ -1,0 +1,186 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Spec is a policy with its parameters, as the configuration states it and as every recorded decision keeps it. Durations
+// are nanoseconds in JSON. Zero values mean the default.
+type Spec struct {
+	// Name is one of [Names].
+	Name string `json:"name"`
+	// Acceptable is the acceptable backlog per worker: required by backlog-per-worker unless Processing is given; the
+	// value used by dynamic-backlog until a processing duration was measured.
+	Acceptable float64 `json:"acceptable,omitzero"`
+	// Processing is the user's own figure for the mean processing duration. backlog-per-worker computes its acceptable
+	// backlog from it once and for all; for the others it is the prior until durations are measured.
+	Processing time.Duration `json:"processing_ns,omitzero"`
+	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default.
+	Target float64 `json:"target,omitzero"`
+	// Signal is what worker-utilization counts as work: "total" (backlog plus in flight, the default), "in-flight", or
+	// "reports" (busy slots reported by workers; the only choice for a fleet without a queue).
+	Signal string `json:"signal,omitzero"`
+	// Largest lists policies of which the largest size is taken; only with the name "largest". 2 to 8 of them.
+	Largest []Spec `json:"largest,omitzero"`
+	// HeadroomWorkers and HeadroomPercent keep so many workers, or so many per hundred of those needed, above what the
+	// policy asks for. At most one of them is set.
+	HeadroomWorkers int     `json:"headroom_workers,omitzero"`
+	HeadroomPercent float64 `json:"headroom_percent,omitzero"`
+	// Out and In shape rises and falls, each with its own clock.
+	Out Shape `json:"out,omitzero"`
+	In  Shape `json:"in,omitzero"`
+}
+
+// Shape limits how a size changes in one direction.
+type Shape struct {
+	// Stabilization is how long a wish must have lasted: a rise goes to the smallest wish of that time, a fall to the
+	// largest. 0 to 24 h; zero acts at once.
+	Stabilization time.Duration `json:"stabilization_ns,omitzero"`
+	// MaxWorkers and MaxPercent limit the change within any Period; where both are set the larger change is allowed. Zero
+	// means no limit.
+	MaxWorkers int           `json:"max_workers,omitzero"`
+	MaxPercent float64       `json:"max_percent,omitzero"`
+	Period     time.Duration `json:"period_ns,omitzero"`
+}
+
+// longest is the longest stabilization or period, and so the longest memory any policy has.
+const longest = 24 * time.Hour
+
+// kind is one policy a configuration can name. Its check, if any, returns the faults of its own parameters.
+type kind struct {
+	name  string
+	what  string
+	build func(Spec) muster.Policy
+	check func(Spec) []error
+}
+
+// kinds lists the policies. It is a function because the largest of several policies is built from the same table.
+func kinds() []kind {
+	return []kind{
+		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is launched; falls because idle workers leave",
+			func(Spec) muster.Policy { return Exact{} }, nil},
+		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
+			func(s Spec) muster.Policy {
+				return BacklogPerWorker{Acceptable: s.Acceptable, Processing: s.Processing}
+			}, checkBacklog},
+		{"dynamic-backlog", "keeps the backlog per worker at latency objective / mean processing duration, as measured",
+			func(s Spec) muster.Policy { return DynamicBacklog{Prior: s.Acceptable} }, nil},
+		{"worker-utilization", "keeps total work / total slots at a target",
+			func(s Spec) muster.Policy {
+				return WorkerUtilization{Target: orDefault(s.Target, DefaultTarget), Signal: orDefault(s.Signal, SignalTotal)}
+			}, checkUtilization},
+		{"largest", "the largest size that any of several policies wants", buildLargest, checkLargest},
+	}
+}
+
+func kindOf(name string) (kind, bool) {
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return kind{}, false
+	}
+	return all[i], true
+}
+
+// Names returns the names of all policies, in the order in which they are documented.
+func Names() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// Describe says in one line what the named policy does; it is empty for an unknown name.
+func Describe(name string) string {
+	k, _ := kindOf(name)
+	return k.what
+}
+
+// Memory returns how far back the policy of s looks into the recent decisions.
+func (s Spec) Memory() time.Duration {
+	return max(s.Out.Stabilization, s.Out.Period, s.In.Stabilization, s.In.Period)
+}
+
+// New builds the policy that s describes, with its combinators, or returns every fault of s, joined.
+func New(s Spec) (muster.Policy, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	k, _ := kindOf(s.Name)
+	var p muster.Policy = k.build(s)
+	p = Headroom{Of: p, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
+	p = Stabilised{Of: p, Out: s.Out.Stabilization, In: s.In.Stabilization}
+	p = Rate{Of: p, Out: s.Out, In: s.In}
+	p = Bounds{Of: p}
+	p = LaunchLimits{Of: p}
+	return Cautious{Of: p}, nil
+}
+
+// Fault is one wrong parameter of a [Spec].
+type Fault struct {
+	// Field is the parameter as the configuration calls it, as in "scale_in.stabilization".
+	Field string
+	// Found and Allowed say what is there and what may be.
+	Found, Allowed string
+}
+
+// Error says what was found and what is allowed.
+func (f *Fault) Error() string {
+	return fmt.Sprintf("%s: found %s, allowed is %s", f.Field, f.Found, f.Allowed)
+}
+
+// Check returns every fault of s, joined, or nil. Each is a [*Fault].
+func (s Spec) Check() error {
+	k, ok := kindOf(s.Name)
+	if !ok {
+		return &Fault{"policy", fmt.Sprintf("%q", s.Name), strings.Join(Names(), ", ")}
+	}
+	var faults []error
+	if k.check != nil {
+		faults = k.check(s)
+	}
+	faults = append(faults, s.Out.check("scale_out")...)
+	faults = append(faults, s.In.check("scale_in")...)
+	switch {
+	case s.HeadroomWorkers < 0 || s.HeadroomPercent < 0 || s.HeadroomPercent > 1000:
+		faults = append(faults, &Fault{"headroom", fmt.Sprintf("%d workers, %v %%", s.HeadroomWorkers, s.HeadroomPercent),
+			"a number of workers of at least 0, or a percentage from 0% to 1000%"})
+	case s.HeadroomWorkers > 0 && s.HeadroomPercent > 0:
+		faults = append(faults, &Fault{"headroom", "both a number and a percentage", "one of them"})
+	}
+	return errors.Join(faults...)
+}
+
+func (s Shape) check(field string) []error {
+	var faults []error
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"stabilization", s.Stabilization}, {"period", s.Period}} {
+		if d.value < 0 || d.value > longest {
+			faults = append(faults, &Fault{field + "." + d.name, d.value.String(), "0s to " + longest.String()})
+		}
+	}
+	if s.MaxWorkers < 0 || s.MaxPercent < 0 {
+		faults = append(faults, &Fault{field, "a negative limit", "a limit of at least 0, where 0 means none"})
+	}
+	if (s.MaxWorkers > 0 || s.MaxPercent > 0) != (s.Period > 0) {
+		faults = append(faults, &Fault{field + ".period", s.Period.String(), "a period together with max_workers or max_percent"})
+	}
+	return faults
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}

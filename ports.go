@@ -1,0 +1,219 @@
+package muster
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Source measures one queue. Implementations are safe for use by several goroutines.
+type Source interface {
+	// Observe measures the queue now. A count that cannot be had is an unknown sample with its reason; an error means
+	// that nothing could be had. It never receives a message, and returns soon after ctx ends.
+	Observe(ctx context.Context) (QueueObservation, error)
+}
+
+// Policy decides how many members a fleet needs. Decide is a pure function: equal arguments give equal decisions, byte
+// for byte. It reads no clock, keeps no state and starts nothing. What it cannot know becomes a hold with a reason.
+type Policy interface {
+	Decide(o Observation, recent Recent) Decision
+}
+
+// Fleet sizes members. Implementations are safe for use by several goroutines; the live loop has at most one write in
+// flight for each fleet.
+type Fleet interface {
+	// Members lists what exists, with members that ended lately and why. It never guesses: what cannot be listed is an
+	// error.
+	Members(ctx context.Context) (Listing, error)
+	// SetDesired brings the fleet to order.Desired members. It is idempotent: an order given twice changes nothing the
+	// second time. It never ends a member.
+	SetDesired(ctx context.Context, order Order) error
+}
+
+// History keeps what was decided and why, durably and in order, one stream for each fleet. Implementations are safe for
+// use by several goroutines.
+type History interface {
+	// Begin opens the stream of a fleet for writing and returns its position in a new epoch. From then on every other
+	// writer's appends to that stream fail with [ErrConflict].
+	Begin(ctx context.Context, fleet string) (Position, error)
+	// Append adds the records after the given position, all or none, and returns the new position once they are durable.
+	// It fails with [ErrConflict] when the stream is no longer where after says.
+	Append(ctx context.Context, fleet string, after Position, records ...Record) (Position, error)
+	// Read calls yield with the records of a fleet from the instant since on, oldest first, until yield returns false.
+	Read(ctx context.Context, fleet string, since time.Time, yield func(Record) bool) error
+}
+
+// ErrConflict means that another controller writes the same stream of the history. Whoever gets it must stop writing to
+// the fleet.
+var ErrConflict = errors.New("another controller has taken over this fleet")
+
+// Position is a place in a fleet's stream. Epochs grow with every writer, sequence numbers with every record.
+type Position struct {
+	Epoch int64 `json:"epoch"`
+	Seq   int64 `json:"seq"`
+}
+
+// Releaser is the ability of a fleet to end named members. The members were all granted their release: they hold no
+// message and take no more. Ending one that is already gone is not an error.
+type Releaser interface {
+	End(ctx context.Context, members []string) error
+}
+
+// Notifier is the ability of a source to wake the loop when the queue changes. A wake carries no number; wakes may be
+// lost, repeated or late at the cost of one poll.
+type Notifier interface {
+	// Wakes returns a channel that receives after changes; stop releases it.
+	Wakes() (wakes <-chan struct{}, stop func())
+}
+
+// Order states the size of a fleet.
+type Order struct {
+	// ID derives from the recorded intent and serves as client token.
+	ID string `json:"id"`
+	// Desired is the absolute size.
+	Desired int `json:"desired"`
+	// Launch names the members that a fleet without a service of its own starts to get there. A name it already started
+	// is never started again. Fleets with a service ignore the names.
+	Launch []string `json:"launch,omitzero"`
+}
+
+// Listing is a fleet's members at one instant.
+type Listing struct {
+	At      time.Time `json:"at"`
+	Members []Member  `json:"members"`
+}
+
+// Member is one member as the fleet lists it.
+type Member struct {
+	// ID names the member; a worker reports the same in [Report].Member.
+	ID string `json:"id"`
+	// LaunchedAt is when it was ordered.
+	LaunchedAt time.Time `json:"launched_at"`
+	// Ended is true when it exists no more; Failure then says why, and is empty for an orderly end.
+	Ended   bool   `json:"ended,omitzero"`
+	Failure string `json:"failure,omitzero"`
+}
+
+// WorkerState is what a worker says of itself.
+type WorkerState string
+
+// The worker's states. A worker only ever moves Starting -> Receiving -> Draining -> Idle -> Leaving, or back from
+// Draining or Idle to Receiving under a new lease epoch.
+const (
+	// Starting: not ready for messages yet.
+	Starting WorkerState = "starting"
+	// Receiving: takes messages, or is full.
+	Receiving WorkerState = "receiving"
+	// Draining: takes no more messages and still holds some.
+	Draining WorkerState = "draining"
+	// Idle: takes no more messages and holds none; the report carries a release token.
+	Idle WorkerState = "idle"
+	// Leaving: was granted its release, or must go at once, and ends.
+	Leaving WorkerState = "leaving"
+)
+
+// Cause says why a worker stopped receiving.
+type Cause string
+
+// The causes.
+const (
+	// Asked: a directive told it to drain.
+	Asked Cause = "asked"
+	// IdleTooLong: no message came for the configured time.
+	IdleTooLong Cause = "idle_too_long"
+	// Signalled: an operator or the system told the process to end.
+	Signalled Cause = "signalled"
+)
+
+// Report is what a worker says, at every change of state and at regular intervals. Silence is unknown, never idle.
+type Report struct {
+	Fleet  string `json:"fleet"`
+	Member string `json:"member"`
+	// Worker names the worker; on a member with one worker it is the member's id.
+	Worker string `json:"worker"`
+	// Epoch is the lease epoch: it grows each time the worker begins to receive. A token counts only in its own epoch.
+	Epoch int64 `json:"epoch"`
+	// Seq grows with every report of a worker process; a report that comes late or twice is ignored.
+	Seq int64 `json:"seq"`
+	// At is stamped by the receiver. SentAt is the worker's own clock and only a hint.
+	At     time.Time   `json:"at,omitzero"`
+	SentAt time.Time   `json:"sent_at,omitzero"`
+	State  WorkerState `json:"state"`
+	Cause  Cause       `json:"cause,omitzero"`
+	// Slots is how many messages the worker handles at once, Busy how many it holds: 0 <= Busy <= Slots.
+	Slots int `json:"slots"`
+	Busy  int `json:"busy"`
+	// Token is the release token, only with State Idle.
+	Token string `json:"token,omitzero"`
+	// Finished and Failed count messages since the last report that was answered; Processing holds their durations.
+	Finished   int64     `json:"finished,omitzero"`
+	Failed     int64     `json:"failed,omitzero"`
+	Processing Durations `json:"processing,omitzero"`
+}
+
+// Durations is a histogram of durations with logarithmic buckets; package series fills and reads it.
+type Durations struct {
+	Count int64 `json:"count"`
+	// SumSeconds is exact.
+	SumSeconds float64 `json:"sum_s"`
+	// Buckets are sorted by Index, without repeats.
+	Buckets []Bucket `json:"buckets,omitzero"`
+}
+
+// Bucket counts the durations of one range.
+type Bucket struct {
+	Index int   `json:"i"`
+	Count int64 `json:"n"`
+}
+
+// Ask is what a directive tells a worker to do.
+type Ask string
+
+// The asks.
+const (
+	// Work: take messages; a worker that is draining or idle begins to receive again.
+	Work Ask = "work"
+	// Drain: take no more messages, finish those held, then mint a release token.
+	Drain Ask = "drain"
+	// Leave: the token is granted; end.
+	Leave Ask = "leave"
+)
+
+// Directive is the reply to a report.
+type Directive struct {
+	Ask Ask `json:"ask"`
+	// Token is the granted token, only with Leave. A worker obeys Leave only for the token it holds.
+	Token string `json:"token,omitzero"`
+	// ReportWithin is how soon the worker should report again, in nanoseconds; zero leaves it to the worker.
+	ReportWithin time.Duration `json:"report_within_ns,omitzero"`
+}
+
+// RecordKind tells the records of the history apart.
+type RecordKind string
+
+// The kinds of records.
+const (
+	// Decided holds an observation and the decision made from it.
+	Decided RecordKind = "decided"
+	// Intended holds an effect on the fleet that is about to be tried.
+	Intended RecordKind = "intended"
+	// Resulted holds how an intended effect ended.
+	Resulted RecordKind = "resulted"
+	// Learned holds durations that were measured.
+	Learned RecordKind = "learned"
+	// Changed holds a change of one member, as in "m3 took its first message".
+	Changed RecordKind = "changed"
+)
+
+// Record is one entry of the history.
+type Record struct {
+	// Position is set by the history.
+	Position Position   `json:"position,omitzero"`
+	At       time.Time  `json:"at"`
+	Kind     RecordKind `json:"kind"`
+	// Body is JSON; package controller defines one shape for each kind.
+	Body []byte `json:"-"`
+	// Shared is JSON that many records have in common, such as a policy's parameters: the history keeps each distinct
+	// value once, by the hash of its content. It may be empty.
+	Shared []byte `json:"-"`
+}

@@ -1,0 +1,125 @@
+package series
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Accuracy is the relative error of a quantile: the bucket with index i holds the seconds in (g^(i-1), g^i] with
+// g = (1+Accuracy)/(1-Accuracy), and is read as the value that is off by at most Accuracy anywhere in it.
+const Accuracy = 0.02
+
+const (
+	// minIndex and maxIndex bound the buckets to about 10 microseconds and 30 days; shorter and longer durations count
+	// in the outermost bucket. That bounds a histogram to about 660 buckets.
+	minIndex = -288
+	maxIndex = 370
+)
+
+var (
+	gamma    = (1 + Accuracy) / (1 - Accuracy)
+	logGamma = math.Log(gamma)
+)
+
+// Add returns h with the durations added. Negative durations count as zero. h is not changed.
+func Add(h muster.Durations, durations ...time.Duration) muster.Durations {
+	added := muster.Durations{}
+	for _, d := range durations {
+		s := max(0, d.Seconds())
+		added.Count++
+		added.SumSeconds += s
+		added.Buckets = append(added.Buckets, muster.Bucket{Index: index(s), Count: 1})
+	}
+	return Merge(h, added)
+}
+
+// Merge returns the histogram of all durations in a and b. Neither is changed. Buckets that a stranger sent unsorted,
+// repeated, out of range or with a count below 1 are put right or dropped.
+func Merge(a, b muster.Durations) muster.Durations {
+	all := slices.Concat(a.Buckets, b.Buckets)
+	slices.SortFunc(all, func(x, y muster.Bucket) int { return cmp.Compare(x.Index, y.Index) })
+	merged := muster.Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
+	for _, bucket := range all {
+		bucket.Index = min(max(bucket.Index, minIndex), maxIndex)
+		last := len(merged.Buckets) - 1
+		switch {
+		case bucket.Count < 1:
+		case last >= 0 && merged.Buckets[last].Index == bucket.Index:
+			merged.Buckets[last].Count += bucket.Count
+		default:
+			merged.Buckets = append(merged.Buckets, bucket)
+		}
+	}
+	return merged
+}
+
+// Valid tells whether h could have been made by [Add]: its count is that of its buckets and its sum is finite, not
+// negative and within the bounds of its buckets. A worker's report is checked with it before it is believed.
+func Valid(h muster.Durations) bool {
+	if h.Count == 0 {
+		return h.SumSeconds == 0 && len(h.Buckets) == 0
+	}
+	if !(h.SumSeconds >= 0) || math.IsInf(h.SumSeconds, 0) || len(h.Buckets) > maxIndex-minIndex+1 {
+		return false
+	}
+	var count int64
+	for i, b := range h.Buckets {
+		if b.Count < 1 || b.Index < minIndex || b.Index > maxIndex || (i > 0 && h.Buckets[i-1].Index >= b.Index) {
+			return false
+		}
+		count += b.Count
+		if count < 0 || count > h.Count {
+			return false
+		}
+	}
+	return count == h.Count
+}
+
+// Quantile returns the q-quantile of h in seconds, 0 <= q <= 1, off by at most [Accuracy] of itself; 0 for an empty h.
+func Quantile(h muster.Durations, q float64) float64 {
+	rank := max(1, int64(math.Ceil(q*float64(h.Count))))
+	var seen int64
+	for _, b := range h.Buckets {
+		seen += b.Count
+		if seen >= rank {
+			return value(b.Index)
+		}
+	}
+	return 0
+}
+
+// Estimate summarises h; prior stands in for the numbers while h is empty. A prior of zero or less means that there is
+// none.
+func Estimate(h muster.Durations, prior time.Duration) muster.Estimate {
+	if h.Count > 0 {
+		return muster.Estimate{
+			Known: true, Count: h.Count, MeanSeconds: h.SumSeconds / float64(h.Count),
+			P50Seconds: Quantile(h, 0.5), P95Seconds: Quantile(h, 0.95), P99Seconds: Quantile(h, 0.99),
+		}
+	}
+	if prior <= 0 {
+		return muster.Estimate{}
+	}
+	s := prior.Seconds()
+	return muster.Estimate{Known: true, Prior: true, MeanSeconds: s, P50Seconds: s, P95Seconds: s, P99Seconds: s}
+}
+
+func index(seconds float64) int {
+	if seconds <= 0 {
+		return minIndex
+	}
+	i := int(math.Ceil(math.Log(seconds) / logGamma))
+	return min(max(i, minIndex), maxIndex)
+}
+
+func value(index int) float64 {
+	if index == minIndex {
+		return 0
+	}
+	// The harmonic middle of the bucket: equally far, relatively, from both of its ends.
+	return math.Exp(float64(index)*logGamma) * 2 / (gamma + 1)
+}
