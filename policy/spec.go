@@ -118,9 +118,9 @@ func New(s Spec) (muster.Policy, error) {
 	p = Headroom{Of: p, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
 	p = Stabilised{Of: p, Out: s.Out.Stabilization, In: s.In.Stabilization}
 	p = Rate{Of: p, Out: s.Out, In: s.In}
-	p = Bounds{Of: p}
+	p = Cautious{Of: p}
 	p = LaunchLimits{Of: p}
-	return Cautious{Of: p}, nil
+	return Bounds{Of: p}, nil
 }
 
 // Fault is one wrong parameter of a [Spec].

@@ -1,0 +1,341 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// LoopOptions are what a [Loop] drives. All but Releaser and Notify are required.
+type LoopOptions struct {
+	Settings Settings
+	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
+	Sources []muster.Source
+	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
+	Wakes []muster.Notifier
+	Fleet muster.Fleet
+	// Releaser is nil for a fleet that cannot end members.
+	Releaser muster.Releaser
+	History  muster.History
+	Logger   *slog.Logger
+	// Notify is called after every step, one call at a time; it must return soon and must not call the loop.
+	Notify func(Outcome)
+}
+
+// Loop drives [Settings.Step] in real time: it looks at the queues and the fleet at every poll and at every wake, gathers
+// worker reports and the results of effects, appends what the step records to the history, and only then executes its
+// effects and answers the workers. Its methods may be called from any goroutine.
+type Loop struct {
+	o       LoopOptions
+	wake    chan struct{}
+	reports chan reportCall
+	looked  chan []Input
+	results chan Input
+	last    atomic.Pointer[Outcome]
+	running sync.WaitGroup
+
+	// The fields below belong to the goroutine of Run.
+	state    State
+	pending  []Input
+	waiting  []reportCall
+	looking  bool
+	again    bool
+	due      bool
+	lastStep time.Time
+	ending   atomic.Bool
+}
+
+type reportCall struct {
+	report muster.Report
+	answer chan<- answer
+}
+
+type answer struct {
+	directive muster.Directive
+	err       error
+}
+
+const (
+	// gather is how long wakes are gathered after a step, so that a burst of events is a few steps and not thousands.
+	gather = 50 * time.Millisecond
+	// maxPending bounds the inputs that wait while the history cannot be written.
+	maxPending = 20_000
+	// lookTimeout bounds one look at the queues and the fleet.
+	lookTimeout = 10 * time.Second
+)
+
+// ErrNotReady is returned to a worker whose report cannot be taken now. It should report again.
+var ErrNotReady = errors.New("the controller cannot take the report now; report again")
+
+// NewLoop returns a loop that does nothing until [Loop.Run].
+func NewLoop(o LoopOptions) *Loop {
+	return &Loop{
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
+	}
+}
+
+// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Last returns the outcome of the last step; false before the first.
+func (l *Loop) Last() (Outcome, bool) {
+	if o := l.last.Load(); o != nil {
+		return *o, true
+	}
+	return Outcome{}, false
+}
+
+// Report hands in a worker's report and returns what the worker is to do. A report that changes what is decided is
+// answered after the step it caused, which is recorded by then; others are answered at once.
+func (l *Loop) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
+	r.At = clock()
+	reply := make(chan answer, 1)
+	select {
+	case l.reports <- reportCall{r, reply}:
+	case <-ctx.Done():
+		return muster.Directive{}, ErrNotReady
+	}
+	select {
+	case a := <-reply:
+		return a.directive, a.err
+	case <-ctx.Done():
+		return muster.Directive{}, ErrNotReady
+	}
+}
+
+// Run takes over the fleet's history and drives the fleet until ctx ends, then returns nil once nothing is under way any
+// more. It returns an error when the history cannot be read, and [muster.ErrConflict] when another controller took over.
+func (l *Loop) Run(ctx context.Context) error {
+	if err := l.restore(ctx); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer l.running.Wait()
+	defer stop()
+	l.forwardWakes(ctx)
+	poll := time.NewTicker(l.o.Settings.Poll)
+	defer poll.Stop()
+	step := time.NewTimer(0)
+	defer step.Stop()
+	l.look(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+			l.look(ctx)
+		case <-l.wake:
+			l.look(ctx)
+		case in := <-l.looked:
+			l.looking = false
+			l.add(true, in...)
+			if l.again {
+				l.again = false
+				l.look(ctx)
+			}
+		case in := <-l.results:
+			l.add(true, in)
+		case call := <-l.reports:
+			l.take(call)
+		case <-step.C:
+		}
+		if !l.due {
+			continue
+		}
+		if wait := gather - clock().Sub(l.lastStep); wait > 0 {
+			step.Reset(wait)
+			continue
+		}
+		if err := l.step(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *Loop) restore(ctx context.Context) error {
+	s := l.o.Settings
+	at, err := l.o.History.Begin(ctx, s.Fleet)
+	if err != nil {
+		return fmt.Errorf("fleet %s: open its history: %w", s.Fleet, err)
+	}
+	var records []muster.Record
+	err = l.o.History.Read(ctx, s.Fleet, clock().Add(-s.RestoreFrom()), func(r muster.Record) bool {
+		records = append(records, r)
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
+	}
+	l.state, err = s.Restore(at, records)
+	return err
+}
+
+func (l *Loop) forwardWakes(ctx context.Context) {
+	for _, n := range l.o.Wakes {
+		wakes, stop := n.Wakes()
+		l.running.Go(func() {
+			defer stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-wakes:
+					l.Wake()
+				}
+			}
+		})
+	}
+}
+
+// look starts a look at the queues and the fleet, one at a time.
+func (l *Loop) look(ctx context.Context) {
+	if l.looking {
+		l.again = true
+		return
+	}
+	l.looking = true
+	l.running.Go(func() {
+		in := l.see(ctx)
+		select {
+		case l.looked <- in:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// see measures every queue and lists the fleet, side by side, so that a slow one costs no more than itself.
+func (l *Loop) see(ctx context.Context) []Input {
+	ctx, stop := context.WithTimeout(ctx, lookTimeout)
+	defer stop()
+	in := make([]Input, len(l.o.Sources)+1)
+	var all sync.WaitGroup
+	for i, source := range l.o.Sources {
+		all.Go(func() {
+			q, err := source.Observe(ctx)
+			if err != nil {
+				lost := muster.Unknown(clock(), err.Error())
+				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
+			}
+			q.Queue = l.o.Settings.Queues[i]
+			in[i] = Measured{q}
+		})
+	}
+	listing, err := l.o.Fleet.Members(ctx)
+	listed := Listed{Listing: listing}
+	if err != nil {
+		listed.Failure = err.Error()
+	}
+	in[len(in)-1] = listed
+	all.Wait()
+	return in
+}
+
+func (l *Loop) add(due bool, in ...Input) {
+	l.pending = append(l.pending, in...)
+	l.due = l.due || due
+}
+
+// take gathers a report, and answers it at once unless it bears on a release or on who is in service.
+func (l *Loop) take(call reportCall) {
+	if len(l.pending) >= maxPending {
+		call.answer <- answer{err: ErrNotReady}
+		return
+	}
+	r := call.report
+	l.add(false, Reported{r})
+	if r.State == muster.Receiving && l.state.roster.InService(r.Member) {
+		call.answer <- answer{directive: l.state.Directive(r.Member, r.Worker)}
+		return
+	}
+	l.due = true
+	l.waiting = append(l.waiting, call)
+}
+
+// step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
+// When they cannot be written, nothing happened: the inputs wait for the next look.
+func (l *Loop) step(ctx context.Context) error {
+	now := clock()
+	l.lastStep, l.due = now, false
+	o := l.o.Settings.Step(l.state, now, l.pending)
+	if len(o.Records) > 0 {
+		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.state.Position, o.Records...)
+		if err != nil {
+			l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
+			if errors.Is(err, muster.ErrConflict) {
+				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
+			}
+			l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "error", err)
+			return nil
+		}
+		o.Next.Position = at
+	}
+	l.state, l.pending = o.Next, nil
+	l.last.Store(&o)
+	l.answer(func(c reportCall) answer {
+		return answer{directive: l.state.Directive(c.report.Member, c.report.Worker)}
+	})
+	for _, e := range o.Effects {
+		l.execute(ctx, e)
+	}
+	if l.o.Notify != nil {
+		l.o.Notify(o)
+	}
+	return nil
+}
+
+func (l *Loop) answer(with func(reportCall) answer) {
+	for _, call := range l.waiting {
+		call.answer <- with(call)
+	}
+	l.waiting = nil
+}
+
+// execute carries out an effect beside the loop. Ending members has its own lane, so that a slow release never delays a
+// launch.
+func (l *Loop) execute(ctx context.Context, e Effect) {
+	l.running.Go(func() {
+		ctx, stop := context.WithTimeout(ctx, orderTimeout)
+		defer stop()
+		var err error
+		switch e := e.(type) {
+		case SetDesired:
+			err = l.o.Fleet.SetDesired(ctx, e.Order)
+		case End:
+			err = l.end(ctx, e)
+		}
+		result := Resulted{At: clock(), Effect: e.EffectID()}
+		if err != nil {
+			result.Failure = err.Error()
+		}
+		select {
+		case l.results <- result:
+		case <-ctx.Done():
+		}
+		l.Wake()
+	})
+}
+
+func (l *Loop) end(ctx context.Context, e End) error {
+	if l.o.Releaser == nil {
+		return errors.New("this fleet cannot end members; they have to leave by themselves")
+	}
+	if !l.ending.CompareAndSwap(false, true) {
+		return errors.New("the members ended before are still ending")
+	}
+	defer l.ending.Store(false)
+	return l.o.Releaser.End(ctx, e.Members)
+}
+
+// clock is the only place in this package where time is read.
+func clock() time.Time { return time.Now().UTC().Round(0) }

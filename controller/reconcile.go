@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/roster"
+)
+
+// write turns a decision into records and effects, and brings the roster to it.
+type write struct {
+	settings Settings
+	now      time.Time
+	rules    roster.Rules
+	state    *State
+	out      *Outcome
+}
+
+func (w *write) record(kind muster.RecordKind, body any) {
+	w.out.Records = append(w.out.Records, w.settings.record(w.now, kind, body))
+}
+
+// id names an effect by the place its intent takes in the history.
+func (w *write) id() string {
+	p := w.state.Position
+	return fmt.Sprintf("%s.%d.%d", w.settings.Fleet, p.Epoch, p.Seq+int64(len(w.out.Records))+1)
+}
+
+func (w *write) changed(member, what, why string) {
+	c := Changed{Member: member, What: what, Why: why, Desired: w.state.desired}
+	w.out.Changes = append(w.out.Changes, c)
+	w.record(muster.Changed, c)
+}
+
+// seen records what the inputs showed.
+func (w *write) seen(x seen) {
+	for _, r := range x.results {
+		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
+	}
+	if x.learned.Processing.Count > 0 || x.learned.Boots.Count > 0 {
+		w.record(muster.Learned, x.learned)
+	}
+	for _, j := range x.joined {
+		w.changed(j.Member, "joined", "took messages "+muster.Seconds(j.Boot.Seconds())+" after it was ordered")
+	}
+	for _, g := range x.gone {
+		w.changed(g.Member, "ended", g.Failure)
+	}
+}
+
+// decision makes the decision the size asked for, and records it when it differs from the last one recorded or that is a
+// minute old.
+func (w *write) decision() {
+	d, last := w.out.Decision, w.state.recorded
+	w.state.recent = w.state.recent.With(d, w.settings.Spec.Memory())
+	w.state.desired = d.Desired
+	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Wish == last.Wish && d.Desired == last.Desired &&
+		d.Verdict == last.Verdict && d.Reason == last.Reason
+	if same && w.now.Sub(w.state.recordedAt) < holdEvery {
+		return
+	}
+	w.state.recorded, w.state.recordedAt = d, w.now
+	w.record(muster.Decided, Decided{Observation: w.out.Observation, Decision: d})
+}
+
+// releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough
+// remain. With a worker that offered, the size asked for falls.
+func (w *write) releases() {
+	asked, offered := w.state.roster.Offers(w.now, w.rules)
+	for _, id := range asked {
+		w.state.roster.Release(id, w.now)
+		w.changed(id, "released", "holds no message and takes no more")
+	}
+	// A worker that offers to go still counts as in service, so the size without it must cover the floor.
+	active := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots).Active()
+	for _, id := range offered {
+		if active <= w.out.Decision.Floor || w.unsure() {
+			w.state.roster.Refuse(id)
+			w.changed(id, "kept", fmt.Sprintf("offered to leave, but %s needed", isAre(w.out.Decision.Floor)))
+			continue
+		}
+		active--
+		w.state.roster.Release(id, w.now)
+		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
+		w.changed(id, "left", "no message came for it")
+	}
+	if overdue := w.state.roster.Overdue(w.now, endOverdue); len(overdue) > 0 && w.now.Sub(w.state.endAt) > endOverdue {
+		w.state.endAt = w.now
+		e := End{ID: w.id(), Members: overdue}
+		w.record(muster.Intended, Intended{End: &e})
+		w.out.Effects = append(w.out.Effects, e)
+	}
+}
+
+// unsure tells whether a signal is unknown that could speak against letting a worker go.
+func (w *write) unsure() bool {
+	o := w.out.Observation
+	return !o.Capacity.Known || len(o.Queues) > 0 && (!o.Backlog().Known || !o.InFlight().Known)
+}
+
+// size brings the members to the size asked for: too many are asked to drain; too few are first made up by those that were
+// asked to drain and are still there, then by launches.
+func (w *write) size() {
+	c := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots)
+	missing := w.state.desired - c.Active()
+	if missing < 0 {
+		for _, id := range w.state.roster.Drain(-missing, w.now, w.rules) {
+			w.changed(id, "asked to drain", fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
+		}
+		return
+	}
+	if missing == 0 {
+		return
+	}
+	kept := w.state.roster.Keep(missing)
+	for _, id := range kept {
+		w.changed(id, "kept", "wanted again before it was released")
+	}
+	if n := min(missing-len(kept), w.room(c)); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
+		w.launch(n)
+	}
+}
+
+// room is how many more members may be launched now: within the maximum, the hour's budget, and one at a time while
+// launches fail.
+func (w *write) room(c muster.Capacity) int {
+	l := w.state.roster.Launches()
+	room := min(w.settings.Limits.Max-c.Live(), w.settings.Limits.LaunchesPerHour-l.LastHour)
+	if l.Failed > 0 {
+		if l.RetryAt.After(w.now) || w.state.roster.OnTrial(w.now, w.rules) {
+			return 0
+		}
+		return min(room, 1)
+	}
+	return room
+}
+
+func (w *write) launch(n int) {
+	id := w.id()
+	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired}}
+	for i := range n {
+		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
+	}
+	w.state.roster.Launched(w.now, e.Launch)
+	w.state.order, w.state.orderAt = &e, w.now
+	w.record(muster.Intended, Intended{SetDesired: &e})
+	w.out.Effects = append(w.out.Effects, e)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Decided is the body of a [muster.Decided] record. Its Shared part is the policy's [policy.Spec].
+type Decided struct {
+	Observation muster.Observation `json:"observation"`
+	Decision    muster.Decision    `json:"decision"`
+}
+
+// Intended is the body of a [muster.Intended] record. One of the two is set.
+type Intended struct {
+	SetDesired *SetDesired `json:"set_desired,omitzero"`
+	End        *End        `json:"end,omitzero"`
+}
+
+// ResultedBody is the body of a [muster.Resulted] record.
+type ResultedBody struct {
+	Effect  string `json:"effect"`
+	Failure string `json:"failure,omitzero"`
+}
+
+// Learned is the body of a [muster.Learned] record: durations measured since the one before.
+type Learned struct {
+	Processing muster.Durations `json:"processing,omitzero"`
+	Boots      muster.Durations `json:"boots,omitzero"`
+}
+
+// Changed is the body of a [muster.Changed] record: what became of one member.
+type Changed struct {
+	Member string `json:"member"`
+	// What is "joined", "asked to drain", "kept", "released", "left", or "ended".
+	What string `json:"what"`
+	// Why explains it in words.
+	Why string `json:"why,omitzero"`
+	// Desired is the desired size afterwards: it falls with a worker that left by itself.
+	Desired int `json:"desired"`
+}
+
+func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
+	text, err := json.Marshal(body)
+	if err != nil {
+		// Every body is made of finite numbers, strings and times; a record that says so beats a lost one.
+		text = []byte(fmt.Sprintf(`{"unencodable":%q}`, err.Error()))
+	}
+	r := muster.Record{At: at, Kind: kind, Body: text}
+	if kind == muster.Decided {
+		r.Shared = s.spec
+	}
+	return r
+}
+
+// Recompute decides again from the inputs of a recorded decision and from the recent decisions before it. For the same
+// policy revision the result equals the recorded one, byte for byte.
+func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.Decision, err error) {
+	var spec policy.Spec
+	var body Decided
+	if err := json.Unmarshal(r.Shared, &spec); err != nil {
+		return recorded, again, fmt.Errorf("decision %d: read its policy: %w", r.Position.Seq, err)
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		return recorded, again, fmt.Errorf("decision %d: read its record: %w", r.Position.Seq, err)
+	}
+	p, err := policy.New(spec)
+	if err != nil {
+		return recorded, again, fmt.Errorf("decision %d: build its policy: %w", r.Position.Seq, err)
+	}
+	return body.Decision, p.Decide(body.Observation, recent), nil
+}

@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/roster"
+)
+
+// Settings are what is configured for one fleet. They do not change while a loop runs. Make them with [NewSettings].
+type Settings struct {
+	// Fleet is the fleet's name, Queues the names of the queues it serves, sorted.
+	Fleet  string
+	Queues []string
+	// Spec is the policy as configured; every recorded decision keeps it.
+	Spec      policy.Spec
+	Objective muster.Objective
+	Limits    muster.Limits
+	// Slots is the configured number of slots of a worker, at least 1.
+	Slots int
+	// BootPrior is the expected boot time until one was measured; above zero.
+	BootPrior time.Duration
+	// Poll is how often the queue and the fleet are looked at; above zero.
+	Poll time.Duration
+	// Learn is how far back measured durations count; above zero.
+	Learn time.Duration
+
+	policy muster.Policy
+	spec   []byte
+}
+
+// NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
+// minutes, Slots with 1, BootPrior with a minute. It returns what is wrong with the policy.
+func NewSettings(s Settings) (Settings, error) {
+	p, err := policy.New(s.Spec)
+	if err != nil {
+		return Settings{}, fmt.Errorf("fleet %s: build the policy: %w", s.Fleet, err)
+	}
+	spec, err := json.Marshal(s.Spec)
+	if err != nil {
+		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
+	}
+	s.policy, s.spec = p, spec
+	s.Slots = max(1, s.Slots)
+	if s.BootPrior <= 0 {
+		s.BootPrior = time.Minute
+	}
+	if s.Poll <= 0 {
+		s.Poll = time.Second
+	}
+	if s.Learn <= 0 {
+		s.Learn = 10 * time.Minute
+	}
+	return s, nil
+}
+
+// staleAfter is how old a queue measurement or a listing may be before it is unknown.
+func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second) }
+
+// rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
+// giving it up too early launches a second one.
+func (s Settings) rules(boot muster.Estimate) roster.Rules {
+	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
+	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
+	return roster.Rules{Silence: silence, BootWithin: within, Remember: 5 * time.Minute}
+}
+
+const (
+	// silence is how long after its last report a worker is lost. Workers report every second.
+	silence = 10 * time.Second
+	// endOverdue is how long a released worker may take to leave by itself before the fleet ends it.
+	endOverdue = 10 * time.Second
+	// holdEvery is how often an unchanged decision is recorded.
+	holdEvery = time.Minute
+	// orderTimeout is when the result of an order is given up: the order then counts as failed.
+	orderTimeout = 2 * time.Minute
+)

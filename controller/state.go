@@ -1,0 +1,179 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/series"
+)
+
+// State is everything a step remembers. All of it derives from the history and from what is seen next, so that a restart
+// changes nothing. It is a value: a step never changes the state it was given.
+type State struct {
+	// Position is where the history of the fleet stands.
+	Position muster.Position
+	roster   roster.Roster
+	queues   []muster.QueueObservation
+	listed   Listed
+	recent   muster.Recent
+	// desired is the size asked for; it means something once adopted is true.
+	desired    int
+	adopted    bool
+	processing series.Window
+	boots      series.Window
+	// order is the order under way, if any: at most one write is in flight.
+	order   *SetDesired
+	orderAt time.Time
+	endAt   time.Time
+	// recorded is the last decision that was recorded.
+	recorded   muster.Decision
+	recordedAt time.Time
+}
+
+// Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
+// asked for, the launches of the past hour and the durations learned. Members are found by the first listing.
+func (s Settings) Restore(at muster.Position, records []muster.Record) (State, error) {
+	st := State{Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}}
+	for _, r := range records {
+		if err := s.restore(&st, r); err != nil {
+			return State{}, fmt.Errorf("fleet %s: read record %d of the history: %w", s.Fleet, r.Position.Seq, err)
+		}
+	}
+	return st, nil
+}
+
+func (s Settings) restore(st *State, r muster.Record) error {
+	switch r.Kind {
+	case muster.Decided:
+		var body Decided
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		st.recent = st.recent.With(body.Decision, s.Spec.Memory())
+		st.desired, st.adopted = body.Decision.Desired, true
+		st.recorded, st.recordedAt = body.Decision, r.At
+	case muster.Changed:
+		var body Changed
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		st.desired, st.adopted = body.Desired, true
+	case muster.Intended:
+		var body Intended
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		if body.SetDesired != nil {
+			st.roster.Remember(r.At, len(body.SetDesired.Launch))
+		}
+	case muster.Learned:
+		var body Learned
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		st.processing = st.processing.Add(r.At, body.Processing)
+		st.boots = st.boots.Add(r.At, body.Boots)
+	}
+	return nil
+}
+
+// RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
+func (s Settings) RestoreFrom() time.Duration {
+	return max(time.Hour, s.Learn, s.Spec.Memory()+holdEvery)
+}
+
+// Directive returns what a worker is to be told.
+func (st State) Directive(member, worker string) muster.Directive {
+	return st.roster.Directive(member, worker)
+}
+
+// Members returns the members that exist.
+func (st State) Members() []roster.Member { return st.roster.Members() }
+
+// fold takes the inputs into st, which the caller may change, and returns what they showed.
+func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
+	for _, i := range in {
+		switch x := i.(type) {
+		case Measured:
+			st.measured(x.QueueObservation)
+		case Listed:
+			if x.Failure == "" {
+				seen.gone = append(seen.gone, st.roster.Listed(x.Listing)...)
+			}
+			if x.Failure == "" || st.listed.At.IsZero() {
+				st.listed = x
+			} else {
+				st.listed.Failure = x.Failure
+			}
+		case Reported:
+			seen.report(st, x.Report)
+		case Resulted:
+			seen.results = append(seen.results, x)
+			if st.order != nil && st.order.ID == x.Effect {
+				if x.Failure != "" {
+					seen.gone = append(seen.gone, st.roster.NotLaunched(now, st.order.Launch, x.Failure)...)
+				}
+				st.order = nil
+			}
+		}
+	}
+	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
+		st.order = nil
+	}
+	return seen
+}
+
+// seen is what a batch of inputs showed.
+type seen struct {
+	joined  []roster.Joined
+	gone    []roster.Gone
+	results []Resulted
+	learned Learned
+}
+
+func (x *seen) report(st *State, r muster.Report) {
+	taken, joined := st.roster.Reported(r)
+	if !taken {
+		return
+	}
+	x.learned.Processing = series.Merge(x.learned.Processing, r.Processing)
+	if joined != nil {
+		x.joined = append(x.joined, *joined)
+		x.learned.Boots = series.Add(x.learned.Boots, joined.Boot)
+	}
+}
+
+// measured keeps the newest measurement of each queue, sorted by name.
+func (st *State) measured(q muster.QueueObservation) {
+	queues := slices.Clone(st.queues)
+	i, ok := slices.BinarySearchFunc(queues, q, func(a, b muster.QueueObservation) int {
+		if a.Queue < b.Queue {
+			return -1
+		} else if a.Queue > b.Queue {
+			return 1
+		}
+		return 0
+	})
+	if ok {
+		queues[i] = newest(queues[i], q)
+	} else {
+		queues = slices.Insert(queues, i, q)
+	}
+	st.queues = queues
+}
+
+// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used.
+func newest(old, q muster.QueueObservation) muster.QueueObservation {
+	for _, f := range []struct{ o, n *muster.Sample }{
+		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
+	} {
+		if f.n.Known && !f.n.At.Before(f.o.At) || !f.o.Known {
+			*f.o = *f.n
+		}
+	}
+	return old
+}

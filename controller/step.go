@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+// Outcome is what a step came to.
+type Outcome struct {
+	Observation muster.Observation
+	Decision    muster.Decision
+	// Ready is false until the queues and the fleet were seen completely once; until then nothing is done.
+	Ready bool
+	// Records are to be appended to the history, after Position of the state that was stepped, before any effect is
+	// executed and before any worker is answered from Next.
+	Records []muster.Record
+	// Effects are to be executed in order. Failing ones are reported back as [Resulted].
+	Effects []Effect
+	// Changes say in words what happened to members, oldest first; they are recorded too.
+	Changes []Changed
+	// Next is the state once the records are appended.
+	Next State
+}
+
+// Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
+// outcomes, and st is not changed.
+func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
+	st.roster = st.roster.Clone()
+	seen := s.fold(&st, now, in)
+	st.processing = st.processing.Add(now, seen.learned.Processing)
+	st.boots = st.boots.Add(now, seen.learned.Boots)
+	boot := series.Estimate(st.boots.Durations(now), s.BootPrior)
+	rules := s.rules(boot)
+	seen.gone = append(seen.gone, st.roster.Tidy(now, rules)...)
+
+	ready := s.ready(st)
+	if ready && !st.adopted {
+		// The very first start takes the fleet as it finds it.
+		st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Active(), true
+	}
+	o := Outcome{Observation: s.observe(st, now, boot), Ready: ready}
+	o.Decision = s.policy.Decide(o.Observation, st.recent)
+	w := write{settings: s, now: now, rules: rules, state: &st, out: &o}
+	w.seen(seen)
+	if ready {
+		w.decision()
+		w.releases()
+		w.size()
+	}
+	st.Position.Seq += int64(len(o.Records))
+	o.Next = st
+	return o
+}
+
+// ready tells whether every queue was measured and the fleet listed at least once since the start.
+func (s Settings) ready(st State) bool {
+	return !st.listed.At.IsZero() && len(st.queues) >= len(s.Queues)
+}
+
+// observe assembles what the policy sees: the newest samples, those that are too old as unknown.
+func (s Settings) observe(st State, now time.Time, boot muster.Estimate) muster.Observation {
+	o := muster.Observation{
+		Fleet: s.Fleet, At: now, Objective: s.Objective, Limits: s.Limits,
+		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
+		Processing: series.Estimate(st.processing.Durations(now), s.Spec.Processing),
+		Boot:       boot,
+		Launches:   st.roster.Launches(),
+	}
+	o.Capacity.Desired = st.desired
+	o.Capacity.Known, o.Capacity.Reason = true, ""
+	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
+		o.Capacity.Known = false
+		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old: %s", muster.Seconds(age.Seconds()), st.listed.Failure)
+		if st.listed.At.IsZero() {
+			o.Capacity.Reason = "it was not listed yet"
+		}
+	}
+	for _, q := range st.queues {
+		o.Queues = append(o.Queues, muster.QueueObservation{
+			Queue:   q.Queue,
+			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
+			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
+		})
+	}
+	return o
+}

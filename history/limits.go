@@ -1,0 +1,99 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// The bounds of what is appended and read at once.
+const (
+	// MaxBody and MaxShared bound a record's Body and Shared, in bytes.
+	MaxBody   = 1 << 20
+	MaxShared = 1 << 20
+	// MaxBatch bounds the records of one append, MaxLast those that Last returns.
+	MaxBatch = 1000
+	MaxLast  = 10000
+	// MaxName bounds the name of a fleet and of a kind, in bytes.
+	MaxName = 128
+)
+
+// ErrNoRecord means that no record has the given sequence number: it was never written, or removed since.
+var ErrNoRecord = errors.New("no such record")
+
+// ErrFull means that there is no room for more records. Nothing was written. Space can be made with Prune, by freeing the
+// disk, or with a larger bound.
+var ErrFull = errors.New("the history is full")
+
+func checkFleet(fleet string) error {
+	if fleet == "" || len(fleet) > MaxName {
+		return fmt.Errorf("history of fleet %.40q: found a name of %d bytes, allowed are 1 to %d", fleet, len(fleet), MaxName)
+	}
+	return nil
+}
+
+func checkAppend(fleet string, records []muster.Record) error {
+	if err := checkFleet(fleet); err != nil {
+		return err
+	}
+	if len(records) > MaxBatch {
+		return fmt.Errorf("append to fleet %q: found %d records, at most %d are allowed at once", fleet, len(records), MaxBatch)
+	}
+	for i, r := range records {
+		if err := checkRecord(r); err != nil {
+			return fmt.Errorf("append to fleet %q: record %d of %d: %w", fleet, i+1, len(records), err)
+		}
+	}
+	return nil
+}
+
+func checkRecord(r muster.Record) error {
+	switch {
+	case r.Kind == "" || len(r.Kind) > MaxName:
+		return fmt.Errorf("found a kind of %d bytes, allowed are 1 to %d", len(r.Kind), MaxName)
+	case r.At.Year() < 1970 || r.At.Year() > 2261:
+		return fmt.Errorf("found the instant %s, allowed are the years 1970 to 2261", r.At.Format(time.RFC3339))
+	case len(r.Body) > MaxBody:
+		return fmt.Errorf("found a body of %d bytes, at most %d are allowed", len(r.Body), MaxBody)
+	case len(r.Shared) > MaxShared:
+		return fmt.Errorf("found shared content of %d bytes, at most %d are allowed", len(r.Shared), MaxShared)
+	case len(r.Body) > 0 && !json.Valid(r.Body):
+		return errors.New("found a body that is not JSON")
+	case len(r.Shared) > 0 && !json.Valid(r.Shared):
+		return errors.New("found shared content that is not JSON")
+	}
+	return nil
+}
+
+func checkLast(n int) error {
+	if n < 1 || n > MaxLast {
+		return fmt.Errorf("read the last records: found %d, allowed are 1 to %d", n, MaxLast)
+	}
+	return nil
+}
+
+func noRecord(fleet string, seq int64) error {
+	return fmt.Errorf("read record %d of fleet %q: %w", seq, fleet, ErrNoRecord)
+}
+
+func conflict(fleet string, after, found muster.Position) error {
+	return fmt.Errorf("append to fleet %q after epoch %d, sequence %d: found the stream at epoch %d, sequence %d: %w",
+		fleet, after.Epoch, after.Seq, found.Epoch, found.Seq, muster.ErrConflict)
+}
+
+// instant is how an instant is kept: without time zone and monotonic clock.
+func instant(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }
+
+// nanoseconds bounds t to what an int64 can hold.
+func nanoseconds(t time.Time) int64 {
+	switch {
+	case t.Year() < 1970:
+		return 0
+	case t.Year() > 2261:
+		return time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+	}
+	return t.UnixNano()
+}

@@ -1,0 +1,244 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// memoryBytes bounds the contents that a [Memory] keeps.
+const memoryBytes = 256 << 20
+
+// recordBytes is about what a record costs beside its body.
+const recordBytes = 200
+
+// Memory is a [muster.History] without a disk: it is gone with the process. Apart from that it keeps the contract of
+// [History]. It is safe for use by several goroutines.
+type Memory struct {
+	mu      sync.RWMutex
+	streams map[string]*stream
+	// shared holds each distinct shared content once.
+	shared map[[sha256.Size]byte][]byte
+	bytes  int
+}
+
+type stream struct {
+	at      muster.Position
+	folded  int64
+	records []muster.Record // by sequence number
+}
+
+// NewMemory returns an empty history in memory.
+func NewMemory() *Memory {
+	return &Memory{streams: map[string]*stream{}, shared: map[[sha256.Size]byte][]byte{}}
+}
+
+// Close does nothing; it is there so that a Memory can stand in for a [History].
+func (m *Memory) Close() error { return nil }
+
+// Begin implements [muster.History].
+func (m *Memory) Begin(ctx context.Context, fleet string) (muster.Position, error) {
+	if err := cmp.Or(ctx.Err(), checkFleet(fleet)); err != nil {
+		return muster.Position{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[fleet]
+	if s == nil {
+		s = &stream{}
+		m.streams[fleet] = s
+	}
+	s.at.Epoch++
+	return s.at, nil
+}
+
+// Append implements [muster.History].
+func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position, records ...muster.Record) (muster.Position, error) {
+	if err := cmp.Or(ctx.Err(), checkAppend(fleet, records)); err != nil {
+		return muster.Position{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[fleet]
+	if s == nil {
+		return muster.Position{}, conflict(fleet, after, muster.Position{})
+	}
+	if s.at != after {
+		return muster.Position{}, conflict(fleet, after, s.at)
+	}
+	more := 0
+	for _, r := range records {
+		more += recordBytes + len(r.Body) + len(r.Shared)
+	}
+	if m.bytes+more > memoryBytes {
+		return muster.Position{}, fmt.Errorf("append to fleet %q: history in memory: %w: found %d bytes, %d are allowed; keep less history, or keep it on disk",
+			fleet, ErrFull, m.bytes+more, memoryBytes)
+	}
+	for _, r := range records {
+		s.at.Seq++
+		s.records = append(s.records, m.kept(s.at, r))
+	}
+	return s.at, nil
+}
+
+// kept returns r as it is kept at the position p, and counts its bytes.
+func (m *Memory) kept(p muster.Position, r muster.Record) muster.Record {
+	r.Position, r.At = p, instant(r.At.UnixNano())
+	r.Body = orNone(bytes.Clone(r.Body))
+	r.Shared = m.once(r.Shared)
+	m.bytes += recordBytes + len(r.Body)
+	return r
+}
+
+// once returns the one copy of a shared content.
+func (m *Memory) once(content []byte) []byte {
+	if len(content) == 0 {
+		return nil
+	}
+	hash := sha256.Sum256(content)
+	one, ok := m.shared[hash]
+	if !ok {
+		one = bytes.Clone(content)
+		m.shared[hash] = one
+		m.bytes += len(one)
+	}
+	return one
+}
+
+// Read implements [muster.History]; yield may do what it likes.
+func (m *Memory) Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error {
+	for _, r := range m.of(fleet) {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read the records of fleet %q: %w", fleet, err)
+		}
+		if !r.At.Before(since) && !yield(r) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Last returns up to n records of a fleet, the newest first, of the given kinds or of all when none is given. n is 1 to
+// [MaxLast].
+func (m *Memory) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
+	if err := cmp.Or(ctx.Err(), checkLast(n)); err != nil {
+		return nil, err
+	}
+	var last []muster.Record
+	for _, r := range slices.Backward(m.of(fleet)) {
+		if len(last) < n && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) {
+			last = append(last, r)
+		}
+	}
+	return last, nil
+}
+
+// Get returns the record of a fleet with the given sequence number, or [ErrNoRecord].
+func (m *Memory) Get(ctx context.Context, fleet string, seq int64) (muster.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return muster.Record{}, err
+	}
+	records := m.of(fleet)
+	i, ok := bySeq(records, seq)
+	if !ok {
+		return muster.Record{}, noRecord(fleet, seq)
+	}
+	return records[i], nil
+}
+
+// Fleets returns the names of the fleets that have a stream, sorted.
+func (m *Memory) Fleets(ctx context.Context) ([]string, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Sorted(maps.Keys(m.streams)), ctx.Err()
+}
+
+// Prune does what [History.Prune] does, all in one call.
+func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
+	remove, boundary, err := cutoffs(now, keep)
+	if err := cmp.Or(ctx.Err(), err); err != nil {
+		return Pruned{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var p Pruned
+	for _, s := range m.streams {
+		p.Removed += s.removeOld(remove)
+		p.Folded += s.foldLearned(boundary)
+	}
+	before := len(m.shared)
+	m.recount()
+	p.Shared = before - len(m.shared)
+	return p, nil
+}
+
+// of returns the records of a fleet at this moment. Nobody changes them: appends go behind them, and Prune makes new ones.
+func (m *Memory) of(fleet string) []muster.Record {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if s := m.streams[fleet]; s != nil {
+		return s.records
+	}
+	return nil
+}
+
+func (s *stream) removeOld(before int64) int {
+	newest := map[muster.RecordKind]int64{}
+	for _, r := range s.records {
+		newest[r.Kind] = r.Position.Seq
+	}
+	kept := slices.DeleteFunc(slices.Clone(s.records), func(r muster.Record) bool {
+		return r.At.UnixNano() < before && r.Position.Seq != newest[r.Kind]
+	})
+	removed := len(s.records) - len(kept)
+	s.records = kept
+	return removed
+}
+
+func (s *stream) foldLearned(boundary int64) int {
+	if boundary <= s.folded {
+		return 0
+	}
+	var rows []learned
+	for _, r := range s.records {
+		if at := r.At.UnixNano(); r.Kind == muster.Learned && at >= s.folded && at < boundary {
+			rows = append(rows, learned{r.Position.Seq, at, r.Body})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b learned) int { return cmp.Compare(a.at, b.at) })
+	f := foldHours(rows, boundary, false)
+	s.folded = f.until
+	records := slices.Clone(s.records)
+	for seq, body := range f.bodies {
+		if i, ok := bySeq(records, seq); ok {
+			records[i].Body = body
+		}
+	}
+	s.records = slices.DeleteFunc(records, func(r muster.Record) bool {
+		return r.Kind == muster.Learned && slices.Contains(f.gone, r.Position.Seq)
+	})
+	return len(f.gone)
+}
+
+// recount forgets shared contents without records and adds up the bytes anew.
+func (m *Memory) recount() {
+	m.shared, m.bytes = map[[sha256.Size]byte][]byte{}, 0
+	for _, s := range m.streams {
+		for i, r := range s.records {
+			s.records[i].Shared = m.once(r.Shared)
+			m.bytes += recordBytes + len(r.Body)
+		}
+	}
+}
+
+func bySeq(records []muster.Record, seq int64) (int, bool) {
+	return slices.BinarySearchFunc(records, seq, func(r muster.Record, seq int64) int { return cmp.Compare(r.Position.Seq, seq) })
+}

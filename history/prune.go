@@ -1,0 +1,137 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Prune removes records older than keep before now, except the newest of each kind of a fleet, folds learned records
+// older than [FineFor] into one an hour, and drops shared contents without records. keep is [MinKeep] to [MaxKeep], zero
+// means [DefaultKeep]. One call touches a bounded number of records; More in the result asks for another one. A folded
+// record's body holds the merged durations alone and its place is that of the newest record merged into it.
+func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
+	return h.prune(ctx, now, keep, pruneRows)
+}
+
+func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, rows int) (Pruned, error) {
+	remove, boundary, err := cutoffs(now, keep)
+	if err != nil {
+		return Pruned{}, err
+	}
+	var p Pruned
+	err = h.write(ctx, "prune the history", func(tx *sql.Tx) error {
+		p = Pruned{}
+		var err error
+		if p.Removed, err = removeOld(ctx, tx, remove, rows); err != nil {
+			return err
+		}
+		var unfolded bool
+		if p.Folded, unfolded, err = foldLearned(ctx, tx, boundary, rows); err != nil {
+			return err
+		}
+		p.Shared, err = changed(tx.ExecContext(ctx, `DELETE FROM shared WHERE hash IN (SELECT hash FROM shared s
+			WHERE NOT EXISTS (SELECT 1 FROM records r WHERE r.shared = s.hash) LIMIT ?)`, rows))
+		p.More = unfolded || p.Removed == rows || p.Shared == rows
+		return err
+	})
+	if err != nil {
+		return Pruned{}, err
+	}
+	return p, nil
+}
+
+func removeOld(ctx context.Context, tx *sql.Tx, before int64, rows int) (int, error) {
+	return changed(tx.ExecContext(ctx, `DELETE FROM records WHERE id IN (SELECT r.id FROM streams f JOIN records r ON r.fleet = f.id
+		WHERE r.at < ? AND r.seq < (SELECT max(n.seq) FROM records n WHERE n.fleet = r.fleet AND n.kind = r.kind) LIMIT ?)`,
+		before, rows))
+}
+
+// foldLearned folds the learned records before the boundary, stream by stream, until about so many rows were read. It
+// returns how many records were merged away and whether there are more to fold.
+func foldLearned(ctx context.Context, tx *sql.Tx, boundary int64, rows int) (gone int, more bool, err error) {
+	streams, err := unfolded(ctx, tx, boundary)
+	if err != nil {
+		return 0, false, err
+	}
+	read := 0
+	for _, stream := range streams {
+		if read >= rows {
+			return gone, true, nil
+		}
+		found, err := learnedOf(ctx, tx, stream, boundary, rows)
+		if err != nil {
+			return 0, false, err
+		}
+		read += len(found)
+		f := foldHours(found, boundary, len(found) == rows)
+		if err := f.apply(ctx, tx, stream); err != nil {
+			return 0, false, err
+		}
+		gone += len(f.gone)
+		more = more || f.until < boundary
+	}
+	return gone, more, nil
+}
+
+func unfolded(ctx context.Context, tx *sql.Tx, boundary int64) ([]int64, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id FROM streams WHERE folded < ? ORDER BY folded, id", boundary)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var streams []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		streams = append(streams, id)
+	}
+	return streams, rows.Err()
+}
+
+func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit int) ([]learned, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT r.seq, r.at, r.body FROM records r JOIN streams f ON f.id = r.fleet
+		WHERE f.id = ? AND r.at >= f.folded AND r.at < ? AND r.kind = ? ORDER BY r.at, r.seq LIMIT ?`,
+		stream, boundary, string(muster.Learned), limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []learned
+	for rows.Next() {
+		var l learned
+		if err := rows.Scan(&l.seq, &l.at, &l.body); err != nil {
+			return nil, err
+		}
+		found = append(found, l)
+	}
+	return found, rows.Err()
+}
+
+// apply writes what folding decided for one stream.
+func (f folding) apply(ctx context.Context, tx *sql.Tx, stream int64) error {
+	for seq, body := range f.bodies {
+		if _, err := tx.ExecContext(ctx, "UPDATE records SET body = ? WHERE fleet = ? AND seq = ?", body, stream, seq); err != nil {
+			return err
+		}
+	}
+	for _, seq := range f.gone {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE fleet = ? AND seq = ?", stream, seq); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE streams SET folded = max(folded, ?) WHERE id = ?", f.until, stream)
+	return err
+}
+
+func changed(result sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}

@@ -1,0 +1,166 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Reader reads a history that another process may be writing. It never waits for the writer and sees what was durable
+// when a call began. It is safe for use by several goroutines.
+type Reader struct {
+	path string
+	db   *sql.DB
+}
+
+// OpenReadOnly opens the history at path for reading. A file that does not exist, or that [Open] would refuse, is an
+// error.
+func OpenReadOnly(path string) (*Reader, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, explain(path, "open to read", err)
+	}
+	if err := peek(context.Background(), path); err != nil {
+		return nil, explain(path, "open to read", err)
+	}
+	r, err := openReader(path)
+	if err != nil {
+		return nil, explain(path, "open to read", err)
+	}
+	if _, err := pragma(context.Background(), r.db, "user_version"); err != nil {
+		r.db.Close()
+		return nil, explain(path, "open to read", err)
+	}
+	return r, nil
+}
+
+func openReader(path string) (*Reader, error) {
+	db, err := sql.Open("sqlite", dsn(path, "mode", "ro", "_busy_timeout", "5000", "_pragma", "trusted_schema(0)"))
+	if err != nil {
+		return nil, err
+	}
+	// Each connection has a page cache of its own; more of them would only cost memory.
+	db.SetMaxOpenConns(8)
+	return &Reader{path: path, db: db}, nil
+}
+
+// Close ends the reading.
+func (r *Reader) Close() error { return r.db.Close() }
+
+const selectRecords = `SELECT r.seq, r.epoch, r.at, r.kind, r.body, s.content
+	FROM records r JOIN streams f ON f.id = r.fleet LEFT JOIN shared s ON s.hash = r.shared WHERE f.fleet = ? `
+
+// Read implements [muster.History]: it calls yield with the records of a fleet whose instant is not before since, in the
+// order in which they were appended. A fleet without records is not an error. All records come from one moment of the
+// history; yield must be quick and must not read the same history.
+func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error {
+	// The clock of the records may have been set back, so the first record of that age need not be the first by age.
+	const query = selectRecords + `AND r.at >= ? AND r.seq >=
+		(SELECT min(n.seq) FROM records n JOIN streams m ON m.id = n.fleet WHERE m.fleet = ? AND n.at >= ?) ORDER BY r.seq`
+	from := nanoseconds(since)
+	if err := r.each(ctx, yield, query, fleet, from, fleet, from); err != nil {
+		return explain(r.path, fmt.Sprintf("read the records of fleet %q", fleet), err)
+	}
+	return nil
+}
+
+// Last returns up to n records of a fleet, the newest first, of the given kinds or of all when none is given. n is 1 to
+// [MaxLast].
+func (r *Reader) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
+	if err := checkLast(n); err != nil {
+		return nil, err
+	}
+	query, args := selectRecords, []any{fleet}
+	if len(kinds) > 0 {
+		query += "AND r.kind IN (?" + strings.Repeat(", ?", len(kinds)-1) + ") "
+		for _, k := range kinds {
+			args = append(args, string(k))
+		}
+	}
+	var last []muster.Record
+	err := r.each(ctx, func(record muster.Record) bool {
+		last = append(last, record)
+		return true
+	}, query+"ORDER BY r.seq DESC LIMIT ?", append(args, n)...)
+	if err != nil {
+		return nil, explain(r.path, fmt.Sprintf("read the last records of fleet %q", fleet), err)
+	}
+	return last, nil
+}
+
+// Get returns the record of a fleet with the given sequence number, or [ErrNoRecord].
+func (r *Reader) Get(ctx context.Context, fleet string, seq int64) (muster.Record, error) {
+	rows := r.db.QueryRowContext(ctx, selectRecords+"AND r.seq = ?", fleet, seq)
+	record, err := scan(rows.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return muster.Record{}, noRecord(fleet, seq)
+	}
+	if err != nil {
+		return muster.Record{}, explain(r.path, fmt.Sprintf("read record %d of fleet %q", seq, fleet), err)
+	}
+	return record, nil
+}
+
+// Fleets returns the names of the fleets that have a stream, sorted.
+func (r *Reader) Fleets(ctx context.Context) ([]string, error) {
+	rows, err := r.db.QueryContext(ctx, "SELECT fleet FROM streams ORDER BY fleet")
+	if err != nil {
+		return nil, explain(r.path, "list the fleets", err)
+	}
+	defer rows.Close()
+	var fleets []string
+	for rows.Next() {
+		var fleet string
+		if err := rows.Scan(&fleet); err != nil {
+			return nil, explain(r.path, "list the fleets", err)
+		}
+		fleets = append(fleets, fleet)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, explain(r.path, "list the fleets", err)
+	}
+	return fleets, nil
+}
+
+func (r *Reader) each(ctx context.Context, yield func(muster.Record) bool, query string, args ...any) error {
+	rows, err := r.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		record, err := scan(rows.Scan)
+		if err != nil {
+			return err
+		}
+		if !yield(record) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+func scan(scan func(...any) error) (muster.Record, error) {
+	var r muster.Record
+	var at int64
+	if err := scan(&r.Position.Seq, &r.Position.Epoch, &at, &r.Kind, &r.Body, &r.Shared); err != nil {
+		return muster.Record{}, err
+	}
+	r.At = instant(at)
+	r.Body, r.Shared = orNone(r.Body), orNone(r.Shared)
+	return r, nil
+}
+
+// orNone makes an empty body the same as none.
+func orNone(content []byte) []byte {
+	if len(content) == 0 {
+		return nil
+	}
+	return content
+}

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// AcceptableBacklog returns how many messages may wait for each worker so that the last of them still finishes within
+// latency: latency * slots / mpd. mpd, the mean processing duration, is above zero.
+func AcceptableBacklog(latency, mpd time.Duration, slots float64) float64 {
+	return latency.Seconds() * slots / mpd.Seconds()
+}
+
+// DrainTime returns how long a worker needs for a backlog of so many messages: backlog * mpd / slots.
+func DrainTime(backlogPerWorker float64, mpd time.Duration, slots float64) time.Duration {
+	return time.Duration(backlogPerWorker * float64(mpd) / slots)
+}
+
+// BacklogPerWorker keeps the backlog per worker in service at a number that the user fixed: target tracking on backlog per
+// instance. It knows nothing of processing durations, so the latency it gives drifts with them.
+type BacklogPerWorker struct {
+	// Acceptable is the acceptable backlog per worker, above zero; or zero to compute it from Processing and the
+	// objective.
+	Acceptable float64
+	// Processing is the user's figure for the mean processing duration, used when Acceptable is zero.
+	Processing time.Duration
+}
+
+// Decide implements [muster.Policy].
+func (p BacklogPerWorker) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	acceptable := p.Acceptable
+	if acceptable == 0 {
+		acceptable = AcceptableBacklog(o.Objective.Latency, p.Processing, o.Capacity.SlotsPerWorker)
+	}
+	d := trackBacklog(o, "backlog-per-worker", acceptable, "fixed in the configuration")
+	if late, ok := p.drift(o, acceptable); ok && d.Verdict == muster.Apply {
+		d.Trail[len(d.Trail)-1].Why += late
+	}
+	return d
+}
+
+// drift says when the measured durations have outgrown the fixed number: a full backlog then takes longer than promised.
+func (p BacklogPerWorker) drift(o muster.Observation, acceptable float64) (string, bool) {
+	if !o.Processing.Known || o.Processing.Prior || o.Objective.Latency <= 0 {
+		return "", false
+	}
+	mpd := time.Duration(o.Processing.MeanSeconds * float64(time.Second))
+	takes := DrainTime(acceptable, mpd, o.Capacity.SlotsPerWorker)
+	if takes <= o.Objective.Latency*11/10 {
+		return "", false
+	}
+	return fmt.Sprintf(" (a full backlog now takes %s, the objective is %s)", muster.Seconds(takes.Seconds()),
+		muster.Seconds(o.Objective.Latency.Seconds())), true
+}
+
+// DynamicBacklog keeps the backlog per worker at latency objective * slots / MPD with the MPD as it is measured: target
+// tracking with a target that follows the work.
+type DynamicBacklog struct {
+	// Prior is the acceptable backlog per worker until a processing duration was measured; zero for none.
+	Prior float64
+}
+
+// Decide implements [muster.Policy].
+func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	const rule = "dynamic-backlog"
+	mpd := o.Processing
+	switch {
+	case mpd.Known && mpd.MeanSeconds > 0 && !(mpd.Prior && p.Prior > 0):
+		acceptable := o.Objective.Latency.Seconds() * o.Capacity.SlotsPerWorker / mpd.MeanSeconds
+		from := fmt.Sprintf("%s / %s mean processing", muster.Seconds(o.Objective.Latency.Seconds()), muster.Seconds(mpd.MeanSeconds))
+		return trackBacklog(o, rule, acceptable, from)
+	case p.Prior > 0:
+		return trackBacklog(o, rule, p.Prior, "the initial value, nothing was measured yet")
+	}
+	backlog := o.Backlog()
+	d := begin(o, rule+"/1")
+	if !backlog.Known {
+		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+	}
+	if backlog.Value > 0 && d.Previous == 0 {
+		return d.With(muster.Term{Rule: rule, In: []muster.Value{value("backlog", backlog.Value)}, Out: 1,
+			Why: "messages wait and no processing duration was measured yet: one worker to measure it"})
+	}
+	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet"})
+}
+
+// trackBacklog is target tracking on the backlog per worker: in service * (backlog / in service) / acceptable.
+func trackBacklog(o muster.Observation, rule string, acceptable float64, from string) muster.Decision {
+	d := begin(o, rule+"/1")
+	backlog := o.Backlog()
+	if !backlog.Known {
+		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+	}
+	if !(acceptable > 0) || math.IsInf(acceptable, 0) {
+		return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule,
+			Why: fmt.Sprintf("the acceptable backlog per worker came out as %v, a number above 0 is needed", acceptable)})
+	}
+	n := ceil(backlog.Value / acceptable)
+	d.Floor = n
+	in := []muster.Value{value("backlog", backlog.Value), value("in_service", float64(o.Capacity.InService()))}
+	if serving := o.Capacity.InService(); serving > 0 {
+		in = append(in, value("backlog_per_worker", backlog.Value/float64(serving)))
+	}
+	return d.With(muster.Term{
+		Rule: rule, In: append(in, value("acceptable_backlog_per_worker", acceptable)), Out: n,
+		Why: fmt.Sprintf("%s waiting, %s acceptable per worker (%s), so %s", muster.Number(backlog.Value),
+			muster.Number(acceptable), from, muster.Plural(n, "worker")),
+	})
+}
+
+func checkBacklog(s Spec) []error {
+	switch {
+	case s.Acceptable < 0 || s.Processing < 0:
+		return []error{&Fault{"policy.acceptable", "a negative number", "a number above 0"}}
+	case s.Acceptable == 0 && s.Processing == 0:
+		return []error{&Fault{"policy.acceptable", "nothing",
+			"the acceptable backlog per worker (latency objective x slots / mean processing duration), or processing"}}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/muster-scale/muster"
+)
+
+// Exact gives every message a slot of its own: desired + max(0, queued - pending), where the slots that workers report as
+// free count as pending too. It never asks a worker to go: the size falls because workers that stay idle leave by
+// themselves, down to what the work in the queue occupies. Its source is the event-driven scaling of ECS services; it
+// finishes earliest of all policies and pays for it.
+type Exact struct{}
+
+// Decide implements [muster.Policy].
+func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	const rule = "exact"
+	d := begin(o, "exact/1")
+	backlog, inFlight := o.Backlog(), o.InFlight()
+	if !o.Capacity.Known {
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+	}
+	if !backlog.Known {
+		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+	}
+	slots := o.Capacity.SlotsPerWorker
+	pending := float64(o.Capacity.Pending()) * slots
+	free := float64(max(0, o.Capacity.Slots-o.Capacity.BusySlots))
+	if inFlight.Known {
+		// Reports lag behind the queue by up to a second: a slot counts as free only if the queue agrees.
+		free = max(0, min(free, float64(o.Capacity.Slots)-inFlight.Value))
+	}
+	add := ceil(max(0, backlog.Value-pending-free) / slots)
+	if inFlight.Known {
+		d.Floor = min(d.Previous+add, ceil((backlog.Value+inFlight.Value)/slots))
+	} else {
+		d.Floor = d.Previous + add
+	}
+	return d.With(muster.Term{
+		Rule: rule,
+		In: []muster.Value{value("queued", backlog.Value), value("pending_slots", pending), value("free_slots", free),
+			value("slots_per_worker", slots), value("desired", float64(d.Previous))},
+		Out: d.Previous + add,
+		Why: exactWhy(backlog.Value, pending, free, add),
+	})
+}
+
+func exactWhy(queued, pending, free float64, add int) string {
+	if queued == 0 {
+		return "nothing waits, and workers that stay idle leave by themselves"
+	}
+	soon := fmt.Sprintf("%s coming", muster.Plural(int(pending), "slot"))
+	if free > 0 {
+		soon = fmt.Sprintf("%s free and %s", muster.Plural(int(free), "slot"), soon)
+	}
+	if add == 0 {
+		return fmt.Sprintf("%s waiting and %s: enough", muster.Number(queued), soon)
+	}
+	return fmt.Sprintf("%s waiting and only %s, so %s more", muster.Number(queued), soon, muster.Plural(add, "worker"))
+}

@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/muster-scale/muster"
+)
+
+// LaunchLimits holds rises while launches fail, and keeps them within the launches allowed in an hour. Failed launches
+// count: the costliest incidents are members that never start and are launched again for ever.
+type LaunchLimits struct {
+	Of muster.Policy
+}
+
+// Decide implements [muster.Policy].
+func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	d := p.Of.Decide(o, recent)
+	missing := d.Desired - o.Capacity.Active()
+	if missing <= 0 {
+		return d
+	}
+	l := o.Launches
+	if l.RetryAt.After(o.At) {
+		t := muster.Term{Rule: "launches", In: []muster.Value{value("failed_in_a_row", float64(l.Failed))},
+			Why: fmt.Sprintf("%s in a row ended without a message taken (%s); the next try is at %s",
+				muster.Plural(l.Failed, "launch"), l.LastError, l.RetryAt.Format("15:04:05"))}
+		if d.Desired > d.Previous {
+			return d.Held(muster.LaunchesFailing, t)
+		}
+		t.Out = d.Desired
+		d = d.With(t)
+		d.Reason = muster.LaunchesFailing
+		return d
+	}
+	room := max(0, o.Limits.LaunchesPerHour-l.LastHour)
+	if missing <= room {
+		return d
+	}
+	t := muster.Term{
+		Rule: "launches_per_hour", In: []muster.Value{value("last_hour", float64(l.LastHour)), value("allowed", float64(o.Limits.LaunchesPerHour))},
+		Out: max(d.Previous, o.Capacity.Active()+room),
+		Why: fmt.Sprintf("%s in the past hour, %d are allowed", muster.Plural(l.LastHour, "launch"), o.Limits.LaunchesPerHour),
+	}
+	if t.Out >= d.Desired || t.Out == d.Previous {
+		return d.Held(muster.LaunchBudget, t)
+	}
+	return d.With(t)
+}
+
+// Bounds keeps the size within the fleet's minimum and maximum. A wish above the maximum is cut and acted on. It comes last
+// and settles the verdict.
+type Bounds struct {
+	Of muster.Policy
+}
+
+// Decide implements [muster.Policy].
+func (p Bounds) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	d := p.Of.Decide(o, recent)
+	switch {
+	case d.Desired > o.Limits.Max:
+		d = d.With(muster.Term{Rule: "max", In: []muster.Value{value("max", float64(o.Limits.Max))}, Out: o.Limits.Max,
+			Why: fmt.Sprintf("the maximum is %d", o.Limits.Max)})
+	case d.Desired < o.Limits.Min:
+		d = d.With(muster.Term{Rule: "min", In: []muster.Value{value("min", float64(o.Limits.Min))}, Out: o.Limits.Min,
+			Why: fmt.Sprintf("the minimum is %d", o.Limits.Min)})
+	}
+	d.Floor = min(max(d.Floor, o.Limits.Min), d.Desired)
+	if d.Desired != d.Previous {
+		d.Verdict, d.Reason = muster.Apply, ""
+		return d
+	}
+	d.Verdict, d.Reason = muster.Hold, orDefault(d.Reason, muster.Steady)
+	return d
+}

@@ -1,0 +1,52 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/muster-scale/muster"
+)
+
+// Rate limits how far the size may move within any period, up and down apart.
+type Rate struct {
+	Of muster.Policy
+	// Out limits rises, In falls. Without a period there is no limit.
+	Out, In Shape
+}
+
+// Decide implements [muster.Policy].
+func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	d := p.Of.Decide(o, recent)
+	up := d.Desired > d.Previous
+	shape := p.In
+	if up {
+		shape = p.Out
+	}
+	if shape.Period == 0 || d.Desired == d.Previous || d.Verdict == muster.Hold {
+		return d
+	}
+	// The change counts from the extreme of the period, so that no window of that length sees more.
+	base := d.Previous
+	for _, e := range recent.Since(d.At.Add(-shape.Period)) {
+		if up {
+			base = min(base, e.Desired)
+		} else {
+			base = max(base, e.Desired)
+		}
+	}
+	step := max(shape.MaxWorkers, ceil(float64(base)*shape.MaxPercent/100), 1)
+	bound := base - step
+	if up {
+		bound = base + step
+	}
+	if (up && d.Desired <= bound) || (!up && d.Desired >= bound) {
+		return d
+	}
+	t := muster.Term{
+		Rule: "rate", In: []muster.Value{value("from", float64(base)), value("step", float64(step)), value("period_s", shape.Period.Seconds())},
+		Out: bound, Why: fmt.Sprintf("at most %s within %s", muster.Plural(step, "worker"), muster.Seconds(shape.Period.Seconds())),
+	}
+	if (up && bound <= d.Previous) || (!up && bound >= d.Previous) {
+		return d.Held(muster.RateLimited, t)
+	}
+	return d.With(t)
+}

@@ -1,0 +1,105 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/muster-scale/muster"
+)
+
+// DefaultTarget is the utilization at which a fleet keeps three slots in ten free for what comes next.
+const DefaultTarget = 0.7
+
+// What worker-utilization may count as work.
+const (
+	// SignalTotal counts backlog plus in flight.
+	SignalTotal = "total"
+	// SignalInFlight counts messages in flight, for work that is assigned and never waits.
+	SignalInFlight = "in-flight"
+	// SignalReports counts the busy slots that workers report, for a fleet without a queue.
+	SignalReports = "reports"
+)
+
+// WorkerUtilization keeps total work / total slots at a target. The ratio needs no processing duration, so it stays right
+// when durations change; it does not know a latency objective.
+type WorkerUtilization struct {
+	// Target is above 0 and at most 1.
+	Target float64
+	// Signal is one of the Signal constants.
+	Signal string
+}
+
+// Decide implements [muster.Policy].
+func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	const rule = "worker-utilization"
+	d := begin(o, rule+"/1")
+	if !o.Capacity.Known {
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+	}
+	work, reason, what := p.work(o)
+	if !work.Known {
+		return unknown(d, reason, rule, what, work)
+	}
+	u := Utilization(work.Value, float64(o.Capacity.Slots))
+	n := ceil(work.Value / (p.Target * o.Capacity.SlotsPerWorker))
+	why := fmt.Sprintf("%s of work on %s is a utilization of %s, the target is %s, so %s", muster.Number(work.Value),
+		muster.Plural(o.Capacity.Slots, "slot"), muster.Number(u), muster.Number(p.Target), muster.Plural(n, "worker"))
+	if o.Capacity.Slots == 0 {
+		// The formula reports full saturation here and knows no more than that: at least one worker, and no fall while
+		// others are on their way.
+		n = 0
+		why = "no work and no slots"
+		if work.Value > 0 {
+			n = max(1, d.Previous)
+			why = fmt.Sprintf("%s of work and no slots yet, so at least 1 worker", muster.Number(work.Value))
+		}
+	}
+	d.Floor = n
+	return d.With(muster.Term{
+		Rule: rule,
+		In: []muster.Value{value("work", work.Value), value("slots", float64(o.Capacity.Slots)), value("utilization", u),
+			value("target", p.Target), value("slots_per_worker", o.Capacity.SlotsPerWorker)},
+		Out: n, Why: why,
+	})
+}
+
+// Utilization is IF(slots > 0, work / slots, IF(work > 0, 1, 0)).
+func Utilization(work, slots float64) float64 {
+	switch {
+	case slots > 0:
+		return work / slots
+	case work > 0:
+		return 1
+	}
+	return 0
+}
+
+func (p WorkerUtilization) work(o muster.Observation) (work muster.Sample, reason muster.Reason, what string) {
+	inFlight := o.InFlight()
+	switch p.Signal {
+	case SignalReports:
+		return muster.Measured(o.At, float64(o.Capacity.BusySlots)), muster.UnknownInFlight, "number of busy slots"
+	case SignalInFlight:
+		return inFlight, muster.UnknownInFlight, "number of messages in flight"
+	}
+	backlog := o.Backlog()
+	switch {
+	case !backlog.Known:
+		return backlog, muster.UnknownBacklog, "backlog"
+	case !inFlight.Known:
+		return inFlight, muster.UnknownInFlight, "number of messages in flight"
+	}
+	return muster.Measured(o.At, backlog.Value+inFlight.Value), "", "work"
+}
+
+func checkUtilization(s Spec) []error {
+	var faults []error
+	if s.Target != 0 && !(s.Target > 0 && s.Target <= 1) {
+		faults = append(faults, &Fault{"policy.target", muster.Number(s.Target), "a number above 0 and at most 1, as in 0.7"})
+	}
+	switch s.Signal {
+	case "", SignalTotal, SignalInFlight, SignalReports:
+	default:
+		faults = append(faults, &Fault{"policy.signal", fmt.Sprintf("%q", s.Signal), "total, in-flight or reports"})
+	}
+	return faults
+}

@@ -1,0 +1,216 @@
+package queue
+
+import "slices"
+
+// send adds messages to a queue.
+type send struct {
+	queue    string
+	outgoing []sending
+	answer   reply
+	q        *queue
+	err      error
+}
+
+// sending is one accepted message of a send.
+type sending struct {
+	record *record
+	delay  int64 // milliseconds; negative means the queue's
+}
+
+func (c *send) apply(w *writer, now int64) verdict {
+	if c.q = w.st.names[c.queue]; c.q == nil {
+		c.err = noQueue(c.queue)
+		return answerNow
+	}
+	if w.full {
+		c.err = fullError()
+		return answerNow
+	}
+	for i := range c.outgoing {
+		m := &c.outgoing[i]
+		delay := m.delay
+		if delay < 0 {
+			delay = c.q.settings.delay
+		}
+		w.st.send(c.q, now, delay, m.record)
+	}
+	return answerLater
+}
+
+func (c *send) finish(_ *Service, err error) {
+	if err == nil {
+		err = c.err
+	}
+	if err == nil {
+		c.q.sent += uint64(len(c.outgoing))
+	}
+	c.answer <- err
+}
+
+// receive takes messages, now or when some come.
+type receive struct {
+	queue   string
+	max     int
+	timeout int64 // milliseconds; negative means the queue's
+	wait    bool
+	answer  reply
+	q       *queue
+	out     []delivery
+	records []*record // as far as they are in memory
+	err     error
+}
+
+func (c *receive) apply(w *writer, now int64) verdict {
+	c.out = c.out[:0]
+	if c.q = w.st.names[c.queue]; c.q == nil {
+		c.err = noQueue(c.queue)
+		return answerNow
+	}
+	timeout := c.timeout
+	if timeout < 0 {
+		timeout = c.q.settings.visibility
+	}
+	if c.q.inFlight.len() >= MaxInFlight && !c.wait {
+		c.q.advance(now)
+		if c.q.inFlight.len() >= MaxInFlight {
+			c.err = refuse(ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages first.", MaxInFlight)
+			return answerNow
+		}
+	}
+	w.st.expire(c.q, now)
+	before := len(w.st.ops)
+	var durable bool
+	c.out, durable = w.st.receive(c.q, now, timeout, c.max, c.out)
+	switch {
+	case durable:
+		return answerLater
+	case len(c.out) == 0 && c.wait:
+		d := w.deskOf(c.q)
+		d.waiting = append(d.waiting, c)
+		return answerParked
+	case len(w.st.ops) > before:
+		return answerLater
+	}
+	return answerNow
+}
+
+func (c *receive) finish(s *Service, err error) {
+	if err == nil {
+		err = c.err
+	}
+	if err == nil {
+		c.q.received += uint64(len(c.out))
+		c.records = make([]*record, len(c.out))
+		for i, d := range c.out {
+			c.records[i] = s.cache.records[d.seq]
+		}
+	}
+	c.answer <- err
+}
+
+// withdraw ends the waiting of a receive; if it waits no more, it does nothing.
+type withdraw struct{ receive *receive }
+
+func (c withdraw) apply(w *writer, _ int64) verdict {
+	d := w.desks[c.receive.q]
+	if d == nil {
+		return answerNow
+	}
+	if at := slices.Index(d.waiting, c.receive); at >= 0 {
+		d.waiting = slices.Delete(d.waiting, at, at+1)
+		c.receive.finish(w.Service, nil)
+	}
+	return answerNow
+}
+
+func (c withdraw) finish(*Service, error) {}
+
+// target is a message named by a receipt, and what happened to it.
+type target struct {
+	delivery
+	timeout int64 // of a change, in milliseconds
+	removed bool
+	err     error
+}
+
+// settleAll deletes messages or changes their visibility.
+type settleAll struct {
+	queue   string
+	targets []target
+	change  bool
+	answer  reply
+	q       *queue
+	err     error
+}
+
+func (c *settleAll) apply(w *writer, now int64) verdict {
+	if c.q = w.st.names[c.queue]; c.q == nil {
+		c.err = noQueue(c.queue)
+		return answerNow
+	}
+	before := len(w.st.ops)
+	for i := range c.targets {
+		t := &c.targets[i]
+		switch {
+		case t.seq == 0: // its receipt was refused
+		case t.queue != c.q.saved.id:
+			t.err = refuse(ErrReceiptHandleInvalid, "The input receipt handle belongs to another queue.")
+		case c.change:
+			t.err = w.st.change(c.q, now, t.timeout, t.seq, t.count)
+		default:
+			t.removed = w.st.remove(c.q, t.seq, t.count)
+		}
+	}
+	if len(w.st.ops) == before && len(w.group) == 0 {
+		return answerNow
+	}
+	return answerLater // a second delete must not be answered before the first
+}
+
+func (c *settleAll) finish(_ *Service, err error) {
+	if err == nil {
+		err = c.err
+	}
+	if err == nil {
+		for i := range c.targets {
+			if c.targets[i].removed {
+				c.q.deleted++
+			}
+		}
+	}
+	c.answer <- err
+}
+
+// call changes queues; run is given the time.
+type call struct {
+	run    func(st *state, now int64) error
+	room   bool // it needs room in the store
+	answer reply
+	err    error
+}
+
+func (c *call) apply(w *writer, now int64) verdict {
+	if w.full && c.room {
+		c.err = fullError()
+		return answerNow
+	}
+	if c.err = c.run(w.st, now); c.err != nil {
+		return answerNow
+	}
+	return answerLater
+}
+
+func (c *call) finish(_ *Service, err error) {
+	if err == nil {
+		err = c.err
+	}
+	c.answer <- err
+}
+
+func noQueue(name string) error {
+	return refuse(ErrQueueNotFound, "The specified queue does not exist: %s", clip(name))
+}
+
+func fullError() error {
+	return refuse(ErrStorageFull, "The queue storage is full: nothing was stored. Delete messages or free disk space, then send again.")
+}

@@ -1,0 +1,56 @@
+package queue
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// extras are the parts of a message that most messages do not have; they are
+// kept as one JSON text, which a person can read in the file.
+type extras struct {
+	Attributes map[string]Attribute `json:"attributes,omitempty"`
+	Trace      string               `json:"trace,omitempty"`
+}
+
+// encodeExtras returns nil for a message without any.
+func encodeExtras(m *Outgoing) ([]byte, error) {
+	if len(m.Attributes) == 0 && m.Trace == "" {
+		return nil, nil
+	}
+	return json.Marshal(extras{m.Attributes, m.Trace})
+}
+
+// message puts together what a receiver sees.
+func (r *record) message(d delivery, receipt string) (Message, error) {
+	m := Message{
+		ID: formatUUID(r.id), Receipt: receipt, Body: r.body, GroupID: r.group, Source: r.source,
+		Sent: fromMillis(d.sent), FirstReceived: fromMillis(d.first), ReceiveCount: int(d.count),
+	}
+	if len(r.attributes) > 0 {
+		var x extras
+		if err := json.Unmarshal(r.attributes, &x); err != nil {
+			return m, fmt.Errorf("%w: read the attributes of message %s: %w", ErrStorage, m.ID, err)
+		}
+		m.Attributes, m.Trace = x.Attributes, x.Trace
+	}
+	return m, nil
+}
+
+// versionUUID turns 16 random bytes into a version 4 UUID.
+func versionUUID(b [16]byte) [16]byte {
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return b
+}
+
+func formatUUID(b [16]byte) string {
+	var out [36]byte
+	hex.Encode(out[0:8], b[0:4])
+	hex.Encode(out[9:13], b[4:6])
+	hex.Encode(out[14:18], b[6:8])
+	hex.Encode(out[19:23], b[8:10])
+	hex.Encode(out[24:36], b[10:16])
+	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
+	return string(out[:])
+}

@@ -1,0 +1,139 @@
+package queue
+
+// place says in which of a queue's structures a message is.
+type place uint8
+
+const (
+	visible place = iota + 1
+	delayed
+	inFlight
+)
+
+// row is what the store keeps of a message besides its content. Times are
+// Unix milliseconds; zero means never.
+type row struct {
+	seq      uint64
+	sent     int64
+	visible  int64 // when it becomes (or became) receivable
+	received int64 // the last receive in this queue; the 12 h limit counts from it
+	first    int64 // the first receive anywhere
+	count    uint32
+	carried  uint32 // receives made before it was moved to this queue
+	queue    uint32
+}
+
+// entry is a message in memory: its row and where to find it. It holds no
+// pointer and takes 64 bytes, so that ten million of them are affordable and
+// cost the garbage collector nothing.
+type entry struct {
+	row
+	pos     uint32 // in the ring when visible, else in the heap of its place
+	agePos  uint32 // in the heap of ages; visible messages only
+	place   place
+	unsaved bool // the store's row is older than this one
+}
+
+// slab hands out entries by number. Reference 0 is never used.
+type slab struct {
+	chunks []*[slabChunk]entry
+	free   []uint32
+	next   uint32
+}
+
+const slabChunk = 256
+
+func (s *slab) at(ref uint32) *entry { return &s.chunks[ref/slabChunk][ref%slabChunk] }
+
+func (s *slab) alloc(e entry) uint32 {
+	var ref uint32
+	if n := len(s.free); n > 0 {
+		ref, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		s.next++
+		ref = s.next
+		if int(ref/slabChunk) >= len(s.chunks) {
+			s.chunks = append(s.chunks, new([slabChunk]entry))
+		}
+	}
+	*s.at(ref) = e
+	return ref
+}
+
+func (s *slab) release(ref uint32) { s.free = append(s.free, ref) }
+
+// heap orders entries by a time. It is four-ary with the keys inside, which
+// keeps the number of cache misses small when millions wait.
+type heap struct {
+	nodes []node
+	ages  bool // positions are kept in entry.agePos instead of entry.pos
+}
+
+type node struct {
+	key int64
+	ref uint32
+}
+
+func (h *heap) len() int { return len(h.nodes) }
+
+// top is the smallest key; it must not be called on an empty heap.
+func (h *heap) top() node { return h.nodes[0] }
+
+func (h *heap) set(s *slab, i int, n node) {
+	h.nodes[i] = n
+	if h.ages {
+		s.at(n.ref).agePos = uint32(i)
+	} else {
+		s.at(n.ref).pos = uint32(i)
+	}
+}
+
+func (h *heap) push(s *slab, key int64, ref uint32) {
+	h.nodes = append(h.nodes, node{})
+	h.up(s, len(h.nodes)-1, node{key, ref})
+}
+
+func (h *heap) remove(s *slab, i int) {
+	last := len(h.nodes) - 1
+	n := h.nodes[last]
+	h.nodes = h.nodes[:last]
+	if i == last {
+		return
+	}
+	if i > 0 && n.key < h.nodes[(i-1)/4].key {
+		h.up(s, i, n)
+	} else {
+		h.down(s, i, n)
+	}
+}
+
+func (h *heap) up(s *slab, i int, n node) {
+	for i > 0 {
+		parent := (i - 1) / 4
+		if h.nodes[parent].key <= n.key {
+			break
+		}
+		h.set(s, i, h.nodes[parent])
+		i = parent
+	}
+	h.set(s, i, n)
+}
+
+func (h *heap) down(s *slab, i int, n node) {
+	for {
+		child := 4*i + 1
+		if child >= len(h.nodes) {
+			break
+		}
+		for c := child + 1; c < min(child+4, len(h.nodes)); c++ {
+			if h.nodes[c].key < h.nodes[child].key {
+				child = c
+			}
+		}
+		if h.nodes[child].key >= n.key {
+			break
+		}
+		h.set(s, i, h.nodes[child])
+		i = child
+	}
+	h.set(s, i, n)
+}

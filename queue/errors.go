@@ -1,0 +1,84 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The kinds of refusal. Every error of this package matches one of them with
+// errors.Is; those about a request are of type *Error and carry the text that
+// the SQS protocol shows.
+var (
+	// ErrQueueNotFound says that no queue of that name exists.
+	ErrQueueNotFound = errors.New("queue does not exist")
+	// ErrQueueExists says that a queue of that name exists with other attributes.
+	ErrQueueExists = errors.New("queue exists with other attributes")
+	// ErrReceiptHandleInvalid says that a receipt handle was not made by this
+	// queue: it is forged, damaged, or belongs to another queue.
+	ErrReceiptHandleInvalid = errors.New("receipt handle is invalid")
+	// ErrMessageNotInFlight says that a message was deleted, expired, or was
+	// received again by someone else, so that this receipt no longer holds it.
+	ErrMessageNotInFlight = errors.New("message is not in flight")
+	// ErrOverLimit says that too many messages are in flight.
+	ErrOverLimit = errors.New("too many messages in flight")
+	// ErrUnsupported says that the request asks for something not offered.
+	ErrUnsupported = errors.New("operation is not supported")
+	// ErrInvalidParameter says that a value is outside of what is allowed.
+	ErrInvalidParameter = errors.New("parameter is invalid")
+	// ErrMissingParameter says that a required value is absent or empty.
+	ErrMissingParameter = errors.New("parameter is missing")
+	// ErrInvalidAttributeName says that a queue attribute is unknown or not settable.
+	ErrInvalidAttributeName = errors.New("attribute name is invalid")
+	// ErrInvalidAttributeValue says that the value of a queue attribute is not allowed.
+	ErrInvalidAttributeValue = errors.New("attribute value is invalid")
+	// ErrInvalidContents says that a body holds characters that are not allowed.
+	ErrInvalidContents = errors.New("message contents are invalid")
+	// ErrEmptyBatch says that a call names no message.
+	ErrEmptyBatch = errors.New("batch is empty")
+	// ErrTooManyEntries says that a call names more than MaxBatch messages.
+	ErrTooManyEntries = errors.New("batch has too many entries")
+	// ErrBatchTooLong says that the messages of one call are larger than MaxBytes together.
+	ErrBatchTooLong = errors.New("batch is too long")
+	// ErrTooManyQueues says that the service holds as many queues as it may.
+	ErrTooManyQueues = errors.New("too many queues")
+
+	// ErrStorage says that writing to disk failed. The outcome of the calls in
+	// progress is unknown, no later write is accepted, and a restart is needed.
+	ErrStorage = errors.New("queue storage failed")
+	// ErrStorageFull says that there is no room for the message. Nothing was
+	// changed; deleting messages or freeing disk space helps.
+	ErrStorageFull = errors.New("queue storage is full")
+	// ErrLocked says that another process has the directory open.
+	ErrLocked = errors.New("queue directory is in use")
+	// ErrForeignFile says that the file is not a queue file of this product.
+	ErrForeignFile = errors.New("not a muster queue file")
+	// ErrNewerFile says that a newer version of this product wrote the file.
+	ErrNewerFile = errors.New("queue file is newer than this program")
+	// ErrCorruptFile says that the file is damaged.
+	ErrCorruptFile = errors.New("queue file is damaged")
+	// ErrClosed says that the service was closed.
+	ErrClosed = errors.New("queue service is closed")
+)
+
+// Error is a refused request: Kind is one of the sentinels above, Text says
+// what was found and what is allowed in the words of the SQS protocol.
+type Error struct {
+	Kind error
+	Text string
+}
+
+// Error returns the text.
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap returns the kind, for errors.Is.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// refuse makes an *Error of kind.
+func refuse(kind error, format string, args ...any) error {
+	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...)}
+}
+
+// outside is the refusal of value for parameter, in SQS's own words.
+func outside(parameter string, value any, reason string) error {
+	return refuse(ErrInvalidParameter, "Value %v for parameter %s is invalid. Reason: %s", value, parameter, reason)
+}

@@ -1,0 +1,131 @@
+package queue
+
+import "time"
+
+// Limits of the SQS protocol that this package holds to.
+const (
+	// MaxBatch is the largest number of messages in one call.
+	MaxBatch = 10
+	// MaxBytes is the largest size of a message, and of all messages of one
+	// Send together: bodies plus user attributes, in bytes.
+	MaxBytes = 1 << 20
+	// MaxAttributes is the largest number of user attributes of a message.
+	MaxAttributes = 10
+	// MaxDelay is the longest time a message may be delayed.
+	MaxDelay = 15 * time.Minute
+	// MaxVisibility is the longest time, counted from its receive, that a
+	// message may stay in flight.
+	MaxVisibility = 12 * time.Hour
+	// MaxWait is the longest time a Receive may wait.
+	MaxWait = 20 * time.Second
+	// MaxInFlight is the largest number of messages in flight per queue.
+	MaxInFlight = 120_000
+	// MaxQueues is the largest number of queues of one service.
+	MaxQueues = 10_000
+)
+
+// Attribute is a user attribute of a message.
+type Attribute struct {
+	// Type is String, Number or Binary, optionally followed by a dot and a label.
+	Type string `json:"type"`
+	// Value holds the text, or the bytes of a Binary.
+	Value []byte `json:"value"`
+}
+
+// Outgoing is a message to send.
+type Outgoing struct {
+	// Body is 1 byte to MaxBytes of UTF-8, without the control characters XML forbids.
+	Body string
+	// Delay is 0 to MaxDelay; nil means the queue's DelaySeconds.
+	Delay *time.Duration
+	// Attributes are the user attributes, at most MaxAttributes.
+	Attributes map[string]Attribute
+	// Trace is the system attribute AWSTraceHeader, if any.
+	Trace string
+	// GroupID names the tenant; a standard queue keeps it and gives it back, no more.
+	GroupID string
+	// DeduplicationID is refused by standard queues.
+	DeduplicationID string
+}
+
+// Sent is the outcome for one message of a Send.
+type Sent struct {
+	// ID is the message's id, a UUID; empty if Err is set.
+	ID string
+	// Err is why this message, and only this one, was refused.
+	Err error
+}
+
+// Message is a received message.
+type Message struct {
+	// ID is the UUID given on sending; it stays the same in a dead-letter queue.
+	ID string
+	// Receipt is the opaque handle of this receive, for Delete and ChangeVisibility.
+	Receipt string
+	// Body is what was sent.
+	Body string
+	// Attributes are the user attributes; nil if there are none. Read only.
+	Attributes map[string]Attribute
+	// Trace is the AWSTraceHeader given on sending, if any.
+	Trace string
+	// GroupID is the group given on sending, if any.
+	GroupID string
+	// Source is the queue it was dead-lettered from, if any.
+	Source string
+	// Sent is when it was first sent; a move to a dead-letter queue keeps it.
+	Sent time.Time
+	// FirstReceived is when it was received for the first time in any queue.
+	FirstReceived time.Time
+	// ReceiveCount counts the receives in all queues, this one included.
+	ReceiveCount int
+}
+
+// ReceiveOptions says what a Receive asks for.
+type ReceiveOptions struct {
+	// Max is 1 to MaxBatch messages; 0 means 1.
+	Max int
+	// Visibility is 0 to MaxVisibility; nil means the queue's VisibilityTimeout.
+	Visibility *time.Duration
+	// Wait is 0 to MaxWait; nil means the queue's ReceiveMessageWaitTimeSeconds.
+	Wait *time.Duration
+}
+
+// VisibilityChange asks that a message in flight becomes visible after Timeout.
+type VisibilityChange struct {
+	// Receipt is the handle of the receive that holds the message.
+	Receipt string
+	// Timeout is 0 to MaxVisibility from now; the sum since the receive may not
+	// exceed MaxVisibility.
+	Timeout time.Duration
+}
+
+// Counts are exact numbers of one queue at one instant.
+type Counts struct {
+	// At is when the numbers were taken.
+	At time.Time
+	// Visible, InFlight and Delayed count messages; every message is in one of them.
+	Visible, InFlight, Delayed int
+	// OldestSent is when the oldest visible message was sent; zero when none is visible.
+	OldestSent time.Time
+	// Sent, Deleted and Received count since the service was opened. Received
+	// counts redeliveries too; Deleted counts only deletes that removed a message.
+	Sent, Deleted, Received uint64
+}
+
+// record is the content of a message, which the state machine never looks at.
+type record struct {
+	id         [16]byte
+	group      string
+	dedup      string
+	sequence   string
+	source     string // the queue it was dead-lettered from
+	attributes []byte // encoded, see content.go
+	body       string
+}
+
+// recordOverhead is what a record costs in memory besides its texts, roughly.
+const recordOverhead = 160
+
+func (r *record) size() int64 {
+	return recordOverhead + int64(len(r.body)+len(r.attributes)+len(r.group)+len(r.dedup)+len(r.source))
+}

@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// applicationID marks our files in the SQLite header: "MUSQ".
+const applicationID = 0x4d555351
+
+// migrations bring a file from version i to i+1; the version is their number.
+var migrations = []string{`
+CREATE TABLE meta (
+	key   TEXT PRIMARY KEY,
+	value BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE queues (
+	id         INTEGER PRIMARY KEY,
+	name       TEXT NOT NULL UNIQUE,
+	attributes TEXT NOT NULL, -- JSON, in SQS naming
+	tags       TEXT NOT NULL, -- JSON
+	created    INTEGER NOT NULL, -- times are Unix milliseconds
+	modified   INTEGER NOT NULL,
+	floor      INTEGER NOT NULL  -- messages up to this seq are purged
+);
+CREATE TABLE messages (
+	seq        INTEGER PRIMARY KEY,
+	queue_id   INTEGER NOT NULL,
+	sent       INTEGER NOT NULL,
+	visible    INTEGER NOT NULL,
+	received   INTEGER NOT NULL,
+	first      INTEGER NOT NULL,
+	count      INTEGER NOT NULL,
+	carried    INTEGER NOT NULL,
+	message_id BLOB NOT NULL,
+	group_id   TEXT,
+	dedup_id   TEXT,
+	sequence   TEXT,
+	source     TEXT,
+	attributes TEXT, -- JSON
+	body       TEXT NOT NULL -- last, so that loading never reads overflow pages
+);
+CREATE TABLE deduplication (
+	queue_id   INTEGER NOT NULL,
+	dedup_id   TEXT NOT NULL,
+	seq        INTEGER NOT NULL,
+	message_id BLOB NOT NULL,
+	expires    INTEGER NOT NULL,
+	PRIMARY KEY (queue_id, dedup_id)
+) WITHOUT ROWID;
+`}
+
+// SQLite's header: where the version and the application id are.
+const (
+	headerSize        = 100
+	headerVersion     = 60
+	headerApplication = 68
+	headerMagic       = "SQLite format 3\x00"
+)
+
+// inspect reads the header of the file at path without touching it. It
+// reports whether there is a file at all.
+func inspect(path string) (exists bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("open queue file: %w", err)
+	}
+	defer f.Close()
+	var header [headerSize]byte
+	if _, err := io.ReadFull(f, header[:]); err != nil {
+		return true, fmt.Errorf("open queue file %s: %w: it is shorter than an SQLite header; move it away or use another directory", path, ErrForeignFile)
+	}
+	if string(header[:len(headerMagic)]) != headerMagic {
+		return true, fmt.Errorf("open queue file %s: %w: it is not an SQLite file; move it away or use another directory", path, ErrForeignFile)
+	}
+	if id := binary.BigEndian.Uint32(header[headerApplication:]); id != applicationID {
+		return true, fmt.Errorf("open queue file %s: %w: application id %#x found, %#x expected; move it away or use another directory", path, ErrForeignFile, id, applicationID)
+	}
+	return true, checkVersion(path, int(binary.BigEndian.Uint32(header[headerVersion:])))
+}
+
+func checkVersion(path string, version int) error {
+	if version > len(migrations) {
+		return fmt.Errorf("open queue file %s: %w: schema %d found, this program knows up to %d; use the newer program or another directory", path, ErrNewerFile, version, len(migrations))
+	}
+	return nil
+}
+
+// create makes a new file under another name and renames it when it is
+// complete, so that a crash never leaves half a file behind.
+func create(ctx context.Context, path string) (err error) {
+	fresh := path + ".new"
+	for _, leftover := range []string{fresh, fresh + "-journal"} {
+		if err := os.Remove(leftover); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("create queue file: %w", err)
+		}
+	}
+	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("create queue file: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("create queue file: %w", err)
+	}
+	db, err := sql.Open("sqlite", dsn(fresh, "synchronous(FULL)"))
+	if err != nil {
+		return fmt.Errorf("create queue file %s: %w", fresh, err)
+	}
+	err = errors.Join(migrate(ctx, db, 0), db.Close())
+	if err != nil {
+		return fmt.Errorf("create queue file %s: %w", fresh, err)
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return fmt.Errorf("create queue file: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// migrate brings the file forward in one transaction.
+func migrate(ctx context.Context, db *sql.DB, version int) error {
+	if version == len(migrations) {
+		return nil
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	defer tx.Rollback() // after Commit this does nothing
+	for _, text := range migrations[version:] {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("migrate from schema %d: %w", version, err)
+		}
+	}
+	if version == 0 {
+		secret := make([]byte, secretBytes)
+		rand.Read(secret) // never fails
+		if _, err := tx.ExecContext(ctx, `INSERT INTO meta VALUES ('secret', ?), ('epoch', 0)`, secret); err != nil {
+			return fmt.Errorf("migrate: write the receipt key: %w", err)
+		}
+	}
+	stamp := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations))
+	if _, err := tx.ExecContext(ctx, stamp); err != nil {
+		return fmt.Errorf("migrate: stamp the file: %w", err)
+	}
+	return tx.Commit()
+}

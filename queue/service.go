@@ -1,0 +1,229 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// Options say where queues are kept.
+type Options struct {
+	// Dir is the directory of queues.db; it is created with mode 0700. One
+	// process at a time may have it open.
+	Dir string
+	// Ephemeral keeps everything in memory instead; Dir must be empty.
+	Ephemeral bool
+	// MemoryBytes bounds the message contents held in memory. With Dir it is a
+	// cache (0 means 256 MiB) and what exceeds it is read from disk; with
+	// Ephemeral (0 means 1 GiB) a send beyond it fails with ErrStorageFull.
+	MemoryBytes int64
+	// Logger receives what the operator must know; nil discards it.
+	Logger *slog.Logger
+}
+
+const (
+	defaultCacheBytes     = 256 << 20
+	defaultEphemeralBytes = 1 << 30
+)
+
+// Service is a set of durable queues. All methods are safe for concurrent use.
+type Service struct {
+	log      *slog.Logger
+	store    store
+	contents contents
+	receipts *receipts
+	lock     *os.File // nil when ephemeral
+	started  time.Time
+
+	requests chan command
+	closing  chan struct{}
+	done     chan struct{} // the writer has ended
+	once     sync.Once
+	closeErr error
+
+	mu    sync.Mutex // guards what follows; never held during a commit
+	st    *state
+	last  int64 // time never goes back
+	cache *cache
+	desks map[*queue]*desk
+	wakes map[string][]chan struct{}
+}
+
+// Open opens the queues kept in a directory, or an empty ephemeral service.
+// Errors match ErrLocked, ErrForeignFile, ErrNewerFile or ErrCorruptFile where
+// they apply; in those cases nothing was changed.
+func Open(o Options) (*Service, error) {
+	if o.Ephemeral != (o.Dir == "") {
+		return nil, fmt.Errorf("open queues: exactly one of a directory and ephemeral must be given; found directory %q, ephemeral %t", o.Dir, o.Ephemeral)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Ephemeral {
+		secret := make([]byte, secretBytes)
+		rand.Read(secret) // never fails
+		if o.MemoryBytes == 0 {
+			o.MemoryBytes = defaultEphemeralBytes
+		}
+		m := newMemoryStore(o.MemoryBytes, secret)
+		return start(m, m, nil, 0, o.Logger)
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = defaultCacheBytes
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create queue directory: %w", err)
+	}
+	lock, err := lockDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	db, err := openSQLite(context.Background(), o.Dir)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	s, err := start(db, db, lock, o.MemoryBytes, o.Logger)
+	if err != nil {
+		return nil, errors.Join(err, db.Close(), lock.Close())
+	}
+	return s, nil
+}
+
+// requestBuffer is how many requests may wait while a group is committed.
+const requestBuffer = 1024
+
+// start loads the state and runs the writer.
+func start(st store, c contents, lock *os.File, cacheBytes int64, log *slog.Logger) (*Service, error) {
+	s := &Service{
+		log: log, store: st, contents: c, lock: lock, started: time.Now(),
+		requests: make(chan command, requestBuffer),
+		closing:  make(chan struct{}),
+		done:     make(chan struct{}),
+		cache:    newCache(cacheBytes),
+		desks:    map[*queue]*desk{},
+		wakes:    map[string][]chan struct{}{},
+	}
+	loaded, secret, err := load(st, s.now())
+	if err != nil {
+		return nil, err
+	}
+	s.st, s.receipts = loaded, newReceipts(secret)
+	go newWriter(s).run()
+	return s, nil
+}
+
+// Close answers what was accepted, writes what is pending and closes the
+// store. Calls after it, and receives that wait, fail with ErrClosed.
+func (s *Service) Close() error {
+	s.once.Do(func() {
+		close(s.closing)
+		<-s.done
+		s.closeErr = s.store.Close()
+		if s.lock != nil {
+			s.closeErr = errors.Join(s.closeErr, s.lock.Close())
+		}
+	})
+	return s.closeErr
+}
+
+// now is the present in Unix milliseconds. It follows the monotonic clock, so
+// that setting the wall clock moves no deadline.
+func (s *Service) now() int64 {
+	return s.started.Add(time.Since(s.started)).UnixMilli()
+}
+
+// tick is the present for the state; s.mu must be held.
+func (s *Service) tick() int64 {
+	s.last = max(s.last, s.now())
+	return s.last
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+// submit hands a request to the writer.
+func (s *Service) submit(ctx context.Context, c command) error {
+	select {
+	case <-s.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case s.requests <- c:
+		return nil
+	case <-s.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// do hands a request to the writer and waits for its answer. If ctx ends
+// first, the outcome of the request is unknown.
+func (s *Service) do(ctx context.Context, c command, answer reply) error {
+	if err := s.submit(ctx, c); err != nil {
+		return err
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the outcome is unknown: %w", ctx.Err())
+	case <-s.done:
+		return answer.final()
+	}
+}
+
+// cache holds contents of messages up to a budget. What does not fit is left
+// out: the oldest, which are received next, are the ones that stay.
+type cache struct {
+	budget, used int64
+	records      map[uint64]*record
+}
+
+func newCache(budget int64) *cache {
+	return &cache{budget: budget, records: map[uint64]*record{}}
+}
+
+func (c *cache) put(seq uint64, r *record) {
+	if c.used+r.size() <= c.budget {
+		c.records[seq] = r
+		c.used += r.size()
+	}
+}
+
+func (c *cache) remove(seq uint64) *record {
+	r := c.records[seq]
+	if r != nil {
+		delete(c.records, seq)
+		c.used -= r.size()
+	}
+	return r
+}
+
+// follow does to the cache what a commit did to the store.
+func (c *cache) follow(ops []op) {
+	for i := range ops {
+		switch o := &ops[i]; o.kind {
+		case opInsert:
+			c.put(o.row.seq, o.record)
+		case opRemove:
+			c.remove(o.seq)
+		case opMove:
+			if r := c.remove(o.seq); r != nil {
+				moved := *r
+				moved.source = o.source
+				c.put(o.row.seq, &moved)
+			}
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// sqliteStore keeps the operations in one SQLite file in WAL mode. Statements
+// touch rows by their rowid only; there is no secondary index.
+type sqliteStore struct {
+	path    string
+	db      *sql.DB // one connection, the writer's
+	readers *sql.DB
+	begin, commit, rollback,
+	insert, update, move, remove,
+	putQueue, dropQueue, read *sql.Stmt
+}
+
+// maxReaders bounds the connections that read bodies.
+const maxReaders = 4
+
+// dsn names a file; every pragma is applied to every connection.
+func dsn(path string, pragmas ...string) string {
+	q := url.Values{"_pragma": append(pragmas, "busy_timeout(10000)", "trusted_schema(OFF)")}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// openSQLite opens, or creates, the queue file in dir, which is locked.
+func openSQLite(ctx context.Context, dir string) (_ *sqliteStore, err error) {
+	path := filepath.Join(dir, "queues.db")
+	exists, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		if err := create(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	s := &sqliteStore{path: path}
+	defer func() {
+		if err != nil {
+			s.Close()
+			err = s.openError(err)
+		}
+	}()
+	if s.db, err = sql.Open("sqlite", dsn(path, "journal_mode(WAL)", "synchronous(FULL)")); err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(1)
+	if s.readers, err = sql.Open("sqlite", dsn(path, "query_only(ON)")); err != nil {
+		return nil, err
+	}
+	s.readers.SetMaxOpenConns(maxReaders)
+	if err = s.verify(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.prepare(ctx)
+}
+
+// openError says what an error on opening means.
+func (s *sqliteStore) openError(err error) error {
+	switch primaryCode(err) {
+	case codeCorrupt, codeNotADB:
+		return fmt.Errorf("open queue file %s: %w: %w; restore it from a backup, or move it away to start empty", s.path, ErrCorruptFile, err)
+	}
+	return fmt.Errorf("open queue file %s: %w", s.path, err)
+}
+
+// verify checks version and schema and brings an older file forward. The
+// messages are checked by Load, which reads them all.
+func (s *sqliteStore) verify(ctx context.Context) error {
+	var version int
+	if err := s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if err := checkVersion(s.path, version); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.db, version); err != nil {
+		return err
+	}
+	for _, table := range []string{"sqlite_schema", "meta", "queues"} {
+		var verdict string
+		if err := s.db.QueryRowContext(ctx, "PRAGMA quick_check("+table+")").Scan(&verdict); err != nil {
+			return err
+		}
+		if verdict != "ok" {
+			return fmt.Errorf("%w: table %s: %s", ErrCorruptFile, table, verdict)
+		}
+	}
+	return nil
+}
+
+func (s *sqliteStore) prepare(ctx context.Context) error {
+	statements := []struct {
+		to   **sql.Stmt
+		text string
+	}{
+		{&s.begin, "BEGIN IMMEDIATE"},
+		{&s.commit, "COMMIT"},
+		{&s.rollback, "ROLLBACK"},
+		{&s.insert, `INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.update, `UPDATE messages SET visible=?, received=?, first=?, count=? WHERE seq=?`},
+		{&s.move, `UPDATE messages SET seq=?, queue_id=?, visible=?, received=?, first=?, count=?, carried=?, source=? WHERE seq=?`},
+		{&s.remove, `DELETE FROM messages WHERE seq=?`},
+		{&s.putQueue, `INSERT INTO queues VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET
+			attributes=excluded.attributes, tags=excluded.tags, modified=excluded.modified, floor=excluded.floor`},
+		{&s.dropQueue, `DELETE FROM queues WHERE id=?`},
+	}
+	for _, st := range statements {
+		var err error
+		if *st.to, err = s.db.PrepareContext(ctx, st.text); err != nil {
+			return fmt.Errorf("%w: prepare %.40q: %w", ErrCorruptFile, st.text, err)
+		}
+	}
+	var err error
+	s.read, err = s.readers.PrepareContext(ctx, `SELECT message_id, group_id, dedup_id, sequence, source, attributes, body FROM messages WHERE seq=?`)
+	if err != nil {
+		return fmt.Errorf("%w: prepare reading: %w", ErrCorruptFile, err)
+	}
+	return nil
+}
+
+// Commit writes ops in one transaction with one sync.
+func (s *sqliteStore) Commit(ops []op) error {
+	if _, err := s.begin.Exec(); err != nil {
+		return s.writeError("begin", err)
+	}
+	for i := range ops {
+		if err := s.write(&ops[i]); err != nil {
+			s.rollback.Exec() // SQLite may have rolled back by itself already
+			return s.writeError("write", err)
+		}
+	}
+	if _, err := s.commit.Exec(); err != nil {
+		s.rollback.Exec() // as above
+		return s.writeError("commit", err)
+	}
+	return nil
+}
+
+func (s *sqliteStore) writeError(step string, err error) error {
+	if primaryCode(err) == codeFull {
+		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.path, err)
+	}
+	return fmt.Errorf("%s %s: %w", step, s.path, err)
+}
+
+func (s *sqliteStore) write(o *op) (err error) {
+	r := &o.row
+	switch o.kind {
+	case opInsert:
+		c := o.record
+		_, err = s.insert.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried),
+			c.id[:], orNull(c.group), orNull(c.dedup), orNull(c.sequence), orNull(c.source), orNull(string(c.attributes)), c.body)
+	case opUpdate:
+		_, err = s.update.Exec(r.visible, r.received, r.first, int64(r.count), int64(r.seq))
+	case opMove:
+		_, err = s.move.Exec(int64(r.seq), int64(r.queue), r.visible, r.received, r.first, int64(r.count), int64(r.carried), o.source, int64(o.seq))
+	case opRemove:
+		_, err = s.remove.Exec(int64(o.seq))
+	case opPutQueue:
+		err = s.writeQueue(o.queue)
+	case opDropQueue:
+		_, err = s.dropQueue.Exec(o.queue.id)
+	}
+	return err
+}
+
+func (s *sqliteStore) writeQueue(q *queueRow) error {
+	attributes, err := json.Marshal(q.attributes)
+	if err != nil {
+		return err
+	}
+	tags, err := json.Marshal(q.tags)
+	if err != nil {
+		return err
+	}
+	_, err = s.putQueue.Exec(q.id, q.name, string(attributes), string(tags), q.created, q.modified, int64(q.floor))
+	return err
+}
+
+// orNull keeps the columns that most messages do not use one byte long.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// Load reads the numbers of all messages in one scan and counts the opening.
+func (s *sqliteStore) Load(visit func(row)) (kept saved, err error) {
+	defer func() {
+		if err != nil {
+			err = s.openError(err)
+		}
+	}()
+	if _, err = s.db.Exec(`UPDATE meta SET value = value + 1 WHERE key = 'epoch'`); err != nil {
+		return kept, err
+	}
+	err = s.db.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
+	if err != nil {
+		return kept, err
+	}
+	if len(kept.secret) != secretBytes {
+		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.secret), secretBytes)
+	}
+	if kept.queues, err = s.loadQueues(); err != nil {
+		return kept, err
+	}
+	rows, err := s.db.Query(`SELECT seq, queue_id, sent, visible, received, first, count, carried FROM messages ORDER BY seq`)
+	if err != nil {
+		return kept, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		if err = rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried); err != nil {
+			return kept, err
+		}
+		visit(r)
+	}
+	return kept, rows.Err()
+}
+
+func (s *sqliteStore) loadQueues() ([]queueRow, error) {
+	rows, err := s.db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []queueRow
+	for rows.Next() {
+		var q queueRow
+		var attributes, tags []byte
+		if err := rows.Scan(&q.id, &q.name, &attributes, &tags, &q.created, &q.modified, &q.floor); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(json.Unmarshal(attributes, &q.attributes), json.Unmarshal(tags, &q.tags)); err != nil {
+			return nil, fmt.Errorf("%w: attributes of queue %q: %w", ErrCorruptFile, q.name, err)
+		}
+		out = append(out, q)
+	}
+	return out, rows.Err()
+}
+
+// Record reads the content of a message by its rowid.
+func (s *sqliteStore) Record(seq uint64) (*record, error) {
+	var id []byte
+	var group, dedup, sequence, source sql.NullString
+	var r record
+	err := s.read.QueryRow(int64(seq)).Scan(&id, &group, &dedup, &sequence, &source, &r.attributes, &r.body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: read a message from %s: %w", ErrStorage, s.path, err)
+	}
+	copy(r.id[:], id)
+	r.group, r.dedup, r.sequence, r.source = group.String, dedup.String, sequence.String, source.String
+	return &r, nil
+}
+
+// Close writes the WAL back and closes the file.
+func (s *sqliteStore) Close() error {
+	var err error
+	if s.readers != nil {
+		err = s.readers.Close()
+	}
+	if s.db != nil {
+		err = errors.Join(err, s.db.Close())
+	}
+	return err
+}
+
+// Primary result codes of SQLite.
+const (
+	codeCorrupt = 11
+	codeFull    = 13
+	codeNotADB  = 26
+)
+
+func primaryCode(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	if err != nil && strings.Contains(err.Error(), "no space left on device") {
+		return codeFull
+	}
+	return 0
+}

@@ -1,0 +1,141 @@
+package roster
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Gone tells that a member has ended.
+type Gone struct {
+	Member string
+	// Failure says why, and is empty for an orderly end.
+	Failure string
+	// Wasted is true when it never was of use: its launch counts as failed.
+	Wasted bool
+}
+
+// Launched notes that the named members were ordered at now.
+func (r *Roster) Launched(now time.Time, ids []string) {
+	for _, id := range ids {
+		r.launches = append(r.launches, now)
+		if _, ok := r.find(id); !ok && len(r.members) < maxMembers {
+			r.add(Member{ID: id, LaunchedAt: now})
+		}
+	}
+	r.launches = r.launches[max(0, len(r.launches)-maxMembers):]
+}
+
+// NotLaunched notes that the order of the named members failed: those that the fleet has not listed do not exist.
+func (r *Roster) NotLaunched(now time.Time, ids []string, why string) (gone []Gone) {
+	for _, id := range ids {
+		if i, ok := r.find(id); ok && !r.members[i].Listed && r.members[i].EndedAt.IsZero() && len(r.members[i].Workers) == 0 {
+			gone = append(gone, r.end(i, now, why))
+		}
+	}
+	return gone
+}
+
+// Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are adopted.
+// A member that was listed before and is no more has ended.
+func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
+	known := make(map[string]bool, len(r.members))
+	for _, m := range r.members {
+		known[m.ID] = true
+	}
+	present := make(map[string]muster.Member, len(l.Members))
+	for _, m := range l.Members {
+		present[m.ID] = m
+		if !known[m.ID] && !m.Ended && len(r.members) < maxMembers {
+			r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, Listed: true})
+		}
+	}
+	for i := range r.members {
+		m := &r.members[i]
+		if !m.EndedAt.IsZero() {
+			continue
+		}
+		listed, ok := present[m.ID]
+		switch {
+		case ok && listed.Ended:
+			gone = append(gone, r.end(i, l.At, listed.Failure))
+		case ok:
+			m.Listed = true
+		case m.Listed:
+			gone = append(gone, r.end(i, l.At, "the fleet lists it no more"))
+		}
+	}
+	return gone
+}
+
+// Tidy gives up members that were ordered and never showed up within the boot deadline, counts launches that never joined
+// as failed, and forgets what is long past.
+func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
+	for i := range r.members {
+		m := &r.members[i]
+		if m.EndedAt.IsZero() && m.JoinedAt.IsZero() && m.State(now, rules) == Lost && !m.failed {
+			why := "it took no message within " + muster.Seconds(rules.BootWithin.Seconds())
+			if m.Listed || len(m.Workers) > 0 {
+				r.fail(m, now, why)
+				continue
+			}
+			gone = append(gone, r.end(i, now, why))
+		}
+	}
+	keep := r.members[:0]
+	for _, m := range r.members {
+		if m.EndedAt.IsZero() || now.Sub(m.EndedAt) <= rules.Remember {
+			keep = append(keep, m)
+		}
+	}
+	r.members = keep
+	for len(r.launches) > 0 && now.Sub(r.launches[0]) > time.Hour {
+		r.launches = r.launches[1:]
+	}
+	return gone
+}
+
+func (r *Roster) end(i int, now time.Time, failure string) Gone {
+	m := &r.members[i]
+	m.EndedAt = now
+	if failure != "" && m.ReleasedAt.IsZero() && !m.Proved && !m.failed {
+		r.fail(m, now, failure)
+	}
+	return Gone{Member: m.ID, Failure: failure, Wasted: m.failed}
+}
+
+func (r *Roster) fail(m *Member, now time.Time, why string) {
+	m.failed = true
+	r.failed++
+	r.failedAt = now
+	r.lastErr = why
+}
+
+// Launches returns what a policy may know about launching. After a failure the next launch waits 1 s, doubled for each
+// further failure in a row up to 5 minutes.
+func (r Roster) Launches() muster.Launches {
+	l := muster.Launches{LastHour: len(r.launches), Failed: r.failed, LastError: r.lastErr}
+	if r.failed > 0 {
+		wait := min(time.Second<<min(r.failed-1, 20), 5*time.Minute)
+		l.RetryAt = r.failedAt.Add(wait)
+	}
+	return l
+}
+
+// OnTrial tells whether a member launched after the last failure still has to prove itself. While launches fail, one
+// member at a time is tried.
+func (r Roster) OnTrial(now time.Time, rules Rules) bool {
+	for _, m := range r.members {
+		if m.EndedAt.IsZero() && !m.Proved && !m.failed && m.LaunchedAt.After(r.failedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remember notes n launch attempts made at the given instant by a controller before this one. Instants come oldest first.
+func (r *Roster) Remember(at time.Time, n int) {
+	for range min(n, maxMembers) {
+		r.launches = append(r.launches, at)
+	}
+}

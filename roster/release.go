@@ -1,0 +1,111 @@
+package roster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Offers returns the members that may be released now: all their workers are idle, hold a release token of their current
+// epoch and reported within the silence rule. asked are those that were asked to drain, or that somebody else told to go;
+// offered are those that stopped by themselves because no message came.
+func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
+	for _, m := range r.members {
+		if !m.EndedAt.IsZero() || !m.ReleasedAt.IsZero() || len(m.Workers) == 0 || !m.releasable(now, rules) {
+			continue
+		}
+		if m.State(now, rules) == Draining {
+			asked = append(asked, m.ID)
+		} else {
+			offered = append(offered, m.ID)
+		}
+	}
+	return asked, offered
+}
+
+func (m Member) releasable(now time.Time, rules Rules) bool {
+	for _, w := range m.Workers {
+		if w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || now.Sub(w.ReportedAt) > rules.Silence {
+			return false
+		}
+	}
+	return true
+}
+
+// Release grants the release of a member that [Roster.Offers] named.
+func (r *Roster) Release(id string, now time.Time) {
+	if i, ok := r.find(id); ok {
+		r.members[i].ReleasedAt = now
+	}
+}
+
+// Refuse tells a member that offered to leave that it is still needed.
+func (r *Roster) Refuse(id string) {
+	if i, ok := r.find(id); ok {
+		for j := range r.members[i].Workers {
+			r.members[i].Workers[j].Refused = r.members[i].Workers[j].Token
+		}
+	}
+}
+
+// Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those that
+// are not in service yet, newest first; then busy ones, newest first, which finish what they hold.
+func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
+	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
+	var order []int
+	for i, m := range r.members {
+		if rank[m.State(now, rules)] > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := r.members[a], r.members[b]
+		by := cmp.Compare(rank[x.State(now, rules)], rank[y.State(now, rules)])
+		if by == 0 && x.State(now, rules) == Idle {
+			by = x.idleSince().Compare(y.idleSince())
+		}
+		return cmp.Or(by, cmp.Compare(b, a))
+	})
+	var ids []string
+	for _, i := range order[:min(n, len(order))] {
+		r.members[i].DrainAt = now
+		ids = append(ids, r.members[i].ID)
+	}
+	return ids
+}
+
+// Keep takes back the request to drain from at most n members that have not been released, those asked last first, and
+// returns their names. Demand that returns is served by workers that are still there before new ones are launched.
+func (r *Roster) Keep(n int) []string {
+	var order []int
+	for i, m := range r.members {
+		if !m.DrainAt.IsZero() && m.ReleasedAt.IsZero() && m.EndedAt.IsZero() {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(r.members[b].DrainAt.Compare(r.members[a].DrainAt), cmp.Compare(b, a))
+	})
+	var ids []string
+	for _, i := range order[:min(n, len(order))] {
+		r.members[i].DrainAt = time.Time{}
+		for j := range r.members[i].Workers {
+			r.members[i].Workers[j].Refused = r.members[i].Workers[j].Token
+		}
+		ids = append(ids, r.members[i].ID)
+	}
+	return ids
+}
+
+// Overdue returns the released members that are still there so long after their release.
+func (r Roster) Overdue(now time.Time, after time.Duration) []string {
+	var ids []string
+	for _, m := range r.members {
+		if m.EndedAt.IsZero() && !m.ReleasedAt.IsZero() && now.Sub(m.ReleasedAt) > after {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}

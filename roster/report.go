@@ -1,0 +1,138 @@
+package roster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+const (
+	// maxSlots bounds the slots a worker may claim, maxText the length of its names and token, maxWorkers the workers on
+	// one member, maxMembers the members a roster knows.
+	maxSlots   = 10_000
+	maxText    = 256
+	maxWorkers = 256
+	maxMembers = 100_000
+	// provedAfter is how long a member must have taken messages for its launch to count as good although it has not
+	// finished any.
+	provedAfter = 10 * time.Second
+)
+
+// Check returns what is wrong with a report, or nil. A report that fails it is refused whole: nothing in it is believed.
+func Check(r muster.Report) error {
+	switch {
+	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText || len(r.Fleet) > maxText:
+		return fmt.Errorf("worker report: found member %.20q, worker %.20q; each is 1 to %d characters long", r.Member, r.Worker, maxText)
+	case r.Slots < 1 || r.Slots > maxSlots:
+		return fmt.Errorf("worker report of %s: found %d slots, allowed is 1 to %d", r.Worker, r.Slots, maxSlots)
+	case r.Busy < 0 || r.Busy > r.Slots:
+		return fmt.Errorf("worker report of %s: found %d busy slots, allowed is 0 to %d", r.Worker, r.Busy, r.Slots)
+	case r.Seq < 1 || r.Epoch < 0:
+		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq, r.Epoch)
+	case r.Finished < 0 || r.Failed < 0 || !series.Valid(r.Processing):
+		return fmt.Errorf("worker report of %s: the counts or durations are not ones that can be measured", r.Worker)
+	}
+	switch r.State {
+	case muster.Starting, muster.Receiving, muster.Draining, muster.Leaving:
+		if r.Token != "" {
+			return fmt.Errorf("worker report of %s: found a release token in state %q, allowed only in %q", r.Worker, r.State, muster.Idle)
+		}
+	case muster.Idle:
+		if r.Token == "" || len(r.Token) > maxText || r.Busy != 0 {
+			return fmt.Errorf("worker report of %s: state %q needs a release token of at most %d characters and no busy slot, found %d busy",
+				r.Worker, muster.Idle, maxText, r.Busy)
+		}
+	default:
+		return fmt.Errorf("worker report of %s: found state %.20q, allowed is %s, %s, %s, %s or %s", r.Worker, r.State,
+			muster.Starting, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving)
+	}
+	return nil
+}
+
+// Joined tells that a member took messages for the first time.
+type Joined struct {
+	Member string
+	// Boot is the time from the launch order until then.
+	Boot time.Duration
+}
+
+// Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
+// late, repeated, wrong, or from a member that has ended. joined is set when the member took messages for the first time.
+func (r *Roster) Reported(rep muster.Report) (taken bool, joined *Joined) {
+	if Check(rep) != nil {
+		return false, nil
+	}
+	i, ok := r.find(rep.Member)
+	if !ok {
+		if len(r.members) >= maxMembers {
+			return false, nil
+		}
+		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
+		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At})
+	}
+	m := &r.members[i]
+	if !m.EndedAt.IsZero() {
+		return false, nil
+	}
+	w := m.worker(rep.Worker)
+	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
+		return false, nil
+	}
+	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
+		w.IdleSince = rep.At
+	}
+	if rep.Token == "" || rep.Token != w.Refused {
+		w.Refused = ""
+	}
+	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
+	w.ReportedAt = rep.At
+	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
+		m.JoinedAt = rep.At
+		joined = &Joined{Member: m.ID, Boot: rep.At.Sub(m.LaunchedAt)}
+	}
+	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
+		m.Proved = true
+		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
+	}
+	return true, joined
+}
+
+// worker returns the worker of the given name, added if need be, or nil when the member has too many.
+func (m *Member) worker(id string) *Worker {
+	for i := range m.Workers {
+		if m.Workers[i].ID == id {
+			return &m.Workers[i]
+		}
+	}
+	if len(m.Workers) >= maxWorkers {
+		return nil
+	}
+	m.Workers = append(m.Workers, Worker{ID: id})
+	return &m.Workers[len(m.Workers)-1]
+}
+
+// Directive returns what the given worker of the given member should do now.
+func (r Roster) Directive(member, worker string) muster.Directive {
+	i, ok := r.find(member)
+	if !ok {
+		return muster.Directive{Ask: muster.Work}
+	}
+	m := r.members[i]
+	for _, w := range m.Workers {
+		if w.ID != worker {
+			continue
+		}
+		switch {
+		case !m.ReleasedAt.IsZero() && w.Token != "":
+			return muster.Directive{Ask: muster.Leave, Token: w.Token}
+		case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
+			return muster.Directive{Ask: muster.Drain}
+		case w.Token != "" && w.Refused != w.Token:
+			// Its offer to leave is not decided yet; to go on waiting is what it does anyway.
+			return muster.Directive{Ask: muster.Drain}
+		}
+	}
+	return muster.Directive{Ask: muster.Work}
+}

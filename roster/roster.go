@@ -1,0 +1,240 @@
+package roster
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Rules are the times by which a roster judges silence.
+type Rules struct {
+	// Silence is how long after its last report a worker is lost. It is above zero.
+	Silence time.Duration
+	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
+	BootWithin time.Duration
+	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
+	Remember time.Duration
+}
+
+// Roster is a fleet's members, in the order of their launch. The zero Roster is empty.
+type Roster struct {
+	members []Member
+	// launches are the instants of the launch attempts of the past hour, oldest first.
+	launches []time.Time
+	failed   int
+	failedAt time.Time
+	lastErr  string
+}
+
+// Member is one member and its workers.
+type Member struct {
+	// ID is the fleet's name for it.
+	ID string
+	// LaunchedAt is when it was ordered, or first seen if nobody here ordered it.
+	LaunchedAt time.Time
+	// Listed is true once the fleet listed it.
+	Listed bool
+	// DrainAt is when it was asked to drain; zero while it is not.
+	DrainAt time.Time
+	// ReleasedAt is when its release was granted; zero before.
+	ReleasedAt time.Time
+	// EndedAt is when it was found to exist no more; zero before.
+	EndedAt time.Time
+	// JoinedAt is when a worker of it first took messages; zero before.
+	JoinedAt time.Time
+	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
+	Proved bool
+	// failed is true once its launch was counted as failed.
+	failed bool
+	// Workers are its workers, by name; empty until the first report.
+	Workers []Worker
+}
+
+// Worker is a worker as it last reported itself.
+type Worker struct {
+	ID         string
+	Epoch, Seq int64
+	State      muster.WorkerState
+	Cause      muster.Cause
+	Slots      int
+	Busy       int
+	// Token is its release token while it is idle and has stopped receiving.
+	Token string
+	// Refused is the token whose release was refused: the worker is told to go on.
+	Refused    string
+	ReportedAt time.Time
+	// IdleSince is when it last said that it holds nothing, after holding something.
+	IdleSince time.Time
+}
+
+// State is what a member is doing, as far as that is known.
+type State string
+
+// The states of a member.
+const (
+	Ordered  State = "ordered"
+	Booting  State = "booting"
+	Idle     State = "idle"
+	Busy     State = "busy"
+	Draining State = "draining"
+	Released State = "released"
+	Lost     State = "lost"
+	Ended    State = "ended"
+)
+
+// Clone returns a copy that may be changed without changing r.
+func (r Roster) Clone() Roster {
+	r.members = slices.Clone(r.members)
+	for i := range r.members {
+		r.members[i].Workers = slices.Clone(r.members[i].Workers)
+	}
+	r.launches = slices.Clone(r.launches)
+	return r
+}
+
+// Members returns the members that still exist, in the order of their launch. The caller must not change them.
+func (r Roster) Members() []Member {
+	live := make([]Member, 0, len(r.members))
+	for _, m := range r.members {
+		if m.EndedAt.IsZero() {
+			live = append(live, m)
+		}
+	}
+	return live
+}
+
+// State returns what m is doing at now.
+func (m Member) State(now time.Time, rules Rules) State {
+	switch {
+	case !m.EndedAt.IsZero():
+		return Ended
+	case !m.ReleasedAt.IsZero():
+		return Released
+	case len(m.Workers) == 0:
+		return m.unreported(now, rules)
+	}
+	var reported time.Time
+	busy, starting, leaving := 0, 0, 0
+	for _, w := range m.Workers {
+		reported = later(reported, w.ReportedAt)
+		busy += w.Busy
+		switch {
+		case w.State == muster.Starting:
+			starting++
+		case w.State != muster.Receiving && w.Cause != muster.IdleTooLong:
+			leaving++
+		}
+	}
+	switch {
+	case now.Sub(reported) > rules.Silence:
+		return Lost
+	case !m.DrainAt.IsZero() || leaving == len(m.Workers):
+		return Draining
+	case starting == len(m.Workers):
+		return m.unreported(now, rules)
+	case busy > 0:
+		return Busy
+	}
+	return Idle
+}
+
+func (m Member) unreported(now time.Time, rules Rules) State {
+	switch {
+	case now.Sub(m.LaunchedAt) > rules.BootWithin:
+		return Lost
+	case !m.Listed && len(m.Workers) == 0:
+		return Ordered
+	}
+	return Booting
+}
+
+// Capacity counts the members by state at now. Desired, Known and Reason are left to the caller; slots is the configured
+// number of slots of a worker.
+func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity {
+	var c muster.Capacity
+	workers, reported := 0, 0
+	for _, m := range r.members {
+		for _, w := range m.Workers {
+			if m.EndedAt.IsZero() && w.Slots > 0 {
+				workers++
+				reported += w.Slots
+			}
+		}
+		switch m.State(now, rules) {
+		case Ordered:
+			c.Ordered++
+		case Booting:
+			c.Booting++
+		case Idle, Busy:
+			c.Slots += m.slots()
+			c.BusySlots += m.busy()
+			if m.busy() > 0 {
+				c.Busy++
+			} else {
+				c.Idle++
+			}
+		case Draining:
+			c.Draining++
+		case Released:
+			c.Released++
+		case Lost:
+			c.Lost++
+		}
+	}
+	c.SlotsPerWorker = float64(max(1, slots))
+	if workers > 0 {
+		c.SlotsPerWorker = float64(reported) / float64(workers)
+	}
+	return c
+}
+
+func (m Member) slots() (n int) {
+	for _, w := range m.Workers {
+		n += w.Slots
+	}
+	return n
+}
+
+func (m Member) busy() (n int) {
+	for _, w := range m.Workers {
+		n += w.Busy
+	}
+	return n
+}
+
+func (m Member) idleSince() (at time.Time) {
+	for _, w := range m.Workers {
+		at = later(at, w.IdleSince)
+	}
+	return at
+}
+
+// find returns the index of the member with the given id, or where it would have to be added.
+func (r *Roster) find(id string) (int, bool) {
+	i := slices.IndexFunc(r.members, func(m Member) bool { return m.ID == id })
+	return i, i >= 0
+}
+
+// add keeps the members sorted by launch and id, whatever the order in which they are learned of.
+func (r *Roster) add(m Member) int {
+	i, _ := slices.BinarySearchFunc(r.members, m, func(a, b Member) int {
+		return cmp.Or(a.LaunchedAt.Compare(b.LaunchedAt), cmp.Compare(a.ID, b.ID))
+	})
+	r.members = slices.Insert(r.members, i, m)
+	return i
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// InService tells whether the member takes messages and nothing is being asked of it.
+func (r Roster) InService(id string) bool {
+	i, ok := r.find(id)
+	return ok && !r.members[i].JoinedAt.IsZero() && r.members[i].DrainAt.IsZero() && r.members[i].ReleasedAt.IsZero() && r.members[i].EndedAt.IsZero()
+}

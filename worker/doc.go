@@ -1,0 +1,19 @@
+// Package worker is the runner: it receives messages, does the work for each, keeps its lease, reports, and releases
+// itself.
+//
+// [Run] is the shell. It polls a [Queue], calls Options.Do for each message, extends the visibility of what it holds,
+// deletes what succeeded, gives back what failed, and reports to a controller. What it may do next is never decided
+// there but by two pure state machines, which a simulator drives with the same code:
+//
+//   - [Lease] is the worker's own: starting, receiving, draining, idle with a release token, leaving. Its one promise is
+//     that a token is minted only when no message is held and none can arrive any more, and that no message is taken
+//     after a token was minted unless the controller answered that very token with more work.
+//   - [Visibility] is the hold on one message: when to extend it, and when the work must be stopped because the message
+//     may soon be seen by another worker.
+//
+// [Command] runs a program for a message, without a shell; [SQS] is the queue behind an Amazon SQS endpoint; and
+// [HTTPReporter] talks to the controller.
+//
+// Delivery is at least once: a message may be worked on again after a crash, a lost lease or a failed delete. The
+// message's ID stays the same and serves as idempotency key.
+package worker

@@ -1,0 +1,283 @@
+package worker
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+// maxUnanswered bounds how many unanswered reports a lease tells apart. Beyond it the oldest are merged: their counts are
+// repeated longer, never lost.
+const maxUnanswered = 16
+
+// LeaseOptions name a worker and bound what it takes.
+type LeaseOptions struct {
+	// Fleet, Member and Worker are passed on in each report.
+	Fleet, Member, Worker string
+	// Slots is how many messages the worker holds at once, at least 1.
+	Slots int
+	// IdleStop is how long the worker receives without getting a message before it stops by itself; 0 means never.
+	IdleStop time.Duration
+	// Born is below the first epoch and the first sequence number. A worker that is started again under the same name
+	// must be born with a higher number than its forerunner used, as milliseconds since 1970 are, or its reports would
+	// be taken for old ones.
+	Born int64
+}
+
+// Lease is a worker's right to take messages, as a state machine without clock or I/O. Make one with [NewLease].
+//
+// Whoever drives it calls BeginReceive before each receive call and EndReceive or FailReceive after it, Finished or
+// Returned for each message, and Obey for each answered report. Copies are independent of each other. A Lease is not
+// safe for use by several goroutines.
+type Lease struct {
+	LeaseOptions
+	state muster.WorkerState
+	cause muster.Cause
+	ready bool
+	epoch int64
+	// seq is the newest report's number, answered that of the newest report whose answer arrived.
+	seq, answered int64
+	busy          int
+	// receives are the receive calls that have not returned, reserved the slots kept free for what they bring.
+	receives, reserved int
+	token              string
+	// active is when a message was last held or could have come; heard is when the controller last answered the token.
+	active, heard time.Time
+	// current counts since the newest report; unanswered holds what earlier reports said and nobody confirmed.
+	current    tally
+	unanswered []tally
+}
+
+// tally counts finished work until the report seq.
+type tally struct {
+	seq              int64
+	finished, failed int64
+	processing       muster.Durations
+}
+
+func (t tally) plus(u tally) tally {
+	return tally{
+		seq: u.seq, finished: t.finished + u.finished, failed: t.failed + u.failed,
+		processing: series.Merge(t.processing, u.processing),
+	}
+}
+
+// NewLease returns the lease of a worker that is starting.
+func NewLease(o LeaseOptions) Lease {
+	o.Slots = max(1, o.Slots)
+	return Lease{LeaseOptions: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born}
+}
+
+// State returns what the worker is doing.
+func (l *Lease) State() muster.WorkerState { return l.state }
+
+// Cause returns why the worker stopped receiving; it is empty while it receives.
+func (l *Lease) Cause() muster.Cause { return l.cause }
+
+// Busy returns how many messages the worker holds.
+func (l *Lease) Busy() int { return l.busy }
+
+// Token returns the release token; it is empty unless the worker is idle.
+func (l *Lease) Token() string { return l.token }
+
+// Epoch returns the lease epoch, which grows each time the worker begins to receive.
+func (l *Lease) Epoch() int64 { return l.epoch }
+
+// Ready says that the worker has warmed up. It begins to receive, unless it was told to drain before.
+func (l *Lease) Ready(now time.Time) {
+	l.ready = true
+	if l.state == muster.Starting {
+		l.receive(now)
+	}
+}
+
+func (l *Lease) receive(now time.Time) {
+	l.state, l.cause, l.token, l.active = muster.Receiving, "", "", now
+	l.epoch++
+}
+
+// CanReceive returns how many messages may be asked for: the slots that neither hold a message nor are kept for an
+// outstanding receive call, and 0 unless the worker is receiving.
+func (l *Lease) CanReceive() int {
+	if l.state != muster.Receiving {
+		return 0
+	}
+	return l.Slots - l.busy - l.reserved
+}
+
+// BeginReceive says that a receive call is about to be made and returns how many messages it may ask for, at most
+// limit. When it returns 0 there must be no call; otherwise the same number goes to [Lease.EndReceive] or
+// [Lease.FailReceive] later.
+func (l *Lease) BeginReceive(limit int) int {
+	n := min(l.CanReceive(), limit)
+	if n <= 0 {
+		return 0
+	}
+	l.receives++
+	l.reserved += n
+	return n
+}
+
+// EndReceive says that a receive call which asked for asked messages has brought n, which are held from now on.
+func (l *Lease) EndReceive(now time.Time, asked, n int) {
+	l.endReceive(asked)
+	l.busy += min(n, asked)
+	if n > 0 {
+		l.active = now
+	}
+}
+
+// FailReceive says that a receive call failed. That is no sign of an empty queue, so the time without messages begins
+// anew.
+func (l *Lease) FailReceive(now time.Time, asked int) {
+	l.endReceive(asked)
+	l.active = now
+}
+
+func (l *Lease) endReceive(asked int) {
+	l.receives = max(0, l.receives-1)
+	l.reserved = max(0, l.reserved-asked)
+}
+
+// Finished says that a held message is done with: deleted when ok, given back as failed otherwise, after the processing
+// duration d.
+func (l *Lease) Finished(now time.Time, d time.Duration, ok bool) {
+	if ok {
+		l.current.finished++
+	} else {
+		l.current.failed++
+	}
+	l.current.processing = series.Add(l.current.processing, d)
+	l.Returned(now)
+}
+
+// Returned says that a held message went back to the queue without having been worked on to an end. It counts neither as
+// finished nor as failed.
+func (l *Lease) Returned(now time.Time) {
+	l.busy = max(0, l.busy-1)
+	l.active = now
+}
+
+// IdleAt returns when [Lease.Tick] will stop the worker for want of messages, and false while it will not.
+func (l *Lease) IdleAt() (time.Time, bool) {
+	return l.active.Add(l.IdleStop), l.IdleStop > 0 && l.state == muster.Receiving && l.busy == 0
+}
+
+// Tick stops the worker when it got no message for too long. It never does so while a receive call is outstanding: that
+// call may still bring one.
+func (l *Lease) Tick(now time.Time) {
+	if at, ok := l.IdleAt(); ok && l.receives == 0 && !now.Before(at) {
+		l.drain(muster.IdleTooLong)
+	}
+}
+
+// Signal says that an operator, or the system, wants the process to end. From then on no directive makes it work again.
+func (l *Lease) Signal() {
+	switch l.state {
+	case muster.Idle:
+		l.cause = muster.Signalled
+	case muster.Leaving:
+	default:
+		l.drain(muster.Signalled)
+	}
+}
+
+func (l *Lease) drain(cause muster.Cause) { l.state, l.cause = muster.Draining, cause }
+
+// CanMint tells whether a release token may be minted: the worker drains, holds no message, and no receive call is
+// outstanding that could bring one.
+func (l *Lease) CanMint() bool {
+	return l.state == muster.Draining && l.busy == 0 && l.receives == 0
+}
+
+// Mint makes the worker idle under the given release token and returns true, or changes nothing when [Lease.CanMint]
+// says no or the token is empty. A token must never have been used before.
+func (l *Lease) Mint(now time.Time, token string) bool {
+	if token == "" || !l.CanMint() {
+		return false
+	}
+	l.state, l.token, l.heard = muster.Idle, token, now
+	return true
+}
+
+// Leave ends an idle worker without a grant and returns true; it changes nothing unless the worker is idle. It is for
+// workers that nobody can answer: without a controller, told to end by an operator, or orphaned.
+func (l *Lease) Leave() bool {
+	if l.state != muster.Idle {
+		return false
+	}
+	l.state, l.token = muster.Leaving, ""
+	return true
+}
+
+// OrphanedAt returns when an idle worker counts as orphaned: no report of its token was answered for the duration
+// patience. It is false while the worker is not idle.
+func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
+	return l.heard.Add(patience), l.state == muster.Idle
+}
+
+// Report returns what the worker says now. Each call makes a new report; it carries every count that no answered report
+// carried yet. Drive the lease with one report in flight at a time: while idle, only the answer to the newest report can
+// make it work again.
+func (l *Lease) Report(now time.Time) muster.Report {
+	l.seq++
+	l.current.seq = l.seq
+	if n := len(l.unanswered); n == maxUnanswered {
+		l.unanswered = append([]tally{l.unanswered[0].plus(l.unanswered[1])}, l.unanswered[2:]...)
+	}
+	l.unanswered = append(slices.Clip(l.unanswered), l.current)
+	l.current = tally{}
+	var all tally
+	for _, t := range l.unanswered {
+		all = all.plus(t)
+	}
+	return muster.Report{
+		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
+		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
+		Slots: l.Slots, Busy: l.busy, Token: l.token,
+		Finished: all.finished, Failed: all.failed, Processing: all.processing,
+	}
+}
+
+// Obey does what the directive d says, which answered the report r of this lease. An answer that comes twice, or after
+// the answer to a later report, changes nothing, with one exception: a grant of the token that is held is obeyed
+// whenever it comes, because the controller counts the worker as released from then on.
+func (l *Lease) Obey(now time.Time, r muster.Report, d muster.Directive) {
+	granted := d.Ask == muster.Leave && l.token != "" && d.Token == l.token
+	if r.Seq > l.answered && r.Seq <= l.seq {
+		l.answered = r.Seq
+		l.unanswered = slices.DeleteFunc(slices.Clone(l.unanswered), func(t tally) bool { return t.seq <= r.Seq })
+		if l.token != "" && r.Token == l.token {
+			l.heard = now
+		}
+	} else if !granted {
+		return
+	}
+	switch {
+	case granted:
+		l.Leave()
+	case d.Ask == muster.Drain && (l.state == muster.Starting || l.state == muster.Receiving):
+		l.drain(muster.Asked)
+	case d.Ask == muster.Work && l.mayResume(r):
+		l.receive(now)
+	}
+}
+
+// mayResume tells whether the answer Work to the report r lets the worker receive again. It must answer what the worker
+// is now, not what it was: a report from before it began to drain says nothing, and once a token is out, a later report
+// than r may already have been granted.
+func (l *Lease) mayResume(r muster.Report) bool {
+	if !l.ready || l.cause == muster.Signalled || r.Epoch != l.epoch {
+		return false
+	}
+	switch l.state {
+	case muster.Draining:
+		return r.State == muster.Draining
+	case muster.Idle:
+		return r.Token == l.token && r.Seq == l.seq
+	default:
+		return false
+	}
+}

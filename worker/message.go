@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Queue is where messages come from. Implementations are safe for use by several goroutines, and return soon after ctx
+// ends. Their errors keep the same text while the same thing is wrong, so that a log can tell a change.
+type Queue interface {
+	// Receive waits up to wait for messages and returns at most max of them, hidden from others for visibility. It returns
+	// none, without error, when none came.
+	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Message, error)
+	// Delete removes a message for good. Deleting it twice is not an error.
+	Delete(ctx context.Context, m Message) error
+	// ChangeVisibility hides a message that is held for the duration d from now on; 0 gives it back at once. It fails with
+	// [ErrGone] when the message is not held any more.
+	ChangeVisibility(ctx context.Context, m Message, d time.Duration) error
+}
+
+// The reasons for which a queue refuses and for which work is stopped. The latter two are causes of the context given to
+// the work.
+var (
+	// ErrGone means that a message is no longer held under this receipt handle: it was deleted, or its visibility ended.
+	ErrGone = errors.New("the message is not held any more")
+	// ErrLeaseLost means that the message may soon be seen by another worker. The work must stop at once.
+	ErrLeaseLost = errors.New("the lease on the message is lost")
+	// ErrStopped means that the operator's stop has waited as long as it may. The message is given back.
+	ErrStopped = errors.New("the worker is stopping and its grace is over")
+)
+
+// Message is one received message.
+type Message struct {
+	// ID stays the same over all deliveries of the message.
+	ID string
+	// Queue is the name of the queue it came from.
+	Queue string
+	// Body is passed on byte for byte, and never logged.
+	Body string
+	// Handle is the receipt handle of this delivery.
+	Handle string
+	// Group is the message group, empty for a message without one.
+	Group string
+	// ReceiveCount counts the deliveries, this one included; 0 means unknown.
+	ReceiveCount int
+	// SentAt and FirstReceivedAt are the queue's; zero means unknown.
+	SentAt, FirstReceivedAt time.Time
+	// Deadline is when the hold of this delivery would end without extension. Run sets it.
+	Deadline time.Time
+	// Attributes are the sender's, by name.
+	Attributes map[string]Attribute
+}
+
+// Attribute is one attribute that the sender gave a message.
+type Attribute struct {
+	// Type is "String", "Number" or "Binary", with a label after a dot perhaps.
+	Type string
+	// Text is the value of a String or Number, Binary that of a Binary.
+	Text   string
+	Binary []byte
+}
+
+type leaseKey struct{}
+
+// LeaseLost returns a channel that is closed when the lease on the message is lost for whose work ctx was given, even when
+// ctx had ended for another reason before. Work that takes time to stop must give up that time then. The channel is nil
+// when ctx is not one of Run's.
+func LeaseLost(ctx context.Context) <-chan struct{} {
+	if lease, ok := ctx.Value(leaseKey{}).(context.Context); ok {
+		return lease.Done()
+	}
+	return nil
+}

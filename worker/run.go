@@ -1,0 +1,180 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Run receives messages and works on them until the worker has left: because its controller granted its release, because
+// it was idle for IdleStop, or because ctx ended, which is the operator's stop. It returns nil then, and an error only for
+// options that are not allowed. When it returns, no goroutine of its own is left.
+//
+// The end of ctx stops nothing at once: messages that are held are finished, within Grace.
+func Run(ctx context.Context, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	r := newRunner(ctx, o)
+	defer r.stopAll(nil)
+	r.log.Info("worker started", "fleet", o.Fleet, "member", o.Member, "slots", o.Slots)
+	r.loop(ctx)
+	r.wg.Wait()
+	r.reports.last(r.base, &r.lease)
+	r.log.Info("worker left", "cause", string(r.lease.Cause()))
+	return nil
+}
+
+// runner is one run. All of it belongs to the goroutine of loop; the goroutines it starts send back, as an event, what is
+// to happen there.
+type runner struct {
+	Options
+	log     *slog.Logger
+	lease   Lease
+	events  chan event
+	wg      sync.WaitGroup
+	polls   polls
+	reports reports
+	// base lives until the run is over, work until the grace of an operator's stop is over.
+	base, work        context.Context
+	stopAll, stopWork context.CancelCauseFunc
+	warmAt, graceAt   time.Time
+}
+
+// event is what a goroutine found, done in the goroutine of loop.
+type event func(now time.Time)
+
+func newRunner(ctx context.Context, o Options) *runner {
+	now := time.Now()
+	r := &runner{Options: o, log: o.Logger, events: make(chan event), warmAt: now.Add(o.WarmUp)}
+	r.lease = NewLease(LeaseOptions{
+		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots, IdleStop: o.IdleStop, Born: now.UnixMilli(),
+	})
+	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.work, r.stopWork = context.WithCancelCause(r.base)
+	r.polls.runner = r
+	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger}
+	return r
+}
+
+func (r *runner) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	stop := ctx.Done()
+	for !r.over() {
+		select {
+		case <-stop:
+			stop = nil
+			r.signalled(time.Now(), context.Cause(ctx))
+		case happened := <-r.events:
+			happened(time.Now())
+		case <-timer.C:
+		}
+		now := time.Now()
+		timer.Reset(r.advance(now).Sub(now))
+	}
+}
+
+// over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
+func (r *runner) over() bool { return r.lease.State() == muster.Leaving && !r.reports.inFlight }
+
+func (r *runner) signalled(now time.Time, cause error) {
+	r.log.Info("worker is told to stop", "why", cause, "holding", r.lease.Busy())
+	r.lease.Signal()
+	r.polls.cutLong()
+	if r.Grace > 0 {
+		r.graceAt = now.Add(r.Grace)
+	}
+}
+
+// advance does everything that is due at now and returns when something is due next.
+func (r *runner) advance(now time.Time) time.Time {
+	next := alarm{at: now.Add(time.Hour)}
+	before := r.lease.State()
+	if !r.warmAt.IsZero() && next.due(now, r.warmAt) {
+		r.warmAt = time.Time{}
+		r.lease.Ready(now)
+	}
+	if !r.graceAt.IsZero() && next.due(now, r.graceAt) {
+		r.graceAt = time.Time{}
+		r.log.Warn("grace is over, giving messages back", "holding", r.lease.Busy())
+		r.stopWork(ErrStopped)
+		r.polls.cut()
+	}
+	r.lease.Tick(now)
+	r.polls.advance(now, &next)
+	if at, ok := r.lease.IdleAt(); ok && !r.polls.outstanding() {
+		next.due(now, at)
+	}
+	if r.lease.CanMint() {
+		r.lease.Mint(now, rand.Text())
+	}
+	r.leaveUnasked(now, &next)
+	r.reports.advance(now, &next, r)
+	if s := r.lease.State(); s != before {
+		r.log.Info("worker changes state", "from", string(before), "to", string(s), "cause", string(r.lease.Cause()))
+	}
+	return next.at
+}
+
+// leaveUnasked ends an idle worker that no controller will answer in time.
+func (r *runner) leaveUnasked(now time.Time, next *alarm) {
+	at, idle := r.lease.OrphanedAt(r.Orphaned)
+	switch {
+	case !idle:
+	case r.Reporter == nil:
+		r.lease.Leave()
+	case r.lease.Cause() == muster.Signalled && r.reports.told(r.lease.Token()):
+		r.lease.Leave()
+	case next.due(now, at):
+		r.log.Warn("worker leaves without a grant: the controller has not answered", "for", r.Orphaned)
+		r.lease.Leave()
+		r.reports.cut()
+	}
+}
+
+// start runs f in a goroutine; the event it returns is done in the goroutine of loop.
+func (r *runner) start(f func() event) {
+	r.wg.Go(func() { r.events <- f() })
+}
+
+// alarm is the earliest instant at which something is due.
+type alarm struct{ at time.Time }
+
+// due tells whether at has come; if not, the alarm goes off at the latest then.
+func (a *alarm) due(now, at time.Time) bool {
+	if !now.Before(at) {
+		return true
+	}
+	if at.Before(a.at) {
+		a.at = at
+	}
+	return false
+}
+
+// notice logs a fault when it begins, when it changes (at most once a minute) and when it is over.
+type notice struct {
+	what string
+	last string
+	at   time.Time
+}
+
+func (n *notice) see(log *slog.Logger, now time.Time, err error) {
+	switch {
+	case err == nil && n.last != "":
+		log.Info(n.what+" works again", "after", now.Sub(n.at).Round(time.Second))
+		n.last = ""
+	case err == nil:
+	case n.last == "", n.last != err.Error() && now.Sub(n.at) >= time.Minute:
+		log.Warn(n.what+" fails", "err", err)
+		n.last, n.at = err.Error(), now
+	default:
+		log.Debug(n.what+" still fails", "err", fmt.Sprint(err))
+	}
+}

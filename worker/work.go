@@ -1,0 +1,104 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+const (
+	// callTimeout bounds each call that deletes or gives back a message.
+	callTimeout = 10 * time.Second
+	// deleteTries and deletePause bound the attempts to delete a message that was worked on.
+	deleteTries = 5
+	deletePause = 200 * time.Millisecond
+)
+
+// job is the work on one held message. Two goroutines share it: one works, the other keeps the hold.
+type job struct {
+	Message
+	runner *runner
+	log    *slog.Logger
+	hold   Visibility
+	// lease ends with the hold, or with settled when the message is done with.
+	lease context.Context
+	lose  context.CancelCauseFunc
+}
+
+var errSettled = errors.New("the message is done with")
+
+// begin starts the work on a message just received.
+func (r *runner) begin(m Message, hold Visibility) {
+	m.Deadline = hold.Until()
+	j := &job{Message: m, runner: r, hold: hold, log: r.log.With("message", m.ID, "receive_count", m.ReceiveCount)}
+	j.lease, j.lose = context.WithCancelCause(r.base)
+	r.wg.Go(j.keep)
+	r.start(j.run)
+}
+
+// run does the work, settles the message with the queue, and says how it went.
+func (j *job) run() event {
+	defer j.lose(errSettled)
+	begun := time.Now()
+	ctx, cancel := context.WithCancelCause(context.WithValue(j.runner.work, leaseKey{}, j.lease))
+	stop := context.AfterFunc(j.lease, func() { cancel(context.Cause(j.lease)) })
+	err := j.runner.Do(ctx, j.Message)
+	stop()
+	cause := context.Cause(ctx)
+	cancel(nil)
+	took := time.Since(begun)
+	switch {
+	case err == nil:
+		j.delete()
+		j.log.Debug("message finished", "took", took)
+	case errors.Is(cause, ErrStopped):
+		j.giveBack(0)
+		j.log.Warn("message given back", "took", took, "err", err)
+		return func(now time.Time) { j.runner.lease.Returned(now) }
+	case context.Cause(j.lease) != nil:
+		j.log.Error("work stopped: the lease is lost and the message will be delivered again", "took", took, "err", err)
+	default:
+		again := j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.ReceiveCount))
+		j.log.Warn("message failed", "took", took, "again_in", again, "err", err)
+		j.giveBack(again)
+	}
+	return func(now time.Time) { j.runner.lease.Finished(now, took, err == nil) }
+}
+
+// delete removes the message, trying again for a while. It is tried even after the lease was lost, because the work is done
+// and need not be done again.
+func (j *job) delete() {
+	wait := deletePause
+	for try := 1; ; try++ {
+		err := j.call(func(ctx context.Context) error { return j.runner.Queue.Delete(ctx, j.Message) })
+		if err == nil {
+			return
+		}
+		if try == deleteTries || errors.Is(err, ErrGone) || j.lease.Err() != nil {
+			j.log.Error("deleting a finished message failed: it will be delivered again", "tries", try, "err", err)
+			return
+		}
+		select {
+		case <-time.After(wait):
+			wait *= 2
+		case <-j.lease.Done():
+		}
+	}
+}
+
+// giveBack hides the message for the duration d and lets go of it. The hold is let go first: an extension in between would
+// undo it.
+func (j *job) giveBack(d time.Duration) {
+	j.lose(errSettled)
+	err := j.call(func(ctx context.Context) error { return j.runner.Queue.ChangeVisibility(ctx, j.Message, d) })
+	if err != nil && !errors.Is(err, ErrGone) {
+		j.log.Warn("giving a message back failed: it comes back when its visibility ends", "err", err)
+	}
+}
+
+func (j *job) call(f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(j.runner.base, callTimeout)
+	defer cancel()
+	return f(ctx)
+}
