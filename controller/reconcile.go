@@ -28,7 +28,11 @@ func (w *write) id() string {
 }
 
 func (w *write) changed(member, what, why string) {
-	c := Changed{Member: member, What: what, Why: why, Desired: w.state.desired}
+	w.change(Changed{Member: member, What: what, Why: why})
+}
+
+func (w *write) change(c Changed) {
+	c.Desired = w.state.desired
 	w.out.Changes = append(w.out.Changes, c)
 	w.record(muster.Changed, c)
 }
@@ -41,18 +45,27 @@ func (w *write) seen(x seen) {
 	if x.learned.Processing.Count > 0 || x.learned.Boots.Count > 0 {
 		w.record(muster.Learned, x.learned)
 	}
-	for _, j := range x.joined {
-		w.changed(j.Member, "joined", "took messages "+muster.Seconds(j.Boot.Seconds())+" after it was ordered")
+	for _, n := range x.news {
+		if n.Joined {
+			w.changed(n.Member, changeJoined, "took messages "+muster.Seconds(n.Boot.Seconds())+" after it was ordered")
+		}
+		if n.Proved {
+			w.changed(n.Member, changeProved, "was of use, so launching works again")
+		}
 	}
 	for _, g := range x.gone {
-		w.changed(g.Member, "ended", g.Failure)
+		c := Changed{Member: g.Member, What: changeEnded, Why: g.Failure, Wasted: g.Wasted}
+		if g.Exists {
+			c.What = changeGivenUp
+		}
+		w.change(c)
 	}
 }
 
 // decision makes the decision the size asked for, and records it when it differs from the last one recorded or that is a
 // minute old.
 func (w *write) decision() {
-	d, last := w.out.Decision, w.state.recorded
+	d, last := w.out.Decision, w.state.recorded.Decision
 	w.state.recent = w.state.recent.With(d, w.settings.Spec.Memory())
 	w.state.desired = d.Desired
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Wish == last.Wish && d.Desired == last.Desired &&
@@ -60,8 +73,8 @@ func (w *write) decision() {
 	if same && w.now.Sub(w.state.recordedAt) < holdEvery {
 		return
 	}
-	w.state.recorded, w.state.recordedAt = d, w.now
-	w.record(muster.Decided, Decided{Observation: w.out.Observation, Decision: d})
+	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now
+	w.record(muster.Decided, w.state.recorded)
 }
 
 // releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough
@@ -70,20 +83,20 @@ func (w *write) releases() {
 	asked, offered := w.state.roster.Offers(w.now, w.rules)
 	for _, id := range asked {
 		w.state.roster.Release(id, w.now)
-		w.changed(id, "released", "holds no message and takes no more")
+		w.changed(id, changeReleased, "holds no message and takes no more")
 	}
 	// A worker that offers to go still counts as in service, so the size without it must cover the floor.
 	active := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots).Active()
 	for _, id := range offered {
 		if active <= w.out.Decision.Floor || w.unsure() {
 			w.state.roster.Refuse(id)
-			w.changed(id, "kept", fmt.Sprintf("offered to leave, but %s needed", isAre(w.out.Decision.Floor)))
+			w.changed(id, changeKept, fmt.Sprintf("offered to leave, but %s needed", isAre(w.out.Decision.Floor)))
 			continue
 		}
 		active--
 		w.state.roster.Release(id, w.now)
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
-		w.changed(id, "left", "no message came for it")
+		w.changed(id, changeLeft, "no message came for it")
 	}
 	if overdue := w.state.roster.Overdue(w.now, endOverdue); len(overdue) > 0 && w.now.Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now
@@ -106,16 +119,16 @@ func (w *write) size() {
 	missing := w.state.desired - c.Active()
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(-missing, w.now, w.rules) {
-			w.changed(id, "asked to drain", fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
+			w.changed(id, changeDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
 		}
 		return
 	}
 	if missing == 0 {
 		return
 	}
-	kept := w.state.roster.Keep(missing)
+	kept := w.state.roster.Keep(missing, w.now, w.rules)
 	for _, id := range kept {
-		w.changed(id, "kept", "wanted again before it was released")
+		w.changed(id, changeKept, "wanted again before it was released")
 	}
 	if n := min(missing-len(kept), w.room(c)); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
 		w.launch(n)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -36,13 +37,27 @@ type Learned struct {
 // Changed is the body of a [muster.Changed] record: what became of one member.
 type Changed struct {
 	Member string `json:"member"`
-	// What is "joined", "asked to drain", "kept", "released", "left", or "ended".
+	// What is "joined", "proved", "asked to drain", "kept", "released", "left", "given up" or "ended".
 	What string `json:"what"`
 	// Why explains it in words.
 	Why string `json:"why,omitzero"`
+	// Wasted is true for a launch that failed.
+	Wasted bool `json:"wasted,omitzero"`
 	// Desired is the desired size afterwards: it falls with a worker that left by itself.
 	Desired int `json:"desired"`
 }
+
+// What may become of a member.
+const (
+	changeJoined   = "joined"
+	changeProved   = "proved"
+	changeDrain    = "asked to drain"
+	changeKept     = "kept"
+	changeReleased = "released"
+	changeLeft     = "left"
+	changeGivenUp  = "given up"
+	changeEnded    = "ended"
+)
 
 func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
 	text, err := json.Marshal(body)
@@ -74,3 +89,36 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 	}
 	return body.Decision, p.Decide(body.Observation, recent), nil
 }
+
+// Verify recomputes every decision among the records, which are one fleet's history from its beginning or from a point as
+// far back as its policies remember, oldest first. It returns how many it checked, and an error that shows the first that
+// does not recompute to itself.
+func Verify(records []muster.Record) (checked int, err error) {
+	var recent muster.Recent
+	for _, r := range records {
+		if r.Kind != muster.Decided {
+			continue
+		}
+		recorded, again, err := Recompute(r, recent)
+		if err != nil {
+			return checked, err
+		}
+		was, err := json.Marshal(recorded)
+		if err != nil {
+			return checked, err
+		}
+		is, err := json.Marshal(again)
+		if err != nil {
+			return checked, err
+		}
+		if !bytes.Equal(was, is) {
+			return checked, fmt.Errorf("decision %d does not recompute to itself:\nrecorded   %s\nrecomputed %s", r.Position.Seq, was, is)
+		}
+		checked++
+		recent = recent.With(recorded, verifyMemory)
+	}
+	return checked, nil
+}
+
+// verifyMemory is longer than any policy looks back.
+const verifyMemory = 25 * time.Hour

@@ -29,8 +29,8 @@ type State struct {
 	order   *SetDesired
 	orderAt time.Time
 	endAt   time.Time
-	// recorded is the last decision that was recorded.
-	recorded   muster.Decision
+	// recorded is the last decision that was recorded, and what it was made from.
+	recorded   Decided
 	recordedAt time.Time
 }
 
@@ -55,13 +55,18 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.recent = st.recent.With(body.Decision, s.Spec.Memory())
 		st.desired, st.adopted = body.Decision.Desired, true
-		st.recorded, st.recordedAt = body.Decision, r.At
+		st.recorded, st.recordedAt = body, r.At
 	case muster.Changed:
 		var body Changed
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, true
+		if body.Wasted {
+			st.roster.RememberFailure(r.At, body.Why)
+		} else if body.What == changeProved {
+			st.roster.RememberProof()
+		}
 	case muster.Intended:
 		var body Intended
 		if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -81,6 +86,15 @@ func (s Settings) restore(st *State, r muster.Record) error {
 	return nil
 }
 
+// estimate summarises what a window holds at now. When nothing was measured within it, the last recorded estimate still
+// holds: a quiet hour is no reason to forget how long the work takes.
+func estimate(w series.Window, now time.Time, last muster.Estimate, prior time.Duration) muster.Estimate {
+	if h := w.Durations(now); h.Count > 0 || !last.Known || last.Prior {
+		return series.Estimate(h, prior)
+	}
+	return last
+}
+
 // RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
 func (s Settings) RestoreFrom() time.Duration {
 	return max(time.Hour, s.Learn, s.Spec.Memory()+holdEvery)
@@ -91,8 +105,28 @@ func (st State) Directive(member, worker string) muster.Directive {
 	return st.roster.Directive(member, worker)
 }
 
-// Members returns the members that exist.
-func (st State) Members() []roster.Member { return st.roster.Members() }
+// MemberView is one member as it stood after a step.
+type MemberView struct {
+	ID          string
+	State       roster.State
+	LaunchedAt  time.Time
+	Slots, Busy int
+}
+
+// Members returns the members that exist at now, in the order of their launch.
+func (o Outcome) Members(now time.Time) []MemberView {
+	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
+	var views []MemberView
+	for _, m := range o.Next.roster.Members() {
+		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt}
+		for _, w := range m.Workers {
+			v.Slots += w.Slots
+			v.Busy += w.Busy
+		}
+		views = append(views, v)
+	}
+	return views
+}
 
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
 func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
@@ -129,21 +163,23 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 
 // seen is what a batch of inputs showed.
 type seen struct {
-	joined  []roster.Joined
+	news    []roster.News
 	gone    []roster.Gone
 	results []Resulted
 	learned Learned
 }
 
 func (x *seen) report(st *State, r muster.Report) {
-	taken, joined := st.roster.Reported(r)
+	taken, news := st.roster.Reported(r)
 	if !taken {
 		return
 	}
 	x.learned.Processing = series.Merge(x.learned.Processing, r.Processing)
-	if joined != nil {
-		x.joined = append(x.joined, *joined)
-		x.learned.Boots = series.Add(x.learned.Boots, joined.Boot)
+	if news.Joined || news.Proved {
+		x.news = append(x.news, news)
+	}
+	if news.Joined {
+		x.learned.Boots = series.Add(x.learned.Boots, news.Boot)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/series"
 )
 
 // Outcome is what a step came to.
@@ -23,6 +22,8 @@ type Outcome struct {
 	Changes []Changed
 	// Next is the state once the records are appended.
 	Next State
+
+	bootWithin time.Duration
 }
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
@@ -32,7 +33,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 	seen := s.fold(&st, now, in)
 	st.processing = st.processing.Add(now, seen.learned.Processing)
 	st.boots = st.boots.Add(now, seen.learned.Boots)
-	boot := series.Estimate(st.boots.Durations(now), s.BootPrior)
+	boot := estimate(st.boots, now, st.recorded.Observation.Boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone = append(seen.gone, st.roster.Tidy(now, rules)...)
 
@@ -41,7 +42,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 		// The very first start takes the fleet as it finds it.
 		st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
-	o := Outcome{Observation: s.observe(st, now, boot), Ready: ready}
+	o := Outcome{Observation: s.observe(st, now, boot), Ready: ready, bootWithin: rules.BootWithin}
 	o.Decision = s.policy.Decide(o.Observation, st.recent)
 	w := write{settings: s, now: now, rules: rules, state: &st, out: &o}
 	w.seen(seen)
@@ -65,7 +66,7 @@ func (s Settings) observe(st State, now time.Time, boot muster.Estimate) muster.
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: series.Estimate(st.processing.Durations(now), s.Spec.Processing),
+		Processing: estimate(st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 	}

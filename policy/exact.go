@@ -56,5 +56,5 @@ func exactWhy(queued, pending, free float64, add int) string {
 	if add == 0 {
 		return fmt.Sprintf("%s waiting and %s: enough", muster.Number(queued), soon)
 	}
-	return fmt.Sprintf("%s waiting and only %s, so %s more", muster.Number(queued), soon, muster.Plural(add, "worker"))
+	return fmt.Sprintf("%s waiting and only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker"))
 }

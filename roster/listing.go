@@ -13,6 +13,9 @@ type Gone struct {
 	Failure string
 	// Wasted is true when it never was of use: its launch counts as failed.
 	Wasted bool
+	// Exists is true for a member that is given up although the fleet still has it: it is left alone, because nobody can
+	// say that it is idle.
+	Exists bool
 }
 
 // Launched notes that the named members were ordered at now.
@@ -77,6 +80,7 @@ func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 			why := "it took no message within " + muster.Seconds(rules.BootWithin.Seconds())
 			if m.Listed || len(m.Workers) > 0 {
 				r.fail(m, now, why)
+				gone = append(gone, Gone{Member: m.ID, Failure: why, Wasted: true, Exists: true})
 				continue
 			}
 			gone = append(gone, r.end(i, now, why))
@@ -106,9 +110,7 @@ func (r *Roster) end(i int, now time.Time, failure string) Gone {
 
 func (r *Roster) fail(m *Member, now time.Time, why string) {
 	m.failed = true
-	r.failed++
-	r.failedAt = now
-	r.lastErr = why
+	r.RememberFailure(now, why)
 }
 
 // Launches returns what a policy may know about launching. After a failure the next launch waits 1 s, doubled for each
@@ -132,6 +134,16 @@ func (r Roster) OnTrial(now time.Time, rules Rules) bool {
 	}
 	return false
 }
+
+// RememberFailure notes a launch that failed, and RememberProof one that was good after others had failed, under a
+// controller before this one.
+func (r *Roster) RememberFailure(at time.Time, why string) {
+	r.failed++
+	r.failedAt, r.lastErr = at, why
+}
+
+// RememberProof undoes [Roster.RememberFailure].
+func (r *Roster) RememberProof() { r.failed, r.failedAt, r.lastErr = 0, time.Time{}, "" }
 
 // Remember notes n launch attempts made at the given instant by a controller before this one. Instants come oldest first.
 func (r *Roster) Remember(at time.Time, n int) {

@@ -78,10 +78,10 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 
 // Keep takes back the request to drain from at most n members that have not been released, those asked last first, and
 // returns their names. Demand that returns is served by workers that are still there before new ones are launched.
-func (r *Roster) Keep(n int) []string {
+func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
 	for i, m := range r.members {
-		if !m.DrainAt.IsZero() && m.ReleasedAt.IsZero() && m.EndedAt.IsZero() {
+		if !m.DrainAt.IsZero() && m.State(now, rules) == Draining {
 			order = append(order, i)
 		}
 	}

@@ -51,34 +51,38 @@ func Check(r muster.Report) error {
 	return nil
 }
 
-// Joined tells that a member took messages for the first time.
-type Joined struct {
+// News is what a report showed of its member for the first time.
+type News struct {
 	Member string
-	// Boot is the time from the launch order until then.
-	Boot time.Duration
+	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then.
+	Joined bool
+	Boot   time.Duration
+	// Proved is true when it was of use after others had failed, so that launching works again.
+	Proved bool
 }
 
 // Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
-// late, repeated, wrong, or from a member that has ended. joined is set when the member took messages for the first time.
-func (r *Roster) Reported(rep muster.Report) (taken bool, joined *Joined) {
+// late, repeated, wrong, or from a member that has ended.
+func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	if Check(rep) != nil {
-		return false, nil
+		return false, news
 	}
+	news.Member = rep.Member
 	i, ok := r.find(rep.Member)
 	if !ok {
 		if len(r.members) >= maxMembers {
-			return false, nil
+			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
 		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At})
 	}
 	m := &r.members[i]
 	if !m.EndedAt.IsZero() {
-		return false, nil
+		return false, news
 	}
 	w := m.worker(rep.Worker)
 	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
-		return false, nil
+		return false, news
 	}
 	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
 		w.IdleSince = rep.At
@@ -90,13 +94,13 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, joined *Joined) {
 	w.ReportedAt = rep.At
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At
-		joined = &Joined{Member: m.ID, Boot: rep.At.Sub(m.LaunchedAt)}
+		news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
 	}
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
-		m.Proved = true
+		m.Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 	}
-	return true, joined
+	return true, news
 }
 
 // worker returns the worker of the given name, added if need be, or nil when the member has too many.

@@ -6,9 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Window keeps the durations measured during the last Length, in steps of Length/32, and those measured before as one
-// fading fallback: when nothing was measured within the window, the last step that held anything still counts, because a
-// quiet hour is no reason to forget how long the work takes. The zero Window is not usable; set Length.
+// Window keeps the durations measured during the last Length, in steps of Length/32. The zero Window is not usable; set
+// Length.
 //
 // Window is a value: [Window.Add] returns a new one.
 type Window struct {
@@ -24,8 +23,7 @@ type step struct {
 
 const windowSteps = 32
 
-// Add returns w with the durations measured at the instant at. Instants may come out of order; those older than the
-// window still count as its fallback while nothing newer is there.
+// Add returns w with the durations measured at the instant at. Instants may come out of order.
 func (w Window) Add(at time.Time, h muster.Durations) Window {
 	if h.Count == 0 {
 		return w
@@ -53,18 +51,18 @@ func (w Window) Add(at time.Time, h muster.Durations) Window {
 // trimmed drops the steps that can never count again: those older than the window before the newest step.
 func (w Window) trimmed(steps []step) []step {
 	oldest := steps[len(steps)-1].start.Add(-w.Length)
-	for len(steps) > 1 && steps[0].start.Before(oldest) {
+	for steps[0].start.Before(oldest) {
 		steps = steps[1:]
 	}
 	return steps
 }
 
-// Durations returns what was measured within the window before now, or the newest step when that is older.
+// Durations returns what was measured within the window before now.
 func (w Window) Durations(now time.Time) muster.Durations {
 	var sum muster.Durations
 	oldest := now.Add(-w.Length)
-	for i, s := range w.steps {
-		if i == len(w.steps)-1 || !s.start.Before(oldest) {
+	for _, s := range w.steps {
+		if !s.start.Before(oldest) {
 			sum = Merge(sum, s.durations)
 		}
 	}

@@ -1,0 +1,225 @@
+// Package process sizes a fleet of local worker processes.
+//
+// Each member is one process in a process group of its own. What exists is known from files, one for each member, whose
+// lock the process holds as long as it lives: when the controller crashes, its workers go on, and the next controller finds
+// them by their locks and adopts them. A process id alone is never trusted.
+//
+// The fleet starts processes and lists them. It ends only members whose release was granted, or all of them when the
+// operator shuts everything down.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Options describe the processes of a fleet.
+type Options struct {
+	// Fleet is the fleet's name.
+	Fleet string
+	// Dir holds the member files; it is made if need be and belongs to this fleet alone.
+	Dir string
+	// Argv is the program of a worker and its arguments. There is no shell.
+	Argv []string
+	// Env returns the environment of the named member, as "NAME=value".
+	Env    func(member string) []string
+	Logger *slog.Logger
+}
+
+// Fleet is a fleet of local processes. It implements [muster.Fleet] and [muster.Releaser].
+type Fleet struct {
+	o Options
+
+	mu      sync.Mutex
+	members map[string]*member
+	ended   []muster.Member
+	waits   sync.WaitGroup
+}
+
+var (
+	_ muster.Fleet    = (*Fleet)(nil)
+	_ muster.Releaser = (*Fleet)(nil)
+)
+
+// member is a process that lives, as far as was seen.
+type member struct {
+	id         string
+	pid        int
+	launchedAt time.Time
+	// child is false for a process that was started by a controller before this one.
+	child bool
+}
+
+const (
+	// maxEnded is how many ended members a listing shows: the latest.
+	maxEnded = 200
+	// termWait is how long a released process may take to end after it was asked to.
+	termWait = 5 * time.Second
+)
+
+// New opens the fleet in o.Dir and adopts the processes that still live there.
+func New(o Options) (*Fleet, error) {
+	if len(o.Argv) == 0 {
+		return nil, fmt.Errorf("fleet %s: the worker's program is missing", o.Fleet)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("fleet %s: make the directory of its members: %w", o.Fleet, err)
+	}
+	f := &Fleet{o: o, members: map[string]*member{}}
+	ids, err := f.files(memberSuffix)
+	if err != nil {
+		return nil, fmt.Errorf("fleet %s: list %s: %w", o.Fleet, o.Dir, err)
+	}
+	for _, id := range ids {
+		m, alive, err := readMember(f.path(id))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("fleet %s: %w", o.Fleet, err)
+		case alive:
+			f.members[m.id] = m
+			o.Logger.Info("adopted a worker that was still running", "fleet", o.Fleet, "member", m.id, "pid", m.pid)
+		default:
+			f.forget(m.id, false)
+		}
+	}
+	return f, nil
+}
+
+// Members implements [muster.Fleet].
+func (f *Fleet) Members(context.Context) (muster.Listing, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now().UTC()
+	for _, m := range f.members {
+		if !m.child {
+			if alive, err := held(f.path(m.id)); err == nil && !alive {
+				f.end(m, "")
+			}
+		}
+	}
+	l := muster.Listing{At: now}
+	for _, m := range f.members {
+		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: m.launchedAt})
+	}
+	slices.SortFunc(l.Members, func(a, b muster.Member) int { return strings.Compare(a.ID, b.ID) })
+	l.Members = append(l.Members, f.ended...)
+	return l, nil
+}
+
+// SetDesired implements [muster.Fleet]: it starts the members that the order names and that never were started before.
+// It tries each of them once and returns what failed, joined.
+func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
+	var failures []error
+	for _, id := range order.Launch {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(append(failures, err)...)
+		}
+		if err := f.launch(id); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// End implements [muster.Releaser]: it asks the processes to end, and kills those that have not after five seconds. They
+// hold no message.
+func (f *Fleet) End(ctx context.Context, members []string) error {
+	ctx, stop := context.WithTimeout(ctx, termWait)
+	defer stop()
+	f.signal(syscall.SIGTERM, members)
+	if f.gone(ctx, members) {
+		return nil
+	}
+	f.signal(syscall.SIGKILL, members)
+	return nil
+}
+
+// Close ends all members for an operator's shutdown: they are asked to finish what they hold and to end. When ctx ends
+// first, they are killed. It returns how many were.
+func (f *Fleet) Close(ctx context.Context) (killed int) {
+	all := f.living()
+	f.signal(syscall.SIGTERM, all)
+	if !f.gone(ctx, all) {
+		rest := f.living()
+		killed = len(rest)
+		f.signal(syscall.SIGKILL, rest)
+		f.gone(context.Background(), rest)
+	}
+	f.waits.Wait()
+	return killed
+}
+
+func (f *Fleet) living() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ids := make([]string, 0, len(f.members))
+	for id := range f.members {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// signal sends sig to the process group of each of the members that is alive. The lock says so, not the process id.
+func (f *Fleet) signal(sig syscall.Signal, ids []string) {
+	for _, id := range ids {
+		f.mu.Lock()
+		m := f.members[id]
+		f.mu.Unlock()
+		if m == nil || m.pid <= 1 {
+			continue
+		}
+		if alive, err := held(f.path(id)); err != nil || !alive {
+			continue
+		}
+		target := m.pid
+		if sig == syscall.SIGKILL {
+			target = -m.pid // its whole group, with the command it may be running
+		}
+		if err := syscall.Kill(target, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			f.o.Logger.Warn("a worker process could not be signalled", "fleet", f.o.Fleet, "member", id, "signal", sig.String(), "error", err)
+		}
+	}
+}
+
+// gone waits until none of the members lives, and returns false when ctx ends first.
+func (f *Fleet) gone(ctx context.Context, ids []string) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		living := f.living()
+		left := slices.ContainsFunc(ids, func(id string) bool {
+			if !slices.Contains(living, id) {
+				return false
+			}
+			alive, err := held(f.path(id))
+			return err == nil && alive
+		})
+		if !left {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+// end moves m from the living to the ended. The caller holds the lock.
+func (f *Fleet) end(m *member, failure string) {
+	delete(f.members, m.id)
+	f.ended = append(f.ended, muster.Member{ID: m.id, LaunchedAt: m.launchedAt, Ended: true, Failure: failure})
+	f.ended = f.ended[max(0, len(f.ended)-maxEnded):]
+	f.forget(m.id, failure != "")
+}

@@ -1,0 +1,141 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+func specs() *rapid.Generator[policy.Spec] {
+	shape := rapid.Custom(func(t *rapid.T) policy.Shape {
+		s := policy.Shape{Stabilization: time.Duration(rapid.IntRange(0, 60).Draw(t, "window")) * time.Second}
+		if rapid.Bool().Draw(t, "rated") {
+			s.MaxWorkers, s.Period = rapid.IntRange(1, 9).Draw(t, "workers"), time.Duration(rapid.IntRange(1, 60).Draw(t, "period"))*time.Second
+		}
+		return s
+	})
+	return rapid.Custom(func(t *rapid.T) policy.Spec {
+		return policy.Spec{
+			Name:       rapid.SampledFrom([]string{"exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"}).Draw(t, "policy"),
+			Acceptable: rapid.Float64Range(0.1, 50).Draw(t, "acceptable"), HeadroomWorkers: rapid.IntRange(0, 3).Draw(t, "headroom"),
+			Out: shape.Draw(t, "out"), In: shape.Draw(t, "in"),
+		}
+	})
+}
+
+func sights() *rapid.Generator[see] {
+	return rapid.Custom(func(t *rapid.T) see {
+		low := rapid.IntRange(0, 5).Draw(t, "min")
+		return see{
+			backlog: float64(rapid.IntRange(0, 500).Draw(t, "backlog")), inFlight: float64(rapid.IntRange(0, 50).Draw(t, "in flight")),
+			idle: rapid.IntRange(0, 9).Draw(t, "idle"), busy: rapid.IntRange(0, 9).Draw(t, "busy"), pending: rapid.IntRange(0, 9).Draw(t, "pending"),
+			slots: rapid.IntRange(1, 4).Draw(t, "slots"), latency: 30 * time.Second, mpd: time.Duration(rapid.IntRange(0, 5).Draw(t, "mpd")) * time.Second,
+			min: low, max: low + rapid.IntRange(0, 40).Draw(t, "span"),
+			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"), noListing: rapid.Bool().Draw(t, "no listing"),
+		}
+	})
+}
+
+func pasts() *rapid.Generator[muster.Recent] {
+	return rapid.Custom(func(t *rapid.T) muster.Recent {
+		var r muster.Recent
+		at := t0.Add(-2 * time.Minute)
+		for range rapid.IntRange(0, 12).Draw(t, "decisions") {
+			at = at.Add(time.Duration(rapid.IntRange(1, 10).Draw(t, "later")) * time.Second)
+			r = append(r, muster.Past{At: at, Wish: rapid.IntRange(0, 40).Draw(t, "wish"), Desired: rapid.IntRange(0, 40).Draw(t, "desired")})
+		}
+		return r
+	})
+}
+
+func TestEveryDecisionStaysWithinItsLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := policy.New(specs().Draw(t, "spec"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := sights().Draw(t, "see").observation()
+		d := p.Decide(o, pasts().Draw(t, "recent"))
+		if d.Desired < o.Limits.Min || d.Desired > o.Limits.Max || d.Floor > d.Desired || d.Floor < o.Limits.Min {
+			t.Fatalf("desired %d, floor %d outside %d to %d: %s", d.Desired, d.Floor, o.Limits.Min, o.Limits.Max, d.Sentence())
+		}
+		if (d.Verdict == muster.Hold) != (d.Desired == d.Previous) || (d.Verdict == muster.Hold) != (d.Reason != "") {
+			t.Fatalf("verdict %s, reason %q from %d to %d", d.Verdict, d.Reason, d.Previous, d.Desired)
+		}
+		if len(d.Trail) == 0 {
+			t.Fatal("a decision without a trail")
+		}
+	})
+}
+
+func TestNoDecreaseWhileASignalIsUnknown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := policy.New(specs().Draw(t, "spec"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sights().Draw(t, "see")
+		if !s.noBacklog && !s.noInFlight && !s.noListing {
+			s.noBacklog = true
+		}
+		o := s.observation()
+		d := p.Decide(o, pasts().Draw(t, "recent"))
+		if d.Desired < min(d.Previous, o.Limits.Max) || d.Floor < min(d.Desired, o.Capacity.Desired) {
+			t.Fatalf("fell from %d to %d, floor %d: %s", d.Previous, d.Desired, d.Floor, d.Sentence())
+		}
+	})
+}
+
+func TestAMessageMoreNeverMeansAWorkerFewer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, err := policy.New(specs().Draw(t, "spec"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, recent := sights().Draw(t, "see"), pasts().Draw(t, "recent")
+		more := s
+		more.backlog++
+		a, b := p.Decide(s.observation(), recent), p.Decide(more.observation(), recent)
+		if b.Desired < a.Desired {
+			t.Fatalf("%v waiting: %d, one more: %d", s.backlog, a.Desired, b.Desired)
+		}
+	})
+}
+
+func TestADecisionRecomputedFromItsRecordIsTheSameToTheByte(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := specs().Draw(t, "spec")
+		p, err := policy.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, recent := sights().Draw(t, "see").observation(), pasts().Draw(t, "recent")
+		first, _ := json.Marshal(p.Decide(o, recent))
+		var spec2 policy.Spec
+		var o2 muster.Observation
+		reread(t, spec, &spec2)
+		reread(t, o, &o2)
+		p2, err := policy.New(spec2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, _ := json.Marshal(p2.Decide(o2, recent)); string(second) != string(first) {
+			t.Fatalf("first  %s\nsecond %s", first, second)
+		}
+	})
+}
+
+func reread(t *rapid.T, from, to any) {
+	text, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,123 @@
+package series_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+func durations() *rapid.Generator[[]time.Duration] {
+	return rapid.SliceOfN(rapid.Map(rapid.Int64Range(int64(time.Millisecond), int64(10*time.Hour)), func(n int64) time.Duration { return time.Duration(n) }), 1, 200)
+}
+
+func TestAQuantileIsWithinTwoPercentOfTheExactOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := durations().Draw(t, "durations")
+		q := rapid.Float64Range(0, 1).Draw(t, "q")
+		h := series.Add(muster.Durations{}, all...)
+		slices.Sort(all)
+		exact := all[max(1, int(math.Ceil(q*float64(len(all)))))-1].Seconds()
+		if got := series.Quantile(h, q); math.Abs(got-exact) > series.Accuracy*exact*1.0001 {
+			t.Fatalf("quantile %v: got %v, exact is %v", q, got, exact)
+		}
+	})
+}
+
+func TestMergingInAnyOrderGivesTheSameValidHistogram(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := durations().Draw(t, "a"), durations().Draw(t, "b")
+		x, y := series.Add(muster.Durations{}, a...), series.Add(muster.Durations{}, b...)
+		xy, yx := series.Merge(x, y), series.Merge(y, x)
+		if !slices.Equal(xy.Buckets, yx.Buckets) || xy.Count != yx.Count || math.Abs(xy.SumSeconds-yx.SumSeconds) > 1e-9 {
+			t.Fatalf("%+v is not %+v", xy, yx)
+		}
+		if !series.Valid(xy) {
+			t.Fatalf("not valid: %+v", xy)
+		}
+	})
+}
+
+func TestHistogramsThatNoWorkerCanHaveMeasuredAreNotValid(t *testing.T) {
+	for name, h := range map[string]muster.Durations{
+		"a count without buckets":       {Count: 3, SumSeconds: 1},
+		"buckets without a count":       {Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
+		"a sum that is not a number":    {Count: 1, SumSeconds: math.NaN(), Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
+		"a negative sum":                {Count: 1, SumSeconds: -1, Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
+		"an infinite sum":               {Count: 1, SumSeconds: math.Inf(1), Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
+		"a bucket with nothing in it":   {Count: 1, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 1, Count: 1}, {Index: 2}}},
+		"buckets out of order":          {Count: 2, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 2, Count: 1}, {Index: 1, Count: 1}}},
+		"a bucket beyond all durations": {Count: 1, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 9999, Count: 1}}},
+		"a sum of counts that wraps":    {Count: 2, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 1, Count: math.MaxInt64}, {Index: 2, Count: math.MaxInt64}}},
+	} {
+		if series.Valid(h) {
+			t.Errorf("%s: found valid: %+v", name, h)
+		}
+	}
+	if !series.Valid(muster.Durations{}) {
+		t.Error("the empty histogram is valid")
+	}
+}
+
+func TestAWindowForgetsWhatIsOld(t *testing.T) {
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	one := func(d time.Duration) muster.Durations { return series.Add(muster.Durations{}, d) }
+	w := series.Window{Length: 10 * time.Minute}
+	w = w.Add(t0, one(5*time.Second)).Add(t0.Add(9*time.Minute), one(40*time.Second))
+	for name, row := range map[string]struct {
+		at   time.Duration
+		mean float64
+	}{
+		"both while both are recent":               {9 * time.Minute, 22.5},
+		"the newer once the older left the window": {15 * time.Minute, 40},
+		"nothing once both left it":                {48 * time.Hour, 0},
+	} {
+		if got := series.Estimate(w.Durations(t0.Add(row.at)), 0).MeanSeconds; got != row.mean {
+			t.Errorf("%s: mean is %v, want %v", name, got, row.mean)
+		}
+	}
+}
+
+func TestAWindowRebuiltFromItsMeasurementsIsTheSame(t *testing.T) {
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		type measured struct {
+			at time.Time
+			h  muster.Durations
+		}
+		live := series.Window{Length: time.Minute}
+		var log []measured
+		at := t0
+		for range rapid.IntRange(1, 60).Draw(t, "n") {
+			at = at.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "gap")))
+			m := measured{at, series.Add(muster.Durations{}, time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "d")))}
+			live, log = live.Add(m.at, m.h), append(log, m)
+		}
+		from := 0 // a restart reads no more than the window and one step
+		for from < len(log) && log[from].at.Before(at.Add(-time.Minute-time.Minute/32)) {
+			from++
+		}
+		rebuilt := series.Window{Length: time.Minute}
+		for _, m := range log[from:] {
+			rebuilt = rebuilt.Add(m.at, m.h)
+		}
+		a, b := series.Estimate(live.Durations(at), 0), series.Estimate(rebuilt.Durations(at), 0)
+		if a.Count != b.Count || math.Abs(a.MeanSeconds-b.MeanSeconds) > 1e-9 {
+			t.Fatalf("live %+v, rebuilt %+v", a, b)
+		}
+	})
+}
+
+func TestAnEstimateWithoutMeasurementsIsThePriorOrUnknown(t *testing.T) {
+	if e := series.Estimate(muster.Durations{}, 0); e.Known {
+		t.Errorf("no measurement and no prior: found %+v, want unknown", e)
+	}
+	if e := series.Estimate(muster.Durations{}, 25*time.Second); !e.Known || !e.Prior || e.MeanSeconds != 25 {
+		t.Errorf("a prior of 25 s: found %+v", e)
+	}
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+)
+
+// Metrics exports the fleets' last observations and counts their decisions. A count that is unknown is not exported as a
+// number: its muster_signal_known is 0 instead.
+type Metrics struct {
+	fleets    map[string]Fleet
+	decisions *prometheus.CounterVec
+	ended     *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics of the given fleets with r.
+func NewMetrics(r prometheus.Registerer, fleets map[string]Fleet) (*Metrics, error) {
+	m := &Metrics{
+		fleets: fleets,
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_decisions_total",
+			Help: "Steps taken, by verdict and reason."}, []string{"fleet", "verdict", "reason"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_members_total",
+			Help: "Changes of members, by what happened."}, []string{"fleet", "change"}),
+	}
+	for _, c := range []prometheus.Collector{m, m.decisions, m.ended} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Count counts the outcome of a step. It may be called from any goroutine.
+func (m *Metrics) Count(o controller.Outcome) {
+	m.decisions.WithLabelValues(o.Decision.Fleet, string(o.Decision.Verdict), string(o.Decision.Reason)).Inc()
+	for _, c := range o.Changes {
+		m.ended.WithLabelValues(o.Decision.Fleet, c.What).Inc()
+	}
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe implements [prometheus.Collector]: what is exported depends on what is known.
+func (m *Metrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for name, f := range m.fleets {
+		o, ok := f.Last()
+		if !ok {
+			continue
+		}
+		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{name}, labels...)...)
+		}
+		collectQueues(o.Observation, gauge)
+		collectFleet(o.Observation, gauge)
+	}
+}
+
+func collectQueues(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
+	known := desc("muster_signal_known", "1 when the signal is known, 0 when it is missing, stale or broken.", "fleet", "queue", "signal")
+	for _, q := range o.Queues {
+		for _, s := range []struct {
+			name, help string
+			sample     muster.Sample
+		}{
+			{"backlog", "Messages waiting to be received.", q.Backlog},
+			{"in_flight", "Messages received and not yet deleted.", q.InFlight},
+			{"delayed", "Messages not yet visible.", q.Delayed},
+			{"oldest_age_seconds", "Age of the oldest waiting message.", q.OldestAge},
+		} {
+			if !s.sample.Known {
+				gauge(known, 0, q.Queue, s.name)
+				continue
+			}
+			gauge(known, 1, q.Queue, s.name)
+			gauge(desc("muster_queue_"+s.name, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
+		}
+	}
+}
+
+func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
+	c := o.Capacity
+	gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(c.Desired))
+	workers := desc("muster_members", "Members by state.", "fleet", "state")
+	for _, s := range []struct {
+		state string
+		n     int
+	}{{"ordered", c.Ordered}, {"booting", c.Booting}, {"idle", c.Idle}, {"busy", c.Busy}, {"draining", c.Draining}, {"released", c.Released}, {"lost", c.Lost}} {
+		gauge(workers, float64(s.n), s.state)
+	}
+	gauge(desc("muster_slots", "Slots of members in service.", "fleet"), float64(c.Slots))
+	gauge(desc("muster_busy_slots", "Slots that hold a message.", "fleet"), float64(c.BusySlots))
+	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
+	if o.Processing.Known {
+		gauge(desc("muster_processing_mean_seconds", "Mean processing duration, measured or prior.", "fleet"), o.Processing.MeanSeconds)
+	}
+	if o.Boot.Known {
+		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
+	}
+}

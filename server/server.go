@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/time/rate"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+)
+
+// Fleet is a running loop, as the API needs it.
+type Fleet interface {
+	Report(ctx context.Context, r muster.Report) (muster.Directive, error)
+	Last() (controller.Outcome, bool)
+	Wake()
+}
+
+// Decisions reads recorded decisions back, newest first.
+type Decisions interface {
+	Last(ctx context.Context, fleet string, n int) ([]muster.Record, error)
+}
+
+// Options are what the API serves.
+type Options struct {
+	Token Token
+	// Fleets are the running loops by name; they do not change while the server runs.
+	Fleets map[string]Fleet
+	// Decisions is the history.
+	Decisions Decisions
+	// Registry holds the metrics to serve.
+	Registry *prometheus.Registry
+	Version  string
+	Logger   *slog.Logger
+	// Hosts are the host names under which the API may be reached, besides those of loopback.
+	Hosts []string
+}
+
+const (
+	maxBody      = 256 << 10
+	maxDecisions = 1000
+	// eventsPerSecond and eventBurst bound the events taken from all senders together: the worst a flood of forged events
+	// can do is cost that many polls.
+	eventsPerSecond = 20
+	eventBurst      = 100
+)
+
+// New returns the API. It may be called from any number of connections at once.
+func New(o Options) http.Handler {
+	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", a.ready)
+	mux.HandleFunc("POST /v1/reports", a.report)
+	for _, r := range []struct {
+		pattern string
+		serve   http.HandlerFunc
+	}{
+		{"GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+		{"POST /v1/events", a.event},
+		{"GET /v1/status", a.status},
+		{"GET /v1/decisions", a.decisions},
+	} {
+		mux.Handle(r.pattern, a.withToken(r.serve))
+	}
+	// What is not a route needs the token too: a stranger learns nothing about what there is.
+	mux.Handle("/", a.withToken(func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path))
+	}))
+	return a.guard(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// Serve serves h at l until ctx ends, then lets running requests finish for two seconds.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger) error {
+	s := &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve the HTTP API: %w", err)
+	case <-ctx.Done():
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer stop()
+		if s.Shutdown(ctx) != nil {
+			s.Close()
+		}
+		return nil
+	}
+}
+
+// Listen listens on a loopback address, and refuses any other.
+func Listen(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; give an address like 127.0.0.1:9325", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("listen on %s: only loopback addresses are allowed, such as 127.0.0.1 or [::1]", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; end the program that uses the port, or choose another address under listen: in the configuration",
+			address, err)
+	}
+	return l, nil
+}
+
+type api struct {
+	Options
+	events *events
+	limit  *rate.Limiter
+}
+
+// guard refuses hosts under which nobody should reach a loopback server, and bounds every body.
+func (a *api) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		if !a.allowed(r.Host) {
+			fail(w, http.StatusMisdirectedRequest, fmt.Sprintf("the API is not reached under the name %.100q; use 127.0.0.1 or localhost", r.Host))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *api) allowed(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) {
+		return true
+	}
+	for _, name := range a.Hosts {
+		if strings.EqualFold(name, host) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *api) withToken(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.Token.equal(bearer(r)) {
+			unauthorized(w)
+			return
+		}
+		next(w, r)
+	})
+}
+
+func bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+func unauthorized(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	fail(w, http.StatusUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer; muster up keeps it in the file api-token of its data directory")
+}
+
+func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
+	for _, f := range a.Fleets {
+		if o, ok := f.Last(); !ok || !o.Ready {
+			fail(w, http.StatusServiceUnavailable, "not every fleet was seen yet")
+			return
+		}
+	}
+	fmt.Fprintln(w, "ready")
+}
+
+// fail answers with an error in JSON.
+func fail(w http.ResponseWriter, code int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(map[string]string{"error": message})
+}
+
+func answer(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(body)
+}
+
+// read decodes a JSON body strictly, and answers what is wrong with it.
+func read(w http.ResponseWriter, r *http.Request, into any) bool {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		return true
+	}
+	code := http.StatusBadRequest
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		code = http.StatusRequestEntityTooLarge
+	}
+	fail(w, code, "read the request: "+err.Error())
+	return false
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Token is the secret that opens the API. It prints as asterisks, so that it cannot get into a log by accident; Reveal gives
+// its text.
+type Token struct{ text string }
+
+const tokenBytes = 32
+
+// LoadOrCreateToken reads the token in the file at path, or makes one and keeps it there, readable by its owner alone. A
+// file that others may read is refused.
+func LoadOrCreateToken(path string) (Token, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return createToken(path)
+	}
+	if err != nil {
+		return Token{}, fmt.Errorf("read the API token: %w", err)
+	}
+	stat, err := os.Stat(path)
+	if err != nil {
+		return Token{}, fmt.Errorf("read the API token: %w", err)
+	}
+	if stat.Mode().Perm()&0o077 != 0 {
+		return Token{}, fmt.Errorf("read the API token: %s may be read by others (mode %04o); run chmod 600 on it, or delete it to get a new one",
+			path, stat.Mode().Perm())
+	}
+	token := strings.TrimSpace(string(text))
+	if raw, err := hex.DecodeString(token); err != nil || len(raw) != tokenBytes {
+		return Token{}, fmt.Errorf("read the API token: %s does not hold one; delete it to get a new one", path)
+	}
+	return Token{token}, nil
+}
+
+func createToken(path string) (Token, error) {
+	raw := make([]byte, tokenBytes)
+	if _, err := rand.Read(raw); err != nil {
+		return Token{}, fmt.Errorf("make an API token: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return Token{}, fmt.Errorf("keep the API token: %w", err)
+	}
+	t := Token{hex.EncodeToString(raw)}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return Token{}, fmt.Errorf("keep the API token: %w", err)
+	}
+	defer file.Close()
+	if _, err := file.WriteString(t.text + "\n"); err != nil {
+		return Token{}, fmt.Errorf("keep the API token: %w", err)
+	}
+	return t, file.Close()
+}
+
+// NewToken returns the token with the given text, as found in an environment variable.
+func NewToken(text string) Token { return Token{strings.TrimSpace(text)} }
+
+// Reveal returns the token's text.
+func (t Token) Reveal() string { return t.text }
+
+// String hides the token.
+func (t Token) String() string { return "***" }
+
+// Member returns the token that lets a worker report for the given member of the given fleet, and nothing else.
+func (t Token) Member(fleet, member string) Token {
+	mac := hmac.New(sha256.New, []byte(t.text))
+	fmt.Fprintf(mac, "report\x00%s\x00%s", fleet, member)
+	return Token{hex.EncodeToString(mac.Sum(nil))}
+}
+
+// equal compares in constant time. An empty token equals nothing.
+func (t Token) equal(text string) bool {
+	return t.text != "" && subtle.ConstantTimeCompare([]byte(t.text), []byte(text)) == 1
+}

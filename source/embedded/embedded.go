@@ -1,0 +1,44 @@
+// Package embedded measures a queue of the embedded queue service. Its counts are exact and its ages known.
+package embedded
+
+import (
+	"context"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/queue"
+)
+
+// Source measures one embedded queue. It implements [muster.Source] and [muster.Notifier].
+type Source struct {
+	queues *queue.Service
+	name   string
+}
+
+var (
+	_ muster.Source   = Source{}
+	_ muster.Notifier = Source{}
+)
+
+// New returns the source of the named queue, which need not exist yet.
+func New(queues *queue.Service, name string) Source { return Source{queues, name} }
+
+// Observe implements [muster.Source].
+func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
+	c, err := s.queues.Counts(s.name)
+	if err != nil {
+		return muster.QueueObservation{}, err
+	}
+	age := 0.0
+	if !c.OldestSent.IsZero() {
+		age = max(0, c.At.Sub(c.OldestSent).Seconds())
+	}
+	at := c.At.UTC()
+	return muster.QueueObservation{
+		Queue:   s.name,
+		Backlog: muster.Measured(at, float64(c.Visible)), InFlight: muster.Measured(at, float64(c.InFlight)),
+		Delayed: muster.Measured(at, float64(c.Delayed)), OldestAge: muster.Measured(at, age),
+	}, nil
+}
+
+// Wakes implements [muster.Notifier].
+func (s Source) Wakes() (<-chan struct{}, func()) { return s.queues.Subscribe(s.name) }
