@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
 )
 
 // LoopOptions are what a [Loop] drives. All but Releaser and Notify are required.
@@ -39,6 +40,7 @@ type Loop struct {
 	results chan Input
 	last    atomic.Pointer[Outcome]
 	running sync.WaitGroup
+	over    chan struct{} // closed when Run has returned
 
 	// The fields below belong to the goroutine of Run.
 	state    State
@@ -77,6 +79,7 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
 		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
+		over: make(chan struct{}),
 	}
 }
 
@@ -103,12 +106,16 @@ func (l *Loop) Report(ctx context.Context, r muster.Report) (muster.Directive, e
 	reply := make(chan answer, 1)
 	select {
 	case l.reports <- reportCall{r, reply}:
+	case <-l.over:
+		return muster.Directive{}, ErrNotReady
 	case <-ctx.Done():
 		return muster.Directive{}, ErrNotReady
 	}
 	select {
 	case a := <-reply:
 		return a.directive, a.err
+	case <-l.over:
+		return muster.Directive{}, ErrNotReady
 	case <-ctx.Done():
 		return muster.Directive{}, ErrNotReady
 	}
@@ -116,7 +123,9 @@ func (l *Loop) Report(ctx context.Context, r muster.Report) (muster.Directive, e
 
 // Run takes over the fleet's history and drives the fleet until ctx ends, then returns nil once nothing is under way any
 // more. It returns an error when the history cannot be read, and [muster.ErrConflict] when another controller took over.
+// It may be called once.
 func (l *Loop) Run(ctx context.Context) error {
+	defer close(l.over)
 	if err := l.restore(ctx); err != nil {
 		return err
 	}
@@ -163,22 +172,47 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
+// Preview is a step that was computed and not taken.
+type Preview struct {
+	Outcome
+	// Spec and Recent are what the decision was made with, besides the observation.
+	Spec   policy.Spec
+	Recent muster.Recent
+}
+
+// Preview looks once and returns the step that [Loop.Run] would take first. Nothing is recorded or done, and the history is
+// not taken over. It must not be called on a loop that runs.
+func (l *Loop) Preview(ctx context.Context) (Preview, error) {
+	st, err := l.remember(ctx, muster.Position{})
+	if err != nil {
+		return Preview{}, err
+	}
+	in := l.see(ctx)
+	return Preview{l.o.Settings.Step(st, clock(), in), l.o.Settings.Spec, st.recent}, nil
+}
+
 func (l *Loop) restore(ctx context.Context) error {
 	s := l.o.Settings
 	at, err := l.o.History.Begin(ctx, s.Fleet)
 	if err != nil {
 		return fmt.Errorf("fleet %s: open its history: %w", s.Fleet, err)
 	}
+	l.state, err = l.remember(ctx, at)
+	return err
+}
+
+// remember reads the state at a position back from the history.
+func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) {
+	s := l.o.Settings
 	var records []muster.Record
-	err = l.o.History.Read(ctx, s.Fleet, clock().Add(-s.RestoreFrom()), func(r muster.Record) bool {
+	err := l.o.History.Read(ctx, s.Fleet, clock().Add(-s.RestoreFrom()), func(r muster.Record) bool {
 		records = append(records, r)
 		return true
 	})
 	if err != nil {
-		return fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
+		return State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
 	}
-	l.state, err = s.Restore(at, records)
-	return err
+	return s.Restore(at, records)
 }
 
 func (l *Loop) forwardWakes(ctx context.Context) {

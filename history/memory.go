@@ -93,7 +93,7 @@ func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position
 func (m *Memory) kept(p muster.Position, r muster.Record) muster.Record {
 	r.Position, r.At = p, instant(r.At.UnixNano())
 	r.Body = orNone(bytes.Clone(r.Body))
-	r.Shared = m.once(r.Shared)
+	r.Shared = m.once(bytes.Clone(r.Shared))
 	m.bytes += recordBytes + len(r.Body)
 	return r
 }
@@ -106,7 +106,7 @@ func (m *Memory) once(content []byte) []byte {
 	hash := sha256.Sum256(content)
 	one, ok := m.shared[hash]
 	if !ok {
-		one = bytes.Clone(content)
+		one = content
 		m.shared[hash] = one
 		m.bytes += len(one)
 	}
@@ -222,9 +222,11 @@ func (s *stream) foldLearned(boundary int64) int {
 			records[i].Body = body
 		}
 	}
-	s.records = slices.DeleteFunc(records, func(r muster.Record) bool {
-		return r.Kind == muster.Learned && slices.Contains(f.gone, r.Position.Seq)
-	})
+	gone := map[int64]bool{}
+	for _, seq := range f.gone {
+		gone[seq] = true
+	}
+	s.records = slices.DeleteFunc(records, func(r muster.Record) bool { return gone[r.Position.Seq] })
 	return len(f.gone)
 }
 

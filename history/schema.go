@@ -77,6 +77,9 @@ func peek(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if !stat.Mode().IsRegular() {
+		return fmt.Errorf("found %s, allowed is a file; give another path", stat.Mode().Type())
+	}
 	if stat.Size() == 0 {
 		return nil
 	}

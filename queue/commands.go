@@ -77,18 +77,15 @@ func (c *receive) apply(w *writer, now int64) verdict {
 			return answerNow
 		}
 	}
-	w.st.expire(c.q, now)
-	before := len(w.st.ops)
+
 	var durable bool
 	c.out, durable = w.st.receive(c.q, now, timeout, c.max, c.out)
 	switch {
-	case durable:
-		return answerLater
 	case len(c.out) == 0 && c.wait:
 		d := w.deskOf(c.q)
 		d.waiting = append(d.waiting, c)
 		return answerParked
-	case len(w.st.ops) > before:
+	case durable:
 		return answerLater
 	}
 	return answerNow

@@ -9,9 +9,9 @@ const (
 	inFlight
 )
 
-// row is what the store keeps of a message besides its content. Times are
-// Unix milliseconds; zero means never.
-type row struct {
+// numbers are what is known of a message besides its content and its queue.
+// Times are Unix milliseconds; zero means never.
+type numbers struct {
 	seq      uint64
 	sent     int64
 	visible  int64 // when it becomes (or became) receivable
@@ -19,14 +19,19 @@ type row struct {
 	first    int64 // the first receive anywhere
 	count    uint32
 	carried  uint32 // receives made before it was moved to this queue
-	queue    uint32
 }
 
-// entry is a message in memory: its row and where to find it. It holds no
+// row is a message as the store keeps it, without its content.
+type row struct {
+	numbers
+	queue uint32
+}
+
+// entry is a message in memory: its numbers and where to find it. It holds no
 // pointer and takes 64 bytes, so that ten million of them are affordable and
 // cost the garbage collector nothing.
 type entry struct {
-	row
+	numbers
 	pos     uint32 // in the ring when visible, else in the heap of its place
 	agePos  uint32 // in the heap of ages; visible messages only
 	place   place

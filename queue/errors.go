@@ -48,6 +48,9 @@ var (
 	// ErrStorageFull says that there is no room for the message. Nothing was
 	// changed; deleting messages or freeing disk space helps.
 	ErrStorageFull = errors.New("queue storage is full")
+	// ErrStorageBusy says that another program kept the queue file locked for
+	// seconds. Nothing was changed; the call may be repeated.
+	ErrStorageBusy = errors.New("queue storage is locked by another program")
 	// ErrLocked says that another process has the directory open.
 	ErrLocked = errors.New("queue directory is in use")
 	// ErrForeignFile says that the file is not a queue file of this product.

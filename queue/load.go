@@ -41,7 +41,7 @@ func load(s store, now int64) (*state, []byte, error) {
 	})
 	for _, r := range rows {
 		q := st.ids[r.queue]
-		q.add(entry{row: r, place: placeOf(r, now)})
+		q.add(entry{numbers: r.numbers, place: placeOf(r, now)})
 	}
 	return st, kept.secret, nil
 }

@@ -29,7 +29,7 @@ const maxReaders = 4
 
 // dsn names a file; every pragma is applied to every connection.
 func dsn(path string, pragmas ...string) string {
-	q := url.Values{"_pragma": append(pragmas, "busy_timeout(10000)", "trusted_schema(OFF)")}
+	q := url.Values{"_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(OFF)")}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
@@ -52,7 +52,7 @@ func openSQLite(ctx context.Context, dir string) (_ *sqliteStore, err error) {
 			err = s.openError(err)
 		}
 	}()
-	if s.db, err = sql.Open("sqlite", dsn(path, "journal_mode(WAL)", "synchronous(FULL)")); err != nil {
+	if s.db, err = sql.Open("sqlite", dsn(path, "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")); err != nil {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(1)
@@ -149,8 +149,11 @@ func (s *sqliteStore) Commit(ops []op) error {
 }
 
 func (s *sqliteStore) writeError(step string, err error) error {
-	if primaryCode(err) == codeFull {
+	switch primaryCode(err) {
+	case codeFull:
 		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.path, err)
+	case codeBusy:
+		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.path, err)
 	}
 	return fmt.Errorf("%s %s: %w", step, s.path, err)
 }
@@ -197,17 +200,15 @@ func orNull(s string) any {
 	return s
 }
 
-// Load reads the numbers of all messages in one scan and counts the opening.
+// Load reads the numbers of all messages in one scan and, once everything was
+// readable, counts the opening.
 func (s *sqliteStore) Load(visit func(row)) (kept saved, err error) {
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
 		}
 	}()
-	if _, err = s.db.Exec(`UPDATE meta SET value = value + 1 WHERE key = 'epoch'`); err != nil {
-		return kept, err
-	}
-	err = s.db.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
+	err = s.db.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
 	if err != nil {
 		return kept, err
 	}
@@ -217,19 +218,27 @@ func (s *sqliteStore) Load(visit func(row)) (kept saved, err error) {
 	if kept.queues, err = s.loadQueues(); err != nil {
 		return kept, err
 	}
+	if err = s.scan(visit); err != nil {
+		return kept, err
+	}
+	_, err = s.db.Exec(`UPDATE meta SET value = ? WHERE key = 'epoch'`, int64(kept.epoch))
+	return kept, err
+}
+
+func (s *sqliteStore) scan(visit func(row)) error {
 	rows, err := s.db.Query(`SELECT seq, queue_id, sent, visible, received, first, count, carried FROM messages ORDER BY seq`)
 	if err != nil {
-		return kept, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r row
-		if err = rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried); err != nil {
-			return kept, err
+		if err := rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried); err != nil {
+			return err
 		}
 		visit(r)
 	}
-	return kept, rows.Err()
+	return rows.Err()
 }
 
 func (s *sqliteStore) loadQueues() ([]queueRow, error) {
@@ -284,6 +293,7 @@ func (s *sqliteStore) Close() error {
 
 // Primary result codes of SQLite.
 const (
+	codeBusy    = 5
 	codeCorrupt = 11
 	codeFull    = 13
 	codeNotADB  = 26

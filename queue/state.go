@@ -27,6 +27,9 @@ type queue struct {
 	sent, deleted, received uint64
 }
 
+// row is e as the store keeps it.
+func (q *queue) row(e *entry) row { return row{e.numbers, q.saved.id} }
+
 // image is what a message, or a queue, was before a change.
 type image struct {
 	q       *queue
@@ -116,9 +119,9 @@ func (st *state) endGroup() {
 }
 
 // persist marks e as saved and emits its row.
-func (st *state) persist(e *entry) {
+func (st *state) persist(q *queue, e *entry) {
 	e.unsaved = false
-	st.ops = append(st.ops, op{kind: opUpdate, row: e.row})
+	st.ops = append(st.ops, op{kind: opUpdate, row: q.row(e)})
 }
 
 // flush emits the rows of the first receives not written yet. Messages that
@@ -127,7 +130,7 @@ func (st *state) flush() {
 	for _, m := range st.unsaved {
 		if ref, e := m.q.find(m.seq); ref != 0 && e.unsaved {
 			st.note(m.q, m.seq)
-			st.persist(e)
+			st.persist(m.q, e)
 		}
 	}
 	st.unsaved = st.unsaved[:0]
@@ -144,13 +147,13 @@ func (st *state) sweep(limit int) {
 // send adds a message and returns its sequence.
 func (st *state) send(q *queue, now, delay int64, rec *record) uint64 {
 	st.lastSeq++
-	e := entry{row: row{seq: st.lastSeq, queue: q.saved.id, sent: now, visible: now + delay}, place: visible}
+	e := entry{numbers: numbers{seq: st.lastSeq, sent: now, visible: now + delay}, place: visible}
 	if delay > 0 {
 		e.place = delayed
 	}
 	st.note(q, e.seq)
 	q.add(e)
-	st.ops = append(st.ops, op{kind: opInsert, row: e.row, record: rec})
+	st.ops = append(st.ops, op{kind: opInsert, row: q.row(&e), record: rec})
 	return e.seq
 }
 
@@ -158,15 +161,16 @@ func (st *state) send(q *queue, now, delay int64, rec *record) uint64 {
 // out. durable says that the store must know before they are handed out.
 func (st *state) receive(q *queue, now, timeout int64, limit int, out []delivery) (_ []delivery, durable bool) {
 	q.advance(now)
-	for wanted := len(out) + limit; len(out) < wanted && q.inFlight.len() < MaxInFlight; {
+	wanted := len(out) + limit
+	for passed := 0; len(out) < wanted && passed < maxPassed && q.inFlight.len() < MaxInFlight; {
 		ref := q.ready.front()
 		if ref == 0 {
 			break
 		}
 		e := q.slab.at(ref)
-		if target := st.deadLetterFor(q, e); target != nil {
-			st.move(q, ref, target, now)
+		if st.pass(q, ref, now) {
 			durable = true
+			passed++
 			continue
 		}
 		st.note(q, e.seq)
@@ -181,12 +185,38 @@ func (st *state) receive(q *queue, now, timeout int64, limit int, out []delivery
 			e.unsaved = true
 			st.unsaved = append(st.unsaved, messageRef{q, e.seq})
 		} else {
-			st.persist(e)
+			st.persist(q, e)
 		}
 		durable = durable || !first || e.seq > st.safe
-		out = append(out, delivery{e.seq, e.queue, e.count, e.sent, e.first})
+		out = append(out, delivery{e.seq, q.saved.id, e.count, e.sent, e.first})
 	}
 	return out, durable
+}
+
+// maxPassed bounds the messages that leave a queue unreceived in one step.
+const maxPassed = 1000
+
+// pass drops a message that outlived its retention, or moves one that was
+// received too often, instead of it being received.
+func (st *state) pass(q *queue, ref uint32, now int64) bool {
+	e := q.slab.at(ref)
+	if e.sent+q.settings.retention <= now {
+		st.forget(q, ref)
+		return true
+	}
+	target := st.deadLetterFor(q, e)
+	if target != nil {
+		st.move(q, ref, target, now)
+	}
+	return target != nil
+}
+
+// forget deletes a message.
+func (st *state) forget(q *queue, ref uint32) {
+	seq := q.slab.at(ref).seq
+	st.note(q, seq)
+	q.drop(ref)
+	st.ops = append(st.ops, op{kind: opRemove, seq: seq})
 }
 
 // deadLetterFor is the queue that e must be moved to instead of being received.
@@ -209,12 +239,12 @@ func (st *state) move(q *queue, ref uint32, to *queue, now int64) {
 	st.note(q, old.seq)
 	q.drop(ref)
 	st.lastSeq++
-	e := entry{row: old.row, place: visible}
-	e.seq, e.queue, e.visible, e.received, e.carried = st.lastSeq, to.saved.id, now, 0, old.count
+	e := entry{numbers: old.numbers, place: visible}
+	e.seq, e.visible, e.received, e.carried = st.lastSeq, now, 0, old.count
 	to.advance(now)
 	st.note(to, e.seq)
 	to.add(e)
-	st.ops = append(st.ops, op{kind: opMove, seq: old.seq, row: e.row, source: q.saved.name})
+	st.ops = append(st.ops, op{kind: opMove, seq: old.seq, row: to.row(&e), source: q.saved.name})
 }
 
 // remove deletes a message by the handle of its count-th receive. It reports
@@ -225,9 +255,7 @@ func (st *state) remove(q *queue, seq uint64, count uint32) bool {
 	if ref == 0 || e.count > count {
 		return false
 	}
-	st.note(q, seq)
-	q.drop(ref)
-	st.ops = append(st.ops, op{kind: opRemove, seq: seq})
+	st.forget(q, ref)
 	return true
 }
 
@@ -259,74 +287,18 @@ func (st *state) change(q *queue, now, timeout int64, seq uint64, count uint32) 
 	} else {
 		q.shift(ref, visible, now)
 	}
-	st.persist(q.slab.at(ref))
+	st.persist(q, q.slab.at(ref))
 	return nil
 }
 
-// expire drops the visible messages of q that outlived its retention.
+// expire drops visible messages of q that outlived its retention, as many as
+// one step may; what is left stays due.
 func (st *state) expire(q *queue, now int64) {
 	q.advance(now)
-	for q.ages.len() > 0 && q.ages.top().key+q.settings.retention <= now {
-		ref := q.ages.top().ref
-		seq := q.slab.at(ref).seq
-		st.note(q, seq)
-		q.drop(ref)
-		st.ops = append(st.ops, op{kind: opRemove, seq: seq})
+	for range maxPassed {
+		if q.ages.len() == 0 || q.ages.top().key+q.settings.retention > now {
+			break
+		}
+		st.forget(q, q.ages.top().ref)
 	}
-}
-
-// put creates a queue.
-func (st *state) put(saved *queueRow, s settings) *queue {
-	st.lastID++
-	saved.id, saved.floor = st.lastID, st.lastSeq
-	q := &queue{saved: saved, settings: s, backlog: newBacklog()}
-	st.attach(q)
-	st.noteUndo(func() { st.detach(q) })
-	st.ops = append(st.ops, op{kind: opPutQueue, queue: saved})
-	return q
-}
-
-func (st *state) attach(q *queue) { st.names[q.saved.name], st.ids[q.saved.id] = q, q }
-
-func (st *state) detach(q *queue) {
-	delete(st.names, q.saved.name)
-	delete(st.ids, q.saved.id)
-}
-
-// alter replaces what is saved of a queue.
-func (st *state) alter(q *queue, saved *queueRow, s settings) {
-	oldSaved, oldSettings := q.saved, q.settings
-	st.noteUndo(func() { q.saved, q.settings = oldSaved, oldSettings })
-	q.saved, q.settings = saved, s
-	st.touch(q)
-	st.ops = append(st.ops, op{kind: opPutQueue, queue: saved})
-}
-
-// purge forgets all messages of a queue.
-func (st *state) purge(q *queue) int {
-	saved := *q.saved
-	saved.floor = st.lastSeq
-	st.alter(q, &saved, q.settings)
-	return st.discard(q)
-}
-
-// drop forgets a queue and its messages.
-func (st *state) drop(q *queue) int {
-	st.detach(q)
-	st.noteUndo(func() { st.attach(q) })
-	st.touch(q)
-	st.ops = append(st.ops, op{kind: opDropQueue, queue: q.saved})
-	return st.discard(q)
-}
-
-// discard empties q in memory and leaves its rows to sweep.
-func (st *state) discard(q *queue) int {
-	old, kept := q.backlog, len(st.garbage)
-	st.noteUndo(func() { q.backlog, st.garbage = old, st.garbage[:kept] })
-	for ref := range old.refs {
-		st.garbage = append(st.garbage, old.slab.at(ref).seq)
-	}
-	q.backlog = newBacklog()
-	q.arrivals = old.arrivals
-	return old.len()
 }

@@ -4,8 +4,8 @@ package queue
 // calls it.
 type store interface {
 	// Commit makes all operations durable, or none. It returns ErrStorageFull
-	// when there is no room (then a later Commit may succeed), and any other
-	// error when it is no longer known what was written.
+	// when there is no room and ErrStorageBusy when someone else holds the file
+	// (then a later Commit may succeed), and any other error when it is no longer known what was written.
 	Commit(ops []op) error
 	// Load calls visit for every message in the order of sequences.
 	Load(visit func(row)) (saved, error)

@@ -10,7 +10,7 @@ const (
 	maxName           = 80
 	maxAttributeName  = 256
 	maxAttributeType  = 256
-	maxGroup          = 128
+	maxGroupID        = 128
 	maxTrace          = 1_024
 	maxNumberDigits   = 38
 	maxTags           = 50
@@ -70,7 +70,7 @@ func (m *Outgoing) check(s *settings) error {
 	if m.DeduplicationID != "" {
 		return outside("MessageDeduplicationId", clip(m.DeduplicationID), "The request include parameter that is not valid for this queue type.")
 	}
-	if m.GroupID != "" && (len(m.GroupID) > maxGroup || !consists(m.GroupID, punctuation)) {
+	if m.GroupID != "" && (len(m.GroupID) > maxGroupID || !consists(m.GroupID, punctuation)) {
 		return outside("MessageGroupId", clip(m.GroupID), "MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length.")
 	}
 	if len(m.Trace) > maxTrace || badCharacter(m.Trace) >= 0 {

@@ -41,13 +41,6 @@ type command interface {
 	finish(s *Service, err error)
 }
 
-// desk is where receives wait for messages of one queue, first come first served.
-type desk struct {
-	waiting  []*receive
-	arrivals uint64 // as last announced
-	held     bool   // the queue held messages when last announced
-}
-
 // writer is the one goroutine that changes the state.
 type writer struct {
 	*Service
@@ -63,8 +56,12 @@ type writer struct {
 const (
 	// maxGroup bounds the requests committed together.
 	maxGroup = 1024
+	// gatherRounds bounds how often a group waits for the quick ones.
+	gatherRounds = 4
 	// flushAfter is how long a first receive may stay unwritten, in milliseconds.
 	flushAfter = 20
+	// retryFull is the pause before a full store is tried again unasked, in milliseconds.
+	retryFull = 500
 	// sweepRows bounds the dead rows removed together with one flush.
 	sweepRows = 1000
 )
@@ -95,23 +92,14 @@ func (w *writer) run() {
 func (w *writer) turn(first command) {
 	w.mu.Lock()
 	now := w.tick()
-	answered := w.take(first, now)
+	w.take(first, now)
 	if now >= w.wakeAt {
 		w.lookAtAll(now)
 	}
-	answered = w.settle(now) || answered
+	w.settle(now)
 	w.mu.Unlock()
-	if answered && len(w.group) > 0 {
-		// Those just answered will often delete what they received: let them
-		// join this group rather than wait for the next one.
-		runtime.Gosched()
-		w.mu.Lock()
-		now = w.tick()
-		w.take(nil, now)
-		w.settle(now)
-		w.mu.Unlock()
-	}
-	if w.flushAt != 0 && now >= w.flushAt {
+	now = w.gather(now)
+	if w.broken == nil && w.flushAt != 0 && now >= w.flushAt {
 		w.mu.Lock()
 		w.flushAt = 0
 		w.st.flush()
@@ -122,28 +110,47 @@ func (w *writer) turn(first command) {
 	w.announce(now)
 }
 
-// take applies first and what waits in the channel. It reports whether any
-// was answered at once.
-func (w *writer) take(first command, now int64) (answered bool) {
+// gather lets those run who were answered a moment ago: they will often ask
+// for more, and what comes now shares the sync of this group. It stops as soon
+// as nobody has anything.
+func (w *writer) gather(now int64) int64 {
+	for range gatherRounds {
+		if len(w.group) == 0 {
+			break
+		}
+		runtime.Gosched()
+		if len(w.requests) == 0 {
+			break
+		}
+		w.mu.Lock()
+		now = w.tick()
+		w.take(nil, now)
+		w.settle(now)
+		w.mu.Unlock()
+	}
+	return now
+}
+
+// take applies first and what waits in the channel.
+func (w *writer) take(first command, now int64) {
 	if first != nil {
-		answered = w.apply(first, now)
+		w.apply(first, now)
 	}
 	for len(w.group) < maxGroup {
 		select {
 		case c := <-w.requests:
-			answered = w.apply(c, now) || answered
+			w.apply(c, now)
 		default:
-			return answered
+			return
 		}
 	}
-	return answered
 }
 
-// apply runs one command and reports whether it was answered.
-func (w *writer) apply(c command, now int64) bool {
+// apply runs one command.
+func (w *writer) apply(c command, now int64) {
 	if w.broken != nil {
 		c.finish(w.Service, w.broken)
-		return true
+		return
 	}
 	mark := len(w.st.images)
 	switch c.apply(w, now) {
@@ -151,51 +158,28 @@ func (w *writer) apply(c command, now int64) bool {
 		// What is answered stays, even if the group is undone.
 		w.st.images = w.st.images[:mark]
 		c.finish(w.Service, nil)
-		return true
 	case answerLater:
 		w.group = append(w.group, c)
 	}
-	return false
-}
-
-// lookAtAll moves on every queue; it runs only when something may be due.
-func (w *writer) lookAtAll(now int64) {
-	w.wakeAt = never
-	for _, q := range w.st.ids {
-		w.st.touch(q)
-	}
-}
-
-// settle expires messages of the touched queues and serves their waiters. It
-// reports whether a waiter was answered at once.
-func (w *writer) settle(now int64) (answered bool) {
-	for i := 0; i < len(w.st.touched); i++ { // serving may touch more
-		q := w.st.touched[i]
-		if w.broken == nil {
-			w.st.expire(q, now)
-		}
-		d := w.desks[q]
-		if d == nil {
-			continue
-		}
-		for len(d.waiting) > 0 && q.ready.live > 0 && q.inFlight.len() < MaxInFlight && w.broken == nil {
-			c := d.waiting[0]
-			d.waiting = slices.Delete(d.waiting, 0, 1)
-			answered = w.apply(c, now) || answered
-		}
-	}
-	return answered
 }
 
 // commit makes the group durable and answers it.
 func (w *writer) commit(now int64) {
+	wrote := len(w.st.ops) > 0
 	err := w.write()
 	if errors.Is(err, ErrStorageFull) {
 		err = w.again(now)
+	} else if err == nil && wrote && w.wasFull {
+		w.wasFull = false
+		w.log.Info("queue storage has room again")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil && !errors.Is(err, ErrStorageFull) {
+	switch {
+	case errors.Is(err, ErrStorageFull):
+		err = fullError()
+	case errors.Is(err, ErrStorageBusy): // nothing was written
+	case err != nil:
 		err = w.poison(err)
 	}
 	for _, c := range w.group {
@@ -227,8 +211,9 @@ func (w *writer) write() error {
 // keep working on a full disk.
 func (w *writer) again(now int64) error {
 	if !w.wasFull {
-		w.log.Error("queue storage is full: sends are refused until there is room", slog.Int("waiting", len(w.group)))
+		w.log.Error("queue storage is full: sends are refused until there is room")
 	}
+	w.wasFull = true
 	w.mu.Lock()
 	group := slices.Clone(w.group)
 	w.group = w.group[:0]
@@ -237,10 +222,9 @@ func (w *writer) again(now int64) error {
 		w.apply(c, now)
 	}
 	w.full = false
+	w.settle(now)
 	w.mu.Unlock()
-	err := w.write()
-	w.wasFull = true
-	return err
+	return w.write()
 }
 
 // poison stops all later writes: after a failed sync nobody knows what the
@@ -257,51 +241,6 @@ func (w *writer) poison(cause error) error {
 	return w.broken
 }
 
-// announce wakes the subscribers of the touched queues and notes when these
-// queues need attention next.
-func (w *writer) announce(now int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, q := range w.st.touched {
-		q.touched = false
-		gone := w.st.ids[q.saved.id] != q
-		if !gone {
-			w.wakeAt = min(w.wakeAt, q.next(q.settings.retention))
-		}
-		d := w.deskOf(q)
-		if q.arrivals != d.arrivals || d.held && q.len() == 0 {
-			for _, wake := range w.wakes[q.saved.name] {
-				select {
-				case wake <- struct{}{}:
-				default: // already signalled
-				}
-			}
-		}
-		d.arrivals, d.held = q.arrivals, q.len() > 0
-		if gone {
-			for _, c := range d.waiting {
-				c.finish(w.Service, noQueue(q.saved.name))
-			}
-			delete(w.desks, q)
-		}
-	}
-	clear(w.st.touched)
-	w.st.touched = w.st.touched[:0]
-	if w.flushAt == 0 && len(w.st.unsaved)+len(w.st.garbage) > 0 {
-		w.flushAt = now + flushAfter
-	}
-}
-
-// deskOf returns the desk of q, making it if needed; mu must be held.
-func (s *Service) deskOf(q *queue) *desk {
-	d := s.desks[q]
-	if d == nil {
-		d = &desk{}
-		s.desks[q] = d
-	}
-	return d
-}
-
 // arm sets the timer to what is due next.
 func (w *writer) arm() {
 	at := w.wakeAt
@@ -312,7 +251,11 @@ func (w *writer) arm() {
 		w.timer.Stop()
 		return
 	}
-	w.timer.Reset(time.Duration(max(0, at-w.now())) * time.Millisecond)
+	least := int64(0)
+	if w.wasFull {
+		least = retryFull // what is due may be what could not be written
+	}
+	w.timer.Reset(time.Duration(max(least, at-w.now())) * time.Millisecond)
 }
 
 // end answers what was accepted, writes what is pending, and sends the

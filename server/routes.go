@@ -165,7 +165,7 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	records, err := a.Decisions.Last(r.Context(), name, maxDecisions)
+	records, err := a.Decisions.Last(r.Context(), name, n, muster.Decided)
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
@@ -173,8 +173,9 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	list := []DecisionRecord{}
 	for _, rec := range records {
 		var body controller.Decided
-		if rec.Kind != muster.Decided || len(list) == n || json.Unmarshal(rec.Body, &body) != nil {
-			continue
+		if err := json.Unmarshal(rec.Body, &body); err != nil {
+			fail(w, http.StatusInternalServerError, fmt.Sprintf("read decision %d: %v", rec.Position.Seq, err))
+			return
 		}
 		list = append(list, DecisionRecord{Position: rec.Position, Observation: body.Observation, Decision: body.Decision, Sentence: body.Decision.Sentence()})
 	}

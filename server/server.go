@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -28,7 +27,7 @@ type Fleet interface {
 
 // Decisions reads recorded decisions back, newest first.
 type Decisions interface {
-	Last(ctx context.Context, fleet string, n int) ([]muster.Record, error)
+	Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error)
 }
 
 // Options are what the API serves.
@@ -41,7 +40,6 @@ type Options struct {
 	// Registry holds the metrics to serve.
 	Registry *prometheus.Registry
 	Version  string
-	Logger   *slog.Logger
 	// Hosts are the host names under which the API may be reached, besides those of loopback.
 	Hosts []string
 }
@@ -80,19 +78,23 @@ func New(o Options) http.Handler {
 	return a.guard(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// Serve serves h at l until ctx ends, then lets running requests finish for two seconds.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger) error {
-	s := &http.Server{
-		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+// NewServer wraps the API in a server with bounded headers and times.
+func NewServer(api http.Handler) *http.Server {
+	return &http.Server{
+		Handler: api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 64 << 10,
 	}
+}
+
+// Serve lets s serve at l until ctx ends, then lets running requests finish for a second.
+func Serve(ctx context.Context, l net.Listener, s *http.Server) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	select {
 	case err := <-done:
-		return fmt.Errorf("serve the HTTP API: %w", err)
+		return fmt.Errorf("serve at %s: %w", l.Addr(), err)
 	case <-ctx.Done():
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer stop()
 		if s.Shutdown(ctx) != nil {
 			s.Close()

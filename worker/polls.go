@@ -81,8 +81,12 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	if len(messages) == 0 {
 		p.retryAt = begun.Add(pause)
 	}
+	take := p.begin
+	if p.lease.Cause() == muster.Signalled {
+		take = p.decline
+	}
 	for _, m := range messages {
-		p.begin(m, Hold(begun, p.Visibility))
+		take(m, Hold(begun, p.Visibility))
 	}
 }
 

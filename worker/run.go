@@ -15,7 +15,8 @@ import (
 // it was idle for IdleStop, or because ctx ended, which is the operator's stop. It returns nil then, and an error only for
 // options that are not allowed. When it returns, no goroutine of its own is left.
 //
-// The end of ctx stops nothing at once: messages that are held are finished, within Grace.
+// The end of ctx stops nothing at once: messages that are held are finished, within Grace. Messages that a receive call
+// still brings are given back.
 func Run(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {

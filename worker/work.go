@@ -20,21 +20,40 @@ type job struct {
 	Message
 	runner *runner
 	log    *slog.Logger
-	hold   Visibility
-	// lease ends with the hold, or with settled when the message is done with.
+	// hold is that of the receive; keep has its own, with the extensions.
+	hold Visibility
+	// lease ends when the hold is lost, or when the message is done with.
 	lease context.Context
 	lose  context.CancelCauseFunc
+	// kept is closed when keep is over, so that no extension follows.
+	kept chan struct{}
 }
 
 var errSettled = errors.New("the message is done with")
 
+func (r *runner) job(m Message, hold Visibility) *job {
+	m.Deadline = hold.Until()
+	j := &job{Message: m, runner: r, hold: hold, kept: make(chan struct{})}
+	j.log = r.log.With("message", m.ID, "receive_count", m.ReceiveCount)
+	j.lease, j.lose = context.WithCancelCause(r.base)
+	return j
+}
+
 // begin starts the work on a message just received.
 func (r *runner) begin(m Message, hold Visibility) {
-	m.Deadline = hold.Until()
-	j := &job{Message: m, runner: r, hold: hold, log: r.log.With("message", m.ID, "receive_count", m.ReceiveCount)}
-	j.lease, j.lose = context.WithCancelCause(r.base)
+	j := r.job(m, hold)
 	r.wg.Go(j.keep)
 	r.start(j.run)
+}
+
+// decline gives back a message that came after the operator's stop: nobody knows how long its work would take.
+func (r *runner) decline(m Message, hold Visibility) {
+	j := r.job(m, hold)
+	close(j.kept)
+	r.start(func() event {
+		j.giveBack(0)
+		return func(now time.Time) { r.lease.Returned(now) }
+	})
 }
 
 // run does the work, settles the message with the queue, and says how it went.
@@ -52,18 +71,60 @@ func (j *job) run() event {
 	case err == nil:
 		j.delete()
 		j.log.Debug("message finished", "took", took)
-	case errors.Is(cause, ErrStopped):
-		j.giveBack(0)
-		j.log.Warn("message given back", "took", took, "err", err)
-		return func(now time.Time) { j.runner.lease.Returned(now) }
-	case context.Cause(j.lease) != nil:
+	case j.lease.Err() != nil:
 		j.log.Error("work stopped: the lease is lost and the message will be delivered again", "took", took, "err", err)
+	case errors.Is(cause, ErrStopped):
+		j.log.Warn("message given back", "took", took, "err", err)
+		j.giveBack(0)
+		return func(now time.Time) { j.runner.lease.Returned(now) }
 	default:
 		again := j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.ReceiveCount))
 		j.log.Warn("message failed", "took", took, "again_in", again, "err", err)
 		j.giveBack(again)
 	}
 	return func(now time.Time) { j.runner.lease.Finished(now, took, err == nil) }
+}
+
+// keep extends the hold while the work goes on. The hold is lost by a timer of its own, which no hanging call can delay.
+func (j *job) keep() {
+	defer close(j.kept)
+	v := j.hold
+	lost := time.AfterFunc(time.Until(v.LostAt()), func() { j.lose(ErrLeaseLost) })
+	defer lost.Stop()
+	for {
+		var extend <-chan time.Time
+		if _, gains := v.ExtendTo(v.ExtendAt()); gains {
+			extend = time.After(time.Until(v.ExtendAt()))
+		}
+		select {
+		case <-extend:
+		case <-j.lease.Done():
+			return
+		}
+		v = j.extend(v, time.Now())
+		_ = lost
+	}
+}
+
+// extend tries once to extend the hold v and returns what became of it.
+func (j *job) extend(v Visibility, now time.Time) Visibility {
+	to, gains := v.ExtendTo(now)
+	if !gains {
+		return v.Failed(now)
+	}
+	ctx, cancel := context.WithTimeout(j.lease, v.Patience())
+	defer cancel()
+	err := j.runner.Queue.ChangeVisibility(ctx, j.Message, to)
+	switch {
+	case err == nil:
+		return v.Extended(now, to)
+	case errors.Is(err, ErrGone):
+		j.log.Warn("the message is gone, its work is stopped", "err", err)
+		j.lose(ErrLeaseLost)
+	case j.lease.Err() == nil:
+		j.log.Warn("extending the hold on a message failed", "lost_in", v.LostAt().Sub(now), "err", err)
+	}
+	return v.Failed(time.Now())
 }
 
 // delete removes the message, trying again for a while. It is tried even after the lease was lost, because the work is done
@@ -91,6 +152,7 @@ func (j *job) delete() {
 // undo it.
 func (j *job) giveBack(d time.Duration) {
 	j.lose(errSettled)
+	<-j.kept
 	err := j.call(func(ctx context.Context) error { return j.runner.Queue.ChangeVisibility(ctx, j.Message, d) })
 	if err != nil && !errors.Is(err, ErrGone) {
 		j.log.Warn("giving a message back failed: it comes back when its visibility ends", "err", err)

@@ -93,6 +93,7 @@ func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 	}
 	defer log.Close()
 	cmd := exec.Command(f.o.Argv[0], f.o.Argv[1:]...)
+	cmd.Dir = f.o.WorkDir
 	cmd.Env = append(f.o.Env(id), fmt.Sprintf("MUSTER_MEMBER_FD=%d", MemberFD))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{lock}

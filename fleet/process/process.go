@@ -31,6 +31,8 @@ type Options struct {
 	Dir string
 	// Argv is the program of a worker and its arguments. There is no shell.
 	Argv []string
+	// WorkDir is the directory the program runs in; empty means the current one.
+	WorkDir string
 	// Env returns the environment of the named member, as "NAME=value".
 	Env    func(member string) []string
 	Logger *slog.Logger

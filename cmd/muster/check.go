@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/policy"
+)
+
+func newCheck(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use: "check -f FILE", Short: "Check a configuration, and show every fault at once",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if g.config == "" {
+				return usage(errors.New("check: name the configuration with -f FILE"))
+			}
+			c, err := config.Load(g.config)
+			if err == nil {
+				err = checkCommands(c)
+			}
+			faults, isFaults := errors.AsType[config.Faults](err)
+			if err != nil && !isFaults {
+				return usage(err)
+			}
+			if g.json() {
+				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...)}); err != nil {
+					return err
+				}
+				if isFaults {
+					return &exitError{code: exitUsage}
+				}
+				return nil
+			}
+			if err != nil {
+				return usage(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: no faults, %s\n", g.config, muster.Plural(len(c.Fleets), "fleet"))
+			for _, f := range c.Fleets {
+				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)\n", f.Name, f.Limits.Min, f.Limits.Max,
+					fleetQueue(f), f.Policy.Name, policy.Describe(f.Policy.Name))
+			}
+			return nil
+		},
+	}
+}
+
+// checkCommands looks for the programs of the configuration's fleets.
+func checkCommands(c *config.Config) error {
+	if len(c.Fleets) == 0 {
+		return nil
+	}
+	return config.CheckCommands(c, exec.LookPath)
+}
+
+func fleetQueue(f config.Fleet) string {
+	switch {
+	case f.URL != "":
+		return f.URL
+	case f.Queue != "":
+		return "queue " + f.Queue
+	}
+	return "work known from reports alone"
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/sqsapi"
+)
+
+// load reads the configuration, or returns the one of an empty set-up when no file was named.
+func (g *global) load() (*config.Config, error) {
+	if g.config == "" {
+		return &config.Config{Data: ".muster", Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"}}, nil
+	}
+	c, err := config.Load(g.config)
+	return c, usage(err)
+}
+
+// useLocalKeys gives the AWS SDK the keys of the embedded queue in this directory, when the queue is on this machine and the
+// environment holds none, so that commands beside a running muster up need no export lines.
+func (g *global) useLocalKeys(target string) {
+	u, err := url.Parse(target)
+	if err != nil || !isLoopback(u.Hostname()) || os.Getenv("AWS_ACCESS_KEY_ID") != "" {
+		return
+	}
+	c, err := g.load()
+	if err != nil {
+		return
+	}
+	path := filepath.Join(c.Data, keysFile)
+	if _, err := os.Stat(path); err != nil {
+		return
+	}
+	keys, err := sqsapi.LoadOrCreateKeys(path)
+	if err != nil {
+		return
+	}
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY": keys.SecretAccessKey, "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1",
+	} {
+		os.Setenv(name, value)
+	}
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// sqsClient returns an SQS client for the queue or endpoint at target.
+func (g *global) sqsClient(ctx context.Context, target string) (*awssqs.Client, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, usage(fmt.Errorf("%q is no URL of a queue; one looks like http://127.0.0.1:9324/000000000000/default", target))
+	}
+	local := isLoopback(u.Hostname())
+	g.useLocalKeys(target)
+	var options []func(*awsconfig.LoadOptions) error
+	if local {
+		options = append(options, awsconfig.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	if cfg.Region == "" && local {
+		cfg.Region = "us-east-1"
+	}
+	return awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
+		if local {
+			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
+		}
+	}), nil
+}
+
+// errNotRunning means that no muster up answers.
+var errNotRunning = errors.New("muster up is not running")
+
+// get asks the API of the running muster up, with the token in its data directory.
+func (g *global) get(ctx context.Context, c *config.Config, path string, into any) error {
+	where := "http://" + c.Listen.API
+	notRunning := fmt.Errorf("%w here: nothing answers at %s with the token of %s; start it, or name its configuration with -f", errNotRunning, where, c.Data)
+	tokenPath := filepath.Join(c.Data, tokenFile)
+	if _, err := os.Stat(tokenPath); err != nil {
+		return notRunning
+	}
+	token, err := server.LoadOrCreateToken(tokenPath)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return notRunning
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	if err != nil {
+		return fmt.Errorf("ask %s%s: %w", where, path, err)
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		return notRunning
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("ask %s%s: %s: %.500s", where, path, resp.Status, body)
+	}
+	return json.Unmarshal(body, into)
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/queue"
+)
+
+// The demo is the two tests of "Scaling an ASG using target tracking with a dynamic SQS target", twenty times as fast.
+const (
+	demoScale    = 20
+	demoMessages = 50
+	demoLatency  = 300 * time.Second / demoScale
+	demoBoot     = 90 * time.Second / demoScale
+	demoMinute   = time.Minute / demoScale
+	demoMax      = 25
+	// demoLimit is when the demo gives up; it is done in about half of that.
+	demoLimit = 75 * time.Second
+)
+
+// demoTest is one of the two tests, with the figures its authors published.
+type demoTest struct {
+	name       string
+	duration   time.Duration
+	itsWorkers int
+	itsMinutes float64
+}
+
+func demoTests() []demoTest {
+	return []demoTest{
+		{"test-1", 25 * time.Second / demoScale, 4, 9},
+		{"test-2", 50 * time.Second / demoScale, 8, 10},
+	}
+}
+
+// demoPolicies are the policies that are compared, and the cadence each is run at.
+func demoPolicies() []config.Fleet {
+	exact := config.Fleet{Policy: policy.Spec{Name: "exact"}, Poll: time.Second}
+	exact.Workers.Idle = 30 * time.Second / demoScale
+	dynamic := config.Fleet{Poll: demoMinute, Policy: policy.Spec{
+		Name: "dynamic-backlog", Acceptable: 12,
+		Out: policy.Shape{Stabilization: 3 * demoMinute}, In: policy.Shape{Stabilization: 15 * demoMinute},
+	}}
+	return []config.Fleet{exact, dynamic}
+}
+
+// demoRun is one test under one policy.
+type demoRun struct {
+	test  demoTest
+	fleet config.Fleet
+}
+
+func newDemo(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "See the main job done: queues, decisions, worker processes, in under a minute",
+		Long: `Demo runs two published tests of queue scaling, twenty times as fast: 50 messages of 1.25 s, then of 2.5 s,
+are to finish within 15 s, and a worker takes 4.5 s to boot. Each test runs under the policy exact and under
+dynamic-backlog, which was written for these tests and here waits as its alarms do: three minutes (9 s) before
+a rise, fifteen (45 s) before a fall. Queues, worker processes and times are real; all is on this machine, in
+a temporary directory, and ends by itself.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			view := newDemoView(cmd.OutOrStdout(), g.json(), cmd.ErrOrStderr())
+			results, err := demo(cmd.Context(), view)
+			if err != nil {
+				return err
+			}
+			if g.json() {
+				err = printJSON(cmd.OutOrStdout(), map[string]any{"tests": results})
+			} else {
+				err = printDemo(cmd.OutOrStdout(), results)
+			}
+			return errors.Join(err, demoFailure(results))
+		},
+	}
+}
+
+// demoConfig is the configuration of the four fleets, each with a queue of its own.
+func demoConfig(dir, self string) (*config.Config, []demoRun) {
+	c := &config.Config{Data: dir, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
+	var runs []demoRun
+	for _, f := range demoPolicies() {
+		for _, test := range demoTests() {
+			f := f
+			f.Name = test.name + "." + f.Policy.Name
+			f.Queue = test.name + "-" + f.Policy.Name
+			f.Objective = muster.Objective{Latency: demoLatency, Quantile: 0.99}
+			f.Limits = muster.Limits{Max: demoMax, LaunchesPerHour: 10 * demoMax}
+			f.Workers.Command, f.Workers.Slots = []string{self, "sleep-body"}, 1
+			f.Workers.Boot, f.Workers.WarmUp = demoBoot, demoBoot
+			f.Workers.Visibility, f.Workers.Env = 30*time.Second, []string{"MUSTER_DONE_LOG"}
+			c.Fleets = append(c.Fleets, f)
+			runs = append(runs, demoRun{test, f})
+		}
+	}
+	return c, runs
+}
+
+func demo(ctx context.Context, view *demoView) ([]demoResult, error) {
+	dir, err := os.MkdirTemp("", "muster-demo-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start workers with: %w", err)
+	}
+	c, runs := demoConfig(dir, self)
+	tally := newDemoTally(runs, filepath.Join(dir, "done"))
+	l, err := openLocal(ctx, c, localOptions{
+		logger: slog.New(slog.NewTextHandler(view.errors, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		notify: func(o outcome) { tally.outcome(o); view.outcome(o, tally.started()) },
+		env:    []string{"MUSTER_DONE_LOG=" + tally.path},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	running, stop := context.WithTimeout(ctx, demoLimit)
+	ended := make(chan error, 1)
+	go func() { ended <- l.run(running) }()
+	err = demoMain(running, l, runs, tally, view)
+	view.finish("all messages are finished; the workers end")
+	stop()
+	if stopped := <-ended; err == nil {
+		err = stopped
+	}
+	if ctx.Err() != nil {
+		return nil, errors.New("the demo was interrupted")
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	return tally.results(), nil
+}
+
+// demoMain sends the messages once everything is up, and shows what happens until all of them are finished.
+func demoMain(ctx context.Context, l *local, runs []demoRun, tally *demoTally, view *demoView) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !l.ready() {
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	tally.start(time.Now())
+	for _, r := range runs {
+		if err := demoSend(ctx, l.queues, r); err != nil {
+			return err
+		}
+	}
+	view.begin()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case now := <-tick.C:
+			if err := tally.read(); err != nil {
+				return err
+			}
+			view.draw(now, l, runs, tally)
+			if tally.complete() {
+				return nil
+			}
+		}
+	}
+}
+
+func demoSend(ctx context.Context, queues *queue.Service, r demoRun) error {
+	batch := make([]queue.Outgoing, batchSize)
+	for i := range batch {
+		batch[i].Body = r.test.duration.String()
+	}
+	for range demoMessages / batchSize {
+		sent, err := queues.Send(ctx, r.fleet.Queue, batch)
+		if err != nil {
+			return err
+		}
+		for _, s := range sent {
+			if s.Err != nil {
+				return s.Err
+			}
+		}
+	}
+	return nil
+}
+
+// ready tells whether every fleet was seen once.
+func (l *local) ready() bool {
+	for _, loop := range l.loops {
+		if o, ok := loop.Last(); !ok || !o.Ready {
+			return false
+		}
+	}
+	return true
+}
+
+// demoFailure is an error when the demo did not do what it promises.
+func demoFailure(results []demoResult) error {
+	var failures []error
+	for _, r := range results {
+		if r.Processed != r.Messages || r.Twice > 0 {
+			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were processed, %d more than once", r.Name, r.Policy, r.Processed, r.Messages, r.Twice))
+		}
+		if r.Policy == "exact" && r.InTime != r.Messages {
+			failures = append(failures, fmt.Errorf("%s under exact: %d of %d messages were in time", r.Name, r.InTime, r.Messages))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// printDemo prints the results beside the published ones.
+func printDemo(w io.Writer, results []demoResult) error {
+	fmt.Fprintf(w, "%-8s %-16s %10s %9s %8s %13s %15s\n", "TEST", "POLICY", "PROCESSED", "IN TIME", "SECONDS", "PEAK WORKERS", "WORKER-SECONDS")
+	tests := map[string]demoTest{}
+	for _, t := range demoTests() {
+		tests[t.name] = t
+	}
+	for _, r := range results {
+		fmt.Fprintf(w, "%-8s %-16s %10s %8.0f%% %8.1f %13d %15.0f\n", r.Name, r.Policy, fmt.Sprintf("%d/%d", r.Processed, r.Messages),
+			100*r.InTimeRatio, r.Seconds, r.PeakWorkers, r.WorkerSeconds)
+	}
+	for _, t := range demoTests() {
+		_, err := fmt.Fprintf(w, "%-8s %-16s %10s %9s %8.1f %13d %15s\n", t.name, "(published)", strconv.Itoa(demoMessages), "-",
+			t.itsMinutes*60/demoScale, t.itsWorkers, "-")
+		if err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\nIn time: finished within %s of being sent. Published: %d minutes with %d workers and %d minutes with %d, at 1:%d.\n",
+		muster.Seconds(demoLatency.Seconds()), int(tests["test-1"].itsMinutes), tests["test-1"].itsWorkers, int(tests["test-2"].itsMinutes), tests["test-2"].itsWorkers, demoScale)
+	return err
+}

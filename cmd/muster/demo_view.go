@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/muster-scale/muster"
+)
+
+// demoView shows the demo as it happens: a table that is drawn in place on a terminal, with the decisions scrolling above
+// it; elsewhere plain lines.
+type demoView struct {
+	mu       sync.Mutex
+	out      io.Writer
+	errors   io.Writer
+	terminal bool
+	width    int
+	drawn    int // lines of the table on the screen
+	shown    time.Time
+	reasons  map[string]muster.Reason
+	over     bool
+}
+
+func newDemoView(out io.Writer, quiet bool, errOut io.Writer) *demoView {
+	v := &demoView{out: out, errors: errOut, reasons: map[string]muster.Reason{}, width: 120}
+	if quiet {
+		v.out = errOut // standard output is for the result alone
+	}
+	v.terminal = isTerminal(v.out)
+	if f, ok := v.out.(*os.File); ok && v.terminal {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			v.width = width
+		}
+	}
+	fmt.Fprintf(v.out, "Two published tests at 1:%d: %d messages of %s, then of %s; to be finished within %s; a worker boots in %s.\n",
+		demoScale, demoMessages, demoTests()[0].duration, demoTests()[1].duration, muster.Seconds(demoLatency.Seconds()), demoBoot)
+	fmt.Fprintf(v.out, "Each runs under two policies, on four queues with up to %d worker processes each, all on this machine.\n\n", demoMax)
+	return v
+}
+
+func (v *demoView) begin() { v.event(0, "", "the messages are sent") }
+
+// outcome shows a decision that sets a size or that holds for a new reason.
+func (v *demoView) outcome(o outcome, started time.Time) {
+	d := o.Decision
+	v.mu.Lock()
+	before := v.reasons[d.Fleet]
+	v.reasons[d.Fleet] = d.Reason
+	v.mu.Unlock()
+	if started.IsZero() || (d.Verdict == muster.Hold && (d.Reason == muster.Steady || d.Reason == before)) {
+		return
+	}
+	v.event(d.At.Sub(started), strings.Replace(d.Fleet, ".", " ", 1), d.Sentence())
+}
+
+func (v *demoView) event(at time.Duration, who, what string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.over {
+		return
+	}
+	v.clear()
+	line := fmt.Sprintf("%5.1fs %-22s %s", max(0, at.Seconds()), who, what)
+	fmt.Fprintln(v.out, line)
+}
+
+func (v *demoView) finish(what string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.clear()
+	v.over = true
+	fmt.Fprintf(v.out, "       %s\n\n", what)
+}
+
+// clear takes the table off the screen, so that lines can be added above it.
+func (v *demoView) clear() {
+	if v.drawn > 0 {
+		fmt.Fprintf(v.out, "\x1b[%dA\x1b[J", v.drawn)
+		v.drawn = 0
+	}
+}
+
+// draw shows the table; elsewhere than on a terminal it is a line for each run, every three seconds.
+func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTally) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.over || (!v.terminal && now.Sub(v.shown) < 3*time.Second) {
+		return
+	}
+	v.shown = now
+	lines := []string{fmt.Sprintf("%5.1fs %-8s %-16s %8s %8s %10s %8s %11s %5s  %s", now.Sub(tally.started()).Seconds(), "TEST", "POLICY", "FINISHED",
+		"BACKLOG", "IN FLIGHT", "DESIRED", "IN SERVICE", "BUSY", "OLDEST AGE OF "+muster.Seconds(demoLatency.Seconds()))}
+	for _, r := range runs {
+		o, ok := l.loops[r.fleet.Name].Last()
+		if !ok {
+			continue
+		}
+		c := o.Observation.Capacity
+		lines = append(lines, fmt.Sprintf("       %-8s %-16s %8s %8s %10s %8d %11d %5d  %s", r.test.name, r.fleet.Policy.Name,
+			fmt.Sprintf("%d/%d", tally.processed(r), demoMessages), count(o.Observation.Backlog()), count(o.Observation.InFlight()),
+			o.Decision.Desired, c.InService(), c.Busy, ageBar(o.Observation.OldestAge())))
+	}
+	v.clear()
+	for _, line := range lines {
+		if v.terminal && len(line) > v.width-1 {
+			line = line[:v.width-1] // a wrapped line could not be cleared
+		}
+		fmt.Fprintln(v.out, line)
+	}
+	if v.terminal {
+		v.drawn = len(lines)
+	}
+}
+
+// ageBar draws an age against the objective; beyond it the bar says so.
+func ageBar(s muster.Sample) string {
+	const width = 15
+	if !s.Known {
+		return "unknown"
+	}
+	full := int(s.Value / demoLatency.Seconds() * width)
+	if full > width {
+		return fmt.Sprintf("[%s] %s, late", strings.Repeat("!", width), muster.Seconds(s.Value))
+	}
+	return fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", width-full), muster.Seconds(s.Value))
+}

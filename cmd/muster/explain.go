@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/history"
+)
+
+func newExplain(g *global) *cobra.Command {
+	var (
+		at     string
+		seq    int64
+		verify bool
+	)
+	cmd := &cobra.Command{
+		Use:   "explain [FLEET]",
+		Short: "Say why a fleet has its size, why not more, and what would change it",
+		Long: `Explain reads a decision back from the history, the last one by default, and says why it has its number, why
+it is no larger and what would change it. With --verify it recomputes every recorded decision from its
+recorded inputs and compares the result byte for byte.`,
+		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain --verify",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			path := filepath.Join(c.Data, historyFile)
+			if _, err := os.Stat(path); err != nil {
+				return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
+			}
+			h, err := history.OpenReadOnly(path)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			fleets, err := h.Fleets(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if verify {
+				return verifyAll(cmd.Context(), g, h, fleets, cmd.OutOrStdout())
+			}
+			fleet, err := oneOf(fleets, args)
+			if err != nil {
+				return usage(err)
+			}
+			when, err := parseAt(at)
+			if err != nil {
+				return usage(err)
+			}
+			e, err := explain(cmd.Context(), h, fleet, when, seq)
+			if err != nil {
+				return err
+			}
+			if g.json() {
+				return printJSON(cmd.OutOrStdout(), e)
+			}
+			printExplanation(cmd.OutOrStdout(), e)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "the decision in force at that time: 15:04:05 today, or 2006-01-02T15:04:05Z")
+	cmd.Flags().Int64Var(&seq, "seq", 0, "the decision with that sequence number")
+	cmd.Flags().BoolVar(&verify, "verify", false, "recompute every recorded decision and compare")
+	return cmd
+}
+
+// oneOf returns the fleet that was named, or the only one there is.
+func oneOf(fleets, args []string) (string, error) {
+	switch {
+	case len(args) == 1 && slices.Contains(fleets, args[0]):
+		return args[0], nil
+	case len(args) == 1:
+		return "", fmt.Errorf("there is no fleet %q in the history; there is %s", args[0], orNone(fleets))
+	case len(fleets) == 1:
+		return fleets[0], nil
+	}
+	return "", fmt.Errorf("name a fleet; there is %s", orNone(fleets))
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none yet"
+	}
+	return strings.Join(names, ", ")
+}
+
+func parseAt(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at, nil
+	}
+	now := time.Now()
+	at, err := time.ParseInLocation("2006-01-02 15:04:05", now.Format("2006-01-02 ")+text, time.Local)
+	if err != nil {
+		return at, fmt.Errorf("--at: found %q, allowed is a time of today such as 12:03:10, or 2026-03-01T12:03:10Z", text)
+	}
+	return at, nil
+}
+
+// errNoDecision means that the history holds no decision that was asked for.
+var errNoDecision = errors.New("the history holds no such decision")
+
+// explain finds the decision and what its policy remembered.
+func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (controller.Explanation, error) {
+	var found *muster.Record
+	var recent, before muster.Recent
+	var failure error
+	err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
+		if r.Kind != muster.Decided {
+			return true
+		}
+		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
+			return false
+		}
+		recorded, _, err := controller.Recompute(r, recent)
+		if err != nil {
+			failure = err
+			return false
+		}
+		found, before = &r, recent
+		recent = recent.With(recorded, 25*time.Hour)
+		return true
+	})
+	switch {
+	case err != nil || failure != nil:
+		return controller.Explanation{}, errors.Join(err, failure)
+	case found == nil || seq > 0 && found.Position.Seq != seq:
+		return controller.Explanation{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
+	}
+	return controller.Explain(*found, before)
+}
+
+func printExplanation(w io.Writer, e controller.Explanation) {
+	d := e.Decision
+	fmt.Fprintf(w, "%s at %s (decision %d.%d, %s)\n\n", d.Fleet, d.At.Local().Format("2006-01-02 15:04:05.000"), e.Position.Epoch, e.Position.Seq, d.Policy)
+	fmt.Fprintf(w, "  %s\n\nwhy this number\n", e.Why)
+	for _, t := range d.Trail {
+		fmt.Fprintf(w, "  %-22s %s = %d\n", t.Rule, values(t.In), t.Out)
+		if t.Why != "" {
+			fmt.Fprintf(w, "  %-22s %s\n", "", t.Why)
+		}
+	}
+	fmt.Fprintf(w, "\nwhy not more\n  %s\n\nwhat would change it\n", e.WhyNotMore)
+	for _, c := range e.Changes {
+		fmt.Fprintf(w, "  %s\n", c.Sentence)
+	}
+	if len(e.Changes) == 0 {
+		fmt.Fprintln(w, "  no other backlog would have, at that instant")
+	}
+}
+
+func values(in []muster.Value) string {
+	var parts []string
+	for _, v := range in {
+		parts = append(parts, v.Name+" "+muster.Number(v.Value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func verifyAll(ctx context.Context, g *global, h *history.Reader, fleets []string, out io.Writer) error {
+	type result struct {
+		Fleet    string `json:"fleet"`
+		Verified int    `json:"verified"`
+		Failure  string `json:"failure,omitzero"`
+	}
+	results := []result{}
+	var failures []error
+	for _, fleet := range fleets {
+		var records []muster.Record
+		if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool { records = append(records, r); return true }); err != nil {
+			return err
+		}
+		n, err := controller.Verify(records)
+		r := result{Fleet: fleet, Verified: n}
+		if err != nil {
+			r.Failure = err.Error()
+			failures = append(failures, fmt.Errorf("fleet %s: %w", fleet, err))
+		} else if !g.json() {
+			fmt.Fprintf(out, "%s: all %s recompute to the same bytes\n", fleet, muster.Plural(n, "recorded decision"))
+		}
+		results = append(results, r)
+	}
+	if g.json() {
+		if err := printJSON(out, results); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failures...)
+}

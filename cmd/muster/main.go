@@ -1,0 +1,86 @@
+// Command muster keeps the right number of workers on every queue.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/muster-scale/muster/config"
+)
+
+// version is set when a release is built.
+var version = "development"
+
+// The exit codes, the same for every command.
+const (
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitChanges   = 3
+	exitThreshold = 4
+)
+
+func main() { os.Exit(run()) }
+
+// run runs the command line of this process and returns its exit code. The first interrupt ends the command in order; the
+// second kills it.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop()
+	}()
+	return execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	coded, ok := errors.AsType[*exitError](err)
+	if !ok {
+		coded = &exitError{exitFailed, err}
+	}
+	switch _, faults := errors.AsType[config.Faults](err); {
+	case faults: // each begins with its file, line and column, so that editors can jump there
+		fmt.Fprintln(errOut, coded)
+	case coded.Error() != "":
+		fmt.Fprintln(errOut, "muster: "+coded.Error())
+	}
+	return coded.code
+}
+
+// exitError is an error with the exit code it ends the process with.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as wrong usage or configuration.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}

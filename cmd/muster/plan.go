@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/server"
+)
+
+// planned is one fleet in the answer of muster plan.
+type planned struct {
+	Fleet string `json:"fleet"`
+	// Current is the size asked for now, Desired what the configuration would ask for.
+	Current int  `json:"current"`
+	Desired int  `json:"desired"`
+	Changes bool `json:"changes"`
+	controller.Explanation
+}
+
+func newPlan(g *global) *cobra.Command {
+	var detailed bool
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE [FLEET]",
+		Short: "Show what a configuration would set now, with the arithmetic",
+		Long: `Plan applies the configuration to what is seen now and shows the decision, without doing anything. It sees
+through the running muster up, so that a changed configuration can be tried before it is put in force; when
+none runs, it opens the data itself.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if g.config == "" {
+				return usage(errors.New("plan: name the configuration with -f FILE"))
+			}
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			plans, err := plan(cmd.Context(), g, c)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				if plans, err = planOf(plans, args[0]); err != nil {
+					return usage(err)
+				}
+			}
+			return showPlans(cmd.OutOrStdout(), g, plans, detailed)
+		},
+	}
+	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "end with 3 when the plan changes a size")
+	return cmd
+}
+
+func planOf(plans []planned, fleet string) ([]planned, error) {
+	var names []string
+	for _, p := range plans {
+		if p.Fleet == fleet {
+			return []planned{p}, nil
+		}
+		names = append(names, p.Fleet)
+	}
+	return nil, fmt.Errorf("there is no fleet %q in the configuration; there is %s", fleet, orNone(names))
+}
+
+func showPlans(out io.Writer, g *global, plans []planned, detailed bool) error {
+	changes := false
+	for _, p := range plans {
+		changes = changes || p.Changes
+		if !g.json() {
+			fmt.Fprintf(out, "%s: now %d, would be %d\n\n", p.Fleet, p.Current, p.Desired)
+			printExplanation(out, p.Explanation)
+		}
+	}
+	if g.json() {
+		if err := printJSON(out, map[string]any{"fleets": plans}); err != nil {
+			return err
+		}
+	}
+	if changes && detailed {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// plan decides for every fleet on what is seen now.
+func plan(ctx context.Context, g *global, c *config.Config) ([]planned, error) {
+	var s server.Status
+	err := g.get(ctx, c, "/v1/status", &s)
+	if errors.Is(err, errNotRunning) {
+		return planHere(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]muster.Observation{}
+	for _, f := range s.Fleets {
+		if f.Ready {
+			seen[f.Name] = f.Observation
+		}
+	}
+	plans := []planned{}
+	for _, f := range c.Fleets {
+		o, ok := seen[f.Name]
+		if !ok {
+			return nil, fmt.Errorf("the running muster up has not seen a fleet %q; start it with this configuration, or stop it to plan from the data alone", f.Name)
+		}
+		o.Objective, o.Limits = f.Objective, f.Limits
+		recent, err := recentOf(ctx, c, f)
+		if err != nil {
+			return nil, err
+		}
+		p, err := policy.New(f.Policy)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, planned1(f.Name, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))))
+	}
+	return plans, nil
+}
+
+func planned1(fleet string, e controller.Explanation) planned {
+	d := e.Decision
+	return planned{Fleet: fleet, Current: d.Previous, Desired: d.Desired, Changes: d.Desired != d.Previous, Explanation: e}
+}
+
+// recentOf reads what the fleet's policy would remember.
+func recentOf(ctx context.Context, c *config.Config, f config.Fleet) (muster.Recent, error) {
+	path := filepath.Join(c.Data, historyFile)
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil
+	}
+	h, err := history.OpenReadOnly(path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	var recent muster.Recent
+	var failure error
+	err = h.Read(ctx, f.Name, time.Now().Add(-f.Policy.Memory()-2*time.Minute), func(r muster.Record) bool {
+		if r.Kind == muster.Decided {
+			var d muster.Decision
+			d, _, failure = controller.Recompute(r, nil)
+			recent = recent.With(d, f.Policy.Memory())
+		}
+		return failure == nil
+	})
+	return recent, errors.Join(err, failure)
+}
+
+// planHere opens the data as muster up would, looks once, and steps without executing anything.
+func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"} // nothing is served
+	l, err := openLocal(ctx, c, localOptions{logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	plans := []planned{}
+	for _, name := range l.names {
+		o, err := l.loops[name].Preview(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := policy.New(o.Spec)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, planned1(name, controller.ExplainDecision(p, o.Observation, o.Recent, o.Decision)))
+	}
+	return plans, nil
+}

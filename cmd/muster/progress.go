@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// isTerminal tells whether w is a terminal that can be drawn on in place.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// progress shows how far long work is: a bar that is drawn in place on a terminal, and nothing for short work or elsewhere
+// than a line every ten seconds.
+type progress struct {
+	w        io.Writer
+	what     string
+	total    int
+	terminal bool
+	shown    time.Time
+	drawn    bool
+}
+
+func newProgress(w io.Writer, what string, total int) *progress {
+	return &progress{w: w, what: what, total: total, terminal: isTerminal(w), shown: time.Now()}
+}
+
+// at tells that n of the total are done.
+func (p *progress) at(n int) {
+	every := 10 * time.Second
+	if p.terminal {
+		every = 100 * time.Millisecond
+	}
+	if time.Since(p.shown) < every {
+		return
+	}
+	p.shown = time.Now()
+	if !p.terminal {
+		fmt.Fprintf(p.w, "%s %d of %d\n", p.what, n, p.total)
+		return
+	}
+	const width = 30
+	full := width * n / max(1, p.total)
+	fmt.Fprintf(p.w, "\r[%s%s] %s %d of %d\x1b[K", strings.Repeat("=", full), strings.Repeat(" ", width-full), p.what, n, p.total)
+	p.drawn = true
+}
+
+// done clears the bar.
+func (p *progress) done() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+	"github.com/spf13/cobra"
+)
+
+func newQueue(g *global) *cobra.Command {
+	cmd := &cobra.Command{Use: "queue", Short: "List, create and purge queues"}
+	var endpoint string
+	cmd.PersistentFlags().StringVar(&endpoint, "endpoint", "", "the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
+	client := func(ctx context.Context) (*awssqs.Client, error) {
+		if endpoint == "" {
+			c, err := g.load()
+			if err != nil {
+				return nil, err
+			}
+			endpoint = "http://" + c.Listen.Queue
+		}
+		return g.sqsClient(ctx, endpoint)
+	}
+	cmd.AddCommand(newQueueList(g, client), newQueueCreate(g, client), newQueuePurge(client))
+	return cmd
+}
+
+type clientFunc func(context.Context) (*awssqs.Client, error)
+
+// queueRow is one queue as muster queue ls prints it.
+type queueRow struct {
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	Backlog  int    `json:"backlog"`
+	InFlight int    `json:"in_flight"`
+	Delayed  int    `json:"delayed"`
+}
+
+func newQueueList(g *global, client clientFunc) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List the queues with their counts",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			rows, err := listQueues(cmd.Context(), c)
+			if err != nil {
+				return explainSQS(err)
+			}
+			if g.json() {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"queues": rows})
+			}
+			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tDELAYED\tURL")
+			for _, r := range rows {
+				fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", r.Name, r.Backlog, r.InFlight, r.Delayed, r.URL)
+			}
+			return t.Flush()
+		},
+	}
+}
+
+func listQueues(ctx context.Context, c *awssqs.Client) ([]queueRow, error) {
+	rows := []queueRow{}
+	pages := awssqs.NewListQueuesPaginator(c, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, url := range page.QueueUrls {
+			a, err := c.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
+			if err != nil {
+				return nil, err
+			}
+			number := func(name types.QueueAttributeName) int {
+				n, _ := strconv.Atoi(a.Attributes[string(name)])
+				return n
+			}
+			rows = append(rows, queueRow{
+				Name: url[strings.LastIndexByte(url, '/')+1:], URL: url,
+				Backlog:  number(types.QueueAttributeNameApproximateNumberOfMessages),
+				InFlight: number(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible),
+				Delayed:  number(types.QueueAttributeNameApproximateNumberOfMessagesDelayed),
+			})
+		}
+	}
+	return rows, nil
+}
+
+func newQueueCreate(g *global, client clientFunc) *cobra.Command {
+	var attributes []string
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create a queue, or confirm that it exists", Args: cobra.ExactArgs(1),
+		Example: "  muster queue create thumbnails --attribute VisibilityTimeout=60",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := &awssqs.CreateQueueInput{QueueName: &args[0], Attributes: map[string]string{}}
+			for _, a := range attributes {
+				name, value, ok := strings.Cut(a, "=")
+				if !ok {
+					return usage(fmt.Errorf("--attribute: found %q, allowed is NAME=VALUE", a))
+				}
+				in.Attributes[name] = value
+			}
+			c, err := client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out, err := c.CreateQueue(cmd.Context(), in)
+			if err != nil {
+				return explainSQS(err)
+			}
+			if g.json() {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"url": *out.QueueUrl})
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), *out.QueueUrl)
+			return err
+		},
+	}
+	cmd.Flags().StringArrayVar(&attributes, "attribute", nil, "an SQS attribute as NAME=VALUE; may be repeated")
+	return cmd
+}
+
+func newQueuePurge(client clientFunc) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "purge NAME --yes", Short: "Delete all messages of a queue", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				return usage(fmt.Errorf("purge deletes all messages of %s for good; say so with --yes", args[0]))
+			}
+			c, err := client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			url, err := c.GetQueueUrl(cmd.Context(), &awssqs.GetQueueUrlInput{QueueName: &args[0]})
+			if err == nil {
+				_, err = c.PurgeQueue(cmd.Context(), &awssqs.PurgeQueueInput{QueueUrl: url.QueueUrl})
+			}
+			if err != nil {
+				return explainSQS(err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "purged %s\n", args[0])
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "really delete them")
+	return cmd
+}
+
+// explainSQS says what a person can do about an SQS error, without the layers of the SDK.
+func explainSQS(err error) error {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+	}
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
+		return fmt.Errorf("%s: %w; is muster up running, and are its export lines set?", op.OperationName, op.Err)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// global holds the flags that every command knows.
+type global struct {
+	config string
+	output string
+}
+
+func newRoot() *cobra.Command {
+	g := &global{}
+	root := &cobra.Command{
+		Use:   "muster",
+		Short: "Muster keeps the right number of workers on every queue",
+		Long: `Muster keeps the right number of workers on every queue. It watches a queue, decides how many
+workers are needed so that messages finish inside the latency objective, and sizes the fleet.
+
+  muster demo     see the main job done, in under a minute
+  muster up       run a queue, a controller and fleets of workers on this machine
+  muster work     handle the messages of a queue with any command
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes, 4 a threshold is missed.`,
+		SilenceUsage: true, SilenceErrors: true,
+		SuggestionsMinimumDistance: 2,
+	}
+	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration")
+	root.PersistentFlags().StringVarP(&g.output, "output", "o", "text", "how results are printed: text or json")
+	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if g.output != "text" && g.output != "json" {
+			return usage(fmt.Errorf("--output: found %q, allowed is text or json", g.output))
+		}
+		return nil
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Errorf("%w\nrun %s --help to see what there is", err, cmd.CommandPath()))
+	})
+	root.AddCommand(newUp(g), newDemo(g), newWork(g), newSend(g), newCheck(g), newPlan(g), newExplain(g), newStatus(g),
+		newQueue(g), newVersion(g), newSleepBody())
+	withUsageErrors(root)
+	return root
+}
+
+// withUsageErrors makes wrong arguments of any command below cmd an error of usage, with a suggestion for a word that was
+// mistyped.
+func withUsageErrors(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		withUsageErrors(c)
+	}
+	check := cmd.Args
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if c.HasSubCommands() && len(args) > 0 {
+			text := fmt.Sprintf("there is no command %q", c.CommandPath()+" "+args[0])
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				text += "; did you mean " + strings.Join(near, ", ") + "?"
+			}
+			return usage(fmt.Errorf("%s", text))
+		}
+		if err := check(c, args); err != nil {
+			return usage(fmt.Errorf("%s: %w", c.CommandPath(), err))
+		}
+		return nil
+	}
+	if cmd.RunE == nil && cmd.Run == nil {
+		cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+}
+
+func (g *global) json() bool { return g.output == "json" }
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// newLogger logs to w, one line an event.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func newVersion(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if g.json() {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"version": version})
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "muster "+version)
+			return err
+		},
+	}
+}

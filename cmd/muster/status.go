@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/server"
+)
+
+func newStatus(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show the fleets of the running muster up",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			var s server.Status
+			if err := g.get(cmd.Context(), c, "/v1/status", &s); err != nil {
+				return err
+			}
+			if g.json() {
+				return printJSON(cmd.OutOrStdout(), s)
+			}
+			return printStatus(cmd.OutOrStdout(), s)
+		},
+	}
+}
+
+func printStatus(w io.Writer, s server.Status) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "FLEET\tBACKLOG\tIN FLIGHT\tOLDEST\tOBJECTIVE\tDESIRED\tIN SERVICE\tBUSY\tPENDING")
+	for _, f := range s.Fleets {
+		o, c := f.Observation, f.Observation.Capacity
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\n", f.Name, count(o.Backlog()), count(o.InFlight()), age(o.OldestAge()),
+			muster.Seconds(o.Objective.Latency.Seconds()), f.Decision.Desired, c.InService(), c.Busy, c.Pending())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, f := range s.Fleets {
+		fmt.Fprintf(w, "\n%s: %s\n", f.Name, f.Sentence)
+		for _, q := range f.Observation.Queues {
+			if !q.Backlog.Known {
+				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)
+			}
+		}
+	}
+	if len(s.Fleets) == 0 {
+		fmt.Fprintln(w, "muster up runs without fleets: give it a configuration with -f")
+	}
+	return nil
+}
+
+// count and age render what is unknown as a question mark, never as zero.
+func count(s muster.Sample) string {
+	if !s.Known {
+		return "?"
+	}
+	return muster.Number(s.Value)
+}
+
+func age(s muster.Sample) string {
+	if !s.Known {
+		return "?"
+	}
+	return muster.Seconds(s.Value)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+)
+
+func newUp(g *global) *cobra.Command {
+	var o localOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run the embedded queue, the controller and the fleets of a configuration",
+		Long: `Up runs everything that the configuration names, until it is interrupted: the embedded queue behind its
+SQS endpoint, a controller for each fleet, the worker processes and the HTTP API. Without -f it starts an
+empty set-up with a queue called default.
+
+The first interrupt lets workers finish what they hold; the second leaves them to finish by themselves.`,
+		Example: `  muster up
+  muster up -f muster.yaml`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			if err := usage(checkCommands(c)); err != nil {
+				return err
+			}
+			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().BoolVar(&o.ephemeral, "ephemeral", false, "keep the queue and the history in memory")
+	cmd.Flags().BoolVar(&o.anyCredentials, "any-credentials", false, "accept any signature at the SQS endpoint")
+	return cmd
+}
+
+func up(ctx context.Context, c *config.Config, o localOptions, out, errOut io.Writer) error {
+	o.logger = newLogger(errOut, slog.LevelInfo)
+	said := &sayer{out: out}
+	o.notify = said.outcome
+	l, err := openLocal(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if len(c.Fleets) == 0 && len(c.Queues) == 0 {
+		if err := l.queues.CreateQueue(ctx, "default", nil, nil); err != nil {
+			return err
+		}
+	}
+	said.start(l)
+	go func() {
+		<-ctx.Done()
+		said.printf("\nstopping: workers finish what they hold; interrupt again to leave them to it\n")
+	}()
+	if err := l.run(ctx); err != nil {
+		return err
+	}
+	said.printf("stopped\n")
+	return nil
+}
+
+// sayer prints what happens, one line an event, from several goroutines.
+type sayer struct {
+	mu   sync.Mutex
+	out  io.Writer
+	last map[string]string
+}
+
+func (s *sayer) printf(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, format, args...)
+}
+
+// start prints where everything is and what to paste.
+func (s *sayer) start(l *local) {
+	url := ""
+	s.printf("muster %s, data in %s\n\n", version, l.config.Data)
+	for _, name := range l.queues.Queues() {
+		s.printf("  queue  %s\n", l.queueURL(name))
+		if url == "" || name == "default" {
+			url = l.queueURL(name)
+		}
+	}
+	s.printf("  api    %s (its token is in %s/%s)\n\n", l.apiURL(), l.config.Data, tokenFile)
+	s.printf("for the AWS SDKs and the AWS command line:\n")
+	s.printf("export AWS_ENDPOINT_URL_SQS=http://%s\nexport AWS_REGION=us-east-1\n%s\n", l.sqs.Addr(), l.keys.Export())
+	if url == "" {
+		return
+	}
+	s.printf("try it in another terminal, in %s:\n", workDir())
+	if len(l.names) == 0 {
+		s.printf("muster work --queue %s -- wc -c\n", url)
+	}
+	s.printf("muster send --queue %s --count 10\n\n", url)
+}
+
+func workDir() string {
+	if dir, err := os.Getwd(); err == nil {
+		return dir
+	}
+	return "this directory"
+}
+
+// outcome prints a decision that sets a size, or that holds for a new reason, and what became of members.
+func (s *sayer) outcome(o controller.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := o.Decision
+	at := d.At.Local().Format("15:04:05")
+	if s.last == nil {
+		s.last = map[string]string{}
+	}
+	key := string(d.Reason)
+	if d.Verdict != muster.Hold || (d.Reason != muster.Steady && s.last[d.Fleet] != key) {
+		fmt.Fprintf(s.out, "%s %s %s\n", at, d.Fleet, d.Sentence())
+	}
+	s.last[d.Fleet] = key
+	for _, c := range o.Changes {
+		fmt.Fprintf(s.out, "%s %s %s %s", at, d.Fleet, c.Member, c.What)
+		if c.Why != "" {
+			fmt.Fprintf(s.out, ": %s", c.Why)
+		}
+		fmt.Fprintln(s.out)
+	}
+}

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// MaxBytes bounds the text of a configuration.
+const MaxBytes = 1 << 20
+
+// Config is a whole configuration that was validated. It is not changed after [Parse] returned it.
+type Config struct {
+	// Dir is the directory of the file: relative paths and commands start from there. It is set by [Load], and empty,
+	// the current directory, after [Parse].
+	Dir string
+	// Data is the directory of the queue, the history and the keys; [Load] makes it absolute. By default .muster.
+	Data string
+	// Listen says where the servers listen.
+	Listen Listen
+	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
+	Queues []Queue
+	// Fleets have distinct names and serve distinct queues.
+	Fleets []Fleet
+
+	source *source
+}
+
+// Listen holds addresses on the loopback interface, as host:port. Port 0 takes any free port.
+type Listen struct {
+	// Queue is the SQS endpoint of the embedded queues, by default 127.0.0.1:9324.
+	Queue string
+	// API is for worker reports, metrics and the dashboard, by default 127.0.0.1:9325.
+	API string
+}
+
+// Queue states the attributes of an embedded queue. Durations are whole seconds.
+type Queue struct {
+	// Name has 1 to 80 letters, digits, hyphens and underscores.
+	Name string
+	// Visibility is how long a received message stays hidden: 0 to 12 h, by default 30 s.
+	Visibility time.Duration
+	// Delay is how long a new message stays hidden: 0 to 15 min, by default 0.
+	Delay time.Duration
+	// Retention is how long a message is kept: 1 min to 14 days, by default 4 days.
+	Retention time.Duration
+	// DeadLetter is where messages go that were received too often; its Queue is empty when there is none.
+	DeadLetter DeadLetter
+}
+
+// DeadLetter says where messages go after After receives, 1 to 1000.
+type DeadLetter struct {
+	Queue string
+	After int
+}
+
+// Fleet is what serves one queue and is sized together.
+type Fleet struct {
+	// Name has 1 to 63 letters, digits, dots, hyphens and underscores, and begins with a letter or digit.
+	Name string
+	// Queue is the name of the queue; empty when the work is known from worker reports alone.
+	Queue string
+	// URL is where the queue is on SQS; empty for an embedded one.
+	URL string
+	// Objective is by default 99 % within 30 s. Its latency is 1 ms to 14 days.
+	Objective muster.Objective
+	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
+	Limits muster.Limits
+	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s.
+	Poll time.Duration
+	// Policy is the policy with its headroom and the shapes of rise and fall, by default exact. It passes Check.
+	Policy policy.Spec
+	// Workers says what a worker is.
+	Workers Workers
+}
+
+// Workers says what a fleet's workers run, and how.
+type Workers struct {
+	// Command is the program and its arguments, run for each message. It is never given to a shell.
+	Command []string
+	// Slots is how many messages a worker handles at once: 1 to 1000, by default 1.
+	Slots int
+	// Boot is the expected boot time, used until boots were measured: 0 to 24 h, by default 1 s.
+	Boot time.Duration
+	// Idle is how long a worker waits for a message before it offers to leave; zero means never. It is 0 to 24 h, by
+	// default 30 s with the policy exact, whose fleets fall no other way, and 0 with every other.
+	Idle time.Duration
+	// Visibility is how long a worker holds a message before it extends the hold: whole seconds from 2 s to 12 h, by
+	// default 30 s.
+	Visibility time.Duration
+	// Grace is how long an operator's stop waits for the messages in work; zero means as long as they take. At most 24 h.
+	Grace time.Duration
+	// Env names the environment variables that the command gets.
+	Env []string
+	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
+	WarmUp time.Duration
+}
+
+// Load reads the configuration in the file at path, with the variables of the environment. Faults in the text are
+// returned as [Faults].
+func Load(path string) (*Config, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	c, err := Parse(path, text, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	c.Dir = filepath.Dir(absolute)
+	c.Data = c.under(c.Data)
+	return c, nil
+}
+
+// readFile reads a little more than Parse accepts, so that Parse says what is wrong with a larger file.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
+}
+
+// Parse reads the configuration in text. The name stands in messages; lookup finds variables, as [os.LookupEnv] does.
+// The error is [Faults]: all that is wrong with the text. Parse does no I/O.
+func Parse(name string, text []byte, lookup func(string) (string, bool)) (*Config, error) {
+	s := newSource(name, text)
+	root, ok := s.parse(text)
+	if !ok {
+		return nil, s.sorted()
+	}
+	d := decoder{source: s, lookup: lookup}
+	c := d.config(root)
+	c.source = s
+	c.setDefaults(s)
+	c.validate(s)
+	if len(s.faults) > 0 {
+		return nil, s.sorted()
+	}
+	return c, nil
+}
+
+// under returns path, which may be relative to the file, as seen from the current directory.
+func (c *Config) under(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.Dir, path)
+}

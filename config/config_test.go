@@ -1,0 +1,317 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/policy"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// lookup is the environment of the tests.
+func lookup(name string) (string, bool) {
+	v, ok := map[string]string{"HOME": "/home/me", "EMPTY": "", "TRICKY": "${HOME} $$"}[name]
+	return v, ok
+}
+
+func parse(t *testing.T, text string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("muster.yaml", []byte(text), lookup)
+	if err != nil {
+		t.Fatalf("found faults:\n%v", err)
+	}
+	return c
+}
+
+func diff(want, got any) string {
+	return cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{}))
+}
+
+// TestEveryFaultIsReportedAtItsPlace compares the faults of each configuration in testdata/faults with a golden file.
+func TestEveryFaultIsReportedAtItsPlace(t *testing.T) {
+	files, err := filepath.Glob("testdata/faults/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %d configurations, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = config.Parse(name, text, lookup)
+			faults, ok := errors.AsType[config.Faults](err)
+			if !ok || len(faults) == 0 {
+				t.Fatalf("found error %v, want faults", err)
+			}
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".golden", faults.Error()+"\n")
+		})
+	}
+}
+
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("found other faults than %s has (-want +got), run the test with -update to accept them:\n%s", file, diff)
+	}
+}
+
+func TestFaultsAreOneJSONObjectEach(t *testing.T) {
+	_, err := config.Parse("m.yaml", []byte("version: 1\nfleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]\n"), lookup)
+	got, errJSON := json.Marshal(err)
+	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, objective, min, max, launches_per_hour, poll, policy, headroom, scale_out, scale_in, workers","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
+	if errJSON != nil || string(got) != want {
+		t.Errorf("found %s (%v), want %s", got, errJSON, want)
+	}
+	if faults, _ := errors.AsType[config.Faults](err); strings.Contains(faults[0].String(), "\n") || !strings.HasPrefix(faults[0].String(), "m.yaml:2:38: found the unknown key") {
+		t.Errorf("on one line: %q", faults[0].String())
+	}
+}
+
+func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
+	got := parse(t, "version: 1\nqueues: [{name: q}]\nfleets: [{name: f, queue: q, max: 3, workers: {command: ./work.sh}}]")
+	want := &config.Config{
+		Data:   ".muster",
+		Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"},
+		Queues: []config.Queue{{Name: "q", Visibility: 30 * time.Second, Retention: 96 * time.Hour}},
+		Fleets: []config.Fleet{{
+			Name: "f", Queue: "q",
+			Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+			Limits:    muster.Limits{Max: 3, LaunchesPerHour: 60},
+			Poll:      time.Second,
+			Policy:    policy.Spec{Name: "exact"},
+			Workers: config.Workers{Command: []string{"./work.sh"}, Slots: 1, Boot: time.Second, Idle: 30 * time.Second,
+				Visibility: 30 * time.Second},
+		}},
+	}
+	if diff := diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	got := parse(t, `
+version: 1
+data: /var/lib/muster
+listen: {queue: "localhost:0", api: "[::1]:0"}
+queues: [{name: q, visibility: 0, delay: 1m, retention: 1h, dead_letter: {queue: dead, after: 7}}]
+fleets:
+  - name: f
+    queue: https://sqs.eu-west-1.amazonaws.com/1/work.fifo
+    objective: {latency: 5m, quantile: 1}
+    min: 2
+    max: 100
+    launches_per_hour: 7
+    poll: 30s
+    policy: {name: backlog-per-worker, acceptable: 12.5, processing: 100ms}
+    headroom: 12.5%
+    scale_out: {stabilization: 1s, max_workers: 2, max_percent: 50, period: 1m}
+    scale_in: {stabilization: 2s}
+    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1], warm_up: 8s}
+  - name: none
+    max: 0
+    policy: {name: worker-utilization, target: 0.5, signal: reports}
+    headroom: 4
+    workers: {command: x, idle: 0}
+  - name: local
+    queue: http://127.0.0.1:9324/000000000000/other
+    max: 1
+    policy: {name: largest, largest: [dynamic-backlog, {name: worker-utilization, signal: in-flight}]}
+    workers: {command: x}
+`)
+	f := got.Fleets
+	want := &config.Config{
+		Data:   "/var/lib/muster",
+		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0"},
+		Queues: []config.Queue{{Name: "q", Delay: time.Minute, Retention: time.Hour, DeadLetter: config.DeadLetter{Queue: "dead", After: 7}}},
+		Fleets: []config.Fleet{
+			{
+				Name: "f", Queue: "work.fifo", URL: "https://sqs.eu-west-1.amazonaws.com/1/work.fifo",
+				Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 1},
+				Limits:    muster.Limits{Min: 2, Max: 100, LaunchesPerHour: 7}, Poll: 30 * time.Second,
+				Policy: policy.Spec{Name: "backlog-per-worker", Acceptable: 12.5, Processing: 100 * time.Millisecond, HeadroomPercent: 12.5,
+					Out: policy.Shape{Stabilization: time.Second, MaxWorkers: 2, MaxPercent: 50, Period: time.Minute},
+					In:  policy.Shape{Stabilization: 2 * time.Second}},
+				Workers: config.Workers{Command: []string{"sleep", "1", "$x", "/home/me", "true"}, Slots: 3, Boot: 4 * time.Second,
+					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1"}, WarmUp: 8 * time.Second},
+			},
+			{
+				Name: "none", Objective: f[1].Objective, Limits: muster.Limits{LaunchesPerHour: 60}, Poll: time.Second,
+				Policy:  policy.Spec{Name: "worker-utilization", Target: 0.5, Signal: "reports", HeadroomWorkers: 4},
+				Workers: config.Workers{Command: []string{"x"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
+			},
+			{
+				Name: "local", Queue: "other", URL: "http://127.0.0.1:9324/000000000000/other", Objective: f[1].Objective,
+				Limits: muster.Limits{Max: 1, LaunchesPerHour: 60}, Poll: time.Second,
+				Policy: policy.Spec{Name: "largest", Largest: []policy.Spec{{Name: "dynamic-backlog"},
+					{Name: "worker-utilization", Signal: "in-flight"}}},
+				Workers: f[1].Workers,
+			},
+		},
+	}
+	if diff := diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheExampleCanBeParsed(t *testing.T) {
+	c := parse(t, config.Example())
+	if len(c.Fleets) < 2 || len(c.Queues) < 1 {
+		t.Errorf("the example has %d fleets and %d queues", len(c.Fleets), len(c.Queues))
+	}
+}
+
+func TestVariablesStandInTextsAlone(t *testing.T) {
+	for text, want := range map[string]string{
+		"data: ${HOME}/x":        "/home/me/x",
+		"data: a$$b":             "a$b",
+		"data: ${UNSET:-y}":      "y",
+		"data: ${EMPTY:-y}":      "y",
+		"data: '${TRICKY}'":      "${HOME} $$", // what a variable holds is not looked into
+		"data: ${HOME}${HOME}$$": "/home/me/home/me$",
+	} {
+		if got := parse(t, "version: 1\n"+text).Data; got != want {
+			t.Errorf("%s gives %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"data: $", "data: ${}", "data: ${A", "data: $HOME", "data: ${A-b}", "${HOME}: x", "max: ${EMPTY}"} {
+		if _, err := config.Parse("m.yaml", []byte("version: 1\n"+text), lookup); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+func TestAByteOrderMarkAndCarriageReturnsDoNoHarm(t *testing.T) {
+	parse(t, "\uFEFFversion: 1\r\ndata: x\r\n")
+}
+
+func TestATextWithoutEndIsRefused(t *testing.T) {
+	text := "version: 1\n" + strings.Repeat("#", config.MaxBytes)
+	path := filepath.Join(t.TempDir(), "m.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(path); err == nil || !strings.Contains(err.Error(), "found more than 1048576 bytes") {
+		t.Errorf("found error %.200v", err)
+	}
+}
+
+func TestLoadPutsPathsBesideTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "muster.yaml")
+	if err := os.WriteFile(path, []byte("version: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Dir != dir || c.Data != filepath.Join(dir, ".muster") {
+		t.Errorf("found the directory %q and the data %q, want both in %q", c.Dir, c.Data, dir)
+	}
+	if _, err := config.Load(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: found error %v", err)
+	}
+}
+
+func TestCommandsThatDoNotExistAreFaults(t *testing.T) {
+	c := parse(t, `version: 1
+fleets:
+  - {name: a, queue: a, max: 1, workers: {command: [found, there]}}
+  - {name: b, queue: b, max: 1, workers: {command: [./gone.sh, x]}}
+  - {name: c, queue: c, max: 1, workers: {command: resize --fast}}
+`)
+	var looked []string
+	lookPath := func(file string) (string, error) {
+		looked = append(looked, file)
+		if file == "found" {
+			return "/bin/found", nil
+		}
+		return "", errors.New("not here")
+	}
+	c.Dir = "/etc/muster"
+	for range 2 { // looking changes nothing
+		err := config.CheckCommands(c, lookPath)
+		want := `muster.yaml:4:52: found the command "/etc/muster/gone.sh", which cannot be run (not here), allowed is a program on this machine
+    4 |   - {name: b, queue: b, max: 1, workers: {command: [./gone.sh, x]}}
+      |                                                    ^
+muster.yaml:5:51: found the command "resize --fast", which cannot be run (not here), allowed is a program on this machine
+    5 |   - {name: c, queue: c, max: 1, workers: {command: resize --fast}}
+      |                                                   ^ a text is one word, the program; say [resize, --fast]`
+		if err == nil || err.Error() != want {
+			t.Errorf("found:\n%v\nwant:\n%s", err, want)
+		}
+	}
+	if want := []string{"found", "/etc/muster/gone.sh", "resize --fast"}; !slices.Equal(looked[:3], want) {
+		t.Errorf("looked for %q, want %q", looked[:3], want)
+	}
+	if err := config.CheckCommands(c, func(string) (string, error) { return "", nil }); err != nil {
+		t.Errorf("with all commands there: %v", err)
+	}
+}
+
+func TestOnlyOneFaultForOneMistake(t *testing.T) {
+	for text, want := range map[string]int{
+		"fleets: [{name: [], queue: a, max: 1, workers: {command: x}}]":                    1,
+		"fleets: [{name: a, queue: a, max: x, min: 5, workers: {command: x}}]":             1,
+		"fleets: [{name: a, queue: a, max: 1, workers: x}]":                                1,
+		"fleets: [{name: a, queue: a, max: 1, policy: [], workers: {command: x}}]":         1,
+		"fleets: [{name: a, queue: a, max: 1, workers: {command: ['${UNSET}']}}]":          1,
+		"fleets: [x, {name: a, queue: a, max: 1, workers: {command: x}}]":                  1,
+		"fleets: [{name: a, queue: a, max: 1, polcy: y, zzz: 1, workers: {command: [{}]}}]": 3,
+	} {
+		_, err := config.Parse("m.yaml", []byte("version: 1\n"+text), lookup)
+		if faults, _ := errors.AsType[config.Faults](err); len(faults) != want {
+			t.Errorf("%s: found %d faults, want %d:\n%v", text, len(faults), want, err)
+		}
+	}
+}
+
+// TestEachKeyOfTheExampleMatters removes each line with a required key from the example, and misspells every key.
+func TestEachKeyOfTheExampleMatters(t *testing.T) {
+	lines := strings.Split(config.Example(), "\n")
+	keys := map[string]int{}
+	for i, line := range lines {
+		key, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ":")
+		if ok && key != "" && !strings.ContainsAny(key, "#{[ ") {
+			keys[fmt.Sprintf("%s on line %d", key, i+1)] = i
+		}
+	}
+	if len(keys) < 30 {
+		t.Fatalf("found only %d keys", len(keys))
+	}
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		key, _, _ := strings.Cut(name, " ")
+		broken := slices.Clone(lines)
+		broken[keys[name]] = strings.Replace(broken[keys[name]], key+":", key+"x:", 1)
+		_, err := config.Parse("m.yaml", []byte(strings.Join(broken, "\n")), lookup)
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("did you mean %q?", key)) {
+			t.Errorf("%s, misspelt: found error %v, want a suggestion", name, err)
+		}
+	}
+}

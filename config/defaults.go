@@ -1,0 +1,45 @@
+package config
+
+import (
+	"fmt"
+	"time"
+)
+
+// setDefaults fills in what the text does not state. A stated zero stays.
+func (c *Config) setDefaults(s *source) {
+	otherwise(s, "data", &c.Data, ".muster")
+	otherwise(s, "listen.queue", &c.Listen.Queue, "127.0.0.1:9324")
+	otherwise(s, "listen.api", &c.Listen.API, "127.0.0.1:9325")
+	for i := range c.Queues {
+		q, path := &c.Queues[i], fmt.Sprintf("queues[%d]", i)
+		otherwise(s, path+".visibility", &q.Visibility, 30*time.Second)
+		otherwise(s, path+".retention", &q.Retention, 4*24*time.Hour)
+	}
+	for i := range c.Fleets {
+		c.Fleets[i].setDefaults(s, fmt.Sprintf("fleets[%d]", i))
+	}
+}
+
+func (f *Fleet) setDefaults(s *source, path string) {
+	otherwise(s, path+".objective.latency", &f.Objective.Latency, 30*time.Second)
+	otherwise(s, path+".objective.quantile", &f.Objective.Quantile, 0.99)
+	// max is checked later; bounded here so that the product stays one.
+	otherwise(s, path+".launches_per_hour", &f.Limits.LaunchesPerHour, max(60, 10*min(f.Limits.Max, maxWorkers)))
+	otherwise(s, path+".poll", &f.Poll, time.Second)
+	if !s.has(path + ".policy") {
+		f.Policy.Name = "exact"
+	}
+	otherwise(s, path+".workers.slots", &f.Workers.Slots, 1)
+	otherwise(s, path+".workers.boot", &f.Workers.Boot, time.Second)
+	otherwise(s, path+".workers.visibility", &f.Workers.Visibility, 30*time.Second)
+	if f.Policy.Name == "exact" {
+		otherwise(s, path+".workers.idle", &f.Workers.Idle, 30*time.Second)
+	}
+}
+
+// otherwise sets the value at path when the text has none.
+func otherwise[T any](s *source, path string, value *T, fallback T) {
+	if !s.has(path) {
+		*value = fallback
+	}
+}

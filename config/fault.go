@@ -1,0 +1,184 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong in a configuration, with its place.
+type Fault struct {
+	// File is the name the text was given.
+	File string `json:"file"`
+	// Line and Column count from 1, columns in characters. They lie within the text, or right behind it.
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	// Path is the place as a path of keys, as in "fleets[0].workers.command".
+	Path string `json:"path,omitzero"`
+	// Message says what was found and what is allowed.
+	Message string `json:"message"`
+	// Hint says what to do, where that is not plain from the message.
+	Hint string `json:"hint,omitzero"`
+	// Source is the line of the text.
+	Source string `json:"source"`
+}
+
+// String renders the fault on one line.
+func (f Fault) String() string {
+	s := fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+	if f.Hint != "" {
+		s += "; " + f.Hint
+	}
+	return s
+}
+
+// frameWidth bounds the characters of a line that are shown.
+const frameWidth = 100
+
+// Error renders the fault with its line and a caret below what is meant.
+func (f Fault) Error() string {
+	line := []rune(strings.ReplaceAll(f.Source, "\t", " "))
+	from := max(0, min(f.Column-1-frameWidth/2, len(line)-frameWidth))
+	shown := line[from:min(len(line), from+frameWidth)]
+	number := fmt.Sprintf("%5d", f.Line)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d:%d: %s\n", f.File, f.Line, f.Column, f.Message)
+	fmt.Fprintf(&b, "%s | %s\n", number, strings.TrimRight(string(shown), " "))
+	fmt.Fprintf(&b, "%*s | %*s", len(number), "", f.Column-from, "^")
+	if f.Hint != "" {
+		b.WriteString(" " + f.Hint)
+	}
+	return b.String()
+}
+
+// maxShown bounds the faults that are rendered.
+const maxShown = 50
+
+// Faults are all the faults of one configuration, sorted by place; there is at least one.
+type Faults []Fault
+
+// Error renders the faults one below the other, the first 50 of them.
+func (f Faults) Error() string {
+	var parts []string
+	for _, one := range f[:min(len(f), maxShown)] {
+		parts = append(parts, one.Error())
+	}
+	if more := len(f) - maxShown; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// place is a position in the text; both count from 1.
+type place struct{ line, column int }
+
+// source is the text of a configuration: where everything is, and what is wrong with it.
+type source struct {
+	name  string
+	lines []string
+	// places has the position of each value by its path; bad holds the paths of values that could not be decoded.
+	places map[string]place
+	bad    map[string]bool
+	faults Faults
+}
+
+func newSource(name string, text []byte) *source {
+	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}}
+	for line := range strings.SplitSeq(string(text), "\n") {
+		s.lines = append(s.lines, strings.TrimSuffix(line, "\r"))
+	}
+	return s
+}
+
+// at adds a fault at a position.
+func (s *source) at(p place, path, message, hint string) {
+	line := min(max(p.line, 1), len(s.lines))
+	text := s.lines[line-1]
+	column := min(max(p.column, 1), len([]rune(text))+1)
+	s.faults = append(s.faults, Fault{File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint, Source: text})
+}
+
+// fault adds a fault of the value at path, or of the nearest value around it when there is none. It is dropped when
+// that value could not even be decoded: one fault is enough.
+func (s *source) fault(path, message, hint string) {
+	for around := path; ; around = parent(around) {
+		if s.bad[around] {
+			return
+		}
+		if p, ok := s.places[around]; ok {
+			s.at(p, path, message, hint)
+			return
+		}
+		if around == "" {
+			s.at(place{1, 1}, path, message, hint)
+			return
+		}
+	}
+}
+
+func (s *source) sorted() Faults {
+	slices.SortStableFunc(s.faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return s.faults
+}
+
+// has tells whether the text has a value at path.
+func (s *source) has(path string) bool {
+	_, ok := s.places[path]
+	return ok
+}
+
+// parent returns the path of what is around path: "a[0]" for "a[0].b", "a" for "a[0]".
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}
+
+// join returns the path of key within path.
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// suggest returns a question for the word that was probably meant, or "" when none is near.
+func suggest(found string, words []string) string {
+	best, least := "", len(found)/3+2
+	for _, w := range words {
+		if d := distance(found, w); d < least {
+			best, least = w, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// distance counts the letters to insert, delete, change or swap to get from a to b.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	before, last, row := []int(nil), []int(nil), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, last, row = last, row, make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

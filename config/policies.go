@@ -1,0 +1,72 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-scale/muster/policy"
+)
+
+// validatePolicy checks the policy's name here, for the sake of the hint, and leaves the parameters to package policy.
+func (f *Fleet) validatePolicy(s *source, path string) {
+	known := checkPolicyName(s, path+".policy", f.Policy.Name)
+	for i, of := range f.Policy.Largest {
+		known = checkPolicyName(s, fmt.Sprintf("%s.policy.largest[%d]", path, i), of.Name) && known
+	}
+	if !known {
+		return
+	}
+	faults := policyFaults(f.Policy.Check())
+	for _, fault := range faults {
+		at, hint := path+"."+fault.Field, ""
+		if fault.Field == "policy.signal" {
+			hint = suggest(f.Policy.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
+		}
+		s.fault(at, "found "+fault.Found+", allowed is "+fault.Allowed, hint)
+	}
+	if len(faults) == 0 && !s.has(path+".queue") && !needsNoQueue(f.Policy) {
+		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is worker-utilization with signal: reports", f.Policy.Name),
+			"name the fleet's queue, or use the policy that goes by worker reports alone")
+	}
+}
+
+// checkPolicyName tells whether the policy at path, a name or a mapping, has a known one.
+func checkPolicyName(s *source, path, name string) bool {
+	if slices.Contains(policy.Names(), name) {
+		return true
+	}
+	found := quote(name)
+	if name == "" {
+		found = "no name"
+	}
+	if s.has(path + ".name") {
+		path += ".name"
+	}
+	s.fault(path, "found "+found+", allowed are "+strings.Join(policy.Names(), ", "), suggest(name, policy.Names()))
+	return false
+}
+
+// needsNoQueue tells whether the policy goes by worker reports alone.
+func needsNoQueue(s policy.Spec) bool {
+	if len(s.Largest) > 0 {
+		return !slices.ContainsFunc(s.Largest, func(of policy.Spec) bool { return !needsNoQueue(of) })
+	}
+	return s.Name == "worker-utilization" && s.Signal == policy.SignalReports
+}
+
+// policyFaults takes joined faults apart.
+func policyFaults(err error) []*policy.Fault {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*policy.Fault
+		for _, one := range joined.Unwrap() {
+			all = append(all, policyFaults(one)...)
+		}
+		return all
+	}
+	if fault, ok := errors.AsType[*policy.Fault](err); ok {
+		return []*policy.Fault{fault}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/policy"
+)
+
+// The bounds of lists.
+const (
+	maxQueues    = 1000
+	maxFleets    = 1000
+	maxArguments = 256
+	maxVariables = 256
+	maxLargest   = 8
+)
+
+// version is the only version of the configuration.
+const version = 1
+
+func (d *decoder) config(root *yaml.Node) *Config {
+	c := &Config{}
+	m := d.mapping(root, "", "version", "data", "listen", "queues", "fleets")
+	found := 0
+	m.whole("version", &found)
+	if found != version {
+		hint := ""
+		if !d.has("version") {
+			hint = "begin the file with \"version: 1\""
+		}
+		d.fault("version", d.missing("version", strconv.Itoa(found), "1"), hint)
+	}
+	m.text("data", &c.Data)
+	listen := m.sub("listen", "queue", "api")
+	listen.text("queue", &c.Listen.Queue)
+	listen.text("api", &c.Listen.API)
+	m.each("queues", maxQueues, func(n *yaml.Node, path string) { c.Queues = append(c.Queues, d.queue(n, path)) })
+	m.each("fleets", maxFleets, func(n *yaml.Node, path string) { c.Fleets = append(c.Fleets, d.fleet(n, path)) })
+	return c
+}
+
+func (d *decoder) queue(n *yaml.Node, path string) Queue {
+	var q Queue
+	m := d.mapping(n, path, "name", "visibility", "delay", "retention", "dead_letter")
+	m.text("name", &q.Name)
+	m.duration("visibility", &q.Visibility)
+	m.duration("delay", &q.Delay)
+	m.duration("retention", &q.Retention)
+	dead := m.sub("dead_letter", "queue", "after")
+	dead.text("queue", &q.DeadLetter.Queue)
+	dead.whole("after", &q.DeadLetter.After)
+	return q
+}
+
+func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
+	var f Fleet
+	m := d.mapping(n, path, "name", "queue", "objective", "min", "max", "launches_per_hour", "poll",
+		"policy", "headroom", "scale_out", "scale_in", "workers")
+	m.text("name", &f.Name)
+	m.text("queue", &f.Queue)
+	if strings.Contains(f.Queue, ":") {
+		f.Queue, f.URL = "", f.Queue
+	}
+	objective := m.sub("objective", "latency", "quantile")
+	objective.duration("latency", &f.Objective.Latency)
+	objective.number("quantile", &f.Objective.Quantile)
+	m.whole("min", &f.Limits.Min)
+	m.whole("max", &f.Limits.Max)
+	m.whole("launches_per_hour", &f.Limits.LaunchesPerHour)
+	m.duration("poll", &f.Poll)
+	if n, ok := m.values["policy"]; ok {
+		f.Policy = d.policy(n, join(path, "policy"), true)
+	}
+	m.headroom(&f.Policy)
+	m.shape("scale_out", &f.Policy.Out)
+	m.shape("scale_in", &f.Policy.In)
+	f.Workers = m.workers()
+	return f
+}
+
+// policy decodes a policy: its name, or a mapping with its parameters.
+func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec {
+	var s policy.Spec
+	if n.Kind == yaml.ScalarNode {
+		s.Name = d.text(n, path)
+		return s
+	}
+	keys := []string{"name", "acceptable", "processing", "target", "signal"}
+	if outermost {
+		keys = append(keys, "largest")
+	}
+	m := d.mapping(n, path, keys...)
+	m.text("name", &s.Name)
+	m.number("acceptable", &s.Acceptable)
+	m.duration("processing", &s.Processing)
+	m.number("target", &s.Target)
+	m.text("signal", &s.Signal)
+	m.each("largest", maxLargest, func(n *yaml.Node, path string) { s.Largest = append(s.Largest, d.policy(n, path, false)) })
+	return s
+}
+
+// headroom decodes a number of workers, as in 4, or a percentage, as in 10%.
+func (m mapping) headroom(s *policy.Spec) {
+	n, ok := m.values["headroom"]
+	if !ok {
+		return
+	}
+	path := join(m.path, "headroom")
+	var err error
+	switch number, percent := strings.CutSuffix(n.Value, "%"); {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!int":
+		s.HeadroomWorkers, err = strconv.Atoi(n.Value)
+	case n.Kind == yaml.ScalarNode && percent && consists(number, ".") && number != "":
+		s.HeadroomPercent, err = strconv.ParseFloat(number, 64)
+	default:
+		err = strconv.ErrSyntax
+	}
+	if err != nil {
+		m.wrong(n, path, "a number of workers, as in 4, or a percentage, as in 10%", "")
+	}
+}
+
+func (m mapping) shape(key string, s *policy.Shape) {
+	sub := m.sub(key, "stabilization", "max_workers", "max_percent", "period")
+	sub.duration("stabilization", &s.Stabilization)
+	sub.whole("max_workers", &s.MaxWorkers)
+	sub.number("max_percent", &s.MaxPercent)
+	sub.duration("period", &s.Period)
+}
+
+func (m mapping) workers() Workers {
+	var w Workers
+	sub := m.sub("workers", "command", "slots", "boot", "idle", "visibility", "grace", "env", "warm_up")
+	sub.command(&w.Command)
+	sub.whole("slots", &w.Slots)
+	sub.duration("boot", &w.Boot)
+	sub.duration("idle", &w.Idle)
+	sub.duration("visibility", &w.Visibility)
+	sub.duration("grace", &w.Grace)
+	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
+	sub.duration("warm_up", &w.WarmUp)
+	return w
+}
+
+// command decodes a list of the program and its arguments, or a text that is the program alone. An argument may look like
+// a number: it is taken as it is written.
+func (m mapping) command(into *[]string) {
+	n, ok := m.values["command"]
+	if !ok {
+		return
+	}
+	if n.Kind == yaml.ScalarNode {
+		*into = []string{m.decoder.text(n, join(m.path, "command"))}
+		return
+	}
+	m.each("command", maxArguments, func(n *yaml.Node, path string) {
+		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+			m.wrong(n, path, "text", "")
+			return
+		}
+		*into = append(*into, m.expanded(n, path))
+	})
+}
+
+// missing words a fault for a value that is absent or not the allowed one.
+func (s *source) missing(path, found, allowed string) string {
+	if !s.has(path) {
+		found = "no " + path[strings.LastIndexByte(path, '.')+1:]
+	}
+	return "found " + found + ", allowed is " + allowed
+}

@@ -1,0 +1,201 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// maxWorkers bounds the size of a fleet.
+const maxWorkers = 10_000
+
+const (
+	day         = 24 * time.Hour
+	maxLatency  = 14 * day
+	maxLaunches = 1_000_000
+)
+
+func (c *Config) validate(s *source) {
+	if c.Data == "" || len(c.Data) > 1024 || strings.ContainsRune(c.Data, 0) {
+		s.fault("data", fmt.Sprintf("found %s, allowed is the path of a directory", quote(c.Data)), "")
+	}
+	c.Listen.validate(s)
+	names := unique{}
+	for i, q := range c.Queues {
+		path := fmt.Sprintf("queues[%d]", i)
+		q.validate(s, path)
+		names.check(s, q.Name, path+".name", "another name: queue %q is stated on line %d")
+	}
+	names, queues := unique{}, unique{}
+	for i, f := range c.Fleets {
+		path := fmt.Sprintf("fleets[%d]", i)
+		f.validate(s, path)
+		names.check(s, f.Name, path+".name", "another name: fleet %q is stated on line %d")
+		queues.check(s, cmp.Or(f.URL, f.Queue), path+".queue",
+			"another queue: two fleets on one queue need a group, which this version does not have; %q is served by the fleet on line %d")
+	}
+}
+
+// unique remembers where names were stated first.
+type unique map[string]string
+
+// check adds a fault when the name was stated before. The words have a place for it and for the line.
+func (u unique) check(s *source, name, path, words string) {
+	if name == "" {
+		return
+	}
+	if first, ok := u[name]; ok {
+		s.fault(path, "found "+quote(name)+", allowed is "+fmt.Sprintf(words, name, s.places[first].line), "")
+		return
+	}
+	u[name] = path
+}
+
+func (l Listen) validate(s *source) {
+	queue := checkAddress(s, "listen.queue", l.Queue)
+	api := checkAddress(s, "listen.api", l.API)
+	if queue && api && l.Queue == l.API && !strings.HasSuffix(l.API, ":0") {
+		s.fault("listen.api", fmt.Sprintf("found %s, allowed is another address than that of the queues", quote(l.API)), "")
+	}
+}
+
+// checkAddress tells whether address is one of the loopback interface.
+func checkAddress(s *source, path, address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	_, errPort := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err != nil || errPort != nil:
+		s.fault(path, fmt.Sprintf("found %s, allowed is host:port with a port from 0 to 65535, as in 127.0.0.1:9324", quote(address)), "")
+	case !isLoopback(host):
+		s.fault(path, fmt.Sprintf("found %s, allowed is an address of this machine alone: 127.0.0.1, [::1] or localhost", quote(address)),
+			"to reach it from elsewhere, put a proxy with TLS and a login in front")
+	default:
+		return true
+	}
+	return false
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.Unmap().IsLoopback()
+}
+
+func (q Queue) validate(s *source, path string) {
+	checkQueueName(s, path+".name", q.Name)
+	s.seconds(path+".visibility", q.Visibility, 0, 12*time.Hour)
+	s.seconds(path+".delay", q.Delay, 0, 15*time.Minute)
+	s.seconds(path+".retention", q.Retention, time.Minute, 14*day)
+	dead := path + ".dead_letter"
+	if !s.has(dead) {
+		return
+	}
+	checkQueueName(s, dead+".queue", q.DeadLetter.Queue)
+	within(s, dead+".after", q.DeadLetter.After, 1, 1000, strconv.Itoa)
+	if q.DeadLetter.Queue == q.Name && q.Name != "" {
+		s.fault(dead+".queue", fmt.Sprintf("found the queue %s itself, allowed is another queue", quote(q.Name)), "")
+	}
+}
+
+// checkQueueName holds the name to the rules of SQS, without FIFO queues.
+func checkQueueName(s *source, path, name string) {
+	switch {
+	case strings.HasSuffix(name, ".fifo") && consists(strings.TrimSuffix(name, ".fifo"), "-_"):
+		s.fault(path, fmt.Sprintf("found %s, allowed is the name of a standard queue: embedded FIFO queues come with a later version", quote(name)), "")
+	case len(name) < 1 || len(name) > 80 || !consists(name, "-_"):
+		s.fault(path, s.missing(path, quote(name), "a queue's name: 1 to 80 letters, digits, hyphens and underscores"), "")
+	}
+}
+
+func (f *Fleet) validate(s *source, path string) {
+	if len(f.Name) < 1 || len(f.Name) > 63 || !consists(f.Name, "-_.") || !consists(f.Name[:1], "") {
+		s.fault(path+".name", s.missing(path+".name", quote(f.Name),
+			"a fleet's name: 1 to 63 letters, digits, dots, hyphens and underscores, the first a letter or digit"), "")
+	}
+	f.validateQueue(s, path+".queue")
+	within(s, path+".objective.latency", f.Objective.Latency, time.Millisecond, maxLatency, time.Duration.String)
+	if q := f.Objective.Quantile; !(q > 0 && q <= 1) {
+		s.fault(path+".objective.quantile", fmt.Sprintf("found %s, allowed is a share above 0 and at most 1, as in 0.99", muster.Number(q)), "")
+	}
+	f.validateLimits(s, path)
+	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, time.Duration.String)
+	f.validatePolicy(s, path)
+	f.Workers.validate(s, path+".workers")
+}
+
+func (f *Fleet) validateLimits(s *source, path string) {
+	if !s.has(path + ".max") {
+		s.fault(path+".max", s.missing(path+".max", "", "the largest number of workers, 0 to 10000"), "")
+	}
+	minimum := within(s, path+".min", f.Limits.Min, 0, maxWorkers, strconv.Itoa)
+	maximum := within(s, path+".max", f.Limits.Max, 0, maxWorkers, strconv.Itoa)
+	if minimum && maximum && s.has(path+".max") && !s.bad[path+".max"] && f.Limits.Min > f.Limits.Max {
+		s.fault(path+".min", fmt.Sprintf("found min %d above max %d, allowed is at most max", f.Limits.Min, f.Limits.Max), "")
+	}
+	within(s, path+".launches_per_hour", f.Limits.LaunchesPerHour, 1, maxLaunches, strconv.Itoa)
+}
+
+// validateQueue checks the name of an embedded queue or the URL of one on SQS, whose name it fills in.
+func (f *Fleet) validateQueue(s *source, path string) {
+	if f.URL == "" {
+		if s.has(path) {
+			checkQueueName(s, path, f.Queue)
+		}
+		return
+	}
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		s.fault(path, fmt.Sprintf("found %s, allowed is a queue's name or URL, as in https://sqs.eu-west-1.amazonaws.com/123456789012/thumbnails", quote(f.URL)), "")
+		return
+	}
+	if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
+		s.fault(path, fmt.Sprintf("found %s, allowed is https, or http to this machine", quote(f.URL)), "")
+		return
+	}
+	f.Queue = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+	checkQueueName(s, path, strings.TrimSuffix(f.Queue, ".fifo"))
+}
+
+func (w Workers) validate(s *source, path string) {
+	if len(w.Command) == 0 || w.Command[0] == "" {
+		s.fault(path+".command", s.missing(path+".command", "no program", "a program with its arguments, as in [./resize.sh, --fast]"), "")
+	}
+	for i, argument := range w.Command {
+		if strings.ContainsRune(argument, 0) {
+			s.fault(fmt.Sprintf("%s.command[%d]", path, i), "found a NUL character, allowed is text without", "")
+		}
+	}
+	within(s, path+".slots", w.Slots, 1, 1000, strconv.Itoa)
+	within(s, path+".boot", w.Boot, 0, day, time.Duration.String)
+	within(s, path+".idle", w.Idle, 0, day, time.Duration.String)
+	s.seconds(path+".visibility", w.Visibility, 2*time.Second, 12*time.Hour)
+	within(s, path+".grace", w.Grace, 0, day, time.Duration.String)
+	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, time.Duration.String)
+	for i, name := range w.Env {
+		if !isVariable(name) {
+			s.fault(fmt.Sprintf("%s.env[%d]", path, i), fmt.Sprintf("found %s, allowed is the name of an environment variable", quote(name)), "")
+		}
+	}
+}
+
+// within tells whether least <= v <= most, and adds a fault if not.
+func within[T cmp.Ordered](s *source, path string, v, least, most T, render func(T) string) bool {
+	if v >= least && v <= most {
+		return true
+	}
+	s.fault(path, s.missing(path, render(v), render(least)+" to "+render(most)), "")
+	return false
+}
+
+// seconds checks the range of a duration that SQS knows in whole seconds only.
+func (s *source) seconds(path string, v, least, most time.Duration) {
+	if within(s, path, v, least, most, time.Duration.String) && v%time.Second != 0 {
+		s.fault(path, fmt.Sprintf("found %s, allowed are whole seconds", v), "")
+	}
+}

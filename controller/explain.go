@@ -1,0 +1,123 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Explanation answers why a decision has its number, why it is no larger, and what would change it.
+type Explanation struct {
+	Position    muster.Position    `json:"position"`
+	Decision    muster.Decision    `json:"decision"`
+	Observation muster.Observation `json:"observation"`
+	// Why is the decision in one sentence.
+	Why string `json:"why"`
+	// WhyNotMore says what keeps the size from being larger.
+	WhyNotMore string `json:"why_not_more"`
+	// Changes are the nearest other backlogs at which the decision would have been another.
+	Changes []Change `json:"changes"`
+}
+
+// Change is a backlog at which a decision would have been another.
+type Change struct {
+	// Backlog is the number of waiting messages, Desired the size then.
+	Backlog int `json:"backlog"`
+	Desired int `json:"desired"`
+	// Sentence says so in words.
+	Sentence string `json:"sentence"`
+}
+
+// maxProbe bounds the backlogs that are tried.
+const maxProbe = 1 << 30
+
+// Explain explains a recorded decision, given the recent decisions before it. Because a policy is a function, what would
+// change the decision is found by asking it.
+func Explain(r muster.Record, recent muster.Recent) (Explanation, error) {
+	var spec policy.Spec
+	var body Decided
+	if err := json.Unmarshal(r.Shared, &spec); err != nil {
+		return Explanation{}, fmt.Errorf("explain decision %d: read its policy: %w", r.Position.Seq, err)
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		return Explanation{}, fmt.Errorf("explain decision %d: read its record: %w", r.Position.Seq, err)
+	}
+	p, err := policy.New(spec)
+	if err != nil {
+		return Explanation{}, fmt.Errorf("explain decision %d: build its policy: %w", r.Position.Seq, err)
+	}
+	e := ExplainDecision(p, body.Observation, recent, body.Decision)
+	e.Position = r.Position
+	return e, nil
+}
+
+// ExplainDecision explains the decision d that the policy p made.
+func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent, d muster.Decision) Explanation {
+	e := Explanation{Decision: d, Observation: o, Why: d.Sentence(), WhyNotMore: whyNotMore(d), Changes: []Change{}}
+	backlog, known := o.Backlog().Count()
+	if !known {
+		return e
+	}
+	at := func(backlog int) int { return p.Decide(withBacklog(o, backlog), recent).Desired }
+	if more, ok := search(backlog, maxProbe, func(b int) bool { return at(b) > d.Desired }); ok {
+		e.Changes = append(e.Changes, Change{more, at(more), fmt.Sprintf("%d at a backlog of %d or more", at(more), more)})
+	}
+	// Falling is searched as the rise it mirrors: how many messages fewer.
+	if fewer, ok := search(0, backlog, func(n int) bool { return at(backlog-n) < d.Desired }); ok {
+		b := backlog - fewer
+		e.Changes = append(e.Changes, Change{b, at(b), fmt.Sprintf("%d at a backlog of %d or less", at(b), b)})
+	}
+	return e
+}
+
+// search returns the smallest n in (from, to] for which is holds, given that it holds for all above any for which it does.
+func search(from, to int, is func(int) bool) (int, bool) {
+	low, step := from, 1
+	for low < to && !is(min(low+step, to)) {
+		low = min(low+step, to)
+		step *= 2
+	}
+	if low >= to {
+		return 0, false
+	}
+	high := min(low+step, to)
+	for high-low > 1 {
+		if mid := low + (high-low)/2; is(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high, true
+}
+
+// withBacklog returns o with so many messages waiting in all.
+func withBacklog(o muster.Observation, backlog int) muster.Observation {
+	queues := append([]muster.QueueObservation(nil), o.Queues...)
+	rest := float64(backlog)
+	for i := range queues {
+		v := math.Min(rest, queues[i].Backlog.Value)
+		if i == len(queues)-1 {
+			v = rest
+		}
+		queues[i].Backlog.Value = v
+		rest -= v
+	}
+	o.Queues = queues
+	return o
+}
+
+func whyNotMore(d muster.Decision) string {
+	for i := len(d.Trail) - 1; i > 0; i-- {
+		if d.Trail[i].Out < d.Trail[i-1].Out {
+			return d.Trail[i].Why
+		}
+	}
+	if len(d.Trail) == 0 {
+		return ""
+	}
+	return "the policy asks for no more: " + d.Trail[0].Why
+}

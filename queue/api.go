@@ -1,0 +1,292 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+)
+
+// lookup returns the settings of a queue.
+func (s *Service) lookup(name string) (settings, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.st.names[name]
+	if q == nil {
+		return settings{}, noQueue(name)
+	}
+	return q.settings, nil
+}
+
+// Send stores messages and returns one outcome for each, in order. A message
+// that is not valid is refused alone, in Sent.Err; the others are on disk when
+// Send returns. An error means that nothing was stored, unless ctx ended:
+// then the outcome is unknown.
+func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([]Sent, error) {
+	if err := checkBatch(len(messages)); err != nil {
+		return nil, err
+	}
+	set, err := s.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for i := range messages {
+		total += messages[i].size()
+	}
+	if total > MaxBytes && len(messages) > 1 {
+		return nil, refuse(ErrBatchTooLong, "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
+	}
+	out := make([]Sent, len(messages))
+	c := &send{queue: name, outgoing: make([]sending, 0, len(messages)), answer: newReply()}
+	ids := newIDs(len(messages))
+	for i := range messages {
+		m, err := prepare(&messages[i], &set)
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		m.record.id = ids[i]
+		out[i].ID = formatUUID(ids[i])
+		c.outgoing = append(c.outgoing, m)
+	}
+	if len(c.outgoing) == 0 {
+		return out, nil
+	}
+	if err := s.do(ctx, c, c.answer); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// prepare validates a message and turns it into what is stored.
+func prepare(m *Outgoing, set *settings) (sending, error) {
+	if err := m.check(set); err != nil {
+		return sending{}, err
+	}
+	extra, err := encodeExtras(m)
+	if err != nil {
+		return sending{}, err
+	}
+	delay := int64(-1)
+	if m.Delay != nil {
+		delay = m.Delay.Milliseconds()
+	}
+	return sending{&record{group: m.GroupID, attributes: extra, body: m.Body}, delay}, nil
+}
+
+func newIDs(n int) [][16]byte {
+	ids := make([][16]byte, n)
+	for i := range ids {
+		rand.Read(ids[i][:]) // never fails
+		ids[i] = versionUUID(ids[i])
+	}
+	return ids
+}
+
+// Receive takes up to o.Max visible messages, which then are in flight for
+// the visibility timeout. With a wait it returns as soon as there is at least
+// one message, or none when the time is over; receives that wait are served
+// in the order in which they came. When ctx ends while waiting, the result is
+// its error, or the messages if some were handed out at that moment.
+func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
+	if err := checkReceive(o); err != nil {
+		return nil, err
+	}
+	set, err := s.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	wait := time.Duration(set.wait) * time.Millisecond
+	if o.Wait != nil {
+		wait = *o.Wait
+	}
+	c := &receive{queue: name, max: max(1, o.Max), timeout: -1, wait: wait > 0, answer: newReply()}
+	if o.Visibility != nil {
+		c.timeout = o.Visibility.Milliseconds()
+	}
+	if err := s.submit(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := s.await(ctx, c, wait); err != nil {
+		return nil, err
+	}
+	if len(c.out) == 0 {
+		return nil, ctx.Err()
+	}
+	return s.open(c)
+}
+
+// await waits for the answer to c, for at most wait if it is parked.
+func (s *Service) await(ctx context.Context, c *receive, wait time.Duration) error {
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case err := <-c.answer:
+			return err
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-s.done:
+		}
+		// Messages may be on their way at this very moment; only the writer
+		// knows, and it answers either way.
+		if err := s.submit(context.WithoutCancel(ctx), withdraw{c}); err != nil {
+			<-s.done
+			return c.answer.final()
+		}
+	}
+	select {
+	case err := <-c.answer:
+		return err
+	case <-s.done:
+		return c.answer.final()
+	}
+}
+
+// open adds receipts and contents to what was received.
+func (s *Service) open(c *receive) ([]Message, error) {
+	out := make([]Message, 0, len(c.out))
+	var failed error
+	for i, d := range c.out {
+		rec := c.records[i]
+		if rec == nil {
+			var err error
+			if rec, err = s.contents.Record(d.seq); err != nil {
+				failed = err
+				continue
+			}
+			if rec == nil {
+				continue // purged meanwhile
+			}
+		}
+		m, err := rec.message(d, s.receipts.make(d))
+		if err != nil {
+			failed = err
+			continue
+		}
+		out = append(out, m)
+	}
+	if len(out) == 0 {
+		return nil, failed
+	}
+	if failed != nil {
+		s.log.Error("queue: a received message could not be read; it becomes visible again", "queue", c.queue, "error", failed)
+	}
+	return out, nil
+}
+
+// Delete deletes messages by the handles of their receives and returns one
+// error for each, nil for a deleted one. Deleting a message that is gone
+// succeeds. So does an outdated handle, of a message that was received again
+// since; it deletes nothing, since somebody else holds the message now.
+func (s *Service) Delete(ctx context.Context, name string, handles []string) []error {
+	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) (string, time.Duration) { return handles[i], 0 })
+}
+
+// ChangeVisibility makes messages in flight visible after a time and returns
+// one error for each. Changing to 0 hands a message back. A handle whose
+// message was received again since fails with ErrMessageNotInFlight; a
+// message whose time ran out but which nobody received is taken back.
+func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
+	return s.settleAll(ctx, &settleAll{queue: name, change: true}, len(changes), func(i int) (string, time.Duration) {
+		return changes[i].Receipt, changes[i].Timeout
+	})
+}
+
+func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(int) (string, time.Duration)) []error {
+	errs := make([]error, n)
+	if n == 0 {
+		return errs
+	}
+	if err := checkBatch(n); err != nil {
+		return fill(errs, err)
+	}
+	if _, err := s.lookup(c.queue); err != nil {
+		return fill(errs, err)
+	}
+	c.answer = newReply()
+	c.targets = make([]target, n)
+	valid := 0
+	for i := range n {
+		handle, timeout := at(i)
+		d, err := s.receipts.read(handle)
+		if err == nil {
+			err = checkVisibility(timeout)
+		}
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		valid++
+		c.targets[i] = target{delivery: d, timeout: timeout.Milliseconds()}
+	}
+	if valid == 0 {
+		return errs
+	}
+	if err := s.do(ctx, c, c.answer); err != nil {
+		return fill(errs, err)
+	}
+	for i := range c.targets {
+		if errs[i] == nil {
+			errs[i] = c.targets[i].err
+		}
+	}
+	return errs
+}
+
+// fill gives err to every entry that has none yet.
+func fill(errs []error, err error) []error {
+	for i := range errs {
+		if errs[i] == nil {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+// Counts returns the exact numbers of a queue. It is cheap and does not wait
+// for a commit; it may be ahead of one by a group of requests.
+func (s *Service) Counts(name string) (Counts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.st.names[name]
+	if q == nil {
+		return Counts{}, noQueue(name)
+	}
+	now := s.tick()
+	q.advance(now)
+	c := Counts{
+		At: fromMillis(now), Visible: q.ready.live, InFlight: q.inFlight.len(), Delayed: q.delayed.len(),
+		Sent: q.sent, Deleted: q.deleted, Received: q.received,
+	}
+	if q.ages.len() > 0 {
+		c.OldestSent = fromMillis(q.ages.top().key)
+	}
+	return c, nil
+}
+
+// Subscribe returns a channel that is signalled whenever messages of the named
+// queue become receivable, or the queue goes from holding messages to holding
+// none. Signals are coalesced: one is kept while nobody reads. The queue need
+// not exist yet. cancel ends the subscription; the channel is never closed.
+func (s *Service) Subscribe(name string) (wake <-chan struct{}, cancel func()) {
+	ch := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wakes[name] = append(s.wakes[name], ch)
+	return ch, func() { s.unsubscribe(name, ch) }
+}
+
+func (s *Service) unsubscribe(name string, ch chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, c := range s.wakes[name] {
+		if c == ch {
+			s.wakes[name] = append(s.wakes[name][:i:i], s.wakes[name][i+1:]...)
+			break
+		}
+	}
+	if len(s.wakes[name]) == 0 {
+		delete(s.wakes, name)
+	}
+}

@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"slices"
+)
+
+// desk is where receives wait for messages of one queue, first come first served.
+type desk struct {
+	waiting  []*receive
+	serving  bool
+	arrivals uint64 // as last announced
+	held     bool   // the queue held messages when last announced
+}
+
+// lookAtAll moves on every queue; it runs only when something may be due.
+func (w *writer) lookAtAll(now int64) {
+	w.wakeAt = never
+	for _, q := range w.st.ids {
+		w.st.touch(q)
+	}
+}
+
+// settle expires messages of the touched queues and serves their waiters.
+func (w *writer) settle(now int64) {
+	for i := 0; i < len(w.st.touched); i++ { // serving may touch more
+		q := w.st.touched[i]
+		if w.broken == nil {
+			w.st.expire(q, now)
+		}
+		w.serve(q, now)
+	}
+}
+
+// serve gives what is visible in q to the receives that wait, in their order.
+func (w *writer) serve(q *queue, now int64) {
+	d := w.desks[q]
+	if d == nil || d.serving {
+		return
+	}
+	d.serving = true
+	for len(d.waiting) > 0 && q.ready.live > 0 && q.inFlight.len() < MaxInFlight && w.broken == nil {
+		c := d.waiting[0]
+		d.waiting = slices.Delete(d.waiting, 0, 1)
+		w.apply(c, now)
+		if n := len(d.waiting); n > 0 && d.waiting[n-1] == c {
+			w.wakeAt = now // it passed over as many as one step may: go on in the next
+			break
+		}
+	}
+	d.serving = false
+}
+
+// announce wakes the subscribers of the touched queues and notes when these
+// queues need attention next.
+func (w *writer) announce(now int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.st.touched {
+		q.touched = false
+		gone := w.st.ids[q.saved.id] != q
+		if !gone {
+			w.wakeAt = min(w.wakeAt, q.next(q.settings.retention))
+		}
+		d := w.deskOf(q)
+		if q.arrivals != d.arrivals || d.held && q.len() == 0 {
+			for _, wake := range w.wakes[q.saved.name] {
+				select {
+				case wake <- struct{}{}:
+				default: // already signalled
+				}
+			}
+		}
+		d.arrivals, d.held = q.arrivals, q.len() > 0
+		if gone {
+			for _, c := range d.waiting {
+				c.finish(w.Service, noQueue(q.saved.name))
+			}
+			delete(w.desks, q)
+		}
+	}
+	clear(w.st.touched)
+	w.st.touched = w.st.touched[:0]
+	if w.flushAt == 0 && len(w.st.unsaved)+len(w.st.garbage) > 0 {
+		w.flushAt = now + flushAfter
+	}
+}
+
+// deskOf returns the desk of q, making it if needed; mu must be held.
+func (s *Service) deskOf(q *queue) *desk {
+	d := s.desks[q]
+	if d == nil {
+		d = &desk{}
+		s.desks[q] = d
+	}
+	return d
+}

@@ -1,0 +1,336 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// naive is the queue as one would describe it: a list of messages that is
+// searched from the front every time.
+type naive struct {
+	queues map[string][]*naiveMessage
+}
+
+type naiveMessage struct {
+	seq                     uint64
+	sent, visible, received int64
+	first                   int64
+	count, carried          uint32
+	delayed                 bool
+}
+
+const (
+	modelTimeout   = 30_000
+	modelRetention = 600_000
+	modelMax       = 2
+)
+
+func (n *naive) ready(q string, now int64) []*naiveMessage {
+	n.queues[q] = slices.DeleteFunc(n.queues[q], func(m *naiveMessage) bool {
+		return m.visible <= now && m.sent+modelRetention <= now
+	})
+	var out []*naiveMessage
+	for _, m := range n.queues[q] {
+		if m.visible <= now {
+			out = append(out, m)
+		}
+	}
+	slices.SortFunc(out, func(a, b *naiveMessage) int {
+		return cmp.Or(cmp.Compare(a.visible, b.visible), cmp.Compare(a.seq, b.seq))
+	})
+	return out
+}
+
+func (n *naive) find(q string, seq uint64) *naiveMessage {
+	for _, m := range n.queues[q] {
+		if m.seq == seq {
+			return m
+		}
+	}
+	return nil
+}
+
+// receive mirrors the rules: oldest visible first, over the maximum to "dead".
+func (n *naive) receive(q string, now, timeout int64, limit int, seqs func() uint64) []delivery {
+	var out []delivery
+	for _, m := range n.ready(q, now) {
+		if len(out) == limit {
+			break
+		}
+		if q == "work" && m.count-m.carried >= modelMax {
+			n.queues[q] = slices.DeleteFunc(n.queues[q], func(o *naiveMessage) bool { return o == m })
+			moved := *m
+			moved.seq, moved.visible, moved.received, moved.carried = seqs(), now, 0, m.count
+			n.queues["dead"] = append(n.queues["dead"], &moved)
+			continue
+		}
+		m.count++
+		m.received, m.visible = now, now+timeout
+		if m.first == 0 {
+			m.first = now
+		}
+		out = append(out, delivery{seq: m.seq, count: m.count, sent: m.sent, first: m.first})
+	}
+	return out
+}
+
+// world drives the state and the model side by side, committing to both stores.
+type world struct {
+	t       *rapid.T
+	now     int64
+	st      *state
+	stores  []store
+	model   *naive
+	handles []delivery
+	nextSeq uint64
+}
+
+func newWorld(t *rapid.T, stores ...store) *world {
+	w := &world{t: t, now: 1_800_000_000_000, stores: stores, model: &naive{queues: map[string][]*naiveMessage{}}}
+	w.reopen()
+	for _, q := range []struct{ name, redrive string }{
+		{"dead", ""},
+		{"work", fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead","maxReceiveCount":%d}`, modelMax)},
+	} {
+		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000), "RedrivePolicy": q.redrive}
+		set, err := parseSettings(attributes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.st.put(&queueRow{name: q.name, attributes: withoutEmpty(attributes)}, set)
+	}
+	w.commit()
+	return w
+}
+
+func (w *world) commit() {
+	for _, s := range w.stores {
+		if err := s.Commit(w.st.ops); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.st.committed()
+}
+
+// reopen replaces the state by what the first store holds, and checks that
+// the other stores hold the same.
+func (w *world) reopen() {
+	for i, s := range w.stores {
+		st, _, err := load(s, w.now)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if i == 0 {
+			w.st = st
+		} else if diff := gocmp.Diff(dump(w.st), dump(st)); diff != "" {
+			w.t.Fatalf("the stores differ:\n%s", diff)
+		}
+	}
+	w.nextSeq = w.st.lastSeq
+}
+
+func (w *world) seq() uint64 { w.nextSeq++; return w.nextSeq }
+
+// dump renders everything a state knows of messages, in order.
+func dump(st *state) string {
+	var b strings.Builder
+	for _, name := range []string{"work", "dead"} {
+		q := st.names[name]
+		if q == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %v floor %d\n", name, q.saved.attributes, q.saved.floor)
+		var hidden []string
+		for ref := range q.refs {
+			e := q.slab.at(ref)
+			line := fmt.Sprintf("  %d %+v\n", e.place, e.numbers)
+			if e.place == visible {
+				b.WriteString(line)
+			} else {
+				hidden = append(hidden, line)
+			}
+		}
+		slices.Sort(hidden)
+		b.WriteString(strings.Join(hidden, ""))
+	}
+	return b.String()
+}
+
+// agree compares counts and order with the model.
+func (w *world) agree() {
+	for _, name := range []string{"work", "dead"} {
+		q := w.st.names[name]
+		w.st.expire(q, w.now)
+		ready := w.model.ready(name, w.now)
+		var got, want []uint64
+		for ref := range q.refs {
+			if e := q.slab.at(ref); e.place == visible {
+				got = append(got, e.seq)
+			}
+		}
+		oldest, wantOldest := int64(0), int64(0)
+		if q.ages.len() > 0 {
+			oldest = q.ages.top().key
+		}
+		for _, m := range ready {
+			want = append(want, m.seq)
+			if wantOldest == 0 || m.sent < wantOldest {
+				wantOldest = m.sent
+			}
+		}
+		if !slices.Equal(got, want) || oldest != wantOldest {
+			w.t.Fatalf("%s: visible %v oldest %d, want %v oldest %d", name, got, oldest, want, wantOldest)
+		}
+		if q.ready.live != len(got) || q.len() != len(w.model.queues[name]) || q.ready.live+q.delayed.len()+q.inFlight.len() != q.len() {
+			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.ready.live, q.delayed.len(), q.inFlight.len(), q.len(), len(w.model.queues[name]))
+		}
+	}
+}
+
+func (w *world) queue() string {
+	return rapid.SampledFrom([]string{"work", "work", "work", "dead"}).Draw(w.t, "queue")
+}
+
+func (w *world) send() {
+	name, delay := w.queue(), int64(rapid.SampledFrom([]int{0, 0, 0, 1, 5_000}).Draw(w.t, "delay"))
+	w.st.send(w.st.names[name], w.now, delay, &record{body: "b"})
+	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: w.seq(), sent: w.now, visible: w.now + delay})
+}
+
+func (w *world) receive() {
+	name, limit := w.queue(), rapid.IntRange(1, 4).Draw(w.t, "limit")
+	timeout := int64(rapid.SampledFrom([]int{modelTimeout, 0, 1, 1_000}).Draw(w.t, "timeout"))
+	q := w.st.names[name]
+	w.st.expire(q, w.now)
+	got, _ := w.st.receive(q, w.now, timeout, limit, nil)
+	want := w.model.receive(name, w.now, timeout, limit, w.seq)
+	for i := range want {
+		want[i].queue = q.saved.id
+	}
+	if !slices.Equal(got, want) {
+		w.t.Fatalf("received %+v, want %+v", got, want)
+	}
+	w.handles = append(w.handles, got...)
+}
+
+func (w *world) handle() (delivery, string, bool) {
+	if len(w.handles) == 0 {
+		return delivery{}, "", false
+	}
+	d := rapid.SampledFrom(w.handles).Draw(w.t, "handle")
+	return d, w.st.ids[d.queue].saved.name, true
+}
+
+func (w *world) remove() {
+	d, name, ok := w.handle()
+	if !ok {
+		return
+	}
+	got := w.st.remove(w.st.names[name], d.seq, d.count)
+	m := w.model.find(name, d.seq)
+	want := m != nil && m.count <= d.count
+	if want {
+		w.model.queues[name] = slices.DeleteFunc(w.model.queues[name], func(o *naiveMessage) bool { return o == m })
+	}
+	if got != want {
+		w.t.Fatalf("delete of %+v: %t, want %t", d, got, want)
+	}
+}
+
+func (w *world) change() {
+	d, name, ok := w.handle()
+	if !ok {
+		return
+	}
+	timeout := int64(rapid.SampledFrom([]int{0, 1, 60_000, 43_200_000}).Draw(w.t, "timeout"))
+	err := w.st.change(w.st.names[name], w.now, timeout, d.seq, d.count)
+	m := w.model.find(name, d.seq)
+	want := m != nil && m.count <= d.count && w.now+timeout <= m.received+43_200_000
+	if want {
+		m.visible = w.now + timeout
+	}
+	if (err == nil) != want {
+		w.t.Fatalf("change of %+v to %d: %v, want success %t", d, timeout, err, want)
+	}
+}
+
+func (w *world) purge() {
+	name := w.queue()
+	w.st.purge(w.st.names[name])
+	w.model.queues[name] = nil
+}
+
+// step does one random thing.
+func (w *world) step() {
+	kinds := []func(){w.send, w.send, w.send, w.receive, w.receive, w.remove, w.change, w.purge}
+	weights := rapid.IntRange(0, 20).Draw(w.t, "kind")
+	kinds[min(weights, 20)*len(kinds)/21%len(kinds)]()
+}
+
+// TestStateAgreesWithTheNaiveModel also rebuilds the state from the stores, at
+// random moments, and undoes random groups.
+func TestStateAgreesWithTheNaiveModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, newMemoryStore(1<<30, []byte("secret")))
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			w.now += int64(rapid.SampledFrom([]int{0, 0, 0, 1, 999, 31_000, 400_000}).Draw(t, "wait"))
+			w.agree()
+			switch rapid.IntRange(0, 12).Draw(t, "then") {
+			case 0:
+				w.undone()
+			case 1:
+				w.st.flush()
+				w.st.sweep(3)
+				w.commit()
+				w.rebuilt()
+			default:
+				w.step()
+			}
+			w.agree()
+			if rapid.Bool().Draw(t, "commit") {
+				w.commit()
+			}
+		}
+	})
+}
+
+// rebuilt checks that loading from the stores gives the state there was.
+func (w *world) rebuilt() {
+	w.agree()
+	w.commit()
+	before := dump(w.st)
+	w.reopen()
+	if diff := gocmp.Diff(before, dump(w.st)); diff != "" {
+		w.t.Fatalf("after reopening:\n%s", diff)
+	}
+}
+
+// undone checks that a group that is rolled back leaves no trace.
+func (w *world) undone() {
+	w.commit()
+	before, seq, handles := dump(w.st), w.nextSeq, slices.Clone(w.handles)
+	kept := map[string][]*naiveMessage{}
+	for name, list := range w.model.queues {
+		for _, m := range list {
+			c := *m
+			kept[name] = append(kept[name], &c)
+		}
+	}
+	for range rapid.IntRange(1, 8).Draw(w.t, "undone steps") {
+		w.step()
+	}
+	w.st.rollback()
+	w.model.queues, w.handles = kept, handles
+	w.nextSeq = max(seq, w.st.lastSeq)
+	w.agree()
+	w.commit()
+	if diff := gocmp.Diff(before, dump(w.st)); diff != "" {
+		w.t.Fatalf("after undoing:\n%s", diff)
+	}
+}

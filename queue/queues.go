@@ -1,0 +1,235 @@
+package queue
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// CreateQueue creates a queue with SQS attributes and tags. It succeeds if the
+// queue exists and every attribute given equals the existing one; otherwise
+// the error is ErrQueueExists and names the attribute that differs.
+func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags map[string]string) error {
+	if attributes["FifoQueue"] == "true" {
+		return refuse(ErrUnsupported, "FIFO queues come with a later version; create a standard queue.")
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	normal, err := checkAttributes(attributes)
+	if err != nil {
+		return err
+	}
+	if err := checkTags(tags); err != nil {
+		return err
+	}
+	set, err := parseSettings(normal)
+	if err != nil {
+		return err
+	}
+	c := &call{room: true, answer: newReply(), run: func(st *state, now int64) error {
+		if q := st.names[name]; q != nil {
+			return sameAttributes(q, normal)
+		}
+		if len(st.names) >= MaxQueues {
+			return refuse(ErrTooManyQueues, "Too many queues: the limit is %d; delete some first.", MaxQueues)
+		}
+		if err := checkTarget(st, name, set.redrive); err != nil {
+			return err
+		}
+		st.put(&queueRow{name: name, attributes: withoutEmpty(normal), tags: maps.Clone(tags), created: now, modified: now}, set)
+		return nil
+	}}
+	return s.do(ctx, c, c.answer)
+}
+
+func withoutEmpty(attributes map[string]string) map[string]string {
+	out := maps.Clone(attributes)
+	maps.DeleteFunc(out, func(_, value string) bool { return value == "" })
+	return out
+}
+
+func sameAttributes(q *queue, wanted map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		have, ok := q.saved.attributes[key]
+		if !ok {
+			have = defaultAttributes[key]
+		}
+		if have != wanted[key] {
+			return refuse(ErrQueueExists, "A queue already exists with the same name and a different value for attribute %s", key)
+		}
+	}
+	return nil
+}
+
+// checkTarget says whether name may use the dead-letter queue of r.
+func checkTarget(st *state, name string, r *redrive) error {
+	if r == nil {
+		return nil
+	}
+	target := st.names[r.target]
+	switch {
+	case r.target == name:
+		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: A queue cannot be its own dead-letter queue.", name)
+	case target == nil:
+		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", r.target)
+	}
+	allow := target.settings.allow
+	if allow.permission == "denyAll" || allow.permission == "byQueue" && !slices.Contains(allow.sources, name) {
+		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: The RedriveAllowPolicy of the dead-letter queue does not allow this source queue.", r.target)
+	}
+	return nil
+}
+
+// Queues returns the names of all queues, sorted.
+func (s *Service) Queues() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.st.names))
+}
+
+// DeadLetterSources returns the names of the queues, sorted, whose
+// RedrivePolicy names the given queue.
+func (s *Service) DeadLetterSources(name string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.st.names[name] == nil {
+		return nil, noQueue(name)
+	}
+	var out []string
+	for source, q := range s.st.names {
+		if q.settings.redrive != nil && q.settings.redrive.target == name {
+			out = append(out, source)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Attributes returns the attributes of a queue under their SQS names: the
+// settable ones with their defaults, CreatedTimestamp and
+// LastModifiedTimestamp in Unix seconds, and the three
+// ApproximateNumberOfMessages counts, which here are exact.
+func (s *Service) Attributes(name string) (map[string]string, error) {
+	counts, err := s.Counts(name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.st.names[name]
+	if q == nil {
+		return nil, noQueue(name)
+	}
+	out := maps.Clone(defaultAttributes)
+	maps.Copy(out, q.saved.attributes)
+	out["CreatedTimestamp"] = strconv.FormatInt(q.saved.created/1000, 10)
+	out["LastModifiedTimestamp"] = strconv.FormatInt(q.saved.modified/1000, 10)
+	out["ApproximateNumberOfMessages"] = strconv.Itoa(counts.Visible)
+	out["ApproximateNumberOfMessagesNotVisible"] = strconv.Itoa(counts.InFlight)
+	out["ApproximateNumberOfMessagesDelayed"] = strconv.Itoa(counts.Delayed)
+	return out, nil
+}
+
+// SetAttributes changes attributes of a queue; those not given stay. An empty
+// RedrivePolicy or RedriveAllowPolicy removes it. A new VisibilityTimeout or
+// DelaySeconds applies to later receives and sends, a new retention to all.
+func (s *Service) SetAttributes(ctx context.Context, name string, attributes map[string]string) error {
+	normal, err := checkAttributes(attributes)
+	if err != nil {
+		return err
+	}
+	return s.alter(ctx, name, func(st *state, saved *queueRow) (settings, error) {
+		merged := maps.Clone(saved.attributes)
+		if merged == nil {
+			merged = map[string]string{}
+		}
+		maps.Copy(merged, normal)
+		saved.attributes = withoutEmpty(merged)
+		set, err := parseSettings(saved.attributes)
+		if err == nil && normal["RedrivePolicy"] != "" {
+			err = checkTarget(st, name, set.redrive)
+		}
+		return set, err
+	})
+}
+
+// alter changes a copy of what is saved of a queue.
+func (s *Service) alter(ctx context.Context, name string, change func(*state, *queueRow) (settings, error)) error {
+	c := &call{answer: newReply(), run: func(st *state, now int64) error {
+		q := st.names[name]
+		if q == nil {
+			return noQueue(name)
+		}
+		saved := *q.saved
+		set, err := change(st, &saved)
+		if err != nil {
+			return err
+		}
+		saved.modified = now
+		st.alter(q, &saved, set)
+		return nil
+	}}
+	return s.do(ctx, c, c.answer)
+}
+
+// Tags returns the tags of a queue.
+func (s *Service) Tags(name string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.st.names[name]
+	if q == nil {
+		return nil, noQueue(name)
+	}
+	return maps.Clone(q.saved.tags), nil
+}
+
+// Tag adds tags to a queue, or replaces their values.
+func (s *Service) Tag(ctx context.Context, name string, tags map[string]string) error {
+	return s.retag(ctx, name, func(all map[string]string) { maps.Copy(all, tags) })
+}
+
+// Untag removes tags from a queue; unknown keys are ignored.
+func (s *Service) Untag(ctx context.Context, name string, keys []string) error {
+	return s.retag(ctx, name, func(all map[string]string) {
+		for _, key := range keys {
+			delete(all, key)
+		}
+	})
+}
+
+func (s *Service) retag(ctx context.Context, name string, change func(map[string]string)) error {
+	return s.alter(ctx, name, func(st *state, saved *queueRow) (settings, error) {
+		tags := maps.Clone(saved.tags)
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		change(tags)
+		saved.tags = tags
+		return st.names[name].settings, checkTags(tags)
+	})
+}
+
+// DeleteQueue deletes a queue with all its messages, at once and for good.
+func (s *Service) DeleteQueue(ctx context.Context, name string) error {
+	return s.withQueue(ctx, name, func(st *state, q *queue) { st.drop(q) })
+}
+
+// Purge deletes all messages of a queue, those in flight and delayed included.
+// It may be repeated at any time.
+func (s *Service) Purge(ctx context.Context, name string) error {
+	return s.withQueue(ctx, name, func(st *state, q *queue) { st.purge(q) })
+}
+
+func (s *Service) withQueue(ctx context.Context, name string, do func(*state, *queue)) error {
+	c := &call{answer: newReply(), run: func(st *state, _ int64) error {
+		q := st.names[name]
+		if q == nil {
+			return noQueue(name)
+		}
+		do(st, q)
+		return nil
+	}}
+	return s.do(ctx, c, c.answer)
+}

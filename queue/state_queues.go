@@ -1,0 +1,56 @@
+package queue
+
+// put creates a queue.
+func (st *state) put(saved *queueRow, s settings) *queue {
+	st.lastID++
+	saved.id, saved.floor = st.lastID, st.lastSeq
+	q := &queue{saved: saved, settings: s, backlog: newBacklog()}
+	st.attach(q)
+	st.noteUndo(func() { st.detach(q) })
+	st.ops = append(st.ops, op{kind: opPutQueue, queue: saved})
+	return q
+}
+
+func (st *state) attach(q *queue) { st.names[q.saved.name], st.ids[q.saved.id] = q, q }
+
+func (st *state) detach(q *queue) {
+	delete(st.names, q.saved.name)
+	delete(st.ids, q.saved.id)
+}
+
+// alter replaces what is saved of a queue.
+func (st *state) alter(q *queue, saved *queueRow, s settings) {
+	oldSaved, oldSettings := q.saved, q.settings
+	st.noteUndo(func() { q.saved, q.settings = oldSaved, oldSettings })
+	q.saved, q.settings = saved, s
+	st.touch(q)
+	st.ops = append(st.ops, op{kind: opPutQueue, queue: saved})
+}
+
+// purge forgets all messages of a queue.
+func (st *state) purge(q *queue) {
+	saved := *q.saved
+	saved.floor = st.lastSeq
+	st.alter(q, &saved, q.settings)
+	st.discard(q)
+}
+
+// drop forgets a queue and its messages.
+func (st *state) drop(q *queue) {
+	st.detach(q)
+	st.noteUndo(func() { st.attach(q) })
+	st.touch(q)
+	st.ops = append(st.ops, op{kind: opDropQueue, queue: q.saved})
+	st.discard(q)
+}
+
+// discard empties q in memory and leaves its rows to sweep.
+func (st *state) discard(q *queue) {
+	old, kept := q.backlog, len(st.garbage)
+	st.noteUndo(func() { q.backlog, st.garbage = old, st.garbage[:kept] })
+	for ref := range old.refs {
+		st.garbage = append(st.garbage, old.slab.at(ref).seq)
+	}
+	q.backlog = newBacklog()
+	q.arrivals = old.arrivals
+}

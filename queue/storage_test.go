@@ -1,0 +1,166 @@
+package queue
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// faulty is a store whose commits can be made to fail.
+type faulty struct {
+	*memoryStore
+	fail  func([]op) error
+	calls int
+}
+
+func (f *faulty) Commit(ops []op) error {
+	f.calls++
+	if f.fail != nil {
+		if err := f.fail(ops); err != nil {
+			return err
+		}
+	}
+	return f.memoryStore.Commit(ops)
+}
+
+func startFaulty(t *testing.T, f *faulty) *Service {
+	t.Helper()
+	s, err := start(f, f, nil, defaultCacheBytes, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
+	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	s := startFaulty(t, f)
+	defer s.Close()
+	mustCreate(t, s, "q", nil)
+	mustSend(t, s, "q", "kept")
+	m := takeOne(t, s, "q")
+	disk := errors.New("input/output error")
+	f.fail = func([]op) error { return disk }
+	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "lost"}}); !errors.Is(err, ErrStorage) || !errors.Is(err, disk) {
+		t.Errorf("send on a broken disk: %v", err)
+	}
+	f.fail = nil // even if the disk seems well again
+	calls := f.calls
+	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "lost"}}); !errors.Is(err, ErrStorage) {
+		t.Errorf("later send: %v", err)
+	}
+	if err := s.Delete(t.Context(), "q", []string{m.Receipt})[0]; !errors.Is(err, ErrStorage) {
+		t.Errorf("later delete: %v", err)
+	}
+	if _, err := s.Receive(t.Context(), "q", ReceiveOptions{}); !errors.Is(err, ErrStorage) {
+		t.Errorf("later receive: %v", err)
+	}
+	if f.calls != calls {
+		t.Errorf("%d commits after the failed one", f.calls-calls)
+	}
+	if c, err := s.Counts("q"); err != nil || c.Visible+c.InFlight != 1 {
+		t.Errorf("counts %+v, %v; want the one acknowledged message", c, err)
+	}
+}
+
+func TestAFullStoreRefusesSendsAndTakesDeletes(t *testing.T) {
+	s := open(t, Options{Ephemeral: true, MemoryBytes: 4 * (recordOverhead + 100)})
+	mustCreate(t, s, "q", nil)
+	body := string(make100())
+	mustSend(t, s, "q", body, body, body, body)
+	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: body}}); !errors.Is(err, ErrStorageFull) {
+		t.Fatalf("send to a full store: %v", err)
+	}
+	wantCounts(t, s, "q", 4, 0, 0)
+	got := take(t, s, "q")
+	mustDelete(t, s, "q", got[0].Receipt)
+	mustSend(t, s, "q", body)
+	wantCounts(t, s, "q", 1, 3, 0)
+}
+
+func make100() []byte {
+	b := make([]byte, 100)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return b
+}
+
+func TestAFirstReceiveIsWrittenWithinTwentyMilliseconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		s := startFaulty(t, f)
+		defer s.Close()
+		written := func() (counts []uint32) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, m := range f.messages {
+				counts = append(counts, m.count)
+			}
+			return counts
+		}
+		mustCreate(t, s, "q", nil)
+		mustSend(t, s, "q", "kept", "deleted at once")
+		calls := f.calls
+		got := take(t, s, "q")
+		if f.calls != calls {
+			t.Errorf("a first receive waited for %d commits", f.calls-calls)
+		}
+		mustDelete(t, s, "q", got[1].Receipt)
+		if n := written(); len(n) != 1 || n[0] != 0 {
+			t.Errorf("receive counts in the store %v, want one 0", n)
+		}
+		later(t, 20*time.Millisecond)
+		if n := written(); len(n) != 1 || n[0] != 1 {
+			t.Errorf("receive counts in the store after 20 ms %v, want one 1", n)
+		}
+		if f.calls != calls+2 {
+			t.Errorf("%d commits, want one for the delete and one for the receive", f.calls-calls)
+		}
+	})
+}
+
+func TestPurgedMessagesLeaveTheStoreInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemoryStore(1<<30, []byte("secret"))
+		s, err := start(m, m, nil, 0, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		mustCreate(t, s, "q", nil)
+		for range 250 {
+			if _, err := s.Send(t.Context(), "q", slices.Repeat([]Outgoing{{Body: "x"}}, MaxBatch)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Purge(t.Context(), "q"); err != nil {
+			t.Fatal(err)
+		}
+		wantCounts(t, s, "q", 0, 0, 0)
+		later(t, 3*flushAfter*time.Millisecond)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if len(m.messages) != 0 || m.used != 0 {
+			t.Errorf("the store still holds %d messages, %d bytes", len(m.messages), m.used)
+		}
+	})
+}
+
+func TestALockedFileRefusesOneCallOnly(t *testing.T) {
+	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	s := startFaulty(t, f)
+	defer s.Close()
+	mustCreate(t, s, "q", nil)
+	f.fail = func([]op) error { return ErrStorageBusy }
+	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "a"}}); !errors.Is(err, ErrStorageBusy) {
+		t.Errorf("send while the file is locked: %v", err)
+	}
+	f.fail = nil
+	wantCounts(t, s, "q", 0, 0, 0)
+	mustSend(t, s, "q", "a")
+	wantCounts(t, s, "q", 1, 0, 0)
+}

@@ -1,0 +1,70 @@
+package sqsapi
+
+import (
+	"strings"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+// action runs one action, whose parameters decode fills in.
+type action func(c *call, decode func(into any) error) (any, error)
+
+// actions are all that is offered; a new one is a row here.
+var actions = map[string]action{
+	"CreateQueue":                  bind((*call).createQueue),
+	"GetQueueUrl":                  bind((*call).getQueueURL),
+	"ListQueues":                   bind((*call).listQueues),
+	"DeleteQueue":                  bind((*call).deleteQueue),
+	"PurgeQueue":                   bind((*call).purgeQueue),
+	"GetQueueAttributes":           bind((*call).getQueueAttributes),
+	"SetQueueAttributes":           bind((*call).setQueueAttributes),
+	"ListQueueTags":                bind((*call).listQueueTags),
+	"TagQueue":                     bind((*call).tagQueue),
+	"UntagQueue":                   bind((*call).untagQueue),
+	"ListDeadLetterSourceQueues":   bind((*call).listDeadLetterSourceQueues),
+	"SendMessage":                  bind((*call).sendMessage),
+	"SendMessageBatch":             bind((*call).sendMessageBatch),
+	"ReceiveMessage":               bind((*call).receiveMessage),
+	"DeleteMessage":                bind((*call).deleteMessage),
+	"DeleteMessageBatch":           bind((*call).deleteMessageBatch),
+	"ChangeMessageVisibility":      bind((*call).changeMessageVisibility),
+	"ChangeMessageVisibilityBatch": bind((*call).changeMessageVisibilityBatch),
+}
+
+// bind makes an action of a method with typed parameters.
+func bind[Request any](run func(*call, *Request) (any, error)) action {
+	return func(c *call, decode func(into any) error) (any, error) {
+		var request Request
+		if err := decode(&request); err != nil {
+			return nil, err
+		}
+		return run(c, &request)
+	}
+}
+
+func unknownAction(name string) error {
+	return &queue.Error{Kind: queue.ErrUnsupported, Text: "The action " + quote(name) + " is not offered by this queue."}
+}
+
+// queueName is the last path segment of a queue URL, whatever its host.
+func queueName(url *string) (string, error) {
+	if url == nil || *url == "" {
+		return "", missing("QueueUrl")
+	}
+	name := strings.TrimSuffix(*url, "/")
+	return name[strings.LastIndexByte(name, '/')+1:], nil
+}
+
+func (c *call) url(name string) string { return c.base + "/" + c.Account + "/" + name }
+
+func (c *call) urls(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = c.url(name)
+	}
+	return out
+}
+
+func (c *call) arn(name string) string {
+	return "arn:aws:sqs:" + c.Region + ":" + c.Account + ":" + name
+}

@@ -1,0 +1,76 @@
+package sqsapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+// batchID names an entry of a batch within its request.
+type batchID struct {
+	ID string `json:"Id"`
+}
+
+func (b batchID) entryID() string { return b.ID }
+
+const maxBatchID = 80
+
+// checkIDs validates the number and the ids of the entries of a batch.
+func checkIDs[E interface{ entryID() string }](entries []E) error {
+	if len(entries) == 0 {
+		return &queue.Error{Kind: queue.ErrEmptyBatch, Text: "There should be at least one entry in the request."}
+	}
+	if len(entries) > queue.MaxBatch {
+		return &queue.Error{Kind: queue.ErrTooManyEntries, Text: fmt.Sprintf("Maximum number of entries per request are %d. You have sent %d.", queue.MaxBatch, len(entries))}
+	}
+	seen := map[string]bool{}
+	for _, e := range entries {
+		id := e.entryID()
+		if len(id) < 1 || len(id) > maxBatchID || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			return &fault{"InvalidBatchEntryId", simple + "InvalidBatchEntryId", 400, true,
+				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long."}
+		}
+		if seen[id] {
+			return &fault{"BatchEntryIdsNotDistinct", simple + "BatchEntryIdsNotDistinct", 400, true, "Id " + id + " repeated."}
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// failedEntry tells why one entry of a batch failed.
+type failedEntry struct {
+	ID          string `json:"Id"`
+	SenderFault bool
+	Code        string
+	Message     string
+}
+
+func failed(id string, err error) failedEntry {
+	f := faultOf(err)
+	return failedEntry{id, f.sender(), f.code, f.text}
+}
+
+// entriesResult tells which entries of a batch without results succeeded.
+type entriesResult struct {
+	Successful []batchID
+	Failed     []failedEntry
+}
+
+// outcome turns one error for each entry into a result. An error that is not
+// about an entry but about the whole request fails the request.
+func outcome(ids []string, errs []error) (any, error) {
+	result := entriesResult{Successful: []batchID{}, Failed: []failedEntry{}}
+	for i, err := range errs {
+		if err == nil {
+			result.Successful = append(result.Successful, batchID{ids[i]})
+			continue
+		}
+		if f := faultOf(err); !f.sender() || f.shape == "QueueDoesNotExist" {
+			return nil, err
+		}
+		result.Failed = append(result.Failed, failed(ids[i], err))
+	}
+	return result, nil
+}

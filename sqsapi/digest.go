@@ -1,0 +1,47 @@
+package sqsapi
+
+import (
+	"crypto/md5"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+// bodyMD5 is the checksum of a body that SDKs verify.
+func bodyMD5(body string) string {
+	sum := md5.Sum([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
+
+// attributesMD5 is the checksum of attributes, by name: each as length and
+// name, length and type, one byte for the kind of value, length and value. It
+// is empty if there are none.
+func attributesMD5(attributes map[string]queue.Attribute) string {
+	if len(attributes) == 0 {
+		return ""
+	}
+	var b []byte
+	add := func(s string) {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		a := attributes[name]
+		add(name)
+		add(a.Type)
+		if isBinary(a.Type) {
+			b = append(b, 2)
+		} else {
+			b = append(b, 1)
+		}
+		add(string(a.Value))
+	}
+	sum := md5.Sum(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func isBinary(kind string) bool { return kind == "Binary" || strings.HasPrefix(kind, "Binary.") }

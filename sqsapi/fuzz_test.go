@@ -1,0 +1,149 @@
+package sqsapi
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+// FuzzSendMessage holds that whatever is accepted comes back unchanged, and
+// that whatever is not is the sender's fault.
+func FuzzSendMessage(f *testing.F) {
+	f.Add([]byte(`{"QueueUrl":"http://h/0/q","MessageBody":"hé","MessageAttributes":{"a":{"DataType":"Number.int","StringValue":"7"},"b":{"DataType":"Binary","BinaryValue":"AQI="}}}`))
+	f.Add([]byte(`{"QueueUrl":"q","MessageBody":"\ud800","DelaySeconds":0,"MessageGroupId":"g"}`))
+	f.Add([]byte(`{"QueueUrl":"q","MessageBody":"x","MessageSystemAttributes":{"AWSTraceHeader":{"DataType":"String","StringValue":"t"}}}`))
+	f.Add([]byte(`[`))
+	q, err := queue.Open(queue.Options{Ephemeral: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer q.Close()
+	a := newAPI(Options{Queues: q})
+	if err := q.CreateQueue(f.Context(), "q", nil, nil); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		c := &call{api: a, ctx: t.Context()}
+		if err := q.Purge(t.Context(), "q"); err != nil {
+			t.Fatal(err)
+		}
+		result, err := actions["SendMessage"](c, func(into any) error { return parse(body, into) })
+		if err != nil {
+			if fault := faultOf(err); !fault.sender() {
+				t.Fatalf("%q: %v", body, err)
+			}
+			return
+		}
+		sent, ok := result.(sentResult)
+		if !ok {
+			t.Fatalf("result %T", result)
+		}
+		n, err := q.Counts("q")
+		if err != nil || n.Visible+n.Delayed != 1 {
+			t.Fatalf("%q: accepted, but the queue holds %+v, %v", body, n, err)
+		}
+		if n.Delayed == 1 {
+			return
+		}
+		sameMessage(t, c, body, sent)
+	})
+}
+
+// sameMessage receives the one message and compares it with the request.
+func sameMessage(t *testing.T, c *call, body []byte, sent sentResult) {
+	t.Helper()
+	all := `{"QueueUrl":"q","MessageSystemAttributeNames":["All"],"MessageAttributeNames":["All"]}`
+	result, err := actions["ReceiveMessage"](c, func(into any) error { return parse([]byte(all), into) })
+	got, ok := result.(receiveMessageResult)
+	if err != nil || !ok || len(got.Messages) != 1 {
+		t.Fatalf("%q: received %+v, %v", body, result, err)
+	}
+	m := got.Messages[0]
+	if m.MessageID != sent.MessageID || m.MD5OfBody != sent.MD5OfMessageBody || m.MD5OfMessageAttributes != sent.MD5OfMessageAttributes {
+		t.Fatalf("%q: sent %+v, received %+v", body, sent, m)
+	}
+	var in sendMessageRequest
+	if err := json.Unmarshal(body, &in); err != nil || m.Body != *in.MessageBody || len(m.MessageAttributes) != len(in.MessageAttributes) {
+		t.Fatalf("%q: received %+v, %v", body, m, err)
+	}
+}
+
+// TestPagesCoverEverythingOnce walks a listing page by page.
+func TestPagesCoverEverythingOnce(t *testing.T) {
+	names := strings.Split("a b c d e f g", " ")
+	for size := 1; size <= 8; size++ {
+		var seen []string
+		var token *string
+		for {
+			part, next, err := page{&size, token}.of(names)
+			if err != nil || len(part) > size {
+				t.Fatalf("page of %d: %q, %v", size, part, err)
+			}
+			seen = append(seen, part...)
+			if next == "" {
+				break
+			}
+			token = &next
+		}
+		if strings.Join(seen, " ") != strings.Join(names, " ") {
+			t.Errorf("pages of %d give %q", size, seen)
+		}
+	}
+}
+
+func TestDigestsAreThoseOfAWS(t *testing.T) {
+	if got, want := bodyMD5("hé"), "33fcd01258e6ba07ef405dc9e721f3a7"; got != want {
+		t.Errorf("body: %s, want %s", got, want)
+	}
+	attributes := map[string]queue.Attribute{"a": {Type: "Number.int", Value: []byte("7")}, "b": {Type: "Binary", Value: []byte{1, 2}}}
+	if got, want := attributesMD5(attributes), "8fe280ddd9617be74b76c9a92a7ddb69"; got != want {
+		t.Errorf("attributes: %s, want %s", got, want)
+	}
+	if got := attributesMD5(nil); got != "" {
+		t.Errorf("no attributes: %q, want none", got)
+	}
+}
+
+func TestAttributesAreSelectedByNameOrPrefix(t *testing.T) {
+	for _, row := range []struct {
+		selector, name string
+		want           bool
+	}{
+		{"a", "a", true}, {"a", "ab", false}, {"All", "a", true}, {".*", "a", true},
+		{"a.*", "a.b", true}, {"a.*", "ab", false}, {"a.*", "a", false}, {"", "a", false},
+	} {
+		if got := selected(row.name, []string{row.selector}); got != row.want {
+			t.Errorf("%q selects %q: %t, want %t", row.selector, row.name, got, row.want)
+		}
+	}
+}
+
+// TestMessagesOfACallerWhoHungUpAreHandedBack spares them their visibility
+// timeout, and spares nobody else's.
+func TestMessagesOfACallerWhoHungUpAreHandedBack(t *testing.T) {
+	q, err := queue.Open(queue.Options{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if err := q.CreateQueue(t.Context(), "q", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.Send(t.Context(), "q", []queue.Outgoing{{Body: "a"}, {Body: "b"}, {Body: "c"}}); err != nil {
+		t.Fatal(err)
+	}
+	messages, err := q.Receive(t.Context(), "q", queue.ReceiveOptions{Max: 3})
+	if err != nil || len(messages) != 3 {
+		t.Fatalf("%d messages, %v", len(messages), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := &call{api: newAPI(Options{Queues: q}), ctx: ctx}
+	c.handBack("q", messages[:2])
+	if n, err := q.Counts("q"); err != nil || n.Visible != 2 || n.InFlight != 1 {
+		t.Errorf("after handing two back: %+v, %v", n, err)
+	}
+}

@@ -1,0 +1,51 @@
+package sqsapi
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// guard refuses what no SDK sends: requests made by a browser on behalf of a
+// page, and requests for a host that is not ours, as DNS rebinding makes them.
+func (a *api) guard(r *http.Request) error {
+	if host := normalHost(r.Host); !isLoopback(host) && !a.hosts[host] {
+		return &fault{"MisdirectedRequest", "MisdirectedRequest", http.StatusMisdirectedRequest, false,
+			"This queue does not serve the host " + quote(host) + ". Use a loopback address, or add the host to those that are allowed."}
+	}
+	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
+		return forbidden("AccessDenied", "Requests from a browser are refused.")
+	}
+	if r.Method != http.MethodPost {
+		return &fault{"InvalidHttpRequest", "InvalidHttpRequest", http.StatusMethodNotAllowed, false,
+			"The method " + quote(r.Method) + " is not allowed: send a POST with the AWS JSON protocol."}
+	}
+	return nil
+}
+
+// normalHost strips the port, brackets and a final dot.
+func normalHost(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// quote shows foreign text, bounded.
+func quote(s string) string {
+	const most = 100
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return "\"" + strings.ToValidUTF8(s, "?") + "\""
+}

@@ -1,0 +1,86 @@
+package sqsapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+const (
+	contentType  = "application/x-amz-json-1.0"
+	targetPrefix = "AmazonSQS."
+)
+
+// decodeJSON is the request half of the AWS JSON 1.0 codec: it names the
+// action and returns how to decode its parameters.
+func decodeJSON(r *http.Request, body []byte) (name string, decode func(into any) error, err error) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind != contentType && kind != "application/json" {
+		return "", nil, malformed("The content type %s is not served: use %s.", quote(kind), contentType)
+	}
+	target := r.Header.Get("X-Amz-Target")
+	name, ok := strings.CutPrefix(target, targetPrefix)
+	if !ok {
+		return "", nil, unknownAction(target)
+	}
+	return name, func(into any) error { return parse(body, into) }, nil
+}
+
+// parse reads one JSON object. An empty body is an object without members.
+func parse(body []byte, into any) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	if c := bytes.TrimSpace(body)[0]; c != '{' {
+		return malformed("The request must be a JSON object; it begins with %s.", quote(string(rune(c))))
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := d.Decode(into); err != nil {
+		if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return malformed("The parameter %s must not be a JSON %s.", quote(typed.Field), typed.Value)
+		}
+		return malformed("The request is not valid JSON: %v.", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return malformed("The request has more than one JSON value.")
+	}
+	return nil
+}
+
+// writeJSON answers with a result; nil is an empty object.
+func writeJSON(w http.ResponseWriter, result any) {
+	if result == nil {
+		result = struct{}{}
+	}
+	send(w, http.StatusOK, result)
+}
+
+// writeFault answers with an error, under the names of both protocols.
+func writeFault(w http.ResponseWriter, f *fault) {
+	namespace, side := "com.amazon.coral.service#", "Receiver"
+	if f.modelled {
+		namespace = "com.amazonaws.sqs#"
+	}
+	if f.sender() {
+		side = "Sender"
+	}
+	w.Header().Set("x-amzn-query-error", f.code+";"+side)
+	send(w, f.status, struct {
+		Type    string `json:"__type"`
+		Message string `json:"message"`
+	}{namespace + f.shape, f.text})
+}
+
+func send(w http.ResponseWriter, status int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil { // only values of this package come here
+		status, text = http.StatusInternalServerError, []byte(`{"__type":"com.amazon.coral.service#InternalFailure"}`)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	w.Write(text) // the caller may be gone; nobody else would know what to do
+}

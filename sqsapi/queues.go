@@ -1,0 +1,251 @@
+package sqsapi
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+type createQueueRequest struct {
+	QueueName  *string
+	Attributes map[string]string
+	Tags       map[string]string `json:"tags"`
+}
+
+type queueURLResult struct {
+	QueueURL string `json:"QueueUrl"`
+}
+
+func (c *call) createQueue(r *createQueueRequest) (any, error) {
+	if r.QueueName == nil {
+		return nil, missing("QueueName")
+	}
+	if err := c.Queues.CreateQueue(c.ctx, *r.QueueName, r.Attributes, r.Tags); err != nil {
+		return nil, err
+	}
+	return queueURLResult{c.url(*r.QueueName)}, nil
+}
+
+type getQueueURLRequest struct {
+	QueueName              *string
+	QueueOwnerAWSAccountID *string `json:"QueueOwnerAWSAccountId"`
+}
+
+func (c *call) getQueueURL(r *getQueueURLRequest) (any, error) {
+	if r.QueueName == nil {
+		return nil, missing("QueueName")
+	}
+	if owner := r.QueueOwnerAWSAccountID; owner != nil && *owner != c.Account {
+		return nil, queue.ErrQueueNotFound
+	}
+	if _, err := c.Queues.Counts(*r.QueueName); err != nil {
+		return nil, err
+	}
+	return queueURLResult{c.url(*r.QueueName)}, nil
+}
+
+// page is the part of a listing that is asked for.
+type page struct {
+	MaxResults *int
+	NextToken  *string
+}
+
+const maxPage = 1000
+
+// of cuts a page out of sorted names. The token is the last name seen, so
+// that queues created or deleted meanwhile do not confuse it.
+func (p page) of(names []string) (_ []string, next string, err error) {
+	size := maxPage
+	if p.MaxResults != nil {
+		if size = *p.MaxResults; size < 1 || size > maxPage {
+			return nil, "", invalid(size, "MaxResults", "Must be between 1 and 1000, if provided.")
+		}
+	}
+	if p.NextToken != nil && *p.NextToken != "" {
+		last, err := base64.RawURLEncoding.DecodeString(*p.NextToken)
+		if err != nil {
+			return nil, "", invalid(quote(*p.NextToken), "NextToken", "It was not returned by an earlier request.")
+		}
+		after, found := slices.BinarySearch(names, string(last))
+		if found {
+			after++
+		}
+		names = names[after:]
+	}
+	if len(names) <= size {
+		return names, "", nil
+	}
+	names = names[:size]
+	if p.MaxResults != nil {
+		next = base64.RawURLEncoding.EncodeToString([]byte(names[size-1]))
+	}
+	return names, next, nil
+}
+
+type listQueuesRequest struct {
+	QueueNamePrefix string
+	page
+}
+
+type listQueuesResult struct {
+	QueueURLs []string `json:"QueueUrls,omitempty"`
+	NextToken string   `json:",omitempty"`
+}
+
+func (c *call) listQueues(r *listQueuesRequest) (any, error) {
+	names := slices.DeleteFunc(c.Queues.Queues(), func(name string) bool { return !strings.HasPrefix(name, r.QueueNamePrefix) })
+	names, next, err := r.of(names)
+	if err != nil {
+		return nil, err
+	}
+	return listQueuesResult{c.urls(names), next}, nil
+}
+
+// queueRequest names a queue and nothing else.
+type queueRequest struct {
+	QueueURL *string `json:"QueueUrl"`
+}
+
+func (c *call) deleteQueue(r *queueRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.Queues.DeleteQueue(c.ctx, name)
+}
+
+func (c *call) purgeQueue(r *queueRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.Queues.Purge(c.ctx, name)
+}
+
+type getQueueAttributesRequest struct {
+	queueRequest
+	AttributeNames []string
+}
+
+type attributesResult struct {
+	Attributes map[string]string `json:",omitempty"`
+}
+
+// attributeNames are those that may be asked for, even if a queue lacks them.
+var attributeNames = []string{
+	"All", "ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible",
+	"ContentBasedDeduplication", "CreatedTimestamp", "DeduplicationScope", "DelaySeconds", "FifoQueue", "FifoThroughputLimit",
+	"KmsDataKeyReusePeriodSeconds", "KmsMasterKeyId", "LastModifiedTimestamp", "MaximumMessageSize", "MessageRetentionPeriod",
+	"Policy", "QueueArn", "ReceiveMessageWaitTimeSeconds", "RedriveAllowPolicy", "RedrivePolicy", "SqsManagedSseEnabled", "VisibilityTimeout",
+}
+
+func (c *call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	have, err := c.Queues.Attributes(name)
+	if err != nil {
+		return nil, err
+	}
+	have["QueueArn"] = c.arn(name)
+	for _, wanted := range r.AttributeNames {
+		if !slices.Contains(attributeNames, wanted) {
+			return nil, &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + quote(wanted) + "."}
+		}
+	}
+	if !slices.Contains(r.AttributeNames, "All") {
+		maps.DeleteFunc(have, func(key, _ string) bool { return !slices.Contains(r.AttributeNames, key) })
+	}
+	return attributesResult{have}, nil
+}
+
+type setQueueAttributesRequest struct {
+	queueRequest
+	Attributes map[string]string
+}
+
+func (c *call) setQueueAttributes(r *setQueueAttributesRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Attributes) == 0 {
+		return nil, missing("Attribute.Name")
+	}
+	return nil, c.Queues.SetAttributes(c.ctx, name, r.Attributes)
+}
+
+type tagsResult struct {
+	Tags map[string]string `json:",omitempty"`
+}
+
+func (c *call) listQueueTags(r *queueRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := c.Queues.Tags(name)
+	return tagsResult{tags}, err
+}
+
+type tagQueueRequest struct {
+	queueRequest
+	Tags map[string]string
+}
+
+func (c *call) tagQueue(r *tagQueueRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Tags) == 0 {
+		return nil, missing("Tags")
+	}
+	return nil, c.Queues.Tag(c.ctx, name, r.Tags)
+}
+
+type untagQueueRequest struct {
+	queueRequest
+	TagKeys []string
+}
+
+func (c *call) untagQueue(r *untagQueueRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.TagKeys) == 0 {
+		return nil, missing("TagKeys")
+	}
+	return nil, c.Queues.Untag(c.ctx, name, r.TagKeys)
+}
+
+type listDeadLetterSourceQueuesRequest struct {
+	queueRequest
+	page
+}
+
+type deadLetterSourcesResult struct {
+	QueueURLs []string `json:"queueUrls"` // lower case, unlike in ListQueues
+	NextToken string   `json:",omitempty"`
+}
+
+func (c *call) listDeadLetterSourceQueues(r *listDeadLetterSourceQueuesRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := c.Queues.DeadLetterSources(name)
+	if err != nil {
+		return nil, err
+	}
+	names, next, err := r.of(sources)
+	if err != nil {
+		return nil, err
+	}
+	return deadLetterSourcesResult{c.urls(names), next}, nil
+}

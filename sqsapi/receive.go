@@ -1,0 +1,193 @@
+package sqsapi
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+type receiveMessageRequest struct {
+	queueRequest
+	AttributeNames              []string // the former name of the next
+	MessageSystemAttributeNames []string
+	MessageAttributeNames       []string
+	MaxNumberOfMessages         *int
+	VisibilityTimeout           *int
+	WaitTimeSeconds             *int
+	ReceiveRequestAttemptID     *string `json:"ReceiveRequestAttemptId"`
+}
+
+type receivedMessage struct {
+	MessageID              string `json:"MessageId"`
+	ReceiptHandle          string
+	MD5OfBody              string
+	Body                   string
+	Attributes             map[string]string         `json:",omitempty"`
+	MD5OfMessageAttributes string                    `json:",omitempty"`
+	MessageAttributes      map[string]attributeValue `json:",omitempty"`
+}
+
+type receiveMessageResult struct {
+	Messages []receivedMessage `json:",omitempty"`
+}
+
+// maxSelectors bounds the attribute names in one receive.
+const maxSelectors = 100
+
+func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	options, err := r.options()
+	if err != nil {
+		return nil, err
+	}
+	messages, err := c.Queues.Receive(c.ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	if c.ctx.Err() != nil {
+		c.handBack(name, messages)
+		return nil, c.ctx.Err()
+	}
+	var result receiveMessageResult
+	for i := range messages {
+		result.Messages = append(result.Messages, c.received(&messages[i], r))
+	}
+	return result, nil
+}
+
+func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
+	var o queue.ReceiveOptions
+	if r.MaxNumberOfMessages != nil {
+		if o.Max = *r.MaxNumberOfMessages; o.Max == 0 {
+			return o, invalid(0, "MaxNumberOfMessages", "Must be between 1 and 10, if provided.")
+		}
+	}
+	if r.VisibilityTimeout != nil {
+		o.Visibility = secondsOf(*r.VisibilityTimeout)
+	}
+	if r.WaitTimeSeconds != nil {
+		o.Wait = secondsOf(*r.WaitTimeSeconds)
+	}
+	system := append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...)
+	if n := len(system) + len(r.MessageAttributeNames); n > maxSelectors {
+		return o, invalid(n, "AttributeNames", "At most 100 names may be given.")
+	}
+	for _, name := range system {
+		if !systemAttributes[name] {
+			return o, &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + quote(name) + "."}
+		}
+	}
+	if r.ReceiveRequestAttemptID != nil {
+		return o, invalid(quote(*r.ReceiveRequestAttemptID), "ReceiveRequestAttemptId", "The request include parameter that is not valid for this queue type.")
+	}
+	return o, nil
+}
+
+// handBackTimeout bounds the effort for a caller who is gone.
+const handBackTimeout = 5 * time.Second
+
+// handBack makes messages visible again that a caller who hung up will never
+// see, so that they need not wait for their visibility timeout.
+func (c *call) handBack(name string, messages []queue.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), handBackTimeout)
+	defer cancel()
+	changes := make([]queue.VisibilityChange, len(messages))
+	for i := range messages {
+		changes[i].Receipt = messages[i].Receipt
+	}
+	for _, err := range c.Queues.ChangeVisibility(ctx, name, changes) {
+		if err != nil {
+			c.Logger.Warn("a message received by a caller who hung up could not be handed back; its visibility timeout will", "queue", name, "error", err)
+		}
+	}
+}
+
+// systemAttributes are those that may be asked for.
+var systemAttributes = map[string]bool{
+	"All": true, "SenderId": true, "SentTimestamp": true, "ApproximateReceiveCount": true, "ApproximateFirstReceiveTimestamp": true,
+	"SequenceNumber": true, "MessageDeduplicationId": true, "MessageGroupId": true, traceHeader: true, "DeadLetterQueueSourceArn": true,
+}
+
+func (c *call) received(m *queue.Message, r *receiveMessageRequest) receivedMessage {
+	out := receivedMessage{MessageID: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: bodyMD5(m.Body), Body: m.Body}
+	out.Attributes = c.systemAttributes(m, append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...))
+	chosen := map[string]queue.Attribute{}
+	for name, a := range m.Attributes {
+		if selected(name, r.MessageAttributeNames) {
+			chosen[name] = a
+		}
+	}
+	if len(chosen) == 0 {
+		return out
+	}
+	out.MD5OfMessageAttributes = attributesMD5(chosen)
+	out.MessageAttributes = make(map[string]attributeValue, len(chosen))
+	for name, a := range chosen {
+		out.MessageAttributes[name] = wireValue(a)
+	}
+	return out
+}
+
+func wireValue(a queue.Attribute) attributeValue {
+	if isBinary(a.Type) {
+		return attributeValue{DataType: a.Type, BinaryValue: a.Value}
+	}
+	text := string(a.Value)
+	return attributeValue{DataType: a.Type, StringValue: &text}
+}
+
+// selected says whether a user attribute is asked for: by its name, by All or
+// .*, or by a prefix followed by .*.
+func selected(name string, selectors []string) bool {
+	for _, s := range selectors {
+		if s == "All" || s == ".*" || s == name {
+			return true
+		}
+		if prefix, ok := strings.CutSuffix(s, ".*"); ok && strings.HasPrefix(name, prefix+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) systemAttributes(m *queue.Message, wanted []string) map[string]string {
+	if len(wanted) == 0 {
+		return nil
+	}
+	all := map[string]string{
+		"SenderId":                         c.Account,
+		"SentTimestamp":                    millis(m.Sent),
+		"ApproximateReceiveCount":          strconv.Itoa(m.ReceiveCount),
+		"ApproximateFirstReceiveTimestamp": millis(m.FirstReceived),
+	}
+	if m.GroupID != "" {
+		all["MessageGroupId"] = m.GroupID
+	}
+	if m.Trace != "" {
+		all[traceHeader] = m.Trace
+	}
+	if m.Source != "" {
+		all["DeadLetterQueueSourceArn"] = c.arn(m.Source)
+	}
+	out := make(map[string]string, len(all))
+	for _, name := range wanted {
+		if name == "All" {
+			return all
+		}
+		if value, ok := all[name]; ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

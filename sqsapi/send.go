@@ -1,0 +1,186 @@
+package sqsapi
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+// attributeValue is a message attribute on the wire.
+type attributeValue struct {
+	DataType         string
+	StringValue      *string  `json:",omitempty"`
+	BinaryValue      []byte   `json:",omitempty"`
+	StringListValues []string `json:",omitempty"`
+	BinaryListValues [][]byte `json:",omitempty"`
+}
+
+// traceHeader is the one system attribute that may be sent.
+const traceHeader = "AWSTraceHeader"
+
+// outgoing is a message on the wire.
+type outgoing struct {
+	MessageBody             *string
+	DelaySeconds            *int
+	MessageAttributes       map[string]attributeValue
+	MessageSystemAttributes map[string]attributeValue
+	MessageDeduplicationID  *string `json:"MessageDeduplicationId"`
+	MessageGroupID          *string `json:"MessageGroupId"`
+}
+
+// message turns o into what the queue takes; the queue checks the limits.
+func (o *outgoing) message() (queue.Outgoing, error) {
+	var m queue.Outgoing
+	if o.MessageBody != nil {
+		m.Body = *o.MessageBody
+	}
+	if o.DelaySeconds != nil {
+		m.Delay = secondsOf(*o.DelaySeconds)
+	}
+	for name, text := range map[string]*string{"MessageDeduplicationId": o.MessageDeduplicationID, "MessageGroupId": o.MessageGroupID} {
+		if text != nil && *text == "" {
+			return m, invalid("", name, name+" can only include alphanumeric and punctuation characters. 1 to 128 in length.")
+		}
+	}
+	if o.MessageDeduplicationID != nil {
+		m.DeduplicationID = *o.MessageDeduplicationID
+	}
+	if o.MessageGroupID != nil {
+		m.GroupID = *o.MessageGroupID
+	}
+	for name, v := range o.MessageSystemAttributes {
+		if name != traceHeader || v.DataType != "String" || v.StringValue == nil || *v.StringValue == "" {
+			return m, invalid(quote(name), "MessageSystemAttributes", "Only AWSTraceHeader of type String may be set.")
+		}
+		m.Trace = *v.StringValue
+	}
+	if len(o.MessageAttributes) > 0 {
+		m.Attributes = make(map[string]queue.Attribute, len(o.MessageAttributes))
+	}
+	for name, v := range o.MessageAttributes {
+		a, err := v.attribute(name)
+		if err != nil {
+			return m, err
+		}
+		m.Attributes[name] = a
+	}
+	return m, nil
+}
+
+func (v *attributeValue) attribute(name string) (queue.Attribute, error) {
+	a := queue.Attribute{Type: v.DataType}
+	if len(v.StringListValues)+len(v.BinaryListValues) > 0 {
+		return a, &queue.Error{Kind: queue.ErrUnsupported, Text: "Message attribute lists are not supported: attribute " + quote(name) + "."}
+	}
+	switch {
+	case isBinary(v.DataType):
+		a.Value = v.BinaryValue
+	case v.StringValue != nil:
+		a.Value = []byte(*v.StringValue)
+	}
+	return a, nil
+}
+
+// secondsOf keeps numbers far outside of every limit from overflowing.
+func secondsOf(n int) *time.Duration {
+	const far = 1 << 30
+	d := time.Duration(max(-far, min(far, n))) * time.Second
+	return &d
+}
+
+// traceMD5 is the checksum of the system attributes.
+func traceMD5(trace string) string {
+	if trace == "" {
+		return ""
+	}
+	return attributesMD5(map[string]queue.Attribute{traceHeader: {Type: "String", Value: []byte(trace)}})
+}
+
+type sendMessageRequest struct {
+	queueRequest
+	outgoing
+}
+
+// sentResult tells what was stored.
+type sentResult struct {
+	ID                           string `json:"Id,omitempty"` // in a batch
+	MessageID                    string `json:"MessageId"`
+	MD5OfMessageBody             string
+	MD5OfMessageAttributes       string `json:",omitempty"`
+	MD5OfMessageSystemAttributes string `json:",omitempty"`
+}
+
+func sentOf(id string, m *queue.Outgoing, s queue.Sent) sentResult {
+	return sentResult{id, s.ID, bodyMD5(m.Body), attributesMD5(m.Attributes), traceMD5(m.Trace)}
+}
+
+func (c *call) sendMessage(r *sendMessageRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.message()
+	if err != nil {
+		return nil, err
+	}
+	sent, err := c.Queues.Send(c.ctx, name, []queue.Outgoing{m})
+	if err != nil {
+		return nil, err
+	}
+	if sent[0].Err != nil {
+		return nil, sent[0].Err
+	}
+	return sentOf("", &m, sent[0]), nil
+}
+
+type sendEntry struct {
+	batchID
+	outgoing
+}
+
+type sendMessageBatchRequest struct {
+	queueRequest
+	Entries []sendEntry
+}
+
+type sendBatchResult struct {
+	Successful []sentResult
+	Failed     []failedEntry
+}
+
+func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIDs(r.Entries); err != nil {
+		return nil, err
+	}
+	result := sendBatchResult{Successful: []sentResult{}, Failed: []failedEntry{}}
+	var messages []queue.Outgoing
+	var ids []string
+	for i := range r.Entries {
+		m, err := r.Entries[i].message()
+		if err != nil {
+			result.Failed = append(result.Failed, failed(r.Entries[i].ID, err))
+			continue
+		}
+		messages, ids = append(messages, m), append(ids, r.Entries[i].ID)
+	}
+	if len(messages) == 0 {
+		_, err := c.Queues.Counts(name) // at least the queue must exist
+		return result, err
+	}
+	sent, err := c.Queues.Send(c.ctx, name, messages)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range sent {
+		if s.Err != nil {
+			result.Failed = append(result.Failed, failed(ids[i], s.Err))
+		} else {
+			result.Successful = append(result.Successful, sentOf(ids[i], &messages[i], s))
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,88 @@
+package sqsapi
+
+import "github.com/muster-scale/muster/queue"
+
+type deleteMessageRequest struct {
+	queueRequest
+	ReceiptHandle string
+}
+
+func (c *call) deleteMessage(r *deleteMessageRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.Queues.Delete(c.ctx, name, []string{r.ReceiptHandle})[0]
+}
+
+type deleteEntry struct {
+	batchID
+	ReceiptHandle string
+}
+
+type deleteMessageBatchRequest struct {
+	queueRequest
+	Entries []deleteEntry
+}
+
+func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIDs(r.Entries); err != nil {
+		return nil, err
+	}
+	ids, handles := make([]string, len(r.Entries)), make([]string, len(r.Entries))
+	for i, e := range r.Entries {
+		ids[i], handles[i] = e.ID, e.ReceiptHandle
+	}
+	return outcome(ids, c.Queues.Delete(c.ctx, name, handles))
+}
+
+type changeMessageVisibilityRequest struct {
+	queueRequest
+	ReceiptHandle     string
+	VisibilityTimeout *int
+}
+
+func (c *call) changeMessageVisibility(r *changeMessageVisibilityRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if r.VisibilityTimeout == nil {
+		return nil, missing("VisibilityTimeout")
+	}
+	change := queue.VisibilityChange{Receipt: r.ReceiptHandle, Timeout: *secondsOf(*r.VisibilityTimeout)}
+	return nil, c.Queues.ChangeVisibility(c.ctx, name, []queue.VisibilityChange{change})[0]
+}
+
+type changeEntry struct {
+	batchID
+	ReceiptHandle     string
+	VisibilityTimeout *int
+}
+
+type changeMessageVisibilityBatchRequest struct {
+	queueRequest
+	Entries []changeEntry
+}
+
+func (c *call) changeMessageVisibilityBatch(r *changeMessageVisibilityBatchRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIDs(r.Entries); err != nil {
+		return nil, err
+	}
+	ids, changes := make([]string, len(r.Entries)), make([]queue.VisibilityChange, len(r.Entries))
+	for i, e := range r.Entries {
+		if e.VisibilityTimeout == nil {
+			return nil, missing("VisibilityTimeout")
+		}
+		ids[i], changes[i] = e.ID, queue.VisibilityChange{Receipt: e.ReceiptHandle, Timeout: *secondsOf(*e.VisibilityTimeout)}
+	}
+	return outcome(ids, c.Queues.ChangeVisibility(c.ctx, name, changes))
+}

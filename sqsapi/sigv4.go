@@ -1,0 +1,176 @@
+package sqsapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	algorithm  = "AWS4-HMAC-SHA256"
+	dateFormat = "20060102T150405Z"
+	maxSkew    = 15 * time.Minute
+	service    = "sqs"
+	terminator = "aws4_request"
+	useKeys    = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the key pair of this queue; its server prints them as export lines."
+)
+
+// claim is who a request says it is from, with what is needed to check it
+// once the body is read. A nil claim is not checked.
+type claim struct {
+	secret, date, scope, region, day string
+	headers                          []string
+	signature                        []byte
+}
+
+// claim reads the signature of r and refuses, before the body is read, what
+// cannot be right.
+func (a *api) claim(r *http.Request) (*claim, error) {
+	if a.AnyCredentials {
+		return nil, nil
+	}
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return nil, forbidden("MissingAuthenticationToken", "The request is not signed. %s", useKeys)
+	}
+	fields, ok := strings.CutPrefix(header, algorithm+" ")
+	if !ok {
+		return nil, forbidden("IncompleteSignature", "The Authorization header must begin with %s.", algorithm)
+	}
+	var credential, signed, signature string
+	for field := range strings.SplitSeq(fields, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
+		switch name {
+		case "Credential":
+			credential = value
+		case "SignedHeaders":
+			signed = value
+		case "Signature":
+			signature = value
+		}
+	}
+	parts := strings.Split(credential, "/")
+	mac, err := hex.DecodeString(signature)
+	if len(parts) != 5 || err != nil || len(mac) != sha256.Size || signed == "" {
+		return nil, forbidden("IncompleteSignature", "The Authorization header must have Credential=key/day/region/%s/%s, SignedHeaders and Signature.", service, terminator)
+	}
+	if !hmac.Equal([]byte(parts[0]), []byte(a.Keys.AccessKeyID)) {
+		return nil, forbidden("InvalidClientTokenId", "The access key %s is not known here. %s", quote(parts[0]), useKeys)
+	}
+	c := &claim{
+		secret: a.Keys.SecretAccessKey, date: r.Header.Get("X-Amz-Date"), scope: strings.Join(parts[1:], "/"),
+		day: parts[1], region: parts[2], headers: strings.Split(signed, ";"), signature: mac,
+	}
+	if parts[3] != service || parts[4] != terminator {
+		return nil, forbidden("SignatureDoesNotMatch", "The credential is for %s; it must be for service %s, ending in %s.", quote(c.scope), service, terminator)
+	}
+	return c, c.check(r, a.now())
+}
+
+// check validates the date and that the headers that matter are signed.
+func (c *claim) check(r *http.Request, now time.Time) error {
+	at, err := time.Parse(dateFormat, c.date)
+	if err != nil {
+		return forbidden("IncompleteSignature", "The X-Amz-Date header must be a time like %s; found %s.", dateFormat, quote(c.date))
+	}
+	if skew := now.Sub(at); skew > maxSkew || skew < -maxSkew {
+		return forbidden("SignatureDoesNotMatch", "The signature is of %s and it is now %s; at most 15 minutes may lie between. Set the clock of the caller.", c.date, now.UTC().Format(dateFormat))
+	}
+	if c.day != c.date[:8] {
+		return forbidden("SignatureDoesNotMatch", "The credential is for day %s but X-Amz-Date is %s.", quote(c.day), c.date)
+	}
+	if !slices.Contains(c.headers, "host") {
+		return forbidden("SignatureDoesNotMatch", "The Host header must be signed.")
+	}
+	for name := range r.Header {
+		if name := strings.ToLower(name); (name == "x-amz-target" || name == "x-amz-date") && !slices.Contains(c.headers, name) {
+			return forbidden("SignatureDoesNotMatch", "The header %s must be signed.", name)
+		}
+	}
+	return nil
+}
+
+// verify checks the signature over the request and its body.
+func (c *claim) verify(r *http.Request, body []byte) error {
+	if c == nil {
+		return nil
+	}
+	sum := sha256.Sum256(body)
+	payload := hex.EncodeToString(sum[:])
+	if given := r.Header.Get("X-Amz-Content-Sha256"); given != "" && given != payload {
+		return forbidden("SignatureDoesNotMatch", "X-Amz-Content-Sha256 is not the hash of the body.")
+	}
+	request := sha256.Sum256([]byte(c.canonical(r, payload)))
+	text := algorithm + "\n" + c.date + "\n" + c.scope + "\n" + hex.EncodeToString(request[:])
+	key := []byte("AWS4" + c.secret)
+	for _, part := range []string{c.day, c.region, service, terminator, text} {
+		key = sign(key, part)
+	}
+	if !hmac.Equal(key, c.signature) {
+		return forbidden("SignatureDoesNotMatch", "The signature does not match: the secret key is another one, or the request was changed on its way. %s", useKeys)
+	}
+	return nil
+}
+
+func sign(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// canonical is the form of the request that was signed.
+func (c *claim) canonical(r *http.Request, payload string) string {
+	var b strings.Builder
+	b.WriteString(r.Method + "\n" + escape(max(r.URL.EscapedPath(), "/"), true) + "\n" + canonicalQuery(r) + "\n")
+	for _, name := range c.headers {
+		b.WriteString(name + ":" + headerValue(r, name) + "\n")
+	}
+	b.WriteString("\n" + strings.Join(c.headers, ";") + "\n" + payload)
+	return b.String()
+}
+
+func headerValue(r *http.Request, name string) string {
+	switch name {
+	case "host":
+		return r.Host
+	case "content-length":
+		return strconv.FormatInt(r.ContentLength, 10)
+	}
+	values := slices.Clone(r.Header.Values(name))
+	for i, v := range values {
+		values[i] = strings.Join(strings.Fields(v), " ")
+	}
+	return strings.Join(values, ",")
+}
+
+func canonicalQuery(r *http.Request) string {
+	var pairs []string
+	for name, values := range r.URL.Query() {
+		for _, value := range values {
+			pairs = append(pairs, escape(name, false)+"="+escape(value, false))
+		}
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, "&")
+}
+
+// escape percent-encodes all but unreserved characters, and slashes in paths.
+func escape(s string, path bool) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.', c == '~', c == '/' && path:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		}
+	}
+	return b.String()
+}

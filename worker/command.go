@@ -1,0 +1,266 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// killAfter is how long a command that was asked to end may take before it is killed.
+	killAfter = 5 * time.Second
+	// drainOutput is how long output is read after the command ended, for a child that left the process group and keeps
+	// the pipe open.
+	drainOutput = time.Second
+	// defaultOutputLimit is how many bytes of output are kept for the error.
+	defaultOutputLimit = 64 << 10
+)
+
+// Command runs a program for each message: the body on its standard input, what else is known of the message in its
+// environment. There is no shell in between, so that nothing in a message can become part of the command line. It runs on
+// Linux and macOS.
+//
+// The program gets a process group of its own, which is killed as a whole: after the program ended, when the lease on the
+// message is lost, and five seconds after it was asked to end (SIGTERM) when the context ends for any other reason. A
+// child that leaves the group escapes.
+type Command struct {
+	// Argv is the program and its arguments. A program without a slash is looked up in PATH.
+	Argv []string
+	// Env names further variables of this process that the program may see; see [Command.Run].
+	Env []string
+	// Dir is where the program runs; empty means where this process does.
+	Dir string
+	// OutputLimit is how many bytes of each of its two outputs, the last ones, an [ExitError] keeps; 0 means 64 KiB.
+	OutputLimit int
+	// Logger gets each line of output at debug level, and may be nil.
+	Logger *slog.Logger
+}
+
+// ExitError says how a command failed.
+type ExitError struct {
+	// Program is the first element of the command line.
+	Program string
+	// Status is the exit status, or -1 when a signal ended the program; Signal then names it.
+	Status int
+	Signal string
+	// Stdout and Stderr are the ends of what the program wrote.
+	Stdout, Stderr string
+	// Cause is why the program was told to end; nil when it was not.
+	Cause error
+}
+
+// Error says how the command ended, and the last line of its standard error, or of its output when that is empty.
+func (e *ExitError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "command %q ", e.Program)
+	switch {
+	case e.Signal != "":
+		fmt.Fprintf(&b, "was ended by signal %q", e.Signal)
+	default:
+		fmt.Fprintf(&b, "exited with status %d", e.Status)
+	}
+	if e.Cause != nil {
+		fmt.Fprintf(&b, " because %v", e.Cause)
+	}
+	output := cmp.Or(strings.TrimSpace(e.Stderr), strings.TrimSpace(e.Stdout))
+	if last := output[strings.LastIndexByte(output, '\n')+1:]; last != "" {
+		fmt.Fprintf(&b, "; its last output is %s", strconv.QuoteToGraphic(last[max(0, len(last)-maxShown):]))
+	}
+	return b.String()
+}
+
+// maxShown bounds the output shown in an error's text, in bytes.
+const maxShown = 300
+
+// Unwrap returns why the program was told to end, if it was.
+func (e *ExitError) Unwrap() error { return e.Cause }
+
+// Check tells whether the command could be started: that the program is there and may be executed, that the directory
+// exists, and that the names in Env are names. Call it before the first message is received.
+func (c Command) Check() error {
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return errors.New("check the command: found no program to run; say which, with its arguments")
+	}
+	for _, name := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Errorf("check the command: found %q among the variables to pass on, only a variable's name is allowed", name)
+		}
+	}
+	if c.Dir != "" {
+		if d, err := os.Stat(c.Dir); err != nil {
+			return fmt.Errorf("check the command: its directory: %w", err)
+		} else if !d.IsDir() {
+			return fmt.Errorf("check the command: its directory %s is not a directory", c.Dir)
+		}
+	}
+	program := c.Argv[0]
+	if !strings.Contains(program, "/") {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("check the command: no program %q in PATH=%s; install it or give its path: %w",
+				program, os.Getenv("PATH"), err)
+		}
+		return nil
+	}
+	if c.Dir != "" && !filepath.IsAbs(program) {
+		program = filepath.Join(c.Dir, program)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("check the command: cannot run %s; it must exist and be executable: %w", program, err)
+	}
+	return nil
+}
+
+// Run runs the program for m and returns nil when it exits with status 0, and an [*ExitError] otherwise.
+//
+// The program sees of this process's environment PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER and the names in c.Env, and
+// besides MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339
+// with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that is text; what is unknown is not set.
+func (c Command) Run(ctx context.Context, m Message) error {
+	if len(c.Argv) == 0 {
+		return c.Check()
+	}
+	env, err := environment(c.Env, m)
+	if err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
+	}
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Env = c.Dir, env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	streams, err := startWith(cmd, c.output(m, "stdout"), c.output(m, "stderr"))
+	if err != nil {
+		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
+	}
+	streams.stdin(m.Body)
+	ended, told := make(chan struct{}), make(chan bool, 1)
+	go func() { told <- endGroup(ctx, cmd.Process.Pid, ended) }()
+	err = cmd.Wait()
+	close(ended)
+	toldToEnd := <-told
+	// What the program left behind in its group must not go on: the message is done with.
+	signalGroup(cmd.Process.Pid, syscall.SIGKILL)
+	streams.close()
+	switch {
+	case toldToEnd:
+		// Many programs exit with status 0 when they are asked to end, with their work half done.
+		return c.failure(cmd, err, streams, context.Cause(ctx))
+	case err != nil:
+		return c.failure(cmd, err, streams, nil)
+	}
+	return nil
+}
+
+// endGroup ends the process group when ctx ends before the program does, and tells whether it had to.
+func endGroup(ctx context.Context, group int, ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return false
+	case <-ctx.Done():
+	}
+	if !errors.Is(context.Cause(ctx), ErrLeaseLost) {
+		signalGroup(group, syscall.SIGTERM)
+		patience := time.NewTimer(killAfter)
+		defer patience.Stop()
+		select {
+		case <-ended:
+			return true
+		case <-patience.C:
+		case <-LeaseLost(ctx):
+		}
+	}
+	signalGroup(group, syscall.SIGKILL)
+	return true
+}
+
+// signalGroup signals a process group. That the group is gone already is no error.
+func signalGroup(group int, signal syscall.Signal) { _ = syscall.Kill(-group, signal) }
+
+func (c Command) failure(cmd *exec.Cmd, err error, p *pipes, cause error) error {
+	if cmd.ProcessState == nil {
+		return fmt.Errorf("wait for command %q: %w", c.Argv[0], err)
+	}
+	failure := &ExitError{
+		Program: c.Argv[0], Status: cmd.ProcessState.ExitCode(), Cause: cause,
+		Stdout: p.stdout.String(), Stderr: p.stderr.String(),
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		failure.Signal = status.Signal().String()
+	}
+	return failure
+}
+
+// pipes are the parent's ends of a running command's standard streams.
+type pipes struct {
+	in             io.WriteCloser
+	outs           []*os.File
+	copiers        sync.WaitGroup
+	stdout, stderr *output
+}
+
+// startWith starts cmd with pipes on its standard streams, and the readers of its output.
+func startWith(cmd *exec.Cmd, stdout, stderr *output) (*pipes, error) {
+	p := &pipes{stdout: stdout, stderr: stderr}
+	var childEnds []*os.File
+	err := func() (err error) {
+		if p.in, err = cmd.StdinPipe(); err != nil {
+			return err
+		}
+		for _, stream := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			p.outs, childEnds = append(p.outs, r), append(childEnds, w)
+			*stream = w
+		}
+		return cmd.Start()
+	}()
+	for _, f := range childEnds {
+		_ = f.Close()
+	}
+	if err != nil {
+		if p.in != nil {
+			_ = p.in.Close()
+		}
+		p.closeOuts()
+		return nil, err
+	}
+	p.copiers.Go(func() { stdout.read(p.outs[0]) })
+	p.copiers.Go(func() { stderr.read(p.outs[1]) })
+	return p, nil
+}
+
+// stdin writes the body in the background. A program that does not read it is no error; Wait closes the pipe.
+func (p *pipes) stdin(body string) {
+	p.copiers.Go(func() {
+		_, _ = io.WriteString(p.in, body)
+		_ = p.in.Close()
+	})
+}
+
+// close waits for the rest of the output, for a second at most.
+func (p *pipes) close() {
+	late := time.AfterFunc(drainOutput, p.closeOuts)
+	p.copiers.Wait()
+	late.Stop()
+	p.closeOuts()
+}
+
+func (p *pipes) closeOuts() {
+	for _, f := range p.outs {
+		_ = f.Close()
+	}
+}

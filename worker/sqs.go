@@ -1,0 +1,226 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+)
+
+const (
+	// endpointVariable is the variable of the AWS SDKs that sends SQS calls elsewhere.
+	endpointVariable = "AWS_ENDPOINT_URL_SQS"
+	// defaultRegion serves endpoints that are not Amazon's, which have no regions.
+	defaultRegion = "us-east-1"
+	// httpTimeout is above the longest wait of a receive call, 20 s.
+	httpTimeout = 35 * time.Second
+	// credentialsTimeout bounds the look for credentials at the start.
+	credentialsTimeout = 10 * time.Second
+)
+
+// amazonHost matches the hosts of Amazon's queue URLs; the group is the region.
+var amazonHost = regexp.MustCompile(`^sqs(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
+
+// SQS is the [Queue] behind an Amazon SQS endpoint, be it Amazon's or an embedded one. It is safe for use by several
+// goroutines.
+type SQS struct {
+	client *sqs.Client
+	url    string
+	name   string
+	local  bool
+}
+
+// NewSQS returns the queue with the given URL. Region, credentials and endpoint come from where the AWS tools look for
+// them, with two differences: a URL that names a region uses that, and a URL on this machine is its own endpoint unless
+// AWS_ENDPOINT_URL_SQS names another. The queue itself is not asked for; for a queue on this machine missing credentials are
+// an error at once.
+func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
+	u, err := url.Parse(queueURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
+		return nil, fmt.Errorf("open the queue: found the URL %q, one like https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed",
+			queueURL)
+	}
+	q := &SQS{url: queueURL, name: path.Base(u.Path), local: loopback(u.Hostname())}
+	elsewhere := os.Getenv(endpointVariable) != ""
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(httpTimeout)),
+	}
+	if q.local {
+		// This machine's queue takes no instance role; looking for one only costs time.
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	if region := amazonHost.FindStringSubmatch(u.Hostname()); region != nil {
+		options = append(options, config.WithRegion(region[1]))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("open the queue %s: read the AWS configuration: %w", queueURL, err)
+	}
+	if cfg.Region == "" && (q.local || elsewhere) {
+		cfg.Region = defaultRegion
+	}
+	if cfg.Region == "" {
+		return nil, fmt.Errorf("open the queue %s: found no region in the URL or the configuration; set AWS_REGION", queueURL)
+	}
+	if q.local {
+		if err := q.needCredentials(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	q.client = sqs.NewFromConfig(cfg, func(o *sqs.Options) {
+		if q.local && !elsewhere {
+			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
+		}
+	})
+	return q, nil
+}
+
+func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
+	defer cancel()
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return fmt.Errorf("open the queue %s: found no credentials; `muster up` shows the export lines that set them: %w", q.url, err)
+	}
+	return nil
+}
+
+// Receive implements [Queue]. From a FIFO queue it takes one message at a time.
+func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Message, error) {
+	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl:                    &q.url,
+		MaxNumberOfMessages:         q.most(max),
+		WaitTimeSeconds:             seconds(wait),
+		VisibilityTimeout:           seconds(visibility),
+		MessageAttributeNames:       []string{"All"},
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+	})
+	if err != nil {
+		return nil, q.failed("receive from", err)
+	}
+	messages := make([]Message, 0, len(out.Messages))
+	for _, m := range out.Messages {
+		messages = append(messages, q.message(m))
+	}
+	return messages, nil
+}
+
+// most returns how many messages one call may ask for. From a FIFO queue it is one: messages of a group that came together
+// would be worked on at once, out of order.
+func (q *SQS) most(wanted int) int32 {
+	if strings.HasSuffix(q.name, ".fifo") {
+		return 1
+	}
+	return int32(min(wanted, maxBatch))
+}
+
+// Delete implements [Queue].
+func (q *SQS) Delete(ctx context.Context, m Message) error {
+	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &m.Handle})
+	return q.failed("delete a message of", err)
+}
+
+// ChangeVisibility implements [Queue].
+func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) error {
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &q.url, ReceiptHandle: &m.Handle, VisibilityTimeout: seconds(d),
+	})
+	return q.failed("change the visibility of a message of", err)
+}
+
+func seconds(d time.Duration) int32 {
+	return int32(min(max(0, math.Ceil(d.Seconds())), MaxHold.Seconds()))
+}
+
+func (q *SQS) message(m types.Message) Message {
+	system := func(name types.MessageSystemAttributeName) string { return m.Attributes[string(name)] }
+	out := Message{
+		ID: aws.ToString(m.MessageId), Queue: q.name, Body: aws.ToString(m.Body), Handle: aws.ToString(m.ReceiptHandle),
+		Group:           system(types.MessageSystemAttributeNameMessageGroupId),
+		SentAt:          instant(system(types.MessageSystemAttributeNameSentTimestamp)),
+		FirstReceivedAt: instant(system(types.MessageSystemAttributeNameApproximateFirstReceiveTimestamp)),
+		Attributes:      make(map[string]Attribute, len(m.MessageAttributes)),
+	}
+	// A count that cannot be read stays 0, which is unknown.
+	out.ReceiveCount, _ = strconv.Atoi(system(types.MessageSystemAttributeNameApproximateReceiveCount))
+	for name, a := range m.MessageAttributes {
+		out.Attributes[name] = Attribute{Type: aws.ToString(a.DataType), Text: aws.ToString(a.StringValue), Binary: a.BinaryValue}
+	}
+	return out
+}
+
+// instant reads milliseconds since 1970; what cannot be read is the zero time, which is unknown.
+func instant(milliseconds string) time.Time {
+	ms, err := strconv.ParseInt(milliseconds, 10, 64)
+	if err != nil || ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// failed says what failed, on which queue and what to do. Request numbers are left out, so that the same fault reads the
+// same each time.
+func (q *SQS) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		hint := ""
+		if q.local {
+			hint = "; is `muster up` running?"
+		}
+		return fmt.Errorf("%s the queue %s%s: %w", what, q.url, hint, err)
+	}
+	code, text := api.ErrorCode(), api.ErrorMessage()
+	switch {
+	case gone(code, text):
+		return fmt.Errorf("%s the queue %s: %s: %s: %w", what, q.url, code, text, ErrGone)
+	case strings.Contains(code, "QueueDoesNotExist") || strings.Contains(code, "NonExistentQueue"):
+		text += " (create it, or give the right URL)"
+	case strings.Contains(code, "AccessDenied"):
+		text += " (allow sqs:ReceiveMessage, sqs:DeleteMessage and sqs:ChangeMessageVisibility on it)"
+	case q.local && badCredentials(code):
+		text += " (`muster up` shows the export lines that set the right credentials)"
+	}
+	return &queueError{text: fmt.Sprintf("%s the queue %s: %s: %s", what, q.url, code, text), err: err}
+}
+
+// gone tells whether an error means that the message is not held any more.
+func gone(code, text string) bool {
+	return strings.Contains(code, "MessageNotInflight") || strings.Contains(code, "ReceiptHandleIsInvalid") ||
+		strings.Contains(code, "InvalidParameterValue") &&
+			(strings.Contains(text, "handle has expired") || strings.Contains(text, "not available for visibility timeout"))
+}
+
+func badCredentials(code string) bool {
+	switch code {
+	case "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "InvalidSecurity",
+		"IncompleteSignature", "MissingAuthenticationToken", "AuthFailure":
+		return true
+	}
+	return false
+}
+
+// queueError has a text of its own and keeps the error it tells of.
+type queueError struct {
+	text string
+	err  error
+}
+
+func (e *queueError) Error() string { return e.text }
+func (e *queueError) Unwrap() error { return e.err }
