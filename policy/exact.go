@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/muster-scale/muster"
 )
@@ -49,12 +50,19 @@ func exactWhy(queued, pending, free float64, add int) string {
 	if queued == 0 {
 		return "nothing waits, and workers that stay idle leave by themselves"
 	}
-	soon := fmt.Sprintf("%s coming", muster.Plural(int(pending), "slot"))
+	var there []string
 	if free > 0 {
-		soon = fmt.Sprintf("%s free and %s", muster.Plural(int(free), "slot"), soon)
+		there = append(there, muster.Plural(int(free), "slot")+" free")
 	}
-	if add == 0 {
-		return fmt.Sprintf("%s waiting and %s: enough", muster.Number(queued), soon)
+	if pending > 0 {
+		there = append(there, muster.Plural(int(pending), "slot")+" coming")
 	}
-	return fmt.Sprintf("%s waiting and only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker"))
+	switch soon := strings.Join(there, " and "); {
+	case add == 0:
+		return fmt.Sprintf("%s waiting, %s: enough", muster.Number(queued), soon)
+	case soon == "":
+		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", muster.Number(queued), muster.Plural(add, "more worker"))
+	default:
+		return fmt.Sprintf("%s waiting, only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker"))
+	}
 }

@@ -225,8 +225,8 @@ func TestADecisionSaysEverythingInOneSentence(t *testing.T) {
 		see  see
 		want string
 	}{
-		{policy.Spec{Name: "exact"}, see{backlog: 5, inFlight: 2, busy: 2, pending: 3}, "up from 5 to 7: 5 waiting and only 3 slots coming, so 2 more workers"},
-		{policy.Spec{Name: "exact"}, see{backlog: 500, max: 20}, "up from 0 to 20: 500 waiting and only 0 slots coming, so 500 more workers; the maximum is 20"},
+		{policy.Spec{Name: "exact"}, see{backlog: 5, inFlight: 2, busy: 2, pending: 3}, "up from 5 to 7: 5 waiting, only 3 slots coming, so 2 more workers"},
+		{policy.Spec{Name: "exact"}, see{backlog: 500, max: 20}, "up from 0 to 20: 500 waiting and no slot free or coming, so 500 more workers; the maximum is 20"},
 		{policy.Spec{Name: "dynamic-backlog"}, see{backlog: 48, mpd: 25 * time.Second, latency: 300 * time.Second},
 			"up from 0 to 4: 48 waiting, 12 acceptable per worker (5m0s / 25s mean processing), so 4 workers"},
 		{policy.Spec{Name: "exact"}, see{noBacklog: true, idle: 3}, "holding at 3: the backlog is unknown (queue q: the source did not answer)"},

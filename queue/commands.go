@@ -77,7 +77,7 @@ func (c *receive) apply(w *writer, now int64) verdict {
 			return answerNow
 		}
 	}
-
+	w.serve(c.q, now) // who waited before goes first
 	var durable bool
 	c.out, durable = w.st.receive(c.q, now, timeout, c.max, c.out)
 	switch {

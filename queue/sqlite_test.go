@@ -319,3 +319,17 @@ func TestAFullDiskRefusesSendsAndLosesNothing(t *testing.T) {
 	c := crash(t, dir)
 	wantCounts(t, c, "q", sent+1, 0, 0)
 }
+
+func TestAnyDirectoryNameWorks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"relative", "with space", "a?b=c&d", "per%20cent", "hash#tag", "a:b", "é"} {
+		s := open(t, Options{Dir: dir})
+		mustCreate(t, s, "q", nil)
+		if err := s.Close(); err != nil {
+			t.Errorf("directory %q: %v", dir, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "queues.db")); err != nil {
+			t.Errorf("directory %q: %v", dir, err)
+		}
+	}
+}

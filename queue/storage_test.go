@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,4 +164,88 @@ func TestALockedFileRefusesOneCallOnly(t *testing.T) {
 	wantCounts(t, s, "q", 0, 0, 0)
 	mustSend(t, s, "q", "a")
 	wantCounts(t, s, "q", 1, 0, 0)
+}
+
+// together holds the writer in a commit while ask queues requests, so that
+// they are served as one group; then it lets go.
+func together(t *testing.T, s *Service, f *faulty, ask ...func()) {
+	t.Helper()
+	held, release := make(chan struct{}), make(chan struct{})
+	after := f.fail
+	f.fail = func([]op) error {
+		f.fail = after
+		close(held)
+		<-release
+		return nil
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := s.CreateQueue(t.Context(), "unrelated", nil, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	for _, request := range ask {
+		wg.Go(request)
+		synctest.Wait() // it is in the channel: the order is certain
+	}
+	close(release)
+	wg.Wait()
+}
+
+func TestOnAFullDiskTheDeletesOfAGroupSucceed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		s := startFaulty(t, f)
+		defer s.Close()
+		mustCreate(t, s, "q", nil)
+		mustSend(t, s, "q", "a", "b")
+		got := take(t, s, "q")
+		f.fail = func(ops []op) error {
+			if slices.ContainsFunc(ops, func(o op) bool { return o.kind == opInsert }) {
+				return ErrStorageFull
+			}
+			return nil
+		}
+		var sendErr, deleteErr, changeErr error
+		together(t, s, f,
+			func() { _, sendErr = s.Send(t.Context(), "q", []Outgoing{{Body: "c"}}) },
+			func() { deleteErr = s.Delete(t.Context(), "q", []string{got[0].Receipt})[0] },
+			func() { changeErr = change(t, s, "q", got[1].Receipt, 0) })
+		if !errors.Is(sendErr, ErrStorageFull) || deleteErr != nil || changeErr != nil {
+			t.Errorf("send %v, delete %v, change %v", sendErr, deleteErr, changeErr)
+		}
+		wantCounts(t, s, "q", 1, 0, 0)
+		f.fail = nil
+		mustSend(t, s, "q", "c")
+		if n, err := s.Counts("q"); err != nil || n.Sent != 3 || n.Deleted != 1 {
+			t.Errorf("counts %+v, %v", n, err)
+		}
+	})
+}
+
+func TestAReceiveDoesNotOvertakeThoseThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		s := startFaulty(t, f)
+		defer s.Close()
+		mustCreate(t, s, "q", nil)
+		waited := make(chan int, 1)
+		go func() {
+			wait := MaxWait
+			got, err := s.Receive(t.Context(), "q", ReceiveOptions{Wait: &wait})
+			if err != nil {
+				t.Error(err)
+			}
+			waited <- len(got)
+		}()
+		synctest.Wait()
+		var late []Message
+		together(t, s, f,
+			func() { mustSend(t, s, "q", "a") },
+			func() { late = take(t, s, "q") })
+		if n := <-waited; n != 1 || len(late) != 0 {
+			t.Errorf("the one that waited got %d messages, the one that came later %d; want 1 and 0", n, len(late))
+		}
+	})
 }

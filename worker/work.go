@@ -102,7 +102,7 @@ func (j *job) keep() {
 			return
 		}
 		v = j.extend(v, time.Now())
-		_ = lost
+		lost.Reset(time.Until(v.LostAt()))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -53,10 +54,22 @@ func (v *demoView) outcome(o outcome, started time.Time) {
 	before := v.reasons[d.Fleet]
 	v.reasons[d.Fleet] = d.Reason
 	v.mu.Unlock()
-	if started.IsZero() || (d.Verdict == muster.Hold && (d.Reason == muster.Steady || d.Reason == before)) {
+	if started.IsZero() {
 		return
 	}
-	v.event(d.At.Sub(started), strings.Replace(d.Fleet, ".", " ", 1), d.Sentence())
+	who := strings.Replace(d.Fleet, ".", " ", 1)
+	if d.Verdict != muster.Hold || (d.Reason != muster.Steady && d.Reason != before) {
+		v.event(d.At.Sub(started), who, d.Sentence())
+	}
+	left, remain := 0, 0
+	for _, c := range o.Changes {
+		if c.What == "left" {
+			left, remain = left+1, c.Desired
+		}
+	}
+	if left > 0 {
+		v.event(d.At.Sub(started), who, fmt.Sprintf("%s left: no message came within %s; %d remain", muster.Plural(left, "worker"), demoIdle, remain))
+	}
 }
 
 func (v *demoView) event(at time.Duration, who, what string) {
@@ -102,9 +115,17 @@ func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTall
 			continue
 		}
 		c := o.Observation.Capacity
+		q, err := l.queues.Counts(r.fleet.Queue)
+		if err != nil {
+			continue
+		}
+		oldest := 0.0
+		if !q.OldestSent.IsZero() {
+			oldest = now.Sub(q.OldestSent).Seconds()
+		}
 		lines = append(lines, fmt.Sprintf("       %-8s %-16s %8s %8s %10s %8d %11d %5d  %s", r.test.name, r.fleet.Policy.Name,
-			fmt.Sprintf("%d/%d", tally.processed(r), demoMessages), count(o.Observation.Backlog()), count(o.Observation.InFlight()),
-			o.Decision.Desired, c.InService(), c.Busy, ageBar(o.Observation.OldestAge())))
+			fmt.Sprintf("%d/%d", tally.processed(r), demoMessages), strconv.Itoa(q.Visible), strconv.Itoa(q.InFlight),
+			c.Desired, c.InService(), c.Busy, ageBar(oldest)))
 	}
 	v.clear()
 	for _, line := range lines {
@@ -119,14 +140,11 @@ func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTall
 }
 
 // ageBar draws an age against the objective; beyond it the bar says so.
-func ageBar(s muster.Sample) string {
+func ageBar(seconds float64) string {
 	const width = 15
-	if !s.Known {
-		return "unknown"
-	}
-	full := int(s.Value / demoLatency.Seconds() * width)
+	full := int(seconds / demoLatency.Seconds() * width)
 	if full > width {
-		return fmt.Sprintf("[%s] %s, late", strings.Repeat("!", width), muster.Seconds(s.Value))
+		return fmt.Sprintf("[%s] %.1fs, late", strings.Repeat("!", width), seconds)
 	}
-	return fmt.Sprintf("[%s%s] %s", strings.Repeat("#", full), strings.Repeat(".", width-full), muster.Seconds(s.Value))
+	return fmt.Sprintf("[%s%s] %.1fs", strings.Repeat("#", full), strings.Repeat(".", width-full), seconds)
 }

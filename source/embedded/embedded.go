@@ -3,6 +3,7 @@ package embedded
 
 import (
 	"context"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/queue"
@@ -32,7 +33,7 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 	if !c.OldestSent.IsZero() {
 		age = max(0, c.At.Sub(c.OldestSent).Seconds())
 	}
-	at := c.At.UTC()
+	at := time.Now().UTC() // the queue's own clock never steps; samples carry the instant they were received
 	return muster.QueueObservation{
 		Queue:   s.name,
 		Backlog: muster.Measured(at, float64(c.Visible)), InFlight: muster.Measured(at, float64(c.InFlight)),

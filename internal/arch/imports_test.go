@@ -1,0 +1,65 @@
+package arch_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers lists the packages from the vocabulary down to the commands. A package may import those above it.
+var layers = []string{
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "history", "queue", "sqsapi", "worker",
+	"source/", "fleet/", "sim", "server", "deploy", "mustertest", "cmd/", "internal/",
+}
+
+// layer returns the place of a package in layers, or -1.
+func layer(pkg string) int {
+	return slices.IndexFunc(layers, func(l string) bool {
+		return pkg == l || strings.HasSuffix(l, "/") && strings.HasPrefix(pkg, l)
+	})
+}
+
+func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
+	for _, s := range sources(t) {
+		mine := layer(s.pkg)
+		if mine < 0 {
+			t.Errorf("%s: package %q has no place in the list of packages.\nwhy: a stranger finds code by the list in the design. fix: put it in layers, where it belongs", s.path, s.pkg)
+			continue
+		}
+		if s.test {
+			continue
+		}
+		for _, i := range s.syntax.Imports {
+			path, _ := strconv.Unquote(i.Path.Value)
+			pkg, ours := strings.CutPrefix(path, module)
+			if !ours {
+				continue
+			}
+			if theirs := layer(strings.TrimPrefix(pkg, "/")); theirs >= mine {
+				t.Errorf("%s imports %s, which is not above it.\nwhy: decisions depend on nothing that acts. fix: move the shared part up, or declare a small interface beside its consumer", s.path, path)
+			}
+		}
+	}
+}
+
+// pure lists the packages that compute and do nothing else, and what of the standard library they may use.
+var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree"}
+
+var pureImports = []string{
+	"bytes", "cmp", "context", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+}
+
+func TestPurePackagesUseOnlyThePureStandardLibrary(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(pure, s.pkg) {
+			continue
+		}
+		for _, i := range s.syntax.Imports {
+			path, _ := strconv.Unquote(i.Path.Value)
+			if !strings.HasPrefix(path, module) && !slices.Contains(pureImports, path) {
+				t.Errorf("%s imports %s.\nwhy: a decision is a function of values; files, networks, locks, logs and chance are for the shell. fix: pass the value in", s.path, path)
+			}
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package arch_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxFunction, p90Function = 80, 40
+	maxFile, p90File         = 600, 350
+	maxMethods               = 3
+)
+
+func TestFunctionsAndFilesAreShort(t *testing.T) {
+	var functions, files []int
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		files = append(files, s.lines)
+		if s.lines > maxFile {
+			t.Errorf("%s has %d lines, at most %d are allowed.\nwhy: a file is one thought. fix: split it by what its parts are about", s.path, s.lines, maxFile)
+		}
+		for _, d := range s.syntax.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			lines := s.fileset.Position(f.End()).Line - s.fileset.Position(f.Pos()).Line + 1
+			functions = append(functions, lines)
+			if lines > maxFunction {
+				t.Errorf("%s: %s has %d lines, at most %d are allowed.\nwhy: a function is read at one look. fix: give its parts names", s.at(f), f.Name.Name, lines, maxFunction)
+			}
+		}
+	}
+	if p := p90(functions); p > p90Function {
+		t.Errorf("one function in ten is longer than %d lines, allowed is %d", p, p90Function)
+	}
+	if p := p90(files); p > p90File {
+		t.Errorf("one file in ten is longer than %d lines, allowed is %d", p, p90File)
+	}
+}
+
+func p90(n []int) int {
+	slices.Sort(n)
+	return n[len(n)*9/10]
+}
+
+func TestInterfacesAreSmall(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if i, ok := spec.Type.(*ast.InterfaceType); ok {
+				methods := 0
+				for _, m := range i.Methods.List {
+					methods += len(m.Names)
+				}
+				if methods > maxMethods {
+					t.Errorf("%s: interface %s has %d methods, at most %d are allowed.\nwhy: what is small is easy to implement and to fake. fix: split it by who uses it", s.at(spec), spec.Name.Name, methods, maxMethods)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestEveryPackageAndExportedNameIsDocumented(t *testing.T) {
+	documented := map[string]bool{}
+	packages := map[string]string{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		packages[s.pkg] = s.path
+		if s.syntax.Doc != nil {
+			documented[s.pkg] = true
+		}
+		for _, d := range s.syntax.Decls {
+			for _, name := range undocumented(d) {
+				t.Errorf("%s: %s has no comment that begins with its name.\nwhy: names alone hide units, ranges, errors and concurrency. fix: say them", s.at(d), name)
+			}
+		}
+	}
+	for pkg, path := range packages {
+		if !documented[pkg] {
+			t.Errorf("%s: package %q has no comment. fix: say in one sentence what it does", path, pkg)
+		}
+	}
+}
+
+func undocumented(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv)) && !begins(d.Doc, d.Name.Name) {
+			names = append(names, d.Name.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch x := spec.(type) {
+			case *ast.TypeSpec:
+				if x.Name.IsExported() && !begins(d.Doc, x.Name.Name) && !begins(x.Doc, x.Name.Name) {
+					names = append(names, x.Name.Name)
+				}
+			case *ast.ValueSpec:
+				for _, n := range x.Names {
+					// Names of one group may share the group's comment.
+					if n.IsExported() && d.Doc == nil && x.Doc == nil {
+						names = append(names, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func begins(doc *ast.CommentGroup, name string) bool {
+	if doc == nil {
+		return false
+	}
+	text := strings.TrimSpace(doc.Text())
+	for _, article := range []string{"", "A ", "An ", "The "} {
+		if strings.HasPrefix(text, article+name) {
+			return true
+		}
+	}
+	return false
+}
+
+func exportedReceiver(r *ast.FieldList) bool {
+	exported := false
+	ast.Inspect(r, func(n ast.Node) bool {
+		if i, ok := n.(*ast.Ident); ok && i.IsExported() {
+			exported = true
+		}
+		return true
+	})
+	return exported
+}
+
+// TestADecisionCanBeFollowed holds the promise that from source to fleet it is a few short files.
+func TestADecisionCanBeFollowed(t *testing.T) {
+	path := []string{"source/embedded/embedded.go", "controller/loop.go", "controller/step.go", "policy/exact.go", "controller/reconcile.go", "fleet/process/launch.go"}
+	total := 0
+	for _, s := range sources(t) {
+		if slices.Contains(path, s.path) {
+			total += s.lines
+		}
+	}
+	if total == 0 || total >= 900 {
+		t.Errorf("the way of a decision through %s has %d lines, under 900 are promised", strings.Join(path, ", "), total)
+	}
+}
