@@ -23,7 +23,7 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 	for _, id := range ids {
 		r.launches = append(r.launches, now)
 		if _, ok := r.find(id); !ok && len(r.members) < maxMembers {
-			r.add(Member{ID: id, LaunchedAt: now})
+			r.add(Member{ID: id, LaunchedAt: now, timed: true})
 		}
 	}
 	r.launches = r.launches[max(0, len(r.launches)-maxMembers):]
@@ -50,6 +50,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 	for _, m := range l.Members {
 		present[m.ID] = m
 		if !known[m.ID] && !m.Ended && len(r.members) < maxMembers {
+			known[m.ID] = true
 			r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, Listed: true})
 		}
 	}
@@ -72,10 +73,14 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 }
 
 // Tidy gives up members that were ordered and never showed up within the boot deadline, counts launches that never joined
-// as failed, and forgets what is long past.
+// as failed, gives up members known only by reports that stopped long ago, and forgets what is long past.
 func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 	for i := range r.members {
 		m := &r.members[i]
+		if m.EndedAt.IsZero() && !m.Listed && len(m.Workers) > 0 && now.Sub(m.reportedAt()) > rules.Silence+rules.Remember {
+			gone = append(gone, r.end(i, now, "it went silent, and the fleet never listed it"))
+			continue
+		}
 		if m.EndedAt.IsZero() && m.JoinedAt.IsZero() && m.State(now, rules) == Lost && !m.failed {
 			why := "it took no message within " + muster.Seconds(rules.BootWithin.Seconds())
 			if m.Listed || len(m.Workers) > 0 {
@@ -125,10 +130,10 @@ func (r Roster) Launches() muster.Launches {
 }
 
 // OnTrial tells whether a member launched after the last failure still has to prove itself. While launches fail, one
-// member at a time is tried.
+// member at a time is tried; one that is lost will prove nothing and makes way for the next.
 func (r Roster) OnTrial(now time.Time, rules Rules) bool {
 	for _, m := range r.members {
-		if m.EndedAt.IsZero() && !m.Proved && !m.failed && m.LaunchedAt.After(r.failedAt) {
+		if m.EndedAt.IsZero() && !m.Proved && !m.failed && m.LaunchedAt.After(r.failedAt) && m.State(now, rules) != Lost {
 			return true
 		}
 	}

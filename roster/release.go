@@ -99,11 +99,12 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
-// Overdue returns the released members that are still there so long after their release.
+// Overdue returns the released members that are still there so long after their release. One that says it holds a message
+// again is not among them.
 func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	var ids []string
 	for _, m := range r.members {
-		if m.EndedAt.IsZero() && !m.ReleasedAt.IsZero() && now.Sub(m.ReleasedAt) > after {
+		if m.EndedAt.IsZero() && !m.ReleasedAt.IsZero() && m.busy() == 0 && now.Sub(m.ReleasedAt) > after {
 			ids = append(ids, m.ID)
 		}
 	}

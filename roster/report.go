@@ -15,6 +15,10 @@ const (
 	maxText    = 256
 	maxWorkers = 256
 	maxMembers = 100_000
+	// maxCount bounds the messages one report may count, maxMean the mean of their durations in seconds (a year): sums of
+	// any number of reports stay finite.
+	maxCount = 1_000_000_000
+	maxMean  = 366 * 24 * 60 * 60
 	// provedAfter is how long a member must have taken messages for its launch to count as good although it has not
 	// finished any.
 	provedAfter = 10 * time.Second
@@ -24,16 +28,28 @@ const (
 func Check(r muster.Report) error {
 	switch {
 	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText || len(r.Fleet) > maxText:
-		return fmt.Errorf("worker report: found member %.20q, worker %.20q; each is 1 to %d characters long", r.Member, r.Worker, maxText)
+		return fmt.Errorf("worker report: found fleet %.20q, member %.20q, worker %.20q; each is 1 to %d characters long", r.Fleet, r.Member, r.Worker, maxText)
 	case r.Slots < 1 || r.Slots > maxSlots:
 		return fmt.Errorf("worker report of %s: found %d slots, allowed is 1 to %d", r.Worker, r.Slots, maxSlots)
 	case r.Busy < 0 || r.Busy > r.Slots:
 		return fmt.Errorf("worker report of %s: found %d busy slots, allowed is 0 to %d", r.Worker, r.Busy, r.Slots)
 	case r.Seq < 1 || r.Epoch < 0:
 		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq, r.Epoch)
-	case r.Finished < 0 || r.Failed < 0 || !series.Valid(r.Processing):
-		return fmt.Errorf("worker report of %s: the counts or durations are not ones that can be measured", r.Worker)
+	case r.Finished < 0 || r.Finished > maxCount || r.Failed < 0 || r.Failed > maxCount:
+		return fmt.Errorf("worker report of %s: found %d messages finished and %d failed, allowed is 0 to %d", r.Worker, r.Finished, r.Failed, maxCount)
+	case !series.Valid(r.Processing) || r.Processing.Count > maxCount || r.Processing.SumSeconds > maxMean*float64(r.Processing.Count):
+		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
+			r.Worker, r.Processing.Count, r.Processing.SumSeconds, maxCount)
 	}
+	switch r.Cause {
+	case "", muster.Asked, muster.IdleTooLong, muster.Signalled:
+	default:
+		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s or %s", r.Worker, r.Cause, muster.Asked, muster.IdleTooLong, muster.Signalled)
+	}
+	return checkState(r)
+}
+
+func checkState(r muster.Report) error {
 	switch r.State {
 	case muster.Starting, muster.Receiving, muster.Draining, muster.Leaving:
 		if r.Token != "" {
@@ -54,7 +70,8 @@ func Check(r muster.Report) error {
 // News is what a report showed of its member for the first time.
 type News struct {
 	Member string
-	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then.
+	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then. Nobody
+	// knows that of a member that was found at work, so for such a one Joined stays false.
 	Joined bool
 	Boot   time.Duration
 	// Proved is true when it was of use after others had failed, so that launching works again.
@@ -92,9 +109,12 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
 	w.ReportedAt = rep.At
+	m.timed = m.timed || m.Listed && rep.State == muster.Starting
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At
-		news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
+		if m.timed {
+			news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
+		}
 	}
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
 		m.Proved, news.Proved = true, r.failed > 0
@@ -131,9 +151,12 @@ func (r Roster) Directive(member, worker string) muster.Directive {
 		switch {
 		case !m.ReleasedAt.IsZero() && w.Token != "":
 			return muster.Directive{Ask: muster.Leave, Token: w.Token}
+		case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
+			// The worker may have obeyed the refusal already, so this token is void: it works, then drains under a new one.
+			return muster.Directive{Ask: muster.Work}
 		case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
 			return muster.Directive{Ask: muster.Drain}
-		case w.Token != "" && w.Refused != w.Token:
+		case w.Token != "":
 			// Its offer to leave is not decided yet; to go on waiting is what it does anyway.
 			return muster.Directive{Ask: muster.Drain}
 		}

@@ -48,6 +48,9 @@ type Member struct {
 	Proved bool
 	// failed is true once its launch was counted as failed.
 	failed bool
+	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
+	// member that was found at work booted at a time nobody knows.
+	timed bool
 	// Workers are its workers, by name; empty until the first report.
 	Workers []Worker
 }
@@ -115,10 +118,8 @@ func (m Member) State(now time.Time, rules Rules) State {
 	case len(m.Workers) == 0:
 		return m.unreported(now, rules)
 	}
-	var reported time.Time
 	busy, starting, leaving := 0, 0, 0
 	for _, w := range m.Workers {
-		reported = later(reported, w.ReportedAt)
 		busy += w.Busy
 		switch {
 		case w.State == muster.Starting:
@@ -128,7 +129,7 @@ func (m Member) State(now time.Time, rules Rules) State {
 		}
 	}
 	switch {
-	case now.Sub(reported) > rules.Silence:
+	case now.Sub(m.reportedAt()) > rules.Silence:
 		return Lost
 	case !m.DrainAt.IsZero() || leaving == len(m.Workers):
 		return Draining
@@ -144,6 +145,8 @@ func (m Member) unreported(now time.Time, rules Rules) State {
 	switch {
 	case now.Sub(m.LaunchedAt) > rules.BootWithin:
 		return Lost
+	case !m.DrainAt.IsZero():
+		return Draining
 	case !m.Listed && len(m.Workers) == 0:
 		return Ordered
 	}
@@ -202,6 +205,13 @@ func (m Member) busy() (n int) {
 		n += w.Busy
 	}
 	return n
+}
+
+func (m Member) reportedAt() (at time.Time) {
+	for _, w := range m.Workers {
+		at = later(at, w.ReportedAt)
+	}
+	return at
 }
 
 func (m Member) idleSince() (at time.Time) {

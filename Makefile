@@ -1,0 +1,32 @@
+# make demo needs Go alone; so do all targets here.
+.DEFAULT_GOAL := help
+GO ?= go
+BIN := bin/muster
+
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/muster
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/muster
+
+demo: build ## see the main job done on this machine, in under a minute
+	@$(BIN) demo
+
+test: ## run every test that needs only Go, with the race detector
+	$(GO) vet ./...
+	$(GO) test -race ./...
+
+fuzz: ## try each fuzz target for some seconds (FUZZTIME=10s)
+	@scripts/fuzz $(or $(FUZZTIME),10s)
+
+cross: ## build for linux and darwin on amd64 and arm64
+	@for os in linux darwin; do for arch in amd64 arm64; do \
+		echo "build $$os/$$arch"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -o /dev/null ./cmd/muster || exit 1; \
+	done; done
+
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: help build demo test fuzz cross fmt

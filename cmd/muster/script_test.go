@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(run()) }})
+}
+
+// TestScripts runs the command as a person would, one script for each thing a person does.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			return setupEnv(func(name, value string) { e.Setenv(name, value) }, e.WorkDir)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually},
+	})
+}
+
+// setupEnv gives a script ports of its own and no AWS configuration but what it exports.
+func setupEnv(set func(name, value string), dir string) error {
+	for _, name := range []string{"QUEUE_PORT", "API_PORT"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		set(name, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+		l.Close()
+	}
+	set("HOME", dir)
+	set("AWS_EC2_METADATA_DISABLED", "true")
+	set("AWS_CONFIG_FILE", filepath.Join(dir, "none"))
+	set("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "none"))
+	return nil
+}
+
+// eventually runs a command again and again until it succeeds and its output contains the last argument, which is set
+// apart by --. It gives up after twenty seconds.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	want := ""
+	for i, a := range args {
+		if a == "--" && i == len(args)-2 {
+			want, args = args[i+1], args[:i]
+			break
+		}
+	}
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eventually command... [-- text]")
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	defer stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		out, err := quietly(ts, args)
+		if err == nil && strings.Contains(out, want) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("%s never succeeded with %q in its output: %v\n%s", strings.Join(args, " "), want, err, out)
+		case <-tick.C:
+		}
+	}
+}
+
+// quietly runs a command in the script's environment, and keeps its output out of the script's log.
+func quietly(ts *testscript.TestScript, args []string) (string, error) {
+	c := exec.Command("/usr/bin/env", args...)
+	c.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "QUEUE_PORT", "API_PORT", "AWS_EC2_METADATA_DISABLED", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// TestReadme runs the shell sessions of the README and compares what they print. A line of three dots stands for any
+// lines, three dots within a line for any text.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	env := append(os.Environ(), "PATH="+binDir(t)+":"+os.Getenv("PATH"))
+	if err := setupEnv(func(name, value string) { env = append(env, name+"="+value) }, dir); err != nil {
+		t.Fatal(err)
+	}
+	var background []*exec.Cmd
+	defer func() {
+		for _, c := range background {
+			c.Process.Signal(os.Interrupt)
+			c.Wait()
+		}
+	}()
+	for _, s := range sessions(string(text)) {
+		if target, ok := strings.CutPrefix(s.command, "make "); ok {
+			makefile, _ := os.ReadFile("../../Makefile")
+			if !strings.Contains(string(makefile), "\n"+target+":") {
+				t.Errorf("README: there is no make target %q", target)
+			}
+			continue
+		}
+		if strings.HasPrefix(s.command, "git clone") || strings.HasPrefix(s.command, "go install") {
+			continue
+		}
+		runSession(t, s, dir, env, &background)
+	}
+	if len(background) == 0 {
+		t.Error("README: no session started muster up; the test would prove nothing")
+	}
+}
+
+// session is a command and what it is said to print.
+type session struct {
+	command string
+	output  []string
+}
+
+func sessions(readme string) (all []session) {
+	inside := false
+	for line := range strings.Lines(readme) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```console"
+		case inside && strings.HasPrefix(line, "$ "):
+			all = append(all, session{command: line[2:]})
+		case inside && len(all) > 0:
+			all[len(all)-1].output = append(all[len(all)-1].output, line)
+		}
+	}
+	return all
+}
+
+func runSession(t *testing.T, s session, dir string, env []string, background *[]*exec.Cmd) {
+	t.Helper()
+	command, behind := strings.CutSuffix(s.command, " &")
+	c := exec.Command("sh", "-c", "exec "+command)
+	if !behind {
+		c = exec.Command("sh", "-c", command)
+	}
+	c.Dir, c.Env = dir, env
+	if !behind {
+		out, err := c.CombinedOutput()
+		if !matches(strings.Split(strings.TrimRight(string(out), "\n"), "\n"), s.output) {
+			t.Errorf("README: $ %s (%v)\nprinted\n%s\nand is said to print\n%s", s.command, err, out, strings.Join(s.output, "\n"))
+		}
+		return
+	}
+	out, err := os.Create(filepath.Join(dir, fmt.Sprintf("background-%d", len(*background))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	c.Stdout, c.Stderr = out, out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	*background = append(*background, c)
+	waitUntil(t, func() bool {
+		text, _ := os.ReadFile(out.Name())
+		return matches(strings.Split(strings.TrimRight(string(text), "\n"), "\n"), s.output)
+	}, func() string {
+		text, _ := os.ReadFile(out.Name())
+		return fmt.Sprintf("README: $ %s\nprinted\n%s\nand is said to print\n%s", s.command, text, strings.Join(s.output, "\n"))
+	})
+}
+
+func waitUntil(t *testing.T, is func() bool, otherwise func() string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			t.Fatal(otherwise())
+		case <-tick.C:
+		}
+	}
+}
+
+// matches compares printed lines with those that are said to be printed.
+func matches(printed, said []string) bool {
+	switch {
+	case len(said) == 0:
+		return len(printed) == 0 || len(printed) == 1 && printed[0] == ""
+	case said[0] == "...":
+		if len(said) == 1 {
+			return true
+		}
+		for i := range printed {
+			if matches(printed[i:], said[1:]) {
+				return true
+			}
+		}
+		return false
+	case len(printed) == 0 || !matchesLine(printed[0], said[0]):
+		return false
+	case len(said) == 1:
+		return len(printed) == 1
+	}
+	return matches(printed[1:], said[1:])
+}
+
+func matchesLine(printed, said string) bool {
+	parts := strings.Split(said, "...")
+	if !strings.HasPrefix(printed, parts[0]) {
+		return false
+	}
+	rest := printed[len(parts[0]):]
+	for i, part := range parts[1:] {
+		if i == len(parts)-2 {
+			return strings.HasSuffix(rest, part)
+		}
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(part):]
+	}
+	return rest == ""
+}
+
+// binDir is where testscript put the command.
+func binDir(t *testing.T) string {
+	path, err := exec.LookPath("muster")
+	if err != nil {
+		t.Fatalf("the command is not on the path: %v", err)
+	}
+	return filepath.Dir(path)
+}
