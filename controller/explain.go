@@ -18,6 +18,8 @@ type Explanation struct {
 	Why string `json:"why"`
 	// WhyNotMore says what keeps the size from being larger.
 	WhyNotMore string `json:"why_not_more"`
+	// LastChange is the last decision that set another size, in a sentence with its time; empty when this one does.
+	LastChange string `json:"last_change,omitzero"`
 	// Changes are the nearest other backlogs at which the decision would have been another.
 	Changes []Change `json:"changes"`
 }
@@ -56,7 +58,7 @@ func Explain(r muster.Record, recent muster.Recent) (Explanation, error) {
 
 // ExplainDecision explains the decision d that the policy p made.
 func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent, d muster.Decision) Explanation {
-	e := Explanation{Decision: d, Observation: o, Why: d.Sentence(), WhyNotMore: whyNotMore(d), Changes: []Change{}}
+	e := Explanation{Decision: d, Observation: o, Why: d.Sentence(), WhyNotMore: whyNotMore(o, d), Changes: []Change{}}
 	backlog, known := o.Backlog().Count()
 	if !known {
 		return e
@@ -110,7 +112,10 @@ func withBacklog(o muster.Observation, backlog int) muster.Observation {
 	return o
 }
 
-func whyNotMore(d muster.Decision) string {
+func whyNotMore(o muster.Observation, d muster.Decision) string {
+	if d.Desired >= o.Limits.Max {
+		return fmt.Sprintf("%d is the maximum", d.Desired)
+	}
 	for i := len(d.Trail) - 1; i > 0; i-- {
 		if d.Trail[i].Out < d.Trail[i-1].Out {
 			return d.Trail[i].Why

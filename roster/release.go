@@ -77,11 +77,12 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 }
 
 // Keep takes back the request to drain from at most n members that have not been released, those asked last first, and
-// returns their names. Demand that returns is served by workers that are still there before new ones are launched.
+// returns their names. Demand that returns is served by workers that are still there before new ones are launched. A member
+// that the system told to end goes whatever is said here.
 func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
 	for i, m := range r.members {
-		if !m.DrainAt.IsZero() && m.State(now, rules) == Draining {
+		if !m.DrainAt.IsZero() && m.State(now, rules) == Draining && !m.signalled() {
 			order = append(order, i)
 		}
 	}
@@ -97,6 +98,10 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 		ids = append(ids, r.members[i].ID)
 	}
 	return ids
+}
+
+func (m Member) signalled() bool {
+	return slices.ContainsFunc(m.Workers, func(w Worker) bool { return w.Cause == muster.Signalled })
 }
 
 // Overdue returns the released members that are still there so long after their release. One that says it holds a message

@@ -58,12 +58,19 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{name}, labels...)...)
 		}
 		collectQueues(o.Observation, gauge)
+		if o.Ready {
+			gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
+		}
 		collectFleet(o.Observation, gauge)
 	}
 }
 
+func known() *prometheus.Desc {
+	return desc("muster_signal_known", "1 when the signal is known, 0 when it is missing, stale or broken. The signal capacity has no queue.",
+		"fleet", "queue", "signal")
+}
+
 func collectQueues(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
-	known := desc("muster_signal_known", "1 when the signal is known, 0 when it is missing, stale or broken.", "fleet", "queue", "signal")
 	for _, q := range o.Queues {
 		for _, s := range []struct {
 			name, help string
@@ -75,18 +82,29 @@ func collectQueues(o muster.Observation, gauge func(*prometheus.Desc, float64, .
 			{"oldest_age_seconds", "Age of the oldest waiting message.", q.OldestAge},
 		} {
 			if !s.sample.Known {
-				gauge(known, 0, q.Queue, s.name)
+				gauge(known(), 0, q.Queue, s.name)
 				continue
 			}
-			gauge(known, 1, q.Queue, s.name)
+			gauge(known(), 1, q.Queue, s.name)
 			gauge(desc("muster_queue_"+s.name, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
 		}
 	}
 }
 
 func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
+	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
+	if o.Processing.Known {
+		gauge(desc("muster_processing_mean_seconds", "Mean processing duration, measured or prior.", "fleet"), o.Processing.MeanSeconds)
+	}
+	if o.Boot.Known {
+		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
+	}
 	c := o.Capacity
-	gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(c.Desired))
+	if !c.Known {
+		gauge(known(), 0, "", "capacity")
+		return
+	}
+	gauge(known(), 1, "", "capacity")
 	workers := desc("muster_members", "Members by state.", "fleet", "state")
 	for _, s := range []struct {
 		state string
@@ -96,11 +114,4 @@ func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ..
 	}
 	gauge(desc("muster_slots", "Slots of members in service.", "fleet"), float64(c.Slots))
 	gauge(desc("muster_busy_slots", "Slots that hold a message.", "fleet"), float64(c.BusySlots))
-	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
-	if o.Processing.Known {
-		gauge(desc("muster_processing_mean_seconds", "Mean processing duration, measured or prior.", "fleet"), o.Processing.MeanSeconds)
-	}
-	if o.Boot.Known {
-		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
-	}
 }

@@ -85,11 +85,14 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var rep muster.Report
-	if !read(w, r, &rep) {
-		return
-	}
+	err := read(r, &rep)
+	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
 	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) {
 		unauthorized(w)
+		return
+	}
+	if err != nil {
+		unreadable(w, err)
 		return
 	}
 	if err := roster.Check(rep); err != nil {
@@ -119,20 +122,22 @@ type Event struct {
 	// Fleet is the fleet to wake; empty wakes all.
 	Fleet string `json:"fleet"`
 	// ID makes a repeated event harmless; it may be empty.
+	// It is at most 256 bytes long and counts within its fleet.
 	ID string `json:"id"`
 }
 
 func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	var e Event
-	if !read(w, r, &e) {
+	if err := read(r, &e); err != nil {
+		unreadable(w, err)
 		return
 	}
 	if len(e.ID) > 256 {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("read the event: its id has %d characters, at most 256 are allowed", len(e.ID)))
+		fail(w, http.StatusBadRequest, fmt.Sprintf("read the event: its id has %d bytes, at most 256 are allowed", len(e.ID)))
 		return
 	}
 	if _, ok := a.Fleets[e.Fleet]; !ok && e.Fleet != "" {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %q", e.Fleet))
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", e.Fleet))
 		return
 	}
 	if !a.limit.Allow() {
@@ -141,7 +146,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	if !a.events.first(e.ID, time.Now()) {
+	if e.ID != "" && !a.events.first(e.Fleet+"\x00"+e.ID, time.Now()) {
 		return
 	}
 	for name, f := range a.Fleets {
@@ -154,7 +159,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("fleet")
 	if _, ok := a.Fleets[name]; !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %q; give ?fleet=NAME", name))
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q; give ?fleet=NAME", name))
 		return
 	}
 	n := 20
@@ -182,7 +187,7 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]any{"decisions": list})
 }
 
-// events remembers the ids of the events of the last quarter of an hour.
+// events remembers the fleets and ids of the events of the last quarter of an hour.
 type events struct {
 	mu   sync.Mutex
 	seen map[string]time.Time
@@ -195,11 +200,8 @@ const (
 
 func newEvents() *events { return &events{seen: map[string]time.Time{}} }
 
-// first tells whether the event is new. Events without an id always are.
+// first tells whether the event is new.
 func (e *events) first(id string, now time.Time) bool {
-	if id == "" {
-		return true
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if at, ok := e.seen[id]; ok && now.Sub(at) < eventMemory {

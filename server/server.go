@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -169,8 +171,10 @@ func (a *api) withToken(next http.HandlerFunc) http.Handler {
 }
 
 func bearer(r *http.Request) string {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return token
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		return token
+	}
+	return ""
 }
 
 func unauthorized(w http.ResponseWriter) {
@@ -200,18 +204,24 @@ func answer(w http.ResponseWriter, body any) {
 	json.NewEncoder(w).Encode(body)
 }
 
-// read decodes a JSON body strictly, and answers what is wrong with it.
-func read(w http.ResponseWriter, r *http.Request, into any) bool {
+// read decodes a JSON body strictly: one value, and no field that into does not have.
+func read(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		return true
+	if err := d.Decode(into); err != nil {
+		return err
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return cmp.Or(err, errors.New("found more than one JSON value, one is allowed"))
+	}
+	return nil
+}
+
+// unreadable answers what [read] found wrong.
+func unreadable(w http.ResponseWriter, err error) {
 	code := http.StatusBadRequest
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		code = http.StatusRequestEntityTooLarge
 	}
 	fail(w, code, "read the request: "+err.Error())
-	return false
 }

@@ -73,8 +73,15 @@ func (t Token) Reveal() string { return t.text }
 // String hides the token.
 func (t Token) String() string { return "***" }
 
-// Member returns the token that lets a worker report for the given member of the given fleet, and nothing else.
+// GoString hides the token from %#v too.
+func (t Token) GoString() string { return "server.Token(***)" }
+
+// Member returns the token that lets a worker report for the given member of the given fleet, and nothing else. That of an
+// empty token is empty: anybody could compute it.
 func (t Token) Member(fleet, member string) Token {
+	if t.text == "" {
+		return Token{}
+	}
 	mac := hmac.New(sha256.New, []byte(t.text))
 	fmt.Fprintf(mac, "report\x00%s\x00%s", fleet, member)
 	return Token{hex.EncodeToString(mac.Sum(nil))}

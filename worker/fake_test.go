@@ -19,7 +19,6 @@ type fakeQueue struct {
 	arrived  chan struct{}
 	// Each fault, when not nil, decides whether its call fails; call counts from 1.
 	receiveFault, deleteFault, changeFault func(call int) error
-	changes                                int
 	seen                                   calls
 	// hangChange makes every change hang until its context ends.
 	hangChange bool
@@ -28,10 +27,10 @@ type fakeQueue struct {
 	deleted []string
 }
 
-// calls are the calls that a queue has seen; outstanding receives have not returned.
+// calls are the calls that a queue has seen; outstanding receives have not returned, cut ones were cut off.
 type calls struct {
-	receives, outstanding, deletes int
-	waits                          []time.Duration
+	receives, outstanding, cut, deletes, changes int
+	waits                                        []time.Duration
 }
 
 func (q *fakeQueue) calls() calls {
@@ -90,6 +89,9 @@ func (q *fakeQueue) Receive(ctx context.Context, limit int, wait, visibility tim
 		case <-deadline:
 			return nil, nil
 		case <-ctx.Done():
+			q.mu.Lock()
+			q.seen.cut++
+			q.mu.Unlock()
 			return nil, ctx.Err()
 		}
 	}
@@ -157,9 +159,9 @@ func (q *fakeQueue) ChangeVisibility(ctx context.Context, m worker.Message, d ti
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.changes++
+	q.seen.changes++
 	if q.changeFault != nil {
-		if err := q.changeFault(q.changes); err != nil {
+		if err := q.changeFault(q.seen.changes); err != nil {
 			return err
 		}
 	}

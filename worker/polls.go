@@ -79,7 +79,7 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	messages = messages[:min(len(messages), asked)]
 	p.lease.EndReceive(now, asked, len(messages))
 	if len(messages) == 0 {
-
+		p.retryAt = begun.Add(pause)
 	}
 	take := p.begin
 	if p.lease.Cause() == muster.Signalled {

@@ -147,6 +147,7 @@ func TestRunStopsTheWorkBeforeTheMessageCanBeSeenAgain(t *testing.T) {
 				queue.arrived = make(chan struct{}, 1)
 				queue.send("m")
 				stopped := make(chan time.Duration, 1)
+				changes := 0
 				r := run(t, worker.Options{Queue: queue, Do: func(ctx context.Context, m worker.Message) error {
 					<-ctx.Done()
 					if !errors.Is(context.Cause(ctx), worker.ErrLeaseLost) {
@@ -157,6 +158,7 @@ func TestRunStopsTheWorkBeforeTheMessageCanBeSeenAgain(t *testing.T) {
 					default:
 						t.Error("LeaseLost is open although the lease is lost")
 					}
+					changes = queue.calls().changes
 					stopped <- time.Until(m.Deadline)
 					return ctx.Err()
 				}})
@@ -165,6 +167,9 @@ func TestRunStopsTheWorkBeforeTheMessageCanBeSeenAgain(t *testing.T) {
 				}
 				r.told()
 				r.left(30 * time.Second)
+				if n := queue.calls().changes; n != changes {
+					t.Errorf("changed the visibility %d times after the lease was lost: the message may be another worker's", n-changes)
+				}
 			})
 		})
 	}
@@ -413,85 +418,6 @@ func TestRunLeavesAsAnOrphan(t *testing.T) {
 	}
 }
 
-func TestRunOperatorsStop(t *testing.T) {
-	tests := []struct {
-		name   string
-		grace  time.Duration
-		takes  time.Duration
-		within time.Duration
-		done   int
-	}{
-		{"without grace it waits for the work as long as that takes", 0, time.Hour, time.Hour, 1},
-		{"work that ends within the grace is finished", time.Minute, 50 * time.Second, 50 * time.Second, 1},
-		{"after the grace the message is given back at once", time.Minute, time.Hour, 61 * time.Second, 0},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				q := newFakeQueue("m")
-				c := &fakeController{rule: keepWorking}
-				r := run(t, worker.Options{Queue: q, Reporter: c, Grace: test.grace, Do: takes(test.takes)})
-				r.told()
-				r.left(test.within + 3*time.Second)
-				deleted, hidden := q.state()
-				if len(deleted) != test.done {
-					t.Errorf("deleted %v", deleted)
-				}
-				if test.done == 0 && (len(hidden) == 0 || hidden[len(hidden)-1] != 0) {
-					t.Errorf("the last change of visibility is %v, want 0", hidden)
-				}
-				last := c.last()
-				if last.State != muster.Leaving || last.Cause != muster.Signalled || last.Failed != 0 {
-					t.Errorf("the last report is %+v", last)
-				}
-			})
-		})
-	}
-}
-
-func TestRunOperatorsStopWithoutWork(t *testing.T) {
-	away := func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }
-	tests := []struct {
-		name   string
-		o      worker.Options
-		within time.Duration
-	}{
-		{"a long poll is cut off", worker.Options{}, 0},
-		{"a short poll may end", worker.Options{Reporter: &fakeController{rule: keepWorking}}, 2500 * time.Millisecond},
-		{"no controller is waited for", worker.Options{Reporter: &fakeController{rule: away}}, 4 * time.Second},
-		{"nor one that hangs", worker.Options{Reporter: &fakeController{rule: away, takes: time.Hour}}, 13 * time.Second},
-		{"nor warming up", worker.Options{WarmUp: time.Hour}, 0},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				test.o.Queue, test.o.Do = newFakeQueue(), takes(0)
-				r := run(t, test.o)
-				after(100 * time.Millisecond)
-				r.told()
-				r.left(test.within)
-			})
-		})
-	}
-}
-
-func TestRunGivesBackWhatComesAfterTheOperatorsStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue()
-		r := run(t, worker.Options{Queue: q, Reporter: &fakeController{rule: keepWorking}, Do: func(context.Context, worker.Message) error {
-			t.Error("began new work after the stop")
-			return nil
-		}})
-		r.told()
-		synctest.Wait()
-		q.send("late")
-		r.left(time.Second)
-		if in := q.visibleIn("late"); in != 0 {
-			t.Errorf("the message is hidden for %s more, want it seen by others at once", in)
-		}
-	})
-}
-
 func TestRunWarmsUpBeforeTheFirstReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("a")
@@ -527,6 +453,23 @@ func TestRunReportsChangesTogetherAndSteadilyOtherwise(t *testing.T) {
 			if c.reports[i].Seq <= c.reports[i-1].Seq {
 				t.Errorf("report %d has the number %d after %d", i, c.reports[i].Seq, c.reports[i-1].Seq)
 			}
+		}
+		r.told()
+		r.left(3 * time.Second)
+	})
+}
+
+func TestRunDoesNotReportEachChangeToAControllerThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue()
+		for range 1000 {
+			q.send("m")
+		}
+		c := &fakeController{rule: func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }}
+		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(7 * time.Millisecond)})
+		after(5 * time.Second)
+		if n := len(c.all()); n > 6 {
+			t.Errorf("tried %d reports in 5 s, want one a second", n)
 		}
 		r.told()
 		r.left(3 * time.Second)
@@ -576,14 +519,16 @@ func TestRunDoesNotHammerAQueueThatHoldsNoPoll(t *testing.T) {
 	})
 }
 
-// emptyQueue answers every receive at once with nothing.
+// emptyQueue answers the first thousand receives at once, with nothing.
 type emptyQueue struct {
 	worker.Queue
 	calls *int
 }
 
-func (q emptyQueue) Receive(context.Context, int, time.Duration, time.Duration) ([]worker.Message, error) {
-	*q.calls++
+func (q emptyQueue) Receive(ctx context.Context, _ int, _, _ time.Duration) ([]worker.Message, error) {
+	if *q.calls++; *q.calls > 1000 {
+		<-ctx.Done()
+	}
 	return nil, nil
 }
 

@@ -121,6 +121,7 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 	var found *muster.Record
 	var recent, before muster.Recent
 	var failure error
+	change := ""
 	err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind != muster.Decided {
 			return true
@@ -134,6 +135,9 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 			return false
 		}
 		found, before = &r, recent
+		if recorded.Verdict == muster.Apply {
+			change = r.At.Local().Format("15:04:05") + " " + recorded.Sentence()
+		}
 		recent = recent.With(recorded, 25*time.Hour)
 		return true
 	})
@@ -143,13 +147,21 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 	case found == nil || seq > 0 && found.Position.Seq != seq:
 		return controller.Explanation{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
 	}
-	return controller.Explain(*found, before)
+	e, err := controller.Explain(*found, before)
+	if e.Decision.Verdict == muster.Hold {
+		e.LastChange = change
+	}
+	return e, err
 }
 
 func printExplanation(w io.Writer, e controller.Explanation) {
 	d := e.Decision
 	fmt.Fprintf(w, "%s at %s (decision %d.%d, %s)\n\n", d.Fleet, d.At.Local().Format("2006-01-02 15:04:05.000"), e.Position.Epoch, e.Position.Seq, d.Policy)
-	fmt.Fprintf(w, "  %s\n\nwhy this number\n", e.Why)
+	fmt.Fprintf(w, "  %s\n", e.Why)
+	if e.LastChange != "" {
+		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)
+	}
+	fmt.Fprintf(w, "\nwhy this number\n")
 	for _, t := range d.Trail {
 		fmt.Fprintf(w, "  %-22s %s = %d\n", t.Rule, values(t.In), t.Out)
 		if t.Why != "" {

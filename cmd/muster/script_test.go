@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,10 +10,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/muster-scale/muster/config"
 )
 
 func TestMain(m *testing.M) {
@@ -33,18 +37,33 @@ func TestScripts(t *testing.T) {
 // setupEnv gives a script ports of its own and no AWS configuration but what it exports.
 func setupEnv(set func(name, value string), dir string) error {
 	for _, name := range []string{"QUEUE_PORT", "API_PORT"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		port, err := freePort()
 		if err != nil {
 			return err
 		}
-		set(name, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-		l.Close()
+		set(name, strconv.Itoa(port))
 	}
 	set("HOME", dir)
 	set("AWS_EC2_METADATA_DISABLED", "true")
 	set("AWS_CONFIG_FILE", filepath.Join(dir, "none"))
 	set("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "none"))
 	return nil
+}
+
+// ports counts the ports handed out by this process.
+var ports atomic.Int64
+
+// freePort returns a port that no other script gets. It lies below those that the system gives to outgoing connections,
+// so that it stays free while a script restarts what listens there.
+func freePort() (int, error) {
+	for range 1000 {
+		port := 20_000 + (os.Getpid()*97+int(ports.Add(1)))%10_000
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, errors.New("no port is free")
 }
 
 // eventually runs a command again and again until it succeeds and its output contains the last argument, which is set
@@ -97,7 +116,14 @@ func TestReadme(t *testing.T) {
 	}
 	dir := t.TempDir()
 	env := append(os.Environ(), "PATH="+binDir(t)+":"+os.Getenv("PATH"))
-	if err := setupEnv(func(name, value string) { env = append(env, name+"="+value) }, dir); err != nil {
+	ports := map[string]string{}
+	if err := setupEnv(func(name, value string) { env, ports[name] = append(env, name+"="+value), value }, dir); err != nil {
+		t.Fatal(err)
+	}
+	// The README speaks of the usual ports, which may be in use here.
+	readme := strings.NewReplacer(":9324", ":"+ports["QUEUE_PORT"], ":9325", ":"+ports["API_PORT"]).Replace(string(text))
+	listen := fmt.Sprintf("listen: {queue: \"127.0.0.1:%s\", api: \"127.0.0.1:%s\"}\n", ports["QUEUE_PORT"], ports["API_PORT"])
+	if err := os.WriteFile(filepath.Join(dir, "muster.yaml"), []byte(block(readme, "```yaml")+listen), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var background []*exec.Cmd
@@ -107,7 +133,7 @@ func TestReadme(t *testing.T) {
 			c.Wait()
 		}
 	}()
-	for _, s := range sessions(string(text)) {
+	for _, s := range sessions(readme) {
 		if target, ok := strings.CutPrefix(s.command, "make "); ok {
 			makefile, _ := os.ReadFile("../../Makefile")
 			if !strings.Contains(string(makefile), "\n"+target+":") {
@@ -129,6 +155,24 @@ func TestReadme(t *testing.T) {
 type session struct {
 	command string
 	output  []string
+}
+
+// block returns the first fenced block that begins with the given line.
+func block(text, begin string) string {
+	_, after, _ := strings.Cut(text, "\n"+begin+"\n")
+	inside, _, _ := strings.Cut(after, "```")
+	return inside
+}
+
+// TestTheConfigurationPageShowsTheExample keeps docs/configuration.md equal to the example that the program carries.
+func TestTheConfigurationPageShowsTheExample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := block(string(text), "```yaml"), config.Example(); got != want {
+		t.Errorf("docs/configuration.md shows\n%s\nand config.Example is\n%s", got, want)
+	}
 }
 
 func sessions(readme string) (all []session) {
@@ -196,17 +240,28 @@ func waitUntil(t *testing.T, is func() bool, otherwise func() string) {
 	}
 }
 
-// matches compares printed lines with those that are said to be printed.
+// matches compares printed lines with those that are said to be printed, but for blank lines at the end.
 func matches(printed, said []string) bool {
+	return matchLines(trimBlank(printed), trimBlank(said))
+}
+
+func trimBlank(lines []string) []string {
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func matchLines(printed, said []string) bool {
 	switch {
 	case len(said) == 0:
-		return len(printed) == 0 || len(printed) == 1 && printed[0] == ""
+		return len(printed) == 0
 	case said[0] == "...":
 		if len(said) == 1 {
 			return true
 		}
 		for i := range printed {
-			if matches(printed[i:], said[1:]) {
+			if matchLines(printed[i:], said[1:]) {
 				return true
 			}
 		}
@@ -216,7 +271,7 @@ func matches(printed, said []string) bool {
 	case len(said) == 1:
 		return len(printed) == 1
 	}
-	return matches(printed[1:], said[1:])
+	return matchLines(printed[1:], said[1:])
 }
 
 func matchesLine(printed, said string) bool {

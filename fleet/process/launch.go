@@ -13,8 +13,8 @@ import (
 
 // launch starts one member, unless it was started before.
 func (f *Fleet) launch(id string) error {
-	if id != filepath.Base(id) || strings.HasPrefix(id, ".") {
-		return fmt.Errorf("start worker %q: its name is not a file name", id)
+	if id != filepath.Base(id) || id == string(filepath.Separator) || strings.HasPrefix(id, ".") {
+		return fmt.Errorf("start worker %q: its name is not a file name; one without / is allowed that does not begin with a dot", id)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -48,6 +48,13 @@ func (f *Fleet) trimLogs() {
 	const keep = 20
 	logs, _ := f.files(logSuffix)
 	dead := slices.DeleteFunc(logs, func(id string) bool { return f.members[id] != nil })
+	written := make(map[string]time.Time, len(dead))
+	for _, id := range dead {
+		if stat, err := os.Stat(filepath.Join(f.o.Dir, id+logSuffix)); err == nil {
+			written[id] = stat.ModTime()
+		}
+	}
+	slices.SortStableFunc(dead, func(a, b string) int { return written[a].Compare(written[b]) })
 	for _, id := range dead[:max(0, len(dead)-keep)] {
 		os.Remove(filepath.Join(f.o.Dir, id+logSuffix))
 	}

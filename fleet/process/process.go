@@ -147,15 +147,16 @@ func (f *Fleet) End(ctx context.Context, members []string) error {
 }
 
 // Close ends all members for an operator's shutdown: they are asked to finish what they hold and to end. When ctx ends
-// first, they are killed. It returns how many were.
+// first, they are killed. It returns how many were. A member whose process id is not known can only be waited for.
 func (f *Fleet) Close(ctx context.Context) (killed int) {
 	all := f.living()
 	f.signal(syscall.SIGTERM, all)
 	if !f.gone(ctx, all) {
-		rest := f.living()
+		rest := f.signal(syscall.SIGKILL, f.living())
 		killed = len(rest)
-		f.signal(syscall.SIGKILL, rest)
-		f.gone(context.Background(), rest)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), termWait)
+		defer stop()
+		f.gone(ctx, rest)
 	}
 	f.waits.Wait()
 	return killed
@@ -172,8 +173,9 @@ func (f *Fleet) living() []string {
 	return ids
 }
 
-// signal sends sig to the process group of each of the members that is alive. The lock says so, not the process id.
-func (f *Fleet) signal(sig syscall.Signal, ids []string) {
+// signal sends sig to each of the members that is alive, SIGKILL to its whole process group, and returns those it was sent
+// to. The lock says who is alive, not the process id.
+func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	for _, id := range ids {
 		f.mu.Lock()
 		m := f.members[id]
@@ -188,10 +190,14 @@ func (f *Fleet) signal(sig syscall.Signal, ids []string) {
 		if sig == syscall.SIGKILL {
 			target = -m.pid // its whole group, with the command it may be running
 		}
-		if err := syscall.Kill(target, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		err := syscall.Kill(target, sig)
+		if err == nil {
+			sent = append(sent, id)
+		} else if !errors.Is(err, syscall.ESRCH) {
 			f.o.Logger.Warn("a worker process could not be signalled", "fleet", f.o.Fleet, "member", id, "signal", sig.String(), "error", err)
 		}
 	}
+	return sent
 }
 
 // gone waits until none of the members lives, and returns false when ctx ends first.

@@ -1,0 +1,206 @@
+package roster_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/roster"
+)
+
+func TestOnlyAMemberWithTokensOfAllItsWorkersIsOffered(t *testing.T) {
+	tests := []struct {
+		name           string
+		do             func(r *roster.Roster)
+		now            float64
+		asked, offered []string
+	}{
+		{"asked to go, holding nothing, under a token", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle)) }, 1, []string{"m"}, nil},
+		{"told to go by the system", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle, cause(muster.Signalled))) }, 1, []string{"m"}, nil},
+		{"stopped by itself", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong))) }, 1, nil, []string{"m"}},
+		{"never heard of", func(r *roster.Roster) { r.Listed(list(1, "m")) }, 1, nil, nil},
+		{"receiving, and idle for hours", func(r *roster.Roster) {
+			for i := range 200 {
+				r.Reported(says("m", float64(i*60), muster.Receiving))
+			}
+		}, 199 * 60, nil, nil},
+		{"draining, and it still holds a message", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Draining, busy(1))) }, 1, nil, nil},
+		{"draining without a token", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Draining)) }, 1, nil, nil},
+		{"one of its workers is idle, the other busy", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle))
+			r.Reported(says("m", 1, muster.Draining, worker("second"), busy(1)))
+		}, 1, nil, nil},
+		{"one of its workers is idle, the other went silent", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, worker("second")))
+			r.Reported(says("m", 12, muster.Idle))
+		}, 12, nil, nil},
+		{"it went silent after it minted its token", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle)) }, 11.1, nil, nil},
+		{"it works again under a new epoch", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle))
+			r.Reported(says("m", 2, muster.Receiving, epoch(1), busy(1)))
+		}, 2, nil, nil},
+		{"it was refused", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			r.Refuse("m")
+		}, 1, nil, nil},
+		{"it was refused, and says the same again", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			r.Refuse("m")
+			r.Reported(says("m", 2, muster.Idle, cause(muster.IdleTooLong)))
+		}, 2, nil, nil},
+		{"it was refused, worked, and offers a new token", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			r.Refuse("m")
+			r.Reported(says("m", 2, muster.Receiving, epoch(1)))
+			r.Reported(says("m", 3, muster.Idle, cause(muster.IdleTooLong), epoch(1), token("another")))
+		}, 3, nil, []string{"m"}},
+		{"it was released already", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle))
+			r.Release("m", at(1))
+		}, 1, nil, nil},
+		{"it ended", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle))
+			r.Listed(ended(list(1), "m", ""))
+		}, 1, nil, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var r roster.Roster
+			r.Launched(t0, []string{"m"})
+			test.do(&r)
+			asked, offered := r.Offers(at(test.now), rules)
+			if !slices.Equal(asked, test.asked) || !slices.Equal(offered, test.offered) {
+				t.Errorf("asked %v, offered %v; want %v, %v", asked, offered, test.asked, test.offered)
+			}
+		})
+	}
+}
+
+func TestAWorkerIsToldWhatItsMemberIsToDo(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(r *roster.Roster)
+		want muster.Directive
+	}{
+		{"nothing was said of it", func(*roster.Roster) {}, muster.Directive{Ask: muster.Work}},
+		{"it receives", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Receiving)) }, muster.Directive{Ask: muster.Work}},
+		{"it is to go", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Receiving, busy(1)))
+			r.Drain(1, at(2), rules)
+		}, muster.Directive{Ask: muster.Drain}},
+		{"it was to go, and is wanted again", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Receiving, busy(1)))
+			r.Drain(1, at(2), rules)
+			r.Keep(1, at(3), rules)
+		}, muster.Directive{Ask: muster.Work}},
+		{"its offer is not decided yet", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong))) }, muster.Directive{Ask: muster.Drain}},
+		{"its offer was refused", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			r.Refuse("m")
+		}, muster.Directive{Ask: muster.Work}},
+		{"its offer was refused and it is to go after all: the refused token is void, so it works first", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			r.Refuse("m")
+			r.Drain(1, at(2), rules)
+		}, muster.Directive{Ask: muster.Work}},
+		{"its offer was refused, it works again, and it is to go", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			r.Refuse("m")
+			r.Drain(1, at(2), rules)
+			r.Reported(says("m", 3, muster.Receiving, epoch(1)))
+		}, muster.Directive{Ask: muster.Drain}},
+		{"its release is granted, for the token it holds", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle))
+			r.Release("m", at(1))
+		}, muster.Directive{Ask: muster.Leave, Token: "token-of-m"}},
+		{"its release is granted, and it says it holds no token", func(r *roster.Roster) {
+			r.Reported(says("m", 1, muster.Idle))
+			r.Release("m", at(1))
+			r.Reported(says("m", 2, muster.Receiving, epoch(1), busy(1)))
+		}, muster.Directive{Ask: muster.Drain}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var r roster.Roster
+			test.do(&r)
+			if got := r.Directive("m", "m"); got != test.want {
+				t.Errorf("found %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestIdleMembersGoFirstAndBusyOnesLast(t *testing.T) {
+	var r roster.Roster
+	r.Launched(t0, []string{"a-busy", "b-idle", "c-idle-longer", "d-lost"})
+	r.Launched(at(1), []string{"e-booting"})
+	r.Launched(at(2), []string{"f-booting", "g-busy", "h-released"})
+	took(t, &r, says("d-lost", 1, muster.Receiving), says("c-idle-longer", 2, muster.Receiving), says("b-idle", 3, muster.Receiving, busy(1)),
+		says("h-released", 4, muster.Idle), says("b-idle", 20, muster.Receiving), says("c-idle-longer", 20, muster.Receiving),
+		says("a-busy", 20, muster.Receiving, busy(1)), says("g-busy", 20, muster.Receiving, busy(2)))
+	r.Listed(list(20, "a-busy", "b-idle", "c-idle-longer", "d-lost", "e-booting", "f-booting", "g-busy", "h-released"))
+	r.Release("h-released", at(20))
+	got := r.Drain(99, at(21), rules)
+	want := []string{"c-idle-longer", "b-idle", "f-booting", "e-booting", "g-busy", "a-busy"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order of going (-want +got):\n%s", diff)
+	}
+	if again := r.Drain(99, at(22), rules); len(again) > 0 {
+		t.Errorf("asked twice: %v", again)
+	}
+}
+
+func TestThoseAskedLastAreKeptFirst(t *testing.T) {
+	var r roster.Roster
+	r.Launched(t0, []string{"a", "b", "c", "told"})
+	for _, id := range []string{"a", "b", "c"} {
+		took(t, &r, says(id, 1, muster.Receiving, busy(1)))
+	}
+	took(t, &r, says("told", 1, muster.Receiving))
+	for i := range 4 {
+		r.Drain(1, at(float64(i+2)), rules)
+	}
+	took(t, &r, says("told", 7, muster.Draining, cause(muster.Signalled), busy(1)))
+	if got := r.Keep(2, at(7), rules); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("kept %v, want the two asked last", got)
+	}
+	if got := r.Keep(9, at(7), rules); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("kept %v, want the third, and not the one that the system told to end", got)
+	}
+	if got := states(r, at(7)); got != "a busy, b busy, c busy, told draining" {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestOnlyReleasedMembersThatHoldNothingAreOverdue(t *testing.T) {
+	var r roster.Roster
+	r.Launched(t0, []string{"busy-again", "gone", "leaving", "works"})
+	for _, id := range []string{"busy-again", "gone", "leaving"} {
+		took(t, &r, says(id, 1, muster.Idle))
+		r.Release(id, at(2))
+	}
+	took(t, &r, says("works", 1, muster.Receiving), says("busy-again", 3, muster.Receiving, epoch(1), busy(1)))
+	r.Listed(ended(list(3, "busy-again", "leaving", "works"), "gone", ""))
+	if got := r.Overdue(at(12), 10*time.Second); len(got) > 0 {
+		t.Errorf("overdue too early: %v", got)
+	}
+	if got := r.Overdue(at(13), 10*time.Second); !slices.Equal(got, []string{"leaving"}) {
+		t.Errorf("overdue are %v, want the one that is leaving", got)
+	}
+}
+
+func TestACloneCanBeChangedWithoutChangingTheOriginal(t *testing.T) {
+	var r roster.Roster
+	r.Launched(t0, []string{"m"})
+	took(t, &r, says("m", 1, muster.Idle))
+	c := r.Clone()
+	took(t, &c, says("m", 2, muster.Receiving, epoch(1), busy(1)))
+	c.Release("m", at(2))
+	c.Launched(at(2), []string{"n"})
+	if got := states(r, at(2)); got != "m draining" || r.Launches().LastHour != 1 || r.Members()[0].Workers[0].Busy != 0 {
+		t.Errorf("the original is now %q, %+v", got, r.Launches())
+	}
+}
