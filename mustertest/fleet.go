@@ -1,0 +1,139 @@
+package mustertest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-scale/muster"
+)
+
+// FleetConformance holds a [muster.Fleet] that starts the members an order names to its contract. open returns an empty
+// fleet, whose members live until they are ended, and arranges for its end.
+func FleetConformance(t *testing.T, open func(t *testing.T) muster.Fleet) {
+	rules := []struct {
+		rule string
+		test func(t *testing.T, f muster.Fleet)
+	}{
+		{"an empty fleet is listed as empty", listsNothing},
+		{"what was ordered is listed at once, each once, with an instant in UTC", listsWhatWasOrdered},
+		{"an order given twice changes nothing the second time", ordersOnce},
+		{"a name that was started is not started again by another order", startsNamesOnce},
+		{"a smaller size ends no member", endsNothing},
+		{"an ended context is an error and not an empty listing or a silent order", neverGuesses},
+		{"ending a member ends that one, and ending what is gone is no error", endsByName},
+	}
+	for _, r := range rules {
+		t.Run(r.rule, func(t *testing.T) { r.test(t, open(t)) })
+	}
+}
+
+func order(t *testing.T, f muster.Fleet, o muster.Order) {
+	t.Helper()
+	if err := f.SetDesired(t.Context(), o); err != nil {
+		t.Fatalf("SetDesired(%+v): %v", o, err)
+	}
+}
+
+// living returns the ids and launch instants of the members that exist, sorted.
+func living(t *testing.T, f muster.Fleet) (ids []string, launched string) {
+	t.Helper()
+	l, err := f.Members(t.Context())
+	if err != nil {
+		t.Fatalf("Members: %v", err)
+	}
+	if l.At.IsZero() || l.At.Location() != l.At.UTC().Location() {
+		t.Errorf("the listing's instant is %v, want one in UTC", l.At)
+	}
+	for _, m := range l.Members {
+		if !m.Ended {
+			ids = append(ids, m.ID)
+			launched += m.ID + " " + m.LaunchedAt.String() + "\n"
+		}
+	}
+	slices.Sort(ids)
+	return ids, launched
+}
+
+func wantLiving(t *testing.T, f muster.Fleet, want ...string) {
+	t.Helper()
+	if ids, _ := living(t, f); !slices.Equal(ids, want) {
+		t.Errorf("found the members %v, want %v", ids, want)
+	}
+}
+
+func listsNothing(t *testing.T, f muster.Fleet) {
+	wantLiving(t, f)
+	order(t, f, muster.Order{ID: "1"})
+	wantLiving(t, f)
+}
+
+func listsWhatWasOrdered(t *testing.T, f muster.Fleet) {
+	order(t, f, muster.Order{ID: "1", Desired: 2, Launch: []string{"b", "a"}})
+	wantLiving(t, f, "a", "b")
+	l, err := f.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range l.Members {
+		if m.LaunchedAt.IsZero() || m.LaunchedAt.After(l.At) || m.Failure != "" {
+			t.Errorf("found %+v in the listing of %v", m, l.At)
+		}
+	}
+}
+
+func ordersOnce(t *testing.T, f muster.Fleet) {
+	o := muster.Order{ID: "1", Desired: 2, Launch: []string{"a", "b"}}
+	order(t, f, o)
+	_, before := living(t, f)
+	order(t, f, o)
+	if _, after := living(t, f); after != before {
+		t.Errorf("the second order changed the members from\n%sto\n%s", before, after)
+	}
+}
+
+func startsNamesOnce(t *testing.T, f muster.Fleet) {
+	order(t, f, muster.Order{ID: "1", Desired: 1, Launch: []string{"a"}})
+	_, before := living(t, f)
+	order(t, f, muster.Order{ID: "2", Desired: 2, Launch: []string{"a", "b"}})
+	wantLiving(t, f, "a", "b")
+	if _, after := living(t, f); !strings.Contains(after, before) {
+		t.Errorf("the member a was %s and now they are\n%s", before, after)
+	}
+}
+
+func endsNothing(t *testing.T, f muster.Fleet) {
+	order(t, f, muster.Order{ID: "1", Desired: 2, Launch: []string{"a", "b"}})
+	order(t, f, muster.Order{ID: "2", Desired: 0})
+	wantLiving(t, f, "a", "b")
+}
+
+func neverGuesses(t *testing.T, f muster.Fleet) {
+	order(t, f, muster.Order{ID: "1", Desired: 1, Launch: []string{"a"}})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	l, err := f.Members(ctx)
+	if err == nil && (len(l.Members) != 1 || l.Members[0].ID != "a") {
+		t.Errorf("Members with an ended context = %+v and no error", l)
+	}
+	if err := f.SetDesired(ctx, muster.Order{ID: "2", Desired: 2, Launch: []string{"b"}}); err == nil {
+		wantLiving(t, f, "a", "b")
+	}
+}
+
+func endsByName(t *testing.T, f muster.Fleet) {
+	r, ok := f.(muster.Releaser)
+	if !ok {
+		t.Skip("this fleet cannot end members")
+	}
+	order(t, f, muster.Order{ID: "1", Desired: 2, Launch: []string{"a", "b"}})
+	for range 2 {
+		if err := r.End(t.Context(), []string{"a", "never ordered"}); err != nil {
+			t.Errorf("End: %v", err)
+		}
+	}
+	if ids, _ := living(t, f); !slices.Contains(ids, "b") {
+		t.Errorf("found the members %v, want b among them", ids)
+	}
+}
