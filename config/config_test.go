@@ -257,12 +257,12 @@ fleets:
 	c.Dir = "/etc/muster"
 	for range 2 { // looking changes nothing
 		err := config.CheckCommands(c, lookPath)
-		want := `muster.yaml:4:52: found the command "/etc/muster/gone.sh", which cannot be run (not here), allowed is a program on this machine
+		want := `muster.yaml:4:53: found the command "/etc/muster/gone.sh", which cannot be run (not here), allowed is a program on this machine
     4 |   - {name: b, queue: b, max: 1, workers: {command: [./gone.sh, x]}}
-      |                                                    ^
-muster.yaml:5:51: found the command "resize --fast", which cannot be run (not here), allowed is a program on this machine
+      |                                                     ^
+muster.yaml:5:52: found the command "resize --fast", which cannot be run (not here), allowed is a program on this machine
     5 |   - {name: c, queue: c, max: 1, workers: {command: resize --fast}}
-      |                                                   ^ a text is one word, the program; say [resize, --fast]`
+      |                                                    ^ a text is one word, the program; say [resize, --fast]`
 		if err == nil || err.Error() != want {
 			t.Errorf("found:\n%v\nwant:\n%s", err, want)
 		}
@@ -277,12 +277,12 @@ muster.yaml:5:51: found the command "resize --fast", which cannot be run (not he
 
 func TestOnlyOneFaultForOneMistake(t *testing.T) {
 	for text, want := range map[string]int{
-		"fleets: [{name: [], queue: a, max: 1, workers: {command: x}}]":                    1,
-		"fleets: [{name: a, queue: a, max: x, min: 5, workers: {command: x}}]":             1,
-		"fleets: [{name: a, queue: a, max: 1, workers: x}]":                                1,
-		"fleets: [{name: a, queue: a, max: 1, policy: [], workers: {command: x}}]":         1,
-		"fleets: [{name: a, queue: a, max: 1, workers: {command: ['${UNSET}']}}]":          1,
-		"fleets: [x, {name: a, queue: a, max: 1, workers: {command: x}}]":                  1,
+		"fleets: [{name: [], queue: a, max: 1, workers: {command: x}}]":                     1,
+		"fleets: [{name: a, queue: a, max: x, min: 5, workers: {command: x}}]":              1,
+		"fleets: [{name: a, queue: a, max: 1, workers: x}]":                                 1,
+		"fleets: [{name: a, queue: a, max: 1, policy: [], workers: {command: x}}]":          1,
+		"fleets: [{name: a, queue: a, max: 1, workers: {command: ['${UNSET}']}}]":           1,
+		"fleets: [x, {name: a, queue: a, max: 1, workers: {command: x}}]":                   1,
 		"fleets: [{name: a, queue: a, max: 1, polcy: y, zzz: 1, workers: {command: [{}]}}]": 3,
 	} {
 		_, err := config.Parse("m.yaml", []byte("version: 1\n"+text), lookup)

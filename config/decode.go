@@ -32,6 +32,8 @@ func describe(n *yaml.Node) string {
 		return "a list"
 	case n.Tag == "!!null":
 		return "nothing"
+	case n.Tag != "!!str" && len(n.Value) < 40:
+		return n.Value
 	}
 	return quote(n.Value)
 }
@@ -65,8 +67,10 @@ func (d *decoder) mapping(n *yaml.Node, path string, keys ...string) mapping {
 		name := key.Value
 		first, repeated := m.values[name]
 		switch {
-		case key.Kind != yaml.ScalarNode || !slices.Contains(keys, name):
-			d.at(at, path, fmt.Sprintf("found the unknown key %s, allowed are %s", describe(key), strings.Join(keys, ", ")), suggest(name, keys))
+		case key.Kind != yaml.ScalarNode:
+			d.at(at, path, fmt.Sprintf("found %s as a key, allowed are %s", describe(key), strings.Join(keys, ", ")), "")
+		case !slices.Contains(keys, name):
+			d.at(at, path, fmt.Sprintf("found the unknown key %s, allowed are %s", quote(name), strings.Join(keys, ", ")), suggest(name, keys))
 		case repeated:
 			d.at(at, join(path, name), fmt.Sprintf("found the key %q again, allowed is once; its first value is on line %d", name, first.Line), "")
 		default:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Fault is one thing that is wrong in a configuration, with its place.
@@ -96,7 +98,17 @@ func (s *source) at(p place, path, message, hint string) {
 	line := min(max(p.line, 1), len(s.lines))
 	text := s.lines[line-1]
 	column := min(max(p.column, 1), len([]rune(text))+1)
-	s.faults = append(s.faults, Fault{File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint, Source: text})
+	s.faults = append(s.faults, Fault{File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint, Source: printable(text)})
+}
+
+// printable returns the text with a question mark for each character that a terminal might take for a command.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && !unicode.IsPrint(r) || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // fault adds a fault of the value at path, or of the nearest value around it when there is none. It is dropped when

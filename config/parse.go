@@ -23,18 +23,23 @@ func (s *source) parse(text []byte) (*yaml.Node, bool) {
 		s.at(p, "", "found "+found+", allowed is printable text in UTF-8", "")
 		return nil, false
 	}
-	var document yaml.Node
+	var documents []yaml.Node
 	limits := loaderlimits.New(loaderlimits.DepthValue(maxDepth))
-	if err := yaml.Load(text, &document, yaml.WithPlugin(limits)); err != nil {
+	if err := yaml.Load(text, &documents, yaml.WithAllDocuments(), yaml.WithPlugin(limits)); err != nil {
 		s.broken(err)
 		return nil, false
 	}
-	if len(document.Content) != 1 {
-		s.at(place{1, 1}, "", "found no content, allowed is a configuration", "")
+	switch {
+	case len(documents) == 0 || len(documents[0].Content) == 0:
+		s.at(place{1, 1}, "", "found no content, allowed is a configuration", "begin the file with \"version: 1\"")
+		return nil, false
+	case len(documents) > 1:
+		s.at(place{documents[1].Line, documents[1].Column}, "", "found a second document, allowed is one", "")
 		return nil, false
 	}
-	s.plain(document.Content[0])
-	return document.Content[0], len(s.faults) == 0
+	root := documents[0].Content[0]
+	s.plain(root)
+	return root, len(s.faults) == 0
 }
 
 // forbidden finds the first character that must not be in the text: what is not UTF-8, control characters, and the line

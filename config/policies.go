@@ -18,18 +18,33 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 	if !known {
 		return
 	}
-	faults := policyFaults(f.Policy.Check())
-	for _, fault := range faults {
-		at, hint := path+"."+fault.Field, ""
-		if fault.Field == "policy.signal" {
-			hint = suggest(f.Policy.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
-		}
-		s.fault(at, "found "+fault.Found+", allowed is "+fault.Allowed, hint)
+	faults := 0
+	for i, of := range f.Policy.Largest {
+		faults += s.policy(fmt.Sprintf("%s.policy.largest[%d]", path, i), path, of)
 	}
-	if len(faults) == 0 && !s.has(path+".queue") && !needsNoQueue(f.Policy) {
+	if faults == 0 {
+		faults = s.policy(path+".policy", path, f.Policy)
+	}
+	if faults == 0 && !s.has(path+".queue") && !needsNoQueue(f.Policy) {
 		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is worker-utilization with signal: reports", f.Policy.Name),
 			"name the fleet's queue, or use the policy that goes by worker reports alone")
 	}
+}
+
+// policy adds the faults of the policy at path, for the fleet at the path fleet, and counts them.
+func (s *source) policy(path, fleet string, spec policy.Spec) int {
+	faults := policyFaults(spec.Check())
+	for _, fault := range faults {
+		at, hint := fleet+"."+fault.Field, ""
+		if parameter, ok := strings.CutPrefix(fault.Field, "policy."); ok {
+			at = path + "." + parameter
+		}
+		if fault.Field == "policy.signal" {
+			hint = suggest(spec.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
+		}
+		s.fault(at, "found "+fault.Found+", allowed is "+fault.Allowed, hint)
+	}
+	return len(faults)
 }
 
 // checkPolicyName tells whether the policy at path, a name or a mapping, has a known one.

@@ -157,11 +157,13 @@ func (m mapping) command(into *[]string) {
 		return
 	}
 	m.each("command", maxArguments, func(n *yaml.Node, path string) {
-		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		argument := ""
+		if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+			argument = m.expanded(n, path)
+		} else {
 			m.wrong(n, path, "text", "")
-			return
 		}
-		*into = append(*into, m.expanded(n, path))
+		*into = append(*into, argument)
 	})
 }
 

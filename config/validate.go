@@ -34,8 +34,8 @@ func (c *Config) validate(s *source) {
 		names.check(s, q.Name, path+".name", "another name: queue %q is stated on line %d")
 	}
 	names, queues := unique{}, unique{}
-	for i, f := range c.Fleets {
-		path := fmt.Sprintf("fleets[%d]", i)
+	for i := range c.Fleets {
+		f, path := &c.Fleets[i], fmt.Sprintf("fleets[%d]", i)
 		f.validate(s, path)
 		names.check(s, f.Name, path+".name", "another name: fleet %q is stated on line %d")
 		queues.check(s, cmp.Or(f.URL, f.Queue), path+".queue",
@@ -119,12 +119,12 @@ func (f *Fleet) validate(s *source, path string) {
 			"a fleet's name: 1 to 63 letters, digits, dots, hyphens and underscores, the first a letter or digit"), "")
 	}
 	f.validateQueue(s, path+".queue")
-	within(s, path+".objective.latency", f.Objective.Latency, time.Millisecond, maxLatency, time.Duration.String)
+	within(s, path+".objective.latency", f.Objective.Latency, time.Millisecond, maxLatency, span)
 	if q := f.Objective.Quantile; !(q > 0 && q <= 1) {
 		s.fault(path+".objective.quantile", fmt.Sprintf("found %s, allowed is a share above 0 and at most 1, as in 0.99", muster.Number(q)), "")
 	}
 	f.validateLimits(s, path)
-	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, time.Duration.String)
+	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, span)
 	f.validatePolicy(s, path)
 	f.Workers.validate(s, path+".workers")
 }
@@ -163,8 +163,11 @@ func (f *Fleet) validateQueue(s *source, path string) {
 }
 
 func (w Workers) validate(s *source, path string) {
-	if len(w.Command) == 0 || w.Command[0] == "" {
-		s.fault(path+".command", s.missing(path+".command", "no program", "a program with its arguments, as in [./resize.sh, --fast]"), "")
+	program := "a program with its arguments, as in [./resize.sh, --fast]"
+	if len(w.Command) == 0 {
+		s.fault(path+".command", s.missing(path+".command", "no program", program), "")
+	} else if w.Command[0] == "" {
+		s.fault(path+".command[0]", "found no program, allowed is "+program, "")
 	}
 	for i, argument := range w.Command {
 		if strings.ContainsRune(argument, 0) {
@@ -172,11 +175,11 @@ func (w Workers) validate(s *source, path string) {
 		}
 	}
 	within(s, path+".slots", w.Slots, 1, 1000, strconv.Itoa)
-	within(s, path+".boot", w.Boot, 0, day, time.Duration.String)
-	within(s, path+".idle", w.Idle, 0, day, time.Duration.String)
+	within(s, path+".boot", w.Boot, 0, day, span)
+	within(s, path+".idle", w.Idle, 0, day, span)
 	s.seconds(path+".visibility", w.Visibility, 2*time.Second, 12*time.Hour)
-	within(s, path+".grace", w.Grace, 0, day, time.Duration.String)
-	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, time.Duration.String)
+	within(s, path+".grace", w.Grace, 0, day, span)
+	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, span)
 	for i, name := range w.Env {
 		if !isVariable(name) {
 			s.fault(fmt.Sprintf("%s.env[%d]", path, i), fmt.Sprintf("found %s, allowed is the name of an environment variable", quote(name)), "")
@@ -195,7 +198,19 @@ func within[T cmp.Ordered](s *source, path string, v, least, most T, render func
 
 // seconds checks the range of a duration that SQS knows in whole seconds only.
 func (s *source) seconds(path string, v, least, most time.Duration) {
-	if within(s, path, v, least, most, time.Duration.String) && v%time.Second != 0 {
-		s.fault(path, fmt.Sprintf("found %s, allowed are whole seconds", v), "")
+	if within(s, path, v, least, most, span) && v%time.Second != 0 {
+		s.fault(path, fmt.Sprintf("found %s, allowed are whole seconds", span(v)), "")
 	}
+}
+
+// span renders a duration without units of zero: 12h, not 12h0m0s.
+func span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -161,7 +162,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		if !l.due {
 			continue
 		}
-		if wait := gather - clock().Sub(l.lastStep); wait > 0 {
+		if wait := gather - time.Since(l.lastStep); wait > 0 {
 			step.Reset(wait)
 			continue
 		}
@@ -280,7 +281,7 @@ func (l *Loop) take(call reportCall) {
 // When they cannot be written, nothing happened: the inputs wait for the next look.
 func (l *Loop) step(ctx context.Context) error {
 	now := clock()
-	l.lastStep, l.due = now, false
+	l.lastStep, l.due = time.Now(), false // with its monotonic reading: a clock that is set back must not stop the loop
 	o := l.o.Settings.Step(l.state, now, l.pending)
 	if len(o.Records) > 0 {
 		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.state.Position, o.Records...)
@@ -289,6 +290,7 @@ func (l *Loop) step(ctx context.Context) error {
 			if errors.Is(err, muster.ErrConflict) {
 				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
 			}
+			l.pending = slices.DeleteFunc(l.pending, looks) // the next look brings newer ones
 			l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "error", err)
 			return nil
 		}
@@ -306,6 +308,14 @@ func (l *Loop) step(ctx context.Context) error {
 		l.o.Notify(o)
 	}
 	return nil
+}
+
+func looks(in Input) bool {
+	switch in.(type) {
+	case Measured, Listed:
+		return true
+	}
+	return false
 }
 
 func (l *Loop) answer(with func(reportCall) answer) {
@@ -351,5 +361,5 @@ func (l *Loop) end(ctx context.Context, e End) error {
 	return l.o.Releaser.End(ctx, e.Members)
 }
 
-// clock is the only place in this package where time is read.
+// clock returns the instant that inputs and steps are stamped with: wall time, without a monotonic reading.
 func clock() time.Time { return time.Now().UTC().Round(0) }

@@ -276,6 +276,7 @@ func TestASlowReleaseDelaysNoLaunch(t *testing.T) {
 			t.Errorf("%d launches while a release hangs, want 6", launches)
 		}
 		close(s.hang)
+		synctest.Wait()
 		stop()
 		if len(s.ended) != 1 || s.ended[0] != id {
 			t.Errorf("ended %v, want %s", s.ended, id)

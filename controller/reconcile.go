@@ -27,7 +27,7 @@ func (w *write) id() string {
 	return fmt.Sprintf("%s.%d.%d", w.settings.Fleet, p.Epoch, p.Seq+int64(len(w.out.Records))+1)
 }
 
-func (w *write) changed(member, what, why string) {
+func (w *write) changed(member string, what roster.Change, why string) {
 	w.change(Changed{Member: member, What: what, Why: why})
 }
 
@@ -42,37 +42,40 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if x.learned.Processing.Count > 0 || x.learned.Boots.Count > 0 {
-		w.record(muster.Learned, x.learned)
+	if x.flushed.Processing.Count > 0 || x.flushed.Boots.Count > 0 {
+		w.record(muster.Learned, x.flushed)
 	}
 	for _, n := range x.news {
 		if n.Joined {
-			w.changed(n.Member, changeJoined, "took messages "+muster.Seconds(n.Boot.Seconds())+" after it was ordered")
+			w.changed(n.Member, roster.Joined, "took messages "+muster.Seconds(n.Boot.Seconds())+" after it was ordered")
 		}
 		if n.Proved {
-			w.changed(n.Member, changeProved, "was of use, so launching works again")
+			w.changed(n.Member, roster.Proved, "was of use, so launching works again")
 		}
 	}
 	for _, g := range x.gone {
-		c := Changed{Member: g.Member, What: changeEnded, Why: g.Failure, Wasted: g.Wasted}
+		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
 		if g.Exists {
-			c.What = changeGivenUp
+			c.What = roster.GivenUp
 		}
 		w.change(c)
 	}
 }
 
-// decision makes the decision the size asked for, and records it when it differs from the last one recorded or that is a
-// minute old.
+// decision makes the decision the size asked for, and records it when it sets a size, holds for another reason or is a
+// minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded is
+// remembered, so that a restart remembers the same.
 func (w *write) decision() {
 	d, last := w.out.Decision, w.state.recorded.Decision
-	w.state.recent = w.state.recent.With(d, w.settings.Spec.Memory())
 	w.state.desired = d.Desired
-	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Wish == last.Wish && d.Desired == last.Desired &&
-		d.Verdict == last.Verdict && d.Reason == last.Reason
-	if same && w.now.Sub(w.state.recordedAt) < holdEvery {
+	age := w.now.Sub(w.state.recordedAt)
+	memory := w.settings.Spec.Memory()
+	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
+	wished := memory > 0 && d.Wish != last.Wish && age >= wishEvery
+	if same && !wished && age < holdEvery && age >= 0 {
 		return
 	}
+	w.state.recent = w.state.recent.With(d, memory)
 	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now
 	w.record(muster.Decided, w.state.recorded)
 }
@@ -83,20 +86,20 @@ func (w *write) releases() {
 	asked, offered := w.state.roster.Offers(w.now, w.rules)
 	for _, id := range asked {
 		w.state.roster.Release(id, w.now)
-		w.changed(id, changeReleased, "holds no message and takes no more")
+		w.changed(id, roster.ReleaseGranted, "holds no message and takes no more")
 	}
 	// A worker that offers to go still counts as in service, so the size without it must cover the floor.
 	active := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots).Active()
 	for _, id := range offered {
 		if active <= w.out.Decision.Floor || w.unsure() {
 			w.state.roster.Refuse(id)
-			w.changed(id, changeKept, fmt.Sprintf("offered to leave, but %s needed", isAre(w.out.Decision.Floor)))
+			w.changed(id, roster.Kept, fmt.Sprintf("offered to leave, but %s needed", isAre(w.out.Decision.Floor)))
 			continue
 		}
 		active--
 		w.state.roster.Release(id, w.now)
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
-		w.changed(id, changeLeft, "no message came for it")
+		w.changed(id, roster.Left, "no message came for it")
 	}
 	if overdue := w.state.roster.Overdue(w.now, endOverdue); len(overdue) > 0 && w.now.Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now
@@ -119,7 +122,7 @@ func (w *write) size() {
 	missing := w.state.desired - c.Active()
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(-missing, w.now, w.rules) {
-			w.changed(id, changeDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
+			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
 		}
 		return
 	}
@@ -128,7 +131,7 @@ func (w *write) size() {
 	}
 	kept := w.state.roster.Keep(missing, w.now, w.rules)
 	for _, id := range kept {
-		w.changed(id, changeKept, "wanted again before it was released")
+		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
 	if n := min(missing-len(kept), w.room(c)); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
 		w.launch(n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/roster"
 )
 
 // Decided is the body of a [muster.Decided] record. Its Shared part is the policy's [policy.Spec].
@@ -36,9 +37,8 @@ type Learned struct {
 
 // Changed is the body of a [muster.Changed] record: what became of one member.
 type Changed struct {
-	Member string `json:"member"`
-	// What is "joined", "proved", "asked to drain", "kept", "released", "left", "given up" or "ended".
-	What string `json:"what"`
+	Member string        `json:"member"`
+	What   roster.Change `json:"what"`
 	// Why explains it in words.
 	Why string `json:"why,omitzero"`
 	// Wasted is true for a launch that failed.
@@ -46,18 +46,6 @@ type Changed struct {
 	// Desired is the desired size afterwards: it falls with a worker that left by itself.
 	Desired int `json:"desired"`
 }
-
-// What may become of a member.
-const (
-	changeJoined   = "joined"
-	changeProved   = "proved"
-	changeDrain    = "asked to drain"
-	changeKept     = "kept"
-	changeReleased = "released"
-	changeLeft     = "left"
-	changeGivenUp  = "given up"
-	changeEnded    = "ended"
-)
 
 func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
 	text, err := json.Marshal(body)

@@ -75,6 +75,10 @@ const (
 	endOverdue = 10 * time.Second
 	// holdEvery is how often an unchanged decision is recorded.
 	holdEvery = time.Minute
+	// wishEvery is how often a changed wish alone is recorded.
+	wishEvery = time.Second
+	// learnEvery is how often measured durations are recorded; they count from then on.
+	learnEvery = 5 * time.Second
 	// orderTimeout is when the result of an order is given up: the order then counts as failed.
 	orderTimeout = 2 * time.Minute
 )

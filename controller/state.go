@@ -25,6 +25,9 @@ type State struct {
 	adopted    bool
 	processing series.Window
 	boots      series.Window
+	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
+	measured  Learned
+	learnedAt time.Time
 	// order is the order under way, if any: at most one write is in flight.
 	order   *SetDesired
 	orderAt time.Time
@@ -35,7 +38,8 @@ type State struct {
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
-// asked for, the launches of the past hour and the durations learned. Members are found by the first listing.
+// asked for, the launches of the past hour, the members and what became of them, and the durations learned. The first
+// listing shows which members still exist.
 func (s Settings) Restore(at muster.Position, records []muster.Record) (State, error) {
 	st := State{Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}}
 	for _, r := range records {
@@ -62,24 +66,21 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, true
-		if body.Wasted {
-			st.roster.RememberFailure(r.At, body.Why)
-		} else if body.What == changeProved {
-			st.roster.RememberProof()
-		}
+		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
 		if body.SetDesired != nil {
-			st.roster.Remember(r.At, len(body.SetDesired.Launch))
+			st.roster.RecallLaunch(r.At, body.SetDesired.Launch)
 		}
 	case muster.Learned:
 		var body Learned
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
+		st.learnedAt = r.At
 		st.processing = st.processing.Add(r.At, body.Processing)
 		st.boots = st.boots.Add(r.At, body.Boots)
 	}
@@ -133,7 +134,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			st.measured(x.QueueObservation)
+			st.look(x.QueueObservation)
 		case Listed:
 			if x.Failure == "" {
 				seen.gone = append(seen.gone, st.roster.Listed(x.Listing)...)
@@ -161,12 +162,28 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	return seen
 }
 
+// learn puts the durations measured since the last time into the windows, every few seconds, and returns them to be
+// recorded: what counts is in the history.
+func (st *State) learn(now time.Time) Learned {
+	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery {
+		return Learned{}
+	}
+	flushed := st.measured
+	if flushed.Processing.Count == 0 && flushed.Boots.Count == 0 {
+		return flushed
+	}
+	st.processing = st.processing.Add(now, flushed.Processing)
+	st.boots = st.boots.Add(now, flushed.Boots)
+	st.measured, st.learnedAt = Learned{}, now
+	return flushed
+}
+
 // seen is what a batch of inputs showed.
 type seen struct {
 	news    []roster.News
 	gone    []roster.Gone
 	results []Resulted
-	learned Learned
+	flushed Learned
 }
 
 func (x *seen) report(st *State, r muster.Report) {
@@ -174,17 +191,17 @@ func (x *seen) report(st *State, r muster.Report) {
 	if !taken {
 		return
 	}
-	x.learned.Processing = series.Merge(x.learned.Processing, r.Processing)
+	st.measured.Processing = series.Merge(st.measured.Processing, r.Processing)
 	if news.Joined || news.Proved {
 		x.news = append(x.news, news)
 	}
 	if news.Joined {
-		x.learned.Boots = series.Add(x.learned.Boots, news.Boot)
+		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 	}
 }
 
-// measured keeps the newest measurement of each queue, sorted by name.
-func (st *State) measured(q muster.QueueObservation) {
+// look keeps the newest measurement of each queue, sorted by name.
+func (st *State) look(q muster.QueueObservation) {
 	queues := slices.Clone(st.queues)
 	i, ok := slices.BinarySearchFunc(queues, q, func(a, b muster.QueueObservation) int {
 		if a.Queue < b.Queue {
@@ -202,12 +219,13 @@ func (st *State) measured(q muster.QueueObservation) {
 	st.queues = queues
 }
 
-// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used.
+// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements
+// arrive in the order they were made, so their instants are not compared: a clock that was set back would win for hours.
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
 	} {
-		if f.n.Known && !f.n.At.Before(f.o.At) || !f.o.Known {
+		if f.n.Known || !f.o.Known {
 			*f.o = *f.n
 		}
 	}

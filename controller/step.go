@@ -31,8 +31,6 @@ type Outcome struct {
 func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 	st.roster = st.roster.Clone()
 	seen := s.fold(&st, now, in)
-	st.processing = st.processing.Add(now, seen.learned.Processing)
-	st.boots = st.boots.Add(now, seen.learned.Boots)
 	boot := estimate(st.boots, now, st.recorded.Observation.Boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone = append(seen.gone, st.roster.Tidy(now, rules)...)
@@ -44,6 +42,8 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 	}
 	o := Outcome{Observation: s.observe(st, now, boot), Ready: ready, bootWithin: rules.BootWithin}
 	o.Decision = s.policy.Decide(o.Observation, st.recent)
+	// What was measured counts from the next step on, when it is in the history.
+	seen.flushed = st.learn(now)
 	w := write{settings: s, now: now, rules: rules, state: &st, out: &o}
 	w.seen(seen)
 	if ready {

@@ -51,7 +51,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		present[m.ID] = m
 		if !known[m.ID] && !m.Ended && len(r.members) < maxMembers {
 			known[m.ID] = true
-			r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, Listed: true})
+			r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, SeenAt: l.At, Listed: true})
 		}
 	}
 	for i := range r.members {
@@ -65,6 +65,12 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 			gone = append(gone, r.end(i, l.At, listed.Failure))
 		case ok:
 			m.Listed = true
+			if m.recalled {
+				m.recalled, m.SeenAt = false, l.At
+			}
+		case m.recalled:
+			// It ended while no controller looked, most likely in order; nobody can say more.
+			gone = append(gone, r.end(i, l.At, ""))
 		case m.Listed:
 			gone = append(gone, r.end(i, l.At, "the fleet lists it no more"))
 		}
@@ -115,7 +121,8 @@ func (r *Roster) end(i int, now time.Time, failure string) Gone {
 
 func (r *Roster) fail(m *Member, now time.Time, why string) {
 	m.failed = true
-	r.RememberFailure(now, why)
+	r.failed++
+	r.failedAt, r.lastErr = now, why
 }
 
 // Launches returns what a policy may know about launching. After a failure the next launch waits 1 s, doubled for each
@@ -138,21 +145,4 @@ func (r Roster) OnTrial(now time.Time, rules Rules) bool {
 		}
 	}
 	return false
-}
-
-// RememberFailure notes a launch that failed, and RememberProof one that was good after others had failed, under a
-// controller before this one.
-func (r *Roster) RememberFailure(at time.Time, why string) {
-	r.failed++
-	r.failedAt, r.lastErr = at, why
-}
-
-// RememberProof undoes [Roster.RememberFailure].
-func (r *Roster) RememberProof() { r.failed, r.failedAt, r.lastErr = 0, time.Time{}, "" }
-
-// Remember notes n launch attempts made at the given instant by a controller before this one. Instants come oldest first.
-func (r *Roster) Remember(at time.Time, n int) {
-	for range min(n, maxMembers) {
-		r.launches = append(r.launches, at)
-	}
 }

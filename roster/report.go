@@ -91,7 +91,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
-		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At})
+		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
 	}
 	m := &r.members[i]
 	if !m.EndedAt.IsZero() {

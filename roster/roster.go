@@ -34,6 +34,9 @@ type Member struct {
 	ID string
 	// LaunchedAt is when it was ordered, or first seen if nobody here ordered it.
 	LaunchedAt time.Time
+	// SeenAt is when this controller first saw it; zero for one that it ordered itself, or only remembers so far. Silence
+	// counts from then: a member from before a restart gets time to report.
+	SeenAt time.Time
 	// Listed is true once the fleet listed it.
 	Listed bool
 	// DrainAt is when it was asked to drain; zero while it is not.
@@ -48,6 +51,8 @@ type Member struct {
 	Proved bool
 	// failed is true once its launch was counted as failed.
 	failed bool
+	// recalled is true while it is known from the history alone.
+	recalled bool
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
 	// member that was found at work booted at a time nobody knows.
 	timed bool
@@ -143,7 +148,7 @@ func (m Member) State(now time.Time, rules Rules) State {
 
 func (m Member) unreported(now time.Time, rules Rules) State {
 	switch {
-	case now.Sub(m.LaunchedAt) > rules.BootWithin:
+	case now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin:
 		return Lost
 	case !m.DrainAt.IsZero():
 		return Draining

@@ -335,7 +335,7 @@ func TestFailedLaunchesBackOffUntilOneProvesItself(t *testing.T) {
 
 func TestOneLaunchAtATimeIsOnTrial(t *testing.T) {
 	start := func() (r roster.Roster) {
-		r.RememberFailure(t0, "exit status 1")
+		r.Recall(t0, "earlier", roster.HasEnded, true, "exit status 1")
 		r.Launched(at(1), []string{"m"})
 		return r
 	}

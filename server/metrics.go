@@ -36,7 +36,7 @@ func NewMetrics(r prometheus.Registerer, fleets map[string]Fleet) (*Metrics, err
 func (m *Metrics) Count(o controller.Outcome) {
 	m.decisions.WithLabelValues(o.Decision.Fleet, string(o.Decision.Verdict), string(o.Decision.Reason)).Inc()
 	for _, c := range o.Changes {
-		m.ended.WithLabelValues(o.Decision.Fleet, c.What).Inc()
+		m.ended.WithLabelValues(o.Decision.Fleet, string(c.What)).Inc()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/roster"
 )
 
 type outcome = controller.Outcome
@@ -88,7 +89,7 @@ func (t *demoTally) outcome(o outcome) {
 		t.applied[fleet]++
 	}
 	for _, c := range o.Changes {
-		if c.What == "ended" {
+		if c.What == roster.HasEnded {
 			t.ended[fleet][c.Member] = o.Decision.At
 		}
 	}

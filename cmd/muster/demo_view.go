@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/roster"
 )
 
 // demoView shows the demo as it happens: a table that is drawn in place on a terminal, with the decisions scrolling above
@@ -63,7 +64,7 @@ func (v *demoView) outcome(o outcome, started time.Time) {
 	}
 	left, remain := 0, 0
 	for _, c := range o.Changes {
-		if c.What == "left" {
+		if c.What == roster.Left {
 			left, remain = left+1, c.Desired
 		}
 	}

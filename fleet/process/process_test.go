@@ -1,7 +1,7 @@
 package process_test
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -189,9 +190,7 @@ func noZombies(t *testing.T) {
 	for _, task := range tasks {
 		text, _ := os.ReadFile(task)
 		for _, pid := range strings.Fields(string(text)) {
-			var n int
-			fmt.Sscan(pid, &n)
-			if processState(n) == "Z" {
+			if n, _ := strconv.Atoi(pid); processState(n) == "Z" {
 				t.Errorf("process %d is a zombie", n)
 			}
 		}
@@ -203,7 +202,6 @@ func crash(t *testing.T, dir, mode string) {
 	t.Helper()
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), modeVariable+"="+controller, dirVariable+"="+dir, childVariable+"="+mode)
-	var out bytes.Buffer
 	read, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -211,11 +209,8 @@ func crash(t *testing.T, dir, mode string) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line := make([]byte, len("started\n"))
-	n, _ := read.Read(line)
-	out.Write(line[:n])
-	if out.String() != "started\n" {
-		t.Errorf("the controller says %q", out.String())
+	if line, _ := bufio.NewReader(read).ReadString('\n'); line != "started\n" {
+		t.Errorf("the controller says %q", line)
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -241,7 +236,7 @@ func TestACrashOfTheControllerCostsNoWorker(t *testing.T) {
 	if err := syscall.Kill(b, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "b is gone", func() bool { return !runs(b) })
+	eventually(t, "b is gone", func() bool { return !runs(b) && !locked(t, dir, "b") })
 
 	f := open(t, options(dir, untilTerm))
 	l, err := f.Members(t.Context())
@@ -259,9 +254,7 @@ func TestACrashOfTheControllerCostsNoWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed(t, f, "a!")
-	if runs(a) {
-		t.Error("the adopted member was not ended")
-	}
+	eventually(t, "the adopted member has ended", func() bool { return !runs(a) })
 }
 
 func TestCloseKillsAdoptedMembersToo(t *testing.T) {
@@ -273,9 +266,7 @@ func TestCloseKillsAdoptedMembersToo(t *testing.T) {
 	if killed := f.Close(ended()); killed != 2 {
 		t.Errorf("%d were killed, want 2", killed)
 	}
-	if runs(a) || runs(b) {
-		t.Error("they are still running")
-	}
+	eventually(t, "both have ended", func() bool { return !runs(a) && !runs(b) })
 }
 
 func TestAMemberLivesAsLongAsItsLock(t *testing.T) {
@@ -296,7 +287,7 @@ func TestAMemberLivesAsLongAsItsLock(t *testing.T) {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
-				eventually(t, id+" is gone", func() bool { return !runs(pid) })
+				eventually(t, id+" is gone", func() bool { return !runs(pid) && locked(t, dir, id) == (test.want != "") })
 				if !runs(child) {
 					t.Fatal("what the worker started ended with it")
 				}

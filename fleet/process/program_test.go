@@ -3,7 +3,6 @@ package process_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -198,17 +197,26 @@ func number(t *testing.T, path string) (pid int) {
 	return pid
 }
 
+// locked tells whether a process holds the lock of a member.
+func locked(t *testing.T, dir, id string) bool {
+	t.Helper()
+	file, err := os.Open(filepath.Join(dir, id+".member"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+}
+
 // runs tells whether a process runs: a zombie does not.
-func runs(pid int) bool { state := processState(pid); return state != "" && state != "Z" }
+func runs(pid int) bool {
+	state := processState(pid)
+	return state != "" && state != "Z"
+}
 
 // processState returns the state letter of a process, and nothing when there is none.
 func processState(pid int) string {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, 4096))
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	state, _, _ := strings.Cut(rest, " ")
 	return state

@@ -1,0 +1,136 @@
+package mustertest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// SourceConformance holds a [muster.Source] of exact counts to its contract. open returns a source of a queue that exists
+// and is empty, and a function that sends so many messages to it, which are counted once it has returned.
+func SourceConformance(t *testing.T, open func(t *testing.T) (s muster.Source, send func(messages int))) {
+	rules := []struct {
+		rule string
+		test func(t *testing.T, s muster.Source, send func(int))
+	}{
+		{"an empty queue is known to be empty", knowsEmpty},
+		{"messages that wait are backlog, and looking receives none", receivesNothing},
+		{"a count that is unknown says why", saysWhy},
+		{"many may look at once", looksAtOnce},
+		{"looking ends soon after its context", endsWithContext},
+		{"messages wake whoever listens", wakes},
+	}
+	for _, r := range rules {
+		t.Run(r.rule, func(t *testing.T) {
+			s, send := open(t)
+			r.test(t, s, send)
+		})
+	}
+}
+
+func observe(t *testing.T, s muster.Source) muster.QueueObservation {
+	t.Helper()
+	q, err := s.Observe(t.Context())
+	if err != nil {
+		t.Fatalf("Observe: %v", err)
+	}
+	if q.Queue == "" {
+		t.Error("the observation names no queue")
+	}
+	return q
+}
+
+func wantBacklog(t *testing.T, q muster.QueueObservation, want float64) {
+	t.Helper()
+	if !q.Backlog.Known || q.Backlog.Value != want {
+		t.Errorf("the backlog is %v, want %v", q.Backlog, want)
+	}
+}
+
+func knowsEmpty(t *testing.T, s muster.Source, _ func(int)) {
+	q := observe(t, s)
+	wantBacklog(t, q, 0)
+	if q.InFlight.Known && q.InFlight.Value != 0 || q.OldestAge.Known && q.OldestAge.Value != 0 {
+		t.Errorf("found %+v, want nothing in flight and no age", q)
+	}
+}
+
+func receivesNothing(t *testing.T, s muster.Source, send func(int)) {
+	send(3)
+	for range 5 {
+		q := observe(t, s)
+		wantBacklog(t, q, 3)
+		if q.InFlight.Value != 0 {
+			t.Errorf("%v are in flight, and nobody received", q.InFlight)
+		}
+	}
+}
+
+func saysWhy(t *testing.T, s muster.Source, send func(int)) {
+	send(1)
+	q := observe(t, s)
+	for name, sample := range map[string]muster.Sample{"backlog": q.Backlog, "in flight": q.InFlight, "delayed": q.Delayed, "oldest age": q.OldestAge} {
+		switch {
+		case sample.Known && sample != muster.Measured(sample.At, sample.Value):
+			t.Errorf("%s: found %+v, which nobody can measure", name, sample)
+		case !sample.Known && sample.Reason == "":
+			t.Errorf("%s: unknown without a reason", name)
+		case sample.At.IsZero() || sample.At.Location() != time.UTC:
+			t.Errorf("%s: measured at %v, want an instant in UTC", name, sample.At)
+		}
+	}
+}
+
+func looksAtOnce(t *testing.T, s muster.Source, send func(int)) {
+	send(2)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if q, err := s.Observe(t.Context()); err != nil || q.Backlog.Value != 2 {
+				t.Errorf("Observe = %+v, %v; want a backlog of 2", q, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func endsWithContext(t *testing.T, s muster.Source, send func(int)) {
+	send(1)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if q, err := s.Observe(ctx); err == nil && q.Backlog.Known && q.Backlog.Value != 1 {
+		t.Errorf("Observe with an ended context guessed: %+v", q)
+	}
+}
+
+func wakes(t *testing.T, s muster.Source, send func(int)) {
+	n, ok := s.(muster.Notifier)
+	if !ok {
+		t.Skip("this source wakes nobody")
+	}
+	first, stopFirst := n.Wakes()
+	second, stopSecond := n.Wakes()
+	defer stopSecond()
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	wait := func(wakes <-chan struct{}) {
+		t.Helper()
+		select {
+		case _, open := <-wakes:
+			if !open {
+				t.Error("the channel was closed")
+			}
+		case <-ctx.Done():
+			t.Error("nobody was woken")
+		}
+	}
+	send(1)
+	wait(first)
+	wait(second)
+	stopFirst()
+	send(1)
+	wait(second)
+}

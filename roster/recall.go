@@ -1,0 +1,60 @@
+package roster
+
+import "time"
+
+// Change is what becomes of a member. Changes are recorded, and recalled after a restart.
+type Change string
+
+// The changes.
+const (
+	// Joined: it took messages for the first time.
+	Joined Change = "joined"
+	// Proved: it was of use after other launches had failed.
+	Proved Change = "proved"
+	// AskedToDrain: it is to go. Kept: it is to stay after all.
+	AskedToDrain Change = "asked to drain"
+	Kept         Change = "kept"
+	// ReleaseGranted: it was asked to go and may. Left: it offered to go and may.
+	ReleaseGranted Change = "released"
+	Left           Change = "left"
+	// GivenUp: it never took a message in time. Gone members have ended.
+	GivenUp  Change = "given up"
+	HasEnded Change = "ended"
+)
+
+// RecallLaunch takes a recorded launch order back into r. Records come oldest first, and before any listing.
+func (r *Roster) RecallLaunch(at time.Time, ids []string) {
+	r.Launched(at, ids)
+	for _, id := range ids {
+		if i, ok := r.find(id); ok {
+			r.members[i].recalled, r.members[i].timed = true, false // it may have joined while nobody looked
+		}
+	}
+}
+
+// Recall takes a recorded change of a member back into r; wasted and why are those of a launch that failed. The first
+// listing shows which of the recalled members still exist.
+func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why string) {
+	i, ok := r.find(member)
+	if !ok {
+		i = r.add(Member{ID: member, LaunchedAt: at, recalled: true})
+	}
+	m := &r.members[i]
+	switch c {
+	case Joined:
+		m.JoinedAt, m.Proved = at, true
+	case Proved:
+		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
+	case AskedToDrain:
+		m.DrainAt = at
+	case Kept:
+		m.DrainAt = time.Time{}
+	case ReleaseGranted, Left:
+		m.ReleasedAt = at
+	case HasEnded:
+		m.EndedAt, m.recalled = at, false
+	}
+	if wasted {
+		r.fail(m, at, why)
+	}
+}
