@@ -275,6 +275,20 @@ muster.yaml:5:52: found the command "resize --fast", which cannot be run (not he
 	}
 }
 
+func TestATextFullOfFaultsIsBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"on one line":   "{" + strings.Repeat("a,", 50_000) + "}",
+		"on many lines": "version: 1\nfleets:\n" + strings.Repeat(" - {a: 1}\n", 20_000),
+		"in one list":   "version: 1\nfleets: [{workers: {env: [" + strings.Repeat("1,", 256) + "]}}," + strings.Repeat("{},", 900) + "]",
+	} {
+		_, err := config.Parse("m.yaml", []byte(text), lookup)
+		faults, _ := errors.AsType[config.Faults](err)
+		if len(faults) == 0 || len(faults) > 1000 || len(err.Error()) > 100_000 {
+			t.Errorf("%s: found %d faults in %d bytes, want 1 to 1000 in at most 100,000", name, len(faults), len(err.Error()))
+		}
+	}
+}
+
 func TestOnlyOneFaultForOneMistake(t *testing.T) {
 	for text, want := range map[string]int{
 		"fleets: [{name: [], queue: a, max: 1, workers: {command: x}}]":                     1,

@@ -22,8 +22,10 @@ type Fault struct {
 	Message string `json:"message"`
 	// Hint says what to do, where that is not plain from the message.
 	Hint string `json:"hint,omitzero"`
-	// Source is the line of the text.
+	// Source is the line of the text, or 100 characters of it around the column when it is longer.
 	Source string `json:"source"`
+	// from is the column before Source.
+	from int
 }
 
 // String renders the fault on one line.
@@ -35,29 +37,27 @@ func (f Fault) String() string {
 	return s
 }
 
-// frameWidth bounds the characters of a line that are shown.
-const frameWidth = 100
-
 // Error renders the fault with its line and a caret below what is meant.
 func (f Fault) Error() string {
-	line := []rune(strings.ReplaceAll(f.Source, "\t", " "))
-	from := max(0, min(f.Column-1-frameWidth/2, len(line)-frameWidth))
-	shown := line[from:min(len(line), from+frameWidth)]
-	number := fmt.Sprintf("%5d", f.Line)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: %s\n", f.File, f.Line, f.Column, f.Message)
-	fmt.Fprintf(&b, "%s | %s\n", number, strings.TrimRight(string(shown), " "))
-	fmt.Fprintf(&b, "%*s | %*s", len(number), "", f.Column-from, "^")
+	fmt.Fprintf(&b, "%5d | %s\n", f.Line, strings.TrimRight(strings.ReplaceAll(f.Source, "\t", " "), " "))
+	fmt.Fprintf(&b, "%5s | %*s", "", f.Column-f.from, "^")
 	if f.Hint != "" {
 		b.WriteString(" " + f.Hint)
 	}
 	return b.String()
 }
 
-// maxShown bounds the faults that are rendered.
-const maxShown = 50
+const (
+	// frameWidth bounds the characters of a line that are shown, maxShown the faults that are rendered, maxFaults those
+	// that are collected.
+	frameWidth = 100
+	maxShown   = 50
+	maxFaults  = 1000
+)
 
-// Faults are all the faults of one configuration, sorted by place; there is at least one.
+// Faults are all the faults of one configuration, up to a thousand, sorted by place; there is at least one.
 type Faults []Fault
 
 // Error renders the faults one below the other, the first 50 of them.
@@ -93,12 +93,33 @@ func newSource(name string, text []byte) *source {
 	return s
 }
 
-// at adds a fault at a position.
+// at adds a fault at a position. What is beyond the bound is dropped: nobody reads that many.
 func (s *source) at(p place, path, message, hint string) {
+	if len(s.faults) == maxFaults {
+		return
+	}
 	line := min(max(p.line, 1), len(s.lines))
 	text := s.lines[line-1]
-	column := min(max(p.column, 1), len([]rune(text))+1)
-	s.faults = append(s.faults, Fault{File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint, Source: printable(text)})
+	length := utf8.RuneCountInString(text)
+	column := min(max(p.column, 1), length+1)
+	from := max(0, min(column-1-frameWidth/2, length-frameWidth))
+	s.faults = append(s.faults, Fault{File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint,
+		Source: printable(part(text, from)), from: from})
+}
+
+// part returns up to frameWidth characters of text after the first few.
+func part(text string, from int) string {
+	start, n := 0, 0
+	for i := range text {
+		if n == from {
+			start = i
+		}
+		if n == from+frameWidth {
+			return text[start:i]
+		}
+		n++
+	}
+	return text[start:]
 }
 
 // printable returns the text with a question mark for each character that a terminal might take for a command.

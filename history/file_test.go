@@ -257,3 +257,33 @@ func TestABoundTooSmallIsRefused(t *testing.T) {
 		t.Error("a bound of one byte was taken")
 	}
 }
+
+// The files are copied while they are open, as a crash of the process would leave them.
+func TestACrashLosesNothingThatWasAcknowledged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.db")
+	h := openFile(t, path, history.Options{})
+	p := fill(t, h, "a")
+	for range 20 {
+		var err error
+		if p, err = h.Append(t.Context(), "a", p, record(noon, muster.Changed, `1`), record(noon, muster.Changed, `2`)); err != nil {
+			t.Fatal(err)
+		}
+		left := t.TempDir()
+		for name, content := range contents(t, filepath.Dir(path)) {
+			// The index of the log is shared memory: a crashed machine has none.
+			if strings.HasSuffix(name, "-shm") {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(left, name), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := openFile(t, filepath.Join(left, "history.db"), history.Options{})
+		if got, err := again.Begin(t.Context(), "a"); err != nil || got.Seq != p.Seq || got.Epoch != p.Epoch+1 {
+			t.Fatalf("after a crash at %+v the stream begins at %+v, %v", p, got, err)
+		}
+		if got := read(t, again, "a"); int64(len(got)) != p.Seq {
+			t.Fatalf("after a crash at %+v there are %d records", p, len(got))
+		}
+	}
+}

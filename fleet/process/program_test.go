@@ -107,7 +107,8 @@ func options(dir, mode string) process.Options {
 	return process.Options{
 		Fleet: "f", Dir: dir, Argv: []string{os.Args[0]}, Logger: slog.New(slog.DiscardHandler),
 		Env: func(member string) []string {
-			return append(os.Environ(), modeVariable+"="+mode, dirVariable+"="+dir, memberName+"="+member)
+			// The race detector would let every worker linger for a second before it exits.
+			return append(os.Environ(), "GORACE=atexit_sleep_ms=0", modeVariable+"="+mode, dirVariable+"="+dir, memberName+"="+member)
 		},
 	}
 }

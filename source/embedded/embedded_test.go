@@ -1,7 +1,6 @@
 package embedded_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/source/embedded"
 )
 
-func open(t *testing.T) (*queue.Service, func(messages int, delay *int)) {
+func open(t *testing.T) (*queue.Service, func(messages int, delay *time.Duration)) {
 	t.Helper()
 	s, err := queue.Open(queue.Options{Ephemeral: true})
 	if err != nil {
@@ -21,11 +20,14 @@ func open(t *testing.T) (*queue.Service, func(messages int, delay *int)) {
 	if err := s.CreateQueue(t.Context(), "jobs", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	return s, func(messages int, delay *int) {
+	return s, func(messages int, delay *time.Duration) {
 		t.Helper()
 		for range messages {
-			sent, err := s.Send(t.Context(), "jobs", []queue.Outgoing{{Body: "x", DelaySeconds: delay}})
-			if err = errors.Join(err, sent[0].Err); err != nil {
+			sent, err := s.Send(t.Context(), "jobs", []queue.Outgoing{{Body: "x", Delay: delay}})
+			if err == nil {
+				err = sent[0].Err
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -41,7 +43,7 @@ func TestSourceKeepsTheContract(t *testing.T) {
 
 func TestEveryMessageIsCountedWhereItIs(t *testing.T) {
 	s, send := open(t)
-	later := 600
+	later := 10 * time.Minute
 	send(3, nil)
 	send(1, &later)
 	if got, err := s.Receive(t.Context(), "jobs", queue.ReceiveOptions{Max: 2}); err != nil || len(got) != 2 {
