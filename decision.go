@@ -35,6 +35,8 @@ const (
 	UnknownCapacity   Reason = "unknown_capacity"
 	// Stabilising: the wish has not lasted long enough.
 	Stabilising Reason = "stabilising"
+	// CoolingDown: the last change is too recent for another step.
+	CoolingDown Reason = "cooling_down"
 	// RateLimited: the size may not change that fast.
 	RateLimited Reason = "rate_limited"
 	// LaunchesFailing: members do not start; the next attempt waits.

@@ -50,7 +50,9 @@ type Loop struct {
 	again    bool
 	due      bool
 	lastStep time.Time
-	ending   atomic.Bool
+	// unsure is true after a failed append: whether its records are in the history is not known.
+	unsure bool
+	ending atomic.Bool
 }
 
 type reportCall struct {
@@ -280,6 +282,11 @@ func (l *Loop) take(call reportCall) {
 // step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
 // When they cannot be written, nothing happened: the inputs wait for the next look.
 func (l *Loop) step(ctx context.Context) error {
+	if l.unsure && l.restore(ctx) != nil {
+		l.due = false
+		return nil // the next look tries again
+	}
+	l.unsure = false
 	now := clock()
 	l.lastStep, l.due = time.Now(), false // with its monotonic reading: a clock that is set back must not stop the loop
 	o := l.o.Settings.Step(l.state, now, l.pending)
@@ -290,6 +297,7 @@ func (l *Loop) step(ctx context.Context) error {
 			if errors.Is(err, muster.ErrConflict) {
 				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
 			}
+			l.unsure = true
 			l.pending = slices.DeleteFunc(l.pending, looks) // the next look brings newer ones
 			l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "error", err)
 			return nil

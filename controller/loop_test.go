@@ -234,8 +234,9 @@ func TestATokenIsAnsweredOnceItsReleaseIsRecorded(t *testing.T) {
 		s := newShell()
 		s.backlog = 1
 		loop, stop := newLoop(t, s, loopSettings(t, time.Second))
-		time.Sleep(time.Second)
+		time.Sleep(1500 * time.Millisecond) // between two polls
 		s.set(func() { s.backlog = 0 })
+		time.Sleep(time.Second)
 		id := s.orders[0].Launch[0]
 		for i, state := range []muster.WorkerState{muster.Starting, muster.Receiving} {
 			if d, err := loop.Report(t.Context(), report(id, int64(i+1), state, "")); err != nil || d.Ask != muster.Work {
@@ -264,14 +265,15 @@ func TestASlowReleaseDelaysNoLaunch(t *testing.T) {
 		s := newShell()
 		s.backlog, s.hang = 1, make(chan struct{})
 		loop, stop := newLoop(t, s, loopSettings(t, time.Second))
-		time.Sleep(time.Second)
+		time.Sleep(1500 * time.Millisecond) // between two polls
 		s.set(func() { s.backlog = 0 })
+		time.Sleep(time.Second)
 		id := s.orders[0].Launch[0]
 		loop.Report(t.Context(), report(id, 1, muster.Receiving, ""))
 		loop.Report(t.Context(), report(id, 2, muster.Idle, "token"))
 		time.Sleep(15 * time.Second) // it stays: by now the fleet was told to end it, and hangs
 		s.set(func() { s.backlog = 5 })
-		time.Sleep(time.Second)
+		time.Sleep(1200 * time.Millisecond)
 		if _, launches := s.seen(); launches != 6 {
 			t.Errorf("%d launches while a release hangs, want 6", launches)
 		}

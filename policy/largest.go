@@ -53,9 +53,9 @@ func checkLargest(s Spec) []error {
 	}
 	var faults []error
 	for _, of := range s.Largest {
-		if of.Name == "largest" || of.Name == "exact" || of.HeadroomWorkers != 0 || of.HeadroomPercent != 0 || of.Out != (Shape{}) || of.In != (Shape{}) {
+		if of.Name == "largest" || of.HeadroomWorkers != 0 || of.HeadroomPercent != 0 || of.Out != (Shape{}) || of.In != (Shape{}) {
 			faults = append(faults, &Fault{"policy.largest", fmt.Sprintf("%q", of.Name),
-				"backlog-per-worker, dynamic-backlog or worker-utilization, without limits of its own"})
+				"any other policy, without limits of its own"})
 			continue
 		}
 		if err := of.Check(); err != nil {

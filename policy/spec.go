@@ -28,6 +28,12 @@ type Spec struct {
 	Signal string `json:"signal,omitzero"`
 	// Largest lists policies of which the largest size is taken; only with the name "largest". 2 to 8 of them.
 	Largest []Spec `json:"largest,omitzero"`
+	// Metric, Steps and Cooldown are those of step; see [Step]. The metric is the backlog by default.
+	Metric   string        `json:"metric,omitzero"`
+	Steps    []StepChange  `json:"steps,omitzero"`
+	Cooldown time.Duration `json:"cooldown_ns,omitzero"`
+	// Intervals are those of schedule; see [Schedule].
+	Intervals []Interval `json:"intervals,omitzero"`
 	// HeadroomWorkers and HeadroomPercent keep so many workers, or so many per hundred of those needed, above what the
 	// policy asks for. At most one of them is set.
 	HeadroomWorkers int     `json:"headroom_workers,omitzero"`
@@ -75,6 +81,11 @@ func kinds() []kind {
 			func(s Spec) muster.Policy {
 				return WorkerUtilization{Target: orDefault(s.Target, DefaultTarget), Signal: orDefault(s.Signal, SignalTotal)}
 			}, checkUtilization},
+		{"step", "changes the size by an amount that depends on how far a metric has gone",
+			func(s Spec) muster.Policy {
+				return Step{Metric: orDefault(s.Metric, MetricBacklog), Steps: s.Steps, Cooldown: s.Cooldown}
+			}, checkStep},
+		{"schedule", "keeps a size by the calendar", func(s Spec) muster.Policy { return Schedule{Intervals: s.Intervals} }, checkSchedule},
 		{"largest", "the largest size that any of several policies wants", buildLargest, checkLargest},
 	}
 }
@@ -105,7 +116,11 @@ func Describe(name string) string {
 
 // Memory returns how far back the policy of s looks into the recent decisions.
 func (s Spec) Memory() time.Duration {
-	return max(s.Out.Stabilization, s.Out.Period, s.In.Stabilization, s.In.Period)
+	memory := max(s.Out.Stabilization, s.Out.Period, s.In.Stabilization, s.In.Period, s.Cooldown)
+	for _, of := range s.Largest {
+		memory = max(memory, of.Memory())
+	}
+	return memory
 }
 
 // New builds the policy that s describes, with its combinators, or returns every fault of s, joined.

@@ -1,19 +1,24 @@
 package queue
 
 // backlog holds the messages of one queue. Every message is in exactly one of
-// three structures, so that each count is a length.
+// three places, visible, delayed or in flight, so that each count is a length.
 type backlog struct {
+	fifo     bool
 	slab     slab
 	index    map[uint64]uint32 // by sequence
-	ready    ring
-	ages     heap // the visible ones by the time they were sent
-	delayed  heap // by the time they become visible
-	inFlight heap // by the time they become visible again
-	arrivals uint64
+	ready    ring              // the visible ones of a standard queue
+	apart    ring              // those of them set aside, see fair.go
+	heads    heap              // of a FIFO queue: the front of each group that may be received, by turn
+	ages     heap              // the visible ones by the time they were sent
+	delayed  heap              // by the time they become visible
+	inFlight heap              // by the time they become visible again
+	groups   groups
+	origins  map[uint64]string // where dead letters came from, by sequence
+	arrivals uint64            // counts what became receivable
 }
 
-func newBacklog() *backlog {
-	return &backlog{index: map[uint64]uint32{}, ages: heap{ages: true}}
+func newBacklog(fifo bool) *backlog {
+	return &backlog{fifo: fifo, index: map[uint64]uint32{}, ages: heap{ages: true}}
 }
 
 // worthShrinking is the number of entries above which an emptied backlog gives
@@ -21,6 +26,18 @@ func newBacklog() *backlog {
 const worthShrinking = 1 << 14
 
 func (b *backlog) len() int { return len(b.index) }
+
+// visible is the number of visible messages.
+func (b *backlog) visible() int { return b.ages.len() }
+
+// runnable is how many messages could be received at once by as many
+// receivers: those that are visible, or on a FIFO queue the groups whose front is.
+func (b *backlog) runnable() int {
+	if b.fifo {
+		return b.heads.len()
+	}
+	return b.visible()
+}
 
 func (b *backlog) find(seq uint64) (uint32, *entry) {
 	ref := b.index[seq]
@@ -30,21 +47,55 @@ func (b *backlog) find(seq uint64) (uint32, *entry) {
 	return ref, b.slab.at(ref)
 }
 
+// label is what add was told about the message.
+func (b *backlog) label(e *entry) label {
+	l := label{group: b.groups.nameOf(e.group)}
+	if len(b.origins) > 0 {
+		l.source = b.origins[e.seq]
+	}
+	return l
+}
+
 // add puts a new message into the structure of its place.
-func (b *backlog) add(e entry) {
+func (b *backlog) add(e entry, l label) {
+	e.group, e.aside = 0, false
+	if l.group != "" {
+		e.group = b.groups.join(l.group)
+	}
+	if l.source != "" {
+		if b.origins == nil {
+			b.origins = map[uint64]string{}
+		}
+		b.origins[e.seq] = l.source
+	}
 	ref := b.slab.alloc(e)
 	b.index[e.seq] = ref
+	if b.fifo {
+		b.groups.at(e.group).line.insert(&b.slab, ref)
+	}
 	b.enter(ref)
+	b.reopen(e.group)
 }
 
 // drop forgets a message.
 func (b *backlog) drop(ref uint32) {
 	b.leave(ref)
-	delete(b.index, b.slab.at(ref).seq)
+	e := b.slab.at(ref)
+	delete(b.index, e.seq)
+	if len(b.origins) > 0 {
+		delete(b.origins, e.seq)
+	}
+	if n := e.group; n != 0 {
+		if b.fifo {
+			b.groups.at(n).line.remove(&b.slab, ref)
+		}
+		b.groups.part(n)
+		b.reopen(n)
+	}
 	b.slab.release(ref)
 	if len(b.index) == 0 && b.slab.next > worthShrinking {
 		arrivals := b.arrivals
-		*b = *newBacklog()
+		*b = *newBacklog(b.fifo)
 		b.arrivals = arrivals
 	}
 }
@@ -55,19 +106,25 @@ func (b *backlog) shift(ref uint32, to place, at int64) {
 	e := b.slab.at(ref)
 	e.place, e.visible = to, at
 	b.enter(ref)
+	b.reopen(e.group)
 }
 
 func (b *backlog) enter(ref uint32) {
 	e := b.slab.at(ref)
 	switch e.place {
 	case visible:
-		b.ready.insert(&b.slab, ref)
+		if !b.fifo {
+			b.ready.insert(&b.slab, ref)
+		}
 		b.ages.push(&b.slab, e.sent, ref)
 		b.arrivals++
 	case delayed:
 		b.delayed.push(&b.slab, e.visible, ref)
 	case inFlight:
 		b.inFlight.push(&b.slab, e.visible, ref)
+		if e.group != 0 {
+			b.groups.at(e.group).held++
+		}
 	}
 }
 
@@ -75,12 +132,55 @@ func (b *backlog) leave(ref uint32) {
 	e := b.slab.at(ref)
 	switch e.place {
 	case visible:
-		b.ready.remove(e.pos)
-		b.ages.remove(&b.slab, int(e.agePos))
+		b.leaveVisible(ref, e)
 	case delayed:
 		b.delayed.remove(&b.slab, int(e.pos))
 	case inFlight:
 		b.inFlight.remove(&b.slab, int(e.pos))
+		if e.group != 0 {
+			b.groups.at(e.group).held--
+		}
+	}
+}
+
+func (b *backlog) leaveVisible(ref uint32, e *entry) {
+	b.ages.remove(&b.slab, int(e.agePos))
+	switch {
+	case b.fifo:
+		if g := b.groups.at(e.group); g.head == ref {
+			b.heads.remove(&b.slab, int(e.pos))
+			g.head = 0
+		}
+	case e.aside:
+		b.apart.remove(e.pos)
+		e.aside = false
+	default:
+		b.ready.remove(e.pos)
+	}
+}
+
+// reopen brings the head of group n of a FIFO queue up to date after one of
+// its messages changed. A group may be received from while its front is
+// visible; when it becomes so, it takes its turn after the other groups.
+func (b *backlog) reopen(n uint32) {
+	if !b.fifo {
+		return
+	}
+	g, head := b.groups.at(n), uint32(0)
+	if g.line.len() > 0 {
+		if front := g.line.at(0); b.slab.at(front).place == visible {
+			head = front
+		}
+	}
+	if g.head == head {
+		return
+	}
+	if g.head != 0 {
+		b.heads.remove(&b.slab, int(b.slab.at(g.head).pos))
+	}
+	if g.head = head; head != 0 {
+		b.arrivals++
+		b.heads.push(&b.slab, int64(b.arrivals), head)
 	}
 }
 
@@ -114,20 +214,30 @@ func (b *backlog) next(retention int64) int64 {
 	return at
 }
 
-// refs yields every message: the visible ones in order, then the others.
+// refs yields every message: the visible ones first.
 func (b *backlog) refs(yield func(uint32) bool) {
-	for pos := b.ready.head; pos != b.ready.tail; pos++ {
-		if ref := *b.ready.slot(pos); ref != 0 && !yield(ref) {
-			return
+	for _, r := range []*ring{&b.ready, &b.apart} {
+		for pos := r.head; pos != r.tail; pos++ {
+			if ref := *r.slot(pos); ref != 0 && !yield(ref) {
+				return
+			}
 		}
 	}
-	for _, h := range []*heap{&b.delayed, &b.inFlight} {
+	for _, h := range b.heaps() {
 		for _, n := range h.nodes {
 			if !yield(n.ref) {
 				return
 			}
 		}
 	}
+}
+
+// heaps are those whose messages are in no ring.
+func (b *backlog) heaps() []*heap {
+	if b.fifo {
+		return []*heap{&b.ages, &b.delayed, &b.inFlight}
+	}
+	return []*heap{&b.delayed, &b.inFlight}
 }
 
 // never is later than any time.

@@ -32,10 +32,12 @@ type row struct {
 // cost the garbage collector nothing.
 type entry struct {
 	numbers
-	pos     uint32 // in the ring when visible, else in the heap of its place
+	pos     uint32 // in its ring, or the heap of heads, when visible; else in the heap of its place
 	agePos  uint32 // in the heap of ages; visible messages only
+	group   uint32 // number of its group; 0 means none
 	place   place
 	unsaved bool // the store's row is older than this one
+	aside   bool // visible, of a tenant that takes more than its share
 }
 
 // slab hands out entries by number. Reference 0 is never used.

@@ -21,7 +21,7 @@ func NewMetrics(r prometheus.Registerer, fleets map[string]Fleet) (*Metrics, err
 		fleets: fleets,
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_decisions_total",
 			Help: "Steps taken, by verdict and reason."}, []string{"fleet", "verdict", "reason"}),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_members_total",
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_member_changes_total",
 			Help: "Changes of members, by what happened."}, []string{"fleet", "change"}),
 	}
 	for _, c := range []prometheus.Collector{m, m.decisions, m.ended} {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 const (
@@ -83,7 +84,13 @@ func (f *Fleet) lastLine(id string) string {
 	}
 	text, _ := io.ReadAll(io.LimitReader(log, logTail))
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	return strings.ToValidUTF8(string(lines[len(lines)-1]), "?")
+	// The text goes into the history and onto terminals: what steers a terminal has no business there.
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(string(lines[len(lines)-1]), "?"))
 }
 
 func writeMember(file *os.File, m *member) error {

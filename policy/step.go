@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Step changes the size by an amount that depends on how far a metric has gone: step scaling. It is the policy of those who
+// know their own thresholds; it knows neither processing durations nor an objective.
+type Step struct {
+	// Metric is one of the Metric constants.
+	Metric string
+	// Steps do not overlap. Outside of all of them the size stays.
+	Steps []StepChange
+	// Cooldown is how long after a change of the size the next one waits.
+	Cooldown time.Duration
+}
+
+// What a step policy may look at.
+const (
+	// MetricBacklog is the number of waiting messages.
+	MetricBacklog = "backlog"
+	// MetricBacklogPerWorker is the backlog over the workers in service, or the backlog itself while there are none.
+	MetricBacklogPerWorker = "backlog-per-worker"
+	// MetricOldestAge is the age in seconds of the oldest waiting message.
+	MetricOldestAge = "oldest-age"
+	// MetricUtilization is total work over total slots, 1 while there is work and no slot.
+	MetricUtilization = "utilization"
+)
+
+// StepChange is what happens while From <= metric < To. Exactly one of Add, Percent and Set counts.
+type StepChange struct {
+	From float64 `json:"from"`
+	// To is infinite when it is zero.
+	To float64 `json:"to,omitzero"`
+	// Add is added to the size; it may be negative.
+	Add int `json:"add,omitzero"`
+	// Percent of the size is added, at least one worker; it may be negative.
+	Percent float64 `json:"percent,omitzero"`
+	// Set is the size itself.
+	Set *int `json:"set,omitzero"`
+}
+
+// Decide implements [muster.Policy].
+func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	const rule = "step"
+	d := begin(o, "step/1")
+	metric, reason := p.metric(o)
+	if !metric.Known {
+		return unknown(d, reason, rule, p.Metric, metric)
+	}
+	i := slices.IndexFunc(p.Steps, func(s StepChange) bool { return metric.Value >= s.From && (s.To == 0 || metric.Value < s.To) })
+	in := []muster.Value{value(p.Metric, metric.Value), value("desired", float64(d.Previous))}
+	if i < 0 {
+		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, muster.Number(metric.Value))})
+	}
+	n, change := p.Steps[i].apply(d.Previous)
+	d.Floor = n
+	d = d.With(muster.Term{Rule: rule, In: in, Out: n, Why: fmt.Sprintf("the %s of %s is at %s or more: %s", p.Metric,
+		muster.Number(metric.Value), muster.Number(p.Steps[i].From), change)})
+	if at, ok := lastChange(recent); ok && n != d.Previous && o.At.Sub(at) < p.Cooldown {
+		return d.Held(muster.CoolingDown, muster.Term{Rule: "cooldown", In: []muster.Value{value("cooldown_s", p.Cooldown.Seconds())},
+			Why: fmt.Sprintf("the last change was %s ago", muster.Seconds(o.At.Sub(at).Seconds()))})
+	}
+	return d
+}
+
+func (s StepChange) apply(size int) (n int, change string) {
+	switch {
+	case s.Set != nil:
+		return *s.Set, fmt.Sprintf("set %d", *s.Set)
+	case s.Percent != 0:
+		by := float64(size) * s.Percent / 100
+		by = math.Copysign(max(1, math.Floor(math.Abs(by)+1e-9)), by+math.Copysign(1e-12, s.Percent))
+		return max(0, size+int(by)), fmt.Sprintf("%+g %%", s.Percent)
+	}
+	return max(0, size+s.Add), fmt.Sprintf("%+d", s.Add)
+}
+
+// lastChange returns when desired last changed among the recent decisions.
+func lastChange(recent muster.Recent) (time.Time, bool) {
+	for i := len(recent) - 1; i > 0; i-- {
+		if recent[i].Desired != recent[i-1].Desired {
+			return recent[i].At, true
+		}
+	}
+	return time.Time{}, false
+}
+
+func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
+	backlog := o.Backlog()
+	switch p.Metric {
+	case MetricOldestAge:
+		return o.OldestAge(), muster.UnknownBacklog
+	case MetricUtilization:
+		work, reason, _ := WorkerUtilization{Signal: SignalTotal}.work(o)
+		if work.Known {
+			work.Value = Utilization(work.Value, float64(o.Capacity.Slots))
+		}
+		return work, reason
+	case MetricBacklogPerWorker:
+		if !o.Capacity.Known {
+			return muster.Unknown(o.At, o.Capacity.Reason), muster.UnknownCapacity
+		}
+		backlog.Value /= float64(max(1, o.Capacity.InService()))
+	}
+	return backlog, muster.UnknownBacklog
+}
+
+func checkStep(s Spec) []error {
+	var faults []error
+	if !slices.Contains([]string{"", MetricBacklog, MetricBacklogPerWorker, MetricOldestAge, MetricUtilization}, s.Metric) {
+		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric), "backlog, backlog-per-worker, oldest-age or utilization"})
+	}
+	if len(s.Steps) < 1 || len(s.Steps) > 20 {
+		faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d of them", len(s.Steps)), "1 to 20 steps"})
+	}
+	if s.Cooldown < 0 || s.Cooldown > longest {
+		faults = append(faults, &Fault{"policy.cooldown", s.Cooldown.String(), "0s to " + longest.String()})
+	}
+	for i, a := range s.Steps {
+		kinds := 0
+		for _, is := range []bool{a.Add != 0, a.Percent != 0, a.Set != nil} {
+			if is {
+				kinds++
+			}
+		}
+		switch {
+		case kinds != 1:
+			faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d changes in the step from %s", kinds, muster.Number(a.From)), "one of add, percent and set"})
+		case a.From < 0 || a.To < 0 || a.To != 0 && a.To <= a.From || a.Set != nil && *a.Set < 0:
+			faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("a step from %s to %s", muster.Number(a.From), muster.Number(a.To)), "0 <= from < to, and sizes of at least 0"})
+		}
+		for _, b := range s.Steps[:i] {
+			if a.From < upper(b) && b.From < upper(a) {
+				faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("steps from %s and from %s that overlap", muster.Number(b.From), muster.Number(a.From)), "steps apart from each other"})
+			}
+		}
+	}
+	return faults
+}
+
+func upper(s StepChange) float64 {
+	if s.To == 0 {
+		return math.Inf(1)
+	}
+	return s.To
+}
