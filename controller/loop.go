@@ -43,12 +43,14 @@ type Loop struct {
 	over    chan struct{} // closed when Run has returned
 
 	// The fields below belong to the goroutine of Run.
-	state    State
-	pending  []Input
-	waiting  []reportCall
-	looking  bool
-	again    bool
-	due      bool
+	state   State
+	pending []Input
+	waiting []reportCall
+	looking bool
+	again   bool
+	due     bool
+	// dueBy is when a step is due although the look it waits for has not ended; zero when none waits.
+	dueBy    time.Time
 	lastStep time.Time
 	// unsure is true after a failed append: whether its records are in the history is not known.
 	unsure bool
@@ -68,6 +70,9 @@ type answer struct {
 const (
 	// gather is how long wakes are gathered after a step, so that a burst of events is a few steps and not thousands.
 	gather = 50 * time.Millisecond
+	// patience is how long a step that a report asked for waits for a fresh look: what workers and queue say should be of
+	// one instant, or a message counts twice.
+	patience = 200 * time.Millisecond
 	// maxPending bounds the inputs that wait while the history cannot be written.
 	maxPending = 20_000
 	// lookTimeout bounds one look at the queues and the fleet.
@@ -156,13 +161,22 @@ func (l *Loop) Run(ctx context.Context) error {
 				l.look(ctx)
 			}
 		case in := <-l.results:
-			l.add(true, in)
+			l.add(false, in)
+			l.soon(ctx)
 		case call := <-l.reports:
-			l.take(call)
+			if l.take(call) {
+				l.soon(ctx)
+			}
 		case <-step.C:
 		}
 		if !l.due {
-			continue
+			if l.dueBy.IsZero() {
+				continue
+			}
+			if wait := time.Until(l.dueBy); wait > 0 {
+				step.Reset(wait)
+				continue
+			}
 		}
 		if wait := gather - time.Since(l.lastStep); wait > 0 {
 			step.Reset(wait)
@@ -263,32 +277,41 @@ func (l *Loop) add(due bool, in ...Input) {
 	l.due = l.due || due
 }
 
-// take gathers a report, and answers it at once unless it bears on a release or on who is in service.
-func (l *Loop) take(call reportCall) {
+// soon asks for a step after a fresh look, or without one when that takes too long.
+func (l *Loop) soon(ctx context.Context) {
+	l.look(ctx)
+	if l.dueBy.IsZero() {
+		l.dueBy = time.Now().Add(patience)
+	}
+}
+
+// take gathers a report, and answers it at once unless it bears on a release or on who is in service: then it asks for a
+// step.
+func (l *Loop) take(call reportCall) bool {
 	if len(l.pending) >= maxPending {
 		call.answer <- answer{err: ErrNotReady}
-		return
+		return false
 	}
 	r := call.report
 	l.add(false, Reported{r})
 	if r.State == muster.Receiving && l.state.roster.InService(r.Member) {
 		call.answer <- answer{directive: l.state.Directive(r.Member, r.Worker)}
-		return
+		return false
 	}
-	l.due = true
 	l.waiting = append(l.waiting, call)
+	return true
 }
 
 // step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
 // When they cannot be written, nothing happened: the inputs wait for the next look.
 func (l *Loop) step(ctx context.Context) error {
 	if l.unsure && l.restore(ctx) != nil {
-		l.due = false
+		l.due, l.dueBy = false, time.Time{}
 		return nil // the next look tries again
 	}
 	l.unsure = false
 	now := clock()
-	l.lastStep, l.due = time.Now(), false // with its monotonic reading: a clock that is set back must not stop the loop
+	l.lastStep, l.due, l.dueBy = time.Now(), false, time.Time{} // with its monotonic reading: a clock that is set back must not stop the loop
 	o := l.o.Settings.Step(l.state, now, l.pending)
 	if len(o.Records) > 0 {
 		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.state.Position, o.Records...)
@@ -354,7 +377,6 @@ func (l *Loop) execute(ctx context.Context, e Effect) {
 		case l.results <- result:
 		case <-ctx.Done():
 		}
-		l.Wake()
 	})
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Exact gives every message a slot of its own: desired + max(0, queued - pending), where the slots that workers report as
-// free count as pending too. It never asks a worker to go: the size falls because workers that stay idle leave by
-// themselves, down to what the work in the queue occupies. Its source is the event-driven scaling of ECS services; it
-// finishes earliest of all policies and pays for it.
+// Exact gives every message a slot of its own: desired + max(0, queued - pending), where slots that are free count as
+// pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to what
+// the work in the queue occupies. Its source is the event-driven scaling of ECS services; it finishes earliest of all
+// policies and pays for it.
 type Exact struct{}
 
 // Decide implements [muster.Policy].
@@ -26,16 +26,16 @@ func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	}
 	slots := o.Capacity.SlotsPerWorker
 	pending := float64(o.Capacity.Pending()) * slots
+	// Backlog and messages in flight were counted at one instant. What workers report comes at others: between the two a
+	// message would count twice, as waiting and as held, or not at all.
 	free := float64(max(0, o.Capacity.Slots-o.Capacity.BusySlots))
 	if inFlight.Known {
-		// Reports lag behind the queue by up to a second: a slot counts as free only if the queue agrees.
-		free = max(0, min(free, float64(o.Capacity.Slots)-inFlight.Value))
+		free = max(0, float64(o.Capacity.Slots)-inFlight.Value)
 	}
 	add := ceil(max(0, backlog.Value-pending-free) / slots)
+	d.Floor = d.Previous + add
 	if inFlight.Known {
-		d.Floor = min(d.Previous+add, ceil((backlog.Value+inFlight.Value)/slots))
-	} else {
-		d.Floor = d.Previous + add
+		d.Floor = min(d.Floor, ceil((backlog.Value+inFlight.Value)/slots))
 	}
 	return d.With(muster.Term{
 		Rule: rule,

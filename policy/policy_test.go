@@ -95,6 +95,7 @@ func TestPoliciesByTheirPublishedExamples(t *testing.T) {
 		{"queued less pending", exact, see{backlog: 5, inFlight: 2, busy: 2, pending: 3}, 7},
 		{"enough pending", exact, see{backlog: 3, inFlight: 2, busy: 2, pending: 3}, 5},
 		{"an idle worker takes the message", exact, see{backlog: 1, inFlight: 2, busy: 2, idle: 1}, 3},
+		{"a worker that reports busy while its message still counts as waiting is no reason to launch", exact, see{backlog: 2, busy: 1, idle: 1}, 2},
 		{"an idle report that the queue contradicts counts as busy", exact, see{backlog: 1, inFlight: 3, busy: 2, idle: 1}, 4},
 		{"workers of 4 slots", exact, see{backlog: 9, slots: 4}, 3},
 		{"nothing queued leaves the size alone", exact, see{inFlight: 2, busy: 2, idle: 5}, 7},
