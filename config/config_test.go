@@ -143,8 +143,18 @@ fleets:
     max: 1
     policy: {name: largest, largest: [dynamic-backlog, {name: worker-utilization, signal: in-flight}]}
     workers: {command: x}
+  - name: steps
+    queue: steps
+    max: 1
+    policy: {name: step, metric: oldest-age, cooldown: 2m, steps: [{from: 0, to: 5.5, add: -1}, {from: 60, percent: 50}, {from: 7, to: 8, set: 0}]}
+    workers: {command: x}
+  - name: clock
+    max: 1
+    policy: {name: schedule, intervals: [{days: [mon, sun], from: "08:00", to: "24:00", zone: UTC, workers: 3}]}
+    workers: {command: x}
 `)
 	f := got.Fleets
+	fiveMinutes := policy.Shape{Stabilization: 5 * time.Minute}
 	want := &config.Config{
 		Data:   "/var/lib/muster",
 		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0"},
@@ -162,14 +172,26 @@ fleets:
 			},
 			{
 				Name: "none", Objective: f[1].Objective, Limits: muster.Limits{LaunchesPerHour: 60}, Poll: time.Second,
-				Policy:  policy.Spec{Name: "worker-utilization", Target: 0.5, Signal: "reports", HeadroomWorkers: 4},
+				Policy:  policy.Spec{Name: "worker-utilization", Target: 0.5, Signal: "reports", HeadroomWorkers: 4, In: fiveMinutes},
 				Workers: config.Workers{Command: []string{"x"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
 			},
 			{
 				Name: "local", Queue: "other", URL: "http://127.0.0.1:9324/000000000000/other", Objective: f[1].Objective,
 				Limits: muster.Limits{Max: 1, LaunchesPerHour: 60}, Poll: time.Second,
 				Policy: policy.Spec{Name: "largest", Largest: []policy.Spec{{Name: "dynamic-backlog"},
-					{Name: "worker-utilization", Signal: "in-flight"}}},
+					{Name: "worker-utilization", Signal: "in-flight"}}, In: fiveMinutes},
+				Workers: f[1].Workers,
+			},
+			{
+				Name: "steps", Queue: "steps", Objective: f[1].Objective, Limits: f[2].Limits, Poll: time.Second,
+				Policy: policy.Spec{Name: "step", Metric: "oldest-age", Cooldown: 2 * time.Minute, In: fiveMinutes,
+					Steps: []policy.StepChange{{To: 5.5, Add: -1}, {From: 60, Percent: 50}, {From: 7, To: 8, Set: new(int)}}},
+				Workers: f[1].Workers,
+			},
+			{
+				Name: "clock", Objective: f[1].Objective, Limits: f[2].Limits, Poll: time.Second,
+				Policy: policy.Spec{Name: "schedule",
+					Intervals: []policy.Interval{{Days: []string{"mon", "sun"}, From: "08:00", To: "24:00", Zone: "UTC", Workers: 3}}},
 				Workers: f[1].Workers,
 			},
 		},

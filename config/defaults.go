@@ -29,6 +29,11 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	if !s.has(path + ".policy") {
 		f.Policy.Name = "exact"
 	}
+	switch f.Policy.Name {
+	case "exact", "schedule": // they fall when workers leave, or by the clock
+	default:
+		otherwise(s, path+".scale_in.stabilization", &f.Policy.In.Stabilization, 5*time.Minute)
+	}
 	otherwise(s, path+".workers.slots", &f.Workers.Slots, 1)
 	otherwise(s, path+".workers.boot", &f.Workers.Boot, time.Second)
 	otherwise(s, path+".workers.visibility", &f.Workers.Visibility, 30*time.Second)

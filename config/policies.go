@@ -26,8 +26,8 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 		faults = s.policy(path+".policy", path, f.Policy)
 	}
 	if faults == 0 && !s.has(path+".queue") && !needsNoQueue(f.Policy) {
-		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is worker-utilization with signal: reports", f.Policy.Name),
-			"name the fleet's queue, or use the policy that goes by worker reports alone")
+		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is schedule, or worker-utilization with signal: reports", f.Policy.Name),
+			"name the fleet's queue, or use a policy that needs none")
 	}
 }
 
@@ -63,12 +63,12 @@ func checkPolicyName(s *source, path, name string) bool {
 	return false
 }
 
-// needsNoQueue tells whether the policy goes by worker reports alone.
+// needsNoQueue tells whether the policy goes by worker reports or the calendar alone.
 func needsNoQueue(s policy.Spec) bool {
 	if len(s.Largest) > 0 {
 		return !slices.ContainsFunc(s.Largest, func(of policy.Spec) bool { return !needsNoQueue(of) })
 	}
-	return s.Name == "worker-utilization" && s.Signal == policy.SignalReports
+	return s.Name == "schedule" || s.Name == "worker-utilization" && s.Signal == policy.SignalReports
 }
 
 // policyFaults takes joined faults apart.

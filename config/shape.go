@@ -16,6 +16,9 @@ const (
 	maxArguments = 256
 	maxVariables = 256
 	maxLargest   = 8
+	maxSteps     = 20
+	maxIntervals = 100
+	maxDays      = 7
 )
 
 // version is the only version of the configuration.
@@ -88,7 +91,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 		s.Name = d.text(n, path)
 		return s
 	}
-	keys := []string{"name", "acceptable", "processing", "target", "signal"}
+	keys := []string{"name", "acceptable", "processing", "target", "signal", "metric", "steps", "cooldown", "intervals"}
 	if outermost {
 		keys = append(keys, "largest")
 	}
@@ -98,8 +101,37 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 	m.duration("processing", &s.Processing)
 	m.number("target", &s.Target)
 	m.text("signal", &s.Signal)
+	m.text("metric", &s.Metric)
+	m.duration("cooldown", &s.Cooldown)
+	m.each("steps", maxSteps, func(n *yaml.Node, path string) { s.Steps = append(s.Steps, d.step(n, path)) })
+	m.each("intervals", maxIntervals, func(n *yaml.Node, path string) { s.Intervals = append(s.Intervals, d.interval(n, path)) })
 	m.each("largest", maxLargest, func(n *yaml.Node, path string) { s.Largest = append(s.Largest, d.policy(n, path, false)) })
 	return s
+}
+
+func (d *decoder) step(n *yaml.Node, path string) policy.StepChange {
+	var s policy.StepChange
+	m := d.mapping(n, path, "from", "to", "add", "percent", "set")
+	m.number("from", &s.From)
+	m.number("to", &s.To)
+	m.whole("add", &s.Add)
+	m.number("percent", &s.Percent)
+	if _, ok := m.values["set"]; ok {
+		s.Set = new(int)
+		m.whole("set", s.Set)
+	}
+	return s
+}
+
+func (d *decoder) interval(n *yaml.Node, path string) policy.Interval {
+	var i policy.Interval
+	m := d.mapping(n, path, "days", "from", "to", "zone", "workers")
+	m.each("days", maxDays, func(n *yaml.Node, path string) { i.Days = append(i.Days, d.text(n, path)) })
+	m.text("from", &i.From)
+	m.text("to", &i.To)
+	m.text("zone", &i.Zone)
+	m.whole("workers", &i.Workers)
+	return i
 }
 
 // headroom decodes a number of workers, as in 4, or a percentage, as in 10%.

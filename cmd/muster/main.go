@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // schedules know their zones on every machine
 
 	"github.com/muster-scale/muster/config"
 )
