@@ -36,9 +36,11 @@ type Loop struct {
 	o       LoopOptions
 	wake    chan struct{}
 	reports chan reportCall
+	changes chan Settings
 	looked  chan []Input
 	results chan Input
 	last    atomic.Pointer[Outcome]
+	queues  []string // never changes
 	running sync.WaitGroup
 	over    chan struct{} // closed when Run has returned
 
@@ -85,8 +87,8 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 // NewLoop returns a loop that does nothing until [Loop.Run].
 func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
-		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
-		over: make(chan struct{}),
+		o: o, queues: o.Settings.Queues, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
+		over: make(chan struct{}), changes: make(chan Settings),
 	}
 }
 
@@ -96,6 +98,18 @@ func (l *Loop) Wake() {
 	case l.wake <- struct{}{}:
 	default:
 	}
+}
+
+// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers stays. It
+// returns false when the loop has ended or ctx does.
+func (l *Loop) Change(ctx context.Context, s Settings) bool {
+	select {
+	case l.changes <- s:
+		return true
+	case <-l.over:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // Last returns the outcome of the last step; false before the first.
@@ -167,6 +181,10 @@ func (l *Loop) Run(ctx context.Context) error {
 			if l.take(call) {
 				l.soon(ctx)
 			}
+		case settings := <-l.changes:
+			l.o.Settings = settings
+			poll.Reset(settings.Poll)
+			l.soon(ctx)
 		case <-step.C:
 		}
 		if !l.due {
@@ -237,7 +255,7 @@ func (l *Loop) look(ctx context.Context) {
 	}
 	l.looking = true
 	l.running.Go(func() {
-		in := l.see(ctx)
+		in := see(ctx, l.o.Sources, l.queues, l.o.Fleet)
 		select {
 		case l.looked <- in:
 		case <-ctx.Done():
@@ -246,23 +264,23 @@ func (l *Loop) look(ctx context.Context) {
 }
 
 // see measures every queue and lists the fleet, side by side, so that a slow one costs no more than itself.
-func (l *Loop) see(ctx context.Context) []Input {
+func see(ctx context.Context, sources []muster.Source, queues []string, fleet muster.Fleet) []Input {
 	ctx, stop := context.WithTimeout(ctx, lookTimeout)
 	defer stop()
-	in := make([]Input, len(l.o.Sources)+1)
+	in := make([]Input, len(sources)+1)
 	var all sync.WaitGroup
-	for i, source := range l.o.Sources {
+	for i, source := range sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
 			if err != nil {
 				lost := muster.Unknown(clock(), err.Error())
 				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
 			}
-			q.Queue = l.o.Settings.Queues[i]
+			q.Queue = queues[i]
 			in[i] = Measured{q}
 		})
 	}
-	listing, err := l.o.Fleet.Members(ctx)
+	listing, err := fleet.Members(ctx)
 	listed := Listed{Listing: listing}
 	if err != nil {
 		listed.Failure = err.Error()

@@ -301,3 +301,28 @@ func TestAQueueThatDoesNotAnswerIsUnknownAndHolds(t *testing.T) {
 		stop()
 	})
 }
+
+func TestOtherSettingsCountFromTheNextStepAndForgetNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShell()
+		s.backlog = 20
+		set := loopSettings(t, time.Second)
+		loop, stop := newLoop(t, s, set)
+		time.Sleep(1500 * time.Millisecond)
+		set.Limits.Max = 15
+		if !loop.Change(t.Context(), set) {
+			t.Fatal("the change was not taken")
+		}
+		time.Sleep(time.Second)
+		o, _ := loop.Last()
+		if _, launches := s.seen(); launches != 15 || o.Decision.Previous != 15 {
+			t.Errorf("%d launches, desired %d; want the 10 from before and 5 more", launches, o.Decision.Previous)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if loop.Change(context.Background(), set) {
+			t.Error("a loop that has ended took a change")
+		}
+	})
+}

@@ -178,7 +178,7 @@ func TestMetricsOfAFleetThatCannotBeListedCountNoMembers(t *testing.T) {
 func TestMetricsAreNamedAsTheyShouldBe(t *testing.T) {
 	w := newWorld(t)
 	registry := prometheus.NewPedanticRegistry()
-	m, err := server.NewMetrics(registry, w.fleets())
+	m, err := server.NewMetrics(registry, w.fleets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestMetricsAreNamedAsTheyShouldBe(t *testing.T) {
 	if total != float64(len(w.steps)) {
 		t.Errorf("%v steps were counted, want %d", total, len(w.steps))
 	}
-	if _, err := server.NewMetrics(registry, w.fleets()); err == nil {
+	if _, err := server.NewMetrics(registry, w.fleets); err == nil {
 		t.Error("the metrics were registered twice")
 	}
 }

@@ -10,13 +10,13 @@ import (
 // Metrics exports the fleets' last observations and counts their decisions. A count that is unknown is not exported as a
 // number: its muster_signal_known is 0 instead.
 type Metrics struct {
-	fleets    map[string]Fleet
+	fleets    func() map[string]Fleet
 	decisions *prometheus.CounterVec
 	ended     *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics of the given fleets with r.
-func NewMetrics(r prometheus.Registerer, fleets map[string]Fleet) (*Metrics, error) {
+func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet) (*Metrics, error) {
 	m := &Metrics{
 		fleets: fleets,
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_decisions_total",
@@ -49,7 +49,7 @@ func (m *Metrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
-	for name, f := range m.fleets {
+	for name, f := range m.fleets() {
 		o, ok := f.Last()
 		if !ok {
 			continue

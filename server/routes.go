@@ -74,7 +74,7 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet) Status {
 }
 
 func (a *api) status(w http.ResponseWriter, _ *http.Request) {
-	answer(w, NewStatus(a.Version, time.Now().UTC(), a.Fleets))
+	answer(w, NewStatus(a.Version, time.Now().UTC(), a.Fleets()))
 }
 
 // report takes a worker's report. The API token and the member's own token open it.
@@ -99,7 +99,7 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	f, ok := a.Fleets[rep.Fleet]
+	f, ok := a.Fleets()[rep.Fleet]
 	if !ok {
 		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %q", rep.Fleet))
 		return
@@ -136,7 +136,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, fmt.Sprintf("read the event: its id has %d bytes, at most 256 are allowed", len(e.ID)))
 		return
 	}
-	if _, ok := a.Fleets[e.Fleet]; !ok && e.Fleet != "" {
+	if _, ok := a.Fleets()[e.Fleet]; !ok && e.Fleet != "" {
 		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", e.Fleet))
 		return
 	}
@@ -149,7 +149,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	if e.ID != "" && !a.events.first(e.Fleet+"\x00"+e.ID, time.Now()) {
 		return
 	}
-	for name, f := range a.Fleets {
+	for name, f := range a.Fleets() {
 		if e.Fleet == "" || e.Fleet == name {
 			f.Wake()
 		}
@@ -158,7 +158,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 
 func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("fleet")
-	if _, ok := a.Fleets[name]; !ok {
+	if _, ok := a.Fleets()[name]; !ok {
 		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q; give ?fleet=NAME", name))
 		return
 	}

@@ -36,8 +36,8 @@ type Decisions interface {
 // Options are what the API serves.
 type Options struct {
 	Token Token
-	// Fleets are the running loops by name; they do not change while the server runs.
-	Fleets map[string]Fleet
+	// Fleets returns the running loops by name, in a map that nobody changes. It is called for every request.
+	Fleets func() map[string]Fleet
 	// Decisions is the history.
 	Decisions Decisions
 	// Registry holds the metrics to serve.
@@ -187,7 +187,7 @@ func unauthorized(w http.ResponseWriter) {
 }
 
 func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
-	for _, f := range a.Fleets {
+	for _, f := range a.Fleets() {
 		if o, ok := f.Last(); !ok || !o.Ready {
 			fail(w, http.StatusServiceUnavailable, "not every fleet was seen yet")
 			return

@@ -96,10 +96,10 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 		c(w)
 	}
 	registry := prometheus.NewRegistry()
-	if _, err := server.NewMetrics(registry, w.fleets()); err != nil {
+	if _, err := server.NewMetrics(registry, w.fleets); err != nil {
 		t.Fatal(err)
 	}
-	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets(), Decisions: w.past, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
 	return w
 }
 

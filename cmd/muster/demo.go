@@ -205,8 +205,8 @@ func demoSend(ctx context.Context, queues *queue.Service, r demoRun) error {
 
 // ready tells whether every fleet was seen once.
 func (l *local) ready() bool {
-	for _, loop := range l.loops {
-		if o, ok := loop.Last(); !ok || !o.Ready {
+	for _, fleet := range l.fleets.served() {
+		if o, ok := fleet.Last(); !ok || !o.Ready {
 			return false
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,12 +19,9 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
-	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
-	"github.com/muster-scale/muster/source/embedded"
-	"github.com/muster-scale/muster/source/sqs"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
@@ -51,9 +47,7 @@ type local struct {
 	history store
 	sqs     net.Listener
 	api     net.Listener
-	names   []string
-	fleets  map[string]*process.Fleet
-	loops   map[string]*controller.Loop
+	fleets  *fleets
 	servers struct{ sqs, api *http.Server }
 }
 
@@ -75,13 +69,16 @@ type localOptions struct {
 	notify func(controller.Outcome)
 	// env is added to every worker's environment.
 	env []string
-	// shape changes a fleet's settings before they are used.
-	shape func(*controller.Settings)
+	// watch is the path of the configuration that is read again when it changes; empty for none.
+	watch string
+	// told says, in a line for a person, what came of reading it again.
+	told func(string)
 }
 
 // openLocal opens the data and the ports. What it opened is closed again when it fails.
 func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local, err error) {
-	l = &local{config: c, options: o, fleets: map[string]*process.Fleet{}, loops: map[string]*controller.Loop{}}
+	l = &local{config: c, options: o}
+	l.fleets = newFleets(l)
 	defer func() {
 		if err != nil {
 			l.close()
@@ -97,7 +94,7 @@ func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local,
 		return l, fmt.Errorf("the HTTP API: %w", err)
 	}
 	for _, f := range c.Fleets {
-		if err := l.openFleet(ctx, f); err != nil {
+		if err := l.fleets.open(ctx, f); err != nil {
 			return l, err
 		}
 	}
@@ -127,7 +124,7 @@ func (l *local) openData(ctx context.Context) (err error) {
 	} else if l.history, err = openHistory(filepath.Join(data, historyFile)); err != nil {
 		return err
 	}
-	return l.createQueues(ctx)
+	return l.createQueues(ctx, l.config)
 }
 
 // openHistory keeps a failed open from becoming a store that is not nil.
@@ -139,7 +136,8 @@ func openHistory(path string) (store, error) {
 	return h, nil
 }
 
-func (l *local) createQueues(ctx context.Context) error {
+// createQueues makes the queues that c names and sets their attributes.
+func (l *local) createQueues(ctx context.Context, c *config.Config) error {
 	made := map[string]bool{}
 	create := func(name string, attributes map[string]string) error {
 		if made[name] {
@@ -155,7 +153,7 @@ func (l *local) createQueues(ctx context.Context) error {
 		}
 		return nil
 	}
-	for _, q := range l.config.Queues {
+	for _, q := range c.Queues {
 		attributes := map[string]string{
 			"VisibilityTimeout": wholeSeconds(q.Visibility), "DelaySeconds": wholeSeconds(q.Delay), "MessageRetentionPeriod": wholeSeconds(q.Retention),
 		}
@@ -170,7 +168,7 @@ func (l *local) createQueues(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, f := range l.config.Fleets {
+	for _, f := range c.Fleets {
 		if f.Queue != "" && f.URL == "" {
 			if err := create(f.Queue, nil); err != nil {
 				return err
@@ -189,82 +187,9 @@ func (l *local) queueURL(name string) string {
 
 func (l *local) apiURL() string { return "http://" + l.api.Addr().String() }
 
-func (l *local) openFleet(ctx context.Context, f config.Fleet) error {
-	settings := controller.Settings{
-		Fleet: f.Name, Spec: f.Policy, Objective: f.Objective, Limits: f.Limits,
-		Slots: f.Workers.Slots, BootPrior: f.Workers.Boot, Poll: f.Poll,
-	}
-	o := controller.LoopOptions{History: l.history, Logger: l.options.logger}
-	switch {
-	case f.URL != "":
-		source, err := sqs.New(ctx, f.URL)
-		if err != nil {
-			return fmt.Errorf("fleet %s: %w", f.Name, err)
-		}
-		settings.Queues, o.Sources = []string{f.Queue}, []muster.Source{source}
-	case f.Queue != "":
-		source := embedded.New(l.queues, f.Queue)
-		settings.Queues, o.Sources, o.Wakes = []string{f.Queue}, []muster.Source{source}, []muster.Notifier{source}
-	}
-	if l.options.shape != nil {
-		l.options.shape(&settings)
-	}
-	var err error
-	if o.Settings, err = controller.NewSettings(settings); err != nil {
-		return err
-	}
-	fleet, err := l.processes(f)
-	if err != nil {
-		return err
-	}
-	o.Fleet, o.Releaser = fleet, fleet
-	o.Notify = func(out controller.Outcome) { l.notify(out) }
-	l.names = append(l.names, f.Name)
-	l.fleets[f.Name], l.loops[f.Name] = fleet, controller.NewLoop(o)
-	return nil
-}
-
-// processes is the fleet of worker processes: this program, as muster work.
-func (l *local) processes(f config.Fleet) (*process.Fleet, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", f.Name, err)
-	}
-	url := f.URL
-	if url == "" {
-		url = l.queueURL(f.Queue)
-	}
-	w := f.Workers
-	argv := []string{self, "work", "--queue", url, "--log", "warn", "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
-		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String()}
-	if len(w.Env) > 0 {
-		argv = append(argv, "--env", strings.Join(w.Env, ","))
-	}
-	argv = append(append(argv, "--"), w.Command...)
-	return process.New(process.Options{
-		Fleet: f.Name, Dir: filepath.Join(l.config.Data, membersDir, f.Name), Argv: argv, WorkDir: l.config.Dir,
-		Env: func(member string) []string { return l.workerEnv(f, member) }, Logger: l.options.logger,
-	})
-}
-
-func (l *local) workerEnv(f config.Fleet, member string) []string {
-	env := append(os.Environ(), l.options.env...)
-	env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(f.Name, member).Reveal(),
-		"MUSTER_FLEET="+f.Name, "MUSTER_MEMBER="+member)
-	if f.URL == "" {
-		env = append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",
-			"AWS_ACCESS_KEY_ID="+l.keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+l.keys.SecretAccessKey)
-	}
-	return env
-}
-
 func (l *local) openServers() error {
 	registry := prometheus.NewRegistry()
-	fleets := map[string]server.Fleet{}
-	for name, loop := range l.loops {
-		fleets[name] = loop
-	}
-	metrics, err := server.NewMetrics(registry, fleets)
+	metrics, err := server.NewMetrics(registry, l.fleets.served)
 	if err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
@@ -276,7 +201,7 @@ func (l *local) openServers() error {
 		}
 	}
 	l.servers.api = server.NewServer(server.New(server.Options{
-		Token: l.token, Fleets: fleets, Decisions: l.history, Registry: registry, Version: version,
+		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Registry: registry, Version: version,
 	}))
 	l.servers.sqs = sqsapi.NewServer(sqsapi.New(sqsapi.Options{
 		Queues: l.queues, Keys: l.keys, AnyCredentials: l.options.anyCredentials, Logger: l.options.logger,
@@ -287,30 +212,35 @@ func (l *local) openServers() error {
 	return nil
 }
 
-func (l *local) notify(o controller.Outcome) { l.options.notify(o) }
-
 // run serves until ctx ends, then lets the workers finish what they hold and ends them.
 func (l *local) run(ctx context.Context) error {
 	// The servers outlive the loops, and the loops' end precedes the workers': a loop would replace them.
 	serve, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
-	var servers errgroup.Group
-	loops, loopsCtx := errgroup.WithContext(ctx)
-	servers.Go(func() error { return server.Serve(serve, l.sqs, l.servers.sqs) })
-	servers.Go(func() error { return server.Serve(serve, l.api, l.servers.api) })
-	for _, name := range l.names {
-		loops.Go(func() error { return l.loops[name].Run(loopsCtx) })
+	working, stopWorking := context.WithCancelCause(ctx)
+	defer stopWorking(nil)
+	var servers, loops errgroup.Group
+	for listener, s := range map[net.Listener]*http.Server{l.sqs: l.servers.sqs, l.api: l.servers.api} {
+		servers.Go(func() error {
+			err := server.Serve(serve, listener, s)
+			stopWorking(err)
+			return err
+		})
 	}
-	loops.Go(func() error { return l.prune(loopsCtx) })
-	err := loops.Wait()
-	// One fleet after the other is told at once; each waits for its own workers.
-	var fleets errgroup.Group
-	for _, f := range l.fleets {
-		fleets.Go(func() error { f.Close(context.Background()); return nil })
+	l.fleets.start(working, func(err error) { stopWorking(err) })
+	loops.Go(func() error { return l.prune(working) })
+	if l.options.watch != "" {
+		loops.Go(func() error { return l.watch(working, l.options.watch) })
 	}
-	fleets.Wait()
+	<-working.Done()
+	loops.Wait()
+	l.fleets.stop()
 	stopServing()
-	return errors.Join(err, servers.Wait())
+	err := servers.Wait()
+	if cause := context.Cause(working); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = errors.Join(cause, err)
+	}
+	return err
 }
 
 // prune keeps the history small.

@@ -168,8 +168,8 @@ func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 	}
 	defer l.close()
 	plans := []planned{}
-	for _, name := range l.names {
-		o, err := l.loops[name].Preview(ctx)
+	for _, name := range l.fleets.names() {
+		o, err := l.fleets.loop(name).Preview(ctx)
 		if err != nil {
 			return nil, err
 		}

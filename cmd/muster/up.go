@@ -24,7 +24,9 @@ func newUp(g *global) *cobra.Command {
 SQS endpoint, a controller for each fleet, the worker processes and the HTTP API. Without -f it starts an
 empty set-up with a queue called default.
 
-The first interrupt lets workers finish what they hold; the second leaves them to finish by themselves.`,
+The first interrupt lets workers finish what they hold; the second leaves them to finish by themselves.
+The configuration is read again when its file changes, or on a hang-up signal; one with a fault is refused, and
+the one before stays in force.`,
 		Example: `  muster up
   muster up -f muster.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,6 +37,7 @@ The first interrupt lets workers finish what they hold; the second leaves them t
 			if err := usage(checkCommands(c)); err != nil {
 				return err
 			}
+			o.watch = g.config
 			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -47,6 +50,7 @@ func up(ctx context.Context, c *config.Config, o localOptions, out, errOut io.Wr
 	o.logger = newLogger(errOut, slog.LevelInfo)
 	said := &sayer{out: out}
 	o.notify = said.outcome
+	o.told = func(text string) { said.printf("%s\n", text) }
 	l, err := openLocal(ctx, c, o)
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (s *sayer) start(l *local) {
 		return
 	}
 	s.printf("try it in another terminal, in %s:\n", workDir())
-	if len(l.names) == 0 {
+	if len(l.fleets.names()) == 0 {
 		s.printf("muster work --queue %s -- wc -c\n", url)
 	}
 	s.printf("muster send --queue %s --count 10\n\n", url)

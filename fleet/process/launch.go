@@ -69,7 +69,7 @@ func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("start worker %s: make its log: %w", id, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(f.o.Argv[0], f.o.Argv[1:]...)
+	cmd := exec.Command(f.argv[0], f.argv[1:]...)
 	cmd.Dir = f.o.WorkDir
 	cmd.Env = append(f.o.Env(id), fmt.Sprintf("MUSTER_MEMBER_FD=%d", MemberFD))
 	cmd.Stdout, cmd.Stderr = log, log

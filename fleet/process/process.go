@@ -43,6 +43,7 @@ type Fleet struct {
 	o Options
 
 	mu      sync.Mutex
+	argv    []string
 	members map[string]*member
 	ended   []muster.Member
 	waits   sync.WaitGroup
@@ -77,7 +78,7 @@ func New(o Options) (*Fleet, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("fleet %s: make the directory of its members: %w", o.Fleet, err)
 	}
-	f := &Fleet{o: o, members: map[string]*member{}}
+	f := &Fleet{o: o, argv: o.Argv, members: map[string]*member{}}
 	ids, err := f.files(memberSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("fleet %s: list %s: %w", o.Fleet, o.Dir, err)
@@ -95,6 +96,13 @@ func New(o Options) (*Fleet, error) {
 		}
 	}
 	return f, nil
+}
+
+// Change makes the workers that are started from now on another program; those that live stay what they are.
+func (f *Fleet) Change(argv []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.argv = argv
 }
 
 // Members implements [muster.Fleet].
