@@ -12,23 +12,38 @@ func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 	// The faults of this look are its own: c stays as it is.
 	s := &source{name: c.source.name, lines: c.source.lines, places: c.source.places}
 	for i, f := range c.Fleets {
-		program := f.Workers.Command[0]
-		if strings.ContainsRune(program, '/') {
-			program = c.under(program)
+		path := fmt.Sprintf("fleets[%d]", i)
+		if len(f.Split) == 0 {
+			s.look(c, path, f.Workers, lookPath)
 		}
-		_, err := lookPath(program)
-		if err == nil {
-			continue
+		for j, p := range f.Split {
+			at := fmt.Sprintf("%s.split[%d]", path, j)
+			if !s.has(at + ".workers.command") {
+				at = path
+			}
+			s.look(c, at, p.Workers, lookPath)
 		}
-		path := fmt.Sprintf("fleets[%d].workers.command", i)
-		hint := ""
-		if words := strings.Fields(f.Workers.Command[0]); len(f.Workers.Command) == 1 && len(words) > 1 && !s.has(path+"[0]") {
-			hint = fmt.Sprintf("a text is one word, the program; say [%s]", strings.Join(words, ", "))
-		}
-		s.fault(path+"[0]", fmt.Sprintf("found the command %s, which cannot be run (%v), allowed is a program on this machine", quote(program), err), hint)
 	}
 	if len(s.faults) == 0 {
 		return nil
 	}
 	return s.sorted()
+}
+
+// look looks for the program of the workers stated below path.
+func (s *source) look(c *Config, path string, w Workers, lookPath func(string) (string, error)) {
+	program := w.Command[0]
+	if strings.ContainsRune(program, '/') {
+		program = c.under(program)
+	}
+	_, err := lookPath(program)
+	if err == nil {
+		return
+	}
+	path += ".workers.command"
+	hint := ""
+	if words := strings.Fields(w.Command[0]); len(w.Command) == 1 && len(words) > 1 && !s.has(path+"[0]") {
+		hint = fmt.Sprintf("a text is one word, the program; say [%s]", strings.Join(words, ", "))
+	}
+	s.fault(path+"[0]", fmt.Sprintf("found the command %s, which cannot be run (%v), allowed is a program on this machine", quote(program), err), hint)
 }

@@ -25,7 +25,7 @@ type Config struct {
 	Listen Listen
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
-	// Fleets have distinct names and serve distinct queues.
+	// Fleets have distinct names, and no queue is served by two of them.
 	Fleets []Fleet
 
 	source *source
@@ -59,14 +59,12 @@ type DeadLetter struct {
 	After int
 }
 
-// Fleet is what serves one queue and is sized together.
+// Fleet is what serves one queue, or several, and is sized together.
 type Fleet struct {
 	// Name has 1 to 63 letters, digits, dots, hyphens and underscores, and begins with a letter or digit.
 	Name string
-	// Queue is the name of the queue; empty when the work is known from worker reports alone.
-	Queue string
-	// URL is where the queue is on SQS; empty for an embedded one.
-	URL string
+	// Queues are the queues it serves, up to 20; none when the work is known from worker reports or the calendar alone.
+	Queues []QueueRef
 	// Objective is by default 99 % within 30 s. Its latency is 1 ms to 14 days.
 	Objective muster.Objective
 	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
@@ -75,8 +73,26 @@ type Fleet struct {
 	Poll time.Duration
 	// Policy is the policy with its headroom and the shapes of rise and fall, by default exact. It passes Check.
 	Policy policy.Spec
-	// Workers says what a worker is.
+	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
 	Workers Workers
+	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
+	Split []Part
+}
+
+// QueueRef names a queue that a fleet serves.
+type QueueRef struct {
+	// Name is the queue's name, URL where it is on SQS; the URL of an embedded queue is empty.
+	Name, URL string
+}
+
+// Part is one kind of worker of a fleet.
+type Part struct {
+	// Name is unique within the fleet, and like a fleet's.
+	Name string
+	// Base is how many workers it has before others get any, Weight its share of those beyond all bases, Max the most it may
+	// have; zero means no limit of its own. Base or Weight is above zero.
+	Base, Weight, Max int
+	Workers           Workers
 }
 
 // Workers says what a fleet's workers run, and how.

@@ -84,7 +84,7 @@ func compareGolden(t *testing.T, file, got string) {
 func TestFaultsAreOneJSONObjectEach(t *testing.T) {
 	_, err := config.Parse("m.yaml", []byte("version: 1\nfleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]\n"), lookup)
 	got, errJSON := json.Marshal(err)
-	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, objective, min, max, launches_per_hour, poll, policy, headroom, scale_out, scale_in, workers","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
+	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, scale_out, scale_in, workers","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
 	if errJSON != nil || string(got) != want {
 		t.Errorf("found %s (%v), want %s", got, errJSON, want)
 	}
@@ -100,7 +100,7 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 		Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"},
 		Queues: []config.Queue{{Name: "q", Visibility: 30 * time.Second, Retention: 96 * time.Hour}},
 		Fleets: []config.Fleet{{
-			Name: "f", Queue: "q",
+			Name: "f", Queues: []config.QueueRef{{Name: "q"}},
 			Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
 			Limits:    muster.Limits{Max: 3, LaunchesPerHour: 60},
 			Poll:      time.Second,
@@ -144,10 +144,18 @@ fleets:
     policy: {name: largest, largest: [dynamic-backlog, {name: worker-utilization, signal: in-flight}]}
     workers: {command: x}
   - name: steps
-    queue: steps
+    queues: [a, b]
     max: 1
     policy: {name: step, metric: oldest-age, cooldown: 2m, steps: [{from: 0, to: 5.5, add: -1}, {from: 60, percent: 50}, {from: 7, to: 8, set: 0}]}
     workers: {command: x}
+  - name: parts
+    queue: parts
+    max: 9
+    policy: worker-utilization
+    workers: {command: x, slots: 2, env: [A]}
+    split:
+      - {name: reserved, base: 2}
+      - {name: spot, weight: 3, max: 5, workers: {slots: 4, env: [B], command: [y, z], idle: 1m}}
   - name: clock
     max: 1
     policy: {name: schedule, intervals: [{days: [mon, sun], from: "08:00", to: "24:00", zone: UTC, workers: 3}]}
@@ -161,7 +169,7 @@ fleets:
 		Queues: []config.Queue{{Name: "q", Delay: time.Minute, Retention: time.Hour, DeadLetter: config.DeadLetter{Queue: "dead", After: 7}}},
 		Fleets: []config.Fleet{
 			{
-				Name: "f", Queue: "work.fifo", URL: "https://sqs.eu-west-1.amazonaws.com/1/work.fifo",
+				Name: "f", Queues: []config.QueueRef{{"work.fifo", "https://sqs.eu-west-1.amazonaws.com/1/work.fifo"}},
 				Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 1},
 				Limits:    muster.Limits{Min: 2, Max: 100, LaunchesPerHour: 7}, Poll: 30 * time.Second,
 				Policy: policy.Spec{Name: "backlog-per-worker", Acceptable: 12.5, Processing: 100 * time.Millisecond, HeadroomPercent: 12.5,
@@ -176,17 +184,27 @@ fleets:
 				Workers: config.Workers{Command: []string{"x"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
 			},
 			{
-				Name: "local", Queue: "other", URL: "http://127.0.0.1:9324/000000000000/other", Objective: f[1].Objective,
+				Name: "local", Queues: []config.QueueRef{{"other", "http://127.0.0.1:9324/000000000000/other"}}, Objective: f[1].Objective,
 				Limits: muster.Limits{Max: 1, LaunchesPerHour: 60}, Poll: time.Second,
 				Policy: policy.Spec{Name: "largest", Largest: []policy.Spec{{Name: "dynamic-backlog"},
 					{Name: "worker-utilization", Signal: "in-flight"}}, In: fiveMinutes},
 				Workers: f[1].Workers,
 			},
 			{
-				Name: "steps", Queue: "steps", Objective: f[1].Objective, Limits: f[2].Limits, Poll: time.Second,
+				Name: "steps", Queues: []config.QueueRef{{Name: "a"}, {Name: "b"}}, Objective: f[1].Objective, Limits: f[2].Limits, Poll: time.Second,
 				Policy: policy.Spec{Name: "step", Metric: "oldest-age", Cooldown: 2 * time.Minute, In: fiveMinutes,
 					Steps: []policy.StepChange{{To: 5.5, Add: -1}, {From: 60, Percent: 50}, {From: 7, To: 8, Set: new(int)}}},
 				Workers: f[1].Workers,
+			},
+			{
+				Name: "parts", Queues: []config.QueueRef{{Name: "parts"}}, Objective: f[1].Objective, Limits: muster.Limits{Max: 9, LaunchesPerHour: 90},
+				Poll: time.Second, Policy: policy.Spec{Name: "worker-utilization", In: fiveMinutes},
+				Workers: config.Workers{Command: []string{"x"}, Slots: 2, Boot: time.Second, Visibility: 30 * time.Second, Env: []string{"A"}},
+				Split: []config.Part{
+					{Name: "reserved", Base: 2, Workers: f[4].Workers},
+					{Name: "spot", Weight: 3, Max: 5, Workers: config.Workers{Command: []string{"y", "z"}, Slots: 4, Boot: time.Second,
+						Idle: time.Minute, Visibility: 30 * time.Second, Env: []string{"B"}}},
+				},
 			},
 			{
 				Name: "clock", Objective: f[1].Objective, Limits: f[2].Limits, Poll: time.Second,

@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/policy"
 )
 
 // setDefaults fills in what the text does not state. A stated zero stays.
@@ -34,12 +37,22 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	default:
 		otherwise(s, path+".scale_in.stabilization", &f.Policy.In.Stabilization, 5*time.Minute)
 	}
-	otherwise(s, path+".workers.slots", &f.Workers.Slots, 1)
-	otherwise(s, path+".workers.boot", &f.Workers.Boot, time.Second)
-	otherwise(s, path+".workers.visibility", &f.Workers.Visibility, 30*time.Second)
-	if f.Policy.Name == "exact" {
-		otherwise(s, path+".workers.idle", &f.Workers.Idle, 30*time.Second)
+	idle := time.Duration(0)
+	if f.Policy.Name == "exact" || slices.ContainsFunc(f.Policy.Largest, func(of policy.Spec) bool { return of.Name == "exact" }) {
+		idle = 30 * time.Second
 	}
+	f.Workers.setDefaults(s, path, Workers{Slots: 1, Boot: time.Second, Visibility: 30 * time.Second, Idle: idle})
+	for i := range f.Split {
+		f.Split[i].Workers.setDefaults(s, fmt.Sprintf("%s.split[%d]", path, i), f.Workers)
+	}
+}
+
+// setDefaults takes from w what the workers stated at path do not state themselves.
+func (o *Workers) setDefaults(s *source, path string, w Workers) {
+	otherwise(s, path+".workers.slots", &o.Slots, w.Slots)
+	otherwise(s, path+".workers.boot", &o.Boot, w.Boot)
+	otherwise(s, path+".workers.visibility", &o.Visibility, w.Visibility)
+	otherwise(s, path+".workers.idle", &o.Idle, w.Idle)
 }
 
 // otherwise sets the value at path when the text has none.

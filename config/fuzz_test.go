@@ -91,18 +91,26 @@ func keepsPromises(t *testing.T, c *config.Config) {
 	for _, f := range c.Fleets {
 		promise(f.Name != "" && !names[f.Name], "fleet names are unique")
 		names[f.Name] = true
-		where := f.URL + "|" + f.Queue
-		promise(where == "|" || !queues[where], "one fleet for each queue")
-		queues[where] = true
-		promise(f.URL == "" || f.Queue != "", "a queue on SQS has a name")
+		for _, q := range f.Queues {
+			where := q.URL + "|" + q.Name
+			promise(!queues[where], "one fleet for each queue")
+			queues[where] = true
+			promise(q.Name != "", "a queue has a name")
+		}
+		kinds := []config.Workers{f.Workers}
+		for i, p := range f.Split {
+			kinds = append(kinds[min(i, 1):], p.Workers)
+			promise(p.Name != "" && p.Base+p.Weight > 0 && p.Base >= 0 && p.Weight >= 0, "parts")
+		}
 		promise(0 <= f.Limits.Min && f.Limits.Min <= f.Limits.Max && f.Limits.Max <= 10_000 && f.Limits.LaunchesPerHour >= 1, "limits")
 		promise(f.Objective.Latency > 0 && f.Objective.Quantile > 0 && f.Objective.Quantile <= 1, "objective")
 		promise(between(f.Poll, 100*time.Millisecond, time.Hour), "poll")
 		_, err := policy.New(f.Policy)
 		promise(err == nil, "the policy can be built")
-		w := f.Workers
-		promise(len(w.Command) > 0 && w.Command[0] != "" && w.Slots >= 1 && w.Slots <= 1000, "workers")
-		promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")
-		promise(between(w.Boot, 0, 24*time.Hour) && between(w.Idle, 0, 24*time.Hour) && between(w.Grace, 0, 24*time.Hour) && between(w.WarmUp, 0, time.Hour), "durations of workers")
+		for _, w := range kinds {
+			promise(len(w.Command) > 0 && w.Command[0] != "" && w.Slots >= 1 && w.Slots <= 1000, "workers")
+			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")
+			promise(between(w.Boot, 0, 24*time.Hour) && between(w.Idle, 0, 24*time.Hour) && between(w.Grace, 0, 24*time.Hour) && between(w.WarmUp, 0, time.Hour), "durations of workers")
+		}
 	}
 }

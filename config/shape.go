@@ -16,6 +16,7 @@ const (
 	maxArguments = 256
 	maxVariables = 256
 	maxLargest   = 8
+	maxServed    = 20
 	maxSteps     = 20
 	maxIntervals = 100
 	maxDays      = 7
@@ -60,13 +61,13 @@ func (d *decoder) queue(n *yaml.Node, path string) Queue {
 
 func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	var f Fleet
-	m := d.mapping(n, path, "name", "queue", "objective", "min", "max", "launches_per_hour", "poll",
+	m := d.mapping(n, path, "name", "queue", "queues", "split", "objective", "min", "max", "launches_per_hour", "poll",
 		"policy", "headroom", "scale_out", "scale_in", "workers")
 	m.text("name", &f.Name)
-	m.text("queue", &f.Queue)
-	if strings.Contains(f.Queue, ":") {
-		f.Queue, f.URL = "", f.Queue
+	if n, ok := m.values["queue"]; ok {
+		f.Queues = append(f.Queues, d.queueRef(n, join(path, "queue")))
 	}
+	m.each("queues", maxServed, func(n *yaml.Node, path string) { f.Queues = append(f.Queues, d.queueRef(n, path)) })
 	objective := m.sub("objective", "latency", "quantile")
 	objective.duration("latency", &f.Objective.Latency)
 	objective.number("quantile", &f.Objective.Quantile)
@@ -80,8 +81,29 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	m.headroom(&f.Policy)
 	m.shape("scale_out", &f.Policy.Out)
 	m.shape("scale_in", &f.Policy.In)
-	f.Workers = m.workers()
+	f.Workers = m.workers(Workers{})
+	m.each("split", maxServed, func(n *yaml.Node, path string) { f.Split = append(f.Split, d.part(n, path, f.Workers)) })
 	return f
+}
+
+func (d *decoder) queueRef(n *yaml.Node, path string) QueueRef {
+	text := d.text(n, path)
+	if strings.Contains(text, ":") {
+		return QueueRef{URL: text}
+	}
+	return QueueRef{Name: text}
+}
+
+// part decodes a part, whose workers are those of the fleet but for what it states itself.
+func (d *decoder) part(n *yaml.Node, path string, fleet Workers) Part {
+	var p Part
+	m := d.mapping(n, path, "name", "base", "weight", "max", "workers")
+	m.text("name", &p.Name)
+	m.whole("base", &p.Base)
+	m.whole("weight", &p.Weight)
+	m.whole("max", &p.Max)
+	p.Workers = m.workers(fleet)
+	return p
 }
 
 // policy decodes a policy: its name, or a mapping with its parameters.
@@ -163,8 +185,8 @@ func (m mapping) shape(key string, s *policy.Shape) {
 	sub.duration("period", &s.Period)
 }
 
-func (m mapping) workers() Workers {
-	var w Workers
+// workers decodes what a worker is; what it does not state is as in w.
+func (m mapping) workers(w Workers) Workers {
 	sub := m.sub("workers", "command", "slots", "boot", "idle", "visibility", "grace", "env", "warm_up")
 	sub.command(&w.Command)
 	sub.whole("slots", &w.Slots)
@@ -172,6 +194,9 @@ func (m mapping) workers() Workers {
 	sub.duration("idle", &w.Idle)
 	sub.duration("visibility", &w.Visibility)
 	sub.duration("grace", &w.Grace)
+	if _, ok := sub.values["env"]; ok {
+		w.Env = nil
+	}
 	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
 	sub.duration("warm_up", &w.WarmUp)
 	return w
@@ -184,6 +209,7 @@ func (m mapping) command(into *[]string) {
 	if !ok {
 		return
 	}
+	*into = nil
 	if n.Kind == yaml.ScalarNode {
 		*into = []string{m.decoder.text(n, join(m.path, "command"))}
 		return

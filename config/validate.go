@@ -38,8 +38,10 @@ func (c *Config) validate(s *source) {
 		f, path := &c.Fleets[i], fmt.Sprintf("fleets[%d]", i)
 		f.validate(s, path)
 		names.check(s, f.Name, path+".name", "another name: fleet %q is stated on line %d")
-		queues.check(s, cmp.Or(f.URL, f.Queue), path+".queue",
-			"another queue: two fleets on one queue need a group, which this version does not have; %q is served by the fleet on line %d")
+		for j, q := range f.Queues {
+			queues.check(s, cmp.Or(q.URL, q.Name), f.queuePath(s, path, j),
+				"another queue: %q is served on line %d already; two kinds of workers on one queue are one fleet with split:")
+		}
 	}
 }
 
@@ -118,7 +120,15 @@ func (f *Fleet) validate(s *source, path string) {
 		s.fault(path+".name", s.missing(path+".name", quote(f.Name),
 			"a fleet's name: 1 to 63 letters, digits, dots, hyphens and underscores, the first a letter or digit"), "")
 	}
-	f.validateQueue(s, path+".queue")
+	if s.has(path+".queue") && s.has(path+".queues") {
+		s.fault(path+".queues", "found queue and queues, allowed is one of them", "")
+	}
+	for i := range f.Queues {
+		f.Queues[i].validate(s, f.queuePath(s, path, i))
+		if (f.Queues[i].URL == "") != (f.Queues[0].URL == "") {
+			s.fault(f.queuePath(s, path, i), "found embedded queues and queues on SQS in one fleet, allowed are those of one kind", "a worker has keys for one of them")
+		}
+	}
 	within(s, path+".objective.latency", f.Objective.Latency, time.Millisecond, maxLatency, span)
 	if q := f.Objective.Quantile; !(q > 0 && q <= 1) {
 		s.fault(path+".objective.quantile", fmt.Sprintf("found %s, allowed is a share above 0 and at most 1, as in 0.99", muster.Number(q)), "")
@@ -126,7 +136,7 @@ func (f *Fleet) validate(s *source, path string) {
 	f.validateLimits(s, path)
 	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, span)
 	f.validatePolicy(s, path)
-	f.Workers.validate(s, path+".workers")
+	f.validateSplit(s, path)
 }
 
 func (f *Fleet) validateLimits(s *source, path string) {
@@ -141,25 +151,59 @@ func (f *Fleet) validateLimits(s *source, path string) {
 	within(s, path+".launches_per_hour", f.Limits.LaunchesPerHour, 1, maxLaunches, strconv.Itoa)
 }
 
-// validateQueue checks the name of an embedded queue or the URL of one on SQS, whose name it fills in.
-func (f *Fleet) validateQueue(s *source, path string) {
-	if f.URL == "" {
-		if s.has(path) {
-			checkQueueName(s, path, f.Queue)
+// queuePath is where the i-th queue is stated.
+func (f *Fleet) queuePath(s *source, path string, i int) string {
+	if s.has(path + ".queue") {
+		if i == 0 {
+			return path + ".queue"
 		}
+		i--
+	}
+	return fmt.Sprintf("%s.queues[%d]", path, i)
+}
+
+// validate checks the name of an embedded queue or the URL of one on SQS, whose name it fills in.
+func (q *QueueRef) validate(s *source, path string) {
+	if q.URL == "" {
+		checkQueueName(s, path, q.Name)
 		return
 	}
-	u, err := url.Parse(f.URL)
+	u, err := url.Parse(q.URL)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		s.fault(path, fmt.Sprintf("found %s, allowed is a queue's name or URL, as in https://sqs.eu-west-1.amazonaws.com/123456789012/thumbnails", quote(f.URL)), "")
+		s.fault(path, fmt.Sprintf("found %s, allowed is a queue's name or URL, as in https://sqs.eu-west-1.amazonaws.com/123456789012/thumbnails", quote(q.URL)), "")
 		return
 	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
-		s.fault(path, fmt.Sprintf("found %s, allowed is https, or http to this machine", quote(f.URL)), "")
+		s.fault(path, fmt.Sprintf("found %s, allowed is https, or http to this machine", quote(q.URL)), "")
 		return
 	}
-	f.Queue = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
-	checkQueueName(s, path, strings.TrimSuffix(f.Queue, ".fifo"))
+	q.Name = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+	checkQueueName(s, path, strings.TrimSuffix(q.Name, ".fifo"))
+}
+
+// validateSplit checks the parts of a fleet.
+func (f *Fleet) validateSplit(s *source, path string) {
+	if !s.has(path + ".split") {
+		f.Workers.validate(s, path+".workers")
+		return
+	}
+	if n := len(f.Split); n < 2 && !s.bad[path+".split"] {
+		s.fault(path+".split", fmt.Sprintf("found %d parts, allowed are 2 to %d", n, maxServed), "")
+	}
+	names := unique{}
+	for i, p := range f.Split {
+		at := fmt.Sprintf("%s.split[%d]", path, i)
+		if len(p.Name) < 1 || len(p.Name) > 63 || !consists(p.Name, "-_") {
+			s.fault(at+".name", s.missing(at+".name", quote(p.Name), "a part's name: 1 to 63 letters, digits, hyphens and underscores"), "")
+		}
+		names.check(s, p.Name, at+".name", "another name: part %q is stated on line %d")
+		within(s, at+".base", p.Base, 0, maxWorkers, strconv.Itoa)
+		within(s, at+".max", p.Max, 0, maxWorkers, strconv.Itoa)
+		if within(s, at+".weight", p.Weight, 0, 1000, strconv.Itoa) && p.Weight == 0 && p.Base == 0 {
+			s.fault(at, "found neither base nor weight, allowed is one of them above 0: the part would never get a worker", "")
+		}
+		p.Workers.validate(s, at+".workers")
+	}
 }
 
 func (w Workers) validate(s *source, path string) {

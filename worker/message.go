@@ -32,6 +32,9 @@ var (
 
 // Message is one received message.
 type Message struct {
+	// from is the queue it was received from, where there are several.
+	from Queue
+
 	// ID stays the same over all deliveries of the message.
 	ID string
 	// Queue is the name of the queue it came from.

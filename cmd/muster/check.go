@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,11 +60,15 @@ func checkCommands(c *config.Config) error {
 }
 
 func fleetQueue(f config.Fleet) string {
-	switch {
-	case f.URL != "":
-		return f.URL
-	case f.Queue != "":
-		return "queue " + f.Queue
+	var names []string
+	for _, q := range f.Queues {
+		names = append(names, cmp.Or(q.URL, q.Name))
 	}
-	return "work known from reports alone"
+	switch len(names) {
+	case 0:
+		return "no queue"
+	case 1:
+		return "queue " + names[0]
+	}
+	return "queues " + strings.Join(names, ", ")
 }

@@ -68,6 +68,8 @@ type demoRun struct {
 	fleet config.Fleet
 }
 
+func (r demoRun) queue() string { return r.fleet.Queues[0].Name }
+
 func newDemo(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
@@ -100,7 +102,7 @@ func demoConfig(dir, self string) (*config.Config, []demoRun) {
 	for _, test := range demoTests() {
 		for _, f := range demoPolicies(test) {
 			f.Name = test.name + "." + f.Policy.Name
-			f.Queue = test.name + "-" + f.Policy.Name
+			f.Queues = []config.QueueRef{{Name: test.name + "-" + f.Policy.Name}}
 			f.Objective = muster.Objective{Latency: demoLatency, Quantile: 0.99}
 			f.Limits = muster.Limits{Max: demoMax, LaunchesPerHour: 10 * demoMax}
 			f.Workers.Command, f.Workers.Slots = []string{self, "sleep-body"}, 1
@@ -190,7 +192,7 @@ func demoSend(ctx context.Context, queues *queue.Service, r demoRun) error {
 		batch[i].Body = r.test.duration.String()
 	}
 	for range demoMessages / batchSize {
-		sent, err := queues.Send(ctx, r.fleet.Queue, batch)
+		sent, err := queues.Send(ctx, r.queue(), batch)
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func newDemoTally(runs []demoRun, path string) *demoTally {
 	t := &demoTally{path: path, runs: runs, finished: map[string]map[string][]finish{}, launched: map[string]map[string]time.Time{},
 		ended: map[string]map[string]time.Time{}, peak: map[string]int{}, applied: map[string]int{}}
 	for _, r := range runs {
-		t.finished[r.fleet.Queue] = map[string][]finish{}
+		t.finished[r.queue()] = map[string][]finish{}
 		t.launched[r.fleet.Name], t.ended[r.fleet.Name] = map[string]time.Time{}, map[string]time.Time{}
 	}
 	return t
@@ -137,7 +137,7 @@ func (t *demoTally) read() error {
 func (t *demoTally) processed(r demoRun) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.finished[r.fleet.Queue])
+	return len(t.finished[r.queue()])
 }
 
 func (t *demoTally) complete() bool {
@@ -163,7 +163,7 @@ func (t *demoTally) result(r demoRun) demoResult {
 	d := demoResult{Name: r.test.name, Policy: r.fleet.Policy.Name, Messages: demoMessages,
 		PeakWorkers: t.peak[r.fleet.Name], Decisions: t.applied[r.fleet.Name]}
 	last := t.startAt
-	for _, all := range t.finished[r.fleet.Queue] {
+	for _, all := range t.finished[r.queue()] {
 		first := all[0]
 		d.Processed++
 		if len(all) > 1 {

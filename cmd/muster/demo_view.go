@@ -116,7 +116,7 @@ func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTall
 			continue
 		}
 		c := o.Observation.Capacity
-		q, err := l.queues.Counts(r.fleet.Queue)
+		q, err := l.queues.Counts(r.queue())
 		if err != nil {
 			continue
 		}

@@ -4,17 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
-	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/source/embedded"
 	"github.com/muster-scale/muster/source/sqs"
@@ -33,11 +28,11 @@ type fleets struct {
 
 // ownFleet is one fleet with its loop.
 type ownFleet struct {
-	config  config.Fleet
-	members *process.Fleet
-	loop    *controller.Loop
-	stop    context.CancelFunc
-	ended   chan struct{} // closed when the loop has ended
+	config config.Fleet
+	parts  parts
+	loop   *controller.Loop
+	stop   context.CancelFunc
+	ended  chan struct{} // closed when the loop has ended
 }
 
 func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
@@ -75,33 +70,27 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 		return err
 	}
 	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
-	switch {
-	case c.URL != "":
-		source, err := sqs.New(ctx, c.URL)
+	for _, q := range c.Queues {
+		if q.URL == "" {
+			source := embedded.New(l.queues, q.Name)
+			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
+			continue
+		}
+		source, err := sqs.New(ctx, q.URL)
 		if err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
-		o.Sources = []muster.Source{source}
-	case c.Queue != "":
-		source := embedded.New(l.queues, c.Queue)
-		o.Sources, o.Wakes = []muster.Source{source}, []muster.Notifier{source}
+		o.Sources = append(o.Sources, source)
 	}
-	argv, err := l.workerArgv(c)
+	parts, err := l.partsOf(c)
 	if err != nil {
 		return err
 	}
-	members, err := process.New(process.Options{
-		Fleet: c.Name, Dir: filepath.Join(l.config.Data, membersDir, c.Name), Argv: argv, WorkDir: l.config.Dir,
-		Env: func(member string) []string { return l.workerEnv(c, member) }, Logger: l.options.logger,
-	})
-	if err != nil {
-		return err
-	}
-	o.Fleet, o.Releaser = members, members
+	o.Fleet, o.Releaser = parts.whole()
 	o.Notify = func(out controller.Outcome) { l.options.notify(out) }
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	own := &ownFleet{config: c, members: members, loop: controller.NewLoop(o), stop: func() {}, ended: make(chan struct{})}
+	own := &ownFleet{config: c, parts: parts, loop: controller.NewLoop(o), stop: func() {}, ended: make(chan struct{})}
 	f.all[c.Name] = own
 	if f.run != nil {
 		f.begin(own)
@@ -115,8 +104,8 @@ func settingsOf(c config.Fleet) (controller.Settings, error) {
 		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
 		Slots: c.Workers.Slots, BootPrior: c.Workers.Boot, Poll: c.Poll,
 	}
-	if c.Queue != "" {
-		s.Queues = []string{c.Queue}
+	for _, q := range c.Queues {
+		s.Queues = append(s.Queues, q.Name)
 	}
 	return controller.NewSettings(s)
 }
@@ -143,12 +132,12 @@ func (f *fleets) begin(own *ownFleet) {
 	})
 }
 
-// change puts another configuration of a fleet in force. A fleet whose queue is another one ends and begins anew.
+// change puts another configuration of a fleet in force. A fleet whose queues or parts are others ends and begins anew.
 func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	f.mu.Lock()
 	own := f.all[c.Name]
 	f.mu.Unlock()
-	if own.config.Queue != c.Queue || own.config.URL != c.URL {
+	if !reflect.DeepEqual(own.config.Queues, c.Queues) || !slices.EqualFunc(own.config.Split, c.Split, samePart) {
 		f.remove(c.Name)
 		return f.open(ctx, c)
 	}
@@ -156,11 +145,9 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
-	argv, err := f.local.workerArgv(c)
-	if err != nil {
+	if err := own.parts.change(f.local, c); err != nil {
 		return err
 	}
-	own.members.Change(argv)
 	own.loop.Change(ctx, settings)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +163,7 @@ func (f *fleets) remove(name string) {
 	f.mu.Unlock()
 	own.stop()
 	<-own.ended
-	own.members.Close(context.Background())
+	own.parts.close()
 }
 
 // stop waits for the loops, whose context has ended, and ends all workers once they have finished what they hold.
@@ -186,37 +173,7 @@ func (f *fleets) stop() {
 	defer f.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, own := range f.all {
-		closing.Go(func() { own.members.Close(context.Background()) })
+		closing.Go(own.parts.close)
 	}
 	closing.Wait()
-}
-
-// workerArgv is how a worker of the fleet is started: this program, as muster work.
-func (l *local) workerArgv(c config.Fleet) ([]string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
-	}
-	url := c.URL
-	if url == "" {
-		url = l.queueURL(c.Queue)
-	}
-	w := c.Workers
-	argv := []string{self, "work", "--queue", url, "--log", "warn", "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
-		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String()}
-	if len(w.Env) > 0 {
-		argv = append(argv, "--env", strings.Join(w.Env, ","))
-	}
-	return append(append(argv, "--"), w.Command...), nil
-}
-
-func (l *local) workerEnv(c config.Fleet, member string) []string {
-	env := append(os.Environ(), l.options.env...)
-	env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(c.Name, member).Reveal(),
-		"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
-	if c.URL == "" {
-		env = append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",
-			"AWS_ACCESS_KEY_ID="+l.keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+l.keys.SecretAccessKey)
-	}
-	return env
 }

@@ -169,8 +169,11 @@ func (l *local) createQueues(ctx context.Context, c *config.Config) error {
 		}
 	}
 	for _, f := range c.Fleets {
-		if f.Queue != "" && f.URL == "" {
-			if err := create(f.Queue, nil); err != nil {
+		for _, q := range f.Queues {
+			if q.URL != "" {
+				continue
+			}
+			if err := create(q.Name, nil); err != nil {
 				return err
 			}
 		}

@@ -16,9 +16,10 @@ import (
 
 func newWork(g *global) *cobra.Command {
 	var (
-		o               worker.Options
-		command         worker.Command
-		url, api, level string
+		o          worker.Options
+		command    worker.Command
+		api, level string
+		urls       []string
 	)
 	cmd := &cobra.Command{
 		Use:   "work --queue URL -- COMMAND [ARGUMENT...]",
@@ -39,26 +40,34 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 			if err := worker.KeepMemberLock(); err != nil {
 				return err
 			}
-			g.useLocalKeys(url)
+			for _, url := range urls {
+				g.useLocalKeys(url)
+			}
 			command.Argv, command.Logger = args, newLogger(cmd.ErrOrStderr(), l)
 			if err := command.Check(); err != nil {
 				return usage(err)
 			}
-			queue, err := worker.NewSQS(cmd.Context(), url)
-			if err != nil {
-				return usage(err)
-			}
-			o.Queue, o.Do, o.Logger = queue, command.Run, command.Logger
-			if api != "" {
-				if o.Reporter, err = worker.NewReporter(api, os.Getenv("MUSTER_TOKEN")); err != nil {
+			var queues []worker.Queue
+			for _, url := range urls {
+				queue, err := worker.NewSQS(cmd.Context(), url)
+				if err != nil {
 					return usage(err)
 				}
+				queues = append(queues, queue)
+			}
+			o.Queue, o.Do, o.Logger = worker.Several(queues...), command.Run, command.Logger
+			if api != "" {
+				reporter, err := worker.NewReporter(api, os.Getenv("MUSTER_TOKEN"))
+				if err != nil {
+					return usage(err)
+				}
+				o.Reporter = reporter
 			}
 			return worker.Run(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&url, "queue", "", "the queue's URL")
+	f.StringArrayVar(&urls, "queue", nil, "the queue's URL; may be repeated, to take from several in turn")
 	f.IntVar(&o.Slots, "slots", 1, "how many messages to handle at once")
 	f.DurationVar(&o.IdleStop, "idle", 0, "leave after so long without a message; 0 stays")
 	f.DurationVar(&o.Visibility, "visibility", 30*time.Second, "how long a message is held before its hold is extended")

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/process"
+	"github.com/muster-scale/muster/fleet/split"
+)
+
+// parts are the process fleets that a fleet is made of: one, or one for each part of its split.
+type parts []part
+
+type part struct {
+	split.Part
+	processes *process.Fleet
+}
+
+// kinds returns the kinds of workers of a fleet: its parts, or the one it has without.
+func kinds(c config.Fleet) []config.Part {
+	if len(c.Split) > 0 {
+		return c.Split
+	}
+	return []config.Part{{Weight: 1, Workers: c.Workers}}
+}
+
+func samePart(a, b config.Part) bool {
+	return a.Name == b.Name && a.Base == b.Base && a.Weight == b.Weight && a.Max == b.Max
+}
+
+// partsOf opens the process fleets of a fleet, and adopts the workers that still run.
+func (l *local) partsOf(c config.Fleet) (parts, error) {
+	var all parts
+	for _, kind := range kinds(c) {
+		argv, err := l.workerArgv(c, kind.Workers)
+		if err != nil {
+			return nil, err
+		}
+		p, err := process.New(process.Options{
+			Fleet: c.Name, Dir: filepath.Join(l.config.Data, membersDir, c.Name, kind.Name), Argv: argv, WorkDir: l.config.Dir,
+			Env: func(member string) []string { return l.workerEnv(c, member) }, Logger: l.options.logger,
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part{split.Part{Name: kind.Name, Base: kind.Base, Weight: kind.Weight, Max: kind.Max, Fleet: p, Releaser: p}, p})
+	}
+	return all, nil
+}
+
+// whole returns the parts as one fleet.
+func (p parts) whole() (muster.Fleet, muster.Releaser) {
+	if len(p) == 1 {
+		return p[0].processes, p[0].processes
+	}
+	var all []split.Part
+	for _, one := range p {
+		all = append(all, one.Part)
+	}
+	f, err := split.New(all)
+	if err != nil {
+		return broken{err}, nil // the configuration was checked, so nobody sees this
+	}
+	return f, f
+}
+
+// broken is a fleet that cannot be listed, and so is never sized.
+type broken struct{ err error }
+
+// Members implements [muster.Fleet].
+func (b broken) Members(context.Context) (muster.Listing, error) { return muster.Listing{}, b.err }
+
+// SetDesired implements [muster.Fleet].
+func (b broken) SetDesired(context.Context, muster.Order) error { return b.err }
+
+// change makes workers that are started from now on what c says. The parts are those of c.
+func (p parts) change(l *local, c config.Fleet) error {
+	for i, kind := range kinds(c) {
+		argv, err := l.workerArgv(c, kind.Workers)
+		if err != nil {
+			return err
+		}
+		p[i].processes.Change(argv)
+	}
+	return nil
+}
+
+// close ends all workers once they have finished what they hold.
+func (p parts) close() {
+	var all sync.WaitGroup
+	for _, one := range p {
+		all.Go(func() { one.processes.Close(context.Background()) })
+	}
+	all.Wait()
+}
+
+// workerArgv is how a worker of the fleet is started: this program, as muster work. Without a queue there is nothing to
+// receive: the command itself is the worker, and reports by the API.
+func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
+	if len(c.Queues) == 0 {
+		return w.Command, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
+	}
+	argv := []string{self, "work", "--log", "warn", "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
+		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String()}
+	for _, q := range c.Queues {
+		argv = append(argv, "--queue", cmp.Or(q.URL, l.queueURL(q.Name)))
+	}
+	if len(w.Env) > 0 {
+		argv = append(argv, "--env", strings.Join(w.Env, ","))
+	}
+	return append(append(argv, "--"), w.Command...), nil
+}
+
+// workerEnv is the environment of a worker: that of this process, where to report, and the keys of the embedded queue when
+// it serves one.
+func (l *local) workerEnv(c config.Fleet, member string) []string {
+	env := append(os.Environ(), l.options.env...)
+	env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(c.Name, member).Reveal(),
+		"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
+	for _, q := range c.Queues {
+		if q.URL == "" {
+			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",
+				"AWS_ACCESS_KEY_ID="+l.keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+l.keys.SecretAccessKey)
+		}
+	}
+	return env
+}
