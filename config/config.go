@@ -31,12 +31,24 @@ type Config struct {
 	source *source
 }
 
-// Listen holds addresses on the loopback interface, as host:port. Port 0 takes any free port.
+// Listen holds addresses as host:port, those of Queue and API on the loopback interface. Port 0 takes any free port.
 type Listen struct {
 	// Queue is the SQS endpoint of the embedded queues, by default 127.0.0.1:9324.
 	Queue string
-	// API is for worker reports, metrics and the dashboard, by default 127.0.0.1:9325.
+	// API is for worker reports, events, status and metrics, by default 127.0.0.1:9325.
 	API string
+	// Beyond opens both to other machines, with TLS only. Its addresses are empty when it was not stated.
+	Beyond Beyond
+}
+
+// Beyond says where other machines reach the servers.
+type Beyond struct {
+	// Queue and API are addresses as host:port; at least one is stated.
+	Queue, API string
+	// Cert and Key are the files of the certificate chain and its key, in PEM; [Load] makes them absolute.
+	Cert, Key string
+	// Hosts are the names under which the servers are reached; requests under others are refused.
+	Hosts []string
 }
 
 // Queue states the attributes of an embedded queue. Durations are whole seconds.
@@ -134,6 +146,9 @@ func Load(path string) (*Config, error) {
 	}
 	c.Dir = filepath.Dir(absolute)
 	c.Data = c.under(c.Data)
+	if b := &c.Listen.Beyond; b.Cert != "" {
+		b.Cert, b.Key = c.under(b.Cert), c.under(b.Key)
+	}
 	return c, nil
 }
 

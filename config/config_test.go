@@ -118,7 +118,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	got := parse(t, `
 version: 1
 data: /var/lib/muster
-listen: {queue: "localhost:0", api: "[::1]:0"}
+listen: {queue: "localhost:0", api: "[::1]:0", beyond: {queue: "0.0.0.0:1", api: ":2", cert: c, key: k, hosts: [h]}}
 queues: [{name: q, visibility: 0, delay: 1m, retention: 1h, dead_letter: {queue: dead, after: 7}}]
 fleets:
   - name: f
@@ -165,7 +165,8 @@ fleets:
 	fiveMinutes := policy.Shape{Stabilization: 5 * time.Minute}
 	want := &config.Config{
 		Data:   "/var/lib/muster",
-		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0"},
+		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0",
+			Beyond: config.Beyond{Queue: "0.0.0.0:1", API: ":2", Cert: "c", Key: "k", Hosts: []string{"h"}}},
 		Queues: []config.Queue{{Name: "q", Delay: time.Minute, Retention: time.Hour, DeadLetter: config.DeadLetter{Queue: "dead", After: 7}}},
 		Fleets: []config.Fleet{
 			{

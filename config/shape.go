@@ -27,7 +27,7 @@ const version = 1
 
 func (d *decoder) config(root *yaml.Node) *Config {
 	c := &Config{}
-	m := d.mapping(root, "", "version", "data", "listen", "queues", "fleets")
+	m := d.mapping(root, "", names(rootKeys())...)
 	found := 0
 	m.whole("version", &found)
 	if found != version {
@@ -38,9 +38,16 @@ func (d *decoder) config(root *yaml.Node) *Config {
 		d.fault("version", d.missing("version", strconv.Itoa(found), "1"), hint)
 	}
 	m.text("data", &c.Data)
-	listen := m.sub("listen", "queue", "api")
+	listen := m.sub("listen", names(listenKeys())...)
 	listen.text("queue", &c.Listen.Queue)
 	listen.text("api", &c.Listen.API)
+	beyond := listen.sub("beyond", names(beyondKeys())...)
+	b := &c.Listen.Beyond
+	beyond.text("queue", &b.Queue)
+	beyond.text("api", &b.API)
+	beyond.text("cert", &b.Cert)
+	beyond.text("key", &b.Key)
+	beyond.each("hosts", maxServed, func(n *yaml.Node, path string) { b.Hosts = append(b.Hosts, d.text(n, path)) })
 	m.each("queues", maxQueues, func(n *yaml.Node, path string) { c.Queues = append(c.Queues, d.queue(n, path)) })
 	m.each("fleets", maxFleets, func(n *yaml.Node, path string) { c.Fleets = append(c.Fleets, d.fleet(n, path)) })
 	return c
@@ -48,12 +55,12 @@ func (d *decoder) config(root *yaml.Node) *Config {
 
 func (d *decoder) queue(n *yaml.Node, path string) Queue {
 	var q Queue
-	m := d.mapping(n, path, "name", "visibility", "delay", "retention", "dead_letter")
+	m := d.mapping(n, path, names(queueKeys())...)
 	m.text("name", &q.Name)
 	m.duration("visibility", &q.Visibility)
 	m.duration("delay", &q.Delay)
 	m.duration("retention", &q.Retention)
-	dead := m.sub("dead_letter", "queue", "after")
+	dead := m.sub("dead_letter", names(deadLetterKeys())...)
 	dead.text("queue", &q.DeadLetter.Queue)
 	dead.whole("after", &q.DeadLetter.After)
 	return q
@@ -61,14 +68,13 @@ func (d *decoder) queue(n *yaml.Node, path string) Queue {
 
 func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	var f Fleet
-	m := d.mapping(n, path, "name", "queue", "queues", "split", "objective", "min", "max", "launches_per_hour", "poll",
-		"policy", "headroom", "scale_out", "scale_in", "workers")
+	m := d.mapping(n, path, names(fleetKeys())...)
 	m.text("name", &f.Name)
 	if n, ok := m.values["queue"]; ok {
 		f.Queues = append(f.Queues, d.queueRef(n, join(path, "queue")))
 	}
 	m.each("queues", maxServed, func(n *yaml.Node, path string) { f.Queues = append(f.Queues, d.queueRef(n, path)) })
-	objective := m.sub("objective", "latency", "quantile")
+	objective := m.sub("objective", names(objectiveKeys())...)
 	objective.duration("latency", &f.Objective.Latency)
 	objective.number("quantile", &f.Objective.Quantile)
 	m.whole("min", &f.Limits.Min)
@@ -97,7 +103,7 @@ func (d *decoder) queueRef(n *yaml.Node, path string) QueueRef {
 // part decodes a part, whose workers are those of the fleet but for what it states itself.
 func (d *decoder) part(n *yaml.Node, path string, fleet Workers) Part {
 	var p Part
-	m := d.mapping(n, path, "name", "base", "weight", "max", "workers")
+	m := d.mapping(n, path, names(partKeys())...)
 	m.text("name", &p.Name)
 	m.whole("base", &p.Base)
 	m.whole("weight", &p.Weight)
@@ -113,11 +119,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 		s.Name = d.text(n, path)
 		return s
 	}
-	keys := []string{"name", "acceptable", "processing", "target", "signal", "metric", "steps", "cooldown", "intervals"}
-	if outermost {
-		keys = append(keys, "largest")
-	}
-	m := d.mapping(n, path, keys...)
+	m := d.mapping(n, path, names(policyKeys(outermost))...)
 	m.text("name", &s.Name)
 	m.number("acceptable", &s.Acceptable)
 	m.duration("processing", &s.Processing)
@@ -133,7 +135,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 
 func (d *decoder) step(n *yaml.Node, path string) policy.StepChange {
 	var s policy.StepChange
-	m := d.mapping(n, path, "from", "to", "add", "percent", "set")
+	m := d.mapping(n, path, names(stepKeys())...)
 	m.number("from", &s.From)
 	m.number("to", &s.To)
 	m.whole("add", &s.Add)
@@ -147,7 +149,7 @@ func (d *decoder) step(n *yaml.Node, path string) policy.StepChange {
 
 func (d *decoder) interval(n *yaml.Node, path string) policy.Interval {
 	var i policy.Interval
-	m := d.mapping(n, path, "days", "from", "to", "zone", "workers")
+	m := d.mapping(n, path, names(intervalKeys())...)
 	m.each("days", maxDays, func(n *yaml.Node, path string) { i.Days = append(i.Days, d.text(n, path)) })
 	m.text("from", &i.From)
 	m.text("to", &i.To)
@@ -178,7 +180,7 @@ func (m mapping) headroom(s *policy.Spec) {
 }
 
 func (m mapping) shape(key string, s *policy.Shape) {
-	sub := m.sub(key, "stabilization", "max_workers", "max_percent", "period")
+	sub := m.sub(key, names(shapeKeys())...)
 	sub.duration("stabilization", &s.Stabilization)
 	sub.whole("max_workers", &s.MaxWorkers)
 	sub.number("max_percent", &s.MaxPercent)
@@ -187,7 +189,7 @@ func (m mapping) shape(key string, s *policy.Shape) {
 
 // workers decodes what a worker is; what it does not state is as in w.
 func (m mapping) workers(w Workers) Workers {
-	sub := m.sub("workers", "command", "slots", "boot", "idle", "visibility", "grace", "env", "warm_up")
+	sub := m.sub("workers", names(workerKeys())...)
 	sub.command(&w.Command)
 	sub.whole("slots", &w.Slots)
 	sub.duration("boot", &w.Boot)

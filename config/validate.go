@@ -61,10 +61,37 @@ func (u unique) check(s *source, name, path, words string) {
 }
 
 func (l Listen) validate(s *source) {
+	l.Beyond.validate(s, "listen.beyond")
 	queue := checkAddress(s, "listen.queue", l.Queue)
 	api := checkAddress(s, "listen.api", l.API)
 	if queue && api && l.Queue == l.API && !strings.HasSuffix(l.API, ":0") {
 		s.fault("listen.api", fmt.Sprintf("found %s, allowed is another address than that of the queues", quote(l.API)), "")
+	}
+}
+
+// validate checks what opens the servers to other machines. It must be stated: an address alone opens nothing.
+func (b Beyond) validate(s *source, path string) {
+	if !s.has(path) {
+		return
+	}
+	for _, at := range [][2]string{{"queue", b.Queue}, {"api", b.API}} {
+		key, address := at[0], at[1]
+		_, port, err := net.SplitHostPort(address)
+		_, errPort := strconv.ParseUint(port, 10, 16)
+		if s.has(path+"."+key) && (err != nil || errPort != nil) {
+			s.fault(path+"."+key, fmt.Sprintf("found %s, allowed is host:port, as in 0.0.0.0:9334", quote(address)), "")
+		}
+	}
+	if b.Queue == "" && b.API == "" {
+		s.fault(path, "found no address, allowed is queue, api or both", "")
+	}
+	for _, file := range [][2]string{{"cert", b.Cert}, {"key", b.Key}} {
+		if key := file[0]; file[1] == "" {
+			s.fault(path+"."+key, s.missing(path+"."+key, "no file", "a file in PEM: without TLS keys and messages would cross the network in the clear"), "")
+		}
+	}
+	if len(b.Hosts) == 0 {
+		s.fault(path+".hosts", s.missing(path+".hosts", "no names", "the names under which the servers are reached"), "")
 	}
 }
 
@@ -77,7 +104,7 @@ func checkAddress(s *source, path, address string) bool {
 		s.fault(path, fmt.Sprintf("found %s, allowed is host:port with a port from 0 to 65535, as in 127.0.0.1:9324", quote(address)), "")
 	case !isLoopback(host):
 		s.fault(path, fmt.Sprintf("found %s, allowed is an address of this machine alone: 127.0.0.1, [::1] or localhost", quote(address)),
-			"to reach it from elsewhere, put a proxy with TLS and a login in front")
+			"to open it to other machines, state listen.beyond")
 	default:
 		return true
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,6 +120,19 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w; end the program that uses the port, or choose another address under listen: in the configuration",
 			address, err)
+	}
+	return l, nil
+}
+
+// ListenTLS listens on any address, with TLS and nothing else: what the operator opens to other machines on purpose.
+func ListenTLS(address, certFile, keyFile string) (net.Listener, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: read the certificate: %w", address, err)
+	}
+	l, err := tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
 	return l, nil
 }

@@ -47,8 +47,16 @@ type local struct {
 	history store
 	sqs     net.Listener
 	api     net.Listener
+	// beyond are the listeners for other machines, with what they serve.
+	beyond  []beyond
 	fleets  *fleets
 	servers struct{ sqs, api *http.Server }
+}
+
+// beyond is a listener for other machines.
+type beyond struct {
+	net.Listener
+	api bool // else the SQS endpoint
 }
 
 // store is a history as the commands need it.
@@ -93,12 +101,33 @@ func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local,
 	if l.api, err = server.Listen(c.Listen.API); err != nil {
 		return l, fmt.Errorf("the HTTP API: %w", err)
 	}
+	if err := l.openBeyond(c.Listen.Beyond); err != nil {
+		return l, err
+	}
 	for _, f := range c.Fleets {
 		if err := l.fleets.open(ctx, f); err != nil {
 			return l, err
 		}
 	}
 	return l, l.openServers()
+}
+
+// openBeyond opens what the configuration states for other machines. Workers on this machine go on using loopback.
+func (l *local) openBeyond(b config.Beyond) error {
+	for _, at := range []struct {
+		address string
+		api     bool
+	}{{b.Queue, false}, {b.API, true}} {
+		if at.address == "" {
+			continue
+		}
+		listener, err := server.ListenTLS(at.address, b.Cert, b.Key)
+		if err != nil {
+			return err
+		}
+		l.beyond = append(l.beyond, beyond{listener, at.api})
+	}
+	return nil
 }
 
 func (l *local) openData(ctx context.Context) (err error) {
@@ -205,9 +234,11 @@ func (l *local) openServers() error {
 	}
 	l.servers.api = server.NewServer(server.New(server.Options{
 		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Registry: registry, Version: version,
+		Hosts: l.config.Listen.Beyond.Hosts,
 	}))
 	l.servers.sqs = sqsapi.NewServer(sqsapi.New(sqsapi.Options{
 		Queues: l.queues, Keys: l.keys, AnyCredentials: l.options.anyCredentials, Logger: l.options.logger,
+		Hosts: l.config.Listen.Beyond.Hosts,
 	}))
 	for _, s := range []*http.Server{l.servers.api, l.servers.sqs} {
 		s.ErrorLog = slog.NewLogLogger(l.options.logger.Handler(), slog.LevelDebug)
@@ -223,7 +254,14 @@ func (l *local) run(ctx context.Context) error {
 	working, stopWorking := context.WithCancelCause(ctx)
 	defer stopWorking(nil)
 	var servers, loops errgroup.Group
-	for listener, s := range map[net.Listener]*http.Server{l.sqs: l.servers.sqs, l.api: l.servers.api} {
+	serving := map[net.Listener]*http.Server{l.sqs: l.servers.sqs, l.api: l.servers.api}
+	for _, b := range l.beyond {
+		serving[b] = l.servers.sqs
+		if b.api {
+			serving[b] = l.servers.api
+		}
+	}
+	for listener, s := range serving {
 		servers.Go(func() error {
 			err := server.Serve(serve, listener, s)
 			stopWorking(err)
@@ -265,6 +303,9 @@ func (l *local) prune(ctx context.Context) error {
 // close releases what openLocal opened.
 func (l *local) close() error {
 	var failures []error
+	for _, b := range l.beyond {
+		b.Close()
+	}
 	for _, c := range []io.Closer{l.sqs, l.api, l.history} {
 		if c != nil {
 			failures = append(failures, c.Close())

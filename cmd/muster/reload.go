@@ -71,7 +71,7 @@ func (l *local) reload(ctx context.Context, path string) string {
 
 // apply brings the running set-up to c, and returns what it did.
 func (l *local) apply(ctx context.Context, c *config.Config) (said []string, err error) {
-	if c.Listen != l.config.Listen || c.Data != l.config.Data {
+	if !reflect.DeepEqual(c.Listen, l.config.Listen) || c.Data != l.config.Data {
 		said = append(said, "listen and data take effect at the next start")
 	}
 	var failures []error

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster/config"
 )
 
 // global holds the flags that every command knows.
@@ -45,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		return usage(fmt.Errorf("%w\nrun %s --help to see what there is", err, cmd.CommandPath()))
 	})
 	root.AddCommand(newUp(g), newDemo(g), newWork(g), newSend(g), newCheck(g), newPlan(g), newExplain(g), newStatus(g),
-		newQueue(g), newVersion(g), newSleepBody())
+		newQueue(g), newSchema(), newVersion(g), newSleepBody())
 	withUsageErrors(root)
 	return root
 }
@@ -89,6 +91,17 @@ func printJSON(w io.Writer, v any) error {
 // newLogger logs to w, one line an event.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+func newSchema() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON schema of the configuration, for editors",
+		Long: `Schema prints the JSON schema of the configuration. Editors with a YAML language server complete and check by
+it, when the configuration begins with
+  # yaml-language-server: $schema=muster.schema.json`,
+		Example: "  muster schema >muster.schema.json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printJSON(cmd.OutOrStdout(), config.Schema()) },
+	}
 }
 
 func newVersion(g *global) *cobra.Command {

@@ -110,33 +110,13 @@ func quietly(ts *testscript.TestScript, args []string) (string, error) {
 // TestReadme runs the shell sessions of the README and compares what they print. A line of three dots stands for any
 // lines, three dots within a line for any text.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	env := append(os.Environ(), "PATH="+binDir(t)+":"+os.Getenv("PATH"))
-	ports := map[string]string{}
-	if err := setupEnv(func(name, value string) { env, ports[name] = append(env, name+"="+value), value }, dir); err != nil {
-		t.Fatal(err)
-	}
-	// The README speaks of the usual ports, which may be in use here.
-	readme := strings.NewReplacer(":9324", ":"+ports["QUEUE_PORT"], ":9325", ":"+ports["API_PORT"]).Replace(string(text))
-	listen := fmt.Sprintf("listen: {queue: \"127.0.0.1:%s\", api: \"127.0.0.1:%s\"}\n", ports["QUEUE_PORT"], ports["API_PORT"])
-	if err := os.WriteFile(filepath.Join(dir, "muster.yaml"), []byte(block(readme, "```yaml")+listen), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var background []*exec.Cmd
-	defer func() {
-		for _, c := range background {
-			c.Process.Signal(os.Interrupt)
-			c.Wait()
-		}
-	}()
+	st := newStage(t)
+	defer st.end()
+	readme := st.local(read(t, "../../README.md"))
+	st.configure(t, block(readme, "```yaml"))
 	for _, s := range sessions(readme) {
 		if target, ok := strings.CutPrefix(s.command, "make "); ok {
-			makefile, _ := os.ReadFile("../../Makefile")
-			if !strings.Contains(string(makefile), "\n"+target+":") {
+			if !strings.Contains(read(t, "../../Makefile"), "\n"+target+":") {
 				t.Errorf("README: there is no make target %q", target)
 			}
 			continue
@@ -144,9 +124,9 @@ func TestReadme(t *testing.T) {
 		if strings.HasPrefix(s.command, "git clone") || strings.HasPrefix(s.command, "go install") {
 			continue
 		}
-		runSession(t, s, dir, env, &background)
+		runSession(t, s, st.dir, st.env, &st.background)
 	}
-	if len(background) == 0 {
+	if len(st.background) == 0 {
 		t.Error("README: no session started muster up; the test would prove nothing")
 	}
 }
@@ -166,11 +146,7 @@ func block(text, begin string) string {
 
 // TestTheConfigurationPageShowsTheExample keeps docs/configuration.md equal to the example that the program carries.
 func TestTheConfigurationPageShowsTheExample(t *testing.T) {
-	text, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := block(string(text), "```yaml"), config.Example(); got != want {
+	if got, want := block(read(t, "../../docs/configuration.md"), "```yaml"), config.Example(); got != want {
 		t.Errorf("docs/configuration.md shows\n%s\nand config.Example is\n%s", got, want)
 	}
 }

@@ -97,6 +97,9 @@ func (s *sayer) start(l *local) {
 		}
 	}
 	s.printf("  api    %s (its token is in %s/%s)\n\n", l.apiURL(), l.config.Data, tokenFile)
+	for _, b := range l.beyond {
+		s.printf("  open to other machines, with TLS: %s\n", b.Addr())
+	}
 	s.printf("for the AWS SDKs and the AWS command line:\n")
 	s.printf("export AWS_ENDPOINT_URL_SQS=http://%s\nexport AWS_REGION=us-east-1\n%s\n", l.sqs.Addr(), l.keys.Export())
 	if url == "" {

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"github.com/muster-scale/muster/policy"
+)
+
+// kind is what a value may be.
+type kind string
+
+const (
+	kindText     kind = "text"
+	kindWhole    kind = "whole number"
+	kindNumber   kind = "number"
+	kindDuration kind = "duration"
+	kindMapping  kind = "mapping"
+	// kindPolicy is a policy's name, or a mapping.
+	kindPolicy kind = "policy"
+	// kindHeadroom is a number of workers, or a percentage.
+	kindHeadroom kind = "headroom"
+	// kindCommand is a program with its arguments, or the program alone.
+	kindCommand kind = "command"
+)
+
+// key is one key of a mapping: what the decoder accepts and what the schema says come from here.
+type key struct {
+	name string
+	kind kind
+	what string
+	// list is true for a list of such values.
+	list     bool
+	required bool
+	// enum are the texts that are allowed; nil allows any.
+	enum []string
+	// of are the keys of a mapping.
+	of []key
+}
+
+// names returns the keys' names.
+func names(keys []key) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.name
+	}
+	return all
+}
+
+func rootKeys() []key {
+	return []key{
+		{name: "version", kind: kindWhole, required: true, what: "the version of the configuration: 1"},
+		{name: "data", kind: kindText, what: "the directory of the queue, the history and the keys; .muster beside the file by default"},
+		{name: "listen", kind: kindMapping, of: listenKeys(), what: "where the servers listen"},
+		{name: "queues", kind: kindMapping, list: true, of: queueKeys(), what: "attributes of embedded queues"},
+		{name: "fleets", kind: kindMapping, list: true, of: fleetKeys(), what: "the fleets"},
+	}
+}
+
+func listenKeys() []key {
+	return []key{
+		{name: "queue", kind: kindText, what: "the SQS endpoint of the embedded queues, 127.0.0.1:9324 by default"},
+		{name: "api", kind: kindText, what: "the HTTP API, 127.0.0.1:9325 by default"},
+		{name: "beyond", kind: kindMapping, of: beyondKeys(), what: "opens both to other machines, with TLS only"},
+	}
+}
+
+func beyondKeys() []key {
+	return []key{
+		{name: "queue", kind: kindText, what: "the address of the SQS endpoint for other machines, as in 0.0.0.0:9334"},
+		{name: "api", kind: kindText, what: "the address of the HTTP API for other machines, as in 0.0.0.0:9335"},
+		{name: "cert", kind: kindText, required: true, what: "the file of the certificate chain, in PEM"},
+		{name: "key", kind: kindText, required: true, what: "the file of the certificate's key, in PEM"},
+		{name: "hosts", kind: kindText, list: true, required: true, what: "the names under which the servers are reached"},
+	}
+}
+
+func queueKeys() []key {
+	return []key{
+		{name: "name", kind: kindText, required: true, what: "1 to 80 letters, digits, hyphens and underscores"},
+		{name: "visibility", kind: kindDuration, what: "how long a received message stays hidden: 0s to 12h, by default 30s"},
+		{name: "delay", kind: kindDuration, what: "how long a new message stays hidden: 0s to 15m, by default 0s"},
+		{name: "retention", kind: kindDuration, what: "how long a message is kept: 1m to 336h, by default 96h"},
+		{name: "dead_letter", kind: kindMapping, of: deadLetterKeys(), what: "where messages go that were received too often"},
+	}
+}
+
+func deadLetterKeys() []key {
+	return []key{
+		{name: "queue", kind: kindText, required: true, what: "another queue"},
+		{name: "after", kind: kindWhole, required: true, what: "how many receives a message gets: 1 to 1000"},
+	}
+}
+
+func fleetKeys() []key {
+	return []key{
+		{name: "name", kind: kindText, required: true, what: "1 to 63 letters, digits, dots, hyphens and underscores"},
+		{name: "queue", kind: kindText, what: "the name of an embedded queue, or the URL of one on SQS"},
+		{name: "queues", kind: kindText, list: true, what: "several queues, in place of queue"},
+		{name: "split", kind: kindMapping, list: true, of: partKeys(), what: "kinds of workers that share the fleet's size: the bases first, then by weight"},
+		{name: "objective", kind: kindMapping, of: objectiveKeys(), what: "when messages shall be finished"},
+		{name: "min", kind: kindWhole, what: "the fewest workers, by default 0"},
+		{name: "max", kind: kindWhole, required: true, what: "the most workers, up to 10000"},
+		{name: "launches_per_hour", kind: kindWhole, what: "launch attempts, failed ones too; by default 10 for each worker of max, at least 60"},
+		{name: "poll", kind: kindDuration, what: "time between two looks at the queue: 100ms to 1h, by default 1s"},
+		{name: "policy", kind: kindPolicy, enum: policy.Names(), of: policyKeys(true), what: "how the size is decided, by default exact"},
+		{name: "headroom", kind: kindHeadroom, what: "workers kept above what the policy asks for, as in 4 or 10%"},
+		{name: "scale_out", kind: kindMapping, of: shapeKeys(), what: "how the size rises"},
+		{name: "scale_in", kind: kindMapping, of: shapeKeys(), what: "how the size falls"},
+		{name: "workers", kind: kindMapping, of: workerKeys(), what: "what a worker is"},
+	}
+}
+
+func partKeys() []key {
+	return []key{
+		{name: "name", kind: kindText, required: true, what: "1 to 63 letters, digits, hyphens and underscores"},
+		{name: "base", kind: kindWhole, what: "workers it has before other parts get any"},
+		{name: "weight", kind: kindWhole, what: "its share of the workers beyond all bases"},
+		{name: "max", kind: kindWhole, what: "the most workers it may have"},
+		{name: "workers", kind: kindMapping, of: workerKeys(), what: "what differs from the fleet's workers"},
+	}
+}
+
+func objectiveKeys() []key {
+	return []key{
+		{name: "latency", kind: kindDuration, what: "from sent to finished: 1ms to 336h, by default 30s"},
+		{name: "quantile", kind: kindNumber, what: "the share of messages that are in time: above 0, at most 1, by default 0.99"},
+	}
+}
+
+func policyKeys(outermost bool) []key {
+	keys := []key{
+		{name: "name", kind: kindText, required: true, enum: policy.Names(), what: "the policy"},
+		{name: "acceptable", kind: kindNumber, what: "the acceptable backlog per worker"},
+		{name: "processing", kind: kindDuration, what: "the mean processing duration, until it was measured"},
+		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7"},
+		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},
+		{name: "metric", kind: kindText, enum: []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}, what: "what step looks at, by default backlog"},
+		{name: "steps", kind: kindMapping, list: true, of: stepKeys(), what: "what step does"},
+		{name: "cooldown", kind: kindDuration, what: "time between two changes by step"},
+		{name: "intervals", kind: kindMapping, list: true, of: intervalKeys(), what: "the sizes of schedule"},
+	}
+	if outermost {
+		keys = append(keys, key{name: "largest", kind: kindPolicy, list: true, enum: policy.Names(), of: policyKeys(false), what: "the policies of largest"})
+	}
+	return keys
+}
+
+func stepKeys() []key {
+	return []key{
+		{name: "from", kind: kindNumber, what: "the step counts from this value of the metric on"},
+		{name: "to", kind: kindNumber, what: "and below this one; without it there is no end"},
+		{name: "add", kind: kindWhole, what: "workers to add; negative to remove"},
+		{name: "percent", kind: kindNumber, what: "workers to add, per hundred of those there are"},
+		{name: "set", kind: kindWhole, what: "the size to set"},
+	}
+}
+
+func intervalKeys() []key {
+	return []key{
+		{name: "days", kind: kindText, list: true, enum: []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, what: "the days on which it begins; every day by default"},
+		{name: "from", kind: kindText, required: true, what: "the time of day it begins at, as in 08:00"},
+		{name: "to", kind: kindText, required: true, what: "the time of day it ends at; not after from means the next day"},
+		{name: "zone", kind: kindText, what: "the time zone, as in Europe/Berlin; UTC by default"},
+		{name: "workers", kind: kindWhole, required: true, what: "the size"},
+	}
+}
+
+func shapeKeys() []key {
+	return []key{
+		{name: "stabilization", kind: kindDuration, what: "how long a change must have been wanted: 0s to 24h"},
+		{name: "max_workers", kind: kindWhole, what: "the largest change within a period, in workers"},
+		{name: "max_percent", kind: kindNumber, what: "the largest change within a period, per hundred; the larger of the two counts"},
+		{name: "period", kind: kindDuration, what: "the period of max_workers and max_percent"},
+	}
+}
+
+func workerKeys() []key {
+	return []key{
+		{name: "command", kind: kindCommand, what: "the program and its arguments, run for each message; there is no shell"},
+		{name: "slots", kind: kindWhole, what: "messages a worker handles at once: 1 to 1000, by default 1"},
+		{name: "boot", kind: kindDuration, what: "expected boot time, until boots were measured; by default 1s"},
+		{name: "idle", kind: kindDuration, what: "a worker without a message for so long offers to leave; 0s never; by default 30s with exact"},
+		{name: "visibility", kind: kindDuration, what: "how long a worker holds a message before it extends the hold: 2s to 12h, by default 30s"},
+		{name: "grace", kind: kindDuration, what: "how long an operator's stop waits for messages in work; 0s as long as they take"},
+		{name: "env", kind: kindText, list: true, what: "names of environment variables that the command gets"},
+		{name: "warm_up", kind: kindDuration, what: "delays the first message, to show slow boots"},
+	}
+}
