@@ -57,7 +57,7 @@ type Options struct {
 	// ReportEvery is the time between reports while nothing changes, by default 1 s.
 	ReportEvery time.Duration
 	// Orphaned is how long an idle worker waits for a controller that does not answer before it leaves by itself, by
-	// default 5 minutes.
+	// default 5 minutes; also one that has not stopped receiving, when its queue cannot be reached for that long either.
 	Orphaned time.Duration
 
 	// Logger may be nil. Message bodies are never logged.

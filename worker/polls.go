@@ -23,10 +23,12 @@ const (
 type polls struct {
 	*runner
 	// cancel cuts the outstanding call off; nil while there is none.
-	cancel  context.CancelFunc
-	failed  int
-	retryAt time.Time
-	fault   notice
+	cancel context.CancelFunc
+	failed int
+	// failedAt is when the first of the failures in a row was; zero while there are none.
+	failedAt time.Time
+	retryAt  time.Time
+	fault    notice
 }
 
 func (p *polls) outstanding() bool { return p.cancel != nil }
@@ -70,12 +72,14 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 			p.fault.what = "receiving messages"
 			p.fault.see(p.log, now, err)
 		}
-		p.failed++
+		if p.failed++; p.failed == 1 {
+			p.failedAt = now
+		}
 		p.retryAt = now.Add(receivePause(p.failed, rand.Float64()))
 		return
 	}
 	p.fault.see(p.log, now, nil)
-	p.failed = 0
+	p.failed, p.failedAt = 0, time.Time{}
 	messages = messages[:min(len(messages), asked)]
 	p.lease.EndReceive(now, asked, len(messages))
 	if len(messages) == 0 {

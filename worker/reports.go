@@ -29,6 +29,8 @@ type reports struct {
 	// within is how soon the controller wants the next report, 0 if it does not say.
 	within  time.Duration
 	failing bool
+	// failedAt is when the first of the failures in a row was; zero while there are none.
+	failedAt time.Time
 	// tried is the token of the newest report whose call ended.
 	tried string
 	fault notice
@@ -84,6 +86,12 @@ func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 
 func (s *reports) answered(now time.Time, r *runner, report muster.Report, d muster.Directive, err error) {
 	s.inFlight, s.failing, s.tried = false, err != nil, report.Token
+	switch {
+	case err == nil:
+		s.failedAt = time.Time{}
+	case s.failedAt.IsZero():
+		s.failedAt = now
+	}
 	s.fault.what = "reporting to the controller"
 	s.fault.see(s.log, now, err)
 	if err != nil {

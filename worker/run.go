@@ -109,6 +109,7 @@ func (r *runner) advance(now time.Time) time.Time {
 		r.polls.cut()
 	}
 	r.lease.Tick(now)
+	r.forsaken(now, &next)
 	r.polls.advance(now, &next)
 	if at, ok := r.lease.IdleAt(); ok && !r.polls.outstanding() {
 		next.due(now, at)
@@ -122,6 +123,22 @@ func (r *runner) advance(now time.Time) time.Time {
 		r.log.Info("worker changes state", "from", string(before), "to", string(s), "cause", string(r.lease.Cause()))
 	}
 	return next.at
+}
+
+// forsaken tells a worker to stop that holds nothing and has reached neither its queue nor its controller for so long that
+// both must be gone for good: nobody could give it work or let it go.
+func (r *runner) forsaken(now time.Time, next *alarm) {
+	if r.Reporter == nil || r.polls.failedAt.IsZero() || r.reports.failedAt.IsZero() || r.lease.Busy() > 0 || r.lease.State() != muster.Receiving {
+		return
+	}
+	since := r.polls.failedAt
+	if r.reports.failedAt.After(since) {
+		since = r.reports.failedAt
+	}
+	if next.due(now, since.Add(r.Orphaned)) {
+		r.log.Warn("worker stops: neither its queue nor its controller could be reached", "for", r.Orphaned)
+		r.lease.Signal()
+	}
 }
 
 // leaveUnasked ends an idle worker that no controller will answer in time.

@@ -93,3 +93,36 @@ func TestRunGivesBackWhatComesAfterTheOperatorsStop(t *testing.T) {
 		}
 	})
 }
+
+func TestRunLeavesWhenQueueAndControllerAreGoneForGood(t *testing.T) {
+	fails := func(int) error { return errAway }
+	away := func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }
+	for _, row := range []struct {
+		name       string
+		queue      func(int) error
+		controller func(int, muster.Report) (muster.Directive, error)
+		leaves     bool
+	}{
+		{"both away: nobody could give it work or let it go", fails, away, true},
+		{"the controller answers: it decides", fails, keepWorking, false},
+		{"the queue answers: there may be work", nil, away, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue()
+				q.receiveFault = row.queue
+				r := run(t, worker.Options{Queue: q, Do: takes(time.Second), Reporter: &fakeController{rule: row.controller}, Orphaned: time.Minute})
+				after(55 * time.Second)
+				if len(r.done) > 0 {
+					t.Fatalf("left too early\n%s", r.logs)
+				}
+				after(time.Minute)
+				if left := len(r.done) > 0; left != row.leaves {
+					t.Errorf("left: %t, want %t\n%s", left, row.leaves, r.logs)
+				}
+				r.told()
+				r.left(2 * time.Minute)
+			})
+		})
+	}
+}
