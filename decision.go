@@ -41,6 +41,8 @@ const (
 	RateLimited Reason = "rate_limited"
 	// LaunchesFailing: members do not start; the next attempt waits.
 	LaunchesFailing Reason = "launches_failing"
+	// NoRoom: members that drain or went silent hold the places up to the maximum.
+	NoRoom Reason = "no_room"
 	// LaunchBudget: the launches of this hour are used up.
 	LaunchBudget Reason = "launch_budget"
 )
@@ -133,6 +135,8 @@ type Past struct {
 	At      time.Time `json:"at"`
 	Wish    int       `json:"wish"`
 	Desired int       `json:"desired"`
+	// Previous is the desired size before.
+	Previous int `json:"previous"`
 }
 
 // MaxRecent bounds a [Recent]; beyond it the oldest entries are forgotten.
@@ -152,10 +156,10 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 	from = max(from, len(r)-MaxRecent+1)
 	next := make(Recent, 0, len(r)-from+1)
 	next = append(next, r[from:]...)
-	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired {
+	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired && d.Previous == d.Desired {
 		return next
 	}
-	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired})
+	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired, Previous: d.Previous})
 }
 
 // Since returns the entries that held at any instant from start on.

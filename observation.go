@@ -136,6 +136,16 @@ func (o Observation) InFlight() Sample {
 	return o.Total(func(q QueueObservation) Sample { return q.InFlight })
 }
 
+// Room returns how many more members may exist: every member counts against the maximum, whatever it does.
+func (o Observation) Room() int { return max(0, o.Limits.Max-o.Capacity.Live()) }
+
+// Pending returns the members that are still to come: asked for and not in service, as far as there is room for them.
+// Members that drain or went silent hold their places, and no worker comes for those.
+func (o Observation) Pending() int {
+	c := o.Capacity
+	return min(c.Pending(), c.Ordered+c.Booting+o.Room())
+}
+
 // OldestAge returns the age in seconds of the oldest waiting message of all queues.
 func (o Observation) OldestAge() Sample {
 	if len(o.Queues) == 0 {

@@ -164,7 +164,7 @@ fleets:
 	f := got.Fleets
 	fiveMinutes := policy.Shape{Stabilization: 5 * time.Minute}
 	want := &config.Config{
-		Data:   "/var/lib/muster",
+		Data: "/var/lib/muster",
 		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0",
 			Beyond: config.Beyond{Queue: "0.0.0.0:1", API: ":2", Cert: "c", Key: "k", Hosts: []string{"h"}}},
 		Queues: []config.Queue{{Name: "q", Delay: time.Minute, Retention: time.Hour, DeadLetter: config.DeadLetter{Queue: "dead", After: 7}}},

@@ -54,6 +54,8 @@ type Loop struct {
 	// dueBy is when a step is due although the look it waits for has not ended; zero when none waits.
 	dueBy    time.Time
 	lastStep time.Time
+	// stuckAt is since when the history cannot be written, saidStuck when that was last logged.
+	stuckAt, saidStuck time.Time
 	// unsure is true after a failed append: whether its records are in the history is not known.
 	unsure bool
 	ending atomic.Bool
@@ -77,8 +79,6 @@ const (
 	patience = 200 * time.Millisecond
 	// maxPending bounds the inputs that wait while the history cannot be written.
 	maxPending = 20_000
-	// lookTimeout bounds one look at the queues and the fleet.
-	lookTimeout = 10 * time.Second
 )
 
 // ErrNotReady is returned to a worker whose report cannot be taken now. It should report again.
@@ -219,15 +219,25 @@ func (l *Loop) restore(ctx context.Context) error {
 // remember reads the state at a position back from the history.
 func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) {
 	s := l.o.Settings
-	var records []muster.Record
-	err := l.o.History.Read(ctx, s.Fleet, clock().Add(-s.RestoreFrom()), func(r muster.Record) bool {
-		records = append(records, r)
-		return true
-	})
+	records, err := l.records(ctx, clock().Add(-s.RestoreFrom()))
+	if err == nil && !slices.ContainsFunc(records, decided) {
+		// Nobody ran for long: what was decided last still counts, and so does what it was decided from.
+		if records, err = l.records(ctx, time.Time{}); err == nil {
+			records = s.before(records)
+		}
+	}
 	if err != nil {
 		return State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
 	}
 	return s.Restore(at, records)
+}
+
+func (l *Loop) records(ctx context.Context, since time.Time) (records []muster.Record, err error) {
+	err = l.o.History.Read(ctx, l.o.Settings.Fleet, since, func(r muster.Record) bool {
+		records = append(records, r)
+		return true
+	})
+	return records, err
 }
 
 func (l *Loop) forwardWakes(ctx context.Context) {
@@ -254,8 +264,9 @@ func (l *Loop) look(ctx context.Context) {
 		return
 	}
 	l.looking = true
+	timeout := l.o.Settings.lookTimeout()
 	l.running.Go(func() {
-		in := see(ctx, l.o.Sources, l.queues, l.o.Fleet)
+		in := see(ctx, timeout, l.o.Sources, l.queues, l.o.Fleet)
 		select {
 		case l.looked <- in:
 		case <-ctx.Done():
@@ -263,9 +274,10 @@ func (l *Loop) look(ctx context.Context) {
 	})
 }
 
-// see measures every queue and lists the fleet, side by side, so that a slow one costs no more than itself.
-func see(ctx context.Context, sources []muster.Source, queues []string, fleet muster.Fleet) []Input {
-	ctx, stop := context.WithTimeout(ctx, lookTimeout)
+// see measures every queue and lists the fleet, side by side and within the timeout, which is shorter than what is seen
+// stays fresh.
+func see(ctx context.Context, timeout time.Duration, sources []muster.Source, queues []string, fleet muster.Fleet) []Input {
+	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	in := make([]Input, len(sources)+1)
 	var all sync.WaitGroup
@@ -323,9 +335,11 @@ func (l *Loop) take(call reportCall) bool {
 // step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
 // When they cannot be written, nothing happened: the inputs wait for the next look.
 func (l *Loop) step(ctx context.Context) error {
-	if l.unsure && l.restore(ctx) != nil {
-		l.due, l.dueBy = false, time.Time{}
-		return nil // the next look tries again
+	if l.unsure {
+		if err := l.restore(ctx); err != nil {
+			l.stuck(err)
+			return nil
+		}
 	}
 	l.unsure = false
 	now := clock()
@@ -334,18 +348,18 @@ func (l *Loop) step(ctx context.Context) error {
 	if len(o.Records) > 0 {
 		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.state.Position, o.Records...)
 		if err != nil {
-			l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
 			if errors.Is(err, muster.ErrConflict) {
+				l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
 				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
 			}
 			l.unsure = true
-			l.pending = slices.DeleteFunc(l.pending, looks) // the next look brings newer ones
-			l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "error", err)
+			l.stuck(err)
 			return nil
 		}
 		o.Next.Position = at
 	}
 	l.state, l.pending = o.Next, nil
+	l.stuckAt = time.Time{}
 	l.last.Store(&o)
 	l.answer(func(c reportCall) answer {
 		return answer{directive: l.state.Directive(c.report.Member, c.report.Worker)}
@@ -357,6 +371,24 @@ func (l *Loop) step(ctx context.Context) error {
 		l.o.Notify(o)
 	}
 	return nil
+}
+
+// stuck deals with a history that cannot be written: nothing is done, everybody is told, and the next look tries again.
+func (l *Loop) stuck(err error) {
+	now := clock()
+	l.due, l.dueBy = false, time.Time{}
+	l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
+	l.pending = slices.DeleteFunc(l.pending, looks) // the next look brings newer ones
+	if l.stuckAt.IsZero() {
+		l.stuckAt = now
+	}
+	if now.Sub(l.saidStuck) >= time.Minute {
+		l.saidStuck = now
+		l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "since", l.stuckAt, "error", err)
+	}
+	o, _ := l.Last()
+	o.Unrecorded = fmt.Sprintf("nothing is done since %s, because the history cannot be written: %v", l.stuckAt.Format(time.RFC3339), err)
+	l.last.Store(&o)
 }
 
 func looks(in Input) bool {
@@ -378,14 +410,14 @@ func (l *Loop) answer(with func(reportCall) answer) {
 // launch.
 func (l *Loop) execute(ctx context.Context, e Effect) {
 	l.running.Go(func() {
-		ctx, stop := context.WithTimeout(ctx, orderTimeout)
+		limited, stop := context.WithTimeout(ctx, orderTimeout)
 		defer stop()
 		var err error
 		switch e := e.(type) {
 		case SetDesired:
-			err = l.o.Fleet.SetDesired(ctx, e.Order)
+			err = l.o.Fleet.SetDesired(limited, e.Order)
 		case End:
-			err = l.end(ctx, e)
+			err = l.end(limited, e)
 		}
 		result := Resulted{At: clock(), Effect: e.EffectID()}
 		if err != nil {

@@ -47,7 +47,7 @@ func (w *write) seen(x seen) {
 	}
 	for _, n := range x.news {
 		if n.Joined {
-			w.changed(n.Member, roster.Joined, "took messages "+muster.Seconds(n.Boot.Seconds())+" after it was ordered")
+			w.changed(n.Member, roster.Joined, "ready "+muster.Seconds(n.Boot.Seconds())+" after it was ordered")
 		}
 		if n.Proved {
 			w.changed(n.Member, roster.Proved, "was of use, so launching works again")
@@ -121,7 +121,7 @@ func (w *write) size() {
 	c := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots)
 	missing := w.state.desired - c.Active()
 	if missing < 0 {
-		for _, id := range w.state.roster.Drain(-missing, w.now, w.rules) {
+		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now, w.rules) {
 			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
 		}
 		return
@@ -133,7 +133,7 @@ func (w *write) size() {
 	for _, id := range kept {
 		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
-	if n := min(missing-len(kept), w.room(c)); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
+	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
 		w.launch(n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -100,5 +101,35 @@ func TestABackoffIsRememberedOverARestart(t *testing.T) {
 	}
 	if a, b := after.Observation.Launches, before.Next; launched(after) != 0 || a.Failed != 6 || a.LastHour != 6 {
 		t.Errorf("after a restart %d launched, %+v (%v)", launched(after), a, b.Position)
+	}
+}
+
+func TestADayOfDowntimeForgetsNothing(t *testing.T) {
+	set := settings(t, policy.Spec{Name: "dynamic-backlog"}, 10)
+	s := newShell()
+	w := newWorld(t, set)
+	w.backlog = 1
+	w.step(0)
+	w.obey()
+	w.step(time.Second, w.receiving(1)...)
+	w.step(time.Second, w.say(w.members[0], 1))
+	for range 3 {
+		w.step(time.Minute, w.everybody()...)
+	}
+	before := w.last.Observation.Processing
+	at, err := s.Begin(t.Context(), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), "f", at, w.records...); err != nil {
+		t.Fatal(err)
+	}
+	loop := controller.NewLoop(controller.LoopOptions{Settings: set, Sources: []muster.Source{s}, Fleet: s, History: s})
+	p, err := loop.Preview(t.Context()) // by the real clock, long after the world's
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := p.Observation.Processing; !after.Known || after.Prior || after.MeanSeconds != before.MeanSeconds || p.Decision.Previous != w.last.Decision.Desired {
+		t.Errorf("processing %+v, desired %d; want %+v and %d", after, p.Decision.Previous, before, w.last.Decision.Desired)
 	}
 }

@@ -60,6 +60,9 @@ func NewSettings(s Settings) (Settings, error) {
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
 func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second) }
 
+// lookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
+func (s Settings) lookTimeout() time.Duration { return min(s.staleAfter()*3/4, 10*time.Second) }
+
 // rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
 // giving it up too early launches a second one.
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
@@ -79,6 +82,8 @@ const (
 	wishEvery = time.Second
 	// learnEvery is how often measured durations are recorded; they count from then on.
 	learnEvery = 5 * time.Second
+	// maxMoves bounds the members launched or asked to drain in one step; the next step goes on.
+	maxMoves = 1000
 	// orderTimeout is when the result of an order is given up: the order then counts as failed.
 	orderTimeout = 2 * time.Minute
 )

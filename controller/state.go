@@ -129,6 +129,19 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	return views
 }
 
+// before returns the records that count at the newest decision among them.
+func (s Settings) before(records []muster.Record) []muster.Record {
+	for i := len(records) - 1; i >= 0; i-- {
+		if decided(records[i]) {
+			from := records[i].At.Add(-s.RestoreFrom())
+			return slices.DeleteFunc(records, func(r muster.Record) bool { return r.At.Before(from) })
+		}
+	}
+	return records
+}
+
+func decided(r muster.Record) bool { return r.Kind == muster.Decided }
+
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
 func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
@@ -184,6 +197,8 @@ type seen struct {
 	gone    []roster.Gone
 	results []Resulted
 	flushed Learned
+	// finished and failed count messages.
+	finished, failed int64
 }
 
 func (x *seen) report(st *State, r muster.Report) {
@@ -191,7 +206,10 @@ func (x *seen) report(st *State, r muster.Report) {
 	if !taken {
 		return
 	}
-	st.measured.Processing = series.Merge(st.measured.Processing, r.Processing)
+	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
+	if r.Processing.Count > 0 {
+		st.measured.Processing = series.Merge(st.measured.Processing, r.Processing)
+	}
 	if news.Joined || news.Proved {
 		x.news = append(x.news, news)
 	}

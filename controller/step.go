@@ -20,6 +20,11 @@ type Outcome struct {
 	Effects []Effect
 	// Changes say in words what happened to members, oldest first; they are recorded too.
 	Changes []Changed
+	// Finished and Failed count the messages that workers reported since the step before.
+	Finished, Failed int64
+	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
+	// [Loop.Last] sets it.
+	Unrecorded string
 	// Next is the state once the records are appended.
 	Next State
 
@@ -29,40 +34,42 @@ type Outcome struct {
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
 // outcomes, and st is not changed.
 func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
-	st.roster = st.roster.Clone()
-	seen := s.fold(&st, now, in)
-	boot := estimate(st.boots, now, st.recorded.Observation.Boot, s.BootPrior)
+	o := Outcome{Next: st}
+	next := &o.Next
+	next.roster = next.roster.Clone()
+	seen := s.fold(next, now, in)
+	boot := estimate(next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
 	rules := s.rules(boot)
-	seen.gone = append(seen.gone, st.roster.Tidy(now, rules)...)
+	seen.gone = append(seen.gone, next.roster.Tidy(now, rules)...)
 
-	ready := s.ready(st)
-	if ready && !st.adopted {
+	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
+	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
-		st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Active(), true
+		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
-	o := Outcome{Observation: s.observe(st, now, boot), Ready: ready, bootWithin: rules.BootWithin}
-	o.Decision = s.policy.Decide(o.Observation, st.recent)
+	o.Observation = s.observe(next, now, boot)
+	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
-	seen.flushed = st.learn(now)
-	w := write{settings: s, now: now, rules: rules, state: &st, out: &o}
+	seen.flushed = next.learn(now)
+	o.Finished, o.Failed = seen.finished, seen.failed
+	w := write{settings: s, now: now, rules: rules, state: next, out: &o}
 	w.seen(seen)
-	if ready {
+	if o.Ready {
 		w.decision()
 		w.releases()
 		w.size()
 	}
-	st.Position.Seq += int64(len(o.Records))
-	o.Next = st
+	next.Position.Seq += int64(len(o.Records))
 	return o
 }
 
 // ready tells whether every queue was measured and the fleet listed at least once since the start.
-func (s Settings) ready(st State) bool {
+func (s Settings) ready(st *State) bool {
 	return !st.listed.At.IsZero() && len(st.queues) >= len(s.Queues)
 }
 
 // observe assembles what the policy sees: the newest samples, those that are too old as unknown.
-func (s Settings) observe(st State, now time.Time, boot muster.Estimate) muster.Observation {
+func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
@@ -74,10 +81,16 @@ func (s Settings) observe(st State, now time.Time, boot muster.Estimate) muster.
 	o.Capacity.Known, o.Capacity.Reason = true, ""
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
-		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old: %s", muster.Seconds(age.Seconds()), st.listed.Failure)
+		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
+		if st.listed.Failure != "" {
+			o.Capacity.Reason += ": " + st.listed.Failure
+		}
 		if st.listed.At.IsZero() {
 			o.Capacity.Reason = "it was not listed yet"
 		}
+	}
+	if len(st.queues) > 0 {
+		o.Queues = make([]muster.QueueObservation, 0, len(st.queues))
 	}
 	for _, q := range st.queues {
 		o.Queues = append(o.Queues, muster.QueueObservation{

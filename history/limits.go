@@ -15,7 +15,7 @@ const (
 	MaxBody   = 1 << 20
 	MaxShared = 1 << 20
 	// MaxBatch bounds the records of one append, MaxLast those that Last returns.
-	MaxBatch = 1000
+	MaxBatch = 50_000
 	MaxLast  = 10000
 	// MaxName bounds the name of a fleet and of a kind, in bytes.
 	MaxName = 128

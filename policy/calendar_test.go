@@ -57,7 +57,7 @@ func TestStepsAndSchedules(t *testing.T) {
 	off := policy.Spec{Name: "schedule", Intervals: []policy.Interval{{From: "13:00", To: "14:00", Workers: 7}}}
 	either := policy.Spec{Name: "largest", Largest: []policy.Spec{day, {Name: "exact"}}}
 	changed := func(ago time.Duration) muster.Recent {
-		return muster.Recent{{At: t0.Add(-time.Hour), Desired: 1}, {At: t0.Add(-ago), Desired: 4}}
+		return muster.Recent{{At: t0.Add(-ago), Desired: 4, Previous: 1}}
 	}
 	for _, row := range []struct {
 		name   string

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"fmt"
+
 	"github.com/muster-scale/muster"
 )
 
@@ -31,6 +33,9 @@ func missing(o muster.Observation) (muster.Reason, string) {
 		return muster.UnknownCapacity, "the fleet cannot be listed: " + o.Capacity.Reason
 	}
 	if len(o.Queues) == 0 {
+		if o.Capacity.Lost > 0 {
+			return muster.UnknownInFlight, fmt.Sprintf("%d workers are silent, and only workers know of the work", o.Capacity.Lost)
+		}
 		return "", ""
 	}
 	if s := o.Backlog(); !s.Known {

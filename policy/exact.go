@@ -25,7 +25,7 @@ func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
 	}
 	slots := o.Capacity.SlotsPerWorker
-	pending := float64(o.Capacity.Pending()) * slots
+	pending := float64(o.Pending()) * slots
 	// Backlog and messages in flight were counted at one instant. What workers report comes at others: between the two a
 	// message would count twice, as waiting and as held, or not at all.
 	free := float64(max(0, o.Capacity.Slots-o.Capacity.BusySlots))

@@ -19,11 +19,16 @@ func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.
 	if missing <= 0 {
 		return d
 	}
+	if c := o.Capacity; missing > o.Room() && c.Draining+c.Released+c.Lost > 0 {
+		d = d.With(muster.Term{Rule: "room", In: []muster.Value{value("live", float64(c.Live())), value("max", float64(o.Limits.Max))}, Out: d.Desired,
+			Why: fmt.Sprintf("%d draining, %d released and %d silent count against the maximum of %d", c.Draining, c.Released, c.Lost, o.Limits.Max)})
+		d.Reason = muster.NoRoom
+	}
 	l := o.Launches
 	if l.RetryAt.After(o.At) {
 		t := muster.Term{Rule: "launches", In: []muster.Value{value("failed_in_a_row", float64(l.Failed))},
-			Why: fmt.Sprintf("%s in a row ended without a message taken (%s); the next try is at %s",
-				muster.Plural(l.Failed, "launch"), l.LastError, l.RetryAt.Format("15:04:05"))}
+			Why: fmt.Sprintf("%s in a row ended before they were of use (%s); the next try is in %s",
+				launches(l.Failed), l.LastError, muster.Seconds(l.RetryAt.Sub(o.At).Seconds()))}
 		if d.Desired > d.Previous {
 			return d.Held(muster.LaunchesFailing, t)
 		}
@@ -39,12 +44,19 @@ func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.
 	t := muster.Term{
 		Rule: "launches_per_hour", In: []muster.Value{value("last_hour", float64(l.LastHour)), value("allowed", float64(o.Limits.LaunchesPerHour))},
 		Out: max(d.Previous, o.Capacity.Active()+room),
-		Why: fmt.Sprintf("%s in the past hour, %d are allowed", muster.Plural(l.LastHour, "launch"), o.Limits.LaunchesPerHour),
+		Why: fmt.Sprintf("%s in the past hour, %d are allowed", launches(l.LastHour), o.Limits.LaunchesPerHour),
 	}
 	if t.Out >= d.Desired || t.Out == d.Previous {
 		return d.Held(muster.LaunchBudget, t)
 	}
 	return d.With(t)
+}
+
+func launches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
 }
 
 // Bounds keeps the size within the fleet's minimum and maximum. A wish above the maximum is cut and acted on. It comes last

@@ -23,6 +23,7 @@ type see struct {
 	min, max               int
 	noBacklog, noInFlight  bool
 	noListing, reportsOnly bool
+	draining, lost         int
 	desired                int // 0: what is there
 	launches               muster.Launches
 }
@@ -41,6 +42,7 @@ func (s see) observation() muster.Observation {
 		Queues: []muster.QueueObservation{{Queue: "q", Backlog: sample(s.backlog, s.noBacklog), InFlight: sample(s.inFlight, s.noInFlight)}},
 		Capacity: muster.Capacity{
 			Known: !s.noListing, Reason: "refused", Desired: s.idle + s.busy + s.pending, Idle: s.idle, Busy: s.busy, Booting: s.pending,
+			Draining: s.draining, Lost: s.lost,
 			Slots: (s.idle + s.busy) * slots, BusySlots: s.busy * slots, SlotsPerWorker: float64(slots),
 		},
 		Launches: s.launches,
@@ -98,6 +100,8 @@ func TestPoliciesByTheirPublishedExamples(t *testing.T) {
 		{"a worker that reports busy while its message still counts as waiting is no reason to launch", exact, see{backlog: 2, busy: 1, idle: 1}, 2},
 		{"an idle report that the queue contradicts counts as busy", exact, see{backlog: 1, inFlight: 3, busy: 2, idle: 1}, 4},
 		{"workers of 4 slots", exact, see{backlog: 9, slots: 4}, 3},
+		{"a worker that drains holds its place and is none that comes", exact, see{backlog: 4, inFlight: 1, draining: 1, desired: 1, max: 1}, 1},
+		{"silent workers hold places too", exact, see{backlog: 9, inFlight: 2, busy: 2, lost: 2, desired: 4, max: 5}, 5},
 		{"nothing queued leaves the size alone", exact, see{inFlight: 2, busy: 2, idle: 5}, 7},
 		{"four kept warm above two busy", policy.Spec{Name: "exact", HeadroomWorkers: 4}, see{inFlight: 2, busy: 2}, 6},
 		{"four kept warm, and they are there already", policy.Spec{Name: "exact", HeadroomWorkers: 4}, see{inFlight: 2, busy: 2, idle: 4}, 6},
@@ -155,6 +159,8 @@ func TestWhatIsUnknownHoldsAndSaysWhy(t *testing.T) {
 		{"backlog-per-worker would fall while the fleet is unknown", policy.Spec{Name: "backlog-per-worker", Acceptable: 1}, see{noListing: true, idle: 5}, muster.UnknownCapacity},
 		{"dynamic-backlog with nothing measured does not fall", policy.Spec{Name: "dynamic-backlog"}, see{idle: 5}, muster.UnknownProcessing},
 		{"worker-utilization without messages in flight", policy.Spec{Name: "worker-utilization"}, see{noInFlight: true, idle: 5}, muster.UnknownInFlight},
+		{"workers alone know of the work, and some are silent", policy.Spec{Name: "worker-utilization", Signal: "reports"}, see{reportsOnly: true, busy: 1, lost: 9, desired: 10}, muster.UnknownInFlight},
+		{"places are held by workers that drain", policy.Spec{Name: "exact"}, see{backlog: 4, inFlight: 1, draining: 1, desired: 1, max: 1}, muster.NoRoom},
 		{"launches fail: the rise waits", policy.Spec{Name: "exact"}, see{backlog: 5, launches: muster.Launches{Failed: 3, RetryAt: t0.Add(time.Minute), LastError: "no such program"}}, muster.LaunchesFailing},
 		{"launches fail: the size stays and says so", policy.Spec{Name: "exact"}, see{backlog: 5, desired: 5, launches: muster.Launches{Failed: 3, RetryAt: t0.Add(time.Minute), LastError: "no such program"}}, muster.LaunchesFailing},
 		{"the hour's launches are used up", policy.Spec{Name: "exact"}, see{backlog: 5, launches: muster.Launches{LastHour: 1_000_000}}, muster.LaunchBudget},

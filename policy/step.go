@@ -83,8 +83,8 @@ func (s StepChange) apply(size int) (n int, change string) {
 
 // lastChange returns when desired last changed among the recent decisions.
 func lastChange(recent muster.Recent) (time.Time, bool) {
-	for i := len(recent) - 1; i > 0; i-- {
-		if recent[i].Desired != recent[i-1].Desired {
+	for i := len(recent) - 1; i >= 0; i-- {
+		if recent[i].Desired != recent[i].Previous {
 			return recent[i].At, true
 		}
 	}
@@ -97,6 +97,9 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 	case MetricOldestAge:
 		return o.OldestAge(), muster.UnknownBacklog
 	case MetricUtilization:
+		if !o.Capacity.Known {
+			return muster.Unknown(o.At, o.Capacity.Reason), muster.UnknownCapacity
+		}
 		work, reason, _ := WorkerUtilization{Signal: SignalTotal}.work(o)
 		if work.Known {
 			work.Value = Utilization(work.Value, float64(o.Capacity.Slots))

@@ -77,6 +77,9 @@ func (p WorkerUtilization) work(o muster.Observation) (work muster.Sample, reaso
 	inFlight := o.InFlight()
 	switch p.Signal {
 	case SignalReports:
+		if o.Capacity.Lost > 0 {
+			return muster.Unknown(o.At, fmt.Sprintf("%d workers are silent", o.Capacity.Lost)), muster.UnknownInFlight, "number of busy slots"
+		}
 		return muster.Measured(o.At, float64(o.Capacity.BusySlots)), muster.UnknownInFlight, "number of busy slots"
 	case SignalInFlight:
 		return inFlight, muster.UnknownInFlight, "number of messages in flight"

@@ -95,8 +95,16 @@ const (
 // Clone returns a copy that may be changed without changing r.
 func (r Roster) Clone() Roster {
 	r.members = slices.Clone(r.members)
+	workers := 0
 	for i := range r.members {
-		r.members[i].Workers = slices.Clone(r.members[i].Workers)
+		workers += len(r.members[i].Workers)
+	}
+	all := make([]Worker, 0, workers) // one piece of memory for all, since every step clones
+	for i := range r.members {
+		if own := r.members[i].Workers; len(own) > 0 {
+			all = append(all, own...)
+			r.members[i].Workers = all[len(all)-len(own) : len(all) : len(all)]
+		}
 	}
 	r.launches = slices.Clone(r.launches)
 	return r

@@ -13,6 +13,7 @@ type Metrics struct {
 	fleets    func() map[string]Fleet
 	decisions *prometheus.CounterVec
 	ended     *prometheus.CounterVec
+	messages  *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics of the given fleets with r.
@@ -24,7 +25,9 @@ func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet) (*Metri
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_member_changes_total",
 			Help: "Changes of members, by what happened."}, []string{"fleet", "change"}),
 	}
-	for _, c := range []prometheus.Collector{m, m.decisions, m.ended} {
+	m.messages = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_messages_total",
+		Help: "Messages that workers have reported, by how their work ended."}, []string{"fleet", "result"})
+	for _, c := range []prometheus.Collector{m, m.decisions, m.ended, m.messages} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -34,7 +37,12 @@ func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet) (*Metri
 
 // Count counts the outcome of a step. It may be called from any goroutine.
 func (m *Metrics) Count(o controller.Outcome) {
+	if !o.Ready {
+		return
+	}
 	m.decisions.WithLabelValues(o.Decision.Fleet, string(o.Decision.Verdict), string(o.Decision.Reason)).Inc()
+	m.messages.WithLabelValues(o.Decision.Fleet, "finished").Add(float64(o.Finished))
+	m.messages.WithLabelValues(o.Decision.Fleet, "failed").Add(float64(o.Failed))
 	for _, c := range o.Changes {
 		m.ended.WithLabelValues(o.Decision.Fleet, string(c.What)).Inc()
 	}

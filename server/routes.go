@@ -30,8 +30,10 @@ type FleetStatus struct {
 	Observation muster.Observation `json:"observation"`
 	Decision    muster.Decision    `json:"decision"`
 	// Sentence says the decision in words.
-	Sentence string         `json:"sentence"`
-	Members  []MemberStatus `json:"members"`
+	Sentence string `json:"sentence"`
+	// Trouble says since when and why nothing is done, when the history cannot be written.
+	Trouble string         `json:"trouble,omitzero"`
+	Members []MemberStatus `json:"members"`
 }
 
 // MemberStatus is one member in [FleetStatus].
@@ -58,6 +60,7 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet) Status {
 		status := FleetStatus{Name: name, Members: []MemberStatus{}}
 		if o, ok := f.Last(); ok {
 			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision, o.Decision.Sentence()
+			status.Trouble = o.Unrecorded
 			for _, m := range o.Members(at) {
 				status.Members = append(status.Members, MemberStatus{ID: m.ID, State: m.State, LaunchedAt: m.LaunchedAt, Slots: m.Slots, Busy: m.Busy})
 			}

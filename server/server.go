@@ -202,7 +202,12 @@ func unauthorized(w http.ResponseWriter) {
 
 func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 	for _, f := range a.Fleets() {
-		if o, ok := f.Last(); !ok || !o.Ready {
+		o, ok := f.Last()
+		if ok && o.Unrecorded != "" {
+			fail(w, http.StatusServiceUnavailable, "the history cannot be written")
+			return
+		}
+		if !ok || !o.Ready {
 			fail(w, http.StatusServiceUnavailable, "not every fleet was seen yet")
 			return
 		}

@@ -90,6 +90,15 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	return q, nil
 }
 
+// SQSClient returns a client for the queue with the given URL, made as [NewSQS] makes its own.
+func SQSClient(ctx context.Context, queueURL string) (*sqs.Client, error) {
+	q, err := NewSQS(ctx, queueURL)
+	if err != nil {
+		return nil, err
+	}
+	return q.client, nil
+}
+
 func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
 	defer cancel()

@@ -189,7 +189,9 @@ func verifyAll(ctx context.Context, g *global, h *history.Reader, fleets []strin
 	type result struct {
 		Fleet    string `json:"fleet"`
 		Verified int    `json:"verified"`
-		Failure  string `json:"failure,omitzero"`
+		// Skipped could not be checked, because what their policy remembered was removed with old records.
+		Skipped int    `json:"skipped"`
+		Failure string `json:"failure,omitzero"`
 	}
 	results := []result{}
 	var failures []error
@@ -198,13 +200,16 @@ func verifyAll(ctx context.Context, g *global, h *history.Reader, fleets []strin
 		if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool { records = append(records, r); return true }); err != nil {
 			return err
 		}
-		n, err := controller.Verify(records)
-		r := result{Fleet: fleet, Verified: n}
+		n, skipped, err := controller.Verify(records)
+		r := result{Fleet: fleet, Verified: n, Skipped: skipped}
 		if err != nil {
 			r.Failure = err.Error()
 			failures = append(failures, fmt.Errorf("fleet %s: %w", fleet, err))
 		} else if !g.json() {
 			fmt.Fprintf(out, "%s: all %s recompute to the same bytes\n", fleet, muster.Plural(n, "recorded decision"))
+			if skipped > 0 {
+				fmt.Fprintf(out, "%s: %d more could not be checked, because what they remembered was removed with old records\n", fleet, skipped)
+			}
 		}
 		results = append(results, r)
 	}

@@ -138,8 +138,19 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	own := f.all[c.Name]
 	f.mu.Unlock()
 	if !reflect.DeepEqual(own.config.Queues, c.Queues) || !slices.EqualFunc(own.config.Split, c.Split, samePart) {
-		f.remove(c.Name)
-		return f.open(ctx, c)
+		// Its workers first finish what they hold, which may take long: nothing else waits for that.
+		f.running.Go(func() {
+			f.remove(c.Name)
+			if ctx.Err() != nil {
+				return
+			}
+			if err := f.open(ctx, c); err != nil {
+				f.local.options.told(err.Error())
+				return
+			}
+			f.local.options.told("fleet " + c.Name + " begins anew: its workers have finished")
+		})
+		return nil
 	}
 	settings, err := settingsOf(c)
 	if err != nil {

@@ -289,13 +289,17 @@ func (l *local) prune(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Minute)
 	defer tick.Stop()
 	for {
+		for more := true; more && ctx.Err() == nil; {
+			p, err := l.history.Prune(ctx, time.Now().UTC(), historyKeep)
+			if err != nil && ctx.Err() == nil {
+				l.options.logger.Warn("old records could not be removed from the history", "error", err)
+			}
+			more = err == nil && p.More
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case now := <-tick.C:
-			if _, err := l.history.Prune(ctx, now.UTC(), historyKeep); err != nil && ctx.Err() == nil {
-				l.options.logger.Warn("old records could not be removed from the history", "error", err)
-			}
+		case <-tick.C:
 		}
 	}
 }

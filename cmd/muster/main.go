@@ -31,11 +31,15 @@ func main() { os.Exit(run()) }
 // run runs the command line of this process and returns its exit code. The first interrupt ends the command in order; the
 // second kills it.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
+		<-signals
 		stop()
+		<-signals
+		os.Exit(exitFailed)
 	}()
 	return execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -69,6 +70,14 @@ func (l *local) reload(ctx context.Context, path string) string {
 	return "the configuration was read again: " + strings.Join(said, "; ")
 }
 
+// whenLater says that a change waits for the workers of before.
+func whenLater(old, now config.Fleet) string {
+	if reflect.DeepEqual(old.Queues, now.Queues) && slices.EqualFunc(old.Split, now.Split, samePart) {
+		return ""
+	}
+	return " and begins anew once its workers have finished what they hold"
+}
+
 // apply brings the running set-up to c, and returns what it did.
 func (l *local) apply(ctx context.Context, c *config.Config) (said []string, err error) {
 	if !reflect.DeepEqual(c.Listen, l.config.Listen) || c.Data != l.config.Data {
@@ -90,14 +99,14 @@ func (l *local) apply(ctx context.Context, c *config.Config) (said []string, err
 			said = append(said, "fleet "+f.Name+" is new")
 			failures = append(failures, l.fleets.open(ctx, f))
 		case !reflect.DeepEqual(old, f):
-			said = append(said, "fleet "+f.Name+" has changed")
+			said = append(said, "fleet "+f.Name+" has changed"+whenLater(old, f))
 			failures = append(failures, l.fleets.change(ctx, f))
 		}
 	}
 	for _, f := range l.config.Fleets {
 		if _, gone := now[f.Name]; gone {
-			said = append(said, "fleet "+f.Name+" has ended")
-			l.fleets.remove(f.Name)
+			said = append(said, "fleet "+f.Name+" ends once its workers have finished what they hold")
+			l.fleets.running.Go(func() { l.fleets.remove(f.Name) })
 		}
 	}
 	// What is served stays where it is until the next start.

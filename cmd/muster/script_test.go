@@ -192,7 +192,7 @@ func runSession(t *testing.T, s session, dir string, env []string, background *[
 		t.Fatal(err)
 	}
 	*background = append(*background, c)
-	waitUntil(t, func() bool {
+	waitUntil(t, 50*time.Millisecond, func() bool {
 		text, _ := os.ReadFile(out.Name())
 		return matches(strings.Split(strings.TrimRight(string(text), "\n"), "\n"), s.output)
 	}, func() string {
@@ -201,11 +201,12 @@ func runSession(t *testing.T, s session, dir string, env []string, background *[
 	})
 }
 
-func waitUntil(t *testing.T, is func() bool, otherwise func() string) {
+// waitUntil waits until is tells so, asking as often as given. After twenty seconds the test fails with what otherwise says.
+func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func() string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !is() {
 		select {

@@ -20,7 +20,8 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	st := &stage{dir: t.TempDir(), ports: map[string]string{}}
-	st.env = append(os.Environ(), "PATH="+binDir(t)+":"+os.Getenv("PATH"))
+	// Under the race detector every process waits a second before it ends, unless told otherwise.
+	st.env = append(os.Environ(), "PATH="+binDir(t)+":"+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=100")
 	if err := setupEnv(func(name, value string) { st.env, st.ports[name] = append(st.env, name+"="+value), value }, st.dir); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -33,17 +35,26 @@ func newStatus(g *global) *cobra.Command {
 
 func printStatus(w io.Writer, s server.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "FLEET\tBACKLOG\tIN FLIGHT\tOLDEST\tOBJECTIVE\tDESIRED\tIN SERVICE\tBUSY\tPENDING")
+	fmt.Fprintln(t, "FLEET\tBACKLOG\tIN FLIGHT\tOLDEST\tOBJECTIVE\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
 	for _, f := range s.Fleets {
 		o, c := f.Observation, f.Observation.Capacity
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\n", f.Name, count(o.Backlog()), count(o.InFlight()), age(o.OldestAge()),
-			muster.Seconds(o.Objective.Latency.Seconds()), f.Decision.Desired, c.InService(), c.Busy, c.Pending())
+		members := []string{"?", "?", "?", "?", "?"}
+		if f.Ready && c.Known {
+			for i, n := range []int{c.InService(), c.Busy, o.Pending(), c.Draining + c.Released, c.Lost} {
+				members[i] = strconv.Itoa(n)
+			}
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", f.Name, count(o.Backlog()), count(o.InFlight()), age(o.OldestAge()),
+			muster.Seconds(o.Objective.Latency.Seconds()), f.Decision.Desired, strings.Join(members, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, f := range s.Fleets {
 		fmt.Fprintf(w, "\n%s: %s\n", f.Name, f.Sentence)
+		if f.Trouble != "" {
+			fmt.Fprintf(w, "  %s\n", f.Trouble)
+		}
 		for _, q := range f.Observation.Queues {
 			if !q.Backlog.Known {
 				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)

@@ -89,10 +89,15 @@ func (s *sayer) printf(format string, args ...any) {
 // start prints where everything is and what to paste.
 func (s *sayer) start(l *local) {
 	url := ""
+	for _, f := range l.config.Fleets {
+		if url == "" && len(f.Queues) > 0 && f.Queues[0].URL == "" {
+			url = l.queueURL(f.Queues[0].Name)
+		}
+	}
 	s.printf("muster %s, data in %s\n\n", version, l.config.Data)
 	for _, name := range l.queues.Queues() {
 		s.printf("  queue  %s\n", l.queueURL(name))
-		if url == "" || name == "default" {
+		if url == "" {
 			url = l.queueURL(name)
 		}
 	}
@@ -133,6 +138,9 @@ func (s *sayer) outcome(o controller.Outcome) {
 		fmt.Fprintf(s.out, "%s %s %s\n", at, d.Fleet, d.Sentence())
 	}
 	s.last[d.Fleet] = key
+	if o.Failed > 0 {
+		fmt.Fprintf(s.out, "%s %s %s of a message failed; it is tried again later (the worker's log is in the data directory)\n", at, d.Fleet, works(o.Failed))
+	}
 	for _, c := range o.Changes {
 		fmt.Fprintf(s.out, "%s %s %s %s", at, d.Fleet, c.Member, c.What)
 		if c.Why != "" {
@@ -140,4 +148,11 @@ func (s *sayer) outcome(o controller.Outcome) {
 		}
 		fmt.Fprintln(s.out)
 	}
+}
+
+func works(n int64) string {
+	if n == 1 {
+		return "the work"
+	}
+	return fmt.Sprintf("the work %d times", n)
 }

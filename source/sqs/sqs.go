@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker"
 )
 
 // Source measures one SQS queue. It implements [muster.Source].
@@ -26,14 +26,14 @@ type Source struct {
 
 var _ muster.Source = (*Source)(nil)
 
-// New returns the source of the queue at the given URL. Region, credentials and endpoint come from the environment and the
-// shared configuration files, as for every AWS client.
+// New returns the source of the queue at the given URL. Region, credentials and endpoint are found as for the workers that
+// serve it.
 func New(ctx context.Context, queueURL string) (*Source, error) {
-	cfg, err := config.LoadDefaultConfig(ctx)
+	client, err := worker.SQSClient(ctx, queueURL)
 	if err != nil {
-		return nil, fmt.Errorf("measure queue %s: load the AWS configuration: %w", queueURL, err)
+		return nil, err
 	}
-	return &Source{sqs.NewFromConfig(cfg), queueURL}, nil
+	return &Source{client, queueURL}, nil
 }
 
 // Observe implements [muster.Source] with one GetQueueAttributes call.
