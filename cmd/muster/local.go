@@ -70,6 +70,8 @@ type store interface {
 type localOptions struct {
 	// ephemeral keeps queue and history in memory.
 	ephemeral bool
+	// look changes nothing that is there: queues are taken as they are.
+	look bool
 	// anyCredentials accepts any signature at the SQS endpoint.
 	anyCredentials bool
 	logger         *slog.Logger
@@ -152,6 +154,9 @@ func (l *local) openData(ctx context.Context) (err error) {
 		l.history = history.NewMemory()
 	} else if l.history, err = openHistory(filepath.Join(data, historyFile)); err != nil {
 		return err
+	}
+	if l.options.look {
+		return nil
 	}
 	return l.createQueues(ctx, l.config)
 }

@@ -162,7 +162,17 @@ func recentOf(ctx context.Context, c *config.Config, f config.Fleet) (muster.Rec
 // planHere opens the data as muster up would, looks once, and steps without executing anything.
 func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"} // nothing is served
-	l, err := openLocal(ctx, c, localOptions{logger: slog.New(slog.DiscardHandler)})
+	o := localOptions{logger: slog.New(slog.DiscardHandler), look: true}
+	if _, err := os.Stat(c.Data); errors.Is(err, os.ErrNotExist) {
+		// Nothing ran here yet: the plan is for an empty set-up, and leaves nothing behind.
+		dir, err := os.MkdirTemp("", "muster-plan-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		c.Data, o.ephemeral, o.look = dir, true, false
+	}
+	l, err := openLocal(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
