@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,40 +205,6 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-func (l *Loop) restore(ctx context.Context) error {
-	s := l.o.Settings
-	at, err := l.o.History.Begin(ctx, s.Fleet)
-	if err != nil {
-		return fmt.Errorf("fleet %s: open its history: %w", s.Fleet, err)
-	}
-	l.state, err = l.remember(ctx, at)
-	return err
-}
-
-// remember reads the state at a position back from the history.
-func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) {
-	s := l.o.Settings
-	records, err := l.records(ctx, clock().Add(-s.RestoreFrom()))
-	if err == nil && !slices.ContainsFunc(records, decided) {
-		// Nobody ran for long: what was decided last still counts, and so does what it was decided from.
-		if records, err = l.records(ctx, time.Time{}); err == nil {
-			records = s.before(records)
-		}
-	}
-	if err != nil {
-		return State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
-	}
-	return s.Restore(at, records)
-}
-
-func (l *Loop) records(ctx context.Context, since time.Time) (records []muster.Record, err error) {
-	err = l.o.History.Read(ctx, l.o.Settings.Fleet, since, func(r muster.Record) bool {
-		records = append(records, r)
-		return true
-	})
-	return records, err
-}
-
 func (l *Loop) forwardWakes(ctx context.Context) {
 	for _, n := range l.o.Wakes {
 		wakes, stop := n.Wakes()
@@ -371,32 +336,6 @@ func (l *Loop) step(ctx context.Context) error {
 		l.o.Notify(o)
 	}
 	return nil
-}
-
-// stuck deals with a history that cannot be written: nothing is done, everybody is told, and the next look tries again.
-func (l *Loop) stuck(err error) {
-	now := clock()
-	l.due, l.dueBy = false, time.Time{}
-	l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
-	l.pending = slices.DeleteFunc(l.pending, looks) // the next look brings newer ones
-	if l.stuckAt.IsZero() {
-		l.stuckAt = now
-	}
-	if now.Sub(l.saidStuck) >= time.Minute {
-		l.saidStuck = now
-		l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "since", l.stuckAt, "error", err)
-	}
-	o, _ := l.Last()
-	o.Unrecorded = fmt.Sprintf("nothing is done since %s, because the history cannot be written: %v", l.stuckAt.Format(time.RFC3339), err)
-	l.last.Store(&o)
-}
-
-func looks(in Input) bool {
-	switch in.(type) {
-	case Measured, Listed:
-		return true
-	}
-	return false
 }
 
 func (l *Loop) answer(with func(reportCall) answer) {

@@ -89,9 +89,12 @@ func (s Settings) restore(st *State, r muster.Record) error {
 
 // estimate summarises what a window holds at now. When nothing was measured within it, the last recorded estimate still
 // holds: a quiet hour is no reason to forget how long the work takes.
-func estimate(w series.Window, now time.Time, last muster.Estimate, prior time.Duration) muster.Estimate {
-	if h := w.Durations(now); h.Count > 0 || !last.Known || last.Prior {
-		return series.Estimate(h, prior)
+func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.Duration) (e muster.Estimate) {
+	if *w, e = w.At(now); e.Known {
+		return e
+	}
+	if !last.Known || last.Prior {
+		return series.Estimate(muster.Durations{}, prior)
 	}
 	return last
 }
@@ -178,7 +181,9 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 // learn puts the durations measured since the last time into the windows, every few seconds, and returns them to be
 // recorded: what counts is in the history.
 func (st *State) learn(now time.Time) Learned {
-	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery {
+	// What is the first to be known counts at once.
+	first := st.measured.Processing.Count > 0 && st.processing.Durations(now).Count == 0
+	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery && !first {
 		return Learned{}
 	}
 	flushed := st.measured

@@ -38,7 +38,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 	next := &o.Next
 	next.roster = next.roster.Clone()
 	seen := s.fold(next, now, in)
-	boot := estimate(next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
+	boot := estimate(&next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone = append(seen.gone, next.roster.Tidy(now, rules)...)
 
@@ -73,7 +73,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
+		Processing: estimate(&st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 	}

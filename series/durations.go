@@ -43,16 +43,20 @@ func Merge(a, b muster.Durations) muster.Durations {
 	all := slices.Concat(a.Buckets, b.Buckets)
 	slices.SortFunc(all, func(x, y muster.Bucket) int { return cmp.Compare(x.Index, y.Index) })
 	merged := muster.Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
+	kept := all[:0]
 	for _, bucket := range all {
 		bucket.Index = min(max(bucket.Index, minIndex), maxIndex)
-		last := len(merged.Buckets) - 1
+		last := len(kept) - 1
 		switch {
 		case bucket.Count < 1:
-		case last >= 0 && merged.Buckets[last].Index == bucket.Index:
-			merged.Buckets[last].Count += bucket.Count
+		case last >= 0 && kept[last].Index == bucket.Index:
+			kept[last].Count += bucket.Count
 		default:
-			merged.Buckets = append(merged.Buckets, bucket)
+			kept = append(kept, bucket)
 		}
+	}
+	if len(kept) > 0 {
+		merged.Buckets = kept
 	}
 	return merged
 }

@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -106,9 +107,41 @@ func TestAWindowRebuiltFromItsMeasurementsIsTheSame(t *testing.T) {
 		for _, m := range log[from:] {
 			rebuilt = rebuilt.Add(m.at, m.h)
 		}
+		asked, kept := live.At(at)
+		if _, again := asked.At(at.Add(time.Hour)); kept != series.Estimate(live.Durations(at), 0) || again.Known {
+			t.Fatalf("the kept estimate is %+v, an hour later %+v; the window holds %+v", kept, again, live.Durations(at))
+		}
 		a, b := series.Estimate(live.Durations(at), 0), series.Estimate(rebuilt.Durations(at), 0)
 		if a.Count != b.Count || math.Abs(a.MeanSeconds-b.MeanSeconds) > 1e-9 {
 			t.Fatalf("live %+v, rebuilt %+v", a, b)
+		}
+	})
+}
+
+func TestAWindowHoldsWhatMergingWouldGive(t *testing.T) {
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		w, want := series.Window{Length: time.Hour}, muster.Durations{}
+		for range rapid.IntRange(0, 20).Draw(t, "n") {
+			var h muster.Durations
+			for _, d := range rapid.SliceOfN(rapid.Int64Range(0, int64(100*24*time.Hour)), 0, 9).Draw(t, "durations") {
+				h = series.Add(h, time.Duration(d))
+			}
+			for i := range h.Buckets { // many of one length: counts of several bytes
+				more := rapid.Int64Range(0, 1e9).Draw(t, "more")
+				h.Buckets[i].Count += more
+				h.Count += more
+			}
+			at := t0.Add(time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "at")))
+			w, want = w.Add(at, h), series.Merge(want, h)
+		}
+		got := w.Durations(t0.Add(time.Hour))
+		if math.Abs(got.SumSeconds-want.SumSeconds) > 1e-6*want.SumSeconds {
+			t.Fatalf("found a sum of %v, want %v", got.SumSeconds, want.SumSeconds)
+		}
+		got.SumSeconds = want.SumSeconds // added in another order
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("found %+v\nwant %+v", got, want)
 		}
 	})
 }

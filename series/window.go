@@ -9,16 +9,15 @@ import (
 // Window keeps the durations measured during the last Length, in steps of Length/32. The zero Window is not usable; set
 // Length.
 //
-// Window is a value: [Window.Add] returns a new one.
+// Window is a value: [Window.Add] and [Window.At] return a new one.
 type Window struct {
 	// Length is above zero.
 	Length time.Duration
 	steps  []step
-}
-
-type step struct {
-	start     time.Time
-	durations muster.Durations
+	// estimate is of all steps but the first aged ones, which are too old; it counts while known is true.
+	estimate muster.Estimate
+	aged     int
+	known    bool
 }
 
 const windowSteps = 32
@@ -34,16 +33,16 @@ func (w Window) Add(at time.Time, h muster.Durations) Window {
 	for _, s := range w.steps {
 		if !added && !s.start.Before(start) {
 			if s.start.Equal(start) {
-				s.durations = Merge(s.durations, h)
+				s = newStep(s.start, Merge(s.durations(), h))
 			} else {
-				steps = append(steps, step{start, h})
+				steps = append(steps, newStep(start, h))
 			}
 			added = true
 		}
 		steps = append(steps, s)
 	}
 	if !added {
-		steps = append(steps, step{start, h})
+		steps = append(steps, newStep(start, h))
 	}
 	return Window{Length: w.Length, steps: w.trimmed(steps)}
 }
@@ -57,16 +56,31 @@ func (w Window) trimmed(steps []step) []step {
 	return steps
 }
 
+// agedAt counts the steps, which are the first ones, that are too old at now.
+func (w Window) agedAt(now time.Time) (aged int) {
+	oldest := now.Add(-w.Length)
+	for aged < len(w.steps) && w.steps[aged].start.Before(oldest) {
+		aged++
+	}
+	return aged
+}
+
 // Durations returns what was measured within the window before now.
 func (w Window) Durations(now time.Time) muster.Durations {
-	var sum muster.Durations
-	oldest := now.Add(-w.Length)
-	for _, s := range w.steps {
-		if !s.start.Before(oldest) {
-			sum = Merge(sum, s.durations)
-		}
+	var t tally
+	for _, s := range w.steps[w.agedAt(now):] {
+		t.add(s)
 	}
-	return sum
+	return t.sum()
+}
+
+// At returns the estimate of [Window.Durations] at now, without a prior, and w with that kept: asking again costs next to
+// nothing until something is added or grows too old.
+func (w Window) At(now time.Time) (Window, muster.Estimate) {
+	if aged := w.agedAt(now); !w.known || aged != w.aged {
+		w.estimate, w.aged, w.known = Estimate(w.Durations(now), 0), aged, true
+	}
+	return w, w.estimate
 }
 
 func (w Window) step() time.Duration { return max(w.Length/windowSteps, time.Millisecond) }

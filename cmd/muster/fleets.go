@@ -180,10 +180,11 @@ func (f *fleets) remove(name string) {
 // stop waits for the loops, whose context has ended, and ends all workers once they have finished what they hold.
 func (f *fleets) stop() {
 	f.running.Wait()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.mu.Lock() // not while workers finish: the API, to which they report, asks for the fleets
+	all := slices.Collect(maps.Values(f.all))
+	f.mu.Unlock()
 	var closing sync.WaitGroup
-	for _, own := range f.all {
+	for _, own := range all {
 		closing.Go(own.parts.close)
 	}
 	closing.Wait()
