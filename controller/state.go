@@ -182,7 +182,8 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 // recorded: what counts is in the history.
 func (st *State) learn(now time.Time) Learned {
 	// What is the first to be known counts at once.
-	first := st.measured.Processing.Count > 0 && st.processing.Durations(now).Count == 0
+	_, known := st.processing.At(now)
+	first := st.measured.Processing.Count > 0 && !known.Known
 	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery && !first {
 		return Learned{}
 	}

@@ -29,7 +29,7 @@ func OpenReadOnly(path string) (*Reader, error) {
 	if err := peek(context.Background(), path); err != nil {
 		return nil, explain(path, "open to read", err)
 	}
-	r, err := openReader(path)
+	r, err := openReader(path, "")
 	if err != nil {
 		return nil, explain(path, "open to read", err)
 	}
@@ -40,8 +40,8 @@ func OpenReadOnly(path string) (*Reader, error) {
 	return r, nil
 }
 
-func openReader(path string) (*Reader, error) {
-	db, err := sql.Open("sqlite", dsn(path, "mode", "ro", "_busy_timeout", "5000", "_pragma", "trusted_schema(0)"))
+func openReader(path, vfs string) (*Reader, error) {
+	db, err := sql.Open("sqlite", dsn(path, vfs, "mode", "ro", "_busy_timeout", "5000", "_pragma", "trusted_schema(0)"))
 	if err != nil {
 		return nil, err
 	}

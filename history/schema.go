@@ -3,8 +3,10 @@ package history
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -46,9 +48,13 @@ CREATE TABLE shared (
 ) STRICT, WITHOUT ROWID;
 `}
 
-// dsn names the file for the driver; options are pairs of key and value.
-func dsn(path string, options ...string) string {
+// dsn names the file for the driver; options are pairs of key and value. vfs is the file system that SQLite uses; empty
+// is the operating system's.
+func dsn(path, vfs string, options ...string) string {
 	q := url.Values{}
+	if vfs != "" {
+		q.Set("vfs", vfs)
+	}
 	for i := 0; i+1 < len(options); i += 2 {
 		q.Add(options[i], options[i+1])
 	}
@@ -83,7 +89,44 @@ func peek(ctx context.Context, path string) error {
 	if stat.Size() == 0 {
 		return nil
 	}
-	db, err := sql.Open("sqlite", dsn(path, "mode", "ro", "immutable", "1"))
+	err = checkMarks(ctx, path, "", "immutable", "1")
+	if err == nil || unfinished(beginning(path+"-journal")) {
+		return nil
+	}
+	// After a power cut the first page may be half written, and whole only in the log.
+	if len(beginning(path+"-wal")) > 0 && checkMarks(ctx, path, "") == nil {
+		return nil
+	}
+	return err
+}
+
+// beginning returns up to journalHeader bytes of the file at path, none if it cannot be read.
+func beginning(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b := make([]byte, journalHeader)
+	n, _ := io.ReadFull(f, b) // what is missing says enough
+	return b[:n]
+}
+
+// The header of SQLite's rollback journal: its mark, two numbers, the size of the database before, in pages.
+const (
+	journalHeader = 8 + 4 + 4 + 4
+	journalMark   = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+)
+
+// unfinished tells by the journal of a file whether the power failed while the file was being made: SQLite will empty it.
+// A file that was once complete keeps a log instead.
+func unfinished(journal []byte) bool {
+	return len(journal) >= journalHeader && string(journal[:8]) == journalMark && binary.BigEndian.Uint32(journal[16:]) == 0
+}
+
+// checkMarks says whether SQLite finds our marks in the file at path; it only reads.
+func checkMarks(ctx context.Context, path, vfs string, options ...string) error {
+	db, err := sql.Open("sqlite", dsn(path, vfs, append(options, "mode", "ro")...))
 	if err != nil {
 		return err
 	}

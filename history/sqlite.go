@@ -60,7 +60,12 @@ func open(ctx context.Context, path string, o Options) (*History, error) {
 	if err := peek(ctx, path); err != nil {
 		return nil, err
 	}
-	writer, err := sql.Open("sqlite", dsn(path, "mode", "rw", "_txlock", "immediate",
+	return openFile(ctx, path, "", o)
+}
+
+// openFile opens the file at path, on the file system of SQLite named vfs; empty is the operating system's.
+func openFile(ctx context.Context, path, vfs string, o Options) (*History, error) {
+	writer, err := sql.Open("sqlite", dsn(path, vfs, "mode", "rw", "_txlock", "immediate",
 		"_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10), "_synchronous", "FULL",
 		// Where the system's sync leaves the drive's cache alone (macOS), ask for the one that does not.
 		"_pragma", "fullfsync(1)", "_pragma", "trusted_schema(0)",
@@ -79,7 +84,7 @@ func open(ctx context.Context, path string, o Options) (*History, error) {
 		writer.Close()
 		return nil, err
 	}
-	reader, err := openReader(path)
+	reader, err := openReader(path, vfs)
 	if err != nil {
 		writer.Close()
 		return nil, err

@@ -55,7 +55,22 @@ func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([
 	if err := s.do(ctx, c, c.answer); err != nil {
 		return nil, err
 	}
+	if set.fifo {
+		c.number(out)
+	}
 	return out, nil
+}
+
+// number says of each message of a FIFO queue what it is stored as.
+func (c *send) number(out []Sent) {
+	next := 0
+	for i := range out {
+		if out[i].Err == nil {
+			m := &c.outgoing[next]
+			next++
+			out[i] = Sent{ID: formatUUID(m.stored.id), SequenceNumber: formatSequence(m.stored.seq), Duplicate: m.duplicate}
+		}
+	}
 }
 
 // prepare validates a message and turns it into what is stored.
@@ -71,7 +86,10 @@ func prepare(m *Outgoing, set *settings) (sending, error) {
 	if m.Delay != nil {
 		delay = m.Delay.Milliseconds()
 	}
-	return sending{&record{group: m.GroupID, attributes: extra, body: m.Body}, delay}, nil
+	if set.fifo {
+		delay = -1 // only 0 is accepted, and means the queue's
+	}
+	return sending{record: &record{group: m.GroupID, dedup: m.deduplicationID(set), attributes: extra, body: m.Body}, delay: delay}, nil
 }
 
 func newIDs(n int) [][16]byte {
@@ -89,18 +107,18 @@ func newIDs(n int) [][16]byte {
 // in the order in which they came. When ctx ends while waiting, the result is
 // its error, or the messages if some were handed out at that moment.
 func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
-	if err := checkReceive(o); err != nil {
-		return nil, err
-	}
 	set, err := s.lookup(name)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkReceive(o, set.fifo); err != nil {
 		return nil, err
 	}
 	wait := time.Duration(set.wait) * time.Millisecond
 	if o.Wait != nil {
 		wait = *o.Wait
 	}
-	c := &receive{queue: name, max: max(1, o.Max), timeout: -1, wait: wait > 0, answer: newReply()}
+	c := &receive{queue: name, max: max(1, o.Max), timeout: -1, wait: wait > 0, attempt: o.Attempt, answer: newReply()}
 	if o.Visibility != nil {
 		c.timeout = o.Visibility.Milliseconds()
 	}
@@ -113,7 +131,7 @@ func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([
 	if len(c.out) == 0 {
 		return nil, ctx.Err()
 	}
-	return s.open(c)
+	return s.open(c, set.fifo)
 }
 
 // await waits for the answer to c, for at most wait if it is parked.
@@ -144,7 +162,7 @@ func (s *Service) await(ctx context.Context, c *receive, wait time.Duration) err
 }
 
 // open adds receipts and contents to what was received.
-func (s *Service) open(c *receive) ([]Message, error) {
+func (s *Service) open(c *receive, fifo bool) ([]Message, error) {
 	out := make([]Message, 0, len(c.out))
 	var failed error
 	for i, d := range c.out {
@@ -159,7 +177,7 @@ func (s *Service) open(c *receive) ([]Message, error) {
 				continue // purged meanwhile
 			}
 		}
-		m, err := rec.message(d, s.receipts.make(d))
+		m, err := rec.message(d, s.receipts.make(d), fifo)
 		if err != nil {
 			failed = err
 			continue
@@ -178,7 +196,9 @@ func (s *Service) open(c *receive) ([]Message, error) {
 // Delete deletes messages by the handles of their receives and returns one
 // error for each, nil for a deleted one. Deleting a message that is gone
 // succeeds. So does an outdated handle, of a message that was received again
-// since; it deletes nothing, since somebody else holds the message now.
+// since; it deletes nothing, since somebody else holds the message now. On a
+// FIFO queue a handle whose visibility timeout ran out fails with
+// ErrInvalidParameter.
 func (s *Service) Delete(ctx context.Context, name string, handles []string) []error {
 	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) (string, time.Duration) { return handles[i], 0 })
 }
@@ -186,7 +206,8 @@ func (s *Service) Delete(ctx context.Context, name string, handles []string) []e
 // ChangeVisibility makes messages in flight visible after a time and returns
 // one error for each. Changing to 0 hands a message back. A handle whose
 // message was received again since fails with ErrMessageNotInFlight; a
-// message whose time ran out but which nobody received is taken back.
+// message whose time ran out but which nobody received is taken back, save on
+// a FIFO queue, which refuses both with ErrInvalidParameter.
 func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
 	return s.settleAll(ctx, &settleAll{queue: name, change: true}, len(changes), func(i int) (string, time.Duration) {
 		return changes[i].Receipt, changes[i].Timeout
@@ -218,7 +239,7 @@ func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(in
 			continue
 		}
 		valid++
-		c.targets[i] = target{delivery: d, timeout: timeout.Milliseconds()}
+		c.targets[i] = target{delivery: d, handle: handle, timeout: timeout.Milliseconds()}
 	}
 	if valid == 0 {
 		return errs
@@ -256,7 +277,7 @@ func (s *Service) Counts(name string) (Counts, error) {
 	now := s.tick()
 	q.advance(now)
 	c := Counts{
-		At: fromMillis(now), Visible: q.ready.live, InFlight: q.inFlight.len(), Delayed: q.delayed.len(),
+		At: fromMillis(now), Visible: q.visible(), Runnable: q.runnable(), InFlight: q.inFlight.len(), Delayed: q.delayed.len(),
 		Sent: q.sent, Deleted: q.deleted, Received: q.received,
 	}
 	if q.ages.len() > 0 {

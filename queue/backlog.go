@@ -6,8 +6,8 @@ type backlog struct {
 	fifo     bool
 	slab     slab
 	index    map[uint64]uint32 // by sequence
-	ready    ring              // the visible ones of a standard queue
-	apart    ring              // those of them set aside, see fair.go
+	ready    ring              // the visible ones of a standard queue, but for
+	apart    ring              // those set aside, see fair.go
 	heads    heap              // of a FIFO queue: the front of each group that may be received, by turn
 	ages     heap              // the visible ones by the time they were sent
 	delayed  heap              // by the time they become visible

@@ -13,8 +13,10 @@ type send struct {
 
 // sending is one accepted message of a send.
 type sending struct {
-	record *record
-	delay  int64 // milliseconds; negative means the queue's
+	record    *record
+	delay     int64 // milliseconds; negative means the queue's
+	stored    sentOnce
+	duplicate bool
 }
 
 func (c *send) apply(w *writer, now int64) verdict {
@@ -32,7 +34,11 @@ func (c *send) apply(w *writer, now int64) verdict {
 		if delay < 0 {
 			delay = c.q.settings.delay
 		}
-		w.st.send(c.q, now, delay, m.record)
+		if c.q.fifo {
+			m.stored, m.duplicate = w.st.sendOnce(c.q, now, delay, m.record)
+		} else {
+			m.stored.seq = w.st.send(c.q, now, delay, m.record)
+		}
 	}
 	return answerLater
 }
@@ -42,7 +48,11 @@ func (c *send) finish(_ *Service, err error) {
 		err = c.err
 	}
 	if err == nil {
-		c.q.sent += uint64(len(c.outgoing))
+		for i := range c.outgoing {
+			if !c.outgoing[i].duplicate {
+				c.q.sent++
+			}
+		}
 	}
 	c.answer <- err
 }
@@ -53,6 +63,7 @@ type receive struct {
 	max     int
 	timeout int64 // milliseconds; negative means the queue's
 	wait    bool
+	attempt string
 	answer  reply
 	q       *queue
 	out     []delivery
@@ -70,7 +81,7 @@ func (c *receive) apply(w *writer, now int64) verdict {
 	if timeout < 0 {
 		timeout = c.q.settings.visibility
 	}
-	if c.q.inFlight.len() >= MaxInFlight && !c.wait {
+	if c.q.inFlight.len() >= MaxInFlight && !c.wait && !c.q.fifo {
 		c.q.advance(now)
 		if c.q.inFlight.len() >= MaxInFlight {
 			c.err = refuse(ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages first.", MaxInFlight)
@@ -78,8 +89,17 @@ func (c *receive) apply(w *writer, now int64) verdict {
 		}
 	}
 	w.serve(c.q, now) // who waited before goes first
+	if c.attempt != "" {
+		var again bool
+		if c.out, again = w.st.receiveAgain(c.q, now, timeout, c.attempt, c.out); again {
+			return answerLater
+		}
+	}
 	var durable bool
 	c.out, durable = w.st.receive(c.q, now, timeout, c.max, c.out)
+	if c.attempt != "" && len(c.out) > 0 {
+		w.st.remember(c.q, now, timeout, c.attempt, c.out)
+	}
 	switch {
 	case len(c.out) == 0 && c.wait:
 		d := w.deskOf(c.q)
@@ -125,6 +145,7 @@ func (c withdraw) finish(*Service, error) {}
 // target is a message named by a receipt, and what happened to it.
 type target struct {
 	delivery
+	handle  string
 	timeout int64 // of a change, in milliseconds
 	removed bool
 	err     error
@@ -155,7 +176,10 @@ func (c *settleAll) apply(w *writer, now int64) verdict {
 		case c.change:
 			t.err = w.st.change(c.q, now, t.timeout, t.seq, t.count)
 		default:
-			t.removed = w.st.remove(c.q, t.seq, t.count)
+			t.removed, t.err = w.st.remove(c.q, now, t.seq, t.count)
+		}
+		if t.err == errExpiredHandle {
+			t.err = outside("ReceiptHandle", t.handle, "The receipt handle has expired.")
 		}
 	}
 	if len(w.st.ops) == before && len(w.group) == 0 {

@@ -22,10 +22,13 @@ func encodeExtras(m *Outgoing) ([]byte, error) {
 }
 
 // message puts together what a receiver sees.
-func (r *record) message(d delivery, receipt string) (Message, error) {
+func (r *record) message(d delivery, receipt string, fifo bool) (Message, error) {
 	m := Message{
-		ID: formatUUID(r.id), Receipt: receipt, Body: r.body, GroupID: r.group, Source: r.source,
+		ID: formatUUID(r.id), Receipt: receipt, Body: r.body, GroupID: r.group, DeduplicationID: r.dedup, Source: r.source,
 		Sent: fromMillis(d.sent), FirstReceived: fromMillis(d.first), ReceiveCount: int(d.count),
+	}
+	if fifo {
+		m.SequenceNumber = formatSequence(d.seq)
 	}
 	if len(r.attributes) > 0 {
 		var x extras
@@ -36,6 +39,10 @@ func (r *record) message(d delivery, receipt string) (Message, error) {
 	}
 	return m, nil
 }
+
+// formatSequence makes the sequence number of a FIFO message; 20 digits hold
+// every sequence.
+func formatSequence(seq uint64) string { return fmt.Sprintf("%020d", seq) }
 
 // versionUUID turns 16 random bytes into a version 4 UUID.
 func versionUUID(b [16]byte) [16]byte {

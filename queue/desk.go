@@ -1,8 +1,6 @@
 package queue
 
-import (
-	"slices"
-)
+import "slices"
 
 // desk is where receives wait for messages of one queue, first come first served.
 type desk struct {
@@ -26,6 +24,7 @@ func (w *writer) settle(now int64) {
 		q := w.st.touched[i]
 		if w.broken == nil {
 			w.st.expire(q, now)
+			w.st.stepMove(q, now)
 		}
 		w.serve(q, now)
 	}
@@ -38,7 +37,7 @@ func (w *writer) serve(q *queue, now int64) {
 		return
 	}
 	d.serving = true
-	for len(d.waiting) > 0 && q.ready.live > 0 && q.inFlight.len() < MaxInFlight && w.broken == nil {
+	for len(d.waiting) > 0 && q.runnable() > 0 && q.inFlight.len() < MaxInFlight && w.broken == nil {
 		c := d.waiting[0]
 		d.waiting = slices.Delete(d.waiting, 0, 1)
 		w.apply(c, now)
@@ -59,7 +58,7 @@ func (w *writer) announce(now int64) {
 		q.touched = false
 		gone := w.st.ids[q.saved.id] != q
 		if !gone {
-			w.wakeAt = min(w.wakeAt, q.next(q.settings.retention))
+			w.wakeAt = min(w.wakeAt, q.due())
 		}
 		d := w.deskOf(q)
 		if q.arrivals != d.arrivals || d.held && q.len() == 0 {
@@ -80,7 +79,7 @@ func (w *writer) announce(now int64) {
 	}
 	clear(w.st.touched)
 	w.st.touched = w.st.touched[:0]
-	if w.flushAt == 0 && len(w.st.unsaved)+len(w.st.garbage) > 0 {
+	if w.flushAt == 0 && len(w.st.unsaved)+len(w.st.garbage)+len(w.st.stale) > 0 {
 		w.flushAt = now + flushAfter
 	}
 }

@@ -1,7 +1,7 @@
 // Package queue is the embedded durable message queue, with the semantics of
-// standard SQS queues.
+// SQS queues, standard and FIFO.
 //
-// A pure state machine (state.go, backlog.go) decides everything: which
+// A pure state machine (state*.go, backlog.go) decides everything: which
 // message is received next, when one is visible again, what moves to a
 // dead-letter queue. It knows no clock, goroutine, randomness or file; time is
 // an argument, and what must be kept comes back as store operations. The store
@@ -14,8 +14,21 @@
 // visibility, a move to a dead-letter queue and every change to a queue is on
 // disk before the call returns. Only the first receive of a message is written
 // later, within 20 ms; a crash in between makes the message visible early,
-// which at-least-once delivery allows.
+// which at-least-once delivery allows. On a FIFO queue a first receive is on
+// disk too, so that a crash does not open a locked group.
 //
-// Messages are received in the order in which they became visible, oldest
-// first, ties in send order. No order is promised across redeliveries.
+// Messages of a standard queue are received in the order in which they became
+// visible, oldest first, ties in send order; those of a tenant that takes more
+// than its share come after the others (fair.go). No order is promised across
+// redeliveries.
+//
+// Messages of one group of a FIFO queue are received in the order in which they
+// were sent (groups.go). A group can be received from while its front is
+// visible, and then up to the first message that is not. A group that becomes
+// so takes its turn after the others. What is sent twice within five minutes is
+// stored once, also after a restart.
+//
+// On a full disk sends are refused and deletes go on: the file "reserve" beside
+// the queue file keeps up to 18 MiB of room for them. It is removed when the
+// disk is full, and made again before sends are accepted again.
 package queue

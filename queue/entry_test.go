@@ -90,9 +90,9 @@ func TestRingKeepsOrderAndHoles(t *testing.T) {
 
 // TestAnEmptiedBacklogGivesItsMemoryBack guards against a burst's cost staying.
 func TestAnEmptiedBacklogGivesItsMemoryBack(t *testing.T) {
-	b := newBacklog()
+	b := newBacklog(false)
 	for seq := range uint64(worthShrinking + 2) {
-		b.add(entry{numbers: numbers{seq: seq + 1, visible: int64(seq)}, place: visible})
+		b.add(entry{numbers: numbers{seq: seq + 1, visible: int64(seq)}, place: visible}, label{})
 	}
 	for b.len() > 0 {
 		b.drop(b.ready.front())

@@ -39,6 +39,14 @@ var (
 	ErrTooManyEntries = errors.New("batch has too many entries")
 	// ErrBatchTooLong says that the messages of one call are larger than MaxBytes together.
 	ErrBatchTooLong = errors.New("batch is too long")
+	// ErrNotFound says that what a request names besides its queue does not exist.
+	ErrNotFound = errors.New("resource does not exist")
+	// ErrPurgeInProgress says that the queue was purged less than 60 s ago; only
+	// a strict service says so.
+	ErrPurgeInProgress = errors.New("queue was purged a moment ago")
+	// ErrDeletedRecently says that a queue of that name was deleted less than
+	// 60 s ago; only a strict service says so.
+	ErrDeletedRecently = errors.New("queue was deleted a moment ago")
 	// ErrTooManyQueues says that the service holds as many queues as it may.
 	ErrTooManyQueues = errors.New("too many queues")
 
@@ -62,6 +70,9 @@ var (
 	// ErrClosed says that the service was closed.
 	ErrClosed = errors.New("queue service is closed")
 )
+
+// errExpiredHandle says that a FIFO message is no longer held by the handle.
+var errExpiredHandle = errors.New("receipt handle has expired")
 
 // Error is a refused request: Kind is one of the sentinels above, Text says
 // what was found and what is allowed in the words of the SQS protocol.

@@ -15,9 +15,19 @@ type memoryStore struct {
 	used     int64
 	messages map[uint64]memoryRow
 	queues   map[uint32]queueRow
+	dedup    map[dedupID]dedupRow
+	moves    map[uint64]moveRow
 	secret   []byte
 	epoch    uint64
 }
+
+type dedupID struct {
+	queue uint32
+	key   string
+}
+
+// size is what a row costs in memory, roughly.
+func (d *dedupRow) size() int64 { return recordOverhead + 2*int64(len(d.key)) }
 
 type memoryRow struct {
 	row
@@ -25,7 +35,10 @@ type memoryRow struct {
 }
 
 func newMemoryStore(limit int64, secret []byte) *memoryStore {
-	return &memoryStore{limit: limit, secret: secret, messages: map[uint64]memoryRow{}, queues: map[uint32]queueRow{}}
+	return &memoryStore{
+		limit: limit, secret: secret, messages: map[uint64]memoryRow{}, queues: map[uint32]queueRow{},
+		dedup: map[dedupID]dedupRow{}, moves: map[uint64]moveRow{},
+	}
 }
 
 // Commit applies ops. It is all or nothing because only inserts can be refused.
@@ -34,8 +47,11 @@ func (m *memoryStore) Commit(ops []op) error {
 	defer m.mu.Unlock()
 	var more int64
 	for i := range ops {
-		if ops[i].kind == opInsert {
+		switch ops[i].kind {
+		case opInsert:
 			more += ops[i].record.size()
+		case opPutDedup:
+			more += ops[i].dedup.size()
 		}
 	}
 	if more > 0 && m.used+more > m.limit {
@@ -73,20 +89,50 @@ func (m *memoryStore) apply(o *op) {
 		m.queues[o.queue.id] = *o.queue
 	case opDropQueue:
 		delete(m.queues, o.queue.id)
+		maps.DeleteFunc(m.moves, func(_ uint64, r moveRow) bool { return r.queue == o.queue.id })
+	case opPutMove:
+		m.moves[o.move.id] = *o.move
+	case opDropMove:
+		delete(m.moves, o.move.id)
+	case opPutDedup, opDropDedup:
+		m.applyDedup(o)
+	}
+}
+
+func (m *memoryStore) applyDedup(o *op) {
+	id := dedupID{o.dedup.queue, o.dedup.key}
+	old, ok := m.dedup[id]
+	if o.kind == opDropDedup && (!ok || old.seq != o.dedup.seq) {
+		return
+	}
+	if ok {
+		delete(m.dedup, id)
+		m.used -= old.size()
+	}
+	if o.kind == opPutDedup {
+		m.dedup[id] = *o.dedup
+		m.used += o.dedup.size()
 	}
 }
 
 // Load visits the messages in order and counts the opening.
-func (m *memoryStore) Load(visit func(row)) (saved, error) {
+func (m *memoryStore) Load(visit func(row, label)) (saved, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
 	for _, seq := range slices.Sorted(maps.Keys(m.messages)) {
-		visit(m.messages[seq].row)
+		r := m.messages[seq]
+		visit(r.row, label{r.group, r.source})
 	}
 	kept := saved{secret: m.secret, epoch: m.epoch}
 	for _, id := range slices.Sorted(maps.Keys(m.queues)) {
 		kept.queues = append(kept.queues, m.queues[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.moves)) {
+		kept.moves = append(kept.moves, m.moves[id])
+	}
+	for _, d := range m.dedup {
+		kept.dedup = append(kept.dedup, d)
 	}
 	return kept, nil
 }

@@ -42,9 +42,13 @@ type Outgoing struct {
 	Attributes map[string]Attribute
 	// Trace is the system attribute AWSTraceHeader, if any.
 	Trace string
-	// GroupID names the tenant; a standard queue keeps it and gives it back, no more.
+	// GroupID is the group whose messages are received in order, which a FIFO
+	// queue needs. On a standard queue it names the tenant: one that takes more
+	// than its share is received after the others.
 	GroupID string
-	// DeduplicationID is refused by standard queues.
+	// DeduplicationID is what a FIFO queue knows a message by that is sent twice
+	// within five minutes; with ContentBasedDeduplication it may be empty.
+	// Standard queues refuse it.
 	DeduplicationID string
 }
 
@@ -52,6 +56,12 @@ type Outgoing struct {
 type Sent struct {
 	// ID is the message's id, a UUID; empty if Err is set.
 	ID string
+	// SequenceNumber is a number of 20 digits that grows within a group; empty
+	// on standard queues.
+	SequenceNumber string
+	// Duplicate says that the message was sent before, and is not stored again;
+	// ID and SequenceNumber are those of the first.
+	Duplicate bool
 	// Err is why this message, and only this one, was refused.
 	Err error
 }
@@ -70,9 +80,15 @@ type Message struct {
 	Trace string
 	// GroupID is the group given on sending, if any.
 	GroupID string
+	// DeduplicationID is the one given on sending, or the hash of the body; FIFO
+	// queues only.
+	DeduplicationID string
+	// SequenceNumber is that of Sent; FIFO queues only.
+	SequenceNumber string
 	// Source is the queue it was dead-lettered from, if any.
 	Source string
-	// Sent is when it was first sent; a move to a dead-letter queue keeps it.
+	// Sent is when it was sent; a move to a dead-letter queue keeps it, save on
+	// FIFO queues.
 	Sent time.Time
 	// FirstReceived is when it was received for the first time in any queue.
 	FirstReceived time.Time
@@ -88,6 +104,11 @@ type ReceiveOptions struct {
 	Visibility *time.Duration
 	// Wait is 0 to MaxWait; nil means the queue's ReceiveMessageWaitTimeSeconds.
 	Wait *time.Duration
+	// Attempt names the attempt, on FIFO queues. Repeated within five minutes it
+	// gives the same messages under the same receipts and a new visibility
+	// timeout, unless one of them was deleted, changed or has become visible. It
+	// is forgotten on a restart.
+	Attempt string
 }
 
 // VisibilityChange asks that a message in flight becomes visible after Timeout.
@@ -105,6 +126,9 @@ type Counts struct {
 	At time.Time
 	// Visible, InFlight and Delayed count messages; every message is in one of them.
 	Visible, InFlight, Delayed int
+	// Runnable is how many receivers could each get a message now: Visible, or
+	// on a FIFO queue the number of groups that may be received from.
+	Runnable int
 	// OldestSent is when the oldest visible message was sent; zero when none is visible.
 	OldestSent time.Time
 	// Sent, Deleted and Received count since the service was opened. Received
@@ -117,7 +141,6 @@ type record struct {
 	id         [16]byte
 	group      string
 	dedup      string
-	sequence   string
 	source     string // the queue it was dead-lettered from
 	attributes []byte // encoded, see content.go
 	body       string

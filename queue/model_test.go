@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 // searched from the front every time.
 type naive struct {
 	queues map[string][]*naiveMessage
+	sent   map[string]naiveSent // by queue and deduplication id
 }
 
 type naiveMessage struct {
@@ -22,7 +24,8 @@ type naiveMessage struct {
 	sent, visible, received int64
 	first                   int64
 	count, carried          uint32
-	delayed                 bool
+	group                   string
+	batch                   int // which receive it was last given out by
 }
 
 const (
@@ -89,21 +92,29 @@ type world struct {
 	model   *naive
 	handles []delivery
 	nextSeq uint64
+	batch   int
 }
 
+// worldQueues are the queues of a world; the second and fourth are the
+// dead-letter queues of those before them.
+var worldQueues = []string{"work", "dead", "work.fifo", "dead.fifo"}
+
 func newWorld(t *rapid.T, stores ...store) *world {
-	w := &world{t: t, now: 1_800_000_000_000, stores: stores, model: &naive{queues: map[string][]*naiveMessage{}}}
+	w := &world{t: t, now: 1_800_000_000_000, stores: stores, model: &naive{queues: map[string][]*naiveMessage{}, sent: map[string]naiveSent{}}}
 	w.reopen()
-	for _, q := range []struct{ name, redrive string }{
-		{"dead", ""},
-		{"work", fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead","maxReceiveCount":%d}`, modelMax)},
-	} {
-		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000), "RedrivePolicy": q.redrive}
+	for _, name := range worldQueues {
+		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000)}
+		if isFIFO(name) {
+			attributes["FifoQueue"] = "true"
+		}
+		if dead, ok := strings.CutPrefix(name, "work"); ok {
+			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead%s","maxReceiveCount":%d}`, dead, modelMax)
+		}
 		set, err := parseSettings(attributes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.st.put(&queueRow{name: q.name, attributes: withoutEmpty(attributes)}, set)
+		w.st.put(&queueRow{name: name, attributes: attributes}, set)
 	}
 	w.commit()
 	return w
@@ -140,7 +151,7 @@ func (w *world) seq() uint64 { w.nextSeq++; return w.nextSeq }
 // dump renders everything a state knows of messages, in order.
 func dump(st *state) string {
 	var b strings.Builder
-	for _, name := range []string{"work", "dead"} {
+	for _, name := range worldQueues {
 		q := st.names[name]
 		if q == nil {
 			continue
@@ -149,12 +160,15 @@ func dump(st *state) string {
 		var hidden []string
 		for ref := range q.refs {
 			e := q.slab.at(ref)
-			line := fmt.Sprintf("  %d %+v\n", e.place, e.numbers)
-			if e.place == visible {
+			line := fmt.Sprintf("  %d %+v %+v\n", e.place, e.numbers, q.label(e))
+			if e.place == visible && !q.fifo {
 				b.WriteString(line)
 			} else {
 				hidden = append(hidden, line)
 			}
+		}
+		for key, s := range q.sends.all {
+			hidden = append(hidden, fmt.Sprintf("  sent %s %+v\n", key, s))
 		}
 		slices.Sort(hidden)
 		b.WriteString(strings.Join(hidden, ""))
@@ -164,10 +178,14 @@ func dump(st *state) string {
 
 // agree compares counts and order with the model.
 func (w *world) agree() {
-	for _, name := range []string{"work", "dead"} {
+	for _, name := range worldQueues {
 		q := w.st.names[name]
 		w.st.expire(q, w.now)
 		ready := w.model.ready(name, w.now)
+		if q.fifo {
+			w.agreeGroups(name, q)
+			slices.SortFunc(ready, func(a, b *naiveMessage) int { return cmp.Compare(a.seq, b.seq) })
+		}
 		var got, want []uint64
 		for ref := range q.refs {
 			if e := q.slab.at(ref); e.place == visible {
@@ -178,6 +196,9 @@ func (w *world) agree() {
 		if q.ages.len() > 0 {
 			oldest = q.ages.top().key
 		}
+		if q.fifo {
+			slices.Sort(got)
+		}
 		for _, m := range ready {
 			want = append(want, m.seq)
 			if wantOldest == 0 || m.sent < wantOldest {
@@ -187,18 +208,22 @@ func (w *world) agree() {
 		if !slices.Equal(got, want) || oldest != wantOldest {
 			w.t.Fatalf("%s: visible %v oldest %d, want %v oldest %d", name, got, oldest, want, wantOldest)
 		}
-		if q.ready.live != len(got) || q.len() != len(w.model.queues[name]) || q.ready.live+q.delayed.len()+q.inFlight.len() != q.len() {
-			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.ready.live, q.delayed.len(), q.inFlight.len(), q.len(), len(w.model.queues[name]))
+		if q.visible() != len(got) || !q.fifo && q.ready.live != len(got) || q.len() != len(w.model.queues[name]) || q.visible()+q.delayed.len()+q.inFlight.len() != q.len() {
+			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.visible(), q.delayed.len(), q.inFlight.len(), q.len(), len(w.model.queues[name]))
 		}
 	}
 }
 
 func (w *world) queue() string {
-	return rapid.SampledFrom([]string{"work", "work", "work", "dead"}).Draw(w.t, "queue")
+	return rapid.SampledFrom([]string{"work", "work", "work", "dead", "work.fifo", "work.fifo", "work.fifo", "dead.fifo"}).Draw(w.t, "queue")
 }
 
 func (w *world) send() {
 	name, delay := w.queue(), int64(rapid.SampledFrom([]int{0, 0, 0, 1, 5_000}).Draw(w.t, "delay"))
+	if isFIFO(name) {
+		w.sendGroup(name, delay)
+		return
+	}
 	w.st.send(w.st.names[name], w.now, delay, &record{body: "b"})
 	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: w.seq(), sent: w.now, visible: w.now + delay})
 }
@@ -208,6 +233,10 @@ func (w *world) receive() {
 	timeout := int64(rapid.SampledFrom([]int{modelTimeout, 0, 1, 1_000}).Draw(w.t, "timeout"))
 	q := w.st.names[name]
 	w.st.expire(q, w.now)
+	if w.batch++; q.fifo {
+		w.receiveGroups(name, q, timeout, limit)
+		return
+	}
 	got, _ := w.st.receive(q, w.now, timeout, limit, nil)
 	want := w.model.receive(name, w.now, timeout, limit, w.seq)
 	for i := range want {
@@ -232,14 +261,20 @@ func (w *world) remove() {
 	if !ok {
 		return
 	}
-	got := w.st.remove(w.st.names[name], d.seq, d.count)
+	got, err := w.st.remove(w.st.names[name], w.now, d.seq, d.count)
 	m := w.model.find(name, d.seq)
 	want := m != nil && m.count <= d.count
+	if expired := isFIFO(name) && m != nil && (m.count != d.count || m.visible <= w.now); expired {
+		if got || err != errExpiredHandle {
+			w.t.Fatalf("delete of %+v by an expired handle: %t, %v", d, got, err)
+		}
+		return
+	}
 	if want {
 		w.model.queues[name] = slices.DeleteFunc(w.model.queues[name], func(o *naiveMessage) bool { return o == m })
 	}
-	if got != want {
-		w.t.Fatalf("delete of %+v: %t, want %t", d, got, want)
+	if got != want || err != nil {
+		w.t.Fatalf("delete of %+v: %t, %v, want %t", d, got, err, want)
 	}
 }
 
@@ -252,6 +287,9 @@ func (w *world) change() {
 	err := w.st.change(w.st.names[name], w.now, timeout, d.seq, d.count)
 	m := w.model.find(name, d.seq)
 	want := m != nil && m.count <= d.count && w.now+timeout <= m.received+43_200_000
+	if isFIFO(name) && m != nil && (m.count != d.count || m.visible <= w.now) {
+		want = false
+	}
 	if want {
 		m.visible = w.now + timeout
 	}
@@ -264,6 +302,7 @@ func (w *world) purge() {
 	name := w.queue()
 	w.st.purge(w.st.names[name])
 	w.model.queues[name] = nil
+	w.model.forget(name)
 }
 
 // step does one random thing.
@@ -314,7 +353,7 @@ func (w *world) rebuilt() {
 // undone checks that a group that is rolled back leaves no trace.
 func (w *world) undone() {
 	w.commit()
-	before, seq, handles := dump(w.st), w.nextSeq, slices.Clone(w.handles)
+	before, seq, handles, sent := dump(w.st), w.nextSeq, slices.Clone(w.handles), maps.Clone(w.model.sent)
 	kept := map[string][]*naiveMessage{}
 	for name, list := range w.model.queues {
 		for _, m := range list {
@@ -326,7 +365,7 @@ func (w *world) undone() {
 		w.step()
 	}
 	w.st.rollback()
-	w.model.queues, w.handles = kept, handles
+	w.model.queues, w.model.sent, w.handles = kept, sent, handles
 	w.nextSeq = max(seq, w.st.lastSeq)
 	w.agree()
 	w.commit()

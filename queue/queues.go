@@ -7,17 +7,20 @@ import (
 	"strconv"
 )
 
-// CreateQueue creates a queue with SQS attributes and tags. It succeeds if the
-// queue exists and every attribute given equals the existing one; otherwise
-// the error is ErrQueueExists and names the attribute that differs.
+// strictPause is how long, in milliseconds, AWS refuses a second purge, and
+// the name of a deleted queue.
+const strictPause = 60_000
+
+// CreateQueue creates a queue with SQS attributes and tags; one with FifoQueue
+// true and a name that ends in .fifo is a FIFO queue. It succeeds if the queue
+// exists and every attribute given equals the existing one; otherwise the
+// error is ErrQueueExists and names the attribute that differs.
 func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags map[string]string) error {
-	if attributes["FifoQueue"] == "true" {
-		return refuse(ErrUnsupported, "FIFO queues come with a later version; create a standard queue.")
-	}
-	if err := checkName(name); err != nil {
+	fifo := attributes["FifoQueue"] == "true"
+	if err := checkName(name, fifo); err != nil {
 		return err
 	}
-	normal, err := checkAttributes(attributes)
+	normal, err := checkAttributes(attributes, fifo)
 	if err != nil {
 		return err
 	}
@@ -35,6 +38,9 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 		if len(st.names) >= MaxQueues {
 			return refuse(ErrTooManyQueues, "Too many queues: the limit is %d; delete some first.", MaxQueues)
 		}
+		if at, ok := st.dropped[name]; ok && s.strict && now < at+strictPause {
+			return refuse(ErrDeletedRecently, "You must wait 60 seconds after deleting a queue before you can create another with the same name.")
+		}
 		if err := checkTarget(st, name, set.redrive); err != nil {
 			return err
 		}
@@ -51,10 +57,11 @@ func withoutEmpty(attributes map[string]string) map[string]string {
 }
 
 func sameAttributes(q *queue, wanted map[string]string) error {
+	defaults := defaultsOf(q.fifo)
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		have, ok := q.saved.attributes[key]
 		if !ok {
-			have = defaultAttributes[key]
+			have = defaults[key]
 		}
 		if have != wanted[key] {
 			return refuse(ErrQueueExists, "A queue already exists with the same name and a different value for attribute %s", key)
@@ -74,6 +81,8 @@ func checkTarget(st *state, name string, r *redrive) error {
 		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: A queue cannot be its own dead-letter queue.", name)
 	case target == nil:
 		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", r.target)
+	case isFIFO(r.target) != isFIFO(name):
+		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Dead-letter queue must be same type of queue as the source.", r.target)
 	}
 	allow := target.settings.allow
 	if allow.permission == "denyAll" || allow.permission == "byQueue" && !slices.Contains(allow.sources, name) {
@@ -122,7 +131,7 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 	if q == nil {
 		return nil, noQueue(name)
 	}
-	out := maps.Clone(defaultAttributes)
+	out := defaultsOf(q.fifo)
 	maps.Copy(out, q.saved.attributes)
 	out["CreatedTimestamp"] = strconv.FormatInt(q.saved.created/1000, 10)
 	out["LastModifiedTimestamp"] = strconv.FormatInt(q.saved.modified/1000, 10)
@@ -136,7 +145,14 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 // RedrivePolicy or RedriveAllowPolicy removes it. A new VisibilityTimeout or
 // DelaySeconds applies to later receives and sends, a new retention to all.
 func (s *Service) SetAttributes(ctx context.Context, name string, attributes map[string]string) error {
-	normal, err := checkAttributes(attributes)
+	now, err := s.lookup(name)
+	if err != nil {
+		return err
+	}
+	if _, ok := attributes["FifoQueue"]; ok && now.fifo {
+		return refuse(ErrInvalidAttributeValue, "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.")
+	}
+	normal, err := checkAttributes(attributes, now.fifo)
 	if err != nil {
 		return err
 	}
@@ -144,6 +160,12 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 		merged := maps.Clone(saved.attributes)
 		if merged == nil {
 			merged = map[string]string{}
+		}
+		switch { // one kind of encryption ends the other
+		case normal["KmsMasterKeyId"] != "" && normal["SqsManagedSseEnabled"] == "":
+			delete(merged, "SqsManagedSseEnabled")
+		case normal["SqsManagedSseEnabled"] == "true" && normal["KmsMasterKeyId"] == "":
+			delete(merged, "KmsMasterKeyId")
 		}
 		maps.Copy(merged, normal)
 		saved.attributes = withoutEmpty(merged)
@@ -211,25 +233,63 @@ func (s *Service) retag(ctx context.Context, name string, change func(map[string
 	})
 }
 
+// EditPolicy replaces the Policy attribute of a queue by what edit makes of
+// it; no other change comes in between. An error of edit is returned and
+// changes nothing. edit must not wait for anything.
+func (s *Service) EditPolicy(ctx context.Context, name string, edit func(policy string) (string, error)) error {
+	return s.alter(ctx, name, func(st *state, saved *queueRow) (settings, error) {
+		policy, err := edit(saved.attributes["Policy"])
+		if err == nil {
+			policy, err = checkAttribute("Policy", policy, false)
+		}
+		if err != nil {
+			return settings{}, err
+		}
+		all := maps.Clone(saved.attributes)
+		if all == nil {
+			all = map[string]string{}
+		}
+		all["Policy"] = policy
+		saved.attributes = withoutEmpty(all)
+		return st.names[name].settings, nil
+	})
+}
+
 // DeleteQueue deletes a queue with all its messages, at once and for good.
 func (s *Service) DeleteQueue(ctx context.Context, name string) error {
-	return s.withQueue(ctx, name, func(st *state, q *queue) { st.drop(q) })
+	return s.withQueue(ctx, name, func(st *state, q *queue, now int64) error {
+		st.drop(q)
+		if s.strict {
+			maps.DeleteFunc(st.dropped, func(_ string, at int64) bool { return now >= at+strictPause })
+			st.dropped[name] = now
+		}
+		return nil
+	})
 }
 
-// Purge deletes all messages of a queue, those in flight and delayed included.
-// It may be repeated at any time.
+// Purge deletes all messages of a queue, those in flight and delayed included,
+// and forgets what a FIFO queue was sent. It may be repeated at any time, save
+// on a strict service.
 func (s *Service) Purge(ctx context.Context, name string) error {
-	return s.withQueue(ctx, name, func(st *state, q *queue) { st.purge(q) })
+	return s.withQueue(ctx, name, func(st *state, q *queue, now int64) error {
+		if s.strict && q.purged != 0 && now < q.purged+strictPause {
+			return refuse(ErrPurgeInProgress, "Only one PurgeQueue operation on %s is allowed every 60 seconds.", name)
+		}
+		before := q.purged
+		st.noteUndo(func() { q.purged = before })
+		q.purged = now
+		st.purge(q)
+		return nil
+	})
 }
 
-func (s *Service) withQueue(ctx context.Context, name string, do func(*state, *queue)) error {
-	c := &call{answer: newReply(), run: func(st *state, _ int64) error {
+func (s *Service) withQueue(ctx context.Context, name string, do func(*state, *queue, int64) error) error {
+	c := &call{answer: newReply(), run: func(st *state, now int64) error {
 		q := st.names[name]
 		if q == nil {
 			return noQueue(name)
 		}
-		do(st, q)
-		return nil
+		return do(st, q, now)
 	}}
 	return s.do(ctx, c, c.answer)
 }

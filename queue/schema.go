@@ -43,7 +43,7 @@ CREATE TABLE messages (
 	message_id BLOB NOT NULL,
 	group_id   TEXT,
 	dedup_id   TEXT,
-	sequence   TEXT,
+	sequence   TEXT, -- unused: it is made of seq
 	source     TEXT,
 	attributes TEXT, -- JSON
 	body       TEXT NOT NULL -- last, so that loading never reads overflow pages
@@ -56,6 +56,18 @@ CREATE TABLE deduplication (
 	expires    INTEGER NOT NULL,
 	PRIMARY KEY (queue_id, dedup_id)
 ) WITHOUT ROWID;
+`, `
+CREATE TABLE moves (
+	id          INTEGER PRIMARY KEY,
+	queue_id    INTEGER NOT NULL,
+	destination TEXT NOT NULL, -- empty: back to where each message came from
+	rate        INTEGER NOT NULL, -- messages per second; 0: as fast as possible
+	status      TEXT NOT NULL,
+	failure     TEXT NOT NULL,
+	started     INTEGER NOT NULL,
+	moved       INTEGER NOT NULL,
+	to_move     INTEGER NOT NULL
+);
 `}
 
 // SQLite's header: where the version and the application id are.
@@ -66,9 +78,9 @@ const (
 	headerMagic       = "SQLite format 3\x00"
 )
 
-// inspect reads the header of the file at path without touching it. It
-// reports whether there is a file at all.
-func inspect(path string) (exists bool, err error) {
+// inspect looks at the file at path without touching it. It reports whether
+// there is a file at all.
+func inspect(ctx context.Context, path string) (exists bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -81,13 +93,44 @@ func inspect(path string) (exists bool, err error) {
 	if _, err := io.ReadFull(f, header[:]); err != nil {
 		return true, fmt.Errorf("open queue file %s: %w: it is shorter than an SQLite header; move it away or use another directory", path, ErrForeignFile)
 	}
-	if string(header[:len(headerMagic)]) != headerMagic {
-		return true, fmt.Errorf("open queue file %s: %w: it is not an SQLite file; move it away or use another directory", path, ErrForeignFile)
+	err = checkHeader(path, header[:])
+	if log, statErr := os.Stat(path + "-wal"); err != nil && statErr == nil && log.Size() > 0 && checkLogged(ctx, path, "") == nil {
+		return true, nil
 	}
-	if id := binary.BigEndian.Uint32(header[headerApplication:]); id != applicationID {
-		return true, fmt.Errorf("open queue file %s: %w: application id %#x found, %#x expected; move it away or use another directory", path, ErrForeignFile, id, applicationID)
+	return true, err
+}
+
+// checkLogged says whether the file at path is ours according to itself and to
+// the log beside it. After a power cut the header may be half written, and
+// whole only in the log. It only reads.
+func checkLogged(ctx context.Context, path, vfs string) error {
+	db, err := sql.Open("sqlite", dsn(path, vfs)+"&mode=ro")
+	if err != nil {
+		return err
 	}
-	return true, checkVersion(path, int(binary.BigEndian.Uint32(header[headerVersion:])))
+	defer db.Close()
+	var id uint32
+	var version int
+	err = db.QueryRowContext(ctx, "SELECT a.application_id, v.user_version FROM pragma_application_id a, pragma_user_version v").Scan(&id, &version)
+	if err != nil {
+		return err
+	}
+	return checkMarks(path, id, version)
+}
+
+// checkHeader says whether the first bytes of the file at path are ours.
+func checkHeader(path string, header []byte) error {
+	if len(header) < headerSize || string(header[:len(headerMagic)]) != headerMagic {
+		return fmt.Errorf("open queue file %s: %w: it is not an SQLite file; move it away or use another directory", path, ErrForeignFile)
+	}
+	return checkMarks(path, binary.BigEndian.Uint32(header[headerApplication:]), int(binary.BigEndian.Uint32(header[headerVersion:])))
+}
+
+func checkMarks(path string, id uint32, version int) error {
+	if id != applicationID {
+		return fmt.Errorf("open queue file %s: %w: application id %#x found, %#x expected; move it away or use another directory", path, ErrForeignFile, id, applicationID)
+	}
+	return checkVersion(path, version)
 }
 
 func checkVersion(path string, version int) error {
@@ -113,18 +156,22 @@ func create(ctx context.Context, path string) (err error) {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
-	db, err := sql.Open("sqlite", dsn(fresh, "synchronous(FULL)"))
-	if err != nil {
-		return fmt.Errorf("create queue file %s: %w", fresh, err)
-	}
-	err = errors.Join(migrate(ctx, db, 0), db.Close())
-	if err != nil {
+	if err := initialize(ctx, fresh, ""); err != nil {
 		return fmt.Errorf("create queue file %s: %w", fresh, err)
 	}
 	if err := os.Rename(fresh, path); err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// initialize brings the empty file at path to the newest schema.
+func initialize(ctx context.Context, path, vfs string) error {
+	db, err := sql.Open("sqlite", dsn(path, vfs, "synchronous(FULL)"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(ctx, db, 0), db.Close())
 }
 
 func syncDir(dir string) error {

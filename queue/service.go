@@ -22,6 +22,9 @@ type Options struct {
 	// cache (0 means 256 MiB) and what exceeds it is read from disk; with
 	// Ephemeral (0 means 1 GiB) a send beyond it fails with ErrStorageFull.
 	MemoryBytes int64
+	// Strict refuses, as AWS does, a second purge of a queue and the name of a
+	// deleted one for 60 s. A restart forgets these times.
+	Strict bool
 	// Logger receives what the operator must know; nil discards it.
 	Logger *slog.Logger
 }
@@ -34,6 +37,7 @@ const (
 // Service is a set of durable queues. All methods are safe for concurrent use.
 type Service struct {
 	log      *slog.Logger
+	strict   bool
 	store    store
 	contents contents
 	receipts *receipts
@@ -71,7 +75,11 @@ func Open(o Options) (*Service, error) {
 			o.MemoryBytes = defaultEphemeralBytes
 		}
 		m := newMemoryStore(o.MemoryBytes, secret)
-		return start(m, m, nil, 0, o.Logger)
+		s, err := start(m, m, nil, 0, o.Logger)
+		if err == nil {
+			s.strict = o.Strict
+		}
+		return s, err
 	}
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultCacheBytes
@@ -91,6 +99,7 @@ func Open(o Options) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
+	s.strict = o.Strict
 	return s, nil
 }
 

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -15,6 +14,10 @@ type settings struct {
 	maxBytes                           int
 	redrive                            *redrive
 	allow                              redriveAllow
+
+	fifo         bool
+	contentDedup bool // the hash of the body stands in for a deduplication id
+	dedupByGroup bool // deduplication ids are unique within a group only
 }
 
 type redrive struct {
@@ -36,6 +39,33 @@ var defaultAttributes = map[string]string{
 	"ReceiveMessageWaitTimeSeconds": "0",
 }
 
+// The further defaults of a FIFO queue.
+var defaultFIFOAttributes = map[string]string{
+	"FifoQueue":                 "true",
+	"ContentBasedDeduplication": "false",
+	"DeduplicationScope":        "queue",
+	"FifoThroughputLimit":       "perQueue",
+}
+
+// defaultsOf returns the attributes a queue has unless they are given.
+func defaultsOf(fifo bool) map[string]string {
+	out := maps.Clone(defaultAttributes)
+	if fifo {
+		maps.Copy(out, defaultFIFOAttributes)
+	}
+	return out
+}
+
+// choices are the values of attributes that have few; those in
+// defaultFIFOAttributes are for FIFO queues only.
+var choices = map[string][]string{
+	"SqsManagedSseEnabled":      {"true", "false"},
+	"FifoQueue":                 {"true"},
+	"ContentBasedDeduplication": {"true", "false"},
+	"DeduplicationScope":        {"queue", "messageGroup"},
+	"FifoThroughputLimit":       {"perQueue", "perMessageGroupId"},
+}
+
 // numeric attributes with their least and greatest values.
 var numericAttributes = map[string][2]int64{
 	"VisibilityTimeout":             {0, 43_200},
@@ -50,12 +80,11 @@ var numericAttributes = map[string][2]int64{
 const maxAttributeBytes = 8_192
 
 // checkAttributes validates the attributes given for a queue and returns them
-// in normal form. An empty RedrivePolicy or RedriveAllowPolicy stays, as a
-// request to remove it.
-func checkAttributes(given map[string]string) (map[string]string, error) {
+// in normal form. An empty document stays, as a request to remove it.
+func checkAttributes(given map[string]string, fifo bool) (map[string]string, error) {
 	normal := make(map[string]string, len(given))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value, err := checkAttribute(name, given[name])
+		value, err := checkAttribute(name, given[name], fifo)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +93,7 @@ func checkAttributes(given map[string]string) (map[string]string, error) {
 	return normal, nil
 }
 
-func checkAttribute(name, value string) (string, error) {
+func checkAttribute(name, value string, fifo bool) (string, error) {
 	if bounds, ok := numericAttributes[name]; ok {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < bounds[0] || n > bounds[1] {
@@ -80,26 +109,59 @@ func checkAttribute(name, value string) (string, error) {
 		return normalRedrive(value)
 	case "RedriveAllowPolicy":
 		return normalRedriveAllow(value)
-	case "Policy", "KmsMasterKeyId":
-		return value, nil // kept and shown; access is not decided here
-	case "SqsManagedSseEnabled":
-		if value != "true" && value != "false" {
-			return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s: found %q, allowed are true and false.", name, clip(value))
-		}
-		return value, nil
-	case "FifoQueue":
-		if value == "true" {
-			return "", refuse(ErrUnsupported, "FIFO queues come with a later version; create a standard queue.")
-		}
-	case "DeduplicationScope", "FifoThroughputLimit":
-		return "", refuse(ErrInvalidAttributeName, "You can specify the %s only when FifoQueue is set to true.", name)
+	case "Policy":
+		return normalPolicy(value)
+	case "KmsMasterKeyId":
+		return value, nil // kept and shown; nothing is encrypted
 	}
-	return "", refuse(ErrInvalidAttributeName, "Unknown Attribute %s.", clip(name))
+	return checkChoice(name, value, fifo)
+}
+
+func checkChoice(name, value string, fifo bool) (string, error) {
+	allowed, ok := choices[name]
+	if _, ours := defaultFIFOAttributes[name]; !ok || ours && !fifo {
+		if name == "DeduplicationScope" || name == "FifoThroughputLimit" {
+			return "", refuse(ErrInvalidAttributeName, "You can specify the %s only when FifoQueue is set to true.", name)
+		}
+		return "", refuse(ErrInvalidAttributeName, "Unknown Attribute %s.", clip(name))
+	}
+	if !slices.Contains(allowed, value) {
+		return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s: found %q, allowed are %s.", name, clip(value), strings.Join(allowed, " and "))
+	}
+	return value, nil
+}
+
+// normalPolicy accepts a JSON object. It is kept and shown; access is decided
+// by the key pair alone.
+func normalPolicy(value string) (string, error) {
+	if strings.TrimSpace(value) == "" {
+		return "", nil
+	}
+	var document map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(value), &document); err != nil {
+		return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter Policy: it must be a JSON object: %v.", err)
+	}
+	return value, nil
+}
+
+// checkTogether validates what attributes of a queue must not be combined.
+func checkTogether(all map[string]string) error {
+	if all["FifoThroughputLimit"] == "perMessageGroupId" && all["DeduplicationScope"] != "messageGroup" {
+		return refuse(ErrInvalidAttributeValue, "Value perMessageGroupId for parameter FifoThroughputLimit is invalid. Reason: The DeduplicationScope must be messageGroup.")
+	}
+	if all["KmsMasterKeyId"] != "" && all["SqsManagedSseEnabled"] == "true" {
+		return refuse(ErrInvalidAttributeValue, "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE.")
+	}
+	return nil
 }
 
 // parseSettings reads normal attributes.
 func parseSettings(attributes map[string]string) (settings, error) {
-	normal, err := checkAttributes(attributes)
+	fifo := attributes["FifoQueue"] == "true"
+	normal, err := checkAttributes(attributes, fifo)
+	if err == nil {
+		err = checkTogether(normal)
+	}
 	if err != nil {
 		return settings{}, err
 	}
@@ -118,6 +180,10 @@ func parseSettings(attributes map[string]string) (settings, error) {
 		wait:       1000 * number("ReceiveMessageWaitTimeSeconds"),
 		maxBytes:   int(number("MaximumMessageSize")),
 		allow:      redriveAllow{permission: "allowAll"},
+
+		fifo:         fifo,
+		contentDedup: normal["ContentBasedDeduplication"] == "true",
+		dedupByGroup: normal["DeduplicationScope"] == "messageGroup",
 	}
 	if p := normal["RedrivePolicy"]; p != "" {
 		doc, err := readRedrive(p)
@@ -137,94 +203,6 @@ func parseSettings(attributes map[string]string) (settings, error) {
 		}
 	}
 	return s, nil
-}
-
-// redriveDocument is the RedrivePolicy attribute.
-type redriveDocument struct {
-	Target string     `json:"deadLetterTargetArn"`
-	Max    looseCount `json:"maxReceiveCount"`
-}
-
-// looseCount reads a number given as a number or as a string.
-type looseCount int
-
-// UnmarshalJSON reads 3 and "3" alike.
-func (c *looseCount) UnmarshalJSON(b []byte) error {
-	n, err := strconv.Atoi(string(bytes.Trim(b, `"`)))
-	*c = looseCount(n)
-	return err
-}
-
-func readRedrive(value string) (redriveDocument, error) {
-	doc := redriveDocument{Max: 10}
-	if err := json.Unmarshal([]byte(value), &doc); err != nil {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: %v.", clip(value), err)
-	}
-	if doc.Max < 1 || doc.Max > 1000 {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Invalid value for maxReceiveCount: %d, valid values are from 1 to 1000 both inclusive.", clip(value), doc.Max)
-	}
-	if !strings.HasPrefix(doc.Target, "arn:") || checkName(lastPart(doc.Target)) != nil {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: deadLetterTargetArn must be the ARN of a queue.", clip(value))
-	}
-	return doc, nil
-}
-
-func normalRedrive(value string) (string, error) {
-	if isEmptyDocument(value) {
-		return "", nil
-	}
-	doc, err := readRedrive(value)
-	if err != nil {
-		return "", err
-	}
-	b, err := json.Marshal(doc)
-	return string(b), err
-}
-
-// redriveAllowDocument is the RedriveAllowPolicy attribute.
-type redriveAllowDocument struct {
-	Permission string   `json:"redrivePermission"`
-	Sources    []string `json:"sourceQueueArns,omitempty"`
-}
-
-func readRedriveAllow(value string) (redriveAllowDocument, error) {
-	var doc redriveAllowDocument
-	invalid := func(reason any) (redriveAllowDocument, error) {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedriveAllowPolicy is invalid. Reason: %v.", clip(value), reason)
-	}
-	if err := json.Unmarshal([]byte(value), &doc); err != nil {
-		return invalid(err)
-	}
-	switch doc.Permission {
-	case "byQueue":
-		if len(doc.Sources) < 1 || len(doc.Sources) > 10 {
-			return invalid("byQueue needs 1 to 10 sourceQueueArns")
-		}
-	case "allowAll", "denyAll":
-		if len(doc.Sources) > 0 {
-			return invalid("sourceQueueArns are for byQueue only")
-		}
-	default:
-		return invalid("redrivePermission must be allowAll, denyAll or byQueue")
-	}
-	return doc, nil
-}
-
-func normalRedriveAllow(value string) (string, error) {
-	if isEmptyDocument(value) {
-		return "", nil
-	}
-	doc, err := readRedriveAllow(value)
-	if err != nil {
-		return "", err
-	}
-	b, err := json.Marshal(doc)
-	return string(b), err
-}
-
-func isEmptyDocument(value string) bool {
-	value = strings.TrimSpace(value)
-	return value == "" || strings.TrimSpace(strings.Trim(value, "{}")) == ""
 }
 
 // lastPart is the queue name in an ARN.

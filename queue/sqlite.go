@@ -19,24 +19,31 @@ type sqliteStore struct {
 	path    string
 	db      *sql.DB // one connection, the writer's
 	readers *sql.DB
+	reserve reserve // nil if there is none
+	spent   bool    // the reserve was given up
 	begin, commit, rollback,
 	insert, update, move, remove,
-	putQueue, dropQueue, read *sql.Stmt
+	putQueue, dropQueue, dropMoves,
+	putDedup, dropDedup, putMove, dropMove, read *sql.Stmt
 }
 
 // maxReaders bounds the connections that read bodies.
 const maxReaders = 4
 
-// dsn names a file; every pragma is applied to every connection.
-func dsn(path string, pragmas ...string) string {
+// dsn names a file; every pragma is applied to every connection. vfs is the
+// file system that SQLite uses; empty is the operating system's.
+func dsn(path, vfs string, pragmas ...string) string {
 	q := url.Values{"_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(OFF)")}
+	if vfs != "" {
+		q.Set("vfs", vfs)
+	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
 // openSQLite opens, or creates, the queue file in dir, which is locked.
-func openSQLite(ctx context.Context, dir string) (_ *sqliteStore, err error) {
+func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
-	exists, err := inspect(path)
+	exists, err := inspect(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +52,17 @@ func openSQLite(ctx context.Context, dir string) (_ *sqliteStore, err error) {
 			return nil, err
 		}
 	}
+	s, err := openFile(ctx, path, "")
+	if err != nil {
+		return nil, err
+	}
+	s.reserve = &fileReserve{path: filepath.Join(dir, "reserve")}
+	s.spent = s.reserve.take() != nil // then the first send tries again
+	return s, nil
+}
+
+// openFile opens the queue file at path, which is complete.
+func openFile(ctx context.Context, path, vfs string) (_ *sqliteStore, err error) {
 	s := &sqliteStore{path: path}
 	defer func() {
 		if err != nil {
@@ -52,11 +70,11 @@ func openSQLite(ctx context.Context, dir string) (_ *sqliteStore, err error) {
 			err = s.openError(err)
 		}
 	}()
-	if s.db, err = sql.Open("sqlite", dsn(path, "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")); err != nil {
+	if s.db, err = sql.Open("sqlite", dsn(path, vfs, "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")); err != nil {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(1)
-	if s.readers, err = sql.Open("sqlite", dsn(path, "query_only(ON)")); err != nil {
+	if s.readers, err = sql.Open("sqlite", dsn(path, vfs, "query_only(ON)")); err != nil {
 		return nil, err
 	}
 	s.readers.SetMaxOpenConns(maxReaders)
@@ -110,11 +128,16 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		{&s.rollback, "ROLLBACK"},
 		{&s.insert, `INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
 		{&s.update, `UPDATE messages SET visible=?, received=?, first=?, count=? WHERE seq=?`},
-		{&s.move, `UPDATE messages SET seq=?, queue_id=?, visible=?, received=?, first=?, count=?, carried=?, source=? WHERE seq=?`},
+		{&s.move, `UPDATE messages SET seq=?, queue_id=?, sent=?, visible=?, received=?, first=?, count=?, carried=?, source=? WHERE seq=?`},
 		{&s.remove, `DELETE FROM messages WHERE seq=?`},
 		{&s.putQueue, `INSERT INTO queues VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET
 			attributes=excluded.attributes, tags=excluded.tags, modified=excluded.modified, floor=excluded.floor`},
 		{&s.dropQueue, `DELETE FROM queues WHERE id=?`},
+		{&s.dropMoves, `DELETE FROM moves WHERE queue_id=?`},
+		{&s.putDedup, `INSERT OR REPLACE INTO deduplication VALUES (?,?,?,?,?)`},
+		{&s.dropDedup, `DELETE FROM deduplication WHERE queue_id=? AND dedup_id=? AND seq=?`},
+		{&s.putMove, `INSERT OR REPLACE INTO moves VALUES (?,?,?,?,?,?,?,?,?)`},
+		{&s.dropMove, `DELETE FROM moves WHERE id=?`},
 	}
 	for _, st := range statements {
 		var err error
@@ -123,15 +146,27 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		}
 	}
 	var err error
-	s.read, err = s.readers.PrepareContext(ctx, `SELECT message_id, group_id, dedup_id, sequence, source, attributes, body FROM messages WHERE seq=?`)
+	s.read, err = s.readers.PrepareContext(ctx, `SELECT message_id, group_id, dedup_id, source, attributes, body FROM messages WHERE seq=?`)
 	if err != nil {
 		return fmt.Errorf("%w: prepare reading: %w", ErrCorruptFile, err)
 	}
 	return nil
 }
 
-// Commit writes ops in one transaction with one sync.
+// Commit writes ops in one transaction with one sync. After ErrStorageFull it
+// may be called again with what needs no room.
 func (s *sqliteStore) Commit(ops []op) error {
+	if err := s.admit(ops); err != nil {
+		return err
+	}
+	err := s.transact(ops)
+	if errors.Is(err, ErrStorageFull) {
+		err = s.again(ops)
+	}
+	return err
+}
+
+func (s *sqliteStore) transact(ops []op) error {
 	if _, err := s.begin.Exec(); err != nil {
 		return s.writeError("begin", err)
 	}
@@ -164,17 +199,37 @@ func (s *sqliteStore) write(o *op) (err error) {
 	case opInsert:
 		c := o.record
 		_, err = s.insert.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried),
-			c.id[:], orNull(c.group), orNull(c.dedup), orNull(c.sequence), orNull(c.source), orNull(string(c.attributes)), c.body)
+			c.id[:], orNull(c.group), orNull(c.dedup), nil, orNull(c.source), orNull(string(c.attributes)), c.body)
 	case opUpdate:
 		_, err = s.update.Exec(r.visible, r.received, r.first, int64(r.count), int64(r.seq))
 	case opMove:
-		_, err = s.move.Exec(int64(r.seq), int64(r.queue), r.visible, r.received, r.first, int64(r.count), int64(r.carried), o.source, int64(o.seq))
+		_, err = s.move.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried), orNull(o.source), int64(o.seq))
 	case opRemove:
 		_, err = s.remove.Exec(int64(o.seq))
 	case opPutQueue:
 		err = s.writeQueue(o.queue)
+	default:
+		err = s.writeRare(o)
+	}
+	return err
+}
+
+func (s *sqliteStore) writeRare(o *op) (err error) {
+	switch o.kind {
 	case opDropQueue:
-		_, err = s.dropQueue.Exec(o.queue.id)
+		if _, err = s.dropQueue.Exec(o.queue.id); err == nil {
+			_, err = s.dropMoves.Exec(o.queue.id)
+		}
+	case opPutDedup:
+		d := o.dedup
+		_, err = s.putDedup.Exec(int64(d.queue), d.key, int64(d.seq), d.id[:], d.expires)
+	case opDropDedup:
+		_, err = s.dropDedup.Exec(int64(o.dedup.queue), o.dedup.key, int64(o.dedup.seq))
+	case opPutMove:
+		m := o.move
+		_, err = s.putMove.Exec(int64(m.id), int64(m.queue), m.destination, m.rate, string(m.status), m.failure, m.started, m.moved, m.toMove)
+	case opDropMove:
+		_, err = s.dropMove.Exec(int64(o.move.id))
 	}
 	return err
 }
@@ -202,7 +257,7 @@ func orNull(s string) any {
 
 // Load reads the numbers of all messages in one scan and, once everything was
 // readable, counts the opening.
-func (s *sqliteStore) Load(visit func(row)) (kept saved, err error) {
+func (s *sqliteStore) Load(visit func(row, label)) (kept saved, err error) {
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
@@ -218,65 +273,40 @@ func (s *sqliteStore) Load(visit func(row)) (kept saved, err error) {
 	if kept.queues, err = s.loadQueues(); err != nil {
 		return kept, err
 	}
+	if kept.dedup, err = s.loadDedup(); err != nil {
+		return kept, err
+	}
+	if kept.moves, err = s.loadMoves(); err != nil {
+		return kept, err
+	}
 	if err = s.scan(visit); err != nil {
 		return kept, err
 	}
-	_, err = s.db.Exec(`UPDATE meta SET value = ? WHERE key = 'epoch'`, int64(kept.epoch))
+	for range 2 {
+		_, err = s.db.Exec(`UPDATE meta SET value = ? WHERE key = 'epoch'`, int64(kept.epoch))
+		if primaryCode(err) != codeFull {
+			break
+		}
+		s.giveReserve()
+	}
 	return kept, err
 }
 
-func (s *sqliteStore) scan(visit func(row)) error {
-	rows, err := s.db.Query(`SELECT seq, queue_id, sent, visible, received, first, count, carried FROM messages ORDER BY seq`)
+func (s *sqliteStore) scan(visit func(row, label)) error {
+	rows, err := s.db.Query(`SELECT seq, queue_id, sent, visible, received, first, count, carried, group_id, source FROM messages ORDER BY seq`)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried); err != nil {
+		var group, source sql.NullString
+		if err := rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried, &group, &source); err != nil {
 			return err
 		}
-		visit(r)
+		visit(r, label{group.String, source.String})
 	}
 	return rows.Err()
-}
-
-func (s *sqliteStore) loadQueues() ([]queueRow, error) {
-	rows, err := s.db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []queueRow
-	for rows.Next() {
-		var q queueRow
-		var attributes, tags []byte
-		if err := rows.Scan(&q.id, &q.name, &attributes, &tags, &q.created, &q.modified, &q.floor); err != nil {
-			return nil, err
-		}
-		if err := errors.Join(json.Unmarshal(attributes, &q.attributes), json.Unmarshal(tags, &q.tags)); err != nil {
-			return nil, fmt.Errorf("%w: attributes of queue %q: %w", ErrCorruptFile, q.name, err)
-		}
-		out = append(out, q)
-	}
-	return out, rows.Err()
-}
-
-// Record reads the content of a message by its rowid.
-func (s *sqliteStore) Record(seq uint64) (*record, error) {
-	var id []byte
-	var group, dedup, sequence, source sql.NullString
-	var r record
-	err := s.read.QueryRow(int64(seq)).Scan(&id, &group, &dedup, &sequence, &source, &r.attributes, &r.body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: read a message from %s: %w", ErrStorage, s.path, err)
-	}
-	copy(r.id[:], id)
-	r.group, r.dedup, r.sequence, r.source = group.String, dedup.String, sequence.String, source.String
-	return &r, nil
 }
 
 // Close writes the WAL back and closes the file.

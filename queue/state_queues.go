@@ -4,7 +4,7 @@ package queue
 func (st *state) put(saved *queueRow, s settings) *queue {
 	st.lastID++
 	saved.id, saved.floor = st.lastID, st.lastSeq
-	q := &queue{saved: saved, settings: s, backlog: newBacklog()}
+	q := newQueue(saved, s)
 	st.attach(q)
 	st.noteUndo(func() { st.detach(q) })
 	st.ops = append(st.ops, op{kind: opPutQueue, queue: saved})
@@ -46,11 +46,17 @@ func (st *state) drop(q *queue) {
 
 // discard empties q in memory and leaves its rows to sweep.
 func (st *state) discard(q *queue) {
-	old, kept := q.backlog, len(st.garbage)
-	st.noteUndo(func() { q.backlog, st.garbage = old, st.garbage[:kept] })
+	old, sends, kept, stale := q.backlog, q.sends, len(st.garbage), len(st.stale)
+	st.noteUndo(func() {
+		q.backlog, q.sends, st.garbage, st.stale = old, sends, st.garbage[:kept], st.stale[:stale]
+	})
 	for ref := range old.refs {
 		st.garbage = append(st.garbage, old.slab.at(ref).seq)
 	}
-	q.backlog = newBacklog()
+	for key, s := range sends.all {
+		st.stale = append(st.stale, dedupRow{queue: q.saved.id, key: key, seq: s.seq})
+	}
+	q.sends = window[sentOnce]{}
+	q.backlog = newBacklog(old.fifo)
 	q.arrivals = old.arrivals
 }

@@ -8,7 +8,7 @@ type store interface {
 	// (then a later Commit may succeed), and any other error when it is no longer known what was written.
 	Commit(ops []op) error
 	// Load calls visit for every message in the order of sequences.
-	Load(visit func(row)) (saved, error)
+	Load(visit func(row, label)) (saved, error)
 	// Close releases the store.
 	Close() error
 }
@@ -22,6 +22,8 @@ type contents interface {
 // saved is what a store holds besides messages.
 type saved struct {
 	queues []queueRow
+	dedup  []dedupRow
+	moves  []moveRow
 	secret []byte // keys the receipt handles
 	epoch  uint64 // counts the openings of the store, this one included
 }
@@ -44,10 +46,14 @@ type opKind uint8
 const (
 	opInsert    opKind = iota + 1 // row and record
 	opUpdate                      // row
-	opMove                        // seq becomes row.seq, with row and record.source
+	opMove                        // seq becomes row.seq, with row and source
 	opRemove                      // seq
 	opPutQueue                    // queue
-	opDropQueue                   // queue.id
+	opDropQueue                   // queue.id, its moves too
+	opPutDedup                    // dedup
+	opDropDedup                   // dedup: queue and key, if seq is the same
+	opPutMove                     // move
+	opDropMove                    // move.id
 )
 
 // op is one change of the store.
@@ -58,4 +64,6 @@ type op struct {
 	source string
 	record *record
 	queue  *queueRow
+	dedup  *dedupRow
+	move   *moveRow
 }

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,7 +12,7 @@ const (
 	maxName           = 80
 	maxAttributeName  = 256
 	maxAttributeType  = 256
-	maxGroupID        = 128
+	maxToken          = 128
 	maxTrace          = 1_024
 	maxNumberDigits   = 38
 	maxTags           = 50
@@ -19,10 +21,19 @@ const (
 	maxNumberTextSize = 256
 )
 
-// checkName says whether name may be the name of a standard queue.
-func checkName(name string) error {
-	if strings.HasSuffix(name, ".fifo") {
-		return refuse(ErrUnsupported, "FIFO queues come with a later version; choose a name that does not end in .fifo.")
+const suffixFIFO = ".fifo"
+
+// isFIFO says whether a queue of that name is a FIFO queue.
+func isFIFO(name string) bool { return strings.HasSuffix(name, suffixFIFO) }
+
+// checkName says whether name may be the name of a queue.
+func checkName(name string, fifo bool) error {
+	if fifo {
+		stem, ok := strings.CutSuffix(name, suffixFIFO)
+		if !ok || stem == "" || len(name) > maxName || !consists(stem, "_-") {
+			return refuse(ErrInvalidParameter, "Queue name %q is invalid: the name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in length.", clip(name))
+		}
+		return nil
 	}
 	if len(name) < 1 || len(name) > maxName || !consists(name, "_-") {
 		return refuse(ErrInvalidParameter, "Queue name %q is invalid: it can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.", clip(name))
@@ -67,11 +78,11 @@ func (m *Outgoing) check(s *settings) error {
 	if m.Delay != nil && (*m.Delay < 0 || *m.Delay > MaxDelay) {
 		return outside("DelaySeconds", int64(*m.Delay/time.Second), "DelaySeconds must be >= 0 and <= 900.")
 	}
-	if m.DeduplicationID != "" {
-		return outside("MessageDeduplicationId", clip(m.DeduplicationID), "The request include parameter that is not valid for this queue type.")
+	if err := checkToken("MessageGroupId", m.GroupID); err != nil {
+		return err
 	}
-	if m.GroupID != "" && (len(m.GroupID) > maxGroupID || !consists(m.GroupID, punctuation)) {
-		return outside("MessageGroupId", clip(m.GroupID), "MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length.")
+	if err := m.checkKind(s); err != nil {
+		return err
 	}
 	if len(m.Trace) > maxTrace || badCharacter(m.Trace) >= 0 {
 		return outside("AWSTraceHeader", clip(m.Trace), "It must be at most 1024 bytes of text.")
@@ -83,6 +94,45 @@ func (m *Outgoing) check(s *settings) error {
 		if err := a.check(name); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// otherKind is why a parameter does not fit a queue.
+const otherKind = "The request include parameter that is not valid for this queue type."
+
+// checkKind validates what differs between standard and FIFO queues.
+func (m *Outgoing) checkKind(s *settings) error {
+	if !s.fifo {
+		if m.DeduplicationID != "" {
+			return outside("MessageDeduplicationId", clip(m.DeduplicationID), otherKind)
+		}
+		return nil
+	}
+	switch {
+	case m.GroupID == "":
+		return refuse(ErrMissingParameter, "The request must contain the parameter MessageGroupId.")
+	case m.Delay != nil && *m.Delay != 0:
+		return outside("DelaySeconds", seconds(*m.Delay), otherKind)
+	case m.DeduplicationID == "" && !s.contentDedup:
+		return refuse(ErrInvalidParameter, "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly")
+	}
+	return checkToken("MessageDeduplicationId", m.DeduplicationID)
+}
+
+// deduplicationID is what the message is known by: nothing on a standard queue.
+func (m *Outgoing) deduplicationID(s *settings) string {
+	if !s.fifo || m.DeduplicationID != "" {
+		return m.DeduplicationID
+	}
+	sum := sha256.Sum256([]byte(m.Body))
+	return hex.EncodeToString(sum[:])
+}
+
+// checkToken validates a group, deduplication or attempt id, which may be absent.
+func checkToken(parameter, id string) error {
+	if id != "" && (len(id) > maxToken || !consists(id, punctuation)) {
+		return outside(parameter, clip(id), parameter+" can only include alphanumeric and punctuation characters. 1 to 128 in length.")
 	}
 	return nil
 }
@@ -196,7 +246,13 @@ func checkTags(tags map[string]string) error {
 	return nil
 }
 
-func checkReceive(o ReceiveOptions) error {
+func checkReceive(o ReceiveOptions, fifo bool) error {
+	if o.Attempt != "" && !fifo {
+		return outside("ReceiveRequestAttemptId", clip(o.Attempt), otherKind)
+	}
+	if err := checkToken("ReceiveRequestAttemptId", o.Attempt); err != nil {
+		return err
+	}
 	if o.Max < 0 || o.Max > MaxBatch {
 		return outside("MaxNumberOfMessages", o.Max, "Must be between 1 and 10, if provided.")
 	}

@@ -1,20 +1,16 @@
 package series
 
-import (
-	"time"
-
-	"github.com/muster-scale/muster"
-)
+import "github.com/muster-scale/muster"
 
 // step holds the durations measured from start on. Every fleet has dozens of them, so the buckets are packed.
 type step struct {
-	start      time.Time
+	start      int64 // Unix time in nanoseconds
 	count      int64
 	sumSeconds float64
 	buckets    packed
 }
 
-func newStep(start time.Time, h muster.Durations) step {
+func newStep(start int64, h muster.Durations) step {
 	return step{start: start, count: h.Count, sumSeconds: h.SumSeconds, buckets: pack(Merge(h, muster.Durations{}).Buckets)}
 }
 
@@ -48,6 +44,9 @@ func pack(buckets []muster.Bucket) packed {
 
 // next returns the first number of p, which is not empty, and what follows it.
 func (p packed) next() (n uint64, rest packed) {
+	if p[0] < 0x80 { // as nearly all are
+		return uint64(p[0]), p[1:]
+	}
 	for i, shift := 0, 0; i < len(p); i, shift = i+1, shift+7 {
 		n |= uint64(p[i]&0x7f) << shift
 		if p[i] < 0x80 {

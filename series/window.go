@@ -27,12 +27,12 @@ func (w Window) Add(at time.Time, h muster.Durations) Window {
 	if h.Count == 0 {
 		return w
 	}
-	start := at.Truncate(w.step())
+	start := at.Truncate(w.step()).UnixNano()
 	steps := make([]step, 0, len(w.steps)+1)
 	added := false
 	for _, s := range w.steps {
-		if !added && !s.start.Before(start) {
-			if s.start.Equal(start) {
+		if !added && s.start >= start {
+			if s.start == start {
 				s = newStep(s.start, Merge(s.durations(), h))
 			} else {
 				steps = append(steps, newStep(start, h))
@@ -49,8 +49,8 @@ func (w Window) Add(at time.Time, h muster.Durations) Window {
 
 // trimmed drops the steps that can never count again: those older than the window before the newest step.
 func (w Window) trimmed(steps []step) []step {
-	oldest := steps[len(steps)-1].start.Add(-w.Length)
-	for steps[0].start.Before(oldest) {
+	oldest := steps[len(steps)-1].start - int64(w.Length)
+	for steps[0].start < oldest {
 		steps = steps[1:]
 	}
 	return steps
@@ -58,8 +58,8 @@ func (w Window) trimmed(steps []step) []step {
 
 // agedAt counts the steps, which are the first ones, that are too old at now.
 func (w Window) agedAt(now time.Time) (aged int) {
-	oldest := now.Add(-w.Length)
-	for aged < len(w.steps) && w.steps[aged].start.Before(oldest) {
+	oldest := now.Add(-w.Length).UnixNano()
+	for aged < len(w.steps) && w.steps[aged].start < oldest {
 		aged++
 	}
 	return aged

@@ -29,6 +29,11 @@ var actions = map[string]action{
 	"DeleteMessageBatch":           bind((*call).deleteMessageBatch),
 	"ChangeMessageVisibility":      bind((*call).changeMessageVisibility),
 	"ChangeMessageVisibilityBatch": bind((*call).changeMessageVisibilityBatch),
+	"StartMessageMoveTask":         bind((*call).startMessageMoveTask),
+	"ListMessageMoveTasks":         bind((*call).listMessageMoveTasks),
+	"CancelMessageMoveTask":        bind((*call).cancelMessageMoveTask),
+	"AddPermission":                bind((*call).addPermission),
+	"RemovePermission":             bind((*call).removePermission),
 }
 
 // bind makes an action of a method with typed parameters.

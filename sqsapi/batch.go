@@ -27,7 +27,7 @@ func checkIDs[E interface{ entryID() string }](entries []E) error {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		id := e.entryID()
-		if len(id) < 1 || len(id) > maxBatchID || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		if len(id) < 1 || len(id) > maxBatchID || !isName(id) {
 			return &fault{"InvalidBatchEntryId", simple + "InvalidBatchEntryId", 400, true,
 				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long."}
 		}
@@ -37,6 +37,11 @@ func checkIDs[E interface{ entryID() string }](entries []E) error {
 		seen[id] = true
 	}
 	return nil
+}
+
+// isName says whether s has only letters, digits, hyphens and underscores.
+func isName(s string) bool {
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
 // failedEntry tells why one entry of a batch failed.
@@ -60,7 +65,7 @@ type entriesResult struct {
 
 // outcome turns one error for each entry into a result. An error that is not
 // about an entry but about the whole request fails the request.
-func outcome(ids []string, errs []error) (any, error) {
+func outcome(ids []string, errs []error) (entriesResult, error) {
 	result := entriesResult{Successful: []batchID{}, Failed: []failedEntry{}}
 	for i, err := range errs {
 		if err == nil {
@@ -68,7 +73,7 @@ func outcome(ids []string, errs []error) (any, error) {
 			continue
 		}
 		if f := faultOf(err); !f.sender() || f.shape == "QueueDoesNotExist" {
-			return nil, err
+			return entriesResult{}, err
 		}
 		result.Failed = append(result.Failed, failed(ids[i], err))
 	}

@@ -17,9 +17,13 @@ func (a *api) guard(r *http.Request) error {
 	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		return forbidden("AccessDenied", "Requests from a browser are refused.")
 	}
-	if r.Method != http.MethodPost {
+	// A page can make a browser send a GET without an origin.
+	if r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("User-Agent"), "Mozilla/") || r.Header.Get("Referer") != "") {
+		return forbidden("AccessDenied", "Requests from a browser are refused.")
+	}
+	if r.Method != http.MethodPost && r.Method != http.MethodGet {
 		return &fault{"InvalidHttpRequest", "InvalidHttpRequest", http.StatusMethodNotAllowed, false,
-			"The method " + quote(r.Method) + " is not allowed: send a POST with the AWS JSON protocol."}
+			"The method " + quote(r.Method) + " is not allowed: send a POST, or a GET of the Query protocol."}
 	}
 	return nil
 }

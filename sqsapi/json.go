@@ -12,17 +12,20 @@ import (
 
 const (
 	contentType  = "application/x-amz-json-1.0"
+	targetHeader = "X-Amz-Target"
 	targetPrefix = "AmazonSQS."
 )
 
-// decodeJSON is the request half of the AWS JSON 1.0 codec: it names the
-// action and returns how to decode its parameters.
-func decodeJSON(r *http.Request, body []byte) (name string, decode func(into any) error, err error) {
+// jsonProtocol is the codec of AWS JSON 1.0.
+type jsonProtocol struct{}
+
+// request finds the action in its header; the body is one object.
+func (jsonProtocol) request(r *http.Request, body []byte) (name string, decode func(into any) error, err error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if kind != contentType && kind != "application/json" {
 		return "", nil, malformed("The content type %s is not served: use %s.", quote(kind), contentType)
 	}
-	target := r.Header.Get("X-Amz-Target")
+	target := r.Header.Get(targetHeader)
 	name, ok := strings.CutPrefix(target, targetPrefix)
 	if !ok {
 		return "", nil, unknownAction(target)
@@ -51,16 +54,16 @@ func parse(body []byte, into any) error {
 	return nil
 }
 
-// writeJSON answers with a result; nil is an empty object.
-func writeJSON(w http.ResponseWriter, result any) {
+// result answers with an object; nil is one without members.
+func (jsonProtocol) result(w http.ResponseWriter, _ string, result any) {
 	if result == nil {
 		result = struct{}{}
 	}
-	send(w, http.StatusOK, result)
+	sendJSON(w, http.StatusOK, result)
 }
 
-// writeFault answers with an error, under the names of both protocols.
-func writeFault(w http.ResponseWriter, f *fault) {
+// fault answers with an error, under the names of both protocols.
+func (jsonProtocol) fault(w http.ResponseWriter, f *fault) {
 	namespace, side := "com.amazon.coral.service#", "Receiver"
 	if f.modelled {
 		namespace = "com.amazonaws.sqs#"
@@ -69,13 +72,13 @@ func writeFault(w http.ResponseWriter, f *fault) {
 		side = "Sender"
 	}
 	w.Header().Set("x-amzn-query-error", f.code+";"+side)
-	send(w, f.status, struct {
+	sendJSON(w, f.status, struct {
 		Type    string `json:"__type"`
 		Message string `json:"message"`
 	}{namespace + f.shape, f.text})
 }
 
-func send(w http.ResponseWriter, status int, value any) {
+func sendJSON(w http.ResponseWriter, status int, value any) {
 	text, err := json.Marshal(value)
 	if err != nil { // only values of this package come here
 		status, text = http.StatusInternalServerError, []byte(`{"__type":"com.amazon.coral.service#InternalFailure"}`)

@@ -11,8 +11,8 @@ import (
 
 type createQueueRequest struct {
 	QueueName  *string
-	Attributes map[string]string
-	Tags       map[string]string `json:"tags"`
+	Attributes map[string]string `query:"Attribute,Name,Value"`
+	Tags       map[string]string `json:"tags" query:"Tag,Key,Value"`
 }
 
 type queueURLResult struct {
@@ -91,7 +91,7 @@ type listQueuesRequest struct {
 }
 
 type listQueuesResult struct {
-	QueueURLs []string `json:"QueueUrls,omitempty"`
+	QueueURLs []string `json:"QueueUrls,omitempty" query:"QueueUrl"`
 	NextToken string   `json:",omitempty"`
 }
 
@@ -127,11 +127,11 @@ func (c *call) purgeQueue(r *queueRequest) (any, error) {
 
 type getQueueAttributesRequest struct {
 	queueRequest
-	AttributeNames []string
+	AttributeNames []string `query:"AttributeName"`
 }
 
 type attributesResult struct {
-	Attributes map[string]string `json:",omitempty"`
+	Attributes map[string]string `json:",omitempty" query:"Attribute,Name,Value"`
 }
 
 // attributeNames are those that may be asked for, even if a queue lacks them.
@@ -165,7 +165,7 @@ func (c *call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
 
 type setQueueAttributesRequest struct {
 	queueRequest
-	Attributes map[string]string
+	Attributes map[string]string `query:"Attribute,Name,Value"`
 }
 
 func (c *call) setQueueAttributes(r *setQueueAttributesRequest) (any, error) {
@@ -180,7 +180,7 @@ func (c *call) setQueueAttributes(r *setQueueAttributesRequest) (any, error) {
 }
 
 type tagsResult struct {
-	Tags map[string]string `json:",omitempty"`
+	Tags map[string]string `json:",omitempty" query:"Tag,Key,Value"`
 }
 
 func (c *call) listQueueTags(r *queueRequest) (any, error) {
@@ -194,7 +194,7 @@ func (c *call) listQueueTags(r *queueRequest) (any, error) {
 
 type tagQueueRequest struct {
 	queueRequest
-	Tags map[string]string
+	Tags map[string]string `query:"Tag,Key,Value"`
 }
 
 func (c *call) tagQueue(r *tagQueueRequest) (any, error) {
@@ -210,7 +210,7 @@ func (c *call) tagQueue(r *tagQueueRequest) (any, error) {
 
 type untagQueueRequest struct {
 	queueRequest
-	TagKeys []string
+	TagKeys []string `query:"TagKey"`
 }
 
 func (c *call) untagQueue(r *untagQueueRequest) (any, error) {
@@ -230,7 +230,7 @@ type listDeadLetterSourceQueuesRequest struct {
 }
 
 type deadLetterSourcesResult struct {
-	QueueURLs []string `json:"queueUrls"` // lower case, unlike in ListQueues
+	QueueURLs []string `json:"queueUrls" query:"QueueUrl"` // lower case, unlike in ListQueues
 	NextToken string   `json:",omitempty"`
 }
 

@@ -11,9 +11,9 @@ import (
 
 type receiveMessageRequest struct {
 	queueRequest
-	AttributeNames              []string // the former name of the next
-	MessageSystemAttributeNames []string
-	MessageAttributeNames       []string
+	AttributeNames              []string `query:"AttributeName"` // the former name of the next
+	MessageSystemAttributeNames []string `query:"MessageSystemAttributeName"`
+	MessageAttributeNames       []string `query:"MessageAttributeName"`
 	MaxNumberOfMessages         *int
 	VisibilityTimeout           *int
 	WaitTimeSeconds             *int
@@ -25,13 +25,13 @@ type receivedMessage struct {
 	ReceiptHandle          string
 	MD5OfBody              string
 	Body                   string
-	Attributes             map[string]string         `json:",omitempty"`
+	Attributes             map[string]string         `json:",omitempty" query:"Attribute,Name,Value"`
 	MD5OfMessageAttributes string                    `json:",omitempty"`
-	MessageAttributes      map[string]attributeValue `json:",omitempty"`
+	MessageAttributes      map[string]attributeValue `json:",omitempty" query:"MessageAttribute,Name,Value"`
 }
 
 type receiveMessageResult struct {
-	Messages []receivedMessage `json:",omitempty"`
+	Messages []receivedMessage `json:",omitempty" query:"Message"`
 }
 
 // maxSelectors bounds the attribute names in one receive.
@@ -83,8 +83,11 @@ func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 			return o, &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + quote(name) + "."}
 		}
 	}
-	if r.ReceiveRequestAttemptID != nil {
-		return o, invalid(quote(*r.ReceiveRequestAttemptID), "ReceiveRequestAttemptId", "The request include parameter that is not valid for this queue type.")
+	if id := r.ReceiveRequestAttemptID; id != nil {
+		if *id == "" {
+			return o, invalid("", "ReceiveRequestAttemptId", "ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. 1 to 128 in length.")
+		}
+		o.Attempt = *id
 	}
 	return o, nil
 }
@@ -171,6 +174,9 @@ func (c *call) systemAttributes(m *queue.Message, wanted []string) map[string]st
 	}
 	if m.GroupID != "" {
 		all["MessageGroupId"] = m.GroupID
+	}
+	if m.SequenceNumber != "" {
+		all["SequenceNumber"], all["MessageDeduplicationId"] = m.SequenceNumber, m.DeduplicationID
 	}
 	if m.Trace != "" {
 		all[traceHeader] = m.Trace

@@ -267,12 +267,12 @@ func TestSDKSeesTypedErrors(t *testing.T) {
 		{"a batch over 1 MiB", sendBatch([]types.SendMessageBatchRequestEntry{{Id: aws.String("a"), MessageBody: &big}, {Id: aws.String("b"), MessageBody: &big}}), "AWS.SimpleQueueService.BatchRequestTooLong", "Batch requests cannot be longer than 1048576 bytes. You have sent 1200000 bytes."},
 		{"a forged receipt handle", second(c.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: q, ReceiptHandle: aws.String("forged")})), "ReceiptHandleIsInvalid", ""},
 		{"creating a queue with another attribute value", newQueue("q", map[string]string{"DelaySeconds": "9"}), "QueueAlreadyExists", "A queue already exists with the same name and a different value for attribute DelaySeconds"},
-		{"creating a FIFO queue", newQueue("q.fifo", map[string]string{"FifoQueue": "true"}), "AWS.SimpleQueueService.UnsupportedOperation", "FIFO queues come with a later version; create a standard queue."},
+		{"creating a FIFO queue without its suffix", newQueue("fifo", map[string]string{"FifoQueue": "true"}), "InvalidParameterValue", ""},
 		{"a queue name with a dot", newQueue("a.b", nil), "InvalidParameterValue", ""},
 		{"an unknown attribute", newQueue("b", map[string]string{"Colour": "red"}), "InvalidAttributeName", "Unknown Attribute Colour."},
 		{"a visibility timeout over twelve hours", newQueue("b", map[string]string{"VisibilityTimeout": "43201"}), "InvalidAttributeValue", ""},
 		{"a dead-letter queue that does not exist", newQueue("b", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1}`}), "InvalidAttributeValue", ""},
-		{"an action that is not offered", second(c.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: aws.String("a")})), "AWS.SimpleQueueService.UnsupportedOperation", ""},
+		{"moving from a queue that does not exist", second(c.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: aws.String("a")})), "ResourceNotFoundException", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			api, ok := errors.AsType[smithy.APIError](row.err)

@@ -1,6 +1,8 @@
 package sqsapi
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster/queue"
@@ -11,8 +13,8 @@ type attributeValue struct {
 	DataType         string
 	StringValue      *string  `json:",omitempty"`
 	BinaryValue      []byte   `json:",omitempty"`
-	StringListValues []string `json:",omitempty"`
-	BinaryListValues [][]byte `json:",omitempty"`
+	StringListValues []string `json:",omitempty" query:"StringListValue"`
+	BinaryListValues [][]byte `json:",omitempty" query:"BinaryListValue"`
 }
 
 // traceHeader is the one system attribute that may be sent.
@@ -22,10 +24,10 @@ const traceHeader = "AWSTraceHeader"
 type outgoing struct {
 	MessageBody             *string
 	DelaySeconds            *int
-	MessageAttributes       map[string]attributeValue
-	MessageSystemAttributes map[string]attributeValue
-	MessageDeduplicationID  *string `json:"MessageDeduplicationId"`
-	MessageGroupID          *string `json:"MessageGroupId"`
+	MessageAttributes       map[string]attributeValue `query:"MessageAttribute,Name,Value"`
+	MessageSystemAttributes map[string]attributeValue `query:"MessageSystemAttribute,Name,Value"`
+	MessageDeduplicationID  *string                   `json:"MessageDeduplicationId"`
+	MessageGroupID          *string                   `json:"MessageGroupId"`
 }
 
 // message turns o into what the queue takes; the queue checks the limits.
@@ -108,10 +110,11 @@ type sentResult struct {
 	MD5OfMessageBody             string
 	MD5OfMessageAttributes       string `json:",omitempty"`
 	MD5OfMessageSystemAttributes string `json:",omitempty"`
+	SequenceNumber               string `json:",omitempty"`
 }
 
 func sentOf(id string, m *queue.Outgoing, s queue.Sent) sentResult {
-	return sentResult{id, s.ID, bodyMD5(m.Body), attributesMD5(m.Attributes), traceMD5(m.Trace)}
+	return sentResult{id, s.ID, bodyMD5(m.Body), attributesMD5(m.Attributes), traceMD5(m.Trace), s.SequenceNumber}
 }
 
 func (c *call) sendMessage(r *sendMessageRequest) (any, error) {
@@ -140,12 +143,12 @@ type sendEntry struct {
 
 type sendMessageBatchRequest struct {
 	queueRequest
-	Entries []sendEntry
+	Entries []sendEntry `query:"SendMessageBatchRequestEntry"`
 }
 
 type sendBatchResult struct {
-	Successful []sentResult
-	Failed     []failedEntry
+	Successful []sentResult  `query:"SendMessageBatchResultEntry"`
+	Failed     []failedEntry `query:"BatchResultErrorEntry"`
 }
 
 func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
@@ -155,6 +158,9 @@ func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
 	}
 	if err := checkIDs(r.Entries); err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(name, ".fifo") && slices.ContainsFunc(r.Entries, func(e sendEntry) bool { return e.MessageGroupID == nil }) {
+		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "The request must contain the parameter MessageGroupId."}
 	}
 	result := sendBatchResult{Successful: []sentResult{}, Failed: []failedEntry{}}
 	var messages []queue.Outgoing

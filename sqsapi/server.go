@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"mime"
 	"net/http"
 	"time"
 
@@ -80,23 +81,67 @@ func NewServer(endpoint http.Handler) *http.Server {
 // ServeHTTP answers one request.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID()
-	w.Header().Set("x-amzn-RequestId", id)
-	result, err := a.serve(w, r)
+	w.Header().Set(requestIDHeader, id)
+	protocol := codecOf(r)
+	action, result, err := a.serve(w, r, protocol)
 	if err == nil {
-		writeJSON(w, result)
+		protocol.result(w, action, result)
 		return
 	}
 	f := faultOf(err)
 	if !f.sender() {
-		a.Logger.Error("sqs request failed", "request", id, "target", r.Header.Get("X-Amz-Target"), "error", err)
+		a.Logger.Error("sqs request failed", "request", id, "action", quote(action), "error", err)
 	}
-	writeFault(w, f)
+	protocol.fault(w, f)
 }
 
-func (a *api) serve(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := a.guard(r); err != nil {
-		return nil, err
+const requestIDHeader = "x-amzn-RequestId"
+
+// codec is one of the two protocols.
+type codec interface {
+	// request names the action and returns how to decode its parameters.
+	request(r *http.Request, body []byte) (action string, decode func(into any) error, err error)
+	// result answers with what the action returned.
+	result(w http.ResponseWriter, action string, result any)
+	// fault answers with an error.
+	fault(w http.ResponseWriter, f *fault)
+}
+
+// codecOf tells the protocols apart: JSON names its action in a header.
+func codecOf(r *http.Request) codec {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Method == http.MethodGet || kind == formType || kind == "" && r.Header.Get(targetHeader) == "" {
+		return queryProtocol{}
 	}
+	return jsonProtocol{}
+}
+
+func (a *api) serve(w http.ResponseWriter, r *http.Request, protocol codec) (name string, result any, err error) {
+	if err := a.guard(r); err != nil {
+		return "", nil, err
+	}
+	body, err := a.identify(w, r)
+	if err != nil {
+		return "", nil, err
+	}
+	name, decode, err := protocol.request(r, body)
+	if err != nil {
+		return name, nil, err
+	}
+	run, ok := actions[name]
+	if !ok {
+		return name, nil, unknownAction(name)
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	result, err = run(&call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host}, decode)
+	return name, result, err
+}
+
+// identify reads the body and checks the signature.
+func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	claim, err := a.claim(r)
 	if err != nil {
 		return nil, err
@@ -109,22 +154,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, malformed("The request body could not be read: %v.", err)
 	}
-	if err := claim.verify(r, body); err != nil {
-		return nil, err
-	}
-	name, decode, err := decodeJSON(r, body)
-	if err != nil {
-		return nil, err
-	}
-	run, ok := actions[name]
-	if !ok {
-		return nil, unknownAction(name)
-	}
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return run(&call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host}, decode)
+	return body, claim.verify(r, body)
 }
 
 // call is one request as the actions see it.

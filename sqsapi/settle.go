@@ -22,7 +22,7 @@ type deleteEntry struct {
 
 type deleteMessageBatchRequest struct {
 	queueRequest
-	Entries []deleteEntry
+	Entries []deleteEntry `query:"DeleteMessageBatchRequestEntry"`
 }
 
 func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
@@ -37,7 +37,13 @@ func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
 	for i, e := range r.Entries {
 		ids[i], handles[i] = e.ID, e.ReceiptHandle
 	}
-	return outcome(ids, c.Queues.Delete(c.ctx, name, handles))
+	result, err := outcome(ids, c.Queues.Delete(c.ctx, name, handles))
+	return deletedResult(result), err
+}
+
+type deletedResult struct {
+	Successful []batchID     `query:"DeleteMessageBatchResultEntry"`
+	Failed     []failedEntry `query:"BatchResultErrorEntry"`
 }
 
 type changeMessageVisibilityRequest struct {
@@ -66,7 +72,12 @@ type changeEntry struct {
 
 type changeMessageVisibilityBatchRequest struct {
 	queueRequest
-	Entries []changeEntry
+	Entries []changeEntry `query:"ChangeMessageVisibilityBatchRequestEntry"`
+}
+
+type changedResult struct {
+	Successful []batchID     `query:"ChangeMessageVisibilityBatchResultEntry"`
+	Failed     []failedEntry `query:"BatchResultErrorEntry"`
 }
 
 func (c *call) changeMessageVisibilityBatch(r *changeMessageVisibilityBatchRequest) (any, error) {
@@ -84,5 +95,6 @@ func (c *call) changeMessageVisibilityBatch(r *changeMessageVisibilityBatchReque
 		}
 		ids[i], changes[i] = e.ID, queue.VisibilityChange{Receipt: e.ReceiptHandle, Timeout: *secondsOf(*e.VisibilityTimeout)}
 	}
-	return outcome(ids, c.Queues.ChangeVisibility(c.ctx, name, changes))
+	result, err := outcome(ids, c.Queues.ChangeVisibility(c.ctx, name, changes))
+	return changedResult(result), err
 }

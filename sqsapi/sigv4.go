@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ type claim struct {
 	secret, date, scope, region, day string
 	headers                          []string
 	signature                        []byte
+	lasts                            time.Duration // of a signature in the URL; 0 for one in a header
 }
 
 // claim reads the signature of r and refuses, before the body is read, what
@@ -35,6 +37,9 @@ func (a *api) claim(r *http.Request) (*claim, error) {
 		return nil, nil
 	}
 	header := r.Header.Get("Authorization")
+	if query := r.URL.Query(); header == "" && query.Get("X-Amz-Signature") != "" {
+		return a.presigned(r, query)
+	}
 	if header == "" {
 		return nil, forbidden("MissingAuthenticationToken", "The request is not signed. %s", useKeys)
 	}
@@ -54,18 +59,37 @@ func (a *api) claim(r *http.Request) (*claim, error) {
 			signature = value
 		}
 	}
+	return a.claimOf(r, &claim{date: r.Header.Get("X-Amz-Date")}, credential, signed, signature)
+}
+
+// maxPresigned is the longest time that a signature in a URL may last.
+const maxPresigned = 7 * 24 * time.Hour
+
+// presigned reads a signature in the URL.
+func (a *api) presigned(r *http.Request, query url.Values) (*claim, error) {
+	if query.Get("X-Amz-Algorithm") != algorithm {
+		return nil, forbidden("IncompleteSignature", "X-Amz-Algorithm must be %s.", algorithm)
+	}
+	lasts, err := strconv.Atoi(query.Get("X-Amz-Expires"))
+	if err != nil || lasts < 1 || lasts > int(maxPresigned/time.Second) {
+		return nil, forbidden("IncompleteSignature", "X-Amz-Expires must be 1 to %d seconds.", int(maxPresigned/time.Second))
+	}
+	c := &claim{date: query.Get("X-Amz-Date"), lasts: time.Duration(lasts) * time.Second}
+	return a.claimOf(r, c, query.Get("X-Amz-Credential"), query.Get("X-Amz-SignedHeaders"), query.Get("X-Amz-Signature"))
+}
+
+// claimOf completes and checks a claim that knows its date.
+func (a *api) claimOf(r *http.Request, c *claim, credential, signed, signature string) (*claim, error) {
 	parts := strings.Split(credential, "/")
 	mac, err := hex.DecodeString(signature)
 	if len(parts) != 5 || err != nil || len(mac) != sha256.Size || signed == "" {
-		return nil, forbidden("IncompleteSignature", "The Authorization header must have Credential=key/day/region/%s/%s, SignedHeaders and Signature.", service, terminator)
+		return nil, forbidden("IncompleteSignature", "The signature must have a credential key/day/region/%s/%s, signed headers and 64 hex digits.", service, terminator)
 	}
 	if !hmac.Equal([]byte(parts[0]), []byte(a.Keys.AccessKeyID)) {
 		return nil, forbidden("InvalidClientTokenId", "The access key %s is not known here. %s", quote(parts[0]), useKeys)
 	}
-	c := &claim{
-		secret: a.Keys.SecretAccessKey, date: r.Header.Get("X-Amz-Date"), scope: strings.Join(parts[1:], "/"),
-		day: parts[1], region: parts[2], headers: strings.Split(signed, ";"), signature: mac,
-	}
+	c.secret, c.scope, c.day, c.region = a.Keys.SecretAccessKey, strings.Join(parts[1:], "/"), parts[1], parts[2]
+	c.headers, c.signature = strings.Split(signed, ";"), mac
 	if parts[3] != service || parts[4] != terminator {
 		return nil, forbidden("SignatureDoesNotMatch", "The credential is for %s; it must be for service %s, ending in %s.", quote(c.scope), service, terminator)
 	}
@@ -78,7 +102,9 @@ func (c *claim) check(r *http.Request, now time.Time) error {
 	if err != nil {
 		return forbidden("IncompleteSignature", "The X-Amz-Date header must be a time like %s; found %s.", dateFormat, quote(c.date))
 	}
-	if skew := now.Sub(at); skew > maxSkew || skew < -maxSkew {
+	if age := now.Sub(at); c.lasts > 0 && age > c.lasts {
+		return forbidden("AccessDenied", "The signature of %s has expired after %v.", c.date, c.lasts)
+	} else if c.lasts == 0 && age > maxSkew || age < -maxSkew {
 		return forbidden("SignatureDoesNotMatch", "The signature is of %s and it is now %s; at most 15 minutes may lie between. Set the clock of the caller.", c.date, now.UTC().Format(dateFormat))
 	}
 	if c.day != c.date[:8] {
@@ -126,7 +152,7 @@ func sign(key []byte, text string) []byte {
 // canonical is the form of the request that was signed.
 func (c *claim) canonical(r *http.Request, payload string) string {
 	var b strings.Builder
-	b.WriteString(r.Method + "\n" + escape(max(r.URL.EscapedPath(), "/"), true) + "\n" + canonicalQuery(r) + "\n")
+	b.WriteString(r.Method + "\n" + escape(max(r.URL.EscapedPath(), "/"), true) + "\n" + c.canonicalQuery(r) + "\n")
 	for _, name := range c.headers {
 		b.WriteString(name + ":" + headerValue(r, name) + "\n")
 	}
@@ -148,9 +174,12 @@ func headerValue(r *http.Request, name string) string {
 	return strings.Join(values, ",")
 }
 
-func canonicalQuery(r *http.Request) string {
+func (c *claim) canonicalQuery(r *http.Request) string {
 	var pairs []string
 	for name, values := range r.URL.Query() {
+		if c.lasts > 0 && name == "X-Amz-Signature" {
+			continue
+		}
 		for _, value := range values {
 			pairs = append(pairs, escape(name, false)+"="+escape(value, false))
 		}

@@ -163,7 +163,7 @@ func TestRequestsThatNoSDKSendsAreRefusedInEveryMode(t *testing.T) {
 				{"a request a browser marks", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") }, http.StatusForbidden},
 				{"a foreign host", func(r *http.Request) { r.Host = "rebound.example:9324" }, http.StatusMisdirectedRequest},
 				{"a host that only looks like loopback", func(r *http.Request) { r.Host = "127.0.0.1.example" }, http.StatusMisdirectedRequest},
-				{"a method other than POST", func(r *http.Request) { r.Method = http.MethodGet }, http.StatusMethodNotAllowed},
+				{"a method other than POST and GET", func(r *http.Request) { r.Method = http.MethodPut }, http.StatusMethodNotAllowed},
 				{"localhost", func(r *http.Request) { r.Host = "localhost:9324" }, http.StatusOK},
 				{"a name below localhost", func(r *http.Request) { r.Host = "sqs.localhost" }, http.StatusOK},
 				{"the IPv6 loopback", func(r *http.Request) { r.Host = "[::1]:9324" }, http.StatusOK},

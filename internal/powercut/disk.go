@@ -141,6 +141,32 @@ func (d *Disk) record(m move) {
 	d.moves = append(d.moves, m)
 }
 
+// Append writes bytes to the end of a file, which it makes if there is none. It fails, and changes nothing, on a full disk.
+func (d *Disk) Append(name string, b []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.limit > 0 && d.used()+int64(len(b)) > d.limit {
+		return fmt.Errorf("append to %s: %w", name, ErrNoSpace)
+	}
+	f := d.names[name]
+	if f == nil {
+		f = d.create(name)
+	}
+	f.change(change{int64(len(f.content)), slices.Clone(b)})
+	return nil
+}
+
+// Remove deletes a file.
+func (d *Disk) Remove(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.names[name] == nil {
+		return fmt.Errorf("remove %s: %w", name, fs.ErrNotExist)
+	}
+	d.record(move{from: name})
+	return nil
+}
+
 // Rename gives a file another name, replacing what has that name, in one step.
 func (d *Disk) Rename(from, to string) error {
 	d.mu.Lock()

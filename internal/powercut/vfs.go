@@ -3,6 +3,7 @@ package powercut
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -18,6 +19,7 @@ type mount struct {
 	cname        uintptr
 	open         map[uintptr]*handle
 	functions    []any // keeps alive what SQLite calls
+	unmounted    chan struct{}
 }
 
 // at views C memory as a T.
@@ -37,7 +39,7 @@ func (d *Disk) Mount() (name string, err error) {
 	if d.mount != nil {
 		return d.mount.name, nil
 	}
-	m := &mount{tls: libc.NewTLS(), name: fmt.Sprintf("powercut-%p", d), open: map[uintptr]*handle{}}
+	m := &mount{tls: libc.NewTLS(), name: fmt.Sprintf("powercut-%p", d), open: map[uintptr]*handle{}, unmounted: make(chan struct{})}
 	if m.cname, err = libc.CString(m.name); err != nil {
 		return "", fmt.Errorf("mount a disk: %w", err)
 	}
@@ -50,9 +52,10 @@ func (d *Disk) Mount() (name string, err error) {
 	d.mount = m
 	d.fileMethods(at[sqlite3.Tsqlite3_io_methods](m.methods))
 	v := at[sqlite3.Tsqlite3_vfs](m.vfs)
-	*v = *at[sqlite3.Tsqlite3_vfs](system) // clock, sleep and chance are the system's
-	v.FiVersion, v.FszOsFile, v.FmxPathname = 2, int32(unsafe.Sizeof(uintptr(0))), 512
-	v.FpNext, v.FpAppData, v.FzName = 0, 0, m.cname
+	v.FiVersion, v.FszOsFile, v.FmxPathname, v.FzName = 2, int32(unsafe.Sizeof(uintptr(0))), 512, m.cname
+	s := at[sqlite3.Tsqlite3_vfs](system)
+	v.FxRandomness, v.FxSleep, v.FxGetLastError = s.FxRandomness, s.FxSleep, s.FxGetLastError
+	v.FxCurrentTime, v.FxCurrentTimeInt64 = s.FxCurrentTime, s.FxCurrentTimeInt64
 	v.FxOpen = function(m, d.xOpen)
 	v.FxDelete = function(m, d.xDelete)
 	v.FxAccess = function(m, d.xAccess)
@@ -60,6 +63,12 @@ func (d *Disk) Mount() (name string, err error) {
 	if rc := sqlite3.Xsqlite3_vfs_register(m.tls, m.vfs, 0); rc != sqlite3.SQLITE_OK {
 		return "", fmt.Errorf("mount a disk: SQLite answers %d", rc)
 	}
+	// SQLite's references are no references to the garbage collector.
+	go func() {
+		<-m.unmounted
+		runtime.KeepAlive(d)
+		runtime.KeepAlive(m)
+	}()
 	return m.name, nil
 }
 
@@ -102,6 +111,7 @@ func (d *Disk) Unmount() error {
 	}
 	m.tls.Close()
 	d.mount = nil
+	close(m.unmounted)
 	if rc != sqlite3.SQLITE_OK {
 		return fmt.Errorf("unmount a disk: SQLite answers %d", rc)
 	}

@@ -1,0 +1,224 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/muster-scale/muster/internal/powercut"
+)
+
+// cut is a disk after a power cut and what must, and may, be on it: what was
+// acknowledged before the cut, and what was begun before its end.
+type cut struct {
+	disk *powercut.Disk
+	must view
+	may  view
+}
+
+// check opens the queue as after a restart and compares it with the views.
+func (c cut) check(ctx context.Context) (err error) {
+	header, err := c.disk.Read(queueFile)
+	if err != nil {
+		return err
+	}
+	name, err := c.disk.Mount()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
+	if checkHeader(queueFile, header) != nil {
+		if err := checkLogged(ctx, queueFile, name); err != nil {
+			return err
+		}
+	}
+	db, err := openFile(ctx, queueFile, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, _, err := load(db, time.Now().UnixMilli()); err != nil {
+		return err
+	}
+	var verdict string
+	if err := db.db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+		return fmt.Errorf("integrity check: %s %w", verdict, err)
+	}
+	return c.compare(db)
+}
+
+// found is a message in the file.
+type found struct {
+	numbers
+	record
+	attributes map[string]Attribute
+	queue      string
+}
+
+// messages yields what is in the file, without the rows of purged and deleted
+// queues.
+func messages(db *sqliteStore, yield func(*found)) error {
+	rows, err := db.db.Query(`SELECT q.name, m.seq, m.sent, m.visible, m.received, m.count FROM messages m JOIN queues q
+		ON q.id = m.queue_id AND m.seq > q.floor`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var f found
+		if err := rows.Scan(&f.queue, &f.seq, &f.sent, &f.visible, &f.received, &f.count); err != nil {
+			return err
+		}
+		if err := f.read(db); err != nil {
+			return err
+		}
+		yield(&f)
+	}
+	return rows.Err()
+}
+
+// read reads the content.
+func (f *found) read(db *sqliteStore) error {
+	rec, err := db.Record(f.seq)
+	if err != nil {
+		return err
+	}
+	if rec == nil {
+		return fmt.Errorf("the content of row %d is missing", f.seq)
+	}
+	f.record = *rec
+	if len(rec.attributes) == 0 {
+		return nil
+	}
+	var x extras
+	err = json.Unmarshal(rec.attributes, &x)
+	f.attributes = x.Attributes
+	return err
+}
+
+func (c cut) compare(db *sqliteStore) error {
+	var errs []error
+	present := make([]*found, len(c.may.facts))
+	err := messages(db, func(f *found) {
+		n, err := number(f.body)
+		if err == nil && n >= len(present) {
+			err = fmt.Errorf("message %d was not sent yet", n)
+		}
+		if err == nil && present[n] != nil {
+			err = fmt.Errorf("message %d is there twice", n)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		present[n] = f
+	})
+	errs = append(errs, err)
+	batches := map[int]int{} // sends of which nothing may be missing or present alone
+	for n := range c.may.facts {
+		if err := c.compareOne(n, present[n]); err != nil {
+			errs = append(errs, fmt.Errorf("message %d: %w", n, err))
+		}
+		if f := &c.may.facts[n]; present[n] != nil {
+			batches[f.batch] |= 1
+		} else if !f.removing {
+			batches[f.batch] |= 2
+		}
+	}
+	for batch, what := range batches {
+		if what == 3 {
+			errs = append(errs, fmt.Errorf("send %d is there in part", batch))
+		}
+	}
+	return errors.Join(append(errs, compareOrder(present), c.compareWindow(db), c.compareQueues(db))...)
+}
+
+// compareOrder holds the FIFO queue to the order in which each client sent.
+func compareOrder(present []*found) error {
+	last := map[string]*found{}
+	for n, f := range present {
+		if f == nil || f.queue != ordered {
+			continue
+		}
+		if before := last[f.group]; before != nil && before.seq > f.seq {
+			return fmt.Errorf("message %d of group %s comes before one that was sent earlier", n, f.group)
+		}
+		last[f.group] = f
+	}
+	return nil
+}
+
+// compareWindow looks whether a second send of an acknowledged message would
+// be recognised, even if the first one was deleted.
+func (c cut) compareWindow(db *sqliteStore) error {
+	known := map[string]bool{}
+	rows, err := db.db.Query("SELECT message_id FROM deduplication")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id []byte
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		known[formatUUID([16]byte(id))] = true
+	}
+	for n, f := range c.must.facts {
+		if f.acked && f.queue == ordered && !known[f.id] {
+			return fmt.Errorf("message %d would be taken twice", n)
+		}
+	}
+	return rows.Err()
+}
+
+// compareOne compares one message; f is nil if it is not there.
+func (c cut) compareOne(n int, f *found) error {
+	may := &c.may.facts[n]
+	var must fact
+	if n < len(c.must.facts) {
+		must = c.must.facts[n]
+	}
+	switch {
+	case f == nil && must.acked && !may.removing:
+		return errors.New("its send was acknowledged, and it is lost")
+	case f == nil:
+		return nil
+	case must.purged:
+		return errors.New("a purge was acknowledged, and it is back")
+	case must.deleted > 0 && f.queue == may.queue && f.count <= must.deleted:
+		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives", must.deleted, f.count)
+	case f.body != may.body || may.id != "" && formatUUID(f.id) != may.id:
+		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", formatUUID(f.id), f.body, may.id, may.body)
+	case !reflect.DeepEqual(f.attributes, attributesOf(n)):
+		return fmt.Errorf("attributes %v, want %v", f.attributes, attributesOf(n))
+	case f.queue != may.queue && (f.queue != "dead" || may.queue != "q" || f.source != "q" || f.count < 3):
+		return fmt.Errorf("it is in queue %s with %d receives, sent to %s", f.queue, f.count, may.queue)
+	case must.received > 1 && f.count < must.received && may.changes == must.changes:
+		return fmt.Errorf("it was received %d times, %d of them are there", must.received, f.count)
+	case may.notBefore != 0 && may.notBefore == must.notBefore && f.visible < must.notBefore && f.queue != "dead":
+		return fmt.Errorf("it was to be invisible until %d, and is until %d", must.notBefore, f.visible)
+	}
+	return nil
+}
+
+func (c cut) compareQueues(db *sqliteStore) error {
+	queues, err := db.loadQueues()
+	there := map[string]bool{}
+	for _, q := range queues {
+		there[q.name] = true
+	}
+	errs := []error{err}
+	for name, q := range c.must.queues {
+		switch {
+		case q.created && !c.may.queues[name].removing && !there[name]:
+			errs = append(errs, fmt.Errorf("queue %s was made, and is lost", name))
+		case q.removed && there[name]:
+			errs = append(errs, fmt.Errorf("queue %s was deleted, and is back", name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,62 @@
+package queue
+
+import "errors"
+
+// reserve is room on the disk that is given up when the disk is full, so that
+// messages can still be deleted, and taken again before the next send.
+type reserve interface {
+	take() error
+	give() error
+}
+
+// pageSize is SQLite's, in bytes.
+const pageSize = 4096
+
+// admit refuses ops that need room when there is none but that of the deletes.
+func (s *sqliteStore) admit(ops []op) error {
+	var needed int64
+	for i := range ops {
+		switch o := &ops[i]; o.kind {
+		case opInsert:
+			needed += o.record.size() + pageSize
+		case opPutQueue:
+			needed += pageSize
+		}
+	}
+	if needed == 0 || !s.spent {
+		return nil
+	}
+	err := s.reserve.take()
+	if err == nil {
+		s.spent = false
+		return nil
+	}
+	// Deleted messages leave room in the file, though none on the disk.
+	var free int64
+	if s.db.QueryRow("PRAGMA freelist_count").Scan(&free) == nil && free*pageSize >= 2*needed+16*pageSize {
+		return nil
+	}
+	return errors.Join(ErrStorageFull, err)
+}
+
+// again is for a transaction that found the disk full. Writing the log back
+// lets it use the room of the log once more; if that does not help, it gives up
+// the reserve, for what is written next.
+func (s *sqliteStore) again(ops []op) error {
+	s.writeBack()
+	err := s.transact(ops)
+	if errors.Is(err, ErrStorageFull) {
+		s.giveReserve()
+	}
+	return err
+}
+
+func (s *sqliteStore) giveReserve() {
+	if s.reserve != nil && !s.spent {
+		s.spent = s.reserve.give() == nil
+	}
+	s.writeBack()
+}
+
+// writeBack need not succeed; the next write will tell.
+func (s *sqliteStore) writeBack() { s.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") }

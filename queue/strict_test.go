@@ -1,0 +1,142 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAStrictServiceRefusesForAMinuteWhatAWSRefuses(t *testing.T) {
+	for name, row := range map[string]struct {
+		call func(context.Context, *Service) error
+		want error
+	}{
+		"a second purge":              {func(ctx context.Context, s *Service) error { return s.Purge(ctx, "q") }, ErrPurgeInProgress},
+		"the name of a deleted queue": {func(ctx context.Context, s *Service) error { return s.CreateQueue(ctx, "gone", nil, nil) }, ErrDeletedRecently},
+	} {
+		for _, strict := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, strict %t", name, strict), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, err := Open(Options{Ephemeral: true, Strict: strict})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer s.Close()
+					mustCreate(t, s, "q", nil)
+					mustCreate(t, s, "gone", nil)
+					if err := errors.Join(s.Purge(t.Context(), "q"), s.DeleteQueue(t.Context(), "gone")); err != nil {
+						t.Fatal(err)
+					}
+					later(t, time.Minute-time.Millisecond)
+					if err := row.call(t.Context(), s); strict != errors.Is(err, row.want) || !strict && err != nil {
+						t.Errorf("within a minute: %v", err)
+					}
+					later(t, time.Millisecond)
+					if err := row.call(t.Context(), s); err != nil {
+						t.Errorf("after a minute: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestTooManyInFlight(t *testing.T) {
+	s := ephemeral(t)
+	mustCreate(t, s, "q", nil)
+	mustCreateFIFO(t, s, "q.fifo", nil)
+	for _, name := range []string{"q", "q.fifo"} {
+		s.mu.Lock()
+		q := s.st.names[name]
+		for range MaxInFlight {
+			s.st.lastSeq++
+			q.add(entry{numbers: numbers{seq: s.st.lastSeq, visible: never, received: 1, count: 1}, place: inFlight}, label{group: "g"})
+		}
+		s.mu.Unlock()
+		sendOne(t, s, name, Outgoing{Body: "x", GroupID: "h"})
+	}
+	if _, err := s.Receive(t.Context(), "q", ReceiveOptions{}); !errors.Is(err, ErrOverLimit) {
+		t.Errorf("standard queue: %v", err)
+	}
+	if got, err := s.Receive(t.Context(), "q.fifo", ReceiveOptions{}); err != nil || len(got) != 0 {
+		t.Errorf("FIFO queue: %d messages, %v; want none and no error", len(got), err)
+	}
+}
+
+func TestEncryptionAttributesExcludeEachOther(t *testing.T) {
+	s := ephemeral(t)
+	mustCreate(t, s, "q", map[string]string{"KmsMasterKeyId": "k"})
+	for _, step := range []struct{ name, value, kms, sse string }{
+		{"SqsManagedSseEnabled", "true", "", "true"},
+		{"KmsMasterKeyId", "k2", "k2", ""},
+		{"KmsMasterKeyId", "", "", ""},
+	} {
+		if err := s.SetAttributes(t.Context(), "q", map[string]string{step.name: step.value}); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := s.Attributes("q"); err != nil || a["KmsMasterKeyId"] != step.kms || a["SqsManagedSseEnabled"] != step.sse {
+			t.Errorf("after %s=%q: %v, %v", step.name, step.value, a, err)
+		}
+	}
+}
+
+func TestAPolicyIsEditedWhole(t *testing.T) {
+	s := ephemeral(t)
+	mustCreate(t, s, "q", map[string]string{"Policy": `{"a":1}`})
+	refusal := errors.New("no")
+	edit := func(text string, err error) error {
+		return s.EditPolicy(t.Context(), "q", func(before string) (string, error) {
+			if before != `{"a":1}` {
+				t.Errorf("policy was %q", before)
+			}
+			return text, err
+		})
+	}
+	if err := edit(`{"b":1}`, refusal); err != refusal {
+		t.Errorf("refused edit: %v", err)
+	}
+	if err := edit("no JSON", nil); !errors.Is(err, ErrInvalidAttributeValue) {
+		t.Errorf("edit to no JSON: %v", err)
+	}
+	if err := edit(`{"b":1}`, nil); err != nil {
+		t.Error(err)
+	}
+	if a, err := s.Attributes("q"); err != nil || a["Policy"] != `{"b":1}` {
+		t.Errorf("policy %q, %v", a["Policy"], err)
+	}
+}
+
+// TestAnOlderFileIsBroughtForward opens a file as the first version wrote it.
+func TestAnOlderFileIsBroughtForward(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "queues.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec(migrations[0] + fmt.Sprintf(`
+		PRAGMA application_id = %d;
+		PRAGMA user_version = 1;
+		INSERT INTO meta VALUES ('secret', zeroblob(32)), ('epoch', 3);
+		INSERT INTO queues VALUES (1, 'q', '{}', '{}', 1, 1, 0);
+		INSERT INTO messages VALUES (7, 1, %[2]d, %[2]d, 0, 0, 0, 0, zeroblob(16), 'tenant', NULL, NULL, NULL, NULL, 'old')`, applicationID, time.Now().UnixMilli()))
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, Options{Dir: dir})
+	if m := takeOne(t, s, "q"); m.Body != "old" || m.GroupID != "tenant" {
+		t.Errorf("received %+v", m)
+	}
+	if all, err := s.Moves("q"); err != nil || len(all) != 0 {
+		t.Errorf("moves %+v, %v", all, err)
+	}
+}

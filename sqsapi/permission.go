@@ -1,0 +1,170 @@
+package sqsapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// The limits of AWS for a permission and for the policy it is kept in.
+const (
+	maxLabel      = 80
+	maxStatements = 20
+	maxActions    = 7
+	accountDigits = 12
+)
+
+// grantable are the actions that may be given to other accounts.
+var grantable = []string{
+	"*", "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues", "PurgeQueue", "ReceiveMessage", "SendMessage",
+}
+
+// policy is the Policy attribute as AddPermission writes it. What else a
+// statement may hold is kept as it is.
+type policy struct {
+	Version   string            `json:"Version"`
+	ID        string            `json:"Id,omitempty"`
+	Statement []json.RawMessage `json:"Statement"`
+}
+
+// statement is what AddPermission adds.
+type statement struct {
+	SID       string `json:"Sid"`
+	Effect    string `json:"Effect"`
+	Principal struct {
+		AWS any `json:"AWS"`
+	} `json:"Principal"`
+	Action   any    `json:"Action"`
+	Resource string `json:"Resource"`
+}
+
+// sidOf is the label of a statement.
+func sidOf(raw json.RawMessage) string {
+	var s struct{ Sid string }
+	if json.Unmarshal(raw, &s) != nil {
+		return "" // a statement of another shape has no label
+	}
+	return s.Sid
+}
+
+// readPolicy reads the policy of a queue; one that has none gets the form that
+// AWS gives it.
+func (c *call) readPolicy(text, name string) (p policy, err error) {
+	if text == "" {
+		return policy{Version: "2008-10-17", ID: c.arn(name) + "/SQSDefaultPolicy"}, nil
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return p, invalid(quote(text), "Policy", "The policy of the queue has another form than a list of statements; set it as a whole.")
+	}
+	return p, nil
+}
+
+type addPermissionRequest struct {
+	queueRequest
+	Label         *string
+	AWSAccountIDs []string `json:"AWSAccountIds" query:"AWSAccountId"`
+	Actions       []string `query:"ActionName"`
+}
+
+func (c *call) addPermission(r *addPermissionRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	var s statement
+	s.SID, s.Effect, s.Resource = *r.Label, "Allow", c.arn(name)
+	var accounts, actions []string
+	for _, id := range r.AWSAccountIDs {
+		accounts = append(accounts, "arn:aws:iam::"+id+":root")
+	}
+	for _, action := range r.Actions {
+		actions = append(actions, "SQS:"+action)
+	}
+	s.Principal.AWS, s.Action = oneOrMore(accounts), oneOrMore(actions)
+	return nil, c.editPolicy(name, func(p *policy) error {
+		if slices.ContainsFunc(p.Statement, func(raw json.RawMessage) bool { return sidOf(raw) == *r.Label }) {
+			return invalid(*r.Label, "Label", "Already exists.")
+		}
+		if len(p.Statement) >= maxStatements {
+			return invalid(len(p.Statement)+1, "Label", "A queue policy may have at most 20 statements.")
+		}
+		raw, err := json.Marshal(s)
+		p.Statement = append(p.Statement, raw)
+		return err
+	})
+}
+
+// oneOrMore is how policies write a list.
+func oneOrMore(list []string) any {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return list
+}
+
+func (r *addPermissionRequest) check() error {
+	switch {
+	case r.Label == nil || *r.Label == "":
+		return missing("Label")
+	case len(*r.Label) > maxLabel || !isName(*r.Label):
+		return invalid(quote(*r.Label), "Label", "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.")
+	case len(r.AWSAccountIDs) == 0:
+		return missing("AWSAccountIds")
+	case len(r.Actions) == 0:
+		return missing("Actions")
+	case len(r.Actions) > maxActions:
+		return invalid(len(r.Actions), "ActionName", "At most 7 actions may be given.")
+	}
+	for _, id := range r.AWSAccountIDs {
+		if len(id) != accountDigits || strings.Trim(id, "0123456789") != "" {
+			return invalid(quote(id), "PrincipalId", "An account id has 12 digits.")
+		}
+	}
+	for _, action := range r.Actions {
+		if !slices.Contains(grantable, action) {
+			return invalid("SQS:"+quote(action), "ActionName", "Only the queue owner is allowed to invoke this action.")
+		}
+	}
+	return nil
+}
+
+type removePermissionRequest struct {
+	queueRequest
+	Label *string
+}
+
+func (c *call) removePermission(r *removePermissionRequest) (any, error) {
+	name, err := queueName(r.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if r.Label == nil || *r.Label == "" {
+		return nil, missing("Label")
+	}
+	return nil, c.editPolicy(name, func(p *policy) error {
+		before := len(p.Statement)
+		p.Statement = slices.DeleteFunc(p.Statement, func(raw json.RawMessage) bool { return sidOf(raw) == *r.Label })
+		if len(p.Statement) == before {
+			return invalid(quote(*r.Label), "Label", "can't find label on existing policy.")
+		}
+		return nil
+	})
+}
+
+// editPolicy changes the policy of a queue; one without statements is removed.
+func (c *call) editPolicy(name string, edit func(*policy) error) error {
+	return c.Queues.EditPolicy(c.ctx, name, func(text string) (string, error) {
+		p, err := c.readPolicy(text, name)
+		if err == nil {
+			err = edit(&p)
+		}
+		if err != nil || len(p.Statement) == 0 {
+			return "", err
+		}
+		out, err := json.Marshal(p)
+		return string(out), err
+	})
+}

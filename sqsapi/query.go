@@ -1,0 +1,127 @@
+package sqsapi
+
+import (
+	"bytes"
+	"encoding/xml"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// queryProtocol is the codec of the Query protocol: parameters as a form, in
+// the body or in the URL, and answers in XML.
+type queryProtocol struct{}
+
+const (
+	formType     = "application/x-www-form-urlencoded"
+	xmlNamespace = "http://queue.amazonaws.com/doc/2012-11-05/"
+	// maxParameters bounds a form. The largest request, a batch of ten messages
+	// with ten attributes each, has some 400.
+	maxParameters = 2000
+	// maxDots bounds the depth of a parameter's name.
+	maxDots = 8
+)
+
+// request reads the form. Lists and maps are spread over numbered names, as in
+// Attribute.1.Name; a queue may also be named by the path.
+func (queryProtocol) request(r *http.Request, body []byte) (name string, decode func(into any) error, err error) {
+	root := &parameter{}
+	if err := root.addForm(r.URL.RawQuery); err != nil {
+		return "", nil, err
+	}
+	if err := root.addForm(string(body)); err != nil {
+		return "", nil, err
+	}
+	if path := strings.Trim(r.URL.Path, "/"); strings.Count(path, "/") == 1 && root.children["QueueUrl"] == nil {
+		root.add("QueueUrl", path)
+	}
+	action := root.children["Action"]
+	if action == nil || action.value == "" {
+		return "", nil, &fault{"MissingAction", "MissingAction", http.StatusBadRequest, false, "The request must contain the parameter Action."}
+	}
+	return action.value, root.decode, nil
+}
+
+// parameter is a node of the tree that dotted names form.
+type parameter struct {
+	value    string
+	given    bool
+	children map[string]*parameter
+}
+
+func (p *parameter) addForm(text string) error {
+	if strings.Count(text, "&") >= maxParameters {
+		return malformed("The request has too many parameters: at most %d are allowed.", maxParameters)
+	}
+	form, err := url.ParseQuery(text)
+	if err != nil {
+		return malformed("The request is not a valid form: %v.", err)
+	}
+	for name, values := range form {
+		if !utf8.ValidString(name) || !utf8.ValidString(values[0]) {
+			return malformed("The parameter %s is not valid UTF-8.", quote(name))
+		}
+		if strings.Count(name, ".") > maxDots {
+			return malformed("The parameter %s is nested too deeply.", quote(name))
+		}
+		p.add(name, values[0])
+	}
+	return nil
+}
+
+func (p *parameter) add(name, value string) {
+	for part := range strings.SplitSeq(name, ".") {
+		child := p.children[part]
+		if child == nil {
+			if p.children == nil {
+				p.children = map[string]*parameter{}
+			}
+			child = &parameter{}
+			p.children[part] = child
+		}
+		p = child
+	}
+	p.value, p.given = value, true
+}
+
+// result answers in XML. An action without a result has no Result element.
+func (queryProtocol) result(w http.ResponseWriter, action string, result any) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header + "<" + action + `Response xmlns="` + xmlNamespace + `">`)
+	if result != nil {
+		b.WriteString("<" + action + "Result>")
+		writeMembers(&b, result)
+		b.WriteString("</" + action + "Result>")
+	}
+	b.WriteString("<ResponseMetadata>")
+	writeElement(&b, "RequestId", w.Header().Get(requestIDHeader))
+	b.WriteString("</ResponseMetadata></" + action + "Response>")
+	sendXML(w, http.StatusOK, b.Bytes())
+}
+
+// fault answers with an error.
+func (queryProtocol) fault(w http.ResponseWriter, f *fault) {
+	text, side := f.text, "Receiver"
+	if f.sender() {
+		side = "Sender"
+	}
+	if f.shape == "QueueDoesNotExist" {
+		text = "The specified queue does not exist for this wsdl version."
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header + `<ErrorResponse xmlns="` + xmlNamespace + `"><Error>`)
+	writeElement(&b, "Type", side)
+	writeElement(&b, "Code", f.code)
+	writeElement(&b, "Message", text)
+	b.WriteString("<Detail/></Error>")
+	writeElement(&b, "RequestId", w.Header().Get(requestIDHeader))
+	b.WriteString("</ErrorResponse>")
+	sendXML(w, f.status, b.Bytes())
+}
+
+func sendXML(w http.ResponseWriter, status int, text []byte) {
+	w.Header().Set("Content-Type", "text/xml")
+	w.WriteHeader(status)
+	w.Write(text) // the caller may be gone; nobody else would know what to do
+}
