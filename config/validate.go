@@ -127,18 +127,18 @@ func (q Queue) validate(s *source, path string) {
 	}
 	checkQueueName(s, dead+".queue", q.DeadLetter.Queue)
 	within(s, dead+".after", q.DeadLetter.After, 1, 1000, strconv.Itoa)
+	if strings.HasSuffix(q.DeadLetter.Queue, ".fifo") != strings.HasSuffix(q.Name, ".fifo") {
+		s.fault(dead+".queue", fmt.Sprintf("found %s for %s, allowed is a queue of the same kind: FIFO or not", quote(q.DeadLetter.Queue), quote(q.Name)), "")
+	}
 	if q.DeadLetter.Queue == q.Name && q.Name != "" {
 		s.fault(dead+".queue", fmt.Sprintf("found the queue %s itself, allowed is another queue", quote(q.Name)), "")
 	}
 }
 
-// checkQueueName holds the name to the rules of SQS, without FIFO queues.
+// checkQueueName holds the name to the rules of SQS: that of a FIFO queue ends in .fifo.
 func checkQueueName(s *source, path, name string) {
-	switch {
-	case strings.HasSuffix(name, ".fifo") && consists(strings.TrimSuffix(name, ".fifo"), "-_"):
-		s.fault(path, fmt.Sprintf("found %s, allowed is the name of a standard queue: embedded FIFO queues come with a later version", quote(name)), "")
-	case len(name) < 1 || len(name) > 80 || !consists(name, "-_"):
-		s.fault(path, s.missing(path, quote(name), "a queue's name: 1 to 80 letters, digits, hyphens and underscores"), "")
+	if base := strings.TrimSuffix(name, ".fifo"); len(base) < 1 || len(name) > 80 || !consists(base, "-_") {
+		s.fault(path, s.missing(path, quote(name), "a queue's name: 1 to 80 letters, digits, hyphens and underscores, with .fifo at the end of a FIFO queue's"), "")
 	}
 }
 
@@ -205,7 +205,7 @@ func (q *QueueRef) validate(s *source, path string) {
 		return
 	}
 	q.Name = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
-	checkQueueName(s, path, strings.TrimSuffix(q.Name, ".fifo"))
+	checkQueueName(s, path, q.Name)
 }
 
 // validateSplit checks the parts of a fleet.

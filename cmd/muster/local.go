@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -178,7 +179,11 @@ func (l *local) createQueues(ctx context.Context, c *config.Config) error {
 			return nil
 		}
 		made[name] = true
-		err := l.queues.CreateQueue(ctx, name, nil, nil)
+		var kind map[string]string
+		if strings.HasSuffix(name, ".fifo") {
+			kind = map[string]string{"FifoQueue": "true", "ContentBasedDeduplication": "true"}
+		}
+		err := l.queues.CreateQueue(ctx, name, kind, nil)
 		if err == nil && len(attributes) > 0 {
 			err = l.queues.SetAttributes(ctx, name, attributes)
 		}
