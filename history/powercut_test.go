@@ -49,17 +49,19 @@ func (c cut) check(ctx context.Context) (err error) {
 	return c.compare(ctx, h)
 }
 
-// peekOn is peek on a disk.
+// peekOn is what open does first, on a disk.
 func peekOn(ctx context.Context, d *powercut.Disk, vfs string) error {
+	if journal, err := d.Read(diskFile + "-journal"); err == nil {
+		if err := rollBack(ctx, diskFile, vfs, journal); err != nil {
+			return err
+		}
+	}
 	b, err := d.Read(diskFile)
 	if err != nil || len(b) == 0 {
 		return err
 	}
 	err = checkMarks(ctx, diskFile, vfs, "immutable", "1")
-	if journal, _ := d.Read(diskFile + "-journal"); err == nil || unfinished(journal) {
-		return nil
-	}
-	if log, _ := d.Read(diskFile + "-wal"); len(log) > 0 {
+	if log, _ := d.Read(diskFile + "-wal"); err != nil && len(log) > 0 {
 		return checkMarks(ctx, diskFile, vfs)
 	}
 	return err

@@ -90,38 +90,52 @@ func peek(ctx context.Context, path string) error {
 		return nil
 	}
 	err = checkMarks(ctx, path, "", "immutable", "1")
-	if err == nil || unfinished(beginning(path+"-journal")) {
-		return nil
-	}
 	// After a power cut the first page may be half written, and whole only in the log.
-	if len(beginning(path+"-wal")) > 0 && checkMarks(ctx, path, "") == nil {
+	if err != nil && len(beginning(path+"-wal")) > 0 && checkMarks(ctx, path, "") == nil {
 		return nil
 	}
 	return err
 }
 
-// beginning returns up to journalHeader bytes of the file at path, none if it cannot be read.
+// rollBack lets SQLite undo a change of the file at path that the power cut short, if journal is that of one of ours. It
+// does so before anything else is read: until then the first page may be half written.
+func rollBack(ctx context.Context, path, vfs string, journal []byte) error {
+	if !ownJournal(journal) {
+		return nil
+	}
+	db, err := sql.Open("sqlite", dsn(path, vfs, "mode", "rw"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = pragma(ctx, db, "schema_version")
+	return err
+}
+
+// beginning returns the first bytes of the file at path, none if it cannot be read.
 func beginning(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	b := make([]byte, journalHeader)
+	b := make([]byte, 2*pageSize)
 	n, _ := io.ReadFull(f, b) // what is missing says enough
 	return b[:n]
 }
 
-// The header of SQLite's rollback journal: its mark, two numbers, the size of the database before, in pages.
-const (
-	journalHeader = 8 + 4 + 4 + 4
-	journalMark   = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
-)
-
-// unfinished tells by the journal of a file whether the power failed while the file was being made: SQLite will empty it.
-// A file that was once complete keeps a log instead.
-func unfinished(journal []byte) bool {
-	return len(journal) >= journalHeader && string(journal[:8]) == journalMark && binary.BigEndian.Uint32(journal[16:]) == 0
+// ownJournal tells whether a rollback journal was left while one of our files was made; once complete, they keep a log
+// instead. A journal begins with a mark, at 16 the size of the file before, at 20 the place of the first page it saves:
+// a page's number, and the page, with our application id at 68.
+func ownJournal(b []byte) bool {
+	if len(b) < 28 || string(b[:8]) != "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" {
+		return false
+	}
+	if binary.BigEndian.Uint32(b[16:]) == 0 {
+		return true // the file was empty
+	}
+	at := int64(binary.BigEndian.Uint32(b[20:]))
+	return at+76 <= int64(len(b)) && binary.BigEndian.Uint32(b[at:]) == 1 && binary.BigEndian.Uint32(b[at+4+68:]) == applicationID
 }
 
 // checkMarks says whether SQLite finds our marks in the file at path; it only reads.

@@ -57,6 +57,9 @@ func open(ctx context.Context, path string, o Options) (*History, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
+	if err := rollBack(ctx, path, "", beginning(path+"-journal")); err != nil {
+		return nil, err
+	}
 	if err := peek(ctx, path); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,10 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
-	if checkHeader(queueFile, header) != nil {
+	if err := checkHeader(queueFile, header); err != nil { // as inspect does
+		if log, _ := c.disk.Read(queueFile + "-wal"); len(log) == 0 {
+			return err
+		}
 		if err := checkLogged(ctx, queueFile, name); err != nil {
 			return err
 		}

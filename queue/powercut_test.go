@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -157,6 +158,48 @@ func TestAPowerCutLosesNothingThatWasAcknowledged(t *testing.T) {
 		t.Error(err)
 	})
 	t.Logf("%d power cuts in %d histories, %d with losses", sum.cuts.Load(), sum.histories.Load(), sum.losses.Load())
+}
+
+// TestAPowerCutWhileTheFileIsMadeLeavesNoneOrOneThatOpens cuts before each
+// change that making and first opening a file makes.
+func TestAPowerCutWhileTheFileIsMadeLeavesNoneOrOneThatOpens(t *testing.T) {
+	wanted, err := powercut.Cuts(500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, opened := int64(0), 0
+	for seed := uint64(0); made < wanted; seed++ {
+		d := powercut.New()
+		var disks []*powercut.Disk
+		d.Before(func(powercut.Op) error {
+			disks = append(disks, d.Cut(seed<<32+uint64(len(disks))))
+			return nil
+		})
+		err := createOn(t.Context(), d)
+		if err == nil {
+			var s *site
+			if s, err = openSite(t.Context(), d, 10); err == nil {
+				err = s.close()
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, disk := range disks {
+			made++
+			if !slices.Contains(disk.Files(), queueFile) {
+				continue
+			}
+			opened++
+			if err := (cut{disk: disk}).check(t.Context()); err != nil {
+				t.Errorf("seed %d, change %d: %v", seed, i, err)
+			}
+		}
+	}
+	if opened == 0 {
+		t.Error("no cut came after the file was made")
+	}
+	t.Logf("%d power cuts, %d of them with a file", made, opened)
 }
 
 // TestThePowerCutsFindADiskThatIgnoresSync proves the test above: with a disk

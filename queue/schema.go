@@ -165,13 +165,18 @@ func create(ctx context.Context, path string) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// initialize brings the empty file at path to the newest schema.
+// initialize brings the empty file at path to the newest schema, and to WAL
+// mode: changing that in a file in use may leave a first page half written.
 func initialize(ctx context.Context, path, vfs string) error {
 	db, err := sql.Open("sqlite", dsn(path, vfs, "synchronous(FULL)"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(ctx, db, 0), db.Close())
+	err = migrate(ctx, db, 0)
+	if err == nil {
+		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+	}
+	return errors.Join(err, db.Close())
 }
 
 func syncDir(dir string) error {
