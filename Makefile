@@ -26,7 +26,10 @@ cross: ## build for linux and darwin on amd64 and arm64
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -o /dev/null ./cmd/muster || exit 1; \
 	done; done
 
+interop: ## run SQS clients of other people against the embedded queue; needs Python, Node and their registries
+	@interop/run
+
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo test fuzz cross fmt
+.PHONY: help build demo test fuzz cross interop fmt

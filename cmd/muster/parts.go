@@ -131,7 +131,7 @@ func (l *local) workerEnv(c config.Fleet, member string) []string {
 		"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
 	for _, q := range c.Queues {
 		if q.URL == "" {
-			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",
+			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",
 				"AWS_ACCESS_KEY_ID="+l.keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+l.keys.SecretAccessKey)
 		}
 	}

@@ -106,7 +106,7 @@ func (s *sayer) start(l *local) {
 		s.printf("  open to other machines, with TLS: %s\n", b.Addr())
 	}
 	s.printf("for the AWS SDKs and the AWS command line:\n")
-	s.printf("export AWS_ENDPOINT_URL_SQS=http://%s\nexport AWS_REGION=us-east-1\n%s\n", l.sqs.Addr(), l.keys.Export())
+	s.printf("export AWS_ENDPOINT_URL_SQS=http://%s\nexport AWS_REGION=us-east-1\nexport AWS_DEFAULT_REGION=us-east-1\n%s\n", l.sqs.Addr(), l.keys.Export())
 	if url == "" {
 		return
 	}
