@@ -25,7 +25,7 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	return asked, offered
 }
 
-func (m Member) releasable(now time.Time, rules Rules) bool {
+func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for _, w := range m.Workers {
 		if w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
@@ -100,7 +100,7 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
-func (m Member) signalled() bool {
+func (m *Member) signalled() bool {
 	return slices.ContainsFunc(m.Workers, func(w Worker) bool { return w.Cause == muster.Signalled })
 }
 

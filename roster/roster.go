@@ -37,8 +37,6 @@ type Member struct {
 	// SeenAt is when this controller first saw it; zero for one that it ordered itself, or only remembers so far. Silence
 	// counts from then: a member from before a restart gets time to report.
 	SeenAt time.Time
-	// Listed is true once the fleet listed it.
-	Listed bool
 	// DrainAt is when it was asked to drain; zero while it is not.
 	DrainAt time.Time
 	// ReleasedAt is when its release was granted; zero before.
@@ -47,6 +45,8 @@ type Member struct {
 	EndedAt time.Time
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt time.Time
+	// Listed is true once the fleet listed it.
+	Listed bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
 	// failed is true once its launch was counted as failed.
@@ -122,7 +122,7 @@ func (r Roster) Members() []Member {
 }
 
 // State returns what m is doing at now.
-func (m Member) State(now time.Time, rules Rules) State {
+func (m *Member) State(now time.Time, rules Rules) State {
 	switch {
 	case !m.EndedAt.IsZero():
 		return Ended
@@ -154,7 +154,7 @@ func (m Member) State(now time.Time, rules Rules) State {
 	return Idle
 }
 
-func (m Member) unreported(now time.Time, rules Rules) State {
+func (m *Member) unreported(now time.Time, rules Rules) State {
 	switch {
 	case now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin:
 		return Lost
@@ -171,7 +171,8 @@ func (m Member) unreported(now time.Time, rules Rules) State {
 func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity {
 	var c muster.Capacity
 	workers, reported := 0, 0
-	for _, m := range r.members {
+	for i := range r.members {
+		m := &r.members[i]
 		for _, w := range m.Workers {
 			if m.EndedAt.IsZero() && w.Slots > 0 {
 				workers++
@@ -206,28 +207,28 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 	return c
 }
 
-func (m Member) slots() (n int) {
+func (m *Member) slots() (n int) {
 	for _, w := range m.Workers {
 		n += w.Slots
 	}
 	return n
 }
 
-func (m Member) busy() (n int) {
+func (m *Member) busy() (n int) {
 	for _, w := range m.Workers {
 		n += w.Busy
 	}
 	return n
 }
 
-func (m Member) reportedAt() (at time.Time) {
+func (m *Member) reportedAt() (at time.Time) {
 	for _, w := range m.Workers {
 		at = later(at, w.ReportedAt)
 	}
 	return at
 }
 
-func (m Member) idleSince() (at time.Time) {
+func (m *Member) idleSince() (at time.Time) {
 	for _, w := range m.Workers {
 		at = later(at, w.IdleSince)
 	}

@@ -1,5 +1,6 @@
 """What a durable queue still knows after its server was killed: fill runs before, after runs after."""
 
+import tempfile
 import json
 import os
 
@@ -8,7 +9,7 @@ from checks import Rules, equal, true, within
 fill = Rules()
 after = Rules()
 
-MEMORY = "restart.json"
+MEMORY = os.path.join(tempfile.gettempdir(), "restart.json")
 
 
 def remember(**more):
