@@ -29,7 +29,10 @@ cross: ## build for linux and darwin on amd64 and arm64
 interop: ## run SQS clients of other people against the embedded queue; needs Python, Node and their registries
 	@interop/run
 
+bench: build ## measure the speed goals beside their peers, into docs/benchmarks.md; installs redis-server on Debian (BENCH_FULL=1)
+	@$(GO) run ./internal/bench -muster $(BIN) $(if $(BENCH_FULL),-full)
+
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo test fuzz cross interop fmt
+.PHONY: help build demo test fuzz cross interop bench fmt

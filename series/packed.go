@@ -2,16 +2,16 @@ package series
 
 import "github.com/muster-scale/muster"
 
-// step holds the durations measured from start on. Every fleet has dozens of them, so the buckets are packed.
+// step holds the durations measured from start on. Every fleet has dozens of them, so the buckets are packed;
+// how many durations there are is the sum over the buckets.
 type step struct {
 	start      int64 // Unix time in nanoseconds
-	count      int64
 	sumSeconds float64
 	buckets    packed
 }
 
 func newStep(start int64, h muster.Durations) step {
-	return step{start: start, count: h.Count, sumSeconds: h.SumSeconds, buckets: pack(Merge(h, muster.Durations{}).Buckets)}
+	return step{start: start, sumSeconds: h.SumSeconds, buckets: pack(Merge(h, muster.Durations{}).Buckets)}
 }
 
 func (s step) durations() muster.Durations {
@@ -65,7 +65,6 @@ type tally struct {
 }
 
 func (t *tally) add(s step) {
-	t.count += s.count
 	t.sumSeconds += s.sumSeconds
 	at := -1
 	for p := s.buckets; p != ""; {
@@ -77,6 +76,7 @@ func (t *tally) add(s step) {
 			t.used++
 		}
 		t.counts[at] += int64(n)
+		t.count += int64(n)
 	}
 }
 

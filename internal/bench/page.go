@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// page is the report in the making.
+type page struct {
+	full    bool
+	started time.Time
+	machine string
+	load    string
+	peer    string // the version of the peer
+	missing string // why there is no peer
+	goals   []string
+	table   []string
+	notes   []string
+}
+
+func (p *page) begin(dir string, full bool) {
+	p.full, p.started, p.load = full, time.Now(), load()
+	p.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s, temporary files on %s", processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), fileSystem(dir))
+}
+
+// goal adds a goal and what came of it; why says in one sentence what stands in the way of one that is not met.
+func (p *page) goal(what, target, figure string, met bool, why string) {
+	said := "met"
+	if !met {
+		said = "**not met**: " + why
+	}
+	p.goals = append(p.goals, row(what, target, figure, said))
+}
+
+func (p *page) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// against adds the goal that a lane has against its peer.
+func (p *page) against(l, peer *lane, least float64, why string) {
+	what, target := l.name+", "+strconv.Itoa(clients)+" clients", fmt.Sprintf(">= %g x %s", least, "Redis")
+	if peer == nil {
+		p.goals = append(p.goals, row(what, target, "-", "left out: "+p.missing))
+		return
+	}
+	median, low, high := ratio(l, peer)
+	p.goal(what, target, fmt.Sprintf("%.2f x (%.2f to %.2f)", median, low, high), median >= least, why)
+}
+
+// lanes adds the table of all lanes.
+func (p *page) lanes(lanes []*lane, peer *lane) {
+	p.table = append(p.table, row("lane", "cycle", "cycles/s, median", "against Redis, median (range)", "p50 of a client's step", "p99"), row("---", "---", "---:", "---:", "---:", "---:"))
+	for _, l := range lanes {
+		against := "-"
+		if peer != nil && l != peer {
+			median, low, high := ratio(l, peer)
+			against = fmt.Sprintf("%.2f (%.2f to %.2f)", median, low, high)
+		}
+		p.table = append(p.table, row(l.name, l.cycle, count(l.rate()), against, ms(quantile(l.latencies, 0.5)), ms(quantile(l.latencies, 0.99))))
+	}
+}
+
+// end returns the page.
+func (p *page) end() string {
+	var b strings.Builder
+	command := "make bench"
+	if p.full {
+		command = "BENCH_FULL=1 make bench"
+	}
+	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`; do not edit. Every figure is of one run on one machine, next to its peer in the same run.\n\n", command)
+	fmt.Fprintf(&b, "- machine: %s\n- date: %s, %s long\n- load of the machine: %s at the start, %s at the end\n", p.machine,
+		p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.load, load())
+	if p.peer != "" {
+		fmt.Fprintf(&b, "- peer: %s, `--appendonly yes --appendfsync always`\n", p.peer)
+	}
+	if p.missing != "" {
+		fmt.Fprintf(&b, "- without peer: %s\n", p.missing)
+	}
+	fmt.Fprintf(&b, "\n%s\n%s\n%s\n", row("what", "goal", "found", "met"), row("---", "---", "---", "---"), strings.Join(p.goals, "\n"))
+	if len(p.table) > 0 {
+		fmt.Fprintf(&b, "\n## The queue beside its peer and its ceilings\n\n%d clients, bodies of %d bytes, %d rounds; in each round every lane has its turn of %s, so that a ratio compares\n"+
+			"neighbours in time. A client's step is one cycle, of ten messages in batches. Peer, endpoint and empty server are each a process\n"+
+			"of its own; all share the cores with the clients.\n\n%s\n", clients, bodyBytes, rounds, turn, strings.Join(p.table, "\n"))
+	}
+	if len(p.notes) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(p.notes, "\n\n"))
+	}
+	return b.String()
+}
+
+func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |" }
+
+// count writes a number with separators, as in 12,345.
+func count(n float64) string {
+	text := strconv.FormatInt(int64(n+0.5), 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)) }
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
+
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, after, ok := bytes.Cut(text, []byte("model name"))
+	if !ok {
+		return "unknown processor"
+	}
+	name, _, _ := bytes.Cut(after, []byte("\n"))
+	return strings.TrimSpace(strings.TrimLeft(string(name), "\t :"))
+}
+
+// load is the number of runnable processes over the past minute.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, ok := strings.Cut(string(text), " ")
+	if !ok {
+		return "unknown"
+	}
+	return first
+}
+
+func fileSystem(dir string) string {
+	out, err := exec.Command("stat", "--file-system", "--format", "%T", dir).Output()
+	if err != nil {
+		return "an unknown file system"
+	}
+	switch kind := strings.TrimSpace(string(out)); kind {
+	case "ext2/ext3": // they share a number
+		return "ext2, ext3 or ext4"
+	case "tmpfs":
+		return "tmpfs, where a sync costs nothing: set TMPDIR to a disk"
+	default:
+		return kind
+	}
+}
