@@ -2,6 +2,7 @@ package muster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -86,7 +87,12 @@ type Decision struct {
 	Reason Reason `json:"reason,omitzero"`
 	// Trail holds the terms in the order in which they were applied; the policy's own comes first.
 	Trail []Term `json:"trail"`
+	// Kept holds the numbers that the policy wants to find in [Past] when it decides next, at most [MaxKept] of them.
+	Kept []Value `json:"kept,omitzero"`
 }
+
+// MaxKept bounds [Decision.Kept].
+const MaxKept = 16
 
 // With returns d after the term t. The trail of d is not shared.
 func (d Decision) With(t Term) Decision {
@@ -137,6 +143,18 @@ type Past struct {
 	Desired int       `json:"desired"`
 	// Previous is the desired size before.
 	Previous int `json:"previous"`
+	// Kept is what the policy left for later.
+	Kept []Value `json:"kept,omitzero"`
+}
+
+// Find returns the kept number of the given name, and whether there is one.
+func (p Past) Find(name string) (float64, bool) {
+	for _, v := range p.Kept {
+		if v.Name == name {
+			return v.Value, true
+		}
+	}
+	return 0, false
 }
 
 // MaxRecent bounds a [Recent]; beyond it the oldest entries are forgotten.
@@ -156,10 +174,10 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 	from = max(from, len(r)-MaxRecent+1)
 	next := make(Recent, 0, len(r)-from+1)
 	next = append(next, r[from:]...)
-	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired && d.Previous == d.Desired {
+	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired && d.Previous == d.Desired && slices.Equal(next[n-1].Kept, d.Kept) {
 		return next
 	}
-	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired, Previous: d.Previous})
+	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired, Previous: d.Previous, Kept: d.Kept})
 }
 
 // Since returns the entries that held at any instant from start on.

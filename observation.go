@@ -37,8 +37,22 @@ type Observation struct {
 	// Processing is what was learned about processing durations, Boot about boot times.
 	Processing Estimate `json:"processing"`
 	Boot       Estimate `json:"boot"`
+	// Arrivals is how fast messages come.
+	Arrivals Arrivals `json:"arrivals,omitzero"`
 	// Launches is what was learned about launching.
 	Launches Launches `json:"launches"`
+}
+
+// Arrivals are the rates at which messages came to the queues of a fleet, in messages per second, over the time that
+// just passed. A rate over more time than was observed is over what was observed.
+type Arrivals struct {
+	// Known is false while too little was observed to tell.
+	Known bool `json:"known"`
+	// TenSeconds, Minute, FiveMinutes and Hour are the rates over so long.
+	TenSeconds  float64 `json:"ten_seconds_per_s,omitzero"`
+	Minute      float64 `json:"minute_per_s,omitzero"`
+	FiveMinutes float64 `json:"five_minutes_per_s,omitzero"`
+	Hour        float64 `json:"hour_per_s,omitzero"`
 }
 
 // QueueObservation is one queue at one instant. Each count is a sample of its own, because a source may know some and
@@ -52,6 +66,8 @@ type QueueObservation struct {
 	Delayed  Sample `json:"delayed"`
 	// OldestAge is the age in seconds of the oldest message in the backlog, 0 when nothing waits.
 	OldestAge Sample `json:"oldest_age_s"`
+	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
+	Sent Sample `json:"sent,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

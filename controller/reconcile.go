@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -69,9 +70,9 @@ func (w *write) decision() {
 	d, last := w.out.Decision, w.state.recorded.Decision
 	w.state.desired = d.Desired
 	age := w.now.Sub(w.state.recordedAt)
-	memory := w.settings.Spec.Memory()
+	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
-	wished := memory > 0 && d.Wish != last.Wish && age >= wishEvery
+	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 {
 		return
 	}

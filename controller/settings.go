@@ -29,6 +29,7 @@ type Settings struct {
 	Learn time.Duration
 
 	policy muster.Policy
+	memory time.Duration
 	spec   []byte
 }
 
@@ -43,7 +44,7 @@ func NewSettings(s Settings) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
-	s.policy, s.spec = p, spec
+	s.policy, s.spec, s.memory = p, spec, s.Spec.Memory()
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute
@@ -55,6 +56,13 @@ func NewSettings(s Settings) (Settings, error) {
 		s.Learn = 10 * time.Minute
 	}
 	return s, nil
+}
+
+// Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made with it
+// cannot be recomputed from their records, because those keep the configured policy.
+func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
+	s.policy, s.memory = p, memory
+	return s
 }
 
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.

@@ -57,7 +57,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.recent = st.recent.With(body.Decision, s.Spec.Memory())
+		st.recent = st.recent.With(body.Decision, s.memory)
 		st.desired, st.adopted = body.Decision.Desired, true
 		st.recorded, st.recordedAt = body, r.At
 	case muster.Changed:
@@ -101,7 +101,7 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 
 // RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
 func (s Settings) RestoreFrom() time.Duration {
-	return max(time.Hour, s.Learn, s.Spec.Memory()+holdEvery)
+	return max(time.Hour, s.Learn, s.memory+holdEvery)
 }
 
 // Directive returns what a worker is to be told.
