@@ -109,6 +109,9 @@ func (st State) Directive(member, worker string) muster.Directive {
 	return st.roster.Directive(member, worker)
 }
 
+// InService tells whether the member takes messages and nothing is being asked of it: its reports need no step to be answered.
+func (st State) InService(member string) bool { return st.roster.InService(member) }
+
 // MemberView is one member as it stood after a step.
 type MemberView struct {
 	ID          string

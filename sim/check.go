@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/roster"
+)
+
+// maxFaults bounds the broken promises a run lists.
+const maxFaults = 20
+
+// fault notes a broken promise.
+func (r *run) fault(what string) {
+	if len(r.faults) < maxFaults {
+		r.faults = append(r.faults, fmt.Sprintf("at %s: %s", time.Duration(r.now), what))
+	}
+}
+
+// stepped scores a step, checks the promises that hold after every one, and shows it to who watches.
+func (r *run) stepped(o controller.Outcome) {
+	d := o.Decision
+	if o.Ready {
+		r.score.decided(d)
+		if l := r.settings.Limits; d.Desired < l.Min || d.Desired > l.Max {
+			r.fault(fmt.Sprintf("a size of %d was decided, outside %d to %d", d.Desired, l.Min, l.Max))
+		}
+		blind := r.now-r.seenAt > int64(max(3*r.settings.Poll, 5*time.Second))
+		if blind && d.Desired < d.Previous {
+			r.fault(fmt.Sprintf("the size fell from %d to %d although nothing was measured for %s", d.Previous, d.Desired, time.Duration(r.now-r.seenAt)))
+		}
+		for _, c := range o.Changes {
+			if blind && c.What == roster.Left {
+				r.fault("a worker was let go although nothing was measured")
+			}
+		}
+	}
+	if r.live > r.settings.Limits.Max {
+		r.fault(fmt.Sprintf("%d members exist, more than the maximum of %d", r.live, r.settings.Limits.Max))
+	}
+	r.checkMessages()
+	if r.Stepped == nil {
+		return
+	}
+	v := View{
+		At: time.Duration(r.now), Outcome: o, Sent: r.queue.sent, Finished: r.queue.finished, Dead: r.queue.dead,
+		Backlog: r.queue.visible(), InFlight: r.queue.inFlight + r.queue.hidden, Live: r.live, Ready: r.ready, Busy: r.busyMembers,
+	}
+	if sent, ok := r.queue.oldest(); ok {
+		v.OldestAge = time.Duration(r.now - sent)
+	}
+	r.Stepped(v)
+}
+
+// checkMessages: every message that was sent is in exactly one place.
+func (r *run) checkMessages() {
+	q := &r.queue
+	if there := int64(q.visible() + q.inFlight + q.hidden); there != q.inSystem() {
+		r.fault(fmt.Sprintf("%d messages are in the system, and %d were sent and are not done with", there, q.inSystem()))
+	}
+}
+
+// checkEnd checks what must hold for the whole run: worker-seconds are conserved, and everything came to its end.
+func (r *run) checkEnd() {
+	r.checkMessages()
+	r.account()
+	if r.world.MinimumBill == 0 && r.world.BillStep == 0 {
+		if paid := time.Duration(r.paid).Seconds(); paid-r.score.billed > 1e-6*paid+1e-3 || r.score.billed-paid > 1e-6*paid+1e-3 {
+			r.fault(fmt.Sprintf("members existed for %v s in all, and %v s were billed", paid, r.score.billed))
+		}
+	}
+	if r.busyTime > r.paid*int64(r.world.Slots) {
+		r.fault("slots were busy for longer than their workers existed")
+	}
+}
+
+// outside plants the fault that somebody ends workers because they looked idle when they last reported.
+func (r *run) outside() {
+	if !r.plant.outside {
+		return
+	}
+	for _, i := range r.listed {
+		if m := r.members[i]; m.stage == working && m.said.busy == 0 && m.reportedAt < r.now {
+			r.end([]string{m.id})
+			return
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// rememberEnded is how long the fleet lists a member that has ended.
+const rememberEnded = 5 * time.Minute
+
+// launch starts the members that an order names, and returns why not all could be; names it knows are started no second
+// time.
+func (r *run) launch(o muster.Order) (failure string) {
+	for _, id := range o.Launch {
+		if _, known := r.byID[id]; known {
+			if !r.plant.twice {
+				continue
+			}
+			r.fault("a member was launched twice: " + id)
+		}
+		if r.world.Capacity > 0 && r.live >= r.world.Capacity && r.faulty() {
+			return "the cloud has no capacity for more"
+		}
+		r.start(id)
+	}
+	return ""
+}
+
+// start launches one member.
+func (r *run) start(id string) {
+	r.launches++
+	var i int32
+	if n := len(r.freeMembers); n > 0 {
+		i = r.freeMembers[n-1]
+		r.freeMembers = r.freeMembers[:n-1]
+	} else {
+		i = int32(len(r.members))
+		r.members = append(r.members, &member{})
+	}
+	m := r.members[i]
+	*m = member{id: id, launched: r.now, generation: m.generation + 1, stage: booting, held: m.held[:0]}
+	r.byID[id] = i
+	r.listed = append(r.listed, i)
+	r.account()
+	r.live++
+	r.score.peak = max(r.score.peak, r.live)
+	boot := r.world.Boot.Next(r.chance.boot)
+	if r.warm > 0 {
+		r.warm--
+		m.warm, boot = true, r.world.Warm.Boot.Next(r.chance.boot)
+		r.after(r.world.Warm.Refill, evRefill, none, 0)
+	}
+	fails := hit(r.chance.launch, r.world.LaunchFails) && r.faulty()
+	m.spot = hit(r.chance.launch, r.world.Spot.Share)
+	what := uint64(m.generation)
+	switch {
+	case fails:
+		m.failure = "it ended in its boot"
+		r.after(time.Duration(r.chance.launch.Float64()*float64(boot)), evDied, i, what)
+	default:
+		r.after(boot, evBooted, i, what)
+	}
+	if r.world.Crashes > 0 {
+		r.after(boot+wait(r.chance.life, r.world.Crashes), evDied, i, what)
+	}
+	if m.spot && r.world.Spot.Interruptions > 0 {
+		r.after(wait(r.chance.life, r.world.Spot.Interruptions), evNotice, i, what)
+	}
+}
+
+// died is a member's sudden end.
+func (r *run) died(i int32) {
+	if m := r.members[i]; m.failure != "" {
+		r.die(i, m.failure, false)
+	} else if r.faulty() {
+		r.die(i, "it crashed", false)
+	}
+}
+
+// noticed tells a spot member that it will be taken back. Its worker takes no more, and gives back in time what it cannot
+// finish.
+func (r *run) noticed(i int32) {
+	m := r.members[i]
+	if m.stage != booting && m.stage != working || !r.faulty() {
+		return
+	}
+	r.after(r.world.Spot.Notice, evTaken, i, uint64(m.generation))
+	if m.stage == working {
+		m.lease.Signal()
+		r.advance(i)
+	}
+}
+
+// exited is the orderly end of a worker whose release was granted.
+func (r *run) exited(i int32) {
+	if m := r.members[i]; m.stage == working && len(m.held) == 0 {
+		r.leave(i, "")
+	}
+}
+
+// end ends released members by force. None of them may hold a message.
+func (r *run) end(ids []string) {
+	for _, id := range ids {
+		i, ok := r.byID[id]
+		if !ok {
+			continue
+		}
+		if m := r.members[i]; m.stage == working || m.stage == booting {
+			if len(m.held) > 0 {
+				r.fault("busy worker ended: " + id)
+			}
+			r.die(i, "", false)
+		}
+	}
+}
+
+// leave takes a member out of the fleet and writes its bill.
+func (r *run) leave(i int32, why string) {
+	m := r.members[i]
+	if m.asked > 0 {
+		r.waiters.remove(r.members, i)
+		m.asked = 0
+	}
+	if m.stage == working {
+		r.ready--
+	}
+	r.account()
+	r.live--
+	m.stage, m.failure, m.ended = over, why, r.now
+	r.score.bill(time.Duration(m.ended-m.launched), r.world)
+}
+
+// account adds the worker-seconds since the last change of the number of members.
+func (r *run) account() {
+	r.paid += int64(r.live) * (r.now - r.accounted)
+	r.accounted = r.now
+}
+
+// list is the fleet's listing: what exists, and what ended lately.
+func (r *run) list() muster.Listing {
+	l := muster.Listing{At: r.time(), Members: make([]muster.Member, 0, len(r.listed))}
+	kept := r.listed[:0]
+	for _, i := range r.listed {
+		m := r.members[i]
+		if m.stage == over && r.now-m.ended > int64(rememberEnded) {
+			delete(r.byID, m.id)
+			m.stage = free
+			r.freeMembers = append(r.freeMembers, i)
+			continue
+		}
+		kept = append(kept, i)
+		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure})
+	}
+	r.listed = kept
+	return l
+}

@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// letter is something on its way: an effect to the fleet, a report to the controller, an answer to a worker, or a child that
+// will be sent.
+type letter struct {
+	effect    controller.Effect
+	life      uint64
+	call      call
+	directive muster.Directive
+	child     trace.Message
+}
+
+// post keeps a letter until its event and returns its number.
+func (r *run) post(l letter) uint64 {
+	if n := len(r.freeMail); n > 0 {
+		at := r.freeMail[n-1]
+		r.freeMail = r.freeMail[:n-1]
+		r.mail[at] = l
+		return at
+	}
+	r.mail = append(r.mail, l)
+	return uint64(len(r.mail) - 1)
+}
+
+// open takes a letter out of the mail.
+func (r *run) open(at uint64) letter {
+	l := r.mail[at]
+	r.mail[at] = letter{}
+	r.freeMail = append(r.freeMail, at)
+	return l
+}
+
+// expect notes a child that will be sent.
+func (r *run) expect(child trace.Message) {
+	r.unborn++
+	r.after(child.Arrival, evBorn, none, r.post(letter{child: child}))
+}
+
+// report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before, and
+// regularly otherwise. One is on its way at a time.
+func (r *run) report(i int32, m *member) {
+	if m.reporting || m.lease.State() == muster.Leaving {
+		return
+	}
+	interval := int64(r.world.ReportEvery)
+	said := m.gist()
+	if said != m.said {
+		interval = min(interval, int64(reportGap))
+	}
+	if due := m.reportedAt + interval; due > r.now {
+		if due < m.reportDue {
+			m.reportDue = due
+			r.add(due, evReportDue, i, uint64(m.generation))
+		}
+		return
+	}
+	m.reporting, m.said, m.reportedAt, m.reportDue = true, said, r.now, never
+	rep := m.lease.Report(r.time())
+	m.expected = rep.Seq
+	c := call{member: i, generation: m.generation, report: rep}
+	times := 1
+	if r.faulty() {
+		if hit(r.chance.way, r.world.LoseReports) {
+			times = 0
+		} else if hit(r.chance.way, r.world.RepeatReports) {
+			times = 2
+		}
+	}
+	if times != 1 || r.shell.down || r.world.Report.Mean > 0 || r.world.ControllerCrashes > 0 {
+		r.after(reportTimeout, evTimeout, i, uint64(rep.Seq))
+	}
+	for range times {
+		if way := r.world.Report.Next(r.chance.way); way > 0 || times > 1 {
+			r.after(way, evReport, none, r.post(letter{call: c}))
+		} else {
+			r.take(c)
+		}
+	}
+}
+
+// answer sends the controller's answer to a report on its way.
+func (r *run) answer(c call, d muster.Directive) {
+	if r.faulty() && hit(r.chance.way, r.world.LoseReports) {
+		return
+	}
+	way := r.world.Report.Next(r.chance.way)
+	if way > 0 || d.Ask != muster.Work || c.report.State != muster.Receiving {
+		r.after(way, evAnswer, none, r.post(letter{call: c, directive: d}))
+		return
+	}
+	r.answered(c, d)
+}
+
+// answered makes a worker obey.
+func (r *run) answered(c call, d muster.Directive) {
+	m := r.members[c.member]
+	if m.generation != c.generation || m.stage != working {
+		return
+	}
+	if m.expected == c.report.Seq {
+		m.reporting = false
+	}
+	m.lease.Obey(r.time(), c.report, d)
+	if d.Ask == muster.Work && m.lease.State() == muster.Receiving && m.said == m.gist() {
+		r.report(c.member, m) // nothing changed: only the next report is to be planned
+		return
+	}
+	r.advance(c.member)
+}
+
+// unanswered makes a worker report again whose report got no answer.
+func (r *run) unanswered(i int32, seq int64) {
+	if m := r.members[i]; m.stage == working && m.reporting && m.expected == seq {
+		m.reporting = false
+		r.advance(i)
+	}
+}
+
+// wake tells the controller that messages came, unless that is lost.
+func (r *run) wake() {
+	if !r.world.Wakes || r.woken || hit(r.chance.source, r.world.LoseWakes) && r.faulty() {
+		return
+	}
+	r.woken = true
+	r.after(r.world.Wake, evWake, none, 0)
+}
+
+// after adds an event at a distance from now.
+func (r *run) after(d time.Duration, k kind, who int32, what uint64) {
+	r.add(r.now+max(0, int64(d)), k, who, what)
+}

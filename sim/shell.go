@@ -1,0 +1,213 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+)
+
+const (
+	// gather and patience are those of the live loop: how long wakes are gathered after a step, and how long a step that a
+	// report asked for waits for a fresh look.
+	gather   = 50 * time.Millisecond
+	patience = 200 * time.Millisecond
+	// reportTimeout is when a worker gives up waiting for an answer.
+	reportTimeout = 5 * time.Second
+	never         = int64(1)<<62 - 1
+)
+
+// shell is the live loop in virtual time: it gathers inputs, steps, records, and executes effects, by the same rules.
+type shell struct {
+	state      controller.State
+	pending    []controller.Input
+	waiting    []call
+	looking    bool
+	again, due bool
+	dueBy      int64 // never while no step waits for a look
+	lastStep   int64
+	stepAt     int64 // when the earliest step event is due
+	down       bool
+	life       uint64 // grows when the controller starts again: what was under way before is void
+}
+
+// call is a report that waits for the step it caused.
+type call struct {
+	member     int32
+	generation uint32
+	report     muster.Report
+}
+
+func (s *shell) begin(st controller.State) {
+	*s = shell{state: st, dueBy: never, stepAt: never, lastStep: -int64(time.Hour), life: s.life + 1}
+}
+
+// look begins a look at the queue and the fleet, one at a time.
+func (r *run) look() {
+	if r.shell.looking {
+		r.shell.again = true
+		return
+	}
+	r.shell.looking = true
+	r.after(r.world.API.Next(r.chance.api), evLooked, none, r.shell.life)
+}
+
+// looked takes in what a look saw.
+func (r *run) looked() {
+	s := &r.shell
+	s.looking, s.due = false, true
+	s.pending = append(s.pending, r.observe()...)
+	if s.again {
+		s.again = false
+		r.look()
+	}
+	r.plan()
+}
+
+// soon asks for a step after a fresh look, or without one when that takes too long.
+func (r *run) soon() {
+	r.look()
+	if r.shell.dueBy == never {
+		r.shell.dueBy = r.now + int64(patience)
+	}
+	r.plan()
+}
+
+// plan steps if a step is due, or sees to it that it is looked at again when one will be.
+func (r *run) plan() {
+	s := &r.shell
+	at := r.now
+	if !s.due {
+		at = s.dueBy
+	}
+	at = max(at, s.lastStep+int64(gather))
+	switch {
+	case at >= never:
+	case at <= r.now:
+		r.step()
+	case at < s.stepAt:
+		s.stepAt = at
+		r.add(at, evStep, none, s.life)
+	}
+}
+
+// step is one step of the controller: its records are appended before any effect is executed and before any worker is
+// answered from it.
+func (r *run) step() {
+	s := &r.shell
+	s.lastStep, s.due, s.dueBy, s.stepAt = r.now, false, never, never
+	o := r.settings.Step(s.state, r.time(), s.pending)
+	r.steps++
+	if len(o.Records) > 0 {
+		at, ok := r.history.append(s.state.Position, o.Records)
+		if !ok {
+			r.fault("a controller that nobody replaced was refused by the history")
+			return
+		}
+		o.Next.Position = at
+	}
+	s.state = o.Next
+	clear(s.pending)
+	s.pending = s.pending[:0]
+	r.stepped(o)
+	waiting := s.waiting
+	s.waiting = nil
+	for _, e := range o.Effects {
+		r.execute(e)
+	}
+	for _, c := range waiting {
+		r.answer(c, s.state.Directive(c.report.Member, c.report.Worker))
+	}
+}
+
+// execute sends an effect on its way to the fleet.
+func (r *run) execute(e controller.Effect) {
+	k := evOrder
+	if _, ends := e.(controller.End); ends {
+		k = evEnd
+	}
+	r.after(r.world.API.Next(r.chance.api), k, none, r.post(letter{effect: e, life: r.shell.life}))
+}
+
+// order carries out an effect, and sends the result back to the controller that wants it.
+func (r *run) order(l letter) {
+	failure := ""
+	switch e := l.effect.(type) {
+	case controller.SetDesired:
+		switch {
+		case hit(r.chance.api, r.world.Throttle) && r.faulty():
+			failure = "throttled: too many calls"
+		case hit(r.chance.api, r.world.RefuseLaunch) && r.faulty():
+			failure = "the cloud refuses to launch"
+		default:
+			failure = r.launch(e.Order)
+		}
+	case controller.End:
+		r.end(e.Members)
+	}
+	if hit(r.chance.api, r.world.LoseAnswers) && r.faulty() {
+		// Nobody knows whether it was carried out, so the same call is made again, as clients do.
+		r.after(time.Second, evOrder, none, r.post(l))
+		return
+	}
+	if l.life != r.shell.life {
+		return
+	}
+	r.shell.pending = append(r.shell.pending, controller.Resulted{At: r.time(), Effect: l.effect.EffectID(), Failure: failure})
+	r.soon()
+}
+
+// take gathers a report. It is answered at once unless it bears on a release or on who is in service; then it asks for a step.
+func (r *run) take(c call) {
+	s := &r.shell
+	if s.down {
+		return
+	}
+	c.report.At = r.time()
+	s.pending = append(s.pending, controller.Reported{Report: c.report})
+	if c.report.State == muster.Receiving && s.state.InService(c.report.Member) {
+		r.answer(c, s.state.Directive(c.report.Member, c.report.Worker))
+		return
+	}
+	s.waiting = append(s.waiting, c)
+	r.soon()
+}
+
+// crash makes the controller lose its memory; it starts again later, from the history.
+func (r *run) crash() {
+	s := &r.shell
+	if !r.faulty() {
+		return
+	}
+	if !s.down {
+		// The one that is replaced does not know it yet: what it would write now and later must be refused.
+		r.replaced = append(r.replaced[:0], s.state)
+		s.begin(controller.State{})
+		s.down = true
+		r.after(r.world.ControllerDown, evRestart, none, 0)
+	}
+	r.after(wait(r.chance.life, r.world.ControllerCrashes), evController, none, 0)
+}
+
+// restart begins a new epoch of the history and restores the controller from its records.
+func (r *run) restart() error {
+	at, records := r.history.begin(r.at(r.now).Add(-r.settings.RestoreFrom()))
+	st, err := r.settings.Restore(at, records)
+	if err != nil {
+		return err
+	}
+	r.shell.begin(st)
+	for _, old := range r.replaced {
+		o := r.settings.Step(old, r.time(), nil)
+		if len(o.Records) == 0 {
+			continue
+		}
+		if _, ok := r.history.append(old.Position, o.Records); ok && !r.plant.anyWriter {
+			r.fault("the history took records of a controller that was replaced")
+		} else if ok {
+			r.fault("two writers in one epoch")
+		}
+	}
+	r.look()
+	return nil
+}

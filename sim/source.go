@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+)
+
+// counts are the queue's numbers at one instant.
+type counts struct {
+	at                int64
+	backlog, inFlight int
+	oldest            float64 // seconds
+	sent              int64
+}
+
+func (r *run) count() counts {
+	c := counts{at: r.now, backlog: r.queue.visible(), inFlight: r.queue.inFlight + r.queue.hidden, sent: r.queue.sent}
+	if sent, ok := r.queue.oldest(); ok {
+		c.oldest = time.Duration(r.now - sent).Seconds()
+	}
+	return c
+}
+
+// snapshot keeps the present counts for those who see them late.
+func (r *run) snapshot() {
+	w := r.world
+	keep := max(w.Stale, w.MetricDelay+w.MetricPeriod)
+	r.past = append(r.past, r.count())
+	for len(r.past) > 1 && r.past[1].at <= r.now-int64(keep) {
+		r.past = r.past[1:]
+	}
+	every := time.Second
+	if w.MetricPeriod > 0 {
+		every = w.MetricPeriod
+	}
+	r.after(every, evSnapshot, none, 0)
+}
+
+// seen returns the counts as the source shows them now, and the instant it stamps on them; false while there are none.
+func (r *run) seen() (counts, time.Time, bool) {
+	w := r.world
+	if w.MetricPeriod == 0 && w.MetricDelay == 0 && w.Stale == 0 {
+		return r.count(), r.time(), true
+	}
+	latest := r.now - int64(w.Stale+w.MetricDelay)
+	for k := len(r.past) - 1; k >= 0; k-- {
+		if c := r.past[k]; c.at <= latest {
+			return c, r.time(), true
+		}
+	}
+	return counts{}, r.time(), false
+}
+
+// observe is what a look sees: each queue and the fleet.
+func (r *run) observe() []controller.Input {
+	in := make([]controller.Input, 0, 2)
+	in = append(in, controller.Measured{QueueObservation: r.measure()})
+	if hit(r.chance.source, r.world.LoseListings) && r.faulty() {
+		return append(in, controller.Listed{Failure: "the listing failed"})
+	}
+	return append(in, controller.Listed{Listing: r.list()})
+}
+
+func (r *run) measure() muster.QueueObservation {
+	name := r.settings.Queues[0]
+	c, at, ok := r.seen()
+	if hit(r.chance.source, r.world.LoseSamples) && r.faulty() {
+		if r.plant.nanIsZero {
+			z := muster.Measured(at, 0)
+			return muster.QueueObservation{Queue: name, Backlog: z, InFlight: z, Delayed: z, OldestAge: z}
+		}
+		ok = false
+	}
+	if !ok {
+		u := muster.Unknown(at, "the measurement was lost")
+		return muster.QueueObservation{Queue: name, Backlog: u, InFlight: u, Delayed: u, OldestAge: u, Sent: u}
+	}
+	r.seenAt = r.now
+	return muster.QueueObservation{
+		Queue: name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
+		Delayed: muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest), Sent: muster.Measured(at, float64(c.sent)),
+	}
+}
+
+// roughly is a count as an approximate source shows it.
+func (r *run) roughly(n int) float64 {
+	if r.world.Approximate == 0 {
+		return float64(n)
+	}
+	off := (2*r.chance.source.Float64() - 1) * r.world.Approximate
+	return math.Max(0, math.Round(float64(n)*(1+off)))
+}

@@ -1,0 +1,268 @@
+package sim
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker"
+)
+
+const (
+	// pollWait is how long a worker's receive call waits, reportGap the least time between two of its reports and
+	// maxBatch the most messages a call brings: those of the runner.
+	pollWait  = 2 * time.Second
+	reportGap = 100 * time.Millisecond
+	maxBatch  = 10
+	// orphaned is how long an idle worker waits for a controller that does not answer.
+	orphaned = 5 * time.Minute
+)
+
+// member is one member of the simulated fleet with its worker, which runs the lease of production.
+type member struct {
+	id       string
+	launched int64
+	// generation grows when the place in run.members is used again, so that events of the one before are void.
+	generation uint32
+	stage      stage
+	failure    string
+	ended      int64
+	spot, warm bool
+
+	lease worker.Lease
+	// held are the messages in hand, in the order of their receipt.
+	held []held
+	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the calls.
+	asked  int
+	polled uint32
+	// before and after link the workers whose receive calls wait; place is where it stands among them.
+	before, after int32
+	place         int32
+
+	// reporting is true while a report is on its way, expected is its number; said is what it said, reportedAt when it left,
+	// reportDue when the next is looked at.
+	reporting             bool
+	expected              int64
+	said                  gist
+	reportedAt, reportDue int64
+	leaving               bool
+	tokens                int
+}
+
+// held is a message in the hands of a worker.
+type held struct {
+	ref  int32
+	work uint32
+}
+
+// stage is how far a member has come.
+type stage uint8
+
+const (
+	free stage = iota // its place is unused
+	booting
+	working
+	over // it ended, and is still listed
+)
+
+// gist is what, when it changes, a worker reports at once.
+type gist struct {
+	state muster.WorkerState
+	cause muster.Cause
+	epoch int64
+	busy  int
+	token string
+}
+
+func (m *member) gist() gist {
+	return gist{m.lease.State(), m.lease.Cause(), m.lease.Epoch(), m.lease.Busy(), m.lease.Token()}
+}
+
+// booted begins the life of a member's worker.
+func (r *run) booted(i int32) {
+	m := r.members[i]
+	m.stage = working
+	m.lease = worker.NewLease(worker.LeaseOptions{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots, IdleStop: r.world.IdleStop})
+	m.lease.Ready(r.time())
+	m.reportedAt, m.reportDue = r.now-int64(time.Hour), never
+	r.ready++
+	r.advance(i)
+}
+
+// advance does everything that is due for a worker now, as the runner's loop does.
+func (r *run) advance(i int32) {
+	m := r.members[i]
+	if m.stage != working {
+		return
+	}
+	now := r.time()
+	m.lease.Tick(now)
+	r.receive(i, m)
+	if m.lease.CanMint() {
+		m.tokens++
+		m.lease.Mint(now, m.id+"/"+strconv.Itoa(m.tokens))
+	}
+	if at, ok := m.lease.OrphanedAt(orphaned); ok && !now.Before(at) {
+		m.lease.Leave()
+	}
+	r.report(i, m)
+	if m.lease.State() == muster.Leaving && !m.leaving {
+		m.leaving = true
+		r.after(r.world.Exit, evExit, i, uint64(m.generation))
+	}
+}
+
+// receive makes receive calls while there is room: what waits is taken at once, otherwise the call waits for a message.
+func (r *run) receive(i int32, m *member) {
+	for m.asked == 0 {
+		asked := m.lease.BeginReceive(maxBatch)
+		if asked == 0 {
+			return
+		}
+		n := min(asked, r.queue.waiting.len())
+		if n == 0 {
+			m.asked = asked
+			m.polled++
+			r.waiters.push(r.members, i)
+			r.after(min(pollWait, r.world.Visibility/2), evPollEnd, i, uint64(m.generation)<<32|uint64(m.polled))
+			return
+		}
+		m.lease.EndReceive(r.time(), asked, n)
+		for range n {
+			r.begin(i, m, r.queue.waiting.popFront())
+		}
+	}
+}
+
+// hand gives waiting messages to waiting workers.
+func (r *run) hand() {
+	for r.queue.waiting.len() > 0 && r.waiters.len() > 0 {
+		i := r.waiters.first()
+		if r.world.Random {
+			i = r.waiters.any(r.chance.routing.IntN(r.waiters.len()))
+		}
+		m := r.members[i]
+		r.waiters.remove(r.members, i)
+		asked := m.asked
+		m.asked = 0
+		m.lease.EndReceive(r.time(), asked, 1)
+		r.begin(i, m, r.queue.waiting.popFront())
+		r.advance(i)
+	}
+}
+
+// pollEnded ends a receive call that brought nothing.
+func (r *run) pollEnded(i int32) {
+	m := r.members[i]
+	r.waiters.remove(r.members, i)
+	asked := m.asked
+	m.asked = 0
+	m.lease.EndReceive(r.time(), asked, 0)
+	r.advance(i)
+}
+
+// begin starts the work on a message just received.
+func (r *run) begin(i int32, m *member, ref int32) {
+	x := &r.queue.all[ref]
+	x.receives++
+	x.since = r.now
+	r.queue.inFlight++
+	r.works++
+	m.held = append(m.held, held{ref, r.works})
+	if len(m.held) == 1 {
+		r.busyMembers++
+	}
+	r.add(r.now+x.service, evFinished, i, uint64(r.works))
+}
+
+// finished ends the work on a message.
+func (r *run) finished(i int32, work uint32) {
+	m := r.members[i]
+	at := -1
+	for k := range m.held {
+		if m.held[k].work == work {
+			at = k
+		}
+	}
+	if at < 0 || m.stage != working {
+		return // the member died meanwhile
+	}
+	ref := m.held[at].ref
+	m.held = append(m.held[:at], m.held[at+1:]...)
+	if len(m.held) == 0 {
+		r.busyMembers--
+	}
+	x := &r.queue.all[ref]
+	r.busyTime += x.service
+	r.queue.inFlight--
+	ok := !x.poison
+	m.lease.Finished(r.time(), time.Duration(x.service), ok)
+	if ok {
+		r.settle(ref)
+	} else {
+		r.failed(ref)
+	}
+	r.advance(i)
+}
+
+// settle scores a finished message, sends its children and forgets it.
+func (r *run) settle(ref int32) {
+	x := &r.queue.all[ref]
+	r.queue.finished++
+	r.score.finished(r.now-x.sent, r.now-x.sent-x.service)
+	r.lastFinish = r.now
+	for _, c := range x.children {
+		r.expect(c)
+	}
+	r.queue.gone(ref)
+	r.hand()
+}
+
+// failed gives a message back whose work failed, or moves it to the dead letters.
+func (r *run) failed(ref int32) {
+	x := &r.queue.all[ref]
+	if int(x.receives) >= r.world.MaxReceives {
+		r.queue.dead++
+		r.score.lost()
+		r.lastFinish = r.now
+		r.queue.gone(ref)
+		r.hand()
+		return
+	}
+	hold := worker.Hold(r.time().Add(-time.Duration(r.now-x.since)), r.world.Visibility.Truncate(time.Second))
+	r.hide(ref, hold.GiveBack(r.time(), worker.Backoff(r.world.RetryBase, int(x.receives))))
+}
+
+// hide makes a message receivable again after the duration d.
+func (r *run) hide(ref int32, d time.Duration) {
+	r.queue.hidden++
+	r.after(d, evVisible, none, uint64(ref))
+}
+
+// die ends a member at once, whatever it does. Its messages come back when their holds end, or at once when it could still
+// give them back.
+func (r *run) die(i int32, why string, givesBack bool) {
+	m := r.members[i]
+	if m.stage != booting && m.stage != working {
+		return
+	}
+	for _, h := range m.held {
+		x := &r.queue.all[h.ref]
+		r.queue.inFlight--
+		r.busyTime += r.now - x.since
+		if givesBack {
+			x.receives--
+			r.hide(h.ref, 0)
+			continue
+		}
+		// The hold was extended each time at half of the visibility; the last extension decides.
+		step := int64(r.world.Visibility) / 2
+		until := x.since + (r.now-x.since)/step*step + int64(r.world.Visibility)
+		r.hide(h.ref, time.Duration(until-r.now))
+	}
+	if len(m.held) > 0 {
+		r.busyMembers--
+	}
+	m.held = m.held[:0]
+	r.leave(i, why)
+}
