@@ -42,16 +42,15 @@ func (r *Roster) NotLaunched(now time.Time, ids []string, why string) (gone []Go
 // Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are adopted.
 // A member that was listed before and is no more has ended.
 func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
-	known := make(map[string]bool, len(r.members))
-	for _, m := range r.members {
-		known[m.ID] = true
-	}
-	present := make(map[string]muster.Member, len(l.Members))
 	for _, m := range l.Members {
-		present[m.ID] = m
-		if !known[m.ID] && !m.Ended && len(r.members) < maxMembers {
-			known[m.ID] = true
+		if _, known := r.find(m.ID); !known && !m.Ended && len(r.members) < maxMembers {
 			r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, SeenAt: l.At, Listed: true})
+		}
+	}
+	present := make([]int32, len(r.members)) // where the listing has each, plus 1
+	for k := range l.Members {
+		if i, ok := r.find(l.Members[k].ID); ok {
+			present[i] = int32(k + 1)
 		}
 	}
 	for i := range r.members {
@@ -59,11 +58,11 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		if !m.EndedAt.IsZero() {
 			continue
 		}
-		listed, ok := present[m.ID]
+		at := present[i]
 		switch {
-		case ok && listed.Ended:
-			gone = append(gone, r.end(i, l.At, listed.Failure))
-		case ok:
+		case at > 0 && l.Members[at-1].Ended:
+			gone = append(gone, r.end(i, l.At, l.Members[at-1].Failure))
+		case at > 0:
 			m.Listed = true
 			if m.recalled {
 				m.recalled, m.SeenAt = false, l.At
@@ -103,7 +102,10 @@ func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 			keep = append(keep, m)
 		}
 	}
-	r.members = keep
+	if len(keep) < len(r.members) {
+		r.members = keep
+		r.reindex(0)
+	}
 	for len(r.launches) > 0 && now.Sub(r.launches[0]) > time.Hour {
 		r.launches = r.launches[1:]
 	}

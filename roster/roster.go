@@ -21,6 +21,7 @@ type Rules struct {
 // Roster is a fleet's members, in the order of their launch. The zero Roster is empty.
 type Roster struct {
 	members []Member
+	byID    index
 	// launches are the instants of the launch attempts of the past hour, oldest first.
 	launches []time.Time
 	failed   int
@@ -107,6 +108,7 @@ func (r Roster) Clone() Roster {
 		}
 	}
 	r.launches = slices.Clone(r.launches)
+	r.byID = slices.Clone(r.byID)
 	return r
 }
 
@@ -235,18 +237,17 @@ func (m *Member) idleSince() (at time.Time) {
 	return at
 }
 
-// find returns the index of the member with the given id, or where it would have to be added.
-func (r *Roster) find(id string) (int, bool) {
-	i := slices.IndexFunc(r.members, func(m Member) bool { return m.ID == id })
-	return i, i >= 0
-}
-
 // add keeps the members sorted by launch and id, whatever the order in which they are learned of.
 func (r *Roster) add(m Member) int {
 	i, _ := slices.BinarySearchFunc(r.members, m, func(a, b Member) int {
 		return cmp.Or(a.LaunchedAt.Compare(b.LaunchedAt), cmp.Compare(a.ID, b.ID))
 	})
 	r.members = slices.Insert(r.members, i, m)
+	if i == len(r.members)-1 {
+		r.reindex(i)
+	} else {
+		r.reindex(0)
+	}
 	return i
 }
 

@@ -27,7 +27,7 @@ var (
 
 // Add returns h with the durations added. Negative durations count as zero. h is not changed.
 func Add(h muster.Durations, durations ...time.Duration) muster.Durations {
-	added := muster.Durations{}
+	added := muster.Durations{Buckets: make([]muster.Bucket, 0, 1)}
 	for _, d := range durations {
 		s := max(0, d.Seconds())
 		added.Count++
@@ -40,25 +40,39 @@ func Add(h muster.Durations, durations ...time.Duration) muster.Durations {
 // Merge returns the histogram of all durations in a and b. Neither is changed. Buckets that a stranger sent unsorted,
 // repeated, out of range or with a count below 1 are put right or dropped.
 func Merge(a, b muster.Durations) muster.Durations {
-	all := slices.Concat(a.Buckets, b.Buckets)
-	slices.SortFunc(all, func(x, y muster.Bucket) int { return cmp.Compare(x.Index, y.Index) })
 	merged := muster.Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
-	kept := all[:0]
-	for _, bucket := range all {
-		bucket.Index = min(max(bucket.Index, minIndex), maxIndex)
+	x, y := ordered(a.Buckets), ordered(b.Buckets)
+	kept := make([]muster.Bucket, 0, len(x)+len(y))
+	for len(x) > 0 || len(y) > 0 {
+		var next muster.Bucket
+		if len(y) == 0 || len(x) > 0 && x[0].Index <= y[0].Index {
+			next, x = x[0], x[1:]
+		} else {
+			next, y = y[0], y[1:]
+		}
+		next.Index = min(max(next.Index, minIndex), maxIndex)
 		last := len(kept) - 1
 		switch {
-		case bucket.Count < 1:
-		case last >= 0 && kept[last].Index == bucket.Index:
-			kept[last].Count += bucket.Count
+		case next.Count < 1:
+		case last >= 0 && kept[last].Index == next.Index:
+			kept[last].Count += next.Count
 		default:
-			kept = append(kept, bucket)
+			kept = append(kept, next)
 		}
 	}
 	if len(kept) > 0 {
 		merged.Buckets = kept
 	}
 	return merged
+}
+
+// ordered returns the buckets sorted by index: themselves, if they are.
+func ordered(buckets []muster.Bucket) []muster.Bucket {
+	by := func(x, y muster.Bucket) int { return cmp.Compare(x.Index, y.Index) }
+	if slices.IsSortedFunc(buckets, by) {
+		return buckets
+	}
+	return slices.SortedFunc(slices.Values(buckets), by)
 }
 
 // Valid tells whether h could have been made by [Add]: its count is that of its buckets and its sum is finite, not

@@ -241,7 +241,7 @@ func (r *run) happen(e event) error {
 			r.looked()
 		}
 	case evStep:
-		if e.what == r.shell.life && !r.shell.down {
+		if e.what == r.shell.life && !r.shell.down && e.at == r.shell.stepAt {
 			r.shell.stepAt = never
 			r.plan()
 		}
@@ -311,8 +311,10 @@ func (r *run) happenTo(e event) {
 			r.pollEnded(e.who)
 		}
 	case evReportDue:
-		m.reportDue = never
-		r.advance(e.who)
+		if e.at == m.reportDue { // and not an earlier plan
+			m.reportDue = never
+			r.advance(e.who)
+		}
 	}
 }
 
