@@ -21,8 +21,11 @@ func unknown(d muster.Decision, reason muster.Reason, rule, what string, s muste
 	return d.Held(reason, muster.Term{Rule: rule, Why: "the " + what + " is " + s.String()})
 }
 
-// ceil rounds up, forgiving the rounding error of a division that should have been whole.
+// ceil rounds up, forgiving the rounding error of a division that should have been whole. What is no number is 0.
 func ceil(v float64) int {
+	if math.IsNaN(v) {
+		return 0
+	}
 	return int(min(math.Ceil(v-1e-9), math.MaxInt32))
 }
 

@@ -1,0 +1,43 @@
+package peer
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Buildkite is the Buildkite agent scaler: one agent for each job that is scheduled or runs. It only ever grows; an instance
+// whose agents were idle for a while ends itself. Use it in an [Every], for workers that leave when they are idle.
+//
+// Sources: buildkite/buildkite-agent-scaler scaler/scaling_calculator.go and scaler/scaler.go;
+// buildkite/elastic-ci-stack-for-aws templates/aws-stack.yml.
+type Buildkite struct {
+	// Cooldown is the time from a rise to the next one.
+	Cooldown time.Duration
+}
+
+// buildkiteMost is the largest number of instances the scaler believes in.
+const buildkiteMost = 1000
+
+// Decide implements [muster.Policy].
+func (p Buildkite) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	t := begin(o, recent, "buildkite")
+	if d, lacks := t.lacks(needWork | needCapacity); lacks {
+		return d
+	}
+	n := min(workers(work(o)/slots(o)), buildkiteMost)
+	in := []muster.Value{num("jobs", work(o)), num("agents_per_instance", slots(o))}
+	if n <= t.d.Previous {
+		d := t.settle(t.d.Previous, in, "%s of work are %s, and idle ones end themselves", muster.Number(work(o)), muster.Plural(n, "instance"))
+		d.Floor = 0
+		return d
+	}
+	if ago, is := within(o, recent, p.Cooldown, up); is {
+		d := t.hold(muster.CoolingDown, in, "%s wanted, but the last rise was %s ago", muster.Plural(n, "instance"), muster.Seconds(ago.Seconds()))
+		d.Floor = 0
+		return d
+	}
+	d := t.settle(n, in, "%s of work are %s", muster.Number(work(o)), muster.Plural(n, "instance"))
+	d.Floor = 0
+	return d
+}

@@ -1,0 +1,14 @@
+package peer
+
+import "github.com/muster-scale/muster"
+
+// Fixed is a fleet that is never scaled.
+type Fixed struct {
+	// Workers is at least 0.
+	Workers int
+}
+
+// Decide implements [muster.Policy].
+func (p Fixed) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	return begin(o, recent, "fixed").settle(p.Workers, nil, "%s, always", muster.Plural(p.Workers, "worker"))
+}

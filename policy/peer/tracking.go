@@ -1,0 +1,133 @@
+package peer
+
+import (
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// TargetTracking is a target tracking policy of EC2 Auto Scaling with the mechanics of its alarms.
+//
+// The metric is measured once a period. While the high alarm stands, each point asks for ceil(in service * metric/target);
+// instances that are ordered or warm up count towards that, so that a standing alarm does not order them again. While the
+// low alarm stands, nothing is warming up, and the same formula gives less, the group shrinks to it. A point that is
+// missing scales nothing: with no instance in service there is no backlog per instance.
+//
+// Sources: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS" and "Target tracking scaling policies"; AWS
+// Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target" and "Enhancing auto scaling resilience by
+// tracking worker utilization metrics".
+type TargetTracking struct {
+	Name string
+	// Utilization is the target of total work over total slots, above 0; with zero the metric is the backlog per instance.
+	Utilization float64
+	// Share is the part of the acceptable backlog per instance that is the target, above 0.
+	Share float64
+	// Prior is the user's figure for the mean processing duration. Measured replaces it by what was measured, read once a
+	// minute.
+	Prior    time.Duration
+	Measured bool
+	Alarm    Alarm
+	// Warmup is how long an instance counts as warming up once it is in service.
+	Warmup time.Duration
+}
+
+// Names kept by target tracking: the target in force, and when it is read next.
+const (
+	keptTarget = "target"
+	keptRead   = "next_target_s"
+)
+
+// Decide implements [muster.Policy].
+func (p TargetTracking) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	t := begin(o, recent, p.Name, keptPoint, keptHigh, keptLow, keptMissing, keptWarm, keptTarget, keptRead)
+	if _, due := t.keep.due(keptPoint, o.At, p.Alarm.Period, p.Alarm.Period); !due {
+		return t.between()
+	}
+	warm := warming(&t.keep, o, p.Warmup)
+	need := needBacklog | needCapacity
+	if p.Utilization > 0 {
+		need |= needInFlight
+	}
+	reason, why := t.missing(need)
+	target, known := p.target(t)
+	if reason == "" && !known {
+		reason, why = muster.UnknownProcessing, "no processing duration was given or measured, so there is no target"
+	}
+	metric, exists := p.metric(o)
+	if reason == "" && !exists {
+		reason, why = muster.Steady, "no instance is in service, so there is no backlog per instance"
+	}
+	if reason != "" {
+		p.Alarm.miss(&t.keep)
+		return t.hold(reason, nil, "%s", why)
+	}
+	return p.track(t, metric, target, warm)
+}
+
+// track takes in a point of the metric and does what the alarms ask for.
+func (p TargetTracking) track(t *turn, metric, target float64, warm bool) muster.Decision {
+	serving := t.o.Capacity.InService()
+	high, low := p.Alarm.see(&t.keep, metric > target, metric < p.Alarm.Below*target)
+	wanted := workers(float64(serving) * (metric / target))
+	if serving == 0 {
+		// The formula cannot leave zero; how many instances the service adds there is not published. One is the least.
+		wanted = 1
+	}
+	in := []muster.Value{num("metric", metric), num("target", target), num("in_service", float64(serving)),
+		num(keptHigh, t.keep.or(keptHigh, 0)), num(keptLow, t.keep.or(keptLow, 0))}
+	previous := t.d.Previous
+	switch {
+	case high && wanted > previous:
+		t.keep.set(keptWarm, seconds(t.o.At.Add(p.Warmup)))
+		return t.settle(wanted, in, "%d points above the target: %d x %s / %s, so %s", p.Alarm.High, serving,
+			muster.Number(metric), muster.Number(target), muster.Plural(wanted, "worker"))
+	case high:
+		return t.hold(muster.Steady, in, "the high alarm stands, and the instances on their way count: %d wanted", wanted)
+	case low && wanted < previous && warm:
+		return t.hold(muster.CoolingDown, in, "the low alarm stands, but instances are warming up")
+	case low && wanted < previous:
+		return t.settle(wanted, in, "%d points below %s of the target: %d x %s / %s, so %s", p.Alarm.Low,
+			muster.Number(p.Alarm.Below), serving, muster.Number(metric), muster.Number(target), muster.Plural(wanted, "worker"))
+	}
+	return t.hold(muster.Steady, in, "the metric is %s, the target %s, and no alarm asks for another size", muster.Number(metric), muster.Number(target))
+}
+
+// metric measures the metric, and tells whether there is one.
+func (p TargetTracking) metric(o muster.Observation) (float64, bool) {
+	serving, total := float64(o.Capacity.InService()), float64(o.Capacity.Slots)
+	switch {
+	case p.Utilization > 0 && total > 0:
+		return work(o) / total, true
+	case p.Utilization > 0:
+		return min(1, work(o)), true // saturated as soon as there is work, so that zero is left
+	case serving > 0:
+		return o.Backlog().Value / serving, true
+	}
+	return 0, false
+}
+
+// target returns the target in force, and whether there is one. One that follows the work is read again once a minute.
+func (p TargetTracking) target(t *turn) (float64, bool) {
+	if p.Utilization > 0 {
+		return p.Utilization, true
+	}
+	mean := p.Prior
+	if p.Measured {
+		_, read := t.keep.due(keptRead, t.o.At, time.Minute, 0)
+		if kept, ok := t.keep.get(keptTarget); ok && !read {
+			return kept, true
+		}
+		if e := t.o.Processing; e.Known && !e.Prior && e.MeanSeconds > 0 {
+			mean = time.Duration(min(e.MeanSeconds*1e9, math.MaxInt64/2))
+		}
+	}
+	target := p.Share * acceptable(t.o, mean)
+	if !(target > 0) || math.IsInf(target, 0) {
+		return 0, false
+	}
+	if p.Measured {
+		t.keep.set(keptTarget, target)
+	}
+	return target, true
+}
