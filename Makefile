@@ -1,10 +1,12 @@
-# make demo needs Go alone; so do all targets here.
+# make demo needs Go alone; so do all targets that do not say otherwise.
 .DEFAULT_GOAL := help
 GO ?= go
 BIN := bin/muster
+CUTS ?= 100000
+HISTORIES ?= 10000
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/muster
 	@mkdir -p bin
@@ -19,6 +21,14 @@ test: ## run every test that needs only Go, with the race detector
 
 fuzz: ## try each fuzz target for some seconds (FUZZTIME=10s)
 	@scripts/fuzz $(or $(FUZZTIME),10s)
+
+powercuts: ## cut the power 100000 times under the queue, 10000 times under the history (CUTS=100000); minutes
+	MUSTER_POWERCUTS=$(CUTS) $(GO) test -count=1 -timeout 20m -v -run 'PowerCutLoses' ./queue
+	MUSTER_POWERCUTS=$$(($(CUTS) / 10)) $(GO) test -count=1 -timeout 20m -v -run 'PowerCutLoses' ./history
+
+proofs: powercuts ## all long proofs of the queue: also 10000 histories of calls at once (HISTORIES=10000), kills, a full disk; needs Linux, root and strace
+	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
+	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 
 cross: ## build for linux and darwin on amd64 and arm64
 	@for os in linux darwin; do for arch in amd64 arm64; do \
@@ -35,4 +45,4 @@ bench: build ## measure the speed goals beside their peers, into docs/benchmarks
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo test fuzz cross interop bench fmt
+.PHONY: help build demo test fuzz powercuts proofs cross interop bench fmt

@@ -23,6 +23,9 @@ type Config struct {
 	Data string
 	// Listen says where the servers listen.
 	Listen Listen
+	// Strict lets the embedded queues refuse, as AWS does, a second purge of a queue and the name of a deleted one for
+	// 60 s. By default they are relaxed about both. The limits of SQS hold either way.
+	Strict bool
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
 	// Fleets have distinct names, and no queue is served by two of them.

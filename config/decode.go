@@ -70,7 +70,7 @@ func (d *decoder) mapping(n *yaml.Node, path string, keys ...string) mapping {
 		case key.Kind != yaml.ScalarNode:
 			d.at(at, path, fmt.Sprintf("found %s as a key, allowed are %s", describe(key), strings.Join(keys, ", ")), "")
 		case !slices.Contains(keys, name):
-			d.at(at, path, fmt.Sprintf("found the unknown key %s, allowed are %s", quote(name), strings.Join(keys, ", ")), suggest(name, keys))
+			d.at(at, path, fmt.Sprintf("found the unknown key %s, allowed are %s", quote(name), strings.Join(keys, ", ")), Suggest(name, keys))
 		case repeated:
 			d.at(at, join(path, name), fmt.Sprintf("found the key %q again, allowed is once; its first value is on line %d", name, first.Line), "")
 		default:
@@ -152,6 +152,18 @@ func (m mapping) whole(key string, into *int) {
 		return
 	}
 	*into = v
+}
+
+func (m mapping) truth(key string, into *bool) {
+	n, ok := m.values[key]
+	if !ok {
+		return
+	}
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		m.wrong(n, join(m.path, key), "true or false", "")
+		return
+	}
+	*into = strings.EqualFold(n.Value, "true")
 }
 
 func (m mapping) number(key string, into *float64) {

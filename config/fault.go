@@ -176,8 +176,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// suggest returns a question for the word that was probably meant, or "" when none is near.
-func suggest(found string, words []string) string {
+// Suggest returns a question for the word that was probably meant, or "" when none is near.
+func Suggest(found string, words []string) string {
 	best, least := "", len(found)/3+2
 	for _, w := range words {
 		if d := distance(found, w); d < least {

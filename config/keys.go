@@ -12,6 +12,7 @@ const (
 	kindWhole    kind = "whole number"
 	kindNumber   kind = "number"
 	kindDuration kind = "duration"
+	kindTruth    kind = "true or false"
 	kindMapping  kind = "mapping"
 	// kindPolicy is a policy's name, or a mapping.
 	kindPolicy kind = "policy"
@@ -49,6 +50,7 @@ func rootKeys() []key {
 		{name: "version", kind: kindWhole, required: true, what: "the version of the configuration: 1"},
 		{name: "data", kind: kindText, what: "the directory of the queue, the history and the keys; .muster beside the file by default"},
 		{name: "listen", kind: kindMapping, of: listenKeys(), what: "where the servers listen"},
+		{name: "strict", kind: kindTruth, what: "whether embedded queues hold, as AWS does, a second purge and the name of a deleted queue back for 60s; false by default"},
 		{name: "queues", kind: kindMapping, list: true, of: queueKeys(), what: "attributes of embedded queues"},
 		{name: "fleets", kind: kindMapping, list: true, of: fleetKeys(), what: "the fleets"},
 	}

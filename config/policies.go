@@ -40,7 +40,7 @@ func (s *source) policy(path, fleet string, spec policy.Spec) int {
 			at = path + "." + parameter
 		}
 		if fault.Field == "policy.signal" {
-			hint = suggest(spec.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
+			hint = Suggest(spec.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
 		}
 		s.fault(at, "found "+fault.Found+", allowed is "+fault.Allowed, hint)
 	}
@@ -59,7 +59,7 @@ func checkPolicyName(s *source, path, name string) bool {
 	if s.has(path + ".name") {
 		path += ".name"
 	}
-	s.fault(path, "found "+found+", allowed are "+strings.Join(policy.Names(), ", "), suggest(name, policy.Names()))
+	s.fault(path, "found "+found+", allowed are "+strings.Join(policy.Names(), ", "), Suggest(name, policy.Names()))
 	return false
 }
 

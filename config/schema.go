@@ -42,6 +42,8 @@ func (k key) value() map[string]any {
 	switch k.kind {
 	case kindWhole:
 		return map[string]any{"type": "integer"}
+	case kindTruth:
+		return map[string]any{"type": "boolean"}
 	case kindNumber:
 		return map[string]any{"type": "number"}
 	case kindMapping:

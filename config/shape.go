@@ -38,6 +38,7 @@ func (d *decoder) config(root *yaml.Node) *Config {
 		d.fault("version", d.missing("version", strconv.Itoa(found), "1"), hint)
 	}
 	m.text("data", &c.Data)
+	m.truth("strict", &c.Strict)
 	listen := m.sub("listen", names(listenKeys())...)
 	listen.text("queue", &c.Listen.Queue)
 	listen.text("api", &c.Listen.API)

@@ -71,21 +71,28 @@ func (w *writer) run(ctx context.Context, fleet string, steps int) error {
 	var at muster.Position
 	for range steps {
 		var err error
-		switch n := w.chance.IntN(20); {
-		case at.Epoch == 0 || n == 0:
-			if at, err = w.h.Begin(ctx, fleet); err == nil {
-				w.j.begun(fleet, at.Epoch)
-			}
-		case n == 1:
-			_, err = w.h.Prune(ctx, dawn.Add(time.Hour), 0)
-		default:
-			at, err = w.append(ctx, fleet, at)
-		}
-		if err != nil {
+		if at, err = w.step(ctx, fleet, at); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// step does one random thing with the stream of a fleet that is at the given position, and returns the next one.
+func (w *writer) step(ctx context.Context, fleet string, at muster.Position) (muster.Position, error) {
+	switch n := w.chance.IntN(20); {
+	case at.Epoch == 0 || n == 0:
+		next, err := w.h.Begin(ctx, fleet)
+		if err == nil {
+			w.j.begun(fleet, next.Epoch)
+		}
+		return next, err
+	case n == 1:
+		_, err := w.h.Prune(ctx, dawn.Add(time.Hour), 0)
+		return at, err
+	default:
+		return w.append(ctx, fleet, at)
+	}
 }
 
 func (w *writer) append(ctx context.Context, fleet string, at muster.Position) (muster.Position, error) {

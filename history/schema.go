@@ -13,6 +13,9 @@ import (
 	"strconv"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // applicationID marks the file as a history of Muster: "MuHi".
@@ -63,7 +66,7 @@ func dsn(path, vfs string, options ...string) string {
 
 // create makes an empty file, for its owner alone, unless there is one.
 func create(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -201,14 +204,11 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 
 // verify reads the structure of the whole file and says what is damaged.
 func verify(ctx context.Context, db *sql.DB) error {
-	var found string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
-		return err
+	damage, err := sqlitefile.Check(ctx, db, "")
+	if err == nil && damage != "" {
+		err = fmt.Errorf("%w: %s", errDamaged, damage)
 	}
-	if found != "ok" {
-		return fmt.Errorf("%w: %s", errDamaged, found)
-	}
-	return nil
+	return err
 }
 
 func pragma(ctx context.Context, db rowQuerier, name string) (int, error) {

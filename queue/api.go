@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 )
 
@@ -122,11 +123,20 @@ func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([
 	if o.Visibility != nil {
 		c.timeout = o.Visibility.Milliseconds()
 	}
-	if err := s.submit(ctx, c); err != nil {
+	if err := errors.Join(s.alive(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	if err := s.await(ctx, c, wait); err != nil {
-		return nil, err
+	if !s.serveNow(c) {
+		err := s.submit(ctx, c)
+		if err == nil {
+			err = s.await(ctx, c, wait)
+		}
+		if err != nil && c.taken == 0 {
+			return nil, err
+		}
+		if err != nil {
+			c.out = c.out[:c.taken]
+		}
 	}
 	if len(c.out) == 0 {
 		return nil, ctx.Err()
@@ -280,8 +290,8 @@ func (s *Service) Counts(name string) (Counts, error) {
 		At: fromMillis(now), Visible: q.visible(), Runnable: q.runnable(), InFlight: q.inFlight.len(), Delayed: q.delayed.len(),
 		Sent: q.sent, Deleted: q.deleted, Received: q.received,
 	}
-	if q.ages.len() > 0 {
-		c.OldestSent = fromMillis(q.ages.top().key)
+	if sent, _, ok := q.oldest(); ok {
+		c.OldestSent = fromMillis(sent)
 	}
 	return c, nil
 }

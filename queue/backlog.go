@@ -2,16 +2,18 @@ package queue
 
 // backlog holds the messages of one queue. Every message is in exactly one of
 // three places, visible, delayed or in flight, so that each count is a length.
+// A visible one is an entry, or cold.
 type backlog struct {
 	fifo     bool
 	slab     slab
-	index    map[uint64]uint32 // by sequence
-	ready    ring              // the visible ones of a standard queue, but for
-	apart    ring              // those set aside, see fair.go
-	heads    heap              // of a FIFO queue: the front of each group that may be received, by turn
-	ages     heap              // the visible ones by the time they were sent
-	delayed  heap              // by the time they become visible
-	inFlight heap              // by the time they become visible again
+	index    map[uint64]uint32 // the entries by sequence
+	cold     cold
+	ready    ring // the visible entries of a standard queue, but for
+	apart    ring // those set aside, see fair.go
+	heads    heap // of a FIFO queue: the front of each group that may be received, by turn
+	ages     heap // the visible entries by the time they were sent
+	delayed  heap // by the time they become visible
+	inFlight heap // by the time they become visible again
 	groups   groups
 	origins  map[uint64]string // where dead letters came from, by sequence
 	arrivals uint64            // counts what became receivable
@@ -25,10 +27,10 @@ func newBacklog(fifo bool) *backlog {
 // its memory back.
 const worthShrinking = 1 << 14
 
-func (b *backlog) len() int { return len(b.index) }
+func (b *backlog) len() int { return len(b.index) + b.cold.n }
 
 // visible is the number of visible messages.
-func (b *backlog) visible() int { return b.ages.len() }
+func (b *backlog) visible() int { return b.ages.len() + b.cold.n }
 
 // runnable is how many messages could be received at once by as many
 // receivers: those that are visible, or on a FIFO queue the groups whose front is.
@@ -39,12 +41,38 @@ func (b *backlog) runnable() int {
 	return b.visible()
 }
 
+// find returns the entry of a message, making it one if it is cold; 0 and nil
+// if the message is not here.
 func (b *backlog) find(seq uint64) (uint32, *entry) {
 	ref := b.index[seq]
 	if ref == 0 {
-		return 0, nil
+		m, at, ok := b.cold.find(seq, true)
+		if !ok {
+			return 0, nil
+		}
+		ref = b.thaw(m, at)
 	}
 	return ref, b.slab.at(ref)
+}
+
+// look returns a copy of the entry of a message, and leaves a cold one cold.
+func (b *backlog) look(seq uint64) (e entry, ok bool) {
+	if ref := b.index[seq]; ref != 0 {
+		return *b.slab.at(ref), true
+	}
+	m, at, ok := b.cold.find(seq, false)
+	return coldEntry(m, at), ok
+}
+
+// oldest is when the visible message was sent that was sent first, and its
+// sequence; ok is false if nothing is visible.
+func (b *backlog) oldest() (sent int64, seq uint64, ok bool) {
+	m, ok := b.cold.oldest()
+	if b.ages.len() > 0 && (!ok || b.ages.top().key < m.sent) {
+		top := b.ages.top()
+		return top.key, b.slab.at(top.ref).seq, true
+	}
+	return m.sent, m.seq, ok
 }
 
 // label is what add was told about the message.
@@ -93,7 +121,7 @@ func (b *backlog) drop(ref uint32) {
 		b.reopen(n)
 	}
 	b.slab.release(ref)
-	if len(b.index) == 0 && b.slab.next > worthShrinking {
+	if b.len() == 0 && b.slab.next > worthShrinking {
 		arrivals := b.arrivals
 		*b = *newBacklog(b.fifo)
 		b.arrivals = arrivals
@@ -208,24 +236,35 @@ func (b *backlog) next(retention int64) int64 {
 	if b.delayed.len() > 0 {
 		at = min(at, b.delayed.top().key)
 	}
-	if b.ages.len() > 0 {
-		at = min(at, b.ages.top().key+retention)
+	if sent, _, ok := b.oldest(); ok {
+		at = min(at, sent+retention)
 	}
 	return at
 }
 
-// refs yields every message: the visible ones first.
-func (b *backlog) refs(yield func(uint32) bool) {
+// all yields every message: the cold ones, then other visible ones. What is
+// yielded must not be kept or changed.
+func (b *backlog) all(yield func(*entry) bool) {
+	for e := range b.cold.all {
+		if !yield(e) {
+			return
+		}
+	}
+	b.entries(yield)
+}
+
+// entries yields every message that is not cold, the visible ones first.
+func (b *backlog) entries(yield func(*entry) bool) {
 	for _, r := range []*ring{&b.ready, &b.apart} {
 		for pos := r.head; pos != r.tail; pos++ {
-			if ref := *r.slot(pos); ref != 0 && !yield(ref) {
+			if ref := *r.slot(pos); ref != 0 && !yield(b.slab.at(ref)) {
 				return
 			}
 		}
 	}
 	for _, h := range b.heaps() {
 		for _, n := range h.nodes {
-			if !yield(n.ref) {
+			if !yield(b.slab.at(n.ref)) {
 				return
 			}
 		}

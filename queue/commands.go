@@ -67,12 +67,13 @@ type receive struct {
 	answer  reply
 	q       *queue
 	out     []delivery
-	records []*record // as far as they are in memory
+	records []*record // of out, as far as they are in memory
+	taken   int       // how many of out were taken before the writer saw it
 	err     error
 }
 
 func (c *receive) apply(w *writer, now int64) verdict {
-	c.out = c.out[:0]
+	c.out = c.out[:c.taken]
 	if c.q = w.st.names[c.queue]; c.q == nil {
 		c.err = noQueue(c.queue)
 		return answerNow
@@ -81,13 +82,14 @@ func (c *receive) apply(w *writer, now int64) verdict {
 	if timeout < 0 {
 		timeout = c.q.settings.visibility
 	}
-	if c.q.inFlight.len() >= MaxInFlight && !c.wait && !c.q.fifo {
-		c.q.advance(now)
+	if c.q.inFlight.len() >= MaxInFlight && !c.wait && !c.q.fifo && c.taken == 0 {
+		c.q.advance(now) // which may make room
 		if c.q.inFlight.len() >= MaxInFlight {
 			c.err = refuse(ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages first.", MaxInFlight)
 			return answerNow
 		}
 	}
+	c.q.advance(now)
 	w.serve(c.q, now) // who waited before goes first
 	if c.attempt != "" {
 		var again bool
@@ -96,7 +98,7 @@ func (c *receive) apply(w *writer, now int64) verdict {
 		}
 	}
 	var durable bool
-	c.out, durable = w.st.receive(c.q, now, timeout, c.max, c.out)
+	c.out, durable = w.st.receive(c.q, now, timeout, c.max-c.taken, c.out)
 	if c.attempt != "" && len(c.out) > 0 {
 		w.st.remember(c.q, now, timeout, c.attempt, c.out)
 	}
@@ -116,13 +118,18 @@ func (c *receive) finish(s *Service, err error) {
 		err = c.err
 	}
 	if err == nil {
-		c.q.received += uint64(len(c.out))
-		c.records = make([]*record, len(c.out))
-		for i, d := range c.out {
-			c.records[i] = s.cache.records[d.seq]
-		}
+		c.collect(s, c.taken)
 	}
 	c.answer <- err
+}
+
+// collect counts what was received, from the given one on, and adds the
+// contents that are in memory.
+func (c *receive) collect(s *Service, from int) {
+	c.q.received += uint64(len(c.out) - from)
+	for _, d := range c.out[from:] {
+		c.records = append(c.records, s.cache.records[d.seq])
+	}
 }
 
 // withdraw ends the waiting of a receive; if it waits no more, it does nothing.

@@ -79,7 +79,7 @@ func (w *writer) announce(now int64) {
 	}
 	clear(w.st.touched)
 	w.st.touched = w.st.touched[:0]
-	if w.flushAt == 0 && len(w.st.unsaved)+len(w.st.garbage)+len(w.st.stale) > 0 {
+	if w.flushAt == never && len(w.st.unsaved)+len(w.st.garbage)+len(w.st.buried)+len(w.st.stale) > 0 {
 		w.flushAt = now + flushAfter
 	}
 }

@@ -22,6 +22,11 @@
 // than its share come after the others (fair.go). No order is promised across
 // redeliveries.
 //
+// A message that waits in a standard queue, was never received and has neither
+// group nor dead-letter source takes about two bytes of memory (cold.go): ten
+// million open in seconds. All others take about 120 bytes each. Bodies stay on
+// disk, but for a bounded cache.
+//
 // Messages of one group of a FIFO queue are received in the order in which they
 // were sent (groups.go). A group can be received from while its front is
 // visible, and then up to the first message that is not. A group that becomes

@@ -11,7 +11,7 @@ import (
 
 func TestAnEntryTakes64Bytes(t *testing.T) {
 	if n := unsafe.Sizeof(entry{}); n > 64 {
-		t.Errorf("an entry takes %d bytes; ten million of them must stay affordable", n)
+		t.Errorf("an entry takes %d bytes; a million of them must stay affordable", n)
 	}
 }
 

@@ -20,7 +20,7 @@ func (b *backlog) noisy(e *entry) bool {
 
 // front is the message of a standard queue to receive next, or 0.
 func (b *backlog) front() uint32 {
-	ref := b.ready.front()
+	ref := b.readyFront()
 	if b.apart.live == 0 && (ref == 0 || b.slab.at(ref).group == 0) {
 		return ref
 	}
@@ -31,7 +31,7 @@ func (b *backlog) front() uint32 {
 // quiet one. Each message is set aside at most once while its tenant is noisy,
 // and one step moves a bounded number.
 func (b *backlog) fairFront() uint32 {
-	ref := b.ready.front()
+	ref := b.readyFront()
 	for range maxPassed {
 		if ref == 0 || !b.noisy(b.slab.at(ref)) {
 			break
@@ -40,7 +40,7 @@ func (b *backlog) fairFront() uint32 {
 		b.ready.remove(e.pos)
 		e.aside = true
 		b.apart.insert(&b.slab, ref)
-		ref = b.ready.front()
+		ref = b.readyFront()
 	}
 	aside := b.apart.front()
 	switch {

@@ -11,9 +11,12 @@ import (
 	"time"
 )
 
-// maxImportLine bounds a line of an import: the largest message, every byte of
-// which may take six in JSON, and its other fields.
-const maxImportLine = 6*MaxBytes + 64<<10
+// MaxImportLine bounds a line of an import, in bytes: the largest message,
+// every byte of which may take six in JSON, and its other fields.
+const MaxImportLine = 6*MaxBytes + 64<<10
+
+// importBatch is how many messages of an import are stored with one sync.
+const importBatch = 500
 
 // Imported counts what an Import did.
 type Imported struct {
@@ -24,11 +27,28 @@ type Imported struct {
 	Duplicates int
 }
 
+// LineError is why an Import ended early.
+type LineError struct {
+	// Line is the first line that was not taken, counted from 1. Those before it
+	// are stored; it and those after it are not, unless the context ended or
+	// Err is ErrStorage: then the outcome of the next 500 is unknown.
+	Line int
+	// Err says what is wrong.
+	Err error
+}
+
+// Error says what is wrong with which line.
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns what is wrong with the line.
+func (e *LineError) Unwrap() error { return e.Err }
+
 // Import sends the messages written by Export, or by hand: only body is
 // needed, and group_id on a FIFO queue. They are new messages with new ids and
 // times; one that was delayed keeps, on a standard queue, what is left of its
-// delay at the time of the import. An error names the line; the lines before
-// it are stored. Empty lines are skipped.
+// delay at the time of the import. Empty lines are skipped. Up to 500 messages
+// are stored at a time, all or none of them. An error is ErrQueueNotFound, or
+// holds a *LineError.
 func (s *Service) Import(ctx context.Context, name string, from io.Reader) (Imported, error) {
 	set, err := s.lookup(name)
 	if err != nil {
@@ -36,7 +56,7 @@ func (s *Service) Import(ctx context.Context, name string, from io.Reader) (Impo
 	}
 	in := &importing{s: s, name: name, set: set}
 	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 0, 64<<10), maxImportLine)
+	lines.Buffer(make([]byte, 0, 64<<10), MaxImportLine)
 	for lines.Scan() {
 		in.line++
 		text := bytes.TrimSpace(lines.Bytes())
@@ -47,12 +67,12 @@ func (s *Service) Import(ctx context.Context, name string, from io.Reader) (Impo
 			return in.done, in.fail(err)
 		}
 	}
+	in.line++
 	err = lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		in.line++
-		err = fmt.Errorf("it is longer than %d bytes", maxImportLine)
+		err = fmt.Errorf("it is longer than %d bytes", MaxImportLine)
 	}
-	return in.done, in.fail(errors.Join(in.send(ctx), err))
+	return in.done, in.fail(in.after(ctx, err))
 }
 
 // importing collects messages into batches.
@@ -61,76 +81,104 @@ type importing struct {
 	name  string
 	set   settings
 	line  int
-	batch []Outgoing
-	at    []int // their lines
+	batch []sending
+	first int // the line of the first message of the batch
 	bytes int
 	done  Imported
 }
-
-// lineError is an error of an earlier line than the one read last.
-type lineError struct {
-	line int
-	err  error
-}
-
-func (e *lineError) Error() string { return e.err.Error() }
-func (e *lineError) Unwrap() error { return e.err }
 
 func (in *importing) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	line := in.line
-	if e, ok := errors.AsType[*lineError](err); ok {
-		line = e.line
+	return fmt.Errorf("import into queue %s: %w", in.name, err)
+}
+
+// after stores the batch before it reports what is wrong with the present line.
+func (in *importing) after(ctx context.Context, wrong error) error {
+	if err := in.send(ctx); err != nil {
+		return err
 	}
-	return fmt.Errorf("import into queue %s: line %d: %w", in.name, line, err)
+	if wrong == nil {
+		return nil
+	}
+	return &LineError{in.line, wrong}
 }
 
 func (in *importing) add(ctx context.Context, text []byte) error {
-	var x exported
-	if err := json.Unmarshal(text, &x); err != nil {
-		return errors.Join(in.send(ctx), err)
+	m, err := in.read(text)
+	if err != nil {
+		return in.after(ctx, fmt.Errorf("%w; %s", err, in.expected()))
 	}
-	m := Outgoing{Body: x.Body, Attributes: x.Attributes, Trace: x.Trace, GroupID: x.GroupID}
-	if in.set.fifo {
-		m.DeduplicationID = x.DeduplicationID
-	} else if x.State == StateDelayed {
-		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(fromMillis(in.s.now()))))
-		m.Delay = &delay
-	} else {
-		m.Delay = new(time.Duration)
+	one, err := prepare(&m, &in.set)
+	if err != nil {
+		return in.after(ctx, fmt.Errorf("%w; %s", err, in.expected()))
 	}
-	if err := m.check(&in.set); err != nil {
-		return errors.Join(in.send(ctx), err)
-	}
-	if len(in.batch) == MaxBatch || in.bytes+m.size() > MaxBytes {
+	if len(in.batch) == importBatch || in.bytes+m.size() > MaxBytes {
 		if err := in.send(ctx); err != nil {
 			return err
 		}
 	}
-	in.batch, in.at, in.bytes = append(in.batch, m), append(in.at, in.line), in.bytes+m.size()
+	if len(in.batch) == 0 {
+		in.first = in.line
+	}
+	in.batch, in.bytes = append(in.batch, one), in.bytes+m.size()
 	return nil
 }
 
-// send stores the batch.
+// expected says what a line looks like.
+func (in *importing) expected() string {
+	if in.set.fifo {
+		return `expected is a JSON object such as {"body":"hello","group_id":"a","deduplication_id":"1"}`
+	}
+	return `expected is a JSON object such as {"body":"hello"}`
+}
+
+// read returns the message that a line holds.
+func (in *importing) read(text []byte) (Outgoing, error) {
+	var x exported
+	err := json.Unmarshal(text, &x)
+	switch wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); {
+	case ok && wrong.Field == "":
+		return Outgoing{}, fmt.Errorf("found a JSON %s", wrong.Value)
+	case ok:
+		return Outgoing{}, fmt.Errorf("found a JSON %s as %s", wrong.Value, wrong.Field)
+	case err != nil:
+		return Outgoing{}, err
+	}
+	if x.Body == "" {
+		return Outgoing{}, refuse(ErrMissingParameter, "found no body")
+	}
+	m := Outgoing{Body: x.Body, Attributes: importAttributes(x.Attributes), Trace: x.Trace, GroupID: x.GroupID}
+	switch {
+	case in.set.fifo:
+		m.DeduplicationID = x.DeduplicationID
+	case x.State == StateDelayed:
+		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(fromMillis(in.s.now()))))
+		m.Delay = &delay
+	default:
+		m.Delay = new(time.Duration)
+	}
+	return m, nil
+}
+
+// send stores the batch, all of it or nothing.
 func (in *importing) send(ctx context.Context) error {
 	if len(in.batch) == 0 {
 		return nil
 	}
-	sent, err := in.s.Send(ctx, in.name, in.batch)
-	if err != nil {
-		return &lineError{in.at[0], err}
+	for i, id := range newIDs(len(in.batch)) {
+		in.batch[i].record.id = id
 	}
-	at := in.at
-	in.batch, in.at, in.bytes = nil, nil, 0
-	for i, one := range sent {
-		switch {
-		case one.Err != nil:
-			return &lineError{at[i], one.Err}
-		case one.Duplicate:
+	c := &send{queue: in.name, outgoing: in.batch, answer: newReply()}
+	in.batch, in.bytes = nil, 0
+	if err := in.s.do(ctx, c, c.answer); err != nil {
+		return &LineError{in.first, err}
+	}
+	for _, one := range c.outgoing {
+		if one.duplicate {
 			in.done.Duplicates++
-		default:
+		} else {
 			in.done.Sent++
 		}
 	}

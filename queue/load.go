@@ -10,46 +10,67 @@ import (
 // operations the state emits: what it builds equals what was there before, save
 // for first receives that were not written yet.
 func load(s store, now int64) (*state, []byte, error) {
-	rows := loading{same: map[string]string{}}
-	kept, err := s.Load(rows.visit)
-	if err != nil {
+	l := loading{now: now, same: map[string]string{}}
+	if err := s.Load(l.begin, l.visit); err != nil {
 		return nil, nil, err
 	}
-	st := newState(kept.epoch)
-	for i := range kept.queues {
-		saved := &kept.queues[i]
-		set, err := parseSettings(saved.attributes)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read the attributes of queue %q: %w: %w", saved.name, ErrCorruptFile, err)
-		}
-		st.attach(newQueue(saved, set))
-		st.lastID = max(st.lastID, saved.id)
-	}
-	if err := rows.into(st, now); err != nil {
-		return nil, nil, err
-	}
-	st.loadDedup(kept.dedup, now)
-	st.loadMoves(kept.moves)
-	return st, kept.secret, nil
+	l.finish()
+	return l.st, l.secret, nil
 }
 
-// loading collects the rows of a store. Labels are shared: one text for each
-// group and source, and nothing for rows without.
+// loading builds a state out of the rows of a store. Cold messages, of which
+// there may be millions, go where they belong as they are read; the others are
+// collected. Labels are shared: one text for each group and source, and nothing
+// for rows without.
 type loading struct {
+	now    int64
+	st     *state
+	secret []byte
 	rows   []row
 	labels map[uint64]label // by sequence
 	same   map[string]string
 }
 
-func (l *loading) visit(r row, text label) {
+// begin makes the queues.
+func (l *loading) begin(kept saved) error {
+	l.st, l.secret = newState(kept.epoch), kept.secret
+	for i := range kept.queues {
+		saved := &kept.queues[i]
+		set, err := parseSettings(saved.attributes)
+		if err != nil {
+			return fmt.Errorf("read the attributes of queue %q: %w: %w", saved.name, ErrCorruptFile, err)
+		}
+		l.st.attach(newQueue(saved, set))
+		l.st.lastID = max(l.st.lastID, saved.id)
+	}
+	l.st.loadDedup(kept.dedup, l.now)
+	l.st.loadMoves(kept.moves)
+	return nil
+}
+
+func (l *loading) visit(r row, text label) error {
+	q := l.st.ids[r.queue]
+	if q == nil || r.seq <= q.saved.floor {
+		l.st.inter(r.seq)
+		return nil
+	}
+	if q.fifo && text.group == "" {
+		return fmt.Errorf("%w: message %d of FIFO queue %q has no group", ErrCorruptFile, r.seq, q.saved.name)
+	}
+	r.visible -= clockSetBack(&r, l.now)
+	plain := !q.fifo && text == (label{}) && r.untouched() && r.visible <= l.now
+	if plain && q.cold.push(sighting{r.seq, r.sent}, r.visible) {
+		q.arrivals++
+		return nil
+	}
 	l.rows = append(l.rows, r)
-	if text == (label{}) {
-		return
+	if text != (label{}) {
+		if l.labels == nil {
+			l.labels = map[uint64]label{}
+		}
+		l.labels[r.seq] = label{l.shared(text.group), l.shared(text.source)}
 	}
-	if l.labels == nil {
-		l.labels = map[uint64]label{}
-	}
-	l.labels[r.seq] = label{l.shared(text.group), l.shared(text.source)}
+	return nil
 }
 
 func (l *loading) shared(text string) string {
@@ -60,30 +81,14 @@ func (l *loading) shared(text string) string {
 	return text
 }
 
-// into adds the messages to st, in the order in which they became visible.
-func (l *loading) into(st *state, now int64) error {
-	rows := slices.DeleteFunc(l.rows, func(r row) bool {
-		q := st.ids[r.queue]
-		dead := q == nil || r.seq <= q.saved.floor
-		if dead {
-			st.garbage = append(st.garbage, r.seq)
-		}
-		return dead
-	})
-	for i := range rows {
-		rows[i].visible -= clockSetBack(&rows[i], now)
-	}
-	slices.SortFunc(rows, func(a, b row) int {
+// finish adds what was collected, in the order in which it became visible.
+func (l *loading) finish() {
+	slices.SortFunc(l.rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.visible, b.visible), cmp.Compare(a.seq, b.seq))
 	})
-	for _, r := range rows {
-		q, text := st.ids[r.queue], l.labels[r.seq]
-		if q.fifo && text.group == "" {
-			return fmt.Errorf("%w: message %d of FIFO queue %q has no group", ErrCorruptFile, r.seq, q.saved.name)
-		}
-		q.add(entry{numbers: r.numbers, place: placeOf(r, now)}, text)
+	for _, r := range l.rows {
+		l.st.ids[r.queue].add(entry{numbers: r.numbers, place: placeOf(r, l.now)}, l.labels[r.seq])
 	}
-	return nil
 }
 
 // loadDedup takes over what is still to be remembered. A clock that was set

@@ -116,14 +116,23 @@ func (m *memoryStore) applyDedup(o *op) {
 }
 
 // Load visits the messages in order and counts the opening.
-func (m *memoryStore) Load(visit func(row, label)) (saved, error) {
+func (m *memoryStore) Load(begin func(saved) error, visit func(row, label) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
+	if err := begin(m.saved()); err != nil {
+		return err
+	}
 	for _, seq := range slices.Sorted(maps.Keys(m.messages)) {
 		r := m.messages[seq]
-		visit(r.row, label{r.group, r.source})
+		if err := visit(r.row, label{r.group, r.source}); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (m *memoryStore) saved() saved {
 	kept := saved{secret: m.secret, epoch: m.epoch}
 	for _, id := range slices.Sorted(maps.Keys(m.queues)) {
 		kept.queues = append(kept.queues, m.queues[id])
@@ -134,7 +143,7 @@ func (m *memoryStore) Load(visit func(row, label)) (saved, error) {
 	for _, d := range m.dedup {
 		kept.dedup = append(kept.dedup, d)
 	}
-	return kept, nil
+	return kept
 }
 
 // Close does nothing.

@@ -1,6 +1,9 @@
 package queue
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Limits of the SQS protocol that this package holds to.
 const (
@@ -30,6 +33,12 @@ type Attribute struct {
 	Type string `json:"type"`
 	// Value holds the text, or the bytes of a Binary.
 	Value []byte `json:"value"`
+}
+
+// IsBinary says whether the value is bytes, and no text.
+func (a Attribute) IsBinary() bool {
+	base, _, _ := strings.Cut(a.Type, ".")
+	return base == "Binary"
 }
 
 // Outgoing is a message to send.

@@ -93,6 +93,7 @@ type world struct {
 	handles []delivery
 	nextSeq uint64
 	batch   int
+	warm    int // how many visible messages of a queue stay entries
 }
 
 // worldQueues are the queues of a world; the second and fourth are the
@@ -101,6 +102,7 @@ var worldQueues = []string{"work", "dead", "work.fifo", "dead.fifo"}
 
 func newWorld(t *rapid.T, stores ...store) *world {
 	w := &world{t: t, now: 1_800_000_000_000, stores: stores, model: &naive{queues: map[string][]*naiveMessage{}, sent: map[string]naiveSent{}}}
+	w.warm = rapid.SampledFrom([]int{0, 1, 3, coldAfter}).Draw(t, "warm")
 	w.reopen()
 	for _, name := range worldQueues {
 		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000)}
@@ -137,6 +139,7 @@ func (w *world) reopen() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		st.keepWarm = w.warm
 		if i == 0 {
 			w.st = st
 		} else if diff := gocmp.Diff(dump(w.st), dump(st)); diff != "" {
@@ -148,6 +151,29 @@ func (w *world) reopen() {
 
 func (w *world) seq() uint64 { w.nextSeq++; return w.nextSeq }
 
+// turns is the visible messages of a standard queue in the order in which they
+// would be received.
+func (b *backlog) turns() []entry {
+	var cold, out []entry
+	for e := range b.cold.all {
+		cold = append(cold, *e)
+	}
+	slices.SortFunc(cold, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.visible, b.visible), cmp.Compare(a.seq, b.seq))
+	})
+	for pos := b.ready.head; pos != b.ready.tail; pos++ {
+		ref := *b.ready.slot(pos)
+		if ref == 0 {
+			continue
+		}
+		for len(cold) > 0 && before(&cold[0], b.slab.at(ref)) {
+			out, cold = append(out, cold[0]), cold[1:]
+		}
+		out = append(out, *b.slab.at(ref))
+	}
+	return append(out, cold...)
+}
+
 // dump renders everything a state knows of messages, in order.
 func dump(st *state) string {
 	var b strings.Builder
@@ -158,13 +184,12 @@ func dump(st *state) string {
 		}
 		fmt.Fprintf(&b, "%s %v floor %d\n", name, q.saved.attributes, q.saved.floor)
 		var hidden []string
-		for ref := range q.refs {
-			e := q.slab.at(ref)
-			line := fmt.Sprintf("  %d %+v %+v\n", e.place, e.numbers, q.label(e))
-			if e.place == visible && !q.fifo {
-				b.WriteString(line)
-			} else {
-				hidden = append(hidden, line)
+		for _, e := range q.turns() {
+			fmt.Fprintf(&b, "  %d %+v %+v\n", e.place, e.numbers, q.label(&e))
+		}
+		for e := range q.all {
+			if e.place != visible || q.fifo {
+				hidden = append(hidden, fmt.Sprintf("  %d %+v %+v\n", e.place, e.numbers, q.label(e)))
 			}
 		}
 		for key, s := range q.sends.all {
@@ -187,16 +212,17 @@ func (w *world) agree() {
 			slices.SortFunc(ready, func(a, b *naiveMessage) int { return cmp.Compare(a.seq, b.seq) })
 		}
 		var got, want []uint64
-		for ref := range q.refs {
-			if e := q.slab.at(ref); e.place == visible {
-				got = append(got, e.seq)
-			}
+		for _, e := range q.turns() {
+			got = append(got, e.seq)
 		}
-		oldest, wantOldest := int64(0), int64(0)
-		if q.ages.len() > 0 {
-			oldest = q.ages.top().key
-		}
+		wantOldest := int64(0)
+		oldest, _, _ := q.oldest()
 		if q.fifo {
+			for e := range q.all {
+				if e.place == visible {
+					got = append(got, e.seq)
+				}
+			}
 			slices.Sort(got)
 		}
 		for _, m := range ready {
@@ -208,7 +234,7 @@ func (w *world) agree() {
 		if !slices.Equal(got, want) || oldest != wantOldest {
 			w.t.Fatalf("%s: visible %v oldest %d, want %v oldest %d", name, got, oldest, want, wantOldest)
 		}
-		if q.visible() != len(got) || !q.fifo && q.ready.live != len(got) || q.len() != len(w.model.queues[name]) || q.visible()+q.delayed.len()+q.inFlight.len() != q.len() {
+		if q.visible() != len(got) || !q.fifo && q.ready.live+q.cold.n != len(got) || q.len() != len(w.model.queues[name]) || q.visible()+q.delayed.len()+q.inFlight.len() != q.len() {
 			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.visible(), q.delayed.len(), q.inFlight.len(), q.len(), len(w.model.queues[name]))
 		}
 	}
@@ -328,6 +354,8 @@ func TestStateAgreesWithTheNaiveModel(t *testing.T) {
 				w.st.sweep(3)
 				w.commit()
 				w.rebuilt()
+			case 2:
+				w.received(w.receiveStored())
 			default:
 				w.step()
 			}
@@ -364,11 +392,16 @@ func (w *world) undone() {
 	for range rapid.IntRange(1, 8).Draw(w.t, "undone steps") {
 		w.step()
 	}
+	stays := w.receiveStored()
 	w.st.rollback()
 	w.model.queues, w.model.sent, w.handles = kept, sent, handles
 	w.nextSeq = max(seq, w.st.lastSeq)
+	w.received(stays)
 	w.agree()
 	w.commit()
+	if len(stays) > 0 {
+		return // of those there is a trace
+	}
 	if diff := gocmp.Diff(before, dump(w.st)); diff != "" {
 		w.t.Fatalf("after undoing:\n%s", diff)
 	}

@@ -2,8 +2,11 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -160,8 +163,8 @@ func TestAnImportNamesTheLineThatIsWrong(t *testing.T) {
 		{"bodies alone, and empty lines", "{\"body\":\"a\"}\n\n {\"body\":\"b\"} ", 2, ""},
 		{"nothing", "", 0, ""},
 		{"a line that is not JSON", "{\"body\":\"a\"}\nb\n", 1, "import into queue q: line 2: "},
-		{"a message without a body", "{\"body\":\"a\"}\n\n{\"body\":\"\"}\n{\"body\":\"c\"}", 1, "import into queue q: line 3: The request must contain the parameter MessageBody."},
-		{"a line that is too long", "{\"body\":\"a\"}\n" + strings.Repeat(" ", maxImportLine+1), 1, "import into queue q: line 2: it is longer than"},
+		{"a message without a body", "{\"body\":\"a\"}\n\n{\"body\":\"\"}\n{\"body\":\"c\"}", 1, "import into queue q: line 3: found no body; expected is a JSON object such as {\"body\":\"hello\"}"},
+		{"a line that is too long", "{\"body\":\"a\"}\n" + strings.Repeat(" ", MaxImportLine+1), 1, "import into queue q: line 2: it is longer than"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := ephemeral(t)
@@ -194,4 +197,85 @@ func TestAnImportKeepsWhatIsLeftOfADelay(t *testing.T) {
 		later(t, 30*time.Second)
 		wantCounts(t, s, "b", 2, 0, 0)
 	})
+}
+
+func TestAnExportedAttributeIsTextUnlessItIsBytes(t *testing.T) {
+	s := ephemeral(t)
+	mustCreate(t, s, "q", nil)
+	want := map[string]Attribute{"text": {"String.kind", []byte("é")}, "bytes": {"Binary", []byte{0, 255}}}
+	sendOne(t, s, "q", Outgoing{Body: "b", Attributes: want})
+	var file bytes.Buffer
+	if _, err := s.Export(t.Context(), "q", &file); err != nil {
+		t.Fatal(err)
+	}
+	if shown := `"attributes":{"bytes":{"type":"Binary","binary":"AP8="},"text":{"type":"String.kind","value":"é"}}`; !strings.Contains(file.String(), shown) {
+		t.Errorf("exported %s, want %s in it", file.String(), shown)
+	}
+	if _, err := s.Import(t.Context(), "q", &file); err != nil {
+		t.Fatal(err)
+	}
+	if got := contentOf(t, s, "q"); len(got) != 2 || gocmp.Diff(want, got[1].Attributes) != "" {
+		t.Errorf("imported %+v", got)
+	}
+}
+
+// TestTheLinesBeforeAWrongOneAreStored puts it at the edges of what is stored at a time.
+func TestTheLinesBeforeAWrongOneAreStored(t *testing.T) {
+	for _, at := range []int{1, 2, importBatch, importBatch + 1, importBatch + 2, 2*importBatch + 1, 1200} {
+		for _, name := range []string{"q", "q.fifo"} {
+			s := ephemeral(t)
+			mustCreate(t, s, "q", nil)
+			mustCreateFIFO(t, s, "q.fifo", nil)
+			var text strings.Builder
+			for line := 1; line <= 1300; line++ {
+				if line == at {
+					text.WriteString("wrong\n")
+				}
+				fmt.Fprintf(&text, `{"body":"%d","group_id":"g","deduplication_id":"%d"}`+"\n", line, line)
+			}
+			got, err := s.Import(t.Context(), name, strings.NewReader(text.String()))
+			wrong, ok := errors.AsType[*LineError](err)
+			if !ok || wrong.Line != at || got.Sent != at-1 {
+				t.Fatalf("%s, a wrong line %d: stored %d, %v", name, at, got.Sent, err)
+			}
+			line := 0
+			if err := s.PeekEach(t.Context(), name, AnyState, func(p Peeked) bool {
+				line++
+				return p.Body == strconv.Itoa(line)
+			}); err != nil || line != at-1 {
+				t.Errorf("%s, a wrong line %d: %d lines are stored in their order, %v", name, at, line, err)
+			}
+		}
+	}
+}
+
+func TestABatchOfAnImportIsStoredWholeOrNotAtAll(t *testing.T) {
+	s := open(t, Options{Ephemeral: true, MemoryBytes: 1 << 20})
+	mustCreate(t, s, "q", nil)
+	line := `{"body":"` + strings.Repeat("x", 1000) + "\"}\n"
+	got, err := s.Import(t.Context(), "q", strings.NewReader(strings.Repeat(line, 3*importBatch)))
+	wrong, ok := errors.AsType[*LineError](err)
+	if !ok || !errors.Is(err, ErrStorageFull) || got.Sent != importBatch || wrong.Line != importBatch+1 {
+		t.Errorf("stored %d, %v; want %d and the line after them", got.Sent, err, importBatch)
+	}
+	wantCounts(t, s, "q", importBatch, 0, 0)
+}
+
+func TestAPeekEndsWhenItsVisitorHasEnough(t *testing.T) {
+	s := ephemeral(t)
+	mustCreate(t, s, "q", nil)
+	mustSend(t, s, "q", "a", "b", "c")
+	var seen []string
+	err := s.PeekEach(t.Context(), "q", StateVisible, func(p Peeked) bool {
+		seen = append(seen, p.Body)
+		return len(seen) < 2
+	})
+	if got := strings.Join(seen, " "); got != "a b" || err != nil {
+		t.Errorf("saw %s, %v", got, err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := s.PeekEach(ended, "q", AnyState, func(Peeked) bool { return true }); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
 }

@@ -152,6 +152,53 @@ func TestAFaultWhileOpeningChangesNothing(t *testing.T) {
 	}
 }
 
+// TestAReadThatFailsWhileOpeningIsNoDamage makes each read fail that opening makes: the file must not be called damaged,
+// or somebody would move it away.
+func TestAReadThatFailsWhileOpeningIsNoDamage(t *testing.T) {
+	base, err := makeDisk(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for n, hit := 1, true; hit; n++ {
+		d := base.Cut(0)
+		var seen atomic.Int64
+		d.BeforeRead(func() error {
+			if seen.Add(1) == int64(n) {
+				return powercut.ErrIO
+			}
+			return nil
+		})
+		s, err := openSite(t.Context(), d, 1000)
+		if err == nil {
+			err = s.close()
+		}
+		if err != nil {
+			said++
+		}
+		if errors.Is(err, ErrCorruptFile) {
+			t.Errorf("read %d: %v", n, err)
+		}
+		hit = seen.Load() >= int64(n)
+	}
+	if said == 0 {
+		t.Error("no failure was answered")
+	}
+}
+
+// TestSyncsGoThroughTheDrivesCache holds the settings whose effect a disk in
+// memory cannot show.
+func TestSyncsGoThroughTheDrivesCache(t *testing.T) {
+	db := mustSQLite(t, t.TempDir())
+	defer db.Close()
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1"} {
+		var got string
+		if err := db.db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s (%v), want %s", pragma, got, err, want)
+		}
+	}
+}
+
 // diskReserve is a reserve on a disk in memory.
 type diskReserve struct {
 	disk *powercut.Disk

@@ -29,6 +29,9 @@ func (r *ring) remove(pos uint32) {
 	if r.live == 0 {
 		r.head = r.tail
 	}
+	for r.tail != r.head && *r.slot(r.tail - 1) == 0 {
+		r.tail--
+	}
 }
 
 // insert puts ref where its time and sequence belong. What becomes visible has

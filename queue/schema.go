@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/muster-scale/muster/internal/durable"
 )
 
 // applicationID marks our files in the SQLite header: "MUSQ".
@@ -162,13 +164,13 @@ func create(ctx context.Context, path string) (err error) {
 	if err := os.Rename(fresh, path); err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }
 
 // initialize brings the empty file at path to the newest schema, and to WAL
 // mode: changing that in a file in use may leave a first page half written.
 func initialize(ctx context.Context, path, vfs string) error {
-	db, err := sql.Open("sqlite", dsn(path, vfs, "synchronous(FULL)"))
+	db, err := sql.Open("sqlite", dsn(path, vfs, "synchronous(FULL)", "fullfsync(1)"))
 	if err != nil {
 		return err
 	}
@@ -177,14 +179,6 @@ func initialize(ctx context.Context, path, vfs string) error {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 	}
 	return errors.Join(err, db.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // migrate brings the file forward in one transaction.

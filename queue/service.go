@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/muster-scale/muster/internal/durable"
 )
 
 // Options say where queues are kept.
@@ -19,7 +21,7 @@ type Options struct {
 	// Ephemeral keeps everything in memory instead; Dir must be empty.
 	Ephemeral bool
 	// MemoryBytes bounds the message contents held in memory. With Dir it is a
-	// cache (0 means 256 MiB) and what exceeds it is read from disk; with
+	// cache (0 means 64 MiB) and what exceeds it is read from disk; with
 	// Ephemeral (0 means 1 GiB) a send beyond it fails with ErrStorageFull.
 	MemoryBytes int64
 	// Strict refuses, as AWS does, a second purge of a queue and the name of a
@@ -30,7 +32,7 @@ type Options struct {
 }
 
 const (
-	defaultCacheBytes     = 256 << 20
+	defaultCacheBytes     = 64 << 20
 	defaultEphemeralBytes = 1 << 30
 )
 
@@ -46,6 +48,7 @@ type Service struct {
 
 	requests chan command
 	closing  chan struct{}
+	rearm    chan struct{} // something is due earlier than the writer thinks
 	done     chan struct{} // the writer has ended
 	once     sync.Once
 	closeErr error
@@ -56,6 +59,10 @@ type Service struct {
 	cache *cache
 	desks map[*queue]*desk
 	wakes map[string][]chan struct{}
+
+	broken  error // the log can no longer be written
+	wakeAt  int64 // no queue has anything due earlier
+	flushAt int64 // when pending rows must be written; never if there are none
 }
 
 // Open opens the queues kept in a directory, or an empty ephemeral service.
@@ -84,7 +91,7 @@ func Open(o Options) (*Service, error) {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultCacheBytes
 	}
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create queue directory: %w", err)
 	}
 	lock, err := lockDir(o.Dir)
@@ -112,6 +119,8 @@ func start(st store, c contents, lock *os.File, cacheBytes int64, log *slog.Logg
 		log: log, store: st, contents: c, lock: lock, started: time.Now(),
 		requests: make(chan command, requestBuffer),
 		closing:  make(chan struct{}),
+		rearm:    make(chan struct{}, 1),
+		flushAt:  never,
 		done:     make(chan struct{}),
 		cache:    newCache(cacheBytes),
 		desks:    map[*queue]*desk{},
@@ -159,12 +168,20 @@ func fromMillis(ms int64) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// submit hands a request to the writer.
-func (s *Service) submit(ctx context.Context, c command) error {
+// alive says whether requests are still taken.
+func (s *Service) alive() error {
 	select {
 	case <-s.closing:
 		return ErrClosed
 	default:
+		return nil
+	}
+}
+
+// submit hands a request to the writer.
+func (s *Service) submit(ctx context.Context, c command) error {
+	if err := s.alive(); err != nil {
+		return err
 	}
 	select {
 	case s.requests <- c:

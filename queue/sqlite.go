@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // sqliteStore keeps the operations in one SQLite file in WAL mode. Statements
@@ -70,7 +72,8 @@ func openFile(ctx context.Context, path, vfs string) (_ *sqliteStore, err error)
 			err = s.openError(err)
 		}
 	}()
-	if s.db, err = sql.Open("sqlite", dsn(path, vfs, "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")); err != nil {
+	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
+	if s.db, err = sql.Open("sqlite", dsn(path, vfs, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "wal_autocheckpoint(4000)")); err != nil {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(1)
@@ -107,12 +110,12 @@ func (s *sqliteStore) verify(ctx context.Context) error {
 		return err
 	}
 	for _, table := range []string{"sqlite_schema", "meta", "queues"} {
-		var verdict string
-		if err := s.db.QueryRowContext(ctx, "PRAGMA quick_check("+table+")").Scan(&verdict); err != nil {
+		damage, err := sqlitefile.Check(ctx, s.db, table)
+		if err != nil {
 			return err
 		}
-		if verdict != "ok" {
-			return fmt.Errorf("%w: table %s: %s", ErrCorruptFile, table, verdict)
+		if damage != "" {
+			return fmt.Errorf("%w: table %s: %s", ErrCorruptFile, table, damage)
 		}
 	}
 	return nil
@@ -142,15 +145,23 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 	for _, st := range statements {
 		var err error
 		if *st.to, err = s.db.PrepareContext(ctx, st.text); err != nil {
-			return fmt.Errorf("%w: prepare %.40q: %w", ErrCorruptFile, st.text, err)
+			return prepareError(st.text, err)
 		}
 	}
 	var err error
-	s.read, err = s.readers.PrepareContext(ctx, `SELECT message_id, group_id, dedup_id, source, attributes, body FROM messages WHERE seq=?`)
-	if err != nil {
-		return fmt.Errorf("%w: prepare reading: %w", ErrCorruptFile, err)
+	const reading = `SELECT message_id, group_id, dedup_id, source, attributes, body FROM messages WHERE seq=?`
+	if s.read, err = s.readers.PrepareContext(ctx, reading); err != nil {
+		return prepareError(reading, err)
 	}
 	return nil
+}
+
+// prepareError calls the file damaged if it lacks what the statement names, and not if it could not be read.
+func prepareError(text string, err error) error {
+	if primaryCode(err) == codeError {
+		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
+	}
+	return fmt.Errorf("prepare %.40q: %w", text, err)
 }
 
 // Commit writes ops in one transaction with one sync. After ErrStorageFull it
@@ -255,60 +266,6 @@ func orNull(s string) any {
 	return s
 }
 
-// Load reads the numbers of all messages in one scan and, once everything was
-// readable, counts the opening.
-func (s *sqliteStore) Load(visit func(row, label)) (kept saved, err error) {
-	defer func() {
-		if err != nil {
-			err = s.openError(err)
-		}
-	}()
-	err = s.db.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
-	if err != nil {
-		return kept, err
-	}
-	if len(kept.secret) != secretBytes {
-		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.secret), secretBytes)
-	}
-	if kept.queues, err = s.loadQueues(); err != nil {
-		return kept, err
-	}
-	if kept.dedup, err = s.loadDedup(); err != nil {
-		return kept, err
-	}
-	if kept.moves, err = s.loadMoves(); err != nil {
-		return kept, err
-	}
-	if err = s.scan(visit); err != nil {
-		return kept, err
-	}
-	for range 2 {
-		_, err = s.db.Exec(`UPDATE meta SET value = ? WHERE key = 'epoch'`, int64(kept.epoch))
-		if primaryCode(err) != codeFull {
-			break
-		}
-		s.giveReserve()
-	}
-	return kept, err
-}
-
-func (s *sqliteStore) scan(visit func(row, label)) error {
-	rows, err := s.db.Query(`SELECT seq, queue_id, sent, visible, received, first, count, carried, group_id, source FROM messages ORDER BY seq`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r row
-		var group, source sql.NullString
-		if err := rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried, &group, &source); err != nil {
-			return err
-		}
-		visit(r, label{group.String, source.String})
-	}
-	return rows.Err()
-}
-
 // Close writes the WAL back and closes the file.
 func (s *sqliteStore) Close() error {
 	var err error
@@ -323,6 +280,7 @@ func (s *sqliteStore) Close() error {
 
 // Primary result codes of SQLite.
 const (
+	codeError   = 1
 	codeBusy    = 5
 	codeCorrupt = 11
 	codeFull    = 13

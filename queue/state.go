@@ -15,9 +15,11 @@ type state struct {
 	touched  []*queue
 	unsaved  []messageRef
 	garbage  []uint64   // rows of purged and deleted queues, still in the store
+	buried   []pack     // more of them
 	stale    []dedupRow // deduplication that ended, still in the store
 	draining int        // how many of garbage are in ops
 	ending   int        // how many of stale are in ops
+	keepWarm int        // how many visible messages of a queue stay entries at least
 }
 
 // queue is one queue: its settings and its messages.
@@ -74,7 +76,7 @@ const seqBits = 40
 
 func newState(epoch uint64) *state {
 	first := epoch << seqBits
-	return &state{names: map[string]*queue{}, ids: map[uint32]*queue{}, dropped: map[string]int64{}, lastSeq: first, safe: first}
+	return &state{names: map[string]*queue{}, ids: map[uint32]*queue{}, dropped: map[string]int64{}, lastSeq: first, safe: first, keepWarm: coldAfter}
 }
 
 // touch notes that q changed in this group, so that the shell looks at it.
@@ -103,7 +105,19 @@ func (st *state) committed() {
 	st.safe = st.lastSeq
 	st.garbage = st.garbage[:len(st.garbage)-st.draining]
 	st.stale = st.stale[:len(st.stale)-st.ending]
+	st.freeze()
 	st.endGroup()
+}
+
+// freeze makes messages cold that are new in the store, on queues where many wait.
+func (st *state) freeze() {
+	for i := range st.ops {
+		if o := &st.ops[i]; o.kind == opInsert || o.kind == opMove {
+			if q := st.ids[o.row.queue]; q != nil {
+				q.freeze(o.row.seq, st.keepWarm)
+			}
+		}
+	}
 }
 
 // rollback ends a group by undoing it.
@@ -154,6 +168,9 @@ func (st *state) flush() {
 // sweep emits up to limit deletes each of rows of purged and deleted queues,
 // and of deduplication that ended.
 func (st *state) sweep(limit int) {
+	if len(st.garbage) < limit {
+		st.exhume()
+	}
 	st.draining = min(limit, len(st.garbage))
 	for _, seq := range st.garbage[len(st.garbage)-st.draining:] {
 		st.ops = append(st.ops, op{kind: opRemove, seq: seq})
@@ -162,4 +179,33 @@ func (st *state) sweep(limit int) {
 	for i := range st.stale[len(st.stale)-st.ending:] {
 		st.ops = append(st.ops, op{kind: opDropDedup, dedup: &st.stale[len(st.stale)-st.ending+i]})
 	}
+}
+
+// exhume unpacks some of what is buried, as garbage to sweep.
+func (st *state) exhume() {
+	last := len(st.buried) - 1
+	if last < 0 {
+		return
+	}
+	garbage, buried := st.garbage, st.buried
+	st.noteUndo(func() { st.garbage, st.buried = garbage, buried })
+	for _, m := range st.buried[last].unpack(nil) {
+		st.garbage = append(st.garbage, m.seq)
+	}
+	st.buried = st.buried[:last:last] // what is buried next overwrites nothing
+}
+
+// inter adds a row that is dead to what is buried, while loading: rows come in
+// the order of their sequences.
+func (st *state) inter(seq uint64) {
+	st.garbage = append(st.garbage, seq)
+	if len(st.garbage) < packSize {
+		return
+	}
+	all := make([]sighting, len(st.garbage))
+	for i, seq := range st.garbage {
+		all[i].seq = seq
+	}
+	st.buried = append(st.buried, packed(all))
+	st.garbage = st.garbage[:0]
 }

@@ -31,18 +31,27 @@ func (st *state) receive(q *queue, now, timeout int64, limit int, out []delivery
 			passed++
 			continue
 		}
-		e := st.hold(q, ref, now, timeout)
-		if first := e.count == 1; first {
-			e.unsaved = true
-			st.unsaved = append(st.unsaved, messageRef{q, e.seq})
+		e := q.slab.at(ref)
+		if e.count == 0 {
 			durable = durable || e.seq > st.safe
-		} else {
-			st.persist(q, e)
-			durable = true
+			out = append(out, st.takeFirst(q, ref, now, timeout))
+			continue
 		}
+		e = st.hold(q, ref, now, timeout)
+		st.persist(q, e)
+		durable = true
 		out = append(out, q.delivery(e))
 	}
 	return out, durable
+}
+
+// takeFirst takes a message in flight that was never received; it is written
+// later.
+func (st *state) takeFirst(q *queue, ref uint32, now, timeout int64) delivery {
+	e := st.hold(q, ref, now, timeout)
+	e.unsaved = true
+	st.unsaved = append(st.unsaved, messageRef{q, e.seq})
+	return q.delivery(e)
 }
 
 // hold takes a visible message in flight.
@@ -192,9 +201,11 @@ func (st *state) expire(q *queue, now int64) {
 	q.advance(now)
 	st.expireWindows(q, now)
 	for range maxPassed {
-		if q.ages.len() == 0 || q.ages.top().key+q.settings.retention > now {
+		sent, seq, ok := q.oldest()
+		if !ok || sent+q.settings.retention > now {
 			break
 		}
-		st.forget(q, q.ages.top().ref)
+		ref, _ := q.find(seq)
+		st.forget(q, ref)
 	}
 }

@@ -46,12 +46,15 @@ func (st *state) drop(q *queue) {
 
 // discard empties q in memory and leaves its rows to sweep.
 func (st *state) discard(q *queue) {
-	old, sends, kept, stale := q.backlog, q.sends, len(st.garbage), len(st.stale)
+	old, sends, garbage, buried, stale := q.backlog, q.sends, st.garbage, st.buried, len(st.stale)
 	st.noteUndo(func() {
-		q.backlog, q.sends, st.garbage, st.stale = old, sends, st.garbage[:kept], st.stale[:stale]
+		q.backlog, q.sends, st.garbage, st.buried, st.stale = old, sends, garbage, buried, st.stale[:stale]
 	})
-	for ref := range old.refs {
-		st.garbage = append(st.garbage, old.slab.at(ref).seq)
+	for i := range old.cold.runs {
+		st.discardRun(&old.cold.runs[i])
+	}
+	for e := range old.entries {
+		st.garbage = append(st.garbage, e.seq)
 	}
 	for key, s := range sends.all {
 		st.stale = append(st.stale, dedupRow{queue: q.saved.id, key: key, seq: s.seq})
@@ -59,4 +62,14 @@ func (st *state) discard(q *queue) {
 	q.sends = window[sentOnce]{}
 	q.backlog = newBacklog(old.fifo)
 	q.arrivals = old.arrivals
+}
+
+// discardRun leaves the rows of a run to sweep.
+func (st *state) discardRun(r *run) {
+	st.buried = append(st.buried, r.packs...)
+	for _, open := range [][]sighting{r.front, r.back} {
+		for _, m := range open {
+			st.garbage = append(st.garbage, m.seq)
+		}
+	}
 }

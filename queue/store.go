@@ -7,8 +7,9 @@ type store interface {
 	// when there is no room and ErrStorageBusy when someone else holds the file
 	// (then a later Commit may succeed), and any other error when it is no longer known what was written.
 	Commit(ops []op) error
-	// Load calls visit for every message in the order of sequences.
-	Load(visit func(row, label)) (saved, error)
+	// Load calls begin with what is held besides messages, then visit for every
+	// message in the order of sequences. An error of either ends it and is returned.
+	Load(begin func(saved) error, visit func(row, label) error) error
 	// Close releases the store.
 	Close() error
 }

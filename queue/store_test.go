@@ -40,11 +40,12 @@ func TestSQLiteAndMemoryHoldTheSame(t *testing.T) {
 			w.step()
 		}
 		w.st.flush()
-		w.st.sweep(len(w.st.garbage))
+		w.st.sweep(sweepRows)
 		w.commit()
 		w.reopen()
 		for _, q := range w.st.names {
-			for seq := range q.index {
+			for e := range q.all {
+				seq := e.seq
 				a, errA := memory.Record(seq)
 				b, errB := db.Record(seq)
 				if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(record{})); diff != "" || errA != nil || errB != nil {

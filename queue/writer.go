@@ -45,11 +45,8 @@ type command interface {
 type writer struct {
 	*Service
 	group   []command
-	full    bool  // the group is applied again, without what needs room
-	wasFull bool  // said in the log
-	broken  error // the log can no longer be written
-	wakeAt  int64 // no queue has anything due earlier
-	flushAt int64 // when pending rows must be written; 0 if there are none
+	full    bool // the group is applied again, without what needs room
+	wasFull bool // said in the log
 	timer   *time.Timer
 }
 
@@ -80,6 +77,7 @@ func (w *writer) run() {
 			w.turn(c)
 		case <-w.timer.C:
 			w.turn(nil)
+		case <-w.rearm:
 		case <-w.closing:
 			w.end()
 			return
@@ -99,13 +97,13 @@ func (w *writer) turn(first command) {
 	w.settle(now)
 	w.mu.Unlock()
 	now = w.gather(now)
-	if w.broken == nil && w.flushAt != 0 && now >= w.flushAt {
-		w.mu.Lock()
-		w.flushAt = 0
+	w.mu.Lock()
+	if w.broken == nil && now >= w.flushAt {
+		w.flushAt = never
 		w.st.flush()
 		w.st.sweep(sweepRows)
-		w.mu.Unlock()
 	}
+	w.mu.Unlock()
 	w.commit(now)
 	w.announce(now)
 }
@@ -243,10 +241,9 @@ func (w *writer) poison(cause error) error {
 
 // arm sets the timer to what is due next.
 func (w *writer) arm() {
-	at := w.wakeAt
-	if w.flushAt != 0 {
-		at = min(at, w.flushAt)
-	}
+	w.mu.Lock()
+	at := min(w.wakeAt, w.flushAt)
+	w.mu.Unlock()
 	if at == never || w.broken != nil {
 		w.timer.Stop()
 		return
@@ -261,7 +258,9 @@ func (w *writer) arm() {
 // end answers what was accepted, writes what is pending, and sends the
 // waiting receives away.
 func (w *writer) end() {
-	w.flushAt = 1 // due
+	w.mu.Lock()
+	w.flushAt = 0 // due
+	w.mu.Unlock()
 	w.turn(nil)
 	w.mu.Lock()
 	defer w.mu.Unlock()

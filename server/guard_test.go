@@ -17,11 +17,13 @@ var routes = []struct{ method, path, body string }{
 	{"POST", "/v1/reports", goodReport}, {"POST", "/v1/reports", "nonsense"}, {"POST", "/v1/reports", `{"fleet":"nobody's"}`},
 	{"POST", "/v1/reports", strings.Repeat("x", 300_000)}, {"GET", "/v1/reports", ""},
 	{"POST", "/v1/events", `{"fleet":"a"}`}, {"GET", "/v1/events", ""}, {"POST", "/v1/status", ""}, {"DELETE", "/v1/status", ""},
+	{"GET", "/v1/queues", ""}, {"GET", "/v1/queues/q/messages", ""}, {"GET", "/v1/queues/none/messages", ""}, {"GET", "/v1/queues/q/export", ""},
+	{"POST", "/v1/queues/q/messages", `{"body":"a"}`}, {"POST", "/v1/queues/q/messages", strings.Repeat("x", server.MaxLoadBytes+1)}, {"DELETE", "/v1/queues/q/messages", ""},
 	{"GET", "/", ""}, {"GET", "/nowhere", ""}, {"POST", "/healthz", ""}, {"OPTIONS", "/v1/status", ""}, {"GET", "/debug/pprof/", ""}, {"GET", "/healthz/", ""},
 }
 
 func TestEveryRouteButHealthNeedsTheToken(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, withQueues(t, "q"))
 	member := server.NewToken(secret).Member("a", "m1").Reveal()
 	tokens := []struct {
 		name   string
@@ -53,6 +55,9 @@ func TestEveryRouteButHealthNeedsTheToken(t *testing.T) {
 				}
 			}
 		})
+	}
+	if counts, err := w.queues.Counts("q"); err != nil || counts.Sent > 0 {
+		t.Errorf("a stranger reached the queue: %+v, %v", counts, err)
 	}
 	if len(w.a.reports)+w.a.wakes+w.b.wakes > 0 {
 		t.Errorf("a stranger reached the fleets: %d reports, %d and %d wakes", len(w.a.reports), w.a.wakes, w.b.wakes)
@@ -137,8 +142,8 @@ func TestAPageOfAnotherOriginCannotWrite(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t)
-			for path, body := range map[string]string{"/v1/events": `{}`, "/v1/reports": goodReport} {
+			w := newWorld(t, withQueues(t, "q"))
+			for path, body := range map[string]string{"/v1/events": `{}`, "/v1/reports": goodReport, "/v1/queues/q/messages": `{"body":"a"}`} {
 				answer := w.ask("POST", path, body, header("Origin", test.origin), header("Sec-Fetch-Site", test.site))
 				if test.allowed == (answer.Code == http.StatusForbidden) || test.allowed && answer.Code >= 300 {
 					t.Errorf("%s: found status %d: %s", path, answer.Code, answer.Body)
@@ -146,6 +151,9 @@ func TestAPageOfAnotherOriginCannotWrite(t *testing.T) {
 			}
 			if reached := len(w.a.reports)+w.a.wakes > 0; reached != test.allowed {
 				t.Errorf("the request reached the fleet: %t", reached)
+			}
+			if counts, _ := w.queues.Counts("q"); counts.Sent > 0 != test.allowed {
+				t.Errorf("the request reached the queue: %+v", counts)
 			}
 		})
 	}

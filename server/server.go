@@ -20,6 +20,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/queue"
 )
 
 // Fleet is a running loop, as the API needs it.
@@ -41,6 +42,8 @@ type Options struct {
 	Fleets func() map[string]Fleet
 	// Decisions is the history.
 	Decisions Decisions
+	// Queues are the embedded queues; nil serves none.
+	Queues *queue.Service
 	// Registry holds the metrics to serve.
 	Registry *prometheus.Registry
 	Version  string
@@ -72,6 +75,10 @@ func New(o Options) http.Handler {
 		{"POST /v1/events", a.event},
 		{"GET /v1/status", a.status},
 		{"GET /v1/decisions", a.decisions},
+		{"GET /v1/queues", a.queues},
+		{"GET /v1/queues/{queue}/messages", a.peek},
+		{"POST /v1/queues/{queue}/messages", a.load},
+		{"GET /v1/queues/{queue}/export", a.export},
 	} {
 		mux.Handle(r.pattern, a.withToken(r.serve))
 	}
@@ -153,7 +160,11 @@ func (a *api) guard(next http.Handler) http.Handler {
 			fail(w, http.StatusMisdirectedRequest, fmt.Sprintf("the API is not reached under the name %.100q; use 127.0.0.1 or localhost", r.Host))
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		limit := int64(maxBody)
+		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/queues/") { // read behind the token alone
+			limit = MaxLoadBytes
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		next.ServeHTTP(w, r)
 	})
 }
@@ -219,13 +230,16 @@ func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 func fail(w http.ResponseWriter, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(map[string]string{"error": message})
+	encode(w, map[string]string{"error": message})
 }
 
 func answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(body)
+	encode(w, body)
 }
+
+// encode writes a body. That the caller has gone is no news to anybody.
+func encode(w io.Writer, body any) { json.NewEncoder(w).Encode(body) }
 
 // read decodes a JSON body strictly: one value, and no field that into does not have.
 func read(r *http.Request, into any) error {

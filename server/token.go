@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/muster-scale/muster/internal/durable"
 )
 
 // Token is the secret that opens the API. It prints as asterisks, so that it cannot get into a log by accident; Reveal gives
@@ -49,19 +51,14 @@ func createToken(path string) (Token, error) {
 	if _, err := rand.Read(raw); err != nil {
 		return Token{}, fmt.Errorf("make an API token: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return Token{}, fmt.Errorf("keep the API token: %w", err)
 	}
 	t := Token{hex.EncodeToString(raw)}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := durable.Create(path, []byte(t.text+"\n")); err != nil {
 		return Token{}, fmt.Errorf("keep the API token: %w", err)
 	}
-	defer file.Close()
-	if _, err := file.WriteString(t.text + "\n"); err != nil {
-		return Token{}, fmt.Errorf("keep the API token: %w", err)
-	}
-	return t, file.Close()
+	return t, nil
 }
 
 // NewToken returns the token with the given text, as found in an environment variable.

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -73,6 +74,7 @@ type world struct {
 	a, b   *fleet
 	past   past
 	hosts  []string
+	queues *queue.Service
 	steps  []controller.Outcome
 	serves http.Handler
 }
@@ -99,7 +101,7 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	if _, err := server.NewMetrics(registry, w.fleets); err != nil {
 		t.Fatal(err)
 	}
-	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Queues: w.queues, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
 	return w
 }
 

@@ -74,7 +74,7 @@ func (r *run) report(i int32, m *member) {
 			times = 2
 		}
 	}
-	if times != 1 || r.shell.down || r.world.Report.Mean > 0 || r.world.ControllerCrashes > 0 {
+	if r.mayStayUnanswered() {
 		r.after(reportTimeout, evTimeout, i, uint64(rep.Seq))
 	}
 	for range times {
@@ -84,6 +84,13 @@ func (r *run) report(i int32, m *member) {
 			r.take(c)
 		}
 	}
+}
+
+// mayStayUnanswered tells whether a report or its answer can be lost or late: only then is it worth an event that the worker
+// looks whether an answer came.
+func (r *run) mayStayUnanswered() bool {
+	w := &r.world
+	return w.LoseReports > 0 || w.RepeatReports > 0 || w.Report.Mean > 0 || len(w.Report.Samples) > 0 || w.ControllerCrashes > 0
 }
 
 // answer sends the controller's answer to a report on its way.

@@ -27,7 +27,7 @@ func (r *run) count() counts {
 // snapshot keeps the present counts for those who see them late.
 func (r *run) snapshot() {
 	w := r.world
-	keep := max(w.Stale, w.MetricDelay+w.MetricPeriod)
+	keep := w.Stale + w.MetricDelay
 	r.past = append(r.past, r.count())
 	for len(r.past) > 1 && r.past[1].at <= r.now-int64(keep) {
 		r.past = r.past[1:]

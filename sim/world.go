@@ -15,6 +15,8 @@ type Draw struct {
 	Mean time.Duration
 	// CV is the coefficient of variation of a lognormal distribution; 0 makes every draw the mean.
 	CV float64
+	// Exponential makes it the exponential distribution; CV is then 0.
+	Exponential bool
 	// Samples, when there are any, are drawn from instead, each equally likely.
 	Samples []time.Duration
 }
@@ -24,6 +26,8 @@ func (d Draw) Next(r *rand.Rand) time.Duration {
 	switch {
 	case len(d.Samples) > 0:
 		return d.Samples[r.IntN(len(d.Samples))]
+	case d.Exponential:
+		return time.Duration(float64(d.Mean) * r.ExpFloat64())
 	case d.CV == 0 || d.Mean == 0:
 		return d.Mean
 	}
@@ -37,7 +41,7 @@ func (d Draw) Least() time.Duration {
 	switch {
 	case len(d.Samples) > 0:
 		return slices.Min(d.Samples)
-	case d.CV > 0:
+	case d.CV > 0 || d.Exponential:
 		return 0
 	}
 	return d.Mean
@@ -46,6 +50,9 @@ func (d Draw) Least() time.Duration {
 func (d Draw) check(what string) error {
 	if d.Mean < 0 || d.Mean > 24*time.Hour || !(d.CV >= 0) || d.CV > 100 {
 		return fmt.Errorf("%s: found a mean of %s and a variation of %v, allowed are 0s to 24h and 0 to 100", what, d.Mean, d.CV)
+	}
+	if d.Exponential && d.CV != 0 {
+		return fmt.Errorf("%s: found an exponential distribution with a variation of %v, want none: it has its own", what, d.CV)
 	}
 	for _, s := range d.Samples {
 		if s < 0 || s > 24*time.Hour {

@@ -18,7 +18,7 @@ var general = []string{
 	"Counts are exact, and changes of attributes take effect at once.",
 	"Access is decided by one key pair. Policies are checked for their form, kept and shown, and grant or deny nothing. There are no other accounts.",
 	"KMS attributes are kept and shown. Nothing is encrypted at rest.",
-	"There are no limits on the number of calls per second. The times for which AWS refuses a second purge and the name of a deleted queue are held only if the queue service is opened as strict; a restart forgets them.",
+	"There are no limits on the number of calls per second. The times for which AWS refuses a second purge and the name of a deleted queue are held only by a strict service: `strict: true` in the configuration, or `muster up --strict`. It is relaxed by default, and a restart forgets the times. Limits of sizes, counts, ranges and names hold either way.",
 	"A service holds up to 10,000 queues; a queue up to 50 tags.",
 	"AWS JSON 1.0 and the Query protocol are served on one port; the answer to a Query request is XML whatever it accepts. Signatures may be in a header or, for Query, in the URL. Session tokens are not looked at.",
 	"Requests of browsers (with Origin, Sec-Fetch-Site, or a GET with a browser's User-Agent or a Referer) and for foreign hosts are refused.",

@@ -10,7 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"github.com/muster-scale/muster/internal/durable"
 )
 
 // Keys is the pair that callers sign their requests with.
@@ -82,14 +83,5 @@ func createKeys(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(text, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), path) // unlike Rename it never replaces
+	return durable.Create(path, append(text, '\n'))
 }

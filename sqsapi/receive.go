@@ -46,7 +46,7 @@ func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	messages, err := c.Queues.Receive(c.ctx, name, options)
+	messages, err := c.wait(name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,22 @@ func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
 		result.Messages = append(result.Messages, c.received(&messages[i], r))
 	}
 	return result, nil
+}
+
+// wait receives; when the server is about to stop, it waits no more.
+func (c *call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
+	if c.Serving.Err() != nil {
+		o.Wait = new(time.Duration)
+		return c.Queues.Receive(c.ctx, name, o)
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	defer context.AfterFunc(c.Serving, cancel)()
+	messages, err := c.Queues.Receive(ctx, name, o)
+	if err != nil && ctx.Err() != nil && c.ctx.Err() == nil {
+		return nil, nil
+	}
+	return messages, err
 }
 
 func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {

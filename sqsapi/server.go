@@ -30,6 +30,10 @@ type Options struct {
 	Region string
 	// Account appears in queue URLs and ARNs; empty means 000000000000.
 	Account string
+	// Serving ends when the server is about to stop: receives that wait are
+	// then answered at once, and their connections need not be cut. Nil never
+	// ends.
+	Serving context.Context
 	// Logger receives what went wrong inside; nil discards it.
 	Logger *slog.Logger
 }
@@ -54,6 +58,9 @@ func newAPI(o Options) *api {
 	}
 	if o.Account == "" {
 		o.Account = "000000000000"
+	}
+	if o.Serving == nil {
+		o.Serving = context.Background()
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

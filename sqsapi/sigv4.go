@@ -1,6 +1,7 @@
 package sqsapi
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -113,6 +114,11 @@ func (c *claim) check(r *http.Request, now time.Time) error {
 	if !slices.Contains(c.headers, "host") {
 		return forbidden("SignatureDoesNotMatch", "The Host header must be signed.")
 	}
+	for _, name := range c.headers {
+		if name != "host" && name != "content-length" && len(r.Header.Values(name)) == 0 {
+			return forbidden("SignatureDoesNotMatch", "The header %s is signed, and missing.", quote(name))
+		}
+	}
 	for name := range r.Header {
 		if name := strings.ToLower(name); (name == "x-amz-target" || name == "x-amz-date") && !slices.Contains(c.headers, name) {
 			return forbidden("SignatureDoesNotMatch", "The header %s must be signed.", name)
@@ -174,18 +180,27 @@ func headerValue(r *http.Request, name string) string {
 	return strings.Join(values, ",")
 }
 
+// canonicalQuery sorts by name and then by value: Tag.1 comes before Tag.10,
+// although the equals sign comes after the digits.
 func (c *claim) canonicalQuery(r *http.Request) string {
-	var pairs []string
+	var pairs [][2]string
 	for name, values := range r.URL.Query() {
 		if c.lasts > 0 && name == "X-Amz-Signature" {
 			continue
 		}
 		for _, value := range values {
-			pairs = append(pairs, escape(name, false)+"="+escape(value, false))
+			pairs = append(pairs, [2]string{escape(name, false), escape(value, false)})
 		}
 	}
-	slices.Sort(pairs)
-	return strings.Join(pairs, "&")
+	slices.SortFunc(pairs, func(a, b [2]string) int { return cmp.Or(strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1])) })
+	var b strings.Builder
+	for i, pair := range pairs {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(pair[0] + "=" + pair[1])
+	}
+	return b.String()
 }
 
 // escape percent-encodes all but unreserved characters, and slashes in paths.

@@ -97,6 +97,9 @@ func TestSignaturesAreVerified(t *testing.T) {
 		{name: "a signature over path and query", before: func(_ *signature, r *http.Request) {
 			r.URL.Path, r.URL.RawQuery = "/000000000000/a b~é", "b=2&a=1+x&a=%2F"
 		}},
+		{name: "a signature over parameters of which one is the beginning of another", before: func(_ *signature, r *http.Request) {
+			r.URL.RawQuery = "AttributeName.10=b&AttributeName.1=a&AttributeName-a=c"
+		}},
 		{name: "a clock fourteen minutes behind", before: func(s *signature, _ *http.Request) { s.at = s.at.Add(-14 * time.Minute) }},
 		{name: "a signed header with odd spaces", before: func(_ *signature, r *http.Request) { r.Header.Set("X-Amz-Meta", "  a   b ") }},
 		{name: "the wrong secret", before: func(s *signature, _ *http.Request) { s.keys = wrong }, want: "SignatureDoesNotMatch"},
@@ -111,6 +114,8 @@ func TestSignaturesAreVerified(t *testing.T) {
 		{name: "another action than the signed one", after: func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonSQS.DeleteQueue") }, want: "SignatureDoesNotMatch"},
 		{name: "an action that is not signed", before: func(_ *signature, r *http.Request) { r.Header.Del("X-Amz-Target") },
 			after: func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonSQS.ListQueues") }, want: "SignatureDoesNotMatch"},
+		{name: "a signed header that is missing", before: func(_ *signature, r *http.Request) { r.Header.Set("X-Amz-Meta", "") },
+			after: func(r *http.Request) { r.Header.Del("X-Amz-Meta") }, want: "SignatureDoesNotMatch"},
 		{name: "no date", after: func(r *http.Request) { r.Header.Del("X-Amz-Date") }, want: "IncompleteSignature"},
 		{name: "another date than the signed one", after: func(r *http.Request) {
 			r.Header.Set("X-Amz-Date", time.Now().UTC().Add(time.Minute).Format("20060102T150405Z"))
@@ -270,6 +275,29 @@ func TestACallerWhoHungUpTakesNoMessage(t *testing.T) {
 	}
 	if n := must(q.Counts("q"))(t); n.Visible != 1 || n.InFlight != 0 {
 		t.Errorf("after the caller hung up: %+v", n)
+	}
+}
+
+func TestWhoWaitsIsAnsweredWhenTheServerStops(t *testing.T) {
+	serving, stop := context.WithCancel(t.Context())
+	e := serve(t, func(o *sqsapi.Options) { o.Serving = serving })
+	c := e.client()
+	q := create(t, c, "q", nil)
+	began := time.Now()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := c.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: q, WaitTimeSeconds: 20})
+		answered <- err
+	}()
+	stop()
+	if err := <-answered; err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("answered after %v: %v", time.Since(began), err)
+	}
+	// What does not wait is answered as ever.
+	must(c.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: q, MessageBody: aws.String("x")}))(t)
+	got := must(c.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: q, WaitTimeSeconds: 20}))(t)
+	if len(got.Messages) != 1 {
+		t.Errorf("received %d messages, want 1", len(got.Messages))
 	}
 }
 

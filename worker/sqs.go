@@ -82,6 +82,7 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 			return nil, err
 		}
 	}
+	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
 	q.client = sqs.NewFromConfig(cfg, func(o *sqs.Options) {
 		if q.local && !elsewhere {
 			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
@@ -186,6 +187,9 @@ func instant(milliseconds string) time.Time {
 func (q *SQS) failed(what string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if unsigned, ok := errors.AsType[*NoCredentialsError](err); ok {
+		return fmt.Errorf("%s the queue %s: %w", what, q.url, unsigned)
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

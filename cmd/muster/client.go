@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +22,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
+	"github.com/muster-scale/muster/worker"
 )
 
 // load reads the configuration, or returns the one of an empty set-up when no file was named.
@@ -82,6 +84,7 @@ func (g *global) sqsClient(ctx context.Context, target string) (*awssqs.Client, 
 	if cfg.Region == "" && local {
 		cfg.Region = "us-east-1"
 	}
+	cfg.Credentials = worker.SayWhatIsMissing(cfg.Credentials)
 	return awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
 		if local {
 			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
@@ -94,37 +97,62 @@ var errNotRunning = errors.New("muster up is not running")
 
 // get asks the API of the running muster up, with the token in its data directory.
 func (g *global) get(ctx context.Context, c *config.Config, path string, into any) error {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	resp, err := g.ask(ctx, c, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return refused(resp)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", resp.Request.URL, err)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// ask sends a request to the API of the running muster up. The caller closes the body of the answer, whose status may be any
+// but that of a wrong token. An error that is not errNotRunning leaves open whether the request arrived.
+func (g *global) ask(ctx context.Context, c *config.Config, method, path string, body io.Reader) (*http.Response, error) {
 	where := "http://" + c.Listen.API
 	notRunning := fmt.Errorf("%w here: nothing answers at %s with the token of %s; start it, or name its configuration with -f", errNotRunning, where, c.Data)
 	tokenPath := filepath.Join(c.Data, tokenFile)
 	if _, err := os.Stat(tokenPath); err != nil {
-		return notRunning
+		return nil, notRunning
 	}
 	token, err := server.LoadOrCreateToken(tokenPath)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
-	defer stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, where+path, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token.Reveal())
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return notRunning
+	switch {
+	case err != nil && method == http.MethodGet || errors.Is(err, syscall.ECONNREFUSED):
+		return nil, notRunning
+	case err != nil:
+		return nil, err
+	case resp.StatusCode == http.StatusUnauthorized:
+		resp.Body.Close()
+		return nil, notRunning
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
-	if err != nil {
-		return fmt.Errorf("ask %s%s: %w", where, path, err)
+	return resp, nil
+}
+
+// refused is the error of an answer that is none of those wanted.
+func refused(resp *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	var said struct {
+		Error string `json:"error"`
 	}
-	if resp.StatusCode == http.StatusUnauthorized {
-		return notRunning
+	if json.Unmarshal(body, &said) == nil && said.Error != "" {
+		return fmt.Errorf("ask %s: %s", resp.Request.URL.Path, said.Error)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask %s%s: %s: %.500s", where, path, resp.Status, body)
-	}
-	return json.Unmarshal(body, into)
+	return fmt.Errorf("ask %s: %s: %.500s", resp.Request.URL, resp.Status, body)
 }

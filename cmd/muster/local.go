@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
@@ -31,6 +31,7 @@ const (
 	keysFile    = "sqs-keys.json"
 	tokenFile   = "api-token"
 	historyFile = "history.db"
+	queueFile   = "queues.db"
 	membersDir  = "members"
 )
 
@@ -52,6 +53,9 @@ type local struct {
 	beyond  []beyond
 	fleets  *fleets
 	servers struct{ sqs, api *http.Server }
+	// serving ends when the servers are about to stop.
+	serving     context.Context
+	stopServing context.CancelFunc
 }
 
 // beyond is a listener for other machines.
@@ -75,7 +79,9 @@ type localOptions struct {
 	look bool
 	// anyCredentials accepts any signature at the SQS endpoint.
 	anyCredentials bool
-	logger         *slog.Logger
+	// strict lets the queues refuse for 60 s what AWS refuses, also when the configuration does not say so.
+	strict bool
+	logger *slog.Logger
 	// notify is called after every step of any fleet.
 	notify func(controller.Outcome)
 	// env is added to every worker's environment.
@@ -135,12 +141,13 @@ func (l *local) openBeyond(b config.Beyond) error {
 
 func (l *local) openData(ctx context.Context) (err error) {
 	data := l.config.Data
-	if err := os.MkdirAll(data, 0o700); err != nil {
+	if err := durable.MkdirAll(data, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	where := queue.Options{Dir: data, Logger: l.options.logger}
+	strict := l.config.Strict || l.options.strict
+	where := queue.Options{Dir: data, Strict: strict, Logger: l.options.logger}
 	if l.options.ephemeral {
-		where = queue.Options{Ephemeral: true, Logger: l.options.logger}
+		where = queue.Options{Ephemeral: true, Strict: strict, Logger: l.options.logger}
 	}
 	if l.queues, err = queue.Open(where); err != nil {
 		return err
@@ -230,6 +237,7 @@ func (l *local) queueURL(name string) string {
 func (l *local) apiURL() string { return "http://" + l.api.Addr().String() }
 
 func (l *local) openServers() error {
+	l.serving, l.stopServing = context.WithCancel(context.Background())
 	registry := prometheus.NewRegistry()
 	metrics, err := server.NewMetrics(registry, l.fleets.served)
 	if err != nil {
@@ -243,12 +251,12 @@ func (l *local) openServers() error {
 		}
 	}
 	l.servers.api = server.NewServer(server.New(server.Options{
-		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Registry: registry, Version: version,
+		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Queues: l.queues, Registry: registry, Version: version,
 		Hosts: l.config.Listen.Beyond.Hosts,
 	}))
 	l.servers.sqs = sqsapi.NewServer(sqsapi.New(sqsapi.Options{
 		Queues: l.queues, Keys: l.keys, AnyCredentials: l.options.anyCredentials, Logger: l.options.logger,
-		Hosts: l.config.Listen.Beyond.Hosts,
+		Hosts: l.config.Listen.Beyond.Hosts, Serving: l.serving,
 	}))
 	for _, s := range []*http.Server{l.servers.api, l.servers.sqs} {
 		s.ErrorLog = slog.NewLogLogger(l.options.logger.Handler(), slog.LevelDebug)
@@ -259,8 +267,7 @@ func (l *local) openServers() error {
 // run serves until ctx ends, then lets the workers finish what they hold and ends them.
 func (l *local) run(ctx context.Context) error {
 	// The servers outlive the loops, and the loops' end precedes the workers': a loop would replace them.
-	serve, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopServing()
+	defer l.stopServing()
 	working, stopWorking := context.WithCancelCause(ctx)
 	defer stopWorking(nil)
 	var servers, loops errgroup.Group
@@ -273,7 +280,7 @@ func (l *local) run(ctx context.Context) error {
 	}
 	for listener, s := range serving {
 		servers.Go(func() error {
-			err := server.Serve(serve, listener, s)
+			err := server.Serve(l.serving, listener, s)
 			stopWorking(err)
 			return err
 		})
@@ -286,7 +293,7 @@ func (l *local) run(ctx context.Context) error {
 	<-working.Done()
 	loops.Wait()
 	l.fleets.stop()
-	stopServing()
+	l.stopServing()
 	err := servers.Wait()
 	if cause := context.Cause(working); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = errors.Join(cause, err)
@@ -317,6 +324,9 @@ func (l *local) prune(ctx context.Context) error {
 // close releases what openLocal opened.
 func (l *local) close() error {
 	var failures []error
+	if l.stopServing != nil {
+		l.stopServing()
+	}
 	for _, b := range l.beyond {
 		b.Close()
 	}

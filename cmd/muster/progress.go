@@ -17,7 +17,7 @@ func isTerminal(w io.Writer) bool {
 }
 
 // progress shows how far long work is: a bar that is drawn in place on a terminal, and nothing for short work or elsewhere
-// than a line every ten seconds.
+// than a line every ten seconds. A total of 0 is one that nobody knows.
 type progress struct {
 	w        io.Writer
 	what     string
@@ -41,12 +41,20 @@ func (p *progress) at(n int) {
 		return
 	}
 	p.shown = time.Now()
-	if !p.terminal {
+	switch {
+	case p.terminal && p.total == 0:
+		fmt.Fprintf(p.w, "\r%s %d\x1b[K", p.what, n)
+		p.drawn = true
+		return
+	case p.total == 0:
+		fmt.Fprintf(p.w, "%s %d\n", p.what, n)
+		return
+	case !p.terminal:
 		fmt.Fprintf(p.w, "%s %d of %d\n", p.what, n, p.total)
 		return
 	}
 	const width = 30
-	full := width * n / max(1, p.total)
+	full := min(width, width*n/p.total) // more may have come meanwhile
 	fmt.Fprintf(p.w, "\r[%s%s] %s %d of %d\x1b[K", strings.Repeat("=", full), strings.Repeat(" ", width-full), p.what, n, p.total)
 	p.drawn = true
 }

@@ -13,27 +13,52 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 func newQueue(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "queue", Short: "List, create and purge queues"}
-	var endpoint string
-	cmd.PersistentFlags().StringVar(&endpoint, "endpoint", "", "the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
-	client := func(ctx context.Context) (*awssqs.Client, error) {
-		if endpoint == "" {
-			c, err := g.load()
-			if err != nil {
-				return nil, err
-			}
-			endpoint = "http://" + c.Listen.Queue
-		}
-		return g.sqsClient(ctx, endpoint)
-	}
-	cmd.AddCommand(newQueueList(g, client), newQueueCreate(g, client), newQueuePurge(client))
+	cmd := &cobra.Command{Use: "queue", Short: "List, create and purge queues; look at messages, redrive, export and import them"}
+	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g), newQueueExport(g), newQueueImport(g))
 	return cmd
 }
 
-type clientFunc func(context.Context) (*awssqs.Client, error)
+// addEndpoint gives a command that speaks the SQS protocol the flag for where.
+func addEndpoint(cmd *cobra.Command, into *string) {
+	cmd.Flags().StringVar(into, "endpoint", "", "the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
+}
+
+// endpointClient returns a client of the SQS endpoint, that of the configuration when none is named.
+func (g *global) endpointClient(ctx context.Context, endpoint string) (*awssqs.Client, error) {
+	if endpoint == "" {
+		c, err := g.load()
+		if err != nil {
+			return nil, err
+		}
+		endpoint = "http://" + c.Listen.Queue
+	}
+	return g.sqsClient(ctx, endpoint)
+}
+
+// queueURL asks for the URL of a queue. When there is none, the error names those that there are.
+func queueURL(ctx context.Context, c *awssqs.Client, name string) (string, error) {
+	out, err := c.GetQueueUrl(ctx, &awssqs.GetQueueUrlInput{QueueName: &name})
+	if err == nil {
+		return deref(out.QueueUrl), nil
+	}
+	if _, absent := errors.AsType[*types.QueueDoesNotExist](err); !absent {
+		return "", explainSQS(err)
+	}
+	list, err := c.ListQueues(ctx, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})
+	if err != nil {
+		return "", explainSQS(err)
+	}
+	var names []string
+	for _, url := range list.QueueUrls {
+		names = append(names, url[strings.LastIndexByte(url, '/')+1:])
+	}
+	return "", noSuchQueue(name, names)
+}
 
 // queueRow is one queue as muster queue ls prints it.
 type queueRow struct {
@@ -44,11 +69,12 @@ type queueRow struct {
 	Delayed  int    `json:"delayed"`
 }
 
-func newQueueList(g *global, client clientFunc) *cobra.Command {
-	return &cobra.Command{
+func newQueueList(g *global) *cobra.Command {
+	var endpoint string
+	cmd := &cobra.Command{
 		Use: "ls", Short: "List the queues with their counts",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := client(cmd.Context())
+			c, err := g.endpointClient(cmd.Context(), endpoint)
 			if err != nil {
 				return err
 			}
@@ -67,6 +93,8 @@ func newQueueList(g *global, client clientFunc) *cobra.Command {
 			return t.Flush()
 		},
 	}
+	addEndpoint(cmd, &endpoint)
+	return cmd
 }
 
 func listQueues(ctx context.Context, c *awssqs.Client) ([]queueRow, error) {
@@ -97,7 +125,8 @@ func listQueues(ctx context.Context, c *awssqs.Client) ([]queueRow, error) {
 	return rows, nil
 }
 
-func newQueueCreate(g *global, client clientFunc) *cobra.Command {
+func newQueueCreate(g *global) *cobra.Command {
+	var endpoint string
 	var attributes []string
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a queue, or confirm that it exists", Args: cobra.ExactArgs(1),
@@ -111,7 +140,7 @@ func newQueueCreate(g *global, client clientFunc) *cobra.Command {
 				}
 				in.Attributes[name] = value
 			}
-			c, err := client(cmd.Context())
+			c, err := g.endpointClient(cmd.Context(), endpoint)
 			if err != nil {
 				return err
 			}
@@ -126,39 +155,46 @@ func newQueueCreate(g *global, client clientFunc) *cobra.Command {
 			return err
 		},
 	}
+	addEndpoint(cmd, &endpoint)
 	cmd.Flags().StringArrayVar(&attributes, "attribute", nil, "an SQS attribute as NAME=VALUE; may be repeated")
 	return cmd
 }
 
-func newQueuePurge(client clientFunc) *cobra.Command {
+func newQueuePurge(g *global) *cobra.Command {
+	var endpoint string
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "purge NAME --yes", Short: "Delete all messages of a queue", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: g.completeQueues,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				return usage(fmt.Errorf("purge deletes all messages of %s for good; say so with --yes", args[0]))
 			}
-			c, err := client(cmd.Context())
+			c, err := g.endpointClient(cmd.Context(), endpoint)
 			if err != nil {
 				return err
 			}
-			url, err := c.GetQueueUrl(cmd.Context(), &awssqs.GetQueueUrlInput{QueueName: &args[0]})
-			if err == nil {
-				_, err = c.PurgeQueue(cmd.Context(), &awssqs.PurgeQueueInput{QueueUrl: url.QueueUrl})
-			}
+			url, err := queueURL(cmd.Context(), c, args[0])
 			if err != nil {
+				return err
+			}
+			if _, err := c.PurgeQueue(cmd.Context(), &awssqs.PurgeQueueInput{QueueUrl: &url}); err != nil {
 				return explainSQS(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "purged %s\n", args[0])
 			return err
 		},
 	}
+	addEndpoint(cmd, &endpoint)
 	cmd.Flags().BoolVar(&yes, "yes", false, "really delete them")
 	return cmd
 }
 
 // explainSQS says what a person can do about an SQS error, without the layers of the SDK.
 func explainSQS(err error) error {
+	if unsigned, ok := errors.AsType[*worker.NoCredentialsError](err); ok {
+		return fmt.Errorf("%w; for an embedded queue muster up prints export lines, and commands with its -f need none", unsigned)
+	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
 	}

@@ -80,8 +80,8 @@ func whenLater(old, now config.Fleet) string {
 
 // apply brings the running set-up to c, and returns what it did.
 func (l *local) apply(ctx context.Context, c *config.Config) (said []string, err error) {
-	if !reflect.DeepEqual(c.Listen, l.config.Listen) || c.Data != l.config.Data {
-		said = append(said, "listen and data take effect at the next start")
+	if !reflect.DeepEqual(c.Listen, l.config.Listen) || c.Data != l.config.Data || c.Strict != l.config.Strict {
+		said = append(said, "listen, data and strict take effect at the next start")
 	}
 	var failures []error
 	if !reflect.DeepEqual(c.Queues, l.config.Queues) || !reflect.DeepEqual(c.Fleets, l.config.Fleets) {
@@ -110,7 +110,7 @@ func (l *local) apply(ctx context.Context, c *config.Config) (said []string, err
 		}
 	}
 	// What is served stays where it is until the next start.
-	c.Listen, c.Data = l.config.Listen, l.config.Data
+	c.Listen, c.Data, c.Strict = l.config.Listen, l.config.Data, l.config.Strict
 	l.config = c
 	return said, errors.Join(failures...)
 }

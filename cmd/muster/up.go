@@ -42,6 +42,7 @@ the one before stays in force.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.ephemeral, "ephemeral", false, "keep the queue and the history in memory")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "refuse for 60 s, as AWS does, a second purge and the name of a deleted queue")
 	cmd.Flags().BoolVar(&o.anyCredentials, "any-credentials", false, "accept any signature at the SQS endpoint")
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
 	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/durable", "internal/sqlitefile", "history", "queue", "sqsapi", "worker",
-	"source/", "fleet/", "sim/trace", "sim/limit", "sim", "sim/report", "server", "deploy", "mustertest", "cmd/", "internal/", "examples/", "interop",
+	"source/", "fleet/", "sim/trace", "sim/limit", "sim", "sim/contest", "sim/report", "server", "deploy", "mustertest", "cmd/", "internal/", "examples/", "interop",
 }
 
 // layer returns the place of a package in layers, or -1.

@@ -46,7 +46,7 @@ func (b *bench) backlog() error {
 	b.page.goal("open a backlog of 10,000,000 messages", "< 30 s", fmt.Sprintf("%.1f s (%s)", seconds, how), seconds < 30,
 		"every row is read through SQLite once, in one goroutine.")
 	b.page.goal("memory of that backlog", "< 300 MiB", fmt.Sprintf("%s resident, %s at most while it opens", mib(int64(resident)), mib(int64(peak))), peak < 300<<20,
-		fmt.Sprintf("the index in memory has %.0f bytes for each message, and opening holds a list of all rows beside it, which the garbage collector gives back late.", each))
+		fmt.Sprintf("the index in memory has %.1f bytes for each message.", each))
 	return nil
 }
 

@@ -6,16 +6,19 @@ import (
 	"strconv"
 )
 
-// Cuts returns how many power cuts a test shall make: the number in the environment variable MUSTER_POWERCUTS, or else
-// the usual one. The race detector makes SQLite twenty times slower; with it the usual number is a fifteenth.
-func Cuts(usual int64) (int64, error) {
-	text := os.Getenv("MUSTER_POWERCUTS")
+// Cuts returns how many power cuts a test shall make: [Count] with MUSTER_POWERCUTS.
+func Cuts(usual int64) (int64, error) { return Count("MUSTER_POWERCUTS", usual) }
+
+// Count returns how often a test shall do something: the number in the environment variable, or else the usual one. The
+// race detector makes SQLite twenty times slower; with it the usual number is a fifteenth.
+func Count(variable string, usual int64) (int64, error) {
+	text := os.Getenv(variable)
 	if text == "" {
 		return max(1, usual/slowdown), nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("read MUSTER_POWERCUTS: found %q, want the number of power cuts", text)
+		return 0, fmt.Errorf("read %s: found %q, want a number of at least 1", variable, text)
 	}
 	return n, nil
 }

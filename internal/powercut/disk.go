@@ -8,8 +8,8 @@
 // write-ahead log also syncs the directory, and a deletion is only safe with the next sync of the directory.
 //
 // [Disk.Cut] may be called at any moment, also from within a change ([Disk.Before]), and costs no more than copying the
-// files: many cuts can be taken of one history. Faults are injected by [Disk.Before] (a change that fails) and
-// [Disk.Limit] (a disk that is full).
+// files: many cuts can be taken of one history. Faults are injected by [Disk.Before] (a change that fails),
+// [Disk.BeforeRead] (a read that fails) and [Disk.Limit] (a disk that is full).
 package powercut
 
 import (
@@ -53,6 +53,7 @@ type Disk struct {
 	kept       map[string]*file // the directory as it was last synced
 	moves      []move           // what happened to the directory since
 	before     func(Op) error
+	beforeRead func() error
 	limit      int64 // bytes of all files; 0 is no limit
 	ignoreSync bool
 	*mount
@@ -82,6 +83,10 @@ func New() *Disk {
 // is called by the goroutine that asked for the change, by several at once where several do. Set it while nothing uses
 // the disk.
 func (d *Disk) Before(hook func(Op) error) { d.before = hook }
+
+// BeforeRead sets what is called before each read of a file; an error makes the read fail. As with Before, several
+// goroutines may call it at once; set it while nothing uses the disk.
+func (d *Disk) BeforeRead(hook func() error) { d.beforeRead = hook }
 
 // Limit sets how many bytes all files together may have from now on; 0 is no limit. Writes that need more fail.
 func (d *Disk) Limit(bytes int64) {

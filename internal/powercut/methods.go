@@ -15,10 +15,11 @@ func (d *Disk) locked(pFile uintptr, do func(*handle) int32) int32 {
 	return do(d.open[pFile])
 }
 
-// changed is locked for a change, after the hook; broken is the answer to a fault.
+// changed is locked for a change, after the hook; broken is the answer to a fault. SQLite on Unix tells a full disk from a
+// broken one at a write alone.
 func (d *Disk) changed(pFile uintptr, op Op, broken int32, do func(*handle) int32) int32 {
 	switch err := d.hook(op); {
-	case errors.Is(err, ErrNoSpace):
+	case op == Write && errors.Is(err, ErrNoSpace):
 		return sqlite3.SQLITE_FULL
 	case err != nil:
 		if op == Sync {
@@ -45,6 +46,9 @@ func (d *Disk) xClose(tls *libc.TLS, pFile uintptr) int32 {
 }
 
 func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) int32 {
+	if d.beforeRead != nil && d.beforeRead() != nil {
+		return sqlite3.SQLITE_IOERR_READ
+	}
 	return d.locked(pFile, func(h *handle) int32 {
 		b := bytesAt(pBuffer, n)
 		got := 0

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,17 +20,21 @@ import (
 )
 
 // TestEachAcknowledgementComesAfterASync lists the system calls of the program while a client sends one message after the
-// other: before each answer, and after the one before, the log of the queue must have been synced.
+// other: before each answer, and after the one before, the log of the queue must have been synced. Before the first one,
+// the name of the new data directory must have been, too.
 func TestEachAcknowledgementComesAfterASync(t *testing.T) {
 	slow(t)
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		t.Skip("strace is not installed")
+		t.Fatal("strace is missing; install it (apt-get install strace), or leave MUSTER_SLOW unset")
 	}
-	dir := t.TempDir()
-	trace := filepath.Join(dir, "trace")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "trace")
 	p := install(t, dir, build(t))
-	p.wrap = []string{strace, "-f", "-y", "-s", "300", "-o", trace, "-e", "trace=fdatasync,fsync,write,sendto"}
+	p.wrap = []string{strace, "-f", "-y", "-s", "300", "-o", trace, "-e", "trace=fdatasync,fsync,write,sendto,/^mkdir"}
 	p.start(t)
 	const messages = 50
 	c := p.client()
@@ -47,40 +52,61 @@ func TestEachAcknowledgementComesAfterASync(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syncedBeforeEach(string(text), ids); err != nil {
+	events := read(string(text))
+	if err := errors.Join(syncedBeforeEach(events, ids), namedBefore(events, filepath.Join(dir, "data"), ids[0])); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%d acknowledgements, each after a sync", len(ids))
 }
 
+// event is a system call of a trace: one of its fields is set.
+type event struct {
+	made   string // the directory that was made
+	synced string // the file or directory whose sync succeeded
+	wrote  string // the call that writes
+}
+
 var (
 	traceLine = regexp.MustCompile(`^(\d+) +(.*)$`)
 	syncBegan = regexp.MustCompile(`^(?:fdatasync|fsync)\(\d+<([^>]*)>`)
+	dirBegan  = regexp.MustCompile(`^mkdir(?:at)?\([^"]*"([^"]*)"`)
 )
 
-// syncedBeforeEach reads a trace: a successful sync of the log must have ended between the answers with the given ids.
-func syncedBeforeEach(trace string, ids []string) error {
-	pending := map[string]string{} // thread -> file whose sync has begun
-	synced, next := false, 0
+// read returns the events of a trace: writes when they begin, all others when they have ended.
+func read(trace string) (events []event) {
+	pending := map[string]event{} // by thread
 	for line := range strings.Lines(trace) {
 		m := traceLine.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
 		thread, call := m[1], m[2]
-		file := ""
-		switch began := syncBegan.FindStringSubmatch(call); {
-		case began != nil && strings.Contains(call, "<unfinished"):
-			pending[thread] = began[1]
-		case began != nil:
-			file = began[1]
-		case strings.HasPrefix(call, "<... fdatasync") || strings.HasPrefix(call, "<... fsync"):
-			file = pending[thread]
+		if strings.HasPrefix(call, "write(") {
+			events = append(events, event{wrote: call})
+		} else if synced := syncBegan.FindStringSubmatch(call); synced != nil {
+			pending[thread] = event{synced: synced[1]}
+		} else if made := dirBegan.FindStringSubmatch(call); made != nil {
+			pending[thread] = event{made: made[1]}
 		}
-		if strings.HasSuffix(file, "queues.db-wal") && strings.HasSuffix(call, "= 0") {
+		if strings.HasSuffix(call, "<unfinished ...>") {
+			continue
+		}
+		if e := pending[thread]; e != (event{}) && strings.HasSuffix(call, " = 0") {
+			events = append(events, e)
+		}
+		delete(pending, thread)
+	}
+	return events
+}
+
+// syncedBeforeEach wants a successful sync of the log between the answers with the given ids.
+func syncedBeforeEach(events []event, ids []string) error {
+	synced, next := false, 0
+	for _, e := range events {
+		if strings.HasSuffix(e.synced, "queues.db-wal") {
 			synced = true
 		}
-		if next < len(ids) && strings.HasPrefix(call, "write(") && strings.Contains(call, ids[next]) {
+		if next < len(ids) && strings.Contains(e.wrote, ids[next]) {
 			if !synced {
 				return fmt.Errorf("answer %d, with id %s, was written before a sync of the log", next, ids[next])
 			}
@@ -94,8 +120,24 @@ func syncedBeforeEach(trace string, ids []string) error {
 	return nil
 }
 
+// namedBefore wants the directory made, and then the one above it synced, before the answer with the given id.
+func namedBefore(events []event, dir, id string) error {
+	made := slices.Index(events, event{made: dir})
+	if made < 0 {
+		return fmt.Errorf("the trace does not show that %s was made", dir)
+	}
+	answer := slices.IndexFunc(events, func(e event) bool { return strings.Contains(e.wrote, id) })
+	if !slices.Contains(events[made:max(made, answer)], event{synced: filepath.Dir(dir)}) {
+		return fmt.Errorf("the first answer was written before the name of %s was synced", dir)
+	}
+	return nil
+}
+
 func TestTheTraceIsReadRightly(t *testing.T) {
 	const (
+		made     = "7 mkdirat(AT_FDCWD</>, \"/d\", 0700) = 0\n"
+		old      = "7 mkdirat(AT_FDCWD</>, \"/d\", 0700) = -1 EEXIST (File exists)\n"
+		named    = "7 fsync(3</>) = 0\n"
 		sync     = "7 fdatasync(9</d/queues.db-wal>) = 0\n"
 		another  = "7 fdatasync(9</d/history.db-wal>) = 0\n"
 		failed   = "7 fdatasync(9</d/queues.db-wal>) = -1 EIO\n"
@@ -107,16 +149,21 @@ func TestTheTraceIsReadRightly(t *testing.T) {
 		name, trace string
 		fine        bool
 	}{
-		{"a sync before the answer", sync + answered, true},
-		{"no sync", answered, false},
-		{"a sync after the answer", answered + sync, false},
-		{"a sync of another file", another + answered, false},
-		{"a sync that failed", failed + answered, false},
-		{"a sync that ended before the answer", began + ended + answered, true},
-		{"a sync that ended after the answer", began + answered + ended, false},
-		{"no answer at all", sync, false},
+		{"a sync before the answer", made + named + sync + answered, true},
+		{"no sync", made + named + answered, false},
+		{"a sync after the answer", made + named + answered + sync, false},
+		{"a sync of another file", made + named + another + answered, false},
+		{"a sync that failed", made + named + failed + answered, false},
+		{"a sync that ended before the answer", made + named + began + ended + answered, true},
+		{"a sync that ended after the answer", made + named + began + answered + ended, false},
+		{"no answer at all", made + named + sync, false},
+		{"a directory whose name is not synced", made + sync + answered, false},
+		{"a directory whose name was synced before it was made", named + made + sync + answered, false},
+		{"a directory whose name is synced after the answer", made + sync + answered + named, false},
+		{"a directory that was there", old + named + sync + answered, false},
 	} {
-		if err := syncedBeforeEach(row.trace, []string{"id-1"}); (err == nil) != row.fine {
+		events := read(row.trace)
+		if err := errors.Join(syncedBeforeEach(events, []string{"id-1"}), namedBefore(events, "/d", "id-1")); (err == nil) != row.fine {
 			t.Errorf("%s: %v", row.name, err)
 		}
 	}
@@ -127,7 +174,7 @@ func TestAFullDiskIsSaidAndLosesNothing(t *testing.T) {
 	slow(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("mounting a small disk needs rights that this user does not have: %v", err)
+		t.Fatalf("mount a small disk: %v; run as root, or leave MUSTER_SLOW unset", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {

@@ -6,6 +6,7 @@ package sqs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -44,6 +45,9 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 		QueueUrl:       aws.String(s.url),
 		AttributeNames: []types.QueueAttributeName{backlog, inFlight, delayed},
 	})
+	if unsigned, ok := errors.AsType[*worker.NoCredentialsError](err); ok {
+		return muster.QueueObservation{}, fmt.Errorf("measure queue %s: %w", s.url, unsigned)
+	}
 	if err != nil {
 		return muster.QueueObservation{}, fmt.Errorf("measure queue %s (needs sqs:GetQueueAttributes): %w", s.url, err)
 	}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/report"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// arena are the circumstances of simulated runs, as flags state them.
+type arena struct {
+	g        *global
+	options  trace.Options
+	format   string
+	spread   string
+	latency  time.Duration
+	quantile float64
+	boot     time.Duration
+	slots    int
+	min, max int
+	prior    time.Duration
+	poll     time.Duration
+	world    []string
+
+	html, svg  string
+	thresholds []string
+	noLimit    bool
+}
+
+func (a *arena) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.DurationVar(&a.latency, "objective", 5*time.Minute, "the latency objective; a scenario has its own")
+	f.Float64Var(&a.quantile, "quantile", 0.99, "the share of messages that must be in time")
+	f.DurationVar(&a.boot, "boot", time.Minute, "the boot time of a worker")
+	f.IntVar(&a.slots, "slots", 1, "how many messages a worker handles at once")
+	f.IntVar(&a.min, "min", 0, "the least workers")
+	f.IntVar(&a.max, "max", 500, "the most workers")
+	f.DurationVar(&a.prior, "processing", 0, "what the policies are told the mean processing duration is; by default the trace's")
+	f.DurationVar(&a.poll, "poll", time.Second, "the time between two looks at the queue")
+	f.StringArrayVar(&a.world, "world", nil, "parameters of the world as KEY=VALUE,KEY=VALUE; see below")
+	f.StringVar(&a.format, "format", "", "of the trace: csv, swf or counts; found by name and content when it is not given")
+	f.DurationVar(&a.options.Service, "service", 0, "for counts: the mean service")
+	f.Float64Var(&a.options.ServiceCV, "service-cv", 0, "for counts: the service's standard deviation over its mean")
+	f.StringVar(&a.spread, "spread", "", "for counts: how messages are spread over their interval, even (the default) or poisson")
+	f.StringVar(&a.html, "report", "", "write a page with the curves, every decision and the cost to this file, .html")
+	f.StringVar(&a.svg, "svg", "", "write the curves, or of several runs attainment against cost, to this file, .svg")
+	f.StringArrayVar(&a.thresholds, "threshold", nil, "fail with exit code 4 when missed, as 'in_time_ratio>=0.99'; may be repeated")
+	f.BoolVar(&a.noLimit, "no-limit", false, "do not compute the least that anyone could pay")
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "swf", "counts"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("spread", cobra.FixedCompletions([]string{"even", "poisson"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("world", completeWorld)
+	cmd.MarkFlagFilename("report", "html")
+	cmd.MarkFlagFilename("svg", "svg")
+	cmd.ValidArgsFunction = completeTrace
+}
+
+// worldHelp lists the parameters of the world.
+func worldHelp() string {
+	var b strings.Builder
+	b.WriteString("The world is kind unless --world says otherwise. Its parameters:\n\n")
+	for _, p := range sim.Parameters() {
+		fmt.Fprintf(&b, "  %-30s %s\n", p.Name+"="+p.Value, p.What)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func completeWorld(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	given := text[:strings.LastIndexByte(text, ',')+1]
+	var all []cobra.Completion
+	for _, p := range sim.Parameters() {
+		all = append(all, cobra.CompletionWithDesc(given+p.Name+"=", p.What))
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// event returns what the flags and the trace's name say.
+func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
+	a.options.Format, a.options.Spread = trace.Format(a.format), trace.Spread(a.spread)
+	if s, ok := trace.FindScenario(name); ok {
+		a.takeOver(cmd, s)
+	}
+	e := contest.Event{
+		Name: name, Objective: muster.Objective{Latency: a.latency, Quantile: a.quantile},
+		Limits: muster.Limits{Min: a.min, Max: a.max, LaunchesPerHour: contest.LaunchesPerHour},
+		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots}, Prior: a.prior, Poll: a.poll,
+		Trace: func(seed uint64) (trace.Trace, error) {
+			o := a.options
+			o.Seed = seed
+			return trace.Load(name, o)
+		},
+	}
+	switch {
+	case a.latency < time.Millisecond || a.latency > 14*24*time.Hour:
+		return e, usage(fmt.Errorf("--objective: found %s, allowed is 1ms to 336h", a.latency))
+	case !(a.quantile > 0 && a.quantile <= 1):
+		return e, usage(fmt.Errorf("--quantile: found %v, allowed is above 0 and at most 1", a.quantile))
+	case a.min < 0 || a.max < a.min || a.max < 1 || a.max > 100_000:
+		return e, usage(fmt.Errorf("--min and --max: found %d and %d, allowed is 0 <= min <= max, and max from 1 to 100000", a.min, a.max))
+	case a.poll < 50*time.Millisecond || a.poll > time.Hour:
+		return e, usage(fmt.Errorf("--poll: found %s, allowed is 50ms to 1h", a.poll))
+	case a.prior < 0:
+		return e, usage(fmt.Errorf("--processing: found %s, allowed is above 0s", a.prior))
+	}
+	for _, text := range a.world {
+		for _, pair := range strings.Split(text, ",") {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				return e, usage(fmt.Errorf("--world: found %q, write KEY=VALUE", pair))
+			}
+			if err := e.World.Set(key, value); err != nil {
+				return e, usage(fmt.Errorf("--world: %w", err))
+			}
+		}
+	}
+	if _, err := e.World.Check(); err != nil {
+		return e, usage(err)
+	}
+	_, err := e.Trace(1)
+	return e, traceUsage(err)
+}
+
+func traceUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage(err)
+}
+
+// takeOver fills in what the scenario says and no flag does.
+func (a *arena) takeOver(cmd *cobra.Command, s trace.Scenario) {
+	for flag, set := range map[string]func(){
+		"objective": func() { a.latency = s.Objective.Latency },
+		"quantile":  func() { a.quantile = s.Objective.Quantile },
+		"boot":      func() { a.boot = s.Boot },
+		"slots":     func() { a.slots = s.Slots },
+		"max":       func() { a.max = s.Max },
+	} {
+		if !cmd.Flags().Changed(flag) {
+			set()
+		}
+	}
+}
+
+// configured makes the event and the contender those of a fleet of the configuration. Flags that were given win.
+func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender, error) {
+	c, err := a.g.load()
+	if err != nil {
+		return contest.Contender{}, err
+	}
+	f, err := fleetOf(c, fleet)
+	if err != nil {
+		return contest.Contender{}, usage(err)
+	}
+	for flag, set := range map[string]func(){
+		"objective":  func() { a.latency = f.Objective.Latency },
+		"quantile":   func() { a.quantile = f.Objective.Quantile },
+		"boot":       func() { a.boot = f.Workers.Boot },
+		"slots":      func() { a.slots = f.Workers.Slots },
+		"min":        func() { a.min = f.Limits.Min },
+		"max":        func() { a.max = f.Limits.Max },
+		"poll":       func() { a.poll = f.Poll },
+		"processing": func() { a.prior = f.Policy.Processing },
+	} {
+		if !cmd.Flags().Changed(flag) {
+			set()
+		}
+	}
+	return contest.Ours(f.Policy, f.Workers.Idle, f.Poll), nil
+}
+
+// fleetOf returns the fleet of the given name, or the only one.
+func fleetOf(c *config.Config, name string) (config.Fleet, error) {
+	var names []string
+	for _, f := range c.Fleets {
+		if f.Name == name || name == "" && len(c.Fleets) == 1 {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	if name == "" {
+		return config.Fleet{}, fmt.Errorf("the configuration has several fleets, name one with --fleet: %s", strings.Join(names, ", "))
+	}
+	return config.Fleet{}, fmt.Errorf("there is no fleet %q; there are %s", name, strings.Join(names, ", "))
+}
+
+func newSimulate(g *global) *cobra.Command {
+	a := &arena{g: g}
+	var policyName, fleet string
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "simulate TRACE",
+		Short: "Replay a trace under a policy: what would have happened?",
+		Long: `Simulate replays a trace with the controller, policies, roster and worker leases of production in virtual time. The
+same trace, flags and seed give the same bytes. TRACE is a file, a generator or a scenario, as muster trace has them.
+A policy is one of ours or a peer; NAME[VALUE] sets a peer's main setting, and -f FILE --fleet NAME takes the policy,
+the objective and the limits of a fleet.
+
+` + worldHelp(),
+		Example: `  muster simulate requests.csv.gz --policy exact --objective 60s --boot 60s
+  muster simulate spikes-300 --policy keda[20] --report keda.html
+  muster simulate step -f muster.yaml --fleet thumbnails --threshold 'in_time_ratio>=0.99'
+  muster simulate steady-R20 --policy exact --world stale=60s,approximate=0.2,lose-samples=0.3`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.contender(cmd, policyName, fleet)
+			if err != nil {
+				return err
+			}
+			return a.simulate(cmd, args[0], c, seed)
+		},
+	}
+	a.flags(cmd)
+	cmd.Flags().StringVar(&policyName, "policy", "", "the policy: "+strings.Join(contest.Names(), ", "))
+	cmd.Flags().StringVar(&fleet, "fleet", "", "the fleet of the configuration (-f) whose policy, objective and limits are taken")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of everything that is drawn")
+	cmd.RegisterFlagCompletionFunc("policy", completePolicy)
+	return cmd
+}
+
+func completePolicy(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	given := text[:strings.LastIndexByte(text, ',')+1]
+	var all []cobra.Completion
+	for _, c := range contest.All() {
+		all = append(all, cobra.CompletionWithDesc(given+c.Name, c.What))
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
+// contender returns the policy that the flags name.
+func (a *arena) contender(cmd *cobra.Command, name, fleet string) (contest.Contender, error) {
+	if a.g.config != "" || fleet != "" {
+		c, err := a.configured(cmd, fleet)
+		if err != nil || name == "" {
+			return c, err
+		}
+	}
+	if name == "" {
+		name = contest.Default
+	}
+	c, err := contest.Find(name)
+	if err != nil {
+		return c, usage(fmt.Errorf("--policy: %w", err))
+	}
+	return c, nil
+}
+
+// simulate makes one run and shows what it came to.
+func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, seed uint64) error {
+	limits, err := parseThresholds(a.thresholds)
+	if err != nil {
+		return usage(err)
+	}
+	e, err := a.event(cmd, name)
+	if err != nil {
+		return err
+	}
+	defer lessCollecting()()
+	prepared, err := contest.Prepare(e, seed)
+	if err != nil {
+		return traceError(err)
+	}
+	if !a.noLimit {
+		if err := prepared.Limit(); err != nil {
+			return err
+		}
+	}
+	recorder := report.NewRecorder(e.Objective)
+	bar := newProgress(cmd.ErrOrStderr(), "% of the trace replayed:", 100)
+	length := time.Duration(prepared.Statistics.DurationSeconds * float64(time.Second))
+	result, err := prepared.Run(cmd.Context(), c, recorder.Stepped, func(at time.Duration) {
+		bar.at(int(100 * min(1, at.Seconds()/max(1, length.Seconds()))))
+	})
+	bar.done()
+	if err != nil {
+		return traceError(err)
+	}
+	runs := []report.Run{recorder.Run(result)}
+	if err := a.write(runs, func(w io.Writer) error { return report.SVG(w, runs[0]) }); err != nil {
+		return err
+	}
+	if a.g.json() {
+		err = printJSON(cmd.OutOrStdout(), []sim.Result{result})
+	} else {
+		printRun(cmd.OutOrStdout(), result, prepared)
+	}
+	return errors.Join(err, brokenPromises([]sim.Result{result}), missed([]sim.Result{result}, limits))
+}
+
+// lessCollecting lets the garbage collector run less often, for work that makes much garbage and keeps little; the returned
+// function undoes that.
+func lessCollecting() func() {
+	before := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// write writes the pictures that were asked for.
+func (a *arena) write(runs []report.Run, svg func(io.Writer) error) error {
+	title := "Muster: simulated runs"
+	if len(runs) > 0 {
+		title = "Muster: " + runs[0].Result.Trace
+	}
+	err := writeFile(a.html, func(w io.Writer) error { return report.HTML(w, title, runs) })
+	return errors.Join(err, writeFile(a.svg, svg))
+}
+
+func writeFile(path string, draw func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(draw(f), f.Close())
+}
+
+// brokenPromises is an error when a run found one: then its figures mean nothing.
+func brokenPromises(results []sim.Result) error {
+	for _, r := range results {
+		if len(r.Faults) > 0 {
+			return fmt.Errorf("%s on %s, seed %d: the simulator found a broken promise, please report it: %s", r.Policy, r.Trace, r.Seed, strings.Join(slices.Compact(r.Faults), "; "))
+		}
+	}
+	return nil
+}

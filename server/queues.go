@@ -1,0 +1,301 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+const (
+	// MaxLoadBytes bounds the body of POST /v1/queues/NAME/messages. It has room for the largest line that there is: a
+	// message of 1 MiB of which every byte takes six in JSON, and its other fields.
+	MaxLoadBytes = 8 << 20
+	// maxPeekBytes bounds the bodies and attributes in one answer of GET /v1/queues/NAME/messages. One message is always smaller.
+	maxPeekBytes = 8 << 20
+	// ShortBody is how many characters of a body [PeekQuery] leaves when bodies are short.
+	ShortBody = 200
+	// exportPatience is how long an export waits for a reader that takes nothing.
+	exportPatience = 30 * time.Second
+	// exportBuffer is how many bytes of an export are written at a time.
+	exportBuffer = 64 << 10
+)
+
+// The headers of GET /v1/queues/NAME/export. [ExportTotal] comes first, and says how many messages the queue holds when the
+// export begins; the two others come after the last line. An answer without [ExportCount], or with [ExportError], is not
+// the whole queue.
+const (
+	ExportTotal = "Muster-Export-Total"
+	ExportCount = "Muster-Export-Count"
+	ExportError = "Muster-Export-Error"
+)
+
+// QueueNames is the answer of GET /v1/queues.
+type QueueNames struct {
+	Queues []string `json:"queues"`
+}
+
+// PeekQuery says what to look at.
+type PeekQuery struct {
+	// Limit is the largest number of messages: 1 to [queue.MaxPeek].
+	Limit int
+	// From is waiting, in-flight or delayed; empty means all of them.
+	From string
+	// Short leaves [ShortBody] characters of each body.
+	Short bool
+}
+
+// PeekAnswer is the answer of GET /v1/queues/NAME/messages: messages in the order in which they were sent. Fields may be
+// added; readers ignore those they do not know.
+type PeekAnswer struct {
+	Queue    string          `json:"queue"`
+	At       time.Time       `json:"at"`
+	Messages []PeekedMessage `json:"messages"`
+	// Cut says that messages were left out because the answer became too large.
+	Cut bool `json:"cut"`
+}
+
+// PeekedMessage is one message in [PeekAnswer].
+type PeekedMessage struct {
+	ID string `json:"id"`
+	// State is waiting, in-flight or delayed.
+	State string `json:"state"`
+	// Sent is when it was sent, and AgeSeconds how long that was ago.
+	Sent       time.Time `json:"sent"`
+	AgeSeconds float64   `json:"age_seconds"`
+	// VisibleAt is when it becomes, or became, receivable.
+	VisibleAt time.Time `json:"visible_at"`
+	// Receives counts the receives in all queues; FirstReceived is the first of them.
+	Receives      int        `json:"receives"`
+	FirstReceived *time.Time `json:"first_received,omitempty"`
+	// Group and DeduplicationID are those given on sending; the sequence number is a FIFO queue's.
+	Group           string `json:"group,omitzero"`
+	DeduplicationID string `json:"deduplication_id,omitzero"`
+	SequenceNumber  string `json:"sequence_number,omitzero"`
+	// Source is the queue it was dead-lettered from.
+	Source     string                     `json:"source,omitzero"`
+	Trace      string                     `json:"trace,omitzero"`
+	Attributes map[string]PeekedAttribute `json:"attributes,omitempty"`
+	// Body is the body, or its beginning when BodyCut says so; BodyBytes is the length of all of it.
+	Body      string `json:"body"`
+	BodyBytes int    `json:"body_bytes"`
+	BodyCut   bool   `json:"body_cut"`
+}
+
+// PeekedAttribute is an attribute in [PeekedMessage]: a text, or bytes in base 64.
+type PeekedAttribute struct {
+	Type   string `json:"type"`
+	Value  string `json:"value,omitzero"`
+	Binary []byte `json:"binary,omitempty"`
+}
+
+// Loaded is the answer of POST /v1/queues/NAME/messages, whose body has one JSON object a line, as [queue.Service.Import]
+// takes them.
+type Loaded struct {
+	// Sent and Duplicates count the messages that were stored, and those that a FIFO queue knew already.
+	Sent       int `json:"sent"`
+	Duplicates int `json:"duplicates"`
+	// Line is the first line that was not taken, counted from 1, and Error says why. Those before it are stored.
+	Line  int    `json:"line,omitzero"`
+	Error string `json:"error,omitzero"`
+}
+
+// peekStates are the words of [PeekQuery] and [PeekedMessage] for the states of messages.
+func peekStates() map[string]queue.State {
+	return map[string]queue.State{"": queue.AnyState, "waiting": queue.StateVisible, "in-flight": queue.StateFlight, "delayed": queue.StateDelayed}
+}
+
+// Check says what is wrong with the query.
+func (q PeekQuery) Check() error {
+	if q.Limit < 1 || q.Limit > queue.MaxPeek {
+		return fmt.Errorf("limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek)
+	}
+	if _, ok := peekStates()[q.From]; !ok {
+		return fmt.Errorf("from: found %.20q, allowed is waiting, in-flight or delayed", q.From)
+	}
+	return nil
+}
+
+// Peek looks at messages of the named queue without receiving them. The error is that of [PeekQuery.Check] or of
+// [queue.Service.PeekEach].
+func Peek(ctx context.Context, queues *queue.Service, name string, q PeekQuery) (PeekAnswer, error) {
+	if err := q.Check(); err != nil {
+		return PeekAnswer{}, err
+	}
+	a := PeekAnswer{Queue: name, At: time.Now().UTC(), Messages: []PeekedMessage{}}
+	size := 0
+	err := queues.PeekEach(ctx, name, peekStates()[q.From], func(p queue.Peeked) bool {
+		m := peeked(p, a.At, q.Short)
+		size += len(m.Body)
+		for _, one := range m.Attributes {
+			size += len(one.Value) + len(one.Binary)
+		}
+		if a.Cut = size > maxPeekBytes; a.Cut {
+			return false
+		}
+		a.Messages = append(a.Messages, m)
+		return len(a.Messages) < q.Limit
+	})
+	return a, err
+}
+
+func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
+	m := PeekedMessage{
+		ID: p.ID, Sent: p.Sent.UTC(), AgeSeconds: max(0, at.Sub(p.Sent).Seconds()), VisibleAt: p.VisibleAt.UTC(), Receives: p.ReceiveCount,
+		Group: p.GroupID, DeduplicationID: p.DeduplicationID, SequenceNumber: p.SequenceNumber, Source: p.Source, Trace: p.Trace,
+		Body: p.Body, BodyBytes: len(p.Body),
+	}
+	for word, state := range peekStates() {
+		if state == p.State {
+			m.State = word
+		}
+	}
+	if !p.FirstReceived.IsZero() {
+		first := p.FirstReceived.UTC()
+		m.FirstReceived = &first
+	}
+	for name, a := range p.Attributes {
+		if m.Attributes == nil {
+			m.Attributes = map[string]PeekedAttribute{}
+		}
+		one := PeekedAttribute{Type: a.Type, Value: string(a.Value)}
+		if a.IsBinary() {
+			one = PeekedAttribute{Type: a.Type, Binary: a.Value}
+		}
+		m.Attributes[name] = one
+	}
+	if short && utf8.RuneCountInString(m.Body) > ShortBody {
+		m.Body, m.BodyCut = string([]rune(m.Body)[:ShortBody]), true
+	}
+	return m
+}
+
+// embedded tells whether there are embedded queues, and answers if not.
+func (a *api) embedded(w http.ResponseWriter) bool {
+	if a.Queues == nil {
+		fail(w, http.StatusNotFound, "this API serves no embedded queues")
+	}
+	return a.Queues != nil
+}
+
+func (a *api) queues(w http.ResponseWriter, _ *http.Request) {
+	if a.embedded(w) {
+		answer(w, QueueNames{append([]string{}, a.Queues.Queues()...)})
+	}
+}
+
+func (a *api) peek(w http.ResponseWriter, r *http.Request) {
+	if !a.embedded(w) {
+		return
+	}
+	q := PeekQuery{Limit: 10, From: r.URL.Query().Get("from")}
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			fail(w, http.StatusBadRequest, fmt.Sprintf("limit: found %.20q, allowed is 1 to %d", text, queue.MaxPeek))
+			return
+		}
+		q.Limit = n
+	}
+	switch body := r.URL.Query().Get("body"); body {
+	case "short":
+		q.Short = true
+	case "", "full":
+	default:
+		fail(w, http.StatusBadRequest, fmt.Sprintf("body: found %.20q, allowed is full or short", body))
+		return
+	}
+	if err := q.Check(); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	found, err := Peek(r.Context(), a.Queues, r.PathValue("queue"), q)
+	if err != nil {
+		failQueue(w, r, err)
+		return
+	}
+	answer(w, found)
+}
+
+// load takes the lines of a body into a queue. The body is read before the first line is stored: one that is too large, or
+// does not arrive, changes nothing. Only after an answer of 500 nobody knows what was stored.
+func (a *api) load(w http.ResponseWriter, r *http.Request) {
+	if !a.embedded(w) {
+		return
+	}
+	lines, err := io.ReadAll(r.Body)
+	if err != nil {
+		unreadable(w, err)
+		return
+	}
+	done, err := a.Queues.Import(r.Context(), r.PathValue("queue"), bytes.NewReader(lines))
+	wrong, isLine := errors.AsType[*queue.LineError](err)
+	switch {
+	case err == nil:
+		answer(w, Loaded{Sent: done.Sent, Duplicates: done.Duplicates})
+	case isLine && !errors.Is(err, queue.ErrStorage):
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		encode(w, Loaded{Sent: done.Sent, Duplicates: done.Duplicates, Line: wrong.Line, Error: wrong.Err.Error()})
+	default:
+		failQueue(w, r, err)
+	}
+}
+
+// export streams a queue. The server's own deadline is for short answers: here it moves on with every write, so that a large
+// queue is exported whole while a reader that stands still is left.
+func (a *api) export(w http.ResponseWriter, r *http.Request) {
+	if !a.embedded(w) {
+		return
+	}
+	name := r.PathValue("queue")
+	counts, err := a.Queues.Counts(name)
+	if err != nil {
+		failQueue(w, r, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("Trailer", ExportCount+", "+ExportError)
+	h.Set(ExportTotal, strconv.Itoa(counts.Visible+counts.InFlight+counts.Delayed))
+	buffered := bufio.NewWriterSize(patient{w, http.NewResponseController(w)}, exportBuffer)
+	n, err := a.Queues.Export(r.Context(), name, buffered)
+	if err = errors.Join(err, buffered.Flush()); err != nil {
+		h.Set(ExportError, err.Error())
+	}
+	h.Set(ExportCount, strconv.Itoa(n))
+}
+
+// patient gives every write its own time.
+type patient struct {
+	to      io.Writer
+	control *http.ResponseController
+}
+
+// Write implements [io.Writer].
+func (p patient) Write(b []byte) (int, error) {
+	p.control.SetWriteDeadline(time.Now().Add(exportPatience)) // where that cannot be set, the server's own holds
+	return p.to.Write(b)
+}
+
+// failQueue answers what a queue refused.
+func failQueue(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, queue.ErrQueueNotFound):
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no queue %.100q", r.PathValue("queue")))
+	case errors.Is(err, queue.ErrInvalidParameter):
+		fail(w, http.StatusBadRequest, err.Error())
+	case errors.Is(err, queue.ErrStorageFull), errors.Is(err, queue.ErrStorageBusy), errors.Is(err, queue.ErrClosed):
+		fail(w, http.StatusServiceUnavailable, err.Error())
+	default:
+		fail(w, http.StatusInternalServerError, err.Error())
+	}
+}

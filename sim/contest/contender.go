@@ -1,0 +1,190 @@
+package contest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/policy/peer"
+	"github.com/muster-scale/muster/sim"
+)
+
+// idleStop is how long workers of the policy exact wait for a message before they offer to leave; its fleets fall no other
+// way.
+const idleStop = 30 * time.Second
+
+// Contender is a policy that can be run on a trace without further words: one of ours at its defaults, or a peer.
+type Contender struct {
+	// Name is what tables call it: the policy's name, with the setting in brackets when it is not the default.
+	Name string
+	// What says in one line what it does.
+	What string
+	// Peer is true for a rule that somebody else published.
+	Peer bool
+	// Setting is the name of the main setting, Value the present one; empty when there is none.
+	Setting string
+	Value   float64
+	// Sweep are the values of the setting to try in hindsight.
+	Sweep []float64
+
+	base  string
+	spec  policy.Spec
+	peer  peer.Peer
+	idle  time.Duration
+	poll  time.Duration
+	least int
+}
+
+// Ours returns the contender of a policy as it is configured. idle is the idle stop of its workers; poll the time between
+// looks at the queue, zero for the default of a second.
+func Ours(spec policy.Spec, idle, poll time.Duration) Contender {
+	return Contender{Name: spec.Name, base: spec.Name, What: policy.Describe(spec.Name), spec: spec, idle: idle, poll: poll}
+}
+
+// All returns every contender that has a name: our policies that need no parameters, then the peers.
+func All() []Contender {
+	var all []Contender
+	for _, name := range policy.Names() {
+		spec := policy.Spec{Name: name}
+		switch name {
+		case "step", "schedule", "largest":
+			continue // they say nothing without parameters
+		case "exact":
+			all = append(all, Ours(spec, idleStop, 0))
+		default:
+			all = append(all, Ours(spec, 0, 0))
+		}
+	}
+	for _, p := range peer.All() {
+		all = append(all, Contender{
+			Name: p.Name, base: p.Name, What: p.What, Peer: true, Setting: p.Setting, Value: p.Default, Sweep: p.Sweep, peer: p,
+			idle: p.Idle(p.Default), least: p.MinWorkers,
+		})
+	}
+	return all
+}
+
+// Names returns the names of [All].
+func Names() []string {
+	var names []string
+	for _, c := range All() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Find returns the contender of the given name. NAME[VALUE] is one with another value of its main setting.
+func Find(name string) (Contender, error) {
+	base, rest, set := strings.Cut(name, "[")
+	all := All()
+	i := slices.IndexFunc(all, func(c Contender) bool { return c.Name == base })
+	switch {
+	case i < 0 && slices.Contains(policy.Names(), base):
+		return Contender{}, fmt.Errorf("the policy %s needs parameters: write them into a configuration and name it with -f", base)
+	case i < 0:
+		return Contender{}, fmt.Errorf("there is no policy %q%s; there are %s", base, near(base, Names()), strings.Join(Names(), ", "))
+	case !set:
+		return all[i], nil
+	}
+	var value float64
+	if _, err := fmt.Sscanf(strings.TrimSuffix(rest, "]"), "%g", &value); err != nil || !strings.HasSuffix(rest, "]") || !(value > 0) {
+		return Contender{}, fmt.Errorf("policy %q: found a setting of %q, write NAME[VALUE] with a number above 0", name, rest)
+	}
+	if all[i].Setting == "" {
+		return Contender{}, fmt.Errorf("policy %q: %s has no main setting", name, base)
+	}
+	return all[i].With(value), nil
+}
+
+// With returns c with another value of its main setting.
+func (c Contender) With(value float64) Contender {
+	c.Value = value
+	c.idle = c.peer.Idle(value)
+	c.Name = c.base
+	if value != c.peer.Default {
+		c.Name = fmt.Sprintf("%s[%g]", c.base, value)
+	}
+	return c
+}
+
+// settings returns the controller's settings, and the world, for c in the given circumstances.
+func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
+	limits := e.Limits
+	limits.Min = max(limits.Min, c.least)
+	limits.Max = max(limits.Max, limits.Min)
+	w := e.World
+	if w.IdleStop == 0 {
+		w.IdleStop = c.idle
+	}
+	s := controller.Settings{
+		Fleet: "fleet", Queues: []string{"queue"}, Spec: c.spec, Objective: e.Objective, Limits: limits, Slots: e.World.Slots,
+		BootPrior: max(time.Millisecond, e.BootPrior), Poll: orElse(c.poll, e.Poll),
+	}
+	if c.Peer {
+		s.Spec = policy.Spec{Name: "exact"} // it only stands in: the peer decides
+	} else if s.Spec.Processing == 0 {
+		s.Spec.Processing = e.Prior
+	}
+	s, err := controller.NewSettings(s)
+	if err != nil || !c.Peer {
+		return s, w, err
+	}
+	p := c.peer.Build(c.Value, e.Prior)
+	return s.Deciding(policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: p}}}, c.peer.Memory), w, nil
+}
+
+func orElse[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
+		return fallback
+	}
+	return v
+}
+
+// near suggests the name that was meant.
+func near(word string, among []string) string {
+	best, least := "", 3
+	for _, name := range among {
+		if d := distance(word, name); d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		for _, name := range among {
+			if len(word) >= 3 && strings.HasPrefix(name, word) {
+				best = name
+				break
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance counts the letters to insert, delete or change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last
+			if a[i] != b[j] {
+				change++
+			}
+			last, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
+		}
+	}
+	return row[len(b)]
+}
+
+// Default is the name of the policy that is run when none is named.
+const Default = "exact"

@@ -1,0 +1,201 @@
+package contest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/muster-scale/muster/sim"
+)
+
+// Plan is a contest: every contender on every event with every seed.
+type Plan struct {
+	Events     []Event
+	Contenders []Contender
+	Seeds      []uint64
+	// Limits tells whether the least cost is computed for each event and seed.
+	Limits bool
+	// Parallel is how many runs are made at a time, at least 1. The results do not depend on it.
+	Parallel int
+	// Done is called after each run, one call at a time, with how many of all are done; it may be nil.
+	Done func(done, of int)
+	// Stepped returns what a run is watched by; it may be nil, and may return nil.
+	Stepped func(Event, Contender, uint64) func(sim.View)
+}
+
+// Play makes every run and returns the results ordered by event, then seed, then contender. The first error ends it.
+func Play(ctx context.Context, p Plan) ([]sim.Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	of := len(p.Events) * len(p.Seeds) * len(p.Contenders)
+	results := make([]sim.Result, of)
+	var lock sync.Mutex
+	done := 0
+	work := make(chan func())
+	var all sync.WaitGroup
+	for range max(1, p.Parallel) {
+		all.Go(func() {
+			for f := range work {
+				f()
+			}
+		})
+	}
+	for i, e := range p.Events {
+		for j, seed := range p.Seeds {
+			prepared := sync.OnceValues(func() (Prepared, error) {
+				x, err := Prepare(e, seed)
+				if err == nil && p.Limits {
+					err = x.Limit()
+				}
+				return x, err
+			})
+			for k, c := range p.Contenders {
+				at := (i*len(p.Seeds)+j)*len(p.Contenders) + k
+				work <- func() {
+					if ctx.Err() != nil {
+						return
+					}
+					x, err := prepared()
+					if err == nil {
+						var stepped func(sim.View)
+						if p.Stepped != nil {
+							stepped = p.Stepped(e, c, seed)
+						}
+						results[at], err = x.Run(ctx, c, stepped, nil)
+					}
+					lock.Lock()
+					defer lock.Unlock()
+					if err != nil {
+						stop(err)
+						return
+					}
+					if done++; p.Done != nil {
+						p.Done(done, of)
+					}
+				}
+			}
+		}
+	}
+	close(work)
+	all.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// Row sums up the runs of one contender on one event over its seeds.
+type Row struct {
+	Event, Policy string
+	Runs          int
+	// InTimeLeast and InTimeMean are shares, RatioMean and RatioMost multiples of the least cost.
+	InTimeLeast, InTimeMean float64
+	RatioMean, RatioMost    float64
+	WorkerSeconds           float64
+	P50, P95, P99           float64
+	PeakWorkers, Launches   float64
+	ScaleEvents, Reversals  float64
+	Messages                float64
+	Clairvoyant             float64
+	Faults                  int
+}
+
+// Rows sums up results by event and policy, in the order of their first appearance.
+func Rows(results []sim.Result) []Row {
+	var rows []Row
+	at := map[[2]string]int{}
+	for _, r := range results {
+		key := [2]string{r.Trace, r.Policy}
+		i, ok := at[key]
+		if !ok {
+			i = len(rows)
+			at[key] = i
+			rows = append(rows, Row{Event: r.Trace, Policy: r.Policy, InTimeLeast: 1})
+		}
+		rows[i].add(r)
+	}
+	for i := range rows {
+		rows[i].mean()
+	}
+	return rows
+}
+
+func (x *Row) add(r sim.Result) {
+	x.Runs++
+	x.InTimeLeast = min(x.InTimeLeast, r.InTimeRatio)
+	x.InTimeMean += r.InTimeRatio
+	x.RatioMean += r.Ratio
+	x.RatioMost = max(x.RatioMost, r.Ratio)
+	x.WorkerSeconds += r.WorkerSeconds
+	x.P50, x.P95, x.P99 = x.P50+r.P50, x.P95+r.P95, x.P99+r.P99
+	x.PeakWorkers += float64(r.PeakWorkers)
+	x.Launches += float64(r.Launches)
+	x.ScaleEvents += float64(r.ScaleEvents)
+	x.Reversals += float64(r.Reversals)
+	x.Messages += float64(r.Messages)
+	x.Clairvoyant += r.Clairvoyant
+	x.Faults += len(r.Faults)
+}
+
+func (x *Row) mean() {
+	n := float64(x.Runs)
+	for _, v := range []*float64{&x.InTimeMean, &x.RatioMean, &x.WorkerSeconds, &x.P50, &x.P95, &x.P99, &x.PeakWorkers, &x.Launches,
+		&x.ScaleEvents, &x.Reversals, &x.Messages, &x.Clairvoyant} {
+		*v /= n
+	}
+}
+
+// Hindsight finds, for each peer with a main setting, the value that costs least among those that keep the objective on the
+// event, over the given seeds; where none keeps it, the value with the most in time. It returns the peers so tuned.
+func Hindsight(ctx context.Context, e Event, contenders []Contender, seeds []uint64, parallel int, tried func(done, of int)) ([]Contender, error) {
+	var all []Contender
+	for _, c := range contenders {
+		for _, v := range c.Sweep {
+			all = append(all, c.With(v))
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	results, err := Play(ctx, Plan{Events: []Event{e}, Contenders: all, Seeds: seeds, Parallel: parallel, Done: tried})
+	if err != nil {
+		return nil, err
+	}
+	rows := Rows(results)
+	var tuned []Contender
+	next := 0
+	for _, c := range contenders {
+		if len(c.Sweep) == 0 {
+			continue
+		}
+		best := rows[next]
+		value := c.Sweep[0]
+		for k := range c.Sweep {
+			if x := rows[next+k]; better(x, best, e.Objective.Quantile) {
+				best, value = x, c.Sweep[k]
+			}
+		}
+		next += len(c.Sweep)
+		t := c.With(value)
+		t.Name = c.base + "*"
+		t.What = tunedAs(c, value)
+		tuned = append(tuned, t)
+	}
+	return tuned, nil
+}
+
+// better tells whether row a is a better choice than row b for an objective of the given share.
+func better(a, b Row, quantile float64) bool {
+	keepsA, keepsB := a.InTimeMean >= quantile, b.InTimeMean >= quantile
+	switch {
+	case keepsA != keepsB:
+		return keepsA
+	case keepsA:
+		return a.WorkerSeconds < b.WorkerSeconds
+	}
+	return a.InTimeMean > b.InTimeMean
+}
+
+func tunedAs(c Contender, value float64) string {
+	return fmt.Sprintf("%s with %s %g, the best in hindsight", c.base, c.Setting, value)
+}

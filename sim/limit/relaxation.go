@@ -1,0 +1,250 @@
+package limit
+
+import "math"
+
+// relaxation is the problem with fractions of workers and of messages, as a linear program on the profile's slots of time.
+// A unit of work is what a worker does in one of them, a unit of cost is what a worker costs in one. Its columns, one per
+// slot of time in each block: workers in service, starts, work done in time, late work done, work waiting in time, work
+// excused that is not due yet, late work waiting. Then, for some classes of messages, the work that is excused.
+type relaxation struct {
+	program
+	slots int
+	// Each block begins at its column or row, -1 if it is not there.
+	workers, starts, inTime, late, waiting, excusing, waitingLate, excuses int
+	capacity, ramp, balance, excusingBalance, deadline, lateBalance, fee   int
+	// owners says in which slot the messages of each excused class arrive.
+	owners []int
+	// unit is the width of a slot of time in seconds.
+	unit float64
+}
+
+// perSlot is how many classes of each slot of time the relaxation tells apart. The certificate tells all apart; this only
+// guides the search for prices.
+const perSlot = 3
+
+// relax builds the relaxation of a profile.
+func relax(f *Profile, start Start) *relaxation {
+	r := &relaxation{slots: f.length(), unit: f.width.Seconds()}
+	boot := f.problem.Boot.Seconds() / r.unit
+	from := f.from(start)
+	late, excuse := !f.problem.Shed && (f.excused > 0 || f.beyond > 0), f.excused > 0
+	r.workers, r.starts = r.columns(true, 1), r.columns(true, boot)
+	for t := range r.slots {
+		if f.problem.Max > 0 {
+			r.upper[r.workers+t] = float64(f.problem.Max)
+		}
+		if t < from {
+			r.upper[r.workers+t] = float64(f.problem.Min)
+		}
+		if t < int(f.last/f.width) {
+			r.lower[r.workers+t] = float64(f.problem.Min)
+		}
+	}
+	r.inTime, r.waiting = r.columns(true, 0), r.columns(true, 0)
+	r.late, r.waitingLate = r.columns(late, 0), r.columns(late, 0)
+	r.excusing = r.columns(excuse, 0)
+	if late {
+		r.cost[r.waitingLate+r.slots-1] = 1
+	}
+	r.capacityRows(f)
+	r.workRows(f, r.excusable(f, excuse))
+	return r
+}
+
+// columns adds a block of columns, one per slot of time, if wanted.
+func (r *relaxation) columns(wanted bool, cost float64) int {
+	if !wanted {
+		return -1
+	}
+	first := len(r.cost)
+	for range r.slots {
+		r.column1(cost, math.Inf(1))
+	}
+	return first
+}
+
+func (r *relaxation) column1(cost, upper float64) {
+	r.cost, r.lower, r.upper = append(r.cost, cost), append(r.lower, 0), append(r.upper, upper)
+}
+
+// excusable adds the columns of work that can be excused and returns how many messages a unit of each is.
+func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
+	r.excuses = len(r.cost)
+	if !wanted {
+		return nil
+	}
+	unit := r.unit * float64(f.problem.Slots)
+	for g, s := range f.slots {
+		rest := 0.0
+		for i := range s.classes {
+			k := s.classes[len(s.classes)-1-i]
+			rest += k.work.Seconds()
+			if i < perSlot-1 || i == len(s.classes)-1 {
+				if rest > 0 {
+					r.column1(0, rest/unit)
+					r.owners, messages = append(r.owners, g), append(messages, unit/k.most.Seconds())
+				}
+				rest = 0
+			} else if i == perSlot-1 {
+				// What is smaller is excused as if it were of this size: that is cheaper than it is.
+				for _, small := range s.classes[:len(s.classes)-1-i] {
+					rest += small.work.Seconds()
+				}
+				r.column1(0, rest/unit)
+				r.owners, messages = append(r.owners, g), append(messages, unit/k.most.Seconds())
+				break
+			}
+		}
+	}
+	return messages
+}
+
+// capacityRows says that work is done by workers in service, and that workers in service were started.
+func (r *relaxation) capacityRows(f *Profile) {
+	r.capacity = len(r.right)
+	for t := range r.slots {
+		r.row(0, false)
+		r.entry(r.workers+t, 1)
+		r.entry(r.inTime+t, -1)
+		if r.late >= 0 {
+			r.entry(r.late+t, -1)
+		}
+	}
+	r.ramp = len(r.right)
+	for t := range r.slots {
+		r.row(0, false)
+		r.entry(r.starts+t, 1)
+		r.entry(r.workers+t, -1)
+		if t > 0 {
+			r.entry(r.workers+t-1, 1)
+		} else {
+			r.right[len(r.right)-1] = -float64(f.problem.Min)
+		}
+	}
+}
+
+// workRows says where work goes: what arrives is done, excused or waits; what waits past its deadline was excused; what was
+// excused is done late or waits for ever.
+func (r *relaxation) workRows(f *Profile, messages []float64) {
+	unit := r.unit * float64(f.problem.Slots)
+	arrives, beyond, due := make([]float64, r.slots), make([]float64, r.slots), make([]float64, r.slots)
+	excused, over := make([][]int, r.slots), make([][]int, r.slots)
+	for g, s := range f.slots {
+		for _, k := range s.classes {
+			arrives[g] += k.work.Seconds() / unit
+		}
+		beyond[g] = s.beyond.Seconds() / unit
+		due[f.due(g)] += arrives[g]
+	}
+	for i, g := range r.owners {
+		excused[g] = append(excused[g], r.excuses+i)
+		over[f.due(g)] = append(over[f.due(g)], r.excuses+i)
+	}
+	// flow adds a row for each slot of time: what waited, plus what comes, less what goes, waits.
+	flow := func(block, out int, in []float64, enter, leave [][]int) int {
+		if block < 0 {
+			return -1
+		}
+		first := len(r.right)
+		for t := range r.slots {
+			r.row(-in[t], true)
+			if t > 0 {
+				r.entry(block+t-1, 1)
+			}
+			r.entry(block+t, -1)
+			if out >= 0 {
+				r.entry(out+t, -1)
+			}
+			for _, column := range enter[t] {
+				r.entry(column, 1)
+			}
+			for _, column := range leave[t] {
+				r.entry(column, -1)
+			}
+		}
+		return first
+	}
+	none, zero := make([][]int, r.slots), make([]float64, r.slots)
+	r.balance = flow(r.waiting, r.inTime, arrives, none, excused)
+	r.excusingBalance = flow(r.excusing, -1, zero, excused, over)
+	r.lateBalance = flow(r.waitingLate, r.late, beyond, excused, none)
+	r.deadline = len(r.right)
+	open := 0.0
+	for t := range r.slots {
+		open += arrives[t] - due[t]
+		r.row(-max(0, open), false)
+		r.entry(r.waiting+t, -1)
+		if r.excusing >= 0 {
+			r.entry(r.excusing+t, -1)
+		}
+	}
+	r.fee = len(r.right)
+	r.row(-float64(f.excused), false)
+	for i, m := range messages {
+		r.entry(r.excuses+i, -m)
+	}
+}
+
+// start returns the point at which the search for prices begins: all work is done when it arrives, by workers who are there
+// for it alone, and all prices are neutral.
+func (r *relaxation) start(f *Profile) point {
+	at := newPoint(&r.program)
+	unit := r.unit * float64(f.problem.Slots)
+	for t := range r.slots {
+		for _, block := range []int{r.balance, r.lateBalance} {
+			if block >= 0 {
+				at.y[block+t] = -1
+			}
+		}
+		at.y[r.capacity+t] = 1
+		if t < len(f.slots) {
+			for _, k := range f.slots[t].classes {
+				at.x[r.inTime+t] += k.work.Seconds() / unit
+			}
+			at.x[r.workers+t] = at.x[r.inTime+t]
+			if r.late >= 0 {
+				at.x[r.late+t] = f.slots[t].beyond.Seconds() / unit
+				at.x[r.workers+t] += at.x[r.late+t]
+			}
+		}
+		at.x[r.starts+t] = at.x[r.workers+t]
+		if t > 0 {
+			at.x[r.starts+t] = max(0, at.x[r.workers+t]-at.x[r.workers+t-1])
+		}
+	}
+	return at
+}
+
+// refine sets to, a point of the relaxation with slots of time of half the width, to what corresponds to from.
+func (r *relaxation) refine(fine *relaxation, from, to point) {
+	block := func(coarse, finer []float64, at, atFiner int, factor float64) {
+		if at < 0 {
+			return
+		}
+		for t := range fine.slots {
+			finer[atFiner+t] = factor * coarse[at+min(t/2, r.slots-1)]
+		}
+	}
+	for _, b := range []struct {
+		at, atFiner int
+		factor      float64
+	}{
+		{r.workers, fine.workers, 1}, {r.inTime, fine.inTime, 1}, {r.late, fine.late, 1},
+		{r.waiting, fine.waiting, 2}, {r.excusing, fine.excusing, 2}, {r.waitingLate, fine.waitingLate, 2},
+	} {
+		block(from.x, to.x, b.at, b.atFiner, b.factor)
+	}
+	for t := 0; t < fine.slots; t += 2 {
+		to.x[fine.starts+t] = from.x[r.starts+min(t/2, r.slots-1)]
+	}
+	for _, b := range []struct {
+		at, atFiner int
+		factor      float64
+	}{
+		{r.capacity, fine.capacity, 1}, {r.ramp, fine.ramp, 2}, {r.balance, fine.balance, 1},
+		{r.excusingBalance, fine.excusingBalance, 1}, {r.lateBalance, fine.lateBalance, 1}, {r.deadline, fine.deadline, 1},
+	} {
+		block(from.y, to.y, b.at, b.atFiner, b.factor)
+	}
+	to.y[fine.fee] = 2 * from.y[r.fee]
+}

@@ -1,0 +1,89 @@
+package limit
+
+import (
+	"slices"
+	"time"
+)
+
+// Rush returns the bound for many messages close together, in whole workers and whole messages: in the time from the first
+// arrival to the last deadline of some messages that each take at least s, a slot finishes a whole number of them, and each
+// worker that is needed beyond Min was booted. It is exact for equal messages that arrive at one instant.
+func (f *Profile) Rush(start Start) Bound {
+	bound := Bound{Method: "rush", Start: start.String()}
+	most := int64(1)
+	for _, least := range f.steps() {
+		needed, ok := f.needed(start, least)
+		most = max(most, needed)
+		bound.Unreachable = bound.Unreachable || !ok
+	}
+	bound.WorkerSeconds = down(f.atLeast() + f.boots(most))
+	return bound
+}
+
+// steps returns the least service of each class of sizes, those with most work if there are many, so that the search stays
+// within a fraction of a second.
+func (f *Profile) steps() (least []time.Duration) {
+	const most = 6
+	classes := slices.Clone(f.sizes)
+	slices.SortStableFunc(classes, func(a, b class) int { return int(min(1, max(-1, b.work-a.work))) })
+	for _, c := range classes[:min(most, len(classes))] {
+		if c.least > 0 {
+			least = append(least, c.least)
+		}
+	}
+	return least
+}
+
+// needed returns how many workers some interval needs to finish the messages in it whose service is at least least, and
+// false if no number of workers is enough.
+func (f *Profile) needed(start Start, least time.Duration) (workers int64, reachable bool) {
+	var full []int // slots of time with such messages
+	counts := make([]int64, 0, len(f.slots))
+	for g, s := range f.slots {
+		var count int64
+		for _, c := range s.classes {
+			// The whole class counts only if none of it is smaller.
+			if c.least >= least {
+				count += c.count
+			}
+		}
+		if count > 0 {
+			full, counts = append(full, g), append(counts, count)
+		}
+	}
+	ready := f.first
+	if start == Causal {
+		ready += f.problem.Boot
+	}
+	for i := range full {
+		sum, last := -f.excused, f.slots[full[i]].last
+		for j := i; j < len(full) && f.slots[full[j]].first <= last+f.problem.Latency; j++ {
+			sum += counts[j]
+			if sum <= 0 {
+				continue
+			}
+			n, ok := f.crew(sum, f.slots[full[i]].first, ready, f.slots[full[j]].last+f.problem.Latency, least)
+			if !ok {
+				return workers, false
+			}
+			workers = max(workers, n)
+		}
+	}
+	return workers, true
+}
+
+// crew returns how many workers finish count messages of at least the given service between from and to, if all but Min of
+// them are not in service before ready.
+func (f *Profile) crew(count int64, from, ready, to, least time.Duration) (workers int64, ok bool) {
+	slots, standing := int64(f.problem.Slots), int64(f.problem.Min)
+	left := count - standing*slots*int64((to-from)/least)
+	if left <= 0 {
+		return 0, true
+	}
+	each := slots * int64(max(0, to-max(from, ready))/least)
+	if each == 0 {
+		return 0, false
+	}
+	workers = standing + (left+each-1)/each
+	return workers, f.problem.Max == 0 || workers <= int64(f.problem.Max)
+}

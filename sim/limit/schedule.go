@@ -1,0 +1,184 @@
+package limit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// Schedule is what a schedule with knowledge of the future pays: an upper bound of the least, as [Bound] is a lower one.
+type Schedule struct {
+	// WorkerSeconds is the bill, without a minimum or granularity of billing.
+	WorkerSeconds float64 `json:"worker_seconds"`
+	// Late counts messages that were not in time, the unattainable ones included. InTime is the share in time of the
+	// attainable ones, and Kept says whether that is enough; if not, no schedule that was tried is good enough, and the bill
+	// is that of the one with the fewest late messages.
+	Late   int64   `json:"late"`
+	InTime float64 `json:"in_time"`
+	Kept   bool    `json:"kept"`
+	// Launches and Workers count launches, and the workers that are ever needed at once or one after the other.
+	Launches int `json:"launches"`
+	Workers  int `json:"workers"`
+	// Method says how the schedule was made.
+	Method string `json:"method"`
+	Start  string `json:"start"`
+}
+
+// mostJobs bounds the memory of a schedule, which is kept message by message.
+const mostJobs = 5_000_000
+
+// Clairvoyant looks for a cheap schedule that keeps the objective and knows the future: crews that begin as late as whole
+// workers allow, or at once, with several margins; each is worked through message by message and audited, and the cheapest
+// is returned. It takes some dozen passes over the trace. Traces with children, whose arrivals depend on the schedule, and
+// those above five million messages are refused.
+func Clairvoyant(p Problem, start Start) (Schedule, error) {
+	f, err := Read(p)
+	if err != nil {
+		return Schedule{}, err
+	}
+	s := scheduler{Profile: f, start: start, best: Schedule{Late: math.MaxInt64, Start: start.String()}}
+	if f.children > 0 || f.messages > mostJobs {
+		return Schedule{}, fmt.Errorf("schedule of trace %q: it has %d messages, %d of them children; allowed are %d messages without children", p.Trace.Name, f.messages, f.children, mostJobs)
+	}
+	err = p.Trace.Each(func(m trace.Message) bool {
+		s.jobs = append(s.jobs, job{m.Arrival, m.Service, m.Arrival + p.Latency - m.Service})
+		return true
+	})
+	if err != nil {
+		return Schedule{}, err
+	}
+	if start == Causal {
+		s.ready = f.first + p.Boot
+	}
+	return s.best, s.search()
+}
+
+// scheduler tries schedules and keeps the best.
+type scheduler struct {
+	*Profile
+	start Start
+	jobs  []job
+	ready time.Duration
+	best  Schedule
+}
+
+// search tries margins of the deadline, and then closer ones around the best, with any and with the longest messages late.
+func (s *scheduler) search() error {
+	excuses := []choice{{"any late", make([]bool, len(s.jobs))}}
+	if s.excused > 0 {
+		excuses = append(excuses, choice{"the longest late", s.longestExcused()})
+	}
+	for _, e := range excuses {
+		for _, way := range []struct {
+			name string
+			plan func([]bool, float64) crews
+		}{{"course", s.course}, {"at once", s.plan}} {
+			if err := s.margins(e, way.name, way.plan); err != nil {
+				return err
+			}
+		}
+		all := s.within(crews{width: s.problem.Latency, most: []int{s.most()}})
+		if _, err := s.try(e.excused, all, "never waiting, "+e.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// choice is a choice of the messages that are late on purpose.
+type choice struct {
+	name    string
+	excused []bool
+}
+
+// margins tries a way to plan with some shares by which the objective is made shorter.
+func (s *scheduler) margins(e choice, name string, plan func([]bool, float64) crews) error {
+	best, at := math.Inf(1), 0.0
+	try := func(margin float64) error {
+		cost, err := s.try(e.excused, plan(e.excused, margin), fmt.Sprintf("%s, %s, margin %.3f", name, e.name, margin))
+		if cost < best {
+			best, at = cost, margin
+		}
+		return err
+	}
+	for _, margin := range []float64{-0.3, -0.15, -0.05, 0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.7, 0.9} {
+		if err := try(margin); err != nil {
+			return err
+		}
+	}
+	width := 0.03 + at/8
+	for range 5 {
+		for _, margin := range []float64{at - width, at + width} {
+			if err := try(min(1, margin)); err != nil {
+				return err
+			}
+		}
+		width *= 0.6
+	}
+	return nil
+}
+
+// most is the largest number of workers that can be of use.
+func (s *scheduler) most() int {
+	if s.problem.Max > 0 {
+		return s.problem.Max
+	}
+	return len(s.jobs)
+}
+
+// longestExcused marks the longest attainable jobs, as many as may be late.
+func (s *scheduler) longestExcused() []bool {
+	order := make([]int, 0, len(s.jobs))
+	for j := range s.jobs {
+		if s.jobs[j].latest >= s.jobs[j].arrival {
+			order = append(order, j)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.jobs[b].service, s.jobs[a].service) })
+	marked := make([]bool, len(s.jobs))
+	for _, j := range order[:s.excused] {
+		marked[j] = true
+	}
+	return marked
+}
+
+// try works through one schedule, keeps it if it is the best so far, and returns its cost, infinite if it is not kept.
+func (s *scheduler) try(excused []bool, c crews, method string) (cost float64, err error) {
+	places, late := replay(s.jobs, excused, s.problem.Slots, c)
+	if s.problem.Shed {
+		for _, j := range late {
+			places[j].worker = -1
+		}
+	} else {
+		afterwards(s.jobs, places, late, s.problem.Slots, s.most(), s.ready, s.last+s.problem.Latency)
+	}
+	b, err := audit(s.problem, s.jobs, places, s.ready, s.last)
+	if err != nil {
+		return 0, err
+	}
+	lateAttainable := b.late - (s.messages - s.attainable)
+	made := Schedule{
+		WorkerSeconds: b.paid.Seconds(), Late: b.late, Kept: lateAttainable <= s.excused, InTime: 1,
+		Launches: b.launches, Workers: b.workers, Method: method, Start: s.start.String(),
+	}
+	if s.attainable > 0 {
+		made.InTime = 1 - float64(lateAttainable)/float64(s.attainable)
+	}
+	better := made.Kept && made.WorkerSeconds < s.best.WorkerSeconds
+	if made.Kept != s.best.Kept {
+		better = made.Kept
+	} else if !made.Kept {
+		better = made.Late < s.best.Late
+	}
+	if better {
+		s.best = made
+	}
+	if !made.Kept {
+		return math.Inf(1), nil
+	}
+	return made.WorkerSeconds, nil
+}

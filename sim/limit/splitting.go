@@ -1,0 +1,242 @@
+package limit
+
+import "math"
+
+// program is a linear program: minimise cost*x with lower <= x <= upper and rows*x >= right, or = right where equal is set.
+type program struct {
+	cost, lower, upper []float64
+	right              []float64
+	equal              []bool
+	// Row i has the entries begin[i] to begin[i+1] of column and value.
+	begin  []int32
+	column []int32
+	value  []float64
+}
+
+// row adds an empty row; entry adds to the last row.
+func (p *program) row(right float64, equal bool) {
+	if len(p.begin) == 0 {
+		p.begin = []int32{0}
+	}
+	p.right, p.equal = append(p.right, right), append(p.equal, equal)
+	p.begin = append(p.begin, int32(len(p.column)))
+}
+
+func (p *program) entry(column int, value float64) {
+	p.column, p.value = append(p.column, int32(column)), append(p.value, value)
+	p.begin[len(p.begin)-1] = int32(len(p.column))
+}
+
+// times sets out to rows*x.
+func (p *program) times(x, out []float64) {
+	for i := range out {
+		sum := 0.0
+		for k := p.begin[i]; k < p.begin[i+1]; k++ {
+			sum += p.value[k] * x[p.column[k]]
+		}
+		out[i] = sum
+	}
+}
+
+// back sets out to the transpose of rows times y.
+func (p *program) back(y, out []float64) {
+	clear(out)
+	for i, v := range y {
+		if v == 0 {
+			continue
+		}
+		for k := p.begin[i]; k < p.begin[i+1]; k++ {
+			out[p.column[k]] += p.value[k] * v
+		}
+	}
+}
+
+// point is a primal and a dual point.
+type point struct{ x, y []float64 }
+
+func newPoint(p *program) point {
+	return point{make([]float64, len(p.cost)), make([]float64, len(p.right))}
+}
+
+func (z point) copy(from point) {
+	copy(z.x, from.x)
+	copy(z.y, from.y)
+}
+
+// scale balances the rows and columns of p in place, first by the root of their largest entry and then by the root of their
+// sum, and returns the factors: x of the given program is column times x of the scaled one, y is row times y.
+func (p *program) scale() (row, column []float64) {
+	row, column = ones(len(p.right)), ones(len(p.cost))
+	r, c := make([]float64, len(row)), make([]float64, len(column))
+	const rounds = 10
+	for round := range rounds {
+		clear(r)
+		clear(c)
+		for i := range r {
+			for k := p.begin[i]; k < p.begin[i+1]; k++ {
+				v, j := math.Abs(p.value[k]), p.column[k]
+				if round == rounds-1 {
+					r[i] += v
+					c[j] += v
+				} else {
+					r[i], c[j] = max(r[i], v), max(c[j], v)
+				}
+			}
+		}
+		invert(r)
+		invert(c)
+		for i := range r {
+			row[i] *= r[i]
+			for k := p.begin[i]; k < p.begin[i+1]; k++ {
+				p.value[k] *= r[i] * c[p.column[k]]
+			}
+		}
+		for j := range c {
+			column[j] *= c[j]
+		}
+	}
+	for i := range row {
+		p.right[i] *= row[i]
+	}
+	for j := range column {
+		p.cost[j] *= column[j]
+		p.lower[j] /= column[j]
+		p.upper[j] /= column[j]
+	}
+	return row, column
+}
+
+func ones(n int) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = 1
+	}
+	return all
+}
+
+// invert replaces each number by one over its root, and 0 by 1.
+func invert(all []float64) {
+	for i, v := range all {
+		all[i] = 1
+		if v > 0 {
+			all[i] = 1 / math.Sqrt(v)
+		}
+	}
+}
+
+// norm returns an estimate of the largest singular value, from below.
+func (p *program) norm() float64 {
+	x, y := ones(len(p.cost)), make([]float64, len(p.right))
+	for i := range x {
+		x[i] += math.Mod(float64(i)*0.618, 1) // so that the start is not orthogonal to what is sought
+	}
+	size := 0.0
+	for range 40 {
+		p.times(x, y)
+		p.back(y, x)
+		if size = length(x); size == 0 {
+			return 1
+		}
+		for i := range x {
+			x[i] /= size
+		}
+	}
+	return math.Sqrt(size)
+}
+
+func length(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// splitting solves a scaled program by alternating steps on its primal and its dual side: the primal-dual hybrid gradient
+// method, reflected, anchored at the point where it was last restarted (Halpern's iteration), and restarted when the steps
+// have become short. It always ends after the given number of rounds; whoever uses its dual point proves its worth himself.
+type splitting struct {
+	*program
+	step, weight    float64
+	now, next, from point // where it is, where a step leads, and the anchor
+	slope, activity []float64
+	age             int // rounds since the last restart
+	first, last     float64
+}
+
+func newSplitting(p *program, start point) *splitting {
+	s := &splitting{program: p, step: 0.95 / p.norm(), weight: 1, now: start, next: newPoint(p), from: newPoint(p)}
+	s.slope, s.activity = make([]float64, len(p.cost)), make([]float64, len(p.right))
+	if c, b := length(p.cost), length(p.right); c > 0 && b > 0 {
+		s.weight = c / b
+	}
+	s.from.copy(start)
+	return s
+}
+
+// round takes one step and moves on.
+func (s *splitting) round() {
+	moved := s.advance()
+	if s.age == 0 {
+		s.first = moved
+	}
+	if s.age > 0 && (moved < 0.2*s.first || moved < 0.8*s.first && moved > s.last || s.age > 2000) {
+		s.restart()
+		return
+	}
+	s.last = moved
+	s.age++
+	keep := float64(s.age) / float64(s.age+1)
+	blend(s.now.x, s.next.x, s.from.x, keep)
+	blend(s.now.y, s.next.y, s.from.y, keep)
+}
+
+// blend moves now to its reflection at next, and back to the anchor by the rest of keep.
+func blend(now, next, anchor []float64, keep float64) {
+	for i := range now {
+		now[i] = keep*(2*next[i]-now[i]) + (1-keep)*anchor[i]
+	}
+}
+
+// advance sets next to one step from now and returns how far that is.
+func (s *splitting) advance() float64 {
+	s.back(s.now.y, s.slope)
+	tau, sigma := s.step/s.weight, s.step*s.weight
+	dx, dy := 0.0, 0.0
+	reflected := s.slope // reused: each entry is read once before it is replaced
+	for j, x := range s.now.x {
+		v := min(max(x-tau*(s.cost[j]-s.slope[j]), s.lower[j]), s.upper[j])
+		s.next.x[j] = v
+		dx += (v - x) * (v - x)
+		reflected[j] = 2*v - x
+	}
+	s.times(reflected, s.activity)
+	for i, y := range s.now.y {
+		v := y + sigma*(s.right[i]-s.activity[i])
+		if !s.equal[i] {
+			v = max(0, v)
+		}
+		s.next.y[i] = v
+		dy += (v - y) * (v - y)
+	}
+	return math.Sqrt(dx*s.weight + dy/s.weight)
+}
+
+// restart makes the next point the anchor and weighs primal against dual steps by how far both came since the last one.
+func (s *splitting) restart() {
+	dx, dy := distance(s.next.x, s.from.x), distance(s.next.y, s.from.y)
+	if dx > 1e-12 && dy > 1e-12 {
+		s.weight = math.Sqrt(s.weight * dy / dx)
+	}
+	s.now.copy(s.next)
+	s.from.copy(s.next)
+	s.age = 0
+}
+
+func distance(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(sum)
+}

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parameter is one parameter of the world as the command line names it.
+type Parameter struct {
+	// Name is how it is written, Value what kind of value it takes, What what it means.
+	Name, Value, What string
+	set               func(w *World, text string) error
+}
+
+// Parameters lists the parameters of the world by which faults and delays are stated, in the order of the documentation.
+func Parameters() []Parameter {
+	const share, rate, span, whole = "SHARE", "PER_HOUR", "DURATION", "NUMBER"
+	return []Parameter{
+		{"boot", span, "mean time from a launch until the worker takes messages", spanOf(func(w *World) *time.Duration { return &w.Boot.Mean })},
+		{"boot-cv", "NUMBER", "variation of the boot time, lognormal", numberOf(func(w *World) *float64 { return &w.Boot.CV })},
+		{"boot-samples", "DURATION|DURATION|...", "measured boot times to draw from", samplesOf(func(w *World) *Draw { return &w.Boot })},
+		{"warm", whole, "members of a warm pool, launched before others", wholeOf(func(w *World) *int { return &w.Warm.Size })},
+		{"warm-boot", span, "boot time of members from the warm pool", spanOf(func(w *World) *time.Duration { return &w.Warm.Boot.Mean })},
+		{"warm-refill", span, "time to replace a member of the warm pool", spanOf(func(w *World) *time.Duration { return &w.Warm.Refill })},
+		{"spot", share, "share of members that the cloud may take back", numberOf(func(w *World) *float64 { return &w.Spot.Share })},
+		{"spot-rate", rate, "how often each of those is taken back", numberOf(func(w *World) *float64 { return &w.Spot.Interruptions })},
+		{"spot-notice", span, "how long before it says so", spanOf(func(w *World) *time.Duration { return &w.Spot.Notice })},
+		{"launch-fails", share, "share of launches that end in their boot", numberOf(func(w *World) *float64 { return &w.LaunchFails })},
+		{"refuse-launch", share, "share of orders that the cloud refuses", numberOf(func(w *World) *float64 { return &w.RefuseLaunch })},
+		{"capacity", whole, "members the cloud has at most; 0 is enough", wholeOf(func(w *World) *int { return &w.Capacity })},
+		{"crashes", rate, "how often a member dies", numberOf(func(w *World) *float64 { return &w.Crashes })},
+		{"exit", span, "time a worker takes to end", spanOf(func(w *World) *time.Duration { return &w.Exit })},
+		{"minimum-bill", span, "least time that a member is paid for", spanOf(func(w *World) *time.Duration { return &w.MinimumBill })},
+		{"bill-step", span, "granularity of the bill", spanOf(func(w *World) *time.Duration { return &w.BillStep })},
+		{"price", "NUMBER", "price of a worker-hour", numberOf(func(w *World) *float64 { return &w.PricePerHour })},
+		{"visibility", span, "how long a received message is hidden unless its hold is extended", spanOf(func(w *World) *time.Duration { return &w.Visibility })},
+		{"poison", share, "share of messages whose work always fails", numberOf(func(w *World) *float64 { return &w.Poison })},
+		{"max-receives", whole, "receives after which a failing message is a dead letter", wholeOf(func(w *World) *int { return &w.MaxReceives })},
+		{"retry-base", span, "first back-off of a failed message", spanOf(func(w *World) *time.Duration { return &w.RetryBase })},
+		{"random", "true|false", "hand messages to any waiting worker, as SQS does, and not to the one that waits longest", truthOf(func(w *World) *bool { return &w.Random })},
+		{"wakes", "true|false", "the queue wakes the controller when messages come", truthOf(func(w *World) *bool { return &w.Wakes })},
+		{"wake-delay", span, "how long a wake takes", spanOf(func(w *World) *time.Duration { return &w.Wake })},
+		{"lose-wakes", share, "share of wakes that are lost", numberOf(func(w *World) *float64 { return &w.LoseWakes })},
+		{"metric-period", span, "counts change only so often", spanOf(func(w *World) *time.Duration { return &w.MetricPeriod })},
+		{"metric-delay", span, "counts show so much later", spanOf(func(w *World) *time.Duration { return &w.MetricDelay })},
+		{"stale", span, "counts show how it was so long ago", spanOf(func(w *World) *time.Duration { return &w.Stale })},
+		{"approximate", share, "largest relative error of counts", numberOf(func(w *World) *float64 { return &w.Approximate })},
+		{"lose-samples", share, "share of measurements that fail", numberOf(func(w *World) *float64 { return &w.LoseSamples })},
+		{"lose-listings", share, "share of fleet listings that fail", numberOf(func(w *World) *float64 { return &w.LoseListings })},
+		{"api", span, "time an order or a look takes", spanOf(func(w *World) *time.Duration { return &w.API.Mean })},
+		{"api-cv", "NUMBER", "its variation", numberOf(func(w *World) *float64 { return &w.API.CV })},
+		{"throttle", share, "share of orders refused as too many", numberOf(func(w *World) *float64 { return &w.Throttle })},
+		{"lose-answers", share, "share of orders whose answer is lost; they are given again", numberOf(func(w *World) *float64 { return &w.LoseAnswers })},
+		{"report", span, "time a worker's report takes", spanOf(func(w *World) *time.Duration { return &w.Report.Mean })},
+		{"report-cv", "NUMBER", "its variation", numberOf(func(w *World) *float64 { return &w.Report.CV })},
+		{"report-every", span, "time between a worker's reports", spanOf(func(w *World) *time.Duration { return &w.ReportEvery })},
+		{"lose-reports", share, "share of reports and answers that are lost", numberOf(func(w *World) *float64 { return &w.LoseReports })},
+		{"repeat-reports", share, "share of reports that come twice", numberOf(func(w *World) *float64 { return &w.RepeatReports })},
+		{"controller-crashes", rate, "how often the controller loses its memory", numberOf(func(w *World) *float64 { return &w.ControllerCrashes })},
+		{"controller-down", span, "how long it is gone then", spanOf(func(w *World) *time.Duration { return &w.ControllerDown })},
+		{"idle", span, "how long a worker waits for a message before it offers to leave", spanOf(func(w *World) *time.Duration { return &w.IdleStop })},
+		{"faults-end", span, "when faults stop; 0s is never", spanOf(func(w *World) *time.Duration { return &w.FaultsEnd })},
+		{"tail", span, "how long a run goes on after the last message for workers to leave", spanOf(func(w *World) *time.Duration { return &w.Tail })},
+		{"start", "DATE", "the date of the trace's start, as 2026-01-05T00:00:00Z", setStart},
+	}
+}
+
+// Set sets the parameter of the given name in w.
+func (w *World) Set(name, text string) error {
+	all := Parameters()
+	for _, p := range all {
+		if p.Name == name {
+			if err := p.set(w, text); err != nil {
+				return fmt.Errorf("world parameter %s: found %q, allowed is %s", name, text, p.Value)
+			}
+			return nil
+		}
+	}
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("there is no world parameter %q; there are %s", name, strings.Join(names, ", "))
+}
+
+func spanOf(field func(*World) *time.Duration) func(*World, string) error {
+	return func(w *World, text string) (err error) {
+		*field(w), err = time.ParseDuration(text)
+		return err
+	}
+}
+
+func numberOf(field func(*World) *float64) func(*World, string) error {
+	return func(w *World, text string) (err error) {
+		*field(w), err = strconv.ParseFloat(text, 64)
+		return err
+	}
+}
+
+func wholeOf(field func(*World) *int) func(*World, string) error {
+	return func(w *World, text string) (err error) {
+		*field(w), err = strconv.Atoi(text)
+		return err
+	}
+}
+
+func truthOf(field func(*World) *bool) func(*World, string) error {
+	return func(w *World, text string) (err error) {
+		*field(w), err = strconv.ParseBool(text)
+		return err
+	}
+}
+
+func samplesOf(field func(*World) *Draw) func(*World, string) error {
+	return func(w *World, text string) error {
+		for _, part := range strings.Split(text, "|") {
+			d, err := time.ParseDuration(part)
+			if err != nil {
+				return err
+			}
+			field(w).Samples = append(field(w).Samples, d)
+		}
+		return nil
+	}
+}
+
+func setStart(w *World, text string) (err error) {
+	w.Start, err = time.Parse(time.RFC3339, text)
+	return err
+}

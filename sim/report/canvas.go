@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/xml"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// canvas builds SVG. All text and all attributes are escaped.
+type canvas struct {
+	strings.Builder
+}
+
+// begin opens an element with attributes given as name, value, name, value.
+func (c *canvas) begin(tag string, attributes ...string) {
+	c.tag(tag, attributes)
+	c.WriteString(">")
+}
+
+func (c *canvas) end(tag string) {
+	c.WriteString("</" + tag + ">\n")
+}
+
+// leaf writes an element without content.
+func (c *canvas) leaf(tag string, attributes ...string) {
+	c.tag(tag, attributes)
+	c.WriteString("/>\n")
+}
+
+// say writes an element that contains text.
+func (c *canvas) say(tag, text string, attributes ...string) {
+	c.begin(tag, attributes...)
+	c.escaped(text)
+	c.end(tag)
+}
+
+// label writes text at a place; class says how it looks and which end is at x.
+func (c *canvas) label(x, y float64, class, text string) {
+	c.say("text", text, "class", class, "x", px(x), "y", px(y))
+}
+
+func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
+	c.leaf("line", "class", class, "x1", px(x1), "y1", px(y1), "x2", px(x2), "y2", px(y2))
+}
+
+func (c *canvas) tag(tag string, attributes []string) {
+	c.WriteString("<" + tag)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		c.WriteString(" " + attributes[i] + `="`)
+		c.escaped(attributes[i+1])
+		c.WriteString(`"`)
+	}
+}
+
+func (c *canvas) escaped(text string) {
+	// A strings.Builder never fails. What XML does not allow is replaced.
+	_ = xml.EscapeText(c, []byte(text))
+}
+
+// px renders a coordinate to a tenth of a pixel.
+func px(v float64) string {
+	v = math.Round(v*10) / 10
+	if v == 0 {
+		v = 0 // not -0
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// path builds the outline of a curve that keeps each value until the next one.
+type path struct {
+	strings.Builder
+	x, y  float64
+	drawn bool // since the last start
+}
+
+// start begins at a place, without a line to it.
+func (p *path) start(x, y float64) {
+	p.WriteString("M" + px(x) + " " + px(y))
+	p.x, p.y, p.drawn = x, y, true
+}
+
+// across draws to the given x, down to the given y; each only if it shows.
+func (p *path) across(x float64) {
+	if px(x) != px(p.x) {
+		p.WriteString("H" + px(x))
+		p.x = x
+	}
+}
+
+func (p *path) down(y float64) {
+	if px(y) != px(p.y) {
+		p.WriteString("V" + px(y))
+		p.y = y
+	}
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim"
+)
+
+// field is one figure of a result: its name in JSON, what the page calls it, what it means, and how it is written.
+type field struct {
+	key, label, meaning string
+	show                func(r sim.Result) string
+}
+
+// fields are all figures of a result, in the order of the page. The broken promises have a place of their own.
+var fields = []field{
+	{"policy", "Policy", "the policy that decided", func(r sim.Result) string { return r.Policy }},
+	{"trace", "Trace", "the arrivals with their work", func(r sim.Result) string { return r.Trace }},
+	{"seed", "Seed", "of all chance in the run", func(r sim.Result) string { return strconv.FormatUint(r.Seed, 10) }},
+	{"messages", "Messages", "sent, children included", func(r sim.Result) string { return count(r.Messages) }},
+	{"in_time", "In time", "messages finished within the objective", func(r sim.Result) string { return count(r.InTime) }},
+	{"in_time_ratio", "In time, share", "of all messages", func(r sim.Result) string { return percent(r.InTimeRatio) }},
+	{"p50_s", "p50", "half of the messages took no longer from sent to finished", func(r sim.Result) string { return duration(r.P50) }},
+	{"p95_s", "p95", "95 of 100 messages took no longer", func(r sim.Result) string { return duration(r.P95) }},
+	{"p99_s", "p99", "99 of 100 messages took no longer", func(r sim.Result) string { return duration(r.P99) }},
+	{"mean_wait_s", "Mean wait", "from sent to the last receive", func(r sim.Result) string { return duration(r.MeanWait) }},
+	{"mean_time_s", "Mean time", "from sent to finished", func(r sim.Result) string { return duration(r.MeanTime) }},
+	{"dead", "Dead letters", "messages given up after too many attempts", func(r sim.Result) string { return count(r.Dead) }},
+	{"unfinished", "Unfinished", "messages still there when the run was given up", func(r sim.Result) string { return count(r.Unfinished) }},
+	{"worker_seconds", "Worker-seconds", "paid for, by the rules of the bill", func(r sim.Result) string { return grouped(r.WorkerSeconds) }},
+	{"busy_seconds", "Busy seconds", "in which slots held a message", func(r sim.Result) string { return grouped(r.BusySeconds) }},
+	{"clairvoyant_worker_seconds", "Clairvoyant", "worker-seconds that no schedule can beat which keeps the objective", func(r sim.Result) string { return known(r.Clairvoyant, grouped) }},
+	{"clairvoyant_method", "Proof", "where the clairvoyant cost comes from", func(r sim.Result) string { return orDash(r.Method) }},
+	{"ratio", "Ratio", "worker-seconds to the clairvoyant cost", func(r sim.Result) string { return known(r.Ratio, times) }},
+	{"cost", "Cost", "worker-hours times the price of one", func(r sim.Result) string { return grouped(r.Cost) }},
+	{"peak_workers", "Peak workers", "members at a time", func(r sim.Result) string { return count(int64(r.PeakWorkers)) }},
+	{"launches", "Launches", "attempts, failed ones too", func(r sim.Result) string { return count(int64(r.Launches)) }},
+	{"scale_events", "Changes", "of the size asked for", func(r sim.Result) string { return count(int64(r.ScaleEvents)) }},
+	{"reversals", "Reversals", "changes against the direction of the one before", func(r sim.Result) string { return count(int64(r.Reversals)) }},
+	{"seconds", "Length", "of the run, in virtual time", func(r sim.Result) string { return span(r.Seconds) }},
+	{"steps", "Steps", "of the controller", func(r sim.Result) string { return count(r.Steps) }},
+	{"records", "Records", "that the controller wrote", func(r sim.Result) string { return count(r.Records) }},
+	{"faults", "Broken promises", "a run without any is right", func(r sim.Result) string { return count(int64(len(r.Faults))) }},
+}
+
+// summary are the figures in which runs are compared side by side, by their names in JSON.
+var summary = []string{
+	"in_time_ratio", "p50_s", "p95_s", "p99_s", "worker_seconds", "ratio", "cost", "peak_workers", "launches", "scale_events", "reversals", "faults",
+}
+
+func count(n int64) string { return grouped(float64(n)) }
+
+func times(v float64) string { return "×" + strconv.FormatFloat(v, 'f', 2, 64) }
+
+func duration(seconds float64) string {
+	if !finite(seconds) {
+		return "–"
+	}
+	return muster.Seconds(seconds)
+}
+
+// known writes a figure that is zero until somebody computed it.
+func known(v float64, show func(float64) string) string {
+	if v == 0 {
+		return "–"
+	}
+	return show(v)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// headline says in one line what a run came to.
+func headline(r sim.Result) string {
+	text := fmt.Sprintf("%s of %s messages in time, p95 %s, for %s worker-seconds", percent(r.InTimeRatio), count(r.Messages), duration(r.P95), grouped(r.WorkerSeconds))
+	if r.Ratio > 0 {
+		text += ", " + times(r.Ratio) + " the clairvoyant cost"
+	}
+	return text
+}

@@ -1,0 +1,298 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/muster-scale/muster"
+)
+
+// Front draws what every run reached against what it cost, as a picture of its own in both colour schemes: one plot for each
+// trace, with the Pareto front and, where it is known, the cost that no schedule can beat. It returns an error when there are
+// no runs, and those of w.
+func Front(w io.Writer, runs []Run) error {
+	if len(runs) == 0 {
+		return errors.New("draw attainment against cost: found no runs, at least one is needed")
+	}
+	_, err := io.WriteString(w, front(runs, false))
+	return err
+}
+
+// maxFacets bounds the plots; a picture with more is read by nobody.
+const maxFacets = 100
+
+// maxTitle bounds the name of a plot, in bytes.
+const maxTitle = 60
+
+// front returns the picture. In a page each point is a link to its run.
+func front(runs []Run, inPage bool) string {
+	all := facets(runs)
+	left := 0
+	if len(all) > maxFacets {
+		left, all = len(all)-maxFacets, all[:maxFacets]
+	}
+	columns, plotWidth, plotHeight := 1, width, 380.0
+	if len(all) > 1 {
+		columns, plotWidth, plotHeight = 2, width/2, 300.0
+	}
+	rows := (len(all) + columns - 1) / columns
+	height := float64(rows) * plotHeight
+	if left > 0 {
+		height += 24
+	}
+	c := &canvas{}
+	begun := []string{"class", "chart front", "viewBox", "0 0 " + px(width) + " " + px(height), "aria-labelledby", "front-title front-desc"}
+	if inPage {
+		c.begin("svg", append(begun, "role", "group")...)
+	} else {
+		c.begin("svg", append(begun, "role", "img", "xmlns", "http://www.w3.org/2000/svg", "width", px(width), "height", px(height))...)
+		c.say("style", chartStyle)
+		c.leaf("rect", "class", "paper", "width", px(width), "height", px(height))
+	}
+	c.say("title", "Attainment against cost", "id", "front-title")
+	c.say("desc", frontDescription(runs, all), "id", "front-desc")
+	called := names(runs)
+	for i, f := range all {
+		p := newPlot(runs, called, f)
+		p.canvas, p.inPage, p.titled = c, inPage, len(all) > 1 || !inPage
+		p.place(float64(i%columns)*plotWidth, float64(i/columns)*plotHeight, plotWidth, plotHeight)
+		p.draw()
+	}
+	if left > 0 {
+		c.label(14, height-8, "unit", fmt.Sprintf("The plots of %s more are left out; the table has every run.", muster.Plural(left, "trace")))
+	}
+	c.end("svg")
+	return c.String()
+}
+
+// frontDescription says in words which runs nobody beats.
+func frontDescription(runs []Run, all []facet) string {
+	called := names(runs)
+	text := ""
+	for _, f := range all {
+		best := ""
+		for _, i := range pareto(runs, f.runs) {
+			if best != "" {
+				best += "; "
+			}
+			best += fmt.Sprintf("%s: %s in time for %s worker-seconds", called[i], percent(runs[i].Result.InTimeRatio), grouped(runs[i].Result.WorkerSeconds))
+		}
+		text += fmt.Sprintf("On %s no run is both cheaper and more in time than these: %s. ", f.trace, best)
+	}
+	return text
+}
+
+// pareto returns, by ascending cost, those of the given runs that no other beats in cost and attainment at once. Runs equal
+// in both are all among them.
+func pareto(runs []Run, of []int) (best []int) {
+	sorted := slices.Clone(of)
+	slices.SortStableFunc(sorted, func(a, b int) int {
+		return cmp.Or(cmp.Compare(runs[a].Result.WorkerSeconds, runs[b].Result.WorkerSeconds), cmp.Compare(runs[b].Result.InTimeRatio, runs[a].Result.InTimeRatio))
+	})
+	for _, i := range sorted {
+		r := runs[i].Result
+		if n := len(best); n > 0 {
+			last := runs[best[n-1]].Result
+			equal := r.WorkerSeconds == last.WorkerSeconds && r.InTimeRatio == last.InTimeRatio
+			if r.InTimeRatio <= last.InTimeRatio && !equal {
+				continue
+			}
+		}
+		best = append(best, i)
+	}
+	return best
+}
+
+// plot is attainment against cost on one trace.
+type plot struct {
+	*canvas
+	runs    []Run
+	called  []string
+	facet   facet
+	best    []int
+	bounds  []bound
+	inPage  bool
+	titled  bool
+	x, y    scale
+	xTicks  []tick
+	yTicks  []tick
+	taken   []box // places that no label may cover
+	goal    float64
+	outside box // the plot's area
+}
+
+// bound is a cost that no schedule can beat, and what proves it.
+type bound struct {
+	cost   float64
+	method string
+}
+
+func newPlot(runs []Run, called []string, f facet) *plot {
+	p := &plot{runs: runs, called: called, facet: f, best: pareto(runs, f.runs)}
+	least, costs, goals := 1.0, []float64{}, []float64{}
+	for _, i := range f.runs {
+		r := runs[i].Result
+		costs = append(costs, r.WorkerSeconds)
+		least = min(least, r.InTimeRatio)
+		goals = append(goals, runs[i].Objective.Quantile)
+		if b := (bound{r.Clairvoyant, r.Method}); b.cost > 0 && !slices.Contains(p.bounds, b) {
+			p.bounds = append(p.bounds, b)
+		}
+	}
+	if slices.Min(goals) == slices.Max(goals) && goals[0] > 0 && goals[0] < 1 {
+		p.goal = goals[0]
+		least = min(least, p.goal)
+	}
+	for _, b := range p.bounds {
+		costs = append(costs, b.cost)
+	}
+	p.costs(slices.Min(costs), slices.Max(costs))
+	p.attainment(least)
+	return p
+}
+
+// costs chooses the axis of cost: by logarithms if the costs are far apart.
+func (p *plot) costs(low, high float64) {
+	if low > 0 && high > 8*low {
+		p.x = scale{low: low / 1.3, high: high * 1.3, log: true}
+		p.xTicks = logTicks(p.x.low, p.x.high)
+		return
+	}
+	p.x = scale{low: 0, high: max(high*1.12, 1)}
+	for _, t := range rateTicks(p.x.high, 6) {
+		if t.value <= p.x.high {
+			p.xTicks = append(p.xTicks, t)
+		}
+	}
+}
+
+// attainment chooses the axis of attainment: all of it, or its upper end if every run is there.
+func (p *plot) attainment(least float64) {
+	floor := 0.0
+	for _, f := range []float64{0.5, 0.8, 0.9, 0.95} {
+		if least >= f+(1-f)/20 {
+			floor = f
+		}
+	}
+	p.y = scale{low: floor, high: 1, nines: true}
+	for _, v := range []float64{0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1} {
+		if v >= floor {
+			p.yTicks = append(p.yTicks, tick{v, percent(v)})
+		}
+	}
+}
+
+// place says where the plot is drawn.
+func (p *plot) place(x, y, width, height float64) {
+	const left, right, bottom = 64, 18, 46
+	top := 22.0
+	if p.titled {
+		top = 46
+	}
+	p.outside = box{x + left, y + top, x + width - right, y + height - bottom}
+	p.x.from, p.x.to = p.outside.x1, p.outside.x2
+	p.y.from, p.y.to = p.outside.y2, p.outside.y1+24
+}
+
+func (p *plot) draw() {
+	o := p.outside
+	if p.titled {
+		p.label(o.x1, o.y1-25, "name", shortened(p.facet.trace, maxTitle))
+	}
+	for _, t := range p.yTicks {
+		p.line("grid", o.x1, p.y.at(t.value), o.x2, p.y.at(t.value))
+		p.label(o.x1-7, p.y.at(t.value)+4, "end", t.label)
+	}
+	for _, t := range p.xTicks {
+		p.line("grid", p.x.at(t.value), o.y1, p.x.at(t.value), o.y2)
+		p.label(p.x.at(t.value), o.y2+17, "middle", t.label)
+	}
+	p.line("axis", o.x1, o.y2, o.x2, o.y2)
+	p.label(o.x1, o.y1-8, "unit", "in time, stretched towards 100 %")
+	p.legend(o.x2, o.y1-8, p.entries()...)
+	cost := "cost, worker-seconds"
+	if p.x.log {
+		cost += " (logarithmic)"
+	}
+	p.label(o.x2, o.y2+35, "unit end", cost)
+	p.lines()
+	p.points()
+}
+
+// entries explain the lines.
+func (p *plot) entries() []entry {
+	all := []entry{{"pareto", "best"}}
+	if p.goal > 0 {
+		all = append(all, entry{"objective", "objective " + percent(p.goal)})
+	}
+	switch len(p.bounds) {
+	case 0:
+	case 1:
+		all = append(all, entry{"bound", "clairvoyant " + grouped(p.bounds[0].cost)})
+	default:
+		all = append(all, entry{"bound", fmt.Sprintf("clairvoyant (%d)", len(p.bounds))})
+	}
+	return all
+}
+
+// lines draws the front, the bounds and the objective.
+func (p *plot) lines() {
+	o := p.outside
+	for _, b := range p.bounds {
+		x := p.x.at(b.cost)
+		p.begin("line", "class", "bound", "x1", px(x), "y1", px(o.y1), "x2", px(x), "y2", px(o.y2))
+		p.say("title", "No schedule that keeps the objective pays less than "+grouped(b.cost)+" worker-seconds; proof: "+orDash(b.method))
+		p.end("line")
+		p.taken = append(p.taken, box{x - 1, o.y1, x + 1, o.y2})
+	}
+	if p.goal > 0 {
+		y := p.y.at(p.goal)
+		p.line("objective", o.x1, y, o.x2, y)
+		p.taken = append(p.taken, box{o.x1, y - 1, o.x2, y + 1})
+	}
+	var d path
+	for n, i := range p.best {
+		x, y := p.x.at(p.runs[i].Result.WorkerSeconds), p.y.at(p.runs[i].Result.InTimeRatio)
+		if n == 0 {
+			d.start(x, y)
+			continue
+		}
+		p.taken = append(p.taken, box{d.x, d.y - 1, x, d.y + 1}, box{x - 1, y, x + 1, d.y})
+		d.across(x)
+		d.down(y)
+	}
+	p.taken = append(p.taken, box{d.x, d.y - 1, o.x2, d.y + 1})
+	d.across(o.x2)
+	p.leaf("path", "class", "pareto", "d", d.String())
+}
+
+// points draws the runs, those on the front filled, each with its name.
+func (p *plot) points() {
+	const radius = 5.0
+	for _, i := range p.facet.runs {
+		x, y := p.x.at(p.runs[i].Result.WorkerSeconds), p.y.at(p.runs[i].Result.InTimeRatio)
+		p.taken = append(p.taken, box{x - radius - 1, y - radius - 1, x + radius + 1, y + radius + 1})
+	}
+	for _, i := range p.facet.runs {
+		r := p.runs[i].Result
+		x, y := p.x.at(r.WorkerSeconds), p.y.at(r.InTimeRatio)
+		class := "beaten"
+		if slices.Contains(p.best, i) {
+			class = "best"
+		}
+		if p.inPage {
+			p.begin("a", "href", "#run-"+strconv.Itoa(i), "aria-label", p.called[i])
+		}
+		p.begin("circle", "class", class, "cx", px(x), "cy", px(y), "r", px(radius))
+		p.say("title", fmt.Sprintf("%s: %s in time, %s worker-seconds, p95 %s", p.called[i], percent(r.InTimeRatio), grouped(r.WorkerSeconds), muster.Seconds(r.P95)))
+		p.end("circle")
+		p.nameAt(x, y, p.called[i])
+		if p.inPage {
+			p.end("a")
+		}
+	}
+}

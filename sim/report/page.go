@@ -1,0 +1,218 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/muster-scale/muster"
+)
+
+var (
+	//go:embed page.tmpl
+	pageText string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
+)
+
+const (
+	// pageColumns and pageMarks bound what a page shows of all its runs together; runs share them equally, and none gets
+	// fewer than the least, so that a page of many runs stays of a size that a browser opens.
+	pageColumns, leastColumns = 20_000, 100
+	pageMarks, leastMarks     = 20_000, 50
+)
+
+// page is what the template shows.
+type page struct {
+	Title  string
+	Facts  string
+	Policy string // what the browser allows the page: its own style and script, and nothing from outside
+	Style  template.CSS
+	Script template.JS
+	Heads  []field
+	Front  template.HTML
+	Runs   []section
+}
+
+// section is one run in a page.
+type section struct {
+	ID, Name, Trace, Headline string
+	Best                      bool // no run on its trace is both cheaper and more in time
+	Faults                    []string
+	Summary                   []string
+	Figures                   []figure
+	Picture                   template.HTML // empty for a run that nobody watched
+	Values                    values
+	Marks                     []listed
+	Changes                   string // says how many decisions there were, if not all are listed
+}
+
+type figure struct{ Label, Meaning, Value string }
+
+// listed is a decision in the list below a picture.
+type listed struct{ At, From, To, Why string }
+
+// HTML writes one page about the given runs, at least one: what each reached against what it cost, a table, and for each run
+// its curves and decisions. The page needs no other file and no network. A page of many runs shows fewer points of each, and
+// says so where decisions are left out. It returns an error when there are no runs, and those of w.
+func HTML(w io.Writer, title string, runs []Run) error {
+	if len(runs) == 0 {
+		return errors.New("write a report: found no runs, at least one is needed")
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{"label": func(f field) string { return f.label }, "meaning": func(f field) string { return f.meaning }}).Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	hash := sha256.Sum256([]byte(pageScript))
+	p := page{
+		Title: title, Facts: facts(runs), Heads: heads(), Front: template.HTML(front(runs, true)),
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
+		Style:  template.CSS(pageStyle + chartStyle), Script: template.JS(pageScript),
+	}
+	best := map[int]bool{}
+	for _, f := range facets(runs) {
+		for _, i := range pareto(runs, f.runs) {
+			best[i] = len(f.runs) > 1
+		}
+	}
+	called := names(runs)
+	for i, r := range runs {
+		s := newSection(r, called[i], i, len(runs))
+		s.Best = best[i]
+		p.Runs = append(p.Runs, s)
+	}
+	if err := t.Execute(w, p); err != nil {
+		return fmt.Errorf("write a report: %w", err)
+	}
+	return nil
+}
+
+func newSection(r Run, name string, place, of int) section {
+	s := section{
+		ID: "run-" + strconv.Itoa(place), Name: name, Trace: r.Result.Trace, Headline: headline(r.Result), Faults: r.Result.Faults,
+	}
+	for _, f := range fields {
+		s.Figures = append(s.Figures, figure{f.label, f.meaning, f.show(r.Result)})
+	}
+	for _, f := range heads() {
+		s.Summary = append(s.Summary, f.show(r.Result))
+	}
+	if len(r.Curves.columns) == 0 {
+		return s
+	}
+	k := r.Curves.coarse(min(maxColumns, max(leastColumns, pageColumns/of)), min(maxMarks, max(leastMarks, pageMarks/of)))
+	p := picture{run: r, k: k, name: name, id: s.ID, inPage: true}
+	s.Picture, s.Values = template.HTML(p.draw()), k.values()
+	for _, m := range k.marks {
+		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to), m.why()})
+	}
+	s.Changes = changed(k.changes) + " of the size"
+	if len(k.marks) < k.changes {
+		s.Changes += ", the largest " + count(int64(len(k.marks))) + " shown"
+	}
+	return s
+}
+
+func changed(n int) string {
+	if n == 1 {
+		return "1 change"
+	}
+	return count(int64(n)) + " changes"
+}
+
+// heads are the fields of the summary.
+func heads() (all []field) {
+	for _, key := range summary {
+		for _, f := range fields {
+			if f.key == key {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// facts says what the runs have in common.
+func facts(runs []Run) string {
+	text := muster.Plural(len(runs), "simulated run") + " on " + muster.Plural(len(facets(runs)), "trace")
+	o := runs[0].Objective
+	for _, r := range runs {
+		if r.Objective != o {
+			return text + "; objectives differ"
+		}
+	}
+	switch {
+	case o.Latency <= 0:
+		return text
+	case o.Quantile > 0:
+		return fmt.Sprintf("%s; objective: %s of the messages finish within %s", text, percent(o.Quantile), span(o.Latency.Seconds()))
+	}
+	return fmt.Sprintf("%s; objective: messages finish within %s", text, span(o.Latency.Seconds()))
+}
+
+// values are the numbers under the pointer.
+type values struct {
+	End  float64   `json:"end"`  // seconds
+	At   []float64 `json:"at"`   // when each column begins, in seconds
+	Rows []row     `json:"rows"` // one for each curve
+	When []float64 `json:"when"` // of the decisions, in seconds
+}
+
+// row is one curve: for each column a number, or the last, the least and the largest where they differ, or null where it is
+// unknown. A rate has times of its own, and pairs of the mean and the fastest.
+type row struct {
+	Name   string    `json:"name"`
+	Kind   string    `json:"kind"` // count, time or rate
+	At     []float64 `json:"at,omitzero"`
+	Values []any     `json:"values"`
+}
+
+func (k Curves) values() values {
+	v := values{End: thousandth(k.end.Seconds()), At: []float64{}, When: []float64{}}
+	arrivals := row{Name: "arrivals", Kind: "rate", Values: []any{}}
+	for _, r := range k.rates() {
+		arrivals.At = append(arrivals.At, thousandth(r.from.Seconds()))
+		arrivals.Values = append(arrivals.Values, [2]float64{thousandth(r.mean), thousandth(r.fastest)})
+	}
+	v.Rows = append(v.Rows, arrivals)
+	for _, c := range k.columns {
+		v.At = append(v.At, thousandth(c.at.Seconds()))
+	}
+	for _, m := range k.marks {
+		v.When = append(v.When, thousandth(m.at.Seconds()))
+	}
+	for _, q := range []struct {
+		quantity   int
+		name, kind string
+	}{
+		{backlog, "backlog", "count"}, {age, "oldest age", "time"}, {desired, "desired", "count"}, {live, "existing", "count"},
+		{inService, "in service", "count"}, {busy, "busy", "count"},
+	} {
+		r := row{Name: q.name, Kind: q.kind}
+		for _, c := range k.columns {
+			r.Values = append(r.Values, c.values[q.quantity].shown())
+		}
+		v.Rows = append(v.Rows, r)
+	}
+	return v
+}
+
+func (e extent) shown() any {
+	switch {
+	case !e.known:
+		return nil
+	case e.least == e.largest:
+		return thousandth(e.last)
+	}
+	return [3]float64{thousandth(e.last), thousandth(e.least), thousandth(e.largest)}
+}
+
+func thousandth(v float64) float64 { return math.Round(v*1000) / 1000 }

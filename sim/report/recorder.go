@@ -1,0 +1,141 @@
+package report
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim"
+)
+
+const (
+	// maxColumns bounds the columns that a recorder keeps. Each has the least and the largest value of every curve, so that
+	// a curve has at most twice as many points.
+	maxColumns = 1000
+	// maxMarks bounds the decisions that a recorder keeps.
+	maxMarks = 2000
+	// maxSentence bounds the text of one decision, in bytes.
+	maxSentence = 1000
+	// finest is the width of a column at the start of a run: the least time between two steps of the controller.
+	finest = 50 * time.Millisecond
+	// rateOver is the least time over which a rate of arrivals is measured. A burst in less time counts as one in so long.
+	rateOver = time.Second
+)
+
+// Recorder keeps the curves and the decisions of one run in bounded memory, however long the run is. What comes too close
+// together is merged: of a curve the least, the largest and the last value remain, of the decisions the largest change. Make
+// one for each run with [NewRecorder]. It is not safe for use by several goroutines.
+type Recorder struct {
+	objective muster.Objective
+	curves    Curves
+	width     time.Duration // columns that begin within the same multiple of it are one
+	markWidth time.Duration // the same for decisions
+	interval  interval
+}
+
+// interval is the time over which arrivals are being counted.
+type interval struct {
+	from time.Duration
+	sent int64 // messages sent before it
+}
+
+// NewRecorder returns a recorder for a run with the given objective. Its latency is drawn beside the age of the oldest
+// message, its quantile beside the attainment.
+func NewRecorder(objective muster.Objective) *Recorder {
+	return &Recorder{objective: objective, width: finest, markWidth: finest}
+}
+
+// Stepped takes what one step of the controller came to; it is meant for [sim.Options.Stepped]. Views must come in the order
+// of their time.
+func (r *Recorder) Stepped(v sim.View) {
+	c := column{at: v.At, sentAt: none}
+	c.values[backlog] = only(float64(v.Backlog))
+	c.values[age] = only(v.OldestAge.Seconds())
+	c.values[live] = only(float64(v.Live))
+	c.values[inService] = only(float64(v.Ready))
+	c.values[busy] = only(float64(v.Busy))
+	if v.Outcome.Ready {
+		c.values[desired] = only(float64(v.Outcome.Decision.Desired))
+		r.decided(v)
+	}
+	if past := v.At - r.interval.from; past >= rateOver {
+		c.fastest = float64(v.Sent-r.interval.sent) / past.Seconds()
+		c.sent, c.sentAt = v.Sent, v.At
+		r.interval = interval{from: v.At, sent: v.Sent}
+	}
+	k := &r.curves
+	k.end, k.sent = v.At, v.Sent
+	if n := len(k.columns); n > 0 && k.columns[n-1].at/r.width == v.At/r.width {
+		k.columns[n-1] = k.columns[n-1].with(c)
+		return
+	}
+	if k.columns == nil {
+		k.columns = make([]column, 0, maxColumns+1)
+	}
+	k.columns = append(k.columns, c)
+	for len(k.columns) > maxColumns {
+		r.width *= 2
+		k.columns = merged(k.columns, r.width)
+	}
+}
+
+// decided keeps a decision if it changes the size.
+func (r *Recorder) decided(v sim.View) {
+	d := v.Outcome.Decision
+	if d.Desired == d.Previous {
+		return
+	}
+	k := &r.curves
+	k.changes++
+	m := mark{at: v.At, from: d.Previous, to: d.Desired}
+	if n := len(k.marks); n > 0 && k.marks[n-1].at/r.markWidth == m.at/r.markWidth {
+		last := &k.marks[n-1]
+		if last.size() >= m.size() {
+			last.others++
+			return
+		}
+		m.others = last.others + 1
+		k.marks = k.marks[:n-1]
+	}
+	m.sentence = shortened(d.Sentence(), maxSentence)
+	k.marks = append(k.marks, m)
+	for len(k.marks) > maxMarks {
+		r.markWidth *= 2
+		k.marks = merged(k.marks, r.markWidth)
+	}
+}
+
+// Run joins what was recorded to the result of the run. The recorder must not be used after that.
+func (r *Recorder) Run(result sim.Result) Run {
+	return Run{Result: result, Objective: r.objective, Curves: r.curves}
+}
+
+// merger is something that happened at a time and can be merged with what happened after it.
+type merger[T any] interface {
+	when() time.Duration
+	with(later T) T
+}
+
+// merged joins, in place, neighbours that begin within the same multiple of width.
+func merged[T merger[T]](all []T, width time.Duration) []T {
+	kept := all[:0]
+	for _, next := range all {
+		if n := len(kept); n > 0 && kept[n-1].when()/width == next.when()/width {
+			kept[n-1] = kept[n-1].with(next)
+			continue
+		}
+		kept = append(kept, next)
+	}
+	return kept
+}
+
+// shortened cuts text to at most n bytes, between two characters.
+func shortened(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	n -= len("…")
+	for n > 0 && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	return text[:n] + "…"
+}

@@ -1,0 +1,178 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The columns of counts for each interval: either how long each interval is, one after the other from 0, or when each
+// begins; the last one is then as long as the one before.
+const (
+	columnInterval = "interval_s"
+	columnStart    = "start_s"
+	columnCount    = "count"
+)
+
+// countsReader makes messages of counts: each interval's arrivals evenly within it, or where a Poisson process would have
+// put so many; services by a law.
+type countsReader struct {
+	*lines
+	row      fields
+	time     int // the field with the time
+	count    int
+	starts   bool // the time is when the interval begins
+	spread   Spread
+	arrivals *stream
+	service  func() time.Duration
+
+	from, length time.Duration
+	made, of     int64   // messages made of those of the interval
+	place        float64 // of the last one, as the logarithm of what is left of the interval
+
+	nextFrom  time.Duration // of the interval that was read ahead, when starts
+	nextCount int64
+	ahead     bool
+	ended     bool
+
+	last   time.Duration
+	total  int64
+	failed error
+}
+
+func newCounts(l *lines, o Options) (Reader, error) {
+	if o.Service <= 0 {
+		return nil, l.whole(errors.New("found counts, which do not say how long the work takes: give the mean service, as in --service 10s"))
+	}
+	line, err := l.next()
+	if err == io.EOF {
+		return nil, l.whole(errEmpty)
+	}
+	if err != nil {
+		return nil, err
+	}
+	required := []string{columnInterval, columnCount}
+	if slices.Contains(splitNames(line), columnStart) {
+		required[0] = columnStart
+	}
+	found, err := header(line, required, []string{columnInterval, columnStart, columnCount})
+	if err == nil && len(found) != 2 {
+		err = fmt.Errorf("found the columns %s and %s, want one of them", columnInterval, columnStart)
+	}
+	if err != nil {
+		return nil, l.fault(err)
+	}
+	services, unit := newStream(o.Seed, forServices), lognormal(o.ServiceCV)
+	return &countsReader{
+		lines: l, row: fields{names: found}, time: slices.Index(found, required[0]), count: slices.Index(found, columnCount),
+		starts: required[0] == columnStart, spread: o.Spread, arrivals: newStream(o.Seed, forArrivals),
+		service: func() time.Duration { return toService(o.Service.Seconds() * unit(services)) },
+	}, nil
+}
+
+// Next returns the next message.
+func (r *countsReader) Next() (Message, error) {
+	for r.failed == nil && r.made == r.of {
+		if r.failed = r.interval(); r.failed == io.EOF && r.total == 0 {
+			r.failed = r.whole(errEmpty)
+		}
+	}
+	if r.failed != nil {
+		return Message{}, r.failed
+	}
+	offset := r.even()
+	if r.spread == SpreadPoisson {
+		offset = r.random()
+	}
+	r.made++
+	r.total++
+	r.last = max(r.last, r.from+offset)
+	return Message{Arrival: r.last, Service: r.service()}, nil
+}
+
+// even is the middle of the message's share of the interval.
+func (r *countsReader) even() time.Duration {
+	high, low := bits.Mul64(uint64(r.length), uint64(2*r.made+1))
+	offset, _ := bits.Div64(high, low, uint64(2*r.of))
+	return time.Duration(offset)
+}
+
+// random is the next of the sorted places that as many independent uniform draws would take. The share of the interval
+// behind the k-th of n of them is that behind the one before times U^(1/(n-k+1)), with U uniform.
+func (r *countsReader) random() time.Duration {
+	r.place += ln(1-r.arrivals.uniform()) / float64(r.of-r.made)
+	share := 1 - exp(r.place)
+	return min(time.Duration(share*float64(r.length)), r.length-1)
+}
+
+// interval reads the next interval.
+func (r *countsReader) interval() error {
+	if !r.starts {
+		length, n, err := r.line()
+		if err != nil {
+			return err
+		}
+		return r.begin(r.from+r.length, length, n)
+	}
+	if !r.ahead {
+		if r.ended {
+			return io.EOF
+		}
+		from, n, err := r.line()
+		if err != nil {
+			return err
+		}
+		r.nextFrom, r.nextCount, r.ahead = from, n, true
+	}
+	from, n := r.nextFrom, r.nextCount
+	next, nextCount, err := r.line()
+	switch {
+	case err == io.EOF && r.length == 0:
+		return r.fault(fmt.Errorf("found one %s, which does not say how long the interval is: use %s", columnStart, columnInterval))
+	case err == io.EOF:
+		r.ahead, r.ended = false, true
+		return r.begin(from, r.length, n)
+	case err != nil:
+		return err
+	case next < from:
+		return r.fault(unsorted(seconds(next), seconds(from)))
+	}
+	r.nextFrom, r.nextCount = next, nextCount
+	return r.begin(from, next-from, n)
+}
+
+func (r *countsReader) begin(from, length time.Duration, n int64) error {
+	switch {
+	case length <= 0:
+		return r.fault(errors.New("found an interval of length 0, want each longer than that"))
+	case from+length > MaxTime:
+		return r.fault(tooLong("end of the interval", seconds(from+length)))
+	case n > MaxMessages-r.total:
+		return r.fault(tooMany())
+	}
+	r.from, r.length, r.made, r.of, r.place = from, length, 0, n, 0
+	return nil
+}
+
+// line reads the time and the count of one line.
+func (r *countsReader) line() (at time.Duration, n int64, err error) {
+	line, err := r.next()
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := r.row.split(line); err != nil {
+		return 0, 0, r.fault(err)
+	}
+	if at, err = parseSeconds(r.row.names[r.time], r.row.number(r.time)); err != nil {
+		return 0, 0, r.fault(err)
+	}
+	text := r.row.number(r.count)
+	if n, err = strconv.ParseInt(string(text), 10, 64); err != nil || n < 0 || n > MaxMessages {
+		return 0, 0, r.fault(fmt.Errorf("found the count %q, want a whole number from 0 to %d", short(text), MaxMessages))
+	}
+	return at, n, nil
+}

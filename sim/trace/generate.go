@@ -1,0 +1,308 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Generator makes traces from a few settings and a seed.
+type Generator struct {
+	// Name is what a specification begins with; What says in one line what the trace is like.
+	Name, What string
+	// Parameters are its settings.
+	Parameters []Parameter
+
+	plan func(settings, uint64) plan
+}
+
+// Parameter is one setting of a generator.
+type Parameter struct {
+	// Name is its key; What says what it sets.
+	Name, What string
+	// Default is its value when it is not given, as one would write it.
+	Default string
+
+	kind        kind
+	least, most float64 // in seconds for durations
+	words       []string
+}
+
+// kind is what a setting's value may be.
+type kind int
+
+const (
+	number   kind = iota // with a point, or not
+	whole                // without
+	duration             // with a unit
+	word                 // one of some
+)
+
+// settings are the values of a generator's parameters; durations are in seconds.
+type settings struct {
+	numbers map[string]float64
+	words   map[string]string
+}
+
+// Generate returns the trace of a specification, for example step:rate=1,to=10,at=600s: a generator's name and settings
+// that differ from its defaults. The same specification and seed give the same messages, at any time and on any platform.
+// The error says what in the specification is wrong.
+func Generate(spec string, seed uint64) (Trace, error) {
+	name, rest, set := strings.Cut(spec, ":")
+	g, ok := findGenerator(name)
+	if !ok {
+		all := generatorNames()
+		return Trace{}, fmt.Errorf("there is no generator %q%s; there are %s", short([]byte(name)), near(name, all), strings.Join(all, ", "))
+	}
+	if set && rest == "" {
+		return Trace{}, g.wrong(fmt.Errorf("found nothing after the colon, want key=value as in %s", g.example()))
+	}
+	s, err := g.settings(rest)
+	if err != nil {
+		return Trace{}, g.wrong(err)
+	}
+	p := g.plan(s, seed)
+	if p.expected <= 0 { // waiting for the first message would take as long as the trace
+		return Trace{}, noMessage(spec)
+	}
+	if !(p.expected <= MaxMessages) {
+		return Trace{}, g.wrong(fmt.Errorf("found settings for about %.0f messages, want at most %d", p.expected, MaxMessages))
+	}
+	t := Trace{Name: spec, Open: func() (Reader, error) { return &generated{spec: spec, next: p.start(), left: MaxMessages}, nil }}
+	return t, t.Each(func(Message) bool { return false })
+}
+
+// Generators returns all generators, the plainest first.
+func Generators() []Generator { return generators() }
+
+func findGenerator(name string) (Generator, bool) {
+	all := generators()
+	at := slices.IndexFunc(all, func(g Generator) bool { return g.Name == name })
+	if at < 0 {
+		return Generator{}, false
+	}
+	return all[at], true
+}
+
+func generatorNames() (names []string) {
+	for _, g := range generators() {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+func (g Generator) wrong(err error) error { return fmt.Errorf("generator %s: %w", g.Name, err) }
+
+func (g Generator) example() string {
+	p := g.Parameters[0]
+	return g.Name + ":" + p.Name + "=" + p.Default
+}
+
+// settings reads key=value,key=value over the defaults.
+func (g Generator) settings(text string) (settings, error) {
+	s := settings{map[string]float64{}, map[string]string{}}
+	for _, p := range g.Parameters {
+		if err := s.set(p, p.Default); err != nil {
+			return s, err
+		}
+	}
+	if text == "" {
+		return s, nil
+	}
+	var names, given []string
+	for _, p := range g.Parameters {
+		names = append(names, p.Name)
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		at := slices.Index(names, key)
+		switch {
+		case !ok:
+			return s, fmt.Errorf("found %q, want key=value as in %s", short([]byte(pair)), g.example())
+		case at < 0:
+			return s, fmt.Errorf("found the unknown setting %q, allowed are %s%s", short([]byte(key)), strings.Join(names, ", "), near(key, names))
+		case slices.Contains(given, key):
+			return s, fmt.Errorf("found %s twice", key)
+		}
+		if err := s.set(g.Parameters[at], value); err != nil {
+			return s, err
+		}
+		given = append(given, key)
+	}
+	return s, nil
+}
+
+func (s settings) set(p Parameter, text string) error {
+	var v float64
+	var err error
+	switch p.kind {
+	case word:
+		if !slices.Contains(p.words, text) {
+			return fmt.Errorf("found %s=%s, allowed are %s%s", p.Name, short([]byte(text)), strings.Join(p.words, " and "), near(text, p.words))
+		}
+		s.words[p.Name] = text
+		return nil
+	case duration:
+		var d time.Duration
+		d, err = time.ParseDuration(text)
+		v = d.Seconds()
+	case whole:
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		v = float64(n)
+	default:
+		v, err = strconv.ParseFloat(text, 64)
+	}
+	if err != nil || !(v >= p.least && v <= p.most) {
+		return fmt.Errorf("found %s=%s, want %s", p.Name, short([]byte(text)), p.wants())
+	}
+	s.numbers[p.Name] = v
+	return nil
+}
+
+func (p Parameter) wants() string {
+	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	switch p.kind {
+	case duration:
+		return fmt.Sprintf("a duration with its unit, from %s to %s", toTime(p.least), toTime(p.most))
+	case whole:
+		return fmt.Sprintf("a whole number from %s to %s", plain(p.least), plain(p.most))
+	}
+	return fmt.Sprintf("a number from %s to %s", plain(p.least), plain(p.most))
+}
+
+func (s settings) number(name string) float64     { return s.numbers[name] }
+func (s settings) whole(name string) int          { return int(s.numbers[name]) }
+func (s settings) time(name string) time.Duration { return toTime(s.numbers[name]) }
+
+// plan is what a generator's settings mean.
+type plan struct {
+	// expected is about how many messages it makes.
+	expected float64
+	// start begins the messages anew; it returns false after the last one.
+	start func() func() (Message, bool)
+}
+
+// generated reads a generator's messages.
+type generated struct {
+	spec  string
+	next  func() (Message, bool)
+	begun bool
+	left  int64
+}
+
+// Next returns the next message.
+func (g *generated) Next() (Message, error) {
+	m, ok := g.next()
+	switch {
+	case !ok && !g.begun:
+		return m, noMessage(g.spec)
+	case !ok:
+		return m, io.EOF
+	case g.left == 0:
+		return Message{}, fmt.Errorf("generate %s: %w", g.spec, tooMany())
+	}
+	g.begun = true
+	g.left--
+	return m, nil
+}
+
+func noMessage(spec string) error {
+	return fmt.Errorf("generate %s: %w; raise the rate or the duration, or take another seed", spec, errEmpty)
+}
+
+// piece is a stretch of time in which messages come at one rate.
+type piece struct {
+	length time.Duration
+	rate   float64 // per second
+	burst  int     // how many more come at once when it begins
+}
+
+// pieces yields one piece after the other, and false after the last one.
+type pieces func() (piece, bool)
+
+// once yields the given pieces.
+func once(all ...piece) pieces {
+	return func() (piece, bool) {
+		if len(all) == 0 {
+			return piece{}, false
+		}
+		p := all[0]
+		all = all[1:]
+		return p, true
+	}
+}
+
+// within cuts pieces off after length.
+func within(length time.Duration, from pieces) pieces {
+	return func() (piece, bool) {
+		p, ok := from()
+		if !ok || length <= 0 {
+			return piece{}, false
+		}
+		p.length = min(p.length, length)
+		length -= p.length
+		return p, true
+	}
+}
+
+// arrivals are the times of a Poisson process whose rate changes from piece to piece, and of the bursts. What is drawn is how
+// much rate times time passes between two messages, so that a change of the rate moves messages and draws nothing anew.
+type arrivals struct {
+	pieces pieces
+	random *stream // nil for arrivals at equal distances
+	begin  time.Duration
+	now    piece
+	made   int     // at equal distances, in this piece
+	offset float64 // seconds from begin to the last arrival
+	wait   float64 // rate times time until the next one
+}
+
+func newArrivals(p pieces, random *stream) *arrivals {
+	a := &arrivals{pieces: p, random: random}
+	if random != nil {
+		a.wait = random.exponential()
+	}
+	return a
+}
+
+func (a *arrivals) next() (time.Duration, bool) {
+	for {
+		if a.now.burst > 0 {
+			a.now.burst--
+			return a.begin, true
+		}
+		if at, ok := a.within(); ok {
+			return a.begin + toTime(at), true
+		}
+		a.begin += a.now.length
+		var ok bool
+		if a.now, ok = a.pieces(); !ok {
+			return 0, false
+		}
+		a.offset, a.made = 0, 0
+	}
+}
+
+// within returns the offset of the next arrival in this piece, if there is one.
+func (a *arrivals) within() (float64, bool) {
+	if a.now.rate <= 0 {
+		return 0, false
+	}
+	length := a.now.length.Seconds()
+	if a.random == nil {
+		at := float64(a.made) / a.now.rate
+		a.made++
+		return at, at < length
+	}
+	at := a.offset + a.wait/a.now.rate
+	if at < length {
+		a.offset, a.wait = at, a.random.exponential()
+		return at, true
+	}
+	a.wait = max(0, a.wait-float64((length-a.offset)*a.now.rate))
+	return 0, false
+}
