@@ -39,8 +39,40 @@ type Observation struct {
 	Boot       Estimate `json:"boot"`
 	// Arrivals is how fast messages come.
 	Arrivals Arrivals `json:"arrivals,omitzero"`
+	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
+	// [MaxGroups] groups.
+	Waiting []Waiting `json:"waiting,omitzero"`
+	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
+	Coming []Coming `json:"coming,omitzero"`
+	// Pace is how much work was done lately.
+	Pace Pace `json:"pace,omitzero"`
 	// Launches is what was learned about launching.
 	Launches Launches `json:"launches"`
+}
+
+// MaxGroups bounds the groups by age in an observation.
+const MaxGroups = 32
+
+// Waiting is a group of waiting messages of about one age.
+type Waiting struct {
+	// AgeSeconds is the age of the oldest of them.
+	AgeSeconds float64 `json:"age_s"`
+	Messages   float64 `json:"messages"`
+}
+
+// Coming is a group of members that were launched together.
+type Coming struct {
+	// AgeSeconds is how long ago.
+	AgeSeconds float64 `json:"age_s"`
+	Members    int     `json:"members"`
+}
+
+// Pace is the work done during the last minutes: so many messages were finished, or failed, and slots held messages for so
+// many seconds. What is still in hand counts in BusySeconds only, so that BusySeconds / Finished rises at once when work
+// begins to take longer.
+type Pace struct {
+	Finished    float64 `json:"finished"`
+	BusySeconds float64 `json:"busy_s"`
 }
 
 // Arrivals are the rates at which messages came to the queues of a fleet, in messages per second, over the time that

@@ -46,19 +46,7 @@ func (w *write) seen(x seen) {
 	if x.flushed.Processing.Count > 0 || x.flushed.Boots.Count > 0 {
 		w.record(muster.Learned, x.flushed)
 	}
-	for _, n := range x.news {
-		if n.Joined {
-			w.changed(n.Member, roster.Joined, "ready "+muster.Seconds(n.Boot.Seconds())+" after it was ordered")
-		}
-		if n.Proved {
-			w.changed(n.Member, roster.Proved, "was of use, so launching works again")
-		}
-	}
-	for _, g := range x.gone {
-		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
-		if g.Exists {
-			c.What = roster.GivenUp
-		}
+	for _, c := range x.changes {
 		w.change(c)
 	}
 }
@@ -120,6 +108,7 @@ func (w *write) unsure() bool {
 // asked to drain and are still there, then by launches.
 func (w *write) size() {
 	c := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots)
+	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now, w.rules) {
@@ -163,6 +152,15 @@ func (w *write) launch(n int) {
 	w.state.order, w.state.orderAt = &e, w.now
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)
+}
+
+// orderAgain gives the order again that a restart found without a result. It names the same members, so what it did the
+// first time it does not do twice.
+func (w *write) orderAgain(c muster.Capacity) {
+	if w.state.again && c.Live() <= w.settings.Limits.Max {
+		w.out.Effects = append(w.out.Effects, *w.state.order)
+	}
+	w.state.again = false
 }
 
 func isAre(n int) string {

@@ -29,10 +29,22 @@ type ResultedBody struct {
 	Failure string `json:"failure,omitzero"`
 }
 
-// Learned is the body of a [muster.Learned] record: durations measured since the one before.
+// Learned is the body of a [muster.Learned] record: what was measured since the one before.
 type Learned struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
+	Arrived float64            `json:"arrived,omitzero"`
+	Since   time.Time          `json:"since,omitzero"`
+	Sent    map[string]float64 `json:"sent,omitzero"`
+	// Finished messages were worked on to their end, good or bad; slots held messages for BusySeconds.
+	Finished    float64 `json:"finished,omitzero"`
+	BusySeconds float64 `json:"busy_s,omitzero"`
+}
+
+// empty tells whether there is nothing to record.
+func (l Learned) empty() bool {
+	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.Arrived == 0 && l.Finished == 0 && l.BusySeconds == 0
 }
 
 // Changed is the body of a [muster.Changed] record: what became of one member.

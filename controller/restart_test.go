@@ -104,6 +104,41 @@ func TestABackoffIsRememberedOverARestart(t *testing.T) {
 	}
 }
 
+func TestAnOrderUnderWayAtARestartIsGivenAgainAndNeverDoubled(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		resulted bool
+		later    time.Duration
+		again    bool
+		launched int
+	}{
+		{"nobody knows whether it arrived", false, time.Second, true, 3},
+		{"its result is in the history", true, time.Second, false, 3},
+		{"no result can come any more", false, 3 * time.Minute, false, 3},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 4))
+			w.backlog = 3
+			order := w.step(0).Effects[0].(controller.SetDesired)
+			if x.resulted {
+				w.stepOn(controller.Resulted{At: w.now, Effect: order.ID})
+			}
+			w.restart()
+			o := w.step(x.later)
+			if got, ok := o.Effects[0].(controller.SetDesired); !ok || (got.ID == order.ID) != x.again || launched(o) != x.launched {
+				t.Errorf("ordered %+v after the restart, %+v before; want the same order again: %v, and %d launches", o.Effects, order, x.again, x.launched)
+			}
+			if next := w.step(time.Second); launched(next) != 0 {
+				t.Errorf("launched %d while an order is under way", launched(next))
+			}
+			w.stepOn(controller.Resulted{At: w.now, Effect: order.ID})
+			if c := w.last.Observation.Capacity; c.Live() > 3 {
+				t.Errorf("found %+v, want 3 members at most", c)
+			}
+		})
+	}
+}
+
 func TestADayOfDowntimeForgetsNothing(t *testing.T) {
 	set := settings(t, policy.Spec{Name: "dynamic-backlog"}, 10)
 	s := newShell()

@@ -65,6 +65,11 @@ func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
 	return s
 }
 
+// lookBack is how far back arrivals are counted: far enough to tell the ages of all that is still in time.
+func (s Settings) lookBack() time.Duration {
+	return min(max(time.Hour, 2*s.Objective.Latency), 12*time.Hour)
+}
+
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
 func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second) }
 
@@ -90,6 +95,8 @@ const (
 	wishEvery = time.Second
 	// learnEvery is how often measured durations are recorded; they count from then on.
 	learnEvery = 5 * time.Second
+	// paceOver is the time over which the recent pace of work is measured.
+	paceOver = 2 * time.Minute
 	// maxMoves bounds the members launched or asked to drain in one step; the next step goes on.
 	maxMoves = 1000
 	// orderTimeout is when the result of an order is given up: the order then counts as failed.

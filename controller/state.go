@@ -3,6 +3,7 @@ package controller
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,13 +26,22 @@ type State struct {
 	adopted    bool
 	processing series.Window
 	boots      series.Window
+	// arrivals, finished and busy count messages that came, messages that ended and seconds that slots were busy.
+	arrivals, finished, busy series.Counts
+	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
+	sent map[string]float64
+	// steppedAt is the instant of the last step, busySlots the slots that held a message then.
+	steppedAt time.Time
+	busySlots int
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
 	// order is the order under way, if any: at most one write is in flight.
 	order   *SetDesired
 	orderAt time.Time
-	endAt   time.Time
+	// again is true after a restart that found the order without a result: nobody knows whether it reached the fleet.
+	again bool
+	endAt time.Time
 	// recorded is the last decision that was recorded, and what it was made from.
 	recorded   Decided
 	recordedAt time.Time
@@ -41,7 +51,7 @@ type State struct {
 // asked for, the launches of the past hour, the members and what became of them, and the durations learned. The first
 // listing shows which members still exist.
 func (s Settings) Restore(at muster.Position, records []muster.Record) (State, error) {
-	st := State{Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}}
+	st := s.start(at)
 	for _, r := range records {
 		if err := s.restore(&st, r); err != nil {
 			return State{}, fmt.Errorf("fleet %s: read record %d of the history: %w", s.Fleet, r.Position.Seq, err)
@@ -74,17 +84,47 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		if body.SetDesired != nil {
 			st.roster.RecallLaunch(r.At, body.SetDesired.Launch)
+			st.order, st.orderAt, st.again = body.SetDesired, r.At, true
 		}
+	case muster.Resulted:
+		var body ResultedBody
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		st.resulted(Resulted{At: r.At, Effect: body.Effect, Failure: body.Failure})
 	case muster.Learned:
 		var body Learned
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.learnedAt = r.At
-		st.processing = st.processing.Add(r.At, body.Processing)
-		st.boots = st.boots.Add(r.At, body.Boots)
+		st.count(r.At, body)
 	}
 	return nil
+}
+
+// start is the state of a controller that knows nothing.
+func (s Settings) start(at muster.Position) State {
+	return State{
+		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
+		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, busy: series.Counts{Length: paceOver},
+	}
+}
+
+// count takes what was learned into the windows.
+func (st *State) count(at time.Time, l Learned) {
+	since := st.learnedAt
+	if since.IsZero() || at.Sub(since) > 2*learnEvery {
+		since = at.Add(-learnEvery)
+	}
+	st.learnedAt = at
+	st.processing = st.processing.Add(at, l.Processing)
+	st.boots = st.boots.Add(at, l.Boots)
+	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
+	st.finished = st.finished.Add(since, at, l.Finished)
+	st.busy = st.busy.Add(since, at, l.BusySeconds)
+	if len(l.Sent) > 0 {
+		st.sent = l.Sent
+	}
 }
 
 // estimate summarises what a window holds at now. When nothing was measured within it, the last recorded estimate still
@@ -101,7 +141,7 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 
 // RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
 func (s Settings) RestoreFrom() time.Duration {
-	return max(time.Hour, s.Learn, s.memory+holdEvery)
+	return max(time.Hour, s.Learn, s.memory+holdEvery, s.lookBack())
 }
 
 // Directive returns what a worker is to be told.
@@ -153,10 +193,11 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
+			st.arrived(now, x.QueueObservation)
 			st.look(x.QueueObservation)
 		case Listed:
 			if x.Failure == "" {
-				seen.gone = append(seen.gone, st.roster.Listed(x.Listing)...)
+				seen.gone(st.roster.Listed(x.Listing))
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
 				st.listed = x
@@ -167,18 +208,32 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			seen.report(st, x.Report)
 		case Resulted:
 			seen.results = append(seen.results, x)
-			if st.order != nil && st.order.ID == x.Effect {
-				if x.Failure != "" {
-					seen.gone = append(seen.gone, st.roster.NotLaunched(now, st.order.Launch, x.Failure)...)
-				}
-				st.order = nil
-			}
+			st.resulted(x)
 		}
 	}
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
-		st.order = nil
+		st.order, st.again = nil, false
 	}
 	return seen
+}
+
+// resulted takes in how an effect ended.
+func (st *State) resulted(x Resulted) {
+	if st.order == nil || st.order.ID != x.Effect {
+		return
+	}
+	if x.Failure != "" {
+		st.roster.NotLaunched(x.At, st.order.Launch, x.Failure)
+	}
+	st.order, st.again = nil, false
+}
+
+// await counts the members of an order that a restart found without a result as ordered: as long as a result may come, they
+// may still appear.
+func (st *State) await(now time.Time) {
+	if st.again && now.Sub(st.orderAt) <= orderTimeout {
+		st.roster.Expect(now, st.order.Launch)
+	}
 }
 
 // learn puts the durations measured since the last time into the windows, every few seconds, and returns them to be
@@ -191,19 +246,48 @@ func (st *State) learn(now time.Time) Learned {
 		return Learned{}
 	}
 	flushed := st.measured
-	if flushed.Processing.Count == 0 && flushed.Boots.Count == 0 {
-		return flushed
+	if flushed.empty() {
+		return Learned{}
 	}
-	st.processing = st.processing.Add(now, flushed.Processing)
-	st.boots = st.boots.Add(now, flushed.Boots)
-	st.measured, st.learnedAt = Learned{}, now
+	flushed.Sent = st.sent
+	st.count(now, flushed)
+	st.measured = Learned{}
 	return flushed
+}
+
+// arrived counts what came to a queue since it was last measured: what it counted itself, where it does.
+func (st *State) arrived(now time.Time, q muster.QueueObservation) {
+	if !q.Sent.Known {
+		return
+	}
+	before, known := st.sent[q.Queue]
+	sent := make(map[string]float64, len(st.sent)+1)
+	maps.Copy(sent, st.sent)
+	sent[q.Queue] = q.Sent.Value
+	st.sent = sent
+	since := st.steppedAt
+	if since.IsZero() || now.Sub(since) > learnEvery {
+		since = now.Add(-learnEvery)
+	}
+	st.arrivals = st.arrivals.Watch(since)
+	came := q.Sent.Value - before
+	if !known {
+		return
+	}
+	if came < 0 {
+		came = q.Sent.Value // the queue counts anew
+	}
+	if came > 0 && st.measured.Arrived == 0 {
+		st.measured.Since = since
+	}
+	st.measured.Arrived += came
 }
 
 // seen is what a batch of inputs showed.
 type seen struct {
-	news    []roster.News
-	gone    []roster.Gone
+	// changes are those of members, in the order in which they came: a restart that reads them must count the failures of
+	// launches as they were counted.
+	changes []Changed
 	results []Resulted
 	flushed Learned
 	// finished and failed count messages.
@@ -216,14 +300,27 @@ func (x *seen) report(st *State, r muster.Report) {
 		return
 	}
 	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
+	st.measured.Finished += float64(r.Finished + r.Failed)
 	if r.Processing.Count > 0 {
 		st.measured.Processing = series.Merge(st.measured.Processing, r.Processing)
 	}
-	if news.Joined || news.Proved {
-		x.news = append(x.news, news)
-	}
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
+		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
+	}
+	if news.Proved {
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
+	}
+}
+
+func (x *seen) gone(members []roster.Gone) {
+	for _, g := range members {
+		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
+		if g.Exists {
+			c.What = roster.GivenUp
+		}
+		x.changes = append(x.changes, c)
 	}
 }
 
@@ -251,6 +348,7 @@ func (st *State) look(q muster.QueueObservation) {
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
+		{&old.Sent, &q.Sent},
 	} {
 		if f.n.Known || !f.o.Known {
 			*f.o = *f.n

@@ -37,10 +37,14 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 	o := Outcome{Next: st}
 	next := &o.Next
 	next.roster = next.roster.Clone()
+	next.await(now)
+	if dt := now.Sub(next.steppedAt); !next.steppedAt.IsZero() && dt > 0 && dt <= time.Minute {
+		next.measured.BusySeconds += float64(next.busySlots) * dt.Seconds()
+	}
 	seen := s.fold(next, now, in)
 	boot := estimate(&next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
 	rules := s.rules(boot)
-	seen.gone = append(seen.gone, next.roster.Tidy(now, rules)...)
+	seen.gone(next.roster.Tidy(now, rules))
 
 	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
 	if o.Ready && !next.adopted {
@@ -48,6 +52,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
 	o.Observation = s.observe(next, now, boot)
+	next.steppedAt, next.busySlots = now, o.Observation.Capacity.BusySlots
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now)
@@ -76,6 +81,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		Processing: estimate(&st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
+		Arrivals:   rates(st.arrivals, now),
+		Coming:     st.roster.Coming(now, s.rules(boot)),
+		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), BusySeconds: st.busy.Over(now, paceOver)},
 	}
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
@@ -97,7 +105,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
 			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
+			Sent: q.Sent.Fresh(now, s.staleAfter()),
 		})
 	}
+	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ type Spec struct {
 	// Processing is the user's own figure for the mean processing duration. backlog-per-worker computes its acceptable
 	// backlog from it once and for all; for the others it is the prior until durations are measured.
 	Processing time.Duration `json:"processing_ns,omitzero"`
+	// Scale is the dial of deadline from cheap to fast: the share of the latency objective that it plans with, above 0 and at
+	// most 1, which is the default.
+	Scale float64 `json:"scale,omitzero"`
 	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default.
 	Target float64 `json:"target,omitzero"`
 	// Signal is what worker-utilization counts as work: "total" (backlog plus in flight, the default), "in-flight", or
@@ -69,6 +73,8 @@ type kind struct {
 // kinds lists the policies. It is a function because the largest of several policies is built from the same table.
 func kinds() []kind {
 	return []kind{
+		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still in time",
+			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale} }, checkDeadline},
 		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is launched; falls because idle workers leave",
 			func(Spec) muster.Policy { return Exact{} }, nil},
 		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
@@ -198,4 +204,11 @@ func orDefault[T comparable](v, otherwise T) T {
 		return otherwise
 	}
 	return v
+}
+
+func checkDeadline(s Spec) []error {
+	if s.Scale < 0 || s.Scale > 1 || math.IsNaN(s.Scale) {
+		return []error{&Fault{"scale", fmt.Sprint(s.Scale), "above 0 and at most 1"}}
+	}
+	return nil
 }

@@ -29,14 +29,19 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 	r.launches = r.launches[max(0, len(r.launches)-maxMembers):]
 }
 
-// NotLaunched notes that the order of the named members failed: those that the fleet has not listed do not exist.
-func (r *Roster) NotLaunched(now time.Time, ids []string, why string) (gone []Gone) {
+// NotLaunched notes that the order of the named members failed at the instant at. Part of it may have been carried out all
+// the same: the next listing shows which of them exist, and until then they count as ordered.
+func (r *Roster) NotLaunched(at time.Time, ids []string, why string) {
 	for _, id := range ids {
-		if i, ok := r.find(id); ok && !r.members[i].Listed && r.members[i].EndedAt.IsZero() && len(r.members[i].Workers) == 0 {
-			gone = append(gone, r.end(i, now, why))
+		if i, ok := r.find(id); ok {
+			r.members[i].doubtAt, r.members[i].doubt = at, why
 		}
 	}
-	return gone
+}
+
+// doubted tells whether a listing of the instant at, which lacks m, shows that m was never launched.
+func (m *Member) doubted(at time.Time) bool {
+	return !m.doubtAt.IsZero() && !at.Before(m.doubtAt) && !m.Listed && len(m.Workers) == 0
 }
 
 // Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are adopted.
@@ -67,6 +72,10 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 			if m.recalled {
 				m.recalled, m.SeenAt = false, l.At
 			}
+		case m.doubted(l.At):
+			gone = append(gone, r.end(i, l.At, m.doubt))
+		case m.failed && !m.Listed && len(m.Workers) == 0:
+			gone = append(gone, r.end(i, l.At, "the fleet never listed it"))
 		case m.recalled:
 			// It ended while no controller looked, most likely in order; nobody can say more.
 			gone = append(gone, r.end(i, l.At, ""))
@@ -77,23 +86,23 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 	return gone
 }
 
-// Tidy gives up members that were ordered and never showed up within the boot deadline, counts launches that never joined
-// as failed, gives up members known only by reports that stopped long ago, and forgets what is long past.
+// Tidy gives up members that took no message within the boot deadline, and counts their launches as failed; one that was
+// never listed either keeps its place until a listing shows that it does not exist. It also gives up members known only by
+// reports that stopped long ago, and forgets what is long past.
 func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 	for i := range r.members {
 		m := &r.members[i]
+		if m.recalled {
+			continue // whether it still exists is for the first listing to say
+		}
 		if m.EndedAt.IsZero() && !m.Listed && len(m.Workers) > 0 && now.Sub(m.reportedAt()) > rules.Silence+rules.Remember {
 			gone = append(gone, r.end(i, now, "it went silent, and the fleet never listed it"))
 			continue
 		}
 		if m.EndedAt.IsZero() && m.JoinedAt.IsZero() && m.State(now, rules) == Lost && !m.failed {
 			why := "it took no message within " + muster.Seconds(rules.BootWithin.Seconds())
-			if m.Listed || len(m.Workers) > 0 {
-				r.fail(m, now, why)
-				gone = append(gone, Gone{Member: m.ID, Failure: why, Wasted: true, Exists: true})
-				continue
-			}
-			gone = append(gone, r.end(i, now, why))
+			r.fail(m, now, why)
+			gone = append(gone, Gone{Member: m.ID, Failure: why, Wasted: true, Exists: true})
 		}
 	}
 	keep := r.members[:0]

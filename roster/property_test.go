@@ -171,7 +171,7 @@ func TestWhateverHappensTheRosterStaysTrue(t *testing.T) {
 				s.roster.Launched(s.now, []string{rapid.SampledFrom(memberNames).Draw(t, "member")})
 			},
 			"order failed": func(t *rapid.T) {
-				s.ended(s.roster.NotLaunched(s.now, []string{rapid.SampledFrom(memberNames).Draw(t, "member")}, "no capacity"))
+				s.roster.NotLaunched(s.now, []string{rapid.SampledFrom(memberNames).Draw(t, "member")}, "no capacity")
 			},
 			"listing":  s.list,
 			"report":   s.report,

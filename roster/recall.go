@@ -32,6 +32,16 @@ func (r *Roster) RecallLaunch(at time.Time, ids []string) {
 	}
 }
 
+// Expect notes at now that the named members, recalled from an order without a result, may still appear: that a listing
+// lacks them does not mean that they have ended.
+func (r *Roster) Expect(now time.Time, ids []string) {
+	for _, id := range ids {
+		if i, ok := r.find(id); ok && r.members[i].recalled && r.members[i].JoinedAt.IsZero() {
+			r.members[i].recalled, r.members[i].SeenAt = false, now
+		}
+	}
+}
+
 // Recall takes a recorded change of a member back into r; wasted and why are those of a launch that failed. The first
 // listing shows which of the recalled members still exist.
 func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why string) {
@@ -54,7 +64,7 @@ func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why 
 	case HasEnded:
 		m.EndedAt, m.recalled = at, false
 	}
-	if wasted {
+	if wasted && !m.failed { // a member that was given up ends later
 		r.fail(m, at, why)
 	}
 }

@@ -2,6 +2,7 @@ package roster_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
@@ -60,11 +61,39 @@ func TestFailedLaunchesAreRemembered(t *testing.T) {
 	r.RecallLaunch(at(1), []string{"a", "b"})
 	r.Recall(at(2), "a", roster.HasEnded, true, "exit status 1")
 	r.Recall(at(3), "b", roster.GivenUp, true, "too slow")
+	r.Recall(at(3), "b", roster.HasEnded, true, "it never showed up")
 	if l := r.Launches(); l.Failed != 2 || l.LastError != "too slow" || l.RetryAt != at(5) || l.LastHour != 2 {
 		t.Errorf("found %+v, want two failures and to retry after two seconds", l)
 	}
 	r.Recall(at(4), "c", roster.Proved, false, "")
 	if l := r.Launches(); l.Failed != 0 || !l.RetryAt.IsZero() {
 		t.Errorf("after a proof: found %+v", l)
+	}
+}
+
+func TestOnlyAListingShowsThatARecalledMemberHasEnded(t *testing.T) {
+	var r roster.Roster
+	r.RecallLaunch(t0, []string{"m"})
+	now := t0.Add(rules.BootWithin + time.Second)
+	if gone := r.Tidy(now, rules); len(gone) != 0 {
+		t.Errorf("before the first listing %+v is gone", gone)
+	}
+	if gone := r.Listed(muster.Listing{At: now, Members: []muster.Member{{ID: "m", LaunchedAt: t0}}}); len(gone) != 0 {
+		t.Errorf("it is listed, found %+v gone", gone)
+	}
+	if got := states(r, now); got != "m booting" {
+		t.Errorf("found %q, want it to have its time to report", got)
+	}
+}
+
+func TestAMemberThatIsExpectedIsNotMissedByAListing(t *testing.T) {
+	var r roster.Roster
+	r.RecallLaunch(t0, []string{"expected", "not"})
+	r.Expect(at(60), []string{"expected", "unknown"})
+	if gone := r.Listed(list(60)); len(gone) != 1 || gone[0].Member != "not" {
+		t.Errorf("found %+v gone, want only the one that nobody expects", gone)
+	}
+	if c := r.Capacity(at(60), rules, 1); c.Ordered != 1 {
+		t.Errorf("found %+v, want one ordered", c)
 	}
 }

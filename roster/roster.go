@@ -54,6 +54,9 @@ type Member struct {
 	failed bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
+	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
+	doubtAt time.Time
+	doubt   string
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
 	// member that was found at work booted at a time nobody knows.
 	timed bool
@@ -158,7 +161,7 @@ func (m *Member) State(now time.Time, rules Rules) State {
 
 func (m *Member) unreported(now time.Time, rules Rules) State {
 	switch {
-	case now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin:
+	case m.failed || now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin: // given up before a restart, or late now
 		return Lost
 	case !m.DrainAt.IsZero():
 		return Draining

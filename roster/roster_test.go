@@ -368,13 +368,15 @@ func TestOneLaunchAtATimeIsOnTrial(t *testing.T) {
 
 func TestTheBootDeadlineGivesAMemberUp(t *testing.T) {
 	tests := []struct {
-		name   string
-		do     func(r *roster.Roster)
-		exists bool
+		name  string
+		do    func(r *roster.Roster)
+		lists []string // of the next listing
+		live  int      // after it
 	}{
-		{"one that nobody ever saw does not exist", func(*roster.Roster) {}, false},
-		{"one that the fleet lists is left alone", func(r *roster.Roster) { r.Listed(list(1, "m")) }, true},
-		{"one that only says it is starting is left alone", func(r *roster.Roster) { r.Reported(says("m", 60, muster.Starting)) }, true},
+		{"one that nobody ever saw keeps its place while nothing can be listed", func(*roster.Roster) {}, nil, 0},
+		{"one that the fleet lists is left alone", func(r *roster.Roster) { r.Listed(list(1, "m")) }, []string{"m"}, 1},
+		{"one that shows up after all is left alone", func(*roster.Roster) {}, []string{"m"}, 1},
+		{"one that only says it is starting is left alone", func(r *roster.Roster) { r.Reported(says("m", 60, muster.Starting)) }, nil, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -384,12 +386,19 @@ func TestTheBootDeadlineGivesAMemberUp(t *testing.T) {
 			if gone := r.Tidy(at(60), rules); len(gone) > 0 {
 				t.Errorf("given up too early: %+v", gone)
 			}
-			want := []roster.Gone{{Member: "m", Failure: "it took no message within 1m0s", Wasted: true, Exists: test.exists}}
+			want := []roster.Gone{{Member: "m", Failure: "it took no message within 1m0s", Wasted: true, Exists: true}}
 			if diff := cmp.Diff(want, r.Tidy(at(60.5), rules)); diff != "" {
 				t.Errorf("gone (-want +got):\n%s", diff)
 			}
 			if gone := r.Tidy(at(61), rules); len(gone) > 0 {
 				t.Errorf("given up twice: %+v", gone)
+			}
+			if n := r.Capacity(at(61), rules, 1).Live(); n != 1 {
+				t.Errorf("%d count against the maximum before the next listing, want 1", n)
+			}
+			r.Listed(list(62, test.lists...))
+			if n := r.Capacity(at(62), rules, 1).Live(); n != test.live {
+				t.Errorf("%d count against the maximum after it, want %d", n, test.live)
 			}
 			if r.Launches().Failed != 1 {
 				t.Errorf("found %+v, want one failed launch", r.Launches())
@@ -403,11 +412,29 @@ func TestAnOrderThatFailedLeavesNoGhosts(t *testing.T) {
 	r.Launched(t0, []string{"seen", "heard", "never"})
 	r.Listed(list(1, "seen"))
 	took(t, &r, says("heard", 1, muster.Starting))
-	gone := r.NotLaunched(at(2), []string{"seen", "heard", "never", "unknown"}, "no capacity")
+	r.NotLaunched(at(2), []string{"seen", "heard", "never", "unknown"}, "no capacity")
+	gone := r.Listed(list(3, "seen"))
 	if want := []roster.Gone{{Member: "never", Failure: "no capacity", Wasted: true}}; !cmp.Equal(gone, want) {
 		t.Errorf("found %+v gone, want %+v", gone, want)
 	}
 	if l := r.Launches(); l.LastHour != 3 || l.Failed != 1 {
 		t.Errorf("found %+v, want three attempts of which one failed", l)
+	}
+}
+
+func TestAnOrderThatFailedInPartLeavesTheOthersTheirPlaces(t *testing.T) {
+	var r roster.Roster
+	r.Launched(t0, []string{"started", "refused"})
+	r.NotLaunched(at(2), []string{"started", "refused"}, "no capacity for more")
+	if gone := r.Listed(list(1)); len(gone) != 0 || r.Capacity(at(2), rules, 1).Ordered != 2 {
+		t.Errorf("a listing from before the order failed says nothing, found %+v gone", gone)
+	}
+	gone := r.Listed(list(3, "started"))
+	if want := []roster.Gone{{Member: "refused", Failure: "no capacity for more", Wasted: true}}; !cmp.Equal(gone, want) {
+		t.Errorf("found %+v gone, want %+v", gone, want)
+	}
+	took(t, &r, says("started", 1, muster.Receiving))
+	if c := r.Capacity(at(3), rules, 1); c.Idle != 1 || c.Live() != 1 {
+		t.Errorf("found %+v, want the one that started in service", c)
 	}
 }

@@ -38,6 +38,7 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 		Queue:   s.name,
 		Backlog: muster.Measured(at, float64(c.Visible)), InFlight: muster.Measured(at, float64(c.InFlight)),
 		Delayed: muster.Measured(at, float64(c.Delayed)), OldestAge: muster.Measured(at, age),
+		Sent: muster.Measured(at, float64(c.Sent)),
 	}, nil
 }
 

@@ -1,0 +1,103 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Deadline keeps the latency objective with as few workers as it can. Every waiting message has a latest moment at which its
+// work must begin. While a worker that is launched later would still be in time for all of them, nothing is launched: what
+// comes meanwhile may well be served by the same worker. Workers are launched at the last moment at which no more of them
+// are needed than now; they are let go when nothing waits and the arrivals do not keep them busy.
+//
+// Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead; see
+// [headroomFor].
+type Deadline struct {
+	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
+	// means 1.
+	Scale float64
+}
+
+const (
+	// planned is the share of the objective that is planned with: the rest is for polls, reports and rounding.
+	planned = 0.97
+	// cautiousBoot is the boot time assumed while nothing is known of it.
+	cautiousBoot = 2 * time.Minute
+)
+
+// Decide implements [muster.Policy].
+func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	const rule = "deadline"
+	d := begin(o, "deadline/1")
+	backlog, inFlight := o.Backlog(), o.InFlight()
+	switch {
+	case !o.Capacity.Known:
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+	case !backlog.Known:
+		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+	}
+	work, known := workOf(o)
+	if !known {
+		return d.With(p.learn(o, backlog.Value, rule))
+	}
+	plan := newPlan(o, work, p.Scale)
+	active := o.Capacity.Active()
+	keep := plan.keep(o)
+	if backlog.Value == 0 {
+		return d.With(idleTerm(o, inFlight, keep, active, rule))
+	}
+	need := plan.need(0)
+	launch := 0
+	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.slack() <= 0 {
+		launch = ceil(need.workers)
+	}
+	out := max(active+launch, keep)
+	d.Floor = keep
+	return d.With(muster.Term{
+		Rule: rule, Out: out,
+		In: []muster.Value{value("waiting", backlog.Value), value("oldest_s", plan.oldest()), value("mpd_s", work.mean), value("service_s", work.tail),
+			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))},
+		Why: plan.why(o, need, out-active),
+	})
+}
+
+func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
+
+// learn is the term of a fleet of which nobody knows how long its work takes: one worker finds out.
+func (p Deadline) learn(o muster.Observation, backlog float64, rule string) muster.Term {
+	active := o.Capacity.Active()
+	if backlog == 0 {
+		return muster.Term{Rule: rule, Out: o.Capacity.Desired, Why: "nothing waits, and how long the work takes is not known yet"}
+	}
+	return muster.Term{Rule: rule, In: []muster.Value{value("waiting", backlog)}, Out: max(active, 1),
+		Why: "how long the work takes is not known yet: one worker finds out (state the processing duration to begin with more)"}
+}
+
+// idleTerm is the term while nothing waits: workers without a message go, except those that the arrivals keep busy.
+func idleTerm(o muster.Observation, inFlight muster.Sample, keep, active int, rule string) muster.Term {
+	c := o.Capacity
+	busy := c.Busy
+	if inFlight.Known {
+		// What is in flight may have been received since the workers reported.
+		busy = max(busy, ceil(inFlight.Value/c.SlotsPerWorker))
+	}
+	out := min(active, max(keep, busy))
+	why := fmt.Sprintf("nothing waits; %s busy", isAre(busy, "worker"))
+	if keep > busy {
+		why += fmt.Sprintf(", and the arrivals keep %d so", keep)
+	}
+	if keep > active {
+		out = keep
+	}
+	return muster.Term{Rule: rule, Out: out, In: []muster.Value{value("busy", float64(busy)), value("keep", float64(keep)), value("workers", float64(active))}, Why: why}
+}
+
+func isAre(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}

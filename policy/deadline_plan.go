@@ -1,0 +1,144 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// plan is what deadlines are judged by: the messages that wait, the workers there are and will be, and the times that matter.
+// All times are in seconds from now.
+type plan struct {
+	work
+	waiting []muster.Waiting
+	// slots is how many messages a worker handles at once, up the slots in service, free those without a message.
+	slots, up, free float64
+	coming          []arrival
+	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
+	// decision at the latest.
+	latency, boot, step float64
+	margin              float64
+}
+
+// arrival is workers that will take messages at an instant.
+type arrival struct{ at, slots float64 }
+
+func newPlan(o muster.Observation, w work, scale float64) plan {
+	if scale <= 0 {
+		scale = 1
+	}
+	c := o.Capacity
+	p := plan{
+		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
+		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1,
+	}
+	p.step = math.Max(2, 0.02*p.boot)
+	if len(p.waiting) == 0 {
+		backlog, oldest := o.Backlog(), o.OldestAge()
+		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
+	}
+	for _, g := range o.Coming {
+		p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(g.Members) * p.slots})
+	}
+	return p
+}
+
+// bootOf is the boot time that nearly all workers keep.
+func bootOf(e muster.Estimate) float64 {
+	if !e.Known || e.MeanSeconds <= 0 {
+		return cautiousBoot.Seconds()
+	}
+	return math.Max(e.MeanSeconds, e.P95Seconds)
+}
+
+// slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes too
+// late for any message that is already there.
+func (p plan) slack() float64 { return p.latency - p.tail - p.boot - p.step }
+
+func (p plan) oldest() float64 {
+	if len(p.waiting) == 0 {
+		return 0
+	}
+	return p.waiting[0].AgeSeconds
+}
+
+// need is how many more workers it takes, and for whom.
+type need struct {
+	// workers is a fraction: 2.3 means that two would be too few and the third is busy for a third of its time.
+	workers float64
+	// ahead is how many messages must have been begun latest seconds from now.
+	ahead, latest float64
+}
+
+// need returns how many workers must be launched after the given delay, so that every message that waits now begins in time.
+// A message that no launch can save any more keeps its place ahead of the others, and is to begin within another objective:
+// it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
+func (p plan) need(delay float64) need {
+	var most need
+	ahead := 0.0
+	ready := delay + p.boot
+	for _, g := range p.waiting {
+		ahead += g.Messages
+		latest := p.latency - p.tail - g.AgeSeconds
+		switch {
+		case latest < p.boot:
+			latest += math.Ceil((ready-latest)/p.latency) * p.latency
+		case latest < ready && p.begun(latest) < ahead:
+			return need{math.Inf(1), ahead, latest}
+		case latest < ready:
+			continue
+		}
+		// As many messages take longer or shorter than the mean by chance as the square root tells.
+		load := ahead + p.margin*p.deviation/p.mean*math.Sqrt(ahead)
+		left := load - p.begun(latest)
+		if left <= 0 {
+			continue
+		}
+		each := p.slots * ((latest-ready)/p.mean + 1)
+		if workers := math.Min(left/each, left); workers > most.workers {
+			most = need{workers, ahead, latest}
+		}
+	}
+	return most
+}
+
+// begun returns how many messages the workers that are there and on their way begin until the given time. Slots that are
+// busy are anywhere in their work, so one begins a message every mean duration from now on.
+func (p plan) begun(until float64) float64 {
+	n := p.up*until/p.mean + p.free
+	for _, a := range p.coming {
+		if until >= a.at {
+			n += a.slots * ((until-a.at)/p.mean + 1)
+		}
+	}
+	return n
+}
+
+// keep returns how many workers the arrivals keep busy all the time. The lower of two rates counts: letting one go that is
+// needed again costs a boot, and the objective leaves time for that.
+func (p plan) keep(o muster.Observation) int {
+	if !o.Arrivals.Known {
+		return 0
+	}
+	rate := math.Min(o.Arrivals.Minute, o.Arrivals.FiveMinutes)
+	return int(rate * p.mean / p.slots)
+}
+
+// why says the plan in words.
+func (p plan) why(o muster.Observation, n need, launch int) string {
+	clock := func(seconds float64) string {
+		return o.At.Add(time.Duration(seconds * float64(time.Second))).Format("15:04:05")
+	}
+	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))
+	active := o.Capacity.Active()
+	switch {
+	case launch > 0:
+		return fmt.Sprintf("%s; the first %s must begin by %s and %s late for that; launching %d now because a worker needs %s to boot",
+			waiting, muster.Number(math.Ceil(n.ahead)), clock(n.latest), isAre(active, "worker"), launch, muster.Seconds(math.Round(p.boot)))
+	case n.workers > 0:
+		return fmt.Sprintf("%s; %s more would be needed, and a later launch is still in time", waiting, muster.Number(math.Ceil(n.workers*100)/100))
+	}
+	return fmt.Sprintf("%s; %s begin them in time", waiting, muster.Plural(active, "worker"))
+}
