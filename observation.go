@@ -85,6 +85,16 @@ type Arrivals struct {
 	Minute      float64 `json:"minute_per_s,omitzero"`
 	FiveMinutes float64 `json:"five_minutes_per_s,omitzero"`
 	Hour        float64 `json:"hour_per_s,omitzero"`
+	// Busiest says how many messages came at the busiest times, shortest windows first; it is of as far back as arrivals are
+	// kept.
+	Busiest []Busiest `json:"busiest,omitzero"`
+}
+
+// Busiest is how many messages came within a window of time at the busiest times: the share [Objective].Quantile of all
+// messages came in windows with no more.
+type Busiest struct {
+	OverSeconds float64 `json:"over_s"`
+	Messages    float64 `json:"messages"`
 }
 
 // QueueObservation is one queue at one instant. Each count is a sample of its own, because a source may know some and
@@ -124,6 +134,10 @@ type Capacity struct {
 	// Slots is the number of slots of the members in service, BusySlots those holding a message.
 	Slots     int `json:"slots"`
 	BusySlots int `json:"busy_slots"`
+	// HeldMeanSeconds is how long the messages in hand have been worked on, on average over the busy workers in service, and
+	// HeldDeviationSeconds how far that differs between workers: 0 when all began together.
+	HeldMeanSeconds      float64 `json:"held_mean_s,omitzero"`
+	HeldDeviationSeconds float64 `json:"held_deviation_s,omitzero"`
 	// SlotsPerWorker is the mean over reporting workers, or the configured number while none reports. It is above 0.
 	SlotsPerWorker float64 `json:"slots_per_worker"`
 }

@@ -143,6 +143,8 @@ type Report struct {
 	// Slots is how many messages the worker handles at once, Busy how many it holds: 0 <= Busy <= Slots.
 	Slots int `json:"slots"`
 	Busy  int `json:"busy"`
+	// HeldSeconds adds up how long each held message has been worked on.
+	HeldSeconds float64 `json:"held_s,omitzero"`
 	// Token is the release token, only with State Idle.
 	Token string `json:"token,omitzero"`
 	// Finished and Failed count messages since the last report that was answered; Processing holds their durations.

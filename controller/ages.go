@@ -19,6 +19,22 @@ func rates(c series.Counts, now time.Time) muster.Arrivals {
 	return a
 }
 
+// windows are those over which the busiest times are told.
+func windows() []time.Duration {
+	const s = time.Second
+	return []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 640 * s}
+}
+
+// busiest tells the busiest times.
+func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest {
+	over := windows()
+	all := make([]muster.Busiest, len(over))
+	for i, n := range c.Envelope(now, quantile, over) {
+		all[i] = muster.Busiest{OverSeconds: over[i].Seconds(), Messages: n}
+	}
+	return all
+}
+
 // waiting tells the ages of the backlog, oldest first. A queue hands out what came first, so what waits is what came last:
 // the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh. No age is above
 // that of the oldest message, where it is known.

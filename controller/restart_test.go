@@ -128,6 +128,9 @@ func TestAnOrderUnderWayAtARestartIsGivenAgainAndNeverDoubled(t *testing.T) {
 			if got, ok := o.Effects[0].(controller.SetDesired); !ok || (got.ID == order.ID) != x.again || launched(o) != x.launched {
 				t.Errorf("ordered %+v after the restart, %+v before; want the same order again: %v, and %d launches", o.Effects, order, x.again, x.launched)
 			}
+			if n := o.Observation.Capacity.Ordered; x.again && n != 3 {
+				t.Errorf("%d count as ordered, want 3: they may still appear", n)
+			}
 			if next := w.step(time.Second); launched(next) != 0 {
 				t.Errorf("launched %d while an order is under way", launched(next))
 			}
@@ -136,6 +139,26 @@ func TestAnOrderUnderWayAtARestartIsGivenAgainAndNeverDoubled(t *testing.T) {
 				t.Errorf("found %+v, want 3 members at most", c)
 			}
 		})
+	}
+}
+
+func TestARestartCountsFailedLaunchesAsTheyWereCounted(t *testing.T) {
+	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
+	w.backlog = 6
+	w.step(0)
+	w.obey()
+	m := w.members[0]
+	m.state = muster.Receiving
+	w.step(time.Second, w.say(m, 0))
+	for _, other := range append([]*worker(nil), w.members[1:]...) {
+		w.gone(other, "exit status 1")
+	}
+	// In one step five launches are found to have failed, and then a worker proves that launching works.
+	before := w.step(time.Second, w.say(m, 1)).Next
+	w.restart()
+	was, is := w.settings.Step(before, w.now, w.look()), w.settings.Step(w.state, w.now, w.look())
+	if a, b := was.Observation.Launches, is.Observation.Launches; a.Failed != 0 || b.Failed != 0 {
+		t.Errorf("before the restart %+v, after it %+v; want no failure that counts", a, b)
 	}
 }
 

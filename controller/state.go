@@ -28,6 +28,8 @@ type State struct {
 	boots      series.Window
 	// arrivals, finished and busy count messages that came, messages that ended and seconds that slots were busy.
 	arrivals, finished, busy series.Counts
+	// busiest tells the busiest times as of the last arrivals counted. It is replaced, never changed.
+	busiest []muster.Busiest
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent map[string]float64
 	// steppedAt is the instant of the last step, busySlots the slots that held a message then.
@@ -251,6 +253,7 @@ func (st *State) learn(now time.Time) Learned {
 	}
 	flushed.Sent = st.sent
 	st.count(now, flushed)
+	st.busiest = nil
 	st.measured = Learned{}
 	return flushed
 }

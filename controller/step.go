@@ -85,6 +85,10 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		Coming:     st.roster.Coming(now, s.rules(boot)),
 		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), BusySeconds: st.busy.Over(now, paceOver)},
 	}
+	if o.Arrivals.Known && st.busiest == nil {
+		st.busiest = busiest(st.arrivals, now, s.Objective.Quantile)
+	}
+	o.Arrivals.Busiest = st.busiest
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {

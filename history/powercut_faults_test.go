@@ -208,6 +208,11 @@ func (l *life) judge(err error, after int) error {
 // TestAFaultWhileOpeningLosesNothing makes each call fail that opening, checking and closing a file make: of a file with a
 // history, and of one that is just made.
 func TestAFaultWhileOpeningLosesNothing(t *testing.T) {
+	wanted, err := powercut.Cuts(20) // fewer under the race detector
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := max(1, 20/int(min(wanted, 20)))
 	base, first := crashed(t)
 	for name, start := range map[string]struct {
 		disk *powercut.Disk
@@ -218,7 +223,7 @@ func TestAFaultWhileOpeningLosesNothing(t *testing.T) {
 		} {
 			for _, fails := range []error{powercut.ErrIO, powercut.ErrNoSpace} {
 				t.Run(fmt.Sprintf("%s, %s: %v", name, what, fails), func(t *testing.T) {
-					calls, said := openings(t, start.disk, start.j, op, fails)
+					calls, said := openings(t, start.disk, start.j, op, fails, step)
 					t.Logf("%d calls, %d answered with an error", calls, said)
 				})
 			}
@@ -227,8 +232,8 @@ func TestAFaultWhileOpeningLosesNothing(t *testing.T) {
 }
 
 // openings opens copies of a disk, each with a fault at another call of the kind op, until there are no more such calls.
-func openings(t *testing.T, base *powercut.Disk, j *journal, op powercut.Op, fails error) (calls, said int) {
-	for n := 1; ; n++ {
+func openings(t *testing.T, base *powercut.Disk, j *journal, op powercut.Op, fails error, step int) (calls, said int) {
+	for n := 1; ; n += step {
 		d, f := base.Cut(0), &fault{op: op, err: fails, at: n, length: 1}
 		if err := openWith(t.Context(), d, f); err != nil {
 			said++

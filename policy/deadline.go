@@ -13,8 +13,8 @@ import (
 // comes meanwhile may well be served by the same worker. Workers are launched at the last moment at which no more of them
 // are needed than now; they are let go when nothing waits and the arrivals do not keep them busy.
 //
-// Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead; see
-// [headroomFor].
+// Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead:
+// the workers that the busiest times of the past hours would have needed.
 type Deadline struct {
 	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
 	// means 1.

@@ -16,6 +16,11 @@ type plan struct {
 	// slots is how many messages a worker handles at once, up the slots in service, free those without a message.
 	slots, up, free float64
 	coming          []arrival
+	// residual is how long slots that are busy now stay so on average.
+	residual float64
+	// variation is the deviation over the mean, at most 1. varied is how far durations differ, mixed how far slots in use are
+	// at different points of their work: 0 is not at all, 1 is so much that only means count.
+	variation, varied, mixed float64
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
 	// decision at the latest.
 	latency, boot, step float64
@@ -35,6 +40,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1,
 	}
 	p.step = math.Max(2, 0.02*p.boot)
+	p.hand(c)
 	if len(p.waiting) == 0 {
 		backlog, oldest := o.Backlog(), o.OldestAge()
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
@@ -43,6 +49,17 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(g.Members) * p.slots})
 	}
 	return p
+}
+
+// hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the rest:
+// with a variation of one or more it tells nothing.
+func (p *plan) hand(c muster.Capacity) {
+	p.variation = math.Min(1, p.deviation/p.mean)
+	memory := p.variation * p.variation
+	p.residual = memory*p.mean + (1-memory)*math.Max(0, p.mean-c.HeldMeanSeconds)
+	p.varied = math.Min(1, p.variation/0.3)
+	// Evenly spread over their work, slots differ by the mean over the square root of 12.
+	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.mean))
 }
 
 // bootOf is the boot time that nearly all workers keep.
@@ -96,7 +113,7 @@ func (p plan) need(delay float64) need {
 		if left <= 0 {
 			continue
 		}
-		each := p.slots * ((latest-ready)/p.mean + 1)
+		each := p.slots * p.starts(latest-ready, p.varied)
 		if workers := math.Min(left/each, left); workers > most.workers {
 			most = need{workers, ahead, latest}
 		}
@@ -104,26 +121,29 @@ func (p plan) need(delay float64) need {
 	return most
 }
 
-// begun returns how many messages the workers that are there and on their way begin until the given time. Slots that are
-// busy are anywhere in their work, so one begins a message every mean duration from now on.
+// begun returns how many messages the workers that are there and on their way begin until the given time.
 func (p plan) begun(until float64) float64 {
-	n := p.up*until/p.mean + p.free
+	n := p.free * p.starts(until, p.varied)
+	if until >= p.residual {
+		n += (p.up - p.free) * p.starts(until-p.residual, p.mixed)
+	} else if p.residual > 0 {
+		n += (p.up - p.free) * p.starts(0, p.mixed) * p.mixed * until / p.residual
+	}
 	for _, a := range p.coming {
 		if until >= a.at {
-			n += a.slots * ((until-a.at)/p.mean + 1)
+			n += a.slots * p.starts(until-a.at, p.varied)
 		}
 	}
 	return n
 }
 
-// keep returns how many workers the arrivals keep busy all the time. The lower of two rates counts: letting one go that is
-// needed again costs a boot, and the objective leaves time for that.
-func (p plan) keep(o muster.Observation) int {
-	if !o.Arrivals.Known {
-		return 0
-	}
-	rate := math.Min(o.Arrivals.Minute, o.Arrivals.FiveMinutes)
-	return int(rate * p.mean / p.slots)
+// starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where all
+// durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which for a
+// variation v grows to t/m + (1+v^2)/2 (the renewal theorem).
+func (p plan) starts(seconds, mixed float64) float64 {
+	whole := math.Floor(seconds/p.mean+1e-9) + 1
+	mean := math.Max(1, seconds/p.mean+(1+p.variation*p.variation)/2)
+	return (1-mixed)*whole + mixed*mean
 }
 
 // why says the plan in words.

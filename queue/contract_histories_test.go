@@ -1,13 +1,16 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -150,7 +153,12 @@ func verdictOf(l *logbook, dir string) (w wealth, err error) {
 		if result == porcupine.Ok {
 			continue
 		}
-		err = fmt.Errorf("message %d: %d calls, the contract: %s", n, len(operations), result)
+		slices.SortFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+		var list strings.Builder
+		for _, o := range operations {
+			fmt.Fprintf(&list, "\n%d-%d %s", o.Call, o.Return, model.DescribeOperation(o.Input, o.Output))
+		}
+		err = fmt.Errorf("message %d: %d calls, the contract: %s%s", n, len(operations), result, &list)
 		if dir != "" {
 			path := filepath.Join(dir, "message-"+strconv.Itoa(n)+".html")
 			err = errors.Join(err, porcupine.VisualizePath(model, told, path))
@@ -328,7 +336,8 @@ func TestTheCheckerFindsFaults(t *testing.T) {
 					_, err = verdictOf(l, "")
 				}
 				if err != nil {
-					t.Logf("found in history %d: %v", seed, err)
+					what, _, _ := strings.Cut(err.Error(), "\n")
+					t.Logf("found in history %d: %s", seed, what)
 					return
 				}
 			}

@@ -9,7 +9,7 @@ func (s *Service) serveNow(c *receive) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.st.names[c.queue]
-	if q == nil || q.fifo || s.broken != nil {
+	if q == nil || q.fifo || s.broken != nil || s.alive() != nil { // alive: what is taken later is never written
 		return false
 	}
 	if d := s.desks[q]; d != nil && len(d.waiting) > 0 {

@@ -33,6 +33,8 @@ func Check(r muster.Report) error {
 		return fmt.Errorf("worker report of %s: found %d slots, allowed is 1 to %d", r.Worker, r.Slots, maxSlots)
 	case r.Busy < 0 || r.Busy > r.Slots:
 		return fmt.Errorf("worker report of %s: found %d busy slots, allowed is 0 to %d", r.Worker, r.Busy, r.Slots)
+	case !(r.HeldSeconds >= 0 && r.HeldSeconds <= maxMean*float64(r.Busy)):
+		return fmt.Errorf("worker report of %s: found %d messages held for %g s in all; allowed is 0 to a year for each", r.Worker, r.Busy, r.HeldSeconds)
 	case r.Seq < 1 || r.Epoch < 0:
 		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq, r.Epoch)
 	case r.Finished < 0 || r.Finished > maxCount || r.Failed < 0 || r.Failed > maxCount:
@@ -108,7 +110,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 		w.Refused = ""
 	}
 	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
-	w.ReportedAt = rep.At
+	w.ReportedAt, w.HeldSeconds = rep.At, rep.HeldSeconds
 	m.timed = m.timed || m.Listed && rep.State == muster.Starting
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At

@@ -2,6 +2,7 @@ package roster
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -77,6 +78,8 @@ type Worker struct {
 	// Refused is the token whose release was refused: the worker is told to go on.
 	Refused    string
 	ReportedAt time.Time
+	// HeldSeconds adds up how long it had held its messages when it reported.
+	HeldSeconds float64
 	// IdleSince is when it last said that it holds nothing, after holding something.
 	IdleSince time.Time
 }
@@ -175,6 +178,7 @@ func (m *Member) unreported(now time.Time, rules Rules) State {
 // number of slots of a worker.
 func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity {
 	var c muster.Capacity
+	var held spread
 	workers, reported := 0, 0
 	for i := range r.members {
 		m := &r.members[i]
@@ -194,6 +198,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 			c.BusySlots += m.busy()
 			if m.busy() > 0 {
 				c.Busy++
+				m.hold(now, &held)
 			} else {
 				c.Idle++
 			}
@@ -205,11 +210,35 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 			c.Lost++
 		}
 	}
+	c.HeldMeanSeconds, c.HeldDeviationSeconds = held.summary()
 	c.SlotsPerWorker = float64(max(1, slots))
 	if workers > 0 {
 		c.SlotsPerWorker = float64(reported) / float64(workers)
 	}
 	return c
+}
+
+// spread adds up numbers and their squares.
+type spread struct{ n, sum, squares float64 }
+
+// summary returns the mean and the standard deviation, to the millisecond.
+func (x spread) summary() (mean, deviation float64) {
+	if x.n == 0 {
+		return 0, 0
+	}
+	mean = x.sum / x.n
+	round := func(v float64) float64 { return math.Round(v*1000) / 1000 }
+	return round(mean), round(math.Sqrt(max(0, x.squares/x.n-mean*mean)))
+}
+
+// hold adds how long each busy worker of m has had its messages, on average and until now.
+func (m *Member) hold(now time.Time, held *spread) {
+	for _, w := range m.Workers {
+		if w.Busy > 0 {
+			seconds := w.HeldSeconds/float64(w.Busy) + max(0, now.Sub(w.ReportedAt).Seconds())
+			held.n, held.sum, held.squares = held.n+1, held.sum+seconds, held.squares+seconds*seconds
+		}
+	}
 }
 
 func (m *Member) slots() (n int) {

@@ -1,6 +1,10 @@
 package series
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Counts keeps how much of something happened when: in steps of 5 seconds for the last 5 minutes, of half a minute for the
 // last half hour and of 5 minutes before, back to Length. Steps begin at multiples of their width, so that what is kept
@@ -20,6 +24,7 @@ type countStep struct {
 	start uint32 // Unix seconds
 	width uint16 // seconds
 	n     float32
+	peak  float32 // the most within one step of the finest width
 }
 
 // tiers are the widths of steps in seconds, and from which age on in seconds the next one holds.
@@ -57,7 +62,7 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 		} else if at+width <= end {
 			continue
 		}
-		steps = put(steps, countStep{uint32(at), uint16(width), float32(n * share)})
+		steps = put(steps, countStep{uint32(at), uint16(width), float32(n * share), float32(n * share)})
 	}
 	c.steps = fold(steps, end, int64(c.Length/time.Second))
 	return c
@@ -71,6 +76,9 @@ func put(steps []countStep, s countStep) []countStep {
 	}
 	if i > 0 && s.start < steps[i-1].start+uint32(steps[i-1].width) {
 		steps[i-1].n += s.n
+		if steps[i-1].width == uint16(tiers[0].width) {
+			steps[i-1].peak = steps[i-1].n
+		}
 		return steps
 	}
 	steps = append(steps, countStep{})
@@ -93,6 +101,7 @@ func fold(steps []countStep, now, length int64) []countStep {
 		}
 		if n := len(out); n > 0 && s.start < out[n-1].start+uint32(out[n-1].width) {
 			out[n-1].n += s.n
+			out[n-1].peak = max(out[n-1].peak, s.peak)
 			continue
 		}
 		out = append(out, s)
@@ -139,6 +148,42 @@ func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
 		return 0, false
 	}
 	return c.Over(now, watched) / watched.Seconds(), true
+}
+
+// Envelope returns, for each window, how many came within so long at the busiest times: so many that the share q of all that
+// came did so in windows with no more. A window is at least the finest step. Of times long past only the sums over coarser
+// steps and the busiest fine step in each are known, and a window in between is taken to be as busy as both allow.
+func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
+	peaks := make([]float64, len(windows))
+	type seen struct{ came, weight float64 }
+	all := make([]seen, 0, len(c.steps))
+	for k, w := range windows {
+		seconds := max(w.Seconds(), float64(tiers[0].width))
+		all = all[:0]
+		total := 0.0
+		for i, s := range c.steps {
+			came, left := 0.0, seconds
+			for j := i; j >= 0 && left > 0; j-- {
+				t := c.steps[j]
+				if gap := float64(s.start) - float64(t.start) - seconds; gap >= 0 {
+					break
+				}
+				came += min(float64(t.n), float64(t.peak)*max(1, left/float64(tiers[0].width)))
+				left -= float64(t.width)
+			}
+			all = append(all, seen{came, float64(s.n)})
+			total += float64(s.n)
+		}
+		slices.SortFunc(all, func(a, b seen) int { return cmp.Compare(b.came, a.came) })
+		above := 0.0
+		for _, x := range all {
+			peaks[k] = x.came
+			if above += x.weight; above > (1-q)*total {
+				break
+			}
+		}
+	}
+	return peaks
 }
 
 // Newest calls yield with the steps, newest first: how much happened, and how long before now the step began.

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ type jsonProtocol struct{}
 
 // request finds the action in its header; the body is one object.
 func (jsonProtocol) request(r *http.Request, body []byte) (name string, decode func(into any) error, err error) {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind := mediaType(r)
 	if kind != contentType && kind != "application/json" {
 		return "", nil, malformed("The content type %s is not served: use %s.", quote(kind), contentType)
 	}
@@ -41,17 +40,18 @@ func parse(body []byte, into any) error {
 	if c := bytes.TrimSpace(body)[0]; c != '{' {
 		return malformed("The request must be a JSON object; it begins with %s.", quote(string(rune(c))))
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	if err := d.Decode(into); err != nil {
-		if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return malformed("The parameter %s must not be a JSON %s.", quote(typed.Field), typed.Value)
-		}
-		return malformed("The request is not valid JSON: %v.", err)
+	err := json.Unmarshal(body, into)
+	if err == nil {
+		return nil
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return malformed("The parameter %s must not be a JSON %s.", quote(typed.Field), typed.Value)
+	}
+	var first json.RawMessage
+	if json.NewDecoder(bytes.NewReader(body)).Decode(&first) == nil {
 		return malformed("The request has more than one JSON value.")
 	}
-	return nil
+	return malformed("The request is not valid JSON: %v.", err)
 }
 
 // result answers with an object; nil is one without members.
@@ -84,6 +84,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 		status, text = http.StatusInternalServerError, []byte(`{"__type":"com.amazon.coral.service#InternalFailure"}`)
 	}
 	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(text))) // else a long answer goes out in chunks
 	w.WriteHeader(status)
 	w.Write(text) // the caller may be gone; nobody else would know what to do
 }

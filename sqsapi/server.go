@@ -1,14 +1,16 @@
 package sqsapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"mime"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/muster-scale/muster/queue"
@@ -42,11 +44,12 @@ type Options struct {
 // times as much in JSON, where a character can be written as \u003c.
 const maxRequestBytes = 7 << 20
 
-// api is the state of the endpoint; it is never changed.
+// api is the state of the endpoint. Only the key it signed with last changes.
 type api struct {
 	Options
 	hosts map[string]bool
 	now   func() time.Time
+	last  atomic.Pointer[signingKey]
 }
 
 // New returns the endpoint. It is safe for concurrent use.
@@ -114,9 +117,19 @@ type codec interface {
 	fault(w http.ResponseWriter, f *fault)
 }
 
+// mediaType is the type of the body, in small letters and without parameters.
+func mediaType(r *http.Request) string {
+	given := r.Header.Get("Content-Type")
+	if given == contentType { // as nearly every request says it
+		return given
+	}
+	kind, _, _ := mime.ParseMediaType(given)
+	return kind
+}
+
 // codecOf tells the protocols apart: JSON names its action in a header.
 func codecOf(r *http.Request) codec {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind := mediaType(r)
 	if r.Method == http.MethodGet || kind == formType || kind == "" && r.Header.Get(targetHeader) == "" {
 		return queryProtocol{}
 	}
@@ -153,7 +166,7 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	body, err := readBody(w, r)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &fault{"RequestEntityTooLarge", "RequestEntityTooLarge", http.StatusRequestEntityTooLarge, false,
 			fmt.Sprintf("The request is larger than %d bytes.", maxRequestBytes)}
@@ -161,7 +174,17 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, malformed("The request body could not be read: %v.", err)
 	}
-	return body, claim.verify(r, body)
+	return body, claim.verify(r, body, &a.last)
+}
+
+// trustedBytes is how much room is made for a body because a header says so.
+const trustedBytes = 64 << 10
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(min(max(r.ContentLength, 0), trustedBytes)) + bytes.MinRead) // so that nothing is copied to find the end
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	return b.Bytes(), err
 }
 
 // call is one request as the actions see it.
@@ -174,5 +197,15 @@ type call struct {
 func requestID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+	var out [36]byte
+	at := 0
+	for i, c := range b {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			out[at] = '-'
+			at++
+		}
+		hex.Encode(out[at:], []byte{c})
+		at += 2
+	}
+	return string(out[:])
 }

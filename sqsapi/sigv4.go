@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -128,7 +129,7 @@ func (c *claim) check(r *http.Request, now time.Time) error {
 }
 
 // verify checks the signature over the request and its body.
-func (c *claim) verify(r *http.Request, body []byte) error {
+func (c *claim) verify(r *http.Request, body []byte, last *atomic.Pointer[signingKey]) error {
 	if c == nil {
 		return nil
 	}
@@ -139,14 +140,30 @@ func (c *claim) verify(r *http.Request, body []byte) error {
 	}
 	request := sha256.Sum256([]byte(c.canonical(r, payload)))
 	text := algorithm + "\n" + c.date + "\n" + c.scope + "\n" + hex.EncodeToString(request[:])
-	key := []byte("AWS4" + c.secret)
-	for _, part := range []string{c.day, c.region, service, terminator, text} {
-		key = sign(key, part)
-	}
-	if !hmac.Equal(key, c.signature) {
+	if !hmac.Equal(sign(c.key(last), text), c.signature) {
 		return forbidden("SignatureDoesNotMatch", "The signature does not match: the secret key is another one, or the request was changed on its way. %s", useKeys)
 	}
 	return nil
+}
+
+// signingKey is what a secret becomes on one day in one region.
+type signingKey struct {
+	secret, day, region string
+	key                 []byte
+}
+
+// key is the signing key of c. The one used last is kept: callers mostly agree
+// in day and region, and it takes four rounds to make.
+func (c *claim) key(last *atomic.Pointer[signingKey]) []byte {
+	if k := last.Load(); k != nil && k.secret == c.secret && k.day == c.day && k.region == c.region {
+		return k.key
+	}
+	key := []byte("AWS4" + c.secret)
+	for _, part := range []string{c.day, c.region, service, terminator} {
+		key = sign(key, part)
+	}
+	last.Store(&signingKey{c.secret, c.day, c.region, key})
+	return key
 }
 
 func sign(key []byte, text string) []byte {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -40,6 +41,9 @@ type Lease struct {
 	// seq is the newest report's number, answered that of the newest report whose answer arrived.
 	seq, answered int64
 	busy          int
+	// began adds up when each held message was received, in seconds since the worker started; origin is that instant.
+	began  float64
+	origin time.Time
 	// receives are the receive calls that have not returned, reserved the slots kept free for what they bring.
 	receives, reserved int
 	token              string
@@ -123,7 +127,11 @@ func (l *Lease) BeginReceive(limit int) int {
 // EndReceive says that a receive call which asked for asked messages has brought n, which are held from now on.
 func (l *Lease) EndReceive(now time.Time, asked, n int) {
 	l.endReceive(asked)
+	if l.origin.IsZero() {
+		l.origin = now
+	}
 	l.busy += min(n, asked)
+	l.began += float64(min(n, asked)) * now.Sub(l.origin).Seconds()
 	if n > 0 {
 		l.active = now
 	}
@@ -150,14 +158,38 @@ func (l *Lease) Finished(now time.Time, d time.Duration, ok bool) {
 		l.current.failed++
 	}
 	l.current.processing = series.Add(l.current.processing, d)
-	l.Returned(now)
+	l.let(now, d.Seconds())
 }
 
 // Returned says that a held message went back to the queue without having been worked on to an end. It counts neither as
 // finished nor as failed.
 func (l *Lease) Returned(now time.Time) {
+	if l.busy > 0 {
+		l.let(now, l.held(now)/float64(l.busy)) // nobody says which: the mean keeps the mean
+	}
+}
+
+// let lets go of a message that was held for so many seconds.
+func (l *Lease) let(now time.Time, seconds float64) {
+	l.began -= now.Sub(l.origin).Seconds() - seconds
 	l.busy = max(0, l.busy-1)
+	if l.busy == 0 {
+		l.began = 0
+	}
 	l.active = now
+}
+
+// heldMillis is held to the millisecond: nobody needs more, and reports stay short.
+func (l *Lease) heldMillis(now time.Time) float64 {
+	if l.busy == 0 {
+		return 0
+	}
+	return math.Round(l.held(now)*1000) / 1000
+}
+
+// held adds up how long the messages in hand have been held, in seconds.
+func (l *Lease) held(now time.Time) float64 {
+	return max(0, float64(l.busy)*now.Sub(l.origin).Seconds()-l.began)
 }
 
 // IdleAt returns when [Lease.Tick] will stop the worker for want of messages, and false while it will not.
@@ -236,7 +268,7 @@ func (l *Lease) Report(now time.Time) muster.Report {
 	return muster.Report{
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
 		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
-		Slots: l.Slots, Busy: l.busy, Token: l.token,
+		Slots: l.Slots, Busy: l.busy, Token: l.token, HeldSeconds: l.heldMillis(now),
 		Finished: all.finished, Failed: all.failed, Processing: all.processing,
 	}
 }

@@ -56,7 +56,7 @@ func (b *bench) queue() (err error) {
 	}
 	b.page.lanes(lanes, redis)
 	p50 := func(l *lane) time.Duration { return quantile(l.latencies, 0.5) }
-	b.page.against(process, redis, 3, fmt.Sprintf("a cycle takes %s where a bare append with its sync takes %s (medians): besides its own two commits it waits for those under way, for a receive too.", ms(p50(process)), ms(p50(disk))))
+	b.page.against(process, redis, 3, fmt.Sprintf("a cycle takes %s where a bare append with its sync takes %s (medians): it waits for two commits of its own, each behind the one under way.", ms(p50(process)), ms(p50(disk))))
 	b.page.against(batch, redis, 3, fmt.Sprintf("ten messages a call take %s for three calls: HTTP, JSON, SQLite and the clients share %d cores.", ms(p50(batch)), runtime.NumCPU()))
 	b.page.against(single, redis, 1, fmt.Sprintf("a cycle is three HTTP requests, and net/http with an empty answer would carry %s cycles/s here at most.", count(empty.rate()/3)))
 	return nil

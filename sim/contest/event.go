@@ -47,7 +47,7 @@ type Prepared struct {
 	Trace trace.Trace
 	// Statistics are those of the trace, Limits what nobody can beat on it.
 	Statistics trace.Statistics
-	Limits     limit.Limits
+	Limits     limit.Bounds
 	limited    bool
 }
 

@@ -72,7 +72,8 @@ func audit(p Problem, jobs []job, places []placed, ready, until time.Duration) (
 		order = append(order, j)
 	}
 	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(places[i].worker, places[j].worker), cmp.Compare(places[i].begin, places[j].begin), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(places[i].worker, places[j].worker), cmp.Compare(places[i].begin, places[j].begin),
+			cmp.Compare(jobs[i].service, jobs[j].service), cmp.Compare(i, j))
 	})
 	b.workers, b.paid = p.Min, time.Duration(p.Min)*until
 	worker := -1

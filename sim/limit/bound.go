@@ -9,7 +9,7 @@ import (
 type Bound struct {
 	// WorkerSeconds is the bound, at least 0.
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Method names the proof: work, rush, lull or prices.
+	// Method names the proof: work, rush, lull, crews or prices.
 	Method string `json:"method"`
 	// Start is prescient or causal.
 	Start string `json:"start"`
@@ -47,17 +47,17 @@ func (f *Profile) boots(workers int64) float64 {
 // down takes off what rounding in a few thousand additions can have added at most.
 func down(seconds float64) float64 { return max(0, seconds*(1-1e-11)) }
 
-// Limits are the strongest bounds found for the two ways to start.
-type Limits struct {
+// Bounds are the strongest bounds found for the two ways to start.
+type Bounds struct {
 	Prescient Bound `json:"prescient"`
 	Causal    Bound `json:"causal"`
 }
 
 // Strongest computes every bound and returns the highest for each start. A prescient bound holds for causal schedules too.
 // It takes a few seconds at most, and gives the same bytes each time on the same architecture. Effort is how many rounds the
-// solver of the prices may take; 0 stands for 4000. More rounds raise the bound, never its risk.
-func Strongest(f *Profile, effort int) (Limits, error) {
-	best := Limits{Prescient: f.Work(), Causal: f.Work()}
+// solver of the prices may take; 0 stands for 1000. More rounds raise the bound, never its risk.
+func Strongest(f *Profile, effort int) (Bounds, error) {
+	best := Bounds{Prescient: f.Work(), Causal: f.Work()}
 	best.Causal.Start = Causal.String()
 	take := func(to *Bound, b Bound) {
 		if b.Unreachable && !to.Unreachable || b.Unreachable == to.Unreachable && b.WorkerSeconds > to.WorkerSeconds {
@@ -67,9 +67,9 @@ func Strongest(f *Profile, effort int) (Limits, error) {
 	for _, start := range []Start{Prescient, Causal} {
 		priced, err := f.Prices(start, effort)
 		if err != nil {
-			return Limits{}, err
+			return Bounds{}, err
 		}
-		for _, b := range []Bound{f.Rush(start), f.Lull(), priced} {
+		for _, b := range []Bound{f.Rush(start), f.Lull(), f.Crews(start), priced} {
 			if start == Prescient {
 				take(&best.Prescient, b)
 			}

@@ -3,9 +3,9 @@ package limit
 import "math"
 
 const (
-	// planFineness and planSlots bound the slots of time of a plan, per objective and in all; ahead is how many of them a
-	// plan looks into the future for deadlines.
-	planFineness, planSlots, ahead = 64, 16384, 768
+	// planFineness and planSlots bound the slots of time of a plan, per objective and in all; a plan looks as far ahead as
+	// ahead objectives, and a few slots of time.
+	planFineness, planSlots, ahead = 64, 16384, 2
 )
 
 // plan returns crews that do the work in time if the objective were shorter by the given share, from 0 to 1. In each slot of
@@ -28,7 +28,7 @@ func (s *scheduler) plan(excused []bool, margin float64) crews {
 	}
 	opens := float64(s.ready) / float64(d.width)
 	need := func(t int, done float64) (most float64) {
-		for end := t + 1; end <= min(t+ahead, len(d.work)+wait); end++ {
+		for end := t + 1; end <= min(t+16+ahead*wait, len(d.work)+wait); end++ {
 			if left := float64(end) - max(float64(t), opens); left > 0 {
 				most = max(most, (due(end)-done)/left)
 			}

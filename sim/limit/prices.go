@@ -6,20 +6,27 @@ import (
 	"time"
 )
 
+// priceSlots bounds the number of prices.
+const priceSlots = 4096
+
 // Prices returns the bound of a linear relaxation with fractions of workers, with the certificate that proves it: prices for
 // work in each slot of time at which no worker earns more than it costs. They are sought in at most effort rounds on each of
-// a few widths of the slots of time, from wide to narrow, 4000 if effort is 0; whatever is found is a proof. It fails only if
+// a few widths of the slots of time, from wide to narrow, 1000 if effort is 0; whatever is found is a proof. It fails only if
 // the certificate does not pass [Check], which would be a fault of this package.
 func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 	if effort <= 0 {
-		effort = 4000
+		effort = 1000
 	}
-	profiles := []*Profile{f}
+	narrow := f
+	for narrow.length() > priceSlots {
+		narrow = narrow.wider()
+	}
+	profiles := []*Profile{narrow}
 	for profiles[0].length() > 40 {
 		profiles = slices.Insert(profiles, 0, profiles[0].wider())
 	}
 	best := proposal{value: math.Inf(-1)}
-	f.propose(start, ones(f.length()), f.ledger(), &best)
+	narrow.propose(start, ones(narrow.length()), narrow.ledger(), &best)
 	var coarse *relaxation
 	var found point
 	for _, p := range profiles {
@@ -28,7 +35,7 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 		if coarse != nil {
 			coarse.refine(r, found, at)
 		}
-		found = r.search(p, start, at, effort*min(6, max(1, mostSlots/p.length())), &best)
+		found = r.search(p, start, at, effort*min(6, max(1, priceSlots/p.length())), &best)
 		coarse = r
 	}
 	return Check(f, best.certificate)

@@ -11,14 +11,14 @@ import (
 
 const (
 	// mostSlots bounds the length of a profile, and with it the memory and time of every bound.
-	mostSlots = 4096
+	mostSlots = 32768
 	// fineness is how many slots of time make up the latency objective at first. The slots are doubled in width until a
 	// trace fits.
 	fineness = 256
 )
 
 // Profile is what the bounds need to know of a trace: for each slot of time, how much work arrived in messages of which size.
-// Its size does not depend on the number of messages: at most 4096 slots with one class per power of two of service time.
+// Its size does not depend on the number of messages: at most 32768 slots with one class per power of two of service time.
 // A Profile is not changed after [Read] and may be used by several goroutines.
 type Profile struct {
 	problem Problem

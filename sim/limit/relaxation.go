@@ -58,12 +58,12 @@ func (r *relaxation) columns(wanted bool, cost float64) int {
 	}
 	first := len(r.cost)
 	for range r.slots {
-		r.column1(cost, math.Inf(1))
+		r.add(cost, math.Inf(1))
 	}
 	return first
 }
 
-func (r *relaxation) column1(cost, upper float64) {
+func (r *relaxation) add(cost, upper float64) {
 	r.cost, r.lower, r.upper = append(r.cost, cost), append(r.lower, 0), append(r.upper, upper)
 }
 
@@ -81,7 +81,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 			rest += k.work.Seconds()
 			if i < perSlot-1 || i == len(s.classes)-1 {
 				if rest > 0 {
-					r.column1(0, rest/unit)
+					r.add(0, rest/unit)
 					r.owners, messages = append(r.owners, g), append(messages, unit/k.most.Seconds())
 				}
 				rest = 0
@@ -90,7 +90,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 				for _, small := range s.classes[:len(s.classes)-1-i] {
 					rest += small.work.Seconds()
 				}
-				r.column1(0, rest/unit)
+				r.add(0, rest/unit)
 				r.owners, messages = append(r.owners, g), append(messages, unit/k.most.Seconds())
 				break
 			}

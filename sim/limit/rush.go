@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// rushIntervals is how many intervals are looked at for each size.
+const rushIntervals = 4 << 20
+
 // Rush returns the bound for many messages close together, in whole workers and whole messages: in the time from the first
 // arrival to the last deadline of some messages that each take at least s, a slot finishes a whole number of them, and each
 // worker that is needed beyond Min was booted. It is exact for equal messages that arrive at one instant.
@@ -55,9 +58,10 @@ func (f *Profile) needed(start Start, least time.Duration) (workers int64, reach
 	if start == Causal {
 		ready += f.problem.Boot
 	}
+	span := rushIntervals / max(1, len(full))
 	for i := range full {
-		sum, last := -f.excused, f.slots[full[i]].last
-		for j := i; j < len(full) && f.slots[full[j]].first <= last+f.problem.Latency; j++ {
+		sum := -f.excused
+		for j := i; j < min(len(full), i+1+span); j++ {
 			sum += counts[j]
 			if sum <= 0 {
 				continue

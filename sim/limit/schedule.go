@@ -54,7 +54,8 @@ func Clairvoyant(p Problem, start Start) (Schedule, error) {
 	if start == Causal {
 		s.ready = f.first + p.Boot
 	}
-	return s.best, s.search()
+	err = s.search()
+	return s.best, err
 }
 
 // scheduler tries schedules and keeps the best.
@@ -63,7 +64,10 @@ type scheduler struct {
 	start Start
 	jobs  []job
 	ready time.Duration
-	best  Schedule
+	// best is the best schedule so far, made by crews and choice.
+	best   Schedule
+	crews  crews
+	choice choice
 }
 
 // search tries margins of the deadline, and then closer ones around the best, with any and with the longest messages late.
@@ -82,9 +86,32 @@ func (s *scheduler) search() error {
 			}
 		}
 		all := s.within(crews{width: s.problem.Latency, most: []int{s.most()}})
-		if _, err := s.try(e.excused, all, "never waiting, "+e.name); err != nil {
+		if _, err := s.try(e, all, "never waiting, "+e.name); err != nil {
 			return err
 		}
+	}
+	return s.trim()
+}
+
+// trim takes one worker away in one stretch of time after the other, in long and then in shorter ones, and keeps what makes
+// the schedule cheaper.
+func (s *scheduler) trim() error {
+	const most, least, work = 240, 24, 6_000_000
+	trials := min(most, max(least, work/len(s.jobs)))
+	method := s.best.Method + ", trimmed"
+	for parts := 4; trials > 0 && parts <= len(s.crews.most); parts *= 2 {
+		for part := range min(parts, trials) {
+			c := s.crews
+			c.most = slices.Clone(c.most)
+			for t := len(c.most) * part / parts; t < len(c.most)*(part+1)/parts; t++ {
+				c.most[t] = max(c.least, c.most[t]-1)
+			}
+			c.most[len(c.most)-1] = max(1, c.most[len(c.most)-1])
+			if _, err := s.try(s.choice, c, method); err != nil {
+				return err
+			}
+		}
+		trials -= parts
 	}
 	return nil
 }
@@ -99,7 +126,7 @@ type choice struct {
 func (s *scheduler) margins(e choice, name string, plan func([]bool, float64) crews) error {
 	best, at := math.Inf(1), 0.0
 	try := func(margin float64) error {
-		cost, err := s.try(e.excused, plan(e.excused, margin), fmt.Sprintf("%s, %s, margin %.3f", name, e.name, margin))
+		cost, err := s.try(e, plan(e.excused, margin), fmt.Sprintf("%s, %s, margin %.3f", name, e.name, margin))
 		if cost < best {
 			best, at = cost, margin
 		}
@@ -147,8 +174,8 @@ func (s *scheduler) longestExcused() []bool {
 }
 
 // try works through one schedule, keeps it if it is the best so far, and returns its cost, infinite if it is not kept.
-func (s *scheduler) try(excused []bool, c crews, method string) (cost float64, err error) {
-	places, late := replay(s.jobs, excused, s.problem.Slots, c)
+func (s *scheduler) try(e choice, c crews, method string) (cost float64, err error) {
+	places, late := replay(s.jobs, e.excused, s.problem.Slots, c)
 	if s.problem.Shed {
 		for _, j := range late {
 			places[j].worker = -1
@@ -175,7 +202,7 @@ func (s *scheduler) try(excused []bool, c crews, method string) (cost float64, e
 		better = made.Late < s.best.Late
 	}
 	if better {
-		s.best = made
+		s.best, s.crews, s.choice = made, c, e
 	}
 	if !made.Kept {
 		return math.Inf(1), nil

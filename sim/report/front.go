@@ -58,7 +58,7 @@ func front(runs []Run, inPage bool) string {
 	called := names(runs)
 	for i, f := range all {
 		p := newPlot(runs, called, f)
-		p.canvas, p.inPage, p.titled = c, inPage, len(all) > 1 || !inPage
+		p.canvas, p.inPage, p.titled, p.narrow = c, inPage, len(all) > 1 || !inPage, len(all) > 1
 		p.place(float64(i%columns)*plotWidth, float64(i/columns)*plotHeight, plotWidth, plotHeight)
 		p.draw()
 	}
@@ -117,10 +117,12 @@ type plot struct {
 	bounds  []bound
 	inPage  bool
 	titled  bool
+	narrow  bool
 	x, y    scale
 	xTicks  []tick
 	yTicks  []tick
-	taken   []box // places that no label may cover
+	taken   []box // places that no name may cover: points and names
+	lines   []box // lines, which a name covers only before it would go far away
 	goal    float64
 	outside box // the plot's area
 }
@@ -158,11 +160,11 @@ func newPlot(runs []Run, called []string, f facet) *plot {
 // costs chooses the axis of cost: by logarithms if the costs are far apart.
 func (p *plot) costs(low, high float64) {
 	if low > 0 && high > 8*low {
-		p.x = scale{low: low / 1.3, high: high * 1.3, log: true}
+		p.x = scale{low: low / 1.4, high: high * 1.4, log: true}
 		p.xTicks = logTicks(p.x.low, p.x.high)
 		return
 	}
-	p.x = scale{low: 0, high: max(high*1.12, 1)}
+	p.x = scale{low: 0, high: max(high*1.18, 1)}
 	for _, t := range rateTicks(p.x.high, 6) {
 		if t.value <= p.x.high {
 			p.xTicks = append(p.xTicks, t)
@@ -195,7 +197,7 @@ func (p *plot) place(x, y, width, height float64) {
 	}
 	p.outside = box{x + left, y + top, x + width - right, y + height - bottom}
 	p.x.from, p.x.to = p.outside.x1, p.outside.x2
-	p.y.from, p.y.to = p.outside.y2, p.outside.y1+24
+	p.y.from, p.y.to = p.outside.y2-14, p.outside.y1+24
 }
 
 func (p *plot) draw() {
@@ -212,14 +214,18 @@ func (p *plot) draw() {
 		p.label(p.x.at(t.value), o.y2+17, "middle", t.label)
 	}
 	p.line("axis", o.x1, o.y2, o.x2, o.y2)
-	p.label(o.x1, o.y1-8, "unit", "in time, stretched towards 100 %")
+	stretched := "in time, stretched towards 100 %"
+	if p.narrow {
+		stretched = "in time, stretched"
+	}
+	p.label(o.x1, o.y1-8, "unit", stretched)
 	p.legend(o.x2, o.y1-8, p.entries()...)
 	cost := "cost, worker-seconds"
 	if p.x.log {
 		cost += " (logarithmic)"
 	}
 	p.label(o.x2, o.y2+35, "unit end", cost)
-	p.lines()
+	p.drawLines()
 	p.points()
 }
 
@@ -239,20 +245,20 @@ func (p *plot) entries() []entry {
 	return all
 }
 
-// lines draws the front, the bounds and the objective.
-func (p *plot) lines() {
+// drawLines draws the front, the bounds and the objective.
+func (p *plot) drawLines() {
 	o := p.outside
 	for _, b := range p.bounds {
 		x := p.x.at(b.cost)
 		p.begin("line", "class", "bound", "x1", px(x), "y1", px(o.y1), "x2", px(x), "y2", px(o.y2))
 		p.say("title", "No schedule that keeps the objective pays less than "+grouped(b.cost)+" worker-seconds; proof: "+orDash(b.method))
 		p.end("line")
-		p.taken = append(p.taken, box{x - 1, o.y1, x + 1, o.y2})
+		p.lines = append(p.lines, box{x - 1, o.y1, x + 1, o.y2})
 	}
 	if p.goal > 0 {
 		y := p.y.at(p.goal)
 		p.line("objective", o.x1, y, o.x2, y)
-		p.taken = append(p.taken, box{o.x1, y - 1, o.x2, y + 1})
+		p.lines = append(p.lines, box{o.x1, y - 1, o.x2, y + 1})
 	}
 	var d path
 	for n, i := range p.best {
@@ -261,11 +267,11 @@ func (p *plot) lines() {
 			d.start(x, y)
 			continue
 		}
-		p.taken = append(p.taken, box{d.x, d.y - 1, x, d.y + 1}, box{x - 1, y, x + 1, d.y})
+		p.lines = append(p.lines, box{d.x, d.y - 1, x, d.y + 1}, box{x - 1, y, x + 1, d.y})
 		d.across(x)
 		d.down(y)
 	}
-	p.taken = append(p.taken, box{d.x, d.y - 1, o.x2, d.y + 1})
+	p.lines = append(p.lines, box{d.x, d.y - 1, o.x2, d.y + 1})
 	d.across(o.x2)
 	p.leaf("path", "class", "pareto", "d", d.String())
 }

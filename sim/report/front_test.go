@@ -50,7 +50,7 @@ func TestNamesCoverNothing(t *testing.T) {
 		if got := strings.Count(p.String(), "<circle"); got != len(runs) {
 			t.Fatalf("%d points are drawn for %d runs", got, len(runs))
 		}
-		// Lines may cross and points may meet; the places after them are those of names.
+		// Points may meet; the places after theirs are those of names.
 		written := strings.Count(p.String(), `class="run`)
 		texts := p.taken[len(p.taken)-written:]
 		for i, a := range texts {

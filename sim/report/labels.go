@@ -14,45 +14,64 @@ func (b box) inside(o box) bool {
 // maxLabel bounds the text of a label, in characters; the whole name is in the table and under the pointer.
 const maxLabel = 32
 
-// nameAt writes a name beside a point where it covers nothing, with a line to it if that is far away. A name that fits
-// nowhere is left to the pointer and the table.
+// side is where a name stands beside its point: to the right or left, above or below.
+type side struct{ right, down float64 }
+
+// nameAt writes a name beside a point where it covers no other point or name, with a line to it if that is far away. It
+// prefers to cover no line either. A name that fits nowhere is left to the pointer and the table.
 func (p *plot) nameAt(x, y float64, name string) {
 	if r := []rune(name); len(r) > maxLabel {
 		name = string(r[:maxLabel-1]) + "…"
 	}
-	w := textWidth(name)
-	for _, away := range []float64{0, 14, 28, 46, 66, 90, 120} {
-		for _, side := range []struct{ right, down float64 }{
-			{1, 0}, {-1, 0}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {0, -1}, {0, 1},
-		} {
-			if away > 0 && side.down == 0 {
-				continue // a long line along a row of points says nothing
+	level := []side{{1, 0}, {-1, 0}}
+	aslant := []side{{1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {0, -1}, {0, 1}}
+	near, far := []float64{0, 12}, []float64{28, 46, 66, 90, 120}
+	for _, try := range []struct {
+		away  []float64
+		sides []side
+		over  bool // may cover lines
+	}{
+		{near, append(level, aslant...), false}, {near, append(aslant, level...), true}, {far, aslant, false}, {far, aslant, true},
+	} {
+		for _, away := range try.away {
+			for _, s := range try.sides {
+				if p.fits(x, y, s, away, name, try.over) {
+					return
+				}
 			}
-			at, base := x+float64(side.right*(9+away)), y+4+float64(side.down*(13+away))
-			b := box{at - w/2, base - 11, at + w/2, base + 4}
-			class := "run middle"
-			switch side.right {
-			case 1:
-				b.x1, b.x2, class = at-2, at+w, "run"
-			case -1:
-				b.x1, b.x2, class = at-w, at+2, "run end"
-			}
-			if !b.inside(p.outside) || p.covered(b) {
-				continue
-			}
-			p.taken = append(p.taken, b)
-			if away > 0 {
-				p.line("leader", x, y, at-float64(side.right*3), base-4-float64(side.down*6))
-			}
-			p.label(at, base, class, name)
-			return
 		}
 	}
 }
 
-func (p *plot) covered(b box) bool {
-	for _, t := range p.taken {
-		if b.meets(t) {
+// fits writes a name on a side of a point, so far away, if there is room.
+func (p *plot) fits(x, y float64, s side, away float64, name string, over bool) bool {
+	if away > 0 && s.down == 0 {
+		return false // a line along a row of points says nothing
+	}
+	w := textWidth(name)
+	at, base := x+float64(s.right*(9+away)), y+4+float64(s.down*(13+away))
+	b := box{at - w/2, base - 11, at + w/2, base + 4}
+	class := "run middle"
+	switch s.right {
+	case 1:
+		b.x1, b.x2, class = at-2, at+w, "run"
+	case -1:
+		b.x1, b.x2, class = at-w, at+2, "run end"
+	}
+	if !b.inside(p.outside) || b.meetsAny(p.taken) || !over && b.meetsAny(p.lines) {
+		return false
+	}
+	p.taken = append(p.taken, b)
+	if away > 0 {
+		p.line("leader", x, y, at-float64(s.right*3), base-4-float64(s.down*6))
+	}
+	p.label(at, base, class, name)
+	return true
+}
+
+func (b box) meetsAny(others []box) bool {
+	for _, o := range others {
+		if b.meets(o) {
 			return true
 		}
 	}

@@ -10,18 +10,20 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/muster-scale/muster"
 )
 
-var (
-	//go:embed page.tmpl
-	pageText string
-	//go:embed page.css
-	pageStyle string
-	//go:embed page.js
-	pageScript string
-)
+//go:embed page.tmpl
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed page.js
+var pageScript string
 
 const (
 	// pageColumns and pageMarks bound what a page shows of all its runs together; runs share them equally, and none gets
@@ -73,7 +75,7 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	}
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
-		Title: title, Facts: facts(runs), Heads: heads(), Front: template.HTML(front(runs, true)),
+		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: template.HTML(front(runs, true)),
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
 		Style:  template.CSS(pageStyle + chartStyle), Script: template.JS(pageScript),
 	}
@@ -97,10 +99,13 @@ func HTML(w io.Writer, title string, runs []Run) error {
 
 func newSection(r Run, name string, place, of int) section {
 	s := section{
-		ID: "run-" + strconv.Itoa(place), Name: name, Trace: r.Result.Trace, Headline: headline(r.Result), Faults: r.Result.Faults,
+		ID: "run-" + strconv.Itoa(place), Name: clean(name), Trace: clean(r.Result.Trace), Headline: headline(r.Result),
+	}
+	for _, f := range r.Result.Faults {
+		s.Faults = append(s.Faults, clean(f))
 	}
 	for _, f := range fields {
-		s.Figures = append(s.Figures, figure{f.label, f.meaning, f.show(r.Result)})
+		s.Figures = append(s.Figures, figure{f.label, f.meaning, clean(f.show(r.Result))})
 	}
 	for _, f := range heads() {
 		s.Summary = append(s.Summary, f.show(r.Result))
@@ -112,13 +117,23 @@ func newSection(r Run, name string, place, of int) section {
 	p := picture{run: r, k: k, name: name, id: s.ID, inPage: true}
 	s.Picture, s.Values = template.HTML(p.draw()), k.values()
 	for _, m := range k.marks {
-		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to), m.why()})
+		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to), clean(m.why())})
 	}
 	s.Changes = changed(k.changes) + " of the size"
 	if len(k.marks) < k.changes {
 		s.Changes += ", the largest " + count(int64(len(k.marks))) + " shown"
 	}
 	return s
+}
+
+// clean replaces what is no text: bytes that are not UTF-8, and the characters that XML forbids.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
 func changed(n int) string {

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -49,7 +51,7 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v; make it with go test ./sim/report -update", err)
 			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
 				t.Errorf("%s (-want +got); if that is meant, look at it and run go test ./sim/report -update:\n%s", path, diff)
 			}
 			if again := written(t, c.draw); !bytes.Equal(got, again) {
@@ -223,6 +225,26 @@ func TestAPageNeedsNothingElse(t *testing.T) {
 	if n := strings.Count(pageScript, "\n"); n >= 200 {
 		t.Errorf("the script has %d lines, under 200 are promised", n)
 	}
+}
+
+func TestTheBrowserRunsOnlyTheScriptOfThePage(t *testing.T) {
+	text := string(written(t, func(w io.Writer) error { return HTML(w, "t", several()) }))
+	scripts := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindAllStringSubmatch(text, -1)
+	if len(scripts) != 1 {
+		t.Fatalf("the page has %d scripts, want 1", len(scripts))
+	}
+	hash := sha256.Sum256([]byte(scripts[0][1]))
+	want := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	all, _ := parsed(t, []byte(text))
+	for _, e := range all {
+		if e.attributes["http-equiv"] == "Content-Security-Policy" {
+			if got := e.attributes["content"]; got != want {
+				t.Errorf("the page allows %s, want %s", got, want)
+			}
+			return
+		}
+	}
+	t.Error("the page does not say what the browser may run")
 }
 
 func TestThePageHasEveryFigureOfAResult(t *testing.T) {

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,28 @@ func TestTheBusiestSecondSurvives(t *testing.T) {
 	}
 	if fastest != 900 {
 		t.Errorf("the busiest second has %v messages, 900 came in one", fastest)
+	}
+}
+
+func TestAPeakOfOneStepIsDrawn(t *testing.T) {
+	r := NewRecorder(muster.Objective{})
+	for s := range 100_000 {
+		v := sim.View{At: time.Duration(s) * time.Second, Backlog: 10}
+		switch s {
+		case 50_000:
+			v.Backlog = 1000
+		case 70_000:
+			v.Backlog = 0
+		}
+		r.Stepped(v)
+	}
+	p := picture{k: r.Run(sim.Result{}).Curves, x: scale{low: 0, high: 1e5, from: 0, to: 1000}}
+	d := p.outline(backlog, scale{low: 0, high: 1000, from: 1000, to: 0}, false)
+	// Up to 1000 at half of the time, and down to 0 at seven tenths.
+	for _, want := range []string{"H500V0V990", "H700V1000V990"} {
+		if !regexp.MustCompile(strings.NewReplacer("H500", `H(499\.\d|500(\.\d)?)`, "H700", `H(699\.\d|700(\.\d)?)`).Replace(want)).MatchString(d) {
+			t.Errorf("the curve %q does not contain about %s", d, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -208,4 +209,35 @@ func BenchmarkMeasure(b *testing.B) {
 		n += s.Messages
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "messages/s")
+}
+
+// TestATraceHasAnEnd holds the largest number of messages, from just below it on.
+func TestATraceHasAnEnd(t *testing.T) {
+	const lines = "arrival_s,service_s\n0,1\n0,1\n0,1\n"
+	csv, err := read("a", bytes.NewReader([]byte(lines)), nil, Options{Format: CSV})
+	if err != nil {
+		t.Fatal(err)
+	}
+	csv.(*csvReader).order.count = MaxMessages - 1
+	const job = "7 10 3 5 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n"
+	swf, err := read("a", bytes.NewReader([]byte(job+job+job)), nil, Options{Format: SWF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	swf.(*swfReader).order.count = MaxMessages - 1
+	made := &generated{spec: "s", next: func() (Message, bool) { return Message{}, true }, left: 1}
+	rules := &order{count: MaxMessages - 1}
+	for name, next := range map[string]func() error{
+		"csv":       func() error { _, err := csv.Next(); return err },
+		"swf":       func() error { _, err := swf.Next(); return err },
+		"generated": func() error { _, err := made.Next(); return err },
+		"measured":  func() error { return rules.check(Message{}) },
+	} {
+		if err := next(); err != nil {
+			t.Errorf("%s: the last message allowed: %v", name, err)
+		}
+		if err := next(); err == nil || !strings.HasSuffix(err.Error(), tooMany().Error()) {
+			t.Errorf("%s: one more: found %v, want %v", name, err, tooMany())
+		}
+	}
 }

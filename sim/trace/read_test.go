@@ -136,6 +136,8 @@ func TestWhatIsWrongInAFile(t *testing.T) {
 		{"infinity", "a.csv", "arrival_s,service_s\n1,-Inf\n", trace.Options{}, ":2: found the service_s -Inf, want a finite number of seconds"},
 		{"a negative service", "a.csv", "arrival_s,service_s\n1,-0.5\n", trace.Options{}, ":2: found the service_s -0.5, want at least 0"},
 		{"a date", "a.csv", "arrival_s,service_s\n1700000000,1\n", trace.Options{}, ":2: found the arrival_s 1700000000, want at most 315360000 seconds, ten years; times count from the start of the trace"},
+		{"a time of twelve years", "a.csv", "arrival_s,service_s\n1,400000000\n", trace.Options{}, ":2: found the service_s 400000000, want at most 315360000 seconds, ten years; times count from the start of the trace"},
+		{"more digits than a number has", "a.csv", "arrival_s,service_s\n18446744073709551617,1\n", trace.Options{}, ":2: found the arrival_s 18446744073709551617, want at most 315360000 seconds, ten years; times count from the start of the trace"},
 		{"a number beyond all", "a.csv", "arrival_s,service_s\n1e999,1\n", trace.Options{}, ":2: found the arrival_s 1e999, want at most 315360000 seconds, ten years; times count from the start of the trace"},
 		{"disorder", "a.csv", "arrival_s,service_s\n2,1\n1.5,1\n", trace.Options{}, ":3: found the arrival 1.5 after 2, want arrivals in order: sort the lines by time"},
 		{"a quote left open", "a.csv", "arrival_s,service_s,class\n1,2,\"a\n", trace.Options{}, ":2: found a quote that is not closed in its line"},
@@ -190,6 +192,18 @@ func TestWhatIsWrongInAFile(t *testing.T) {
 				t.Errorf("found\n%s\nwant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestALargeTreeIsRefusedWhileItIsRead(t *testing.T) {
+	path := in(t, "a.csv", "arrival_s,service_s,depth\n0,1,0\n"+strings.Repeat("0,1,1\n", trace.MaxTree))
+	_, err := trace.Open(path, trace.Options{})
+	if want := path + ":1000002: found a tree of more than 1000000 messages, which is the largest allowed"; err == nil || err.Error() != want {
+		t.Errorf("found %v, want %s", err, want)
+	}
+	_, err = trace.Measure(trace.Of("t", trace.Message{Children: make([]trace.Message, trace.MaxTree)}), trace.Goal{})
+	if want := "trace t: message 1: found a tree of more than 1000000 messages, which is the largest allowed"; err == nil || err.Error() != want {
+		t.Errorf("found %v, want %s", err, want)
 	}
 }
 
@@ -287,5 +301,29 @@ func TestPoissonCountsKeepTheirIntervals(t *testing.T) {
 	again, err := all(other)
 	if err != nil || cmp.Equal(got, again) {
 		t.Errorf("two seeds give the same messages (%v)", err)
+	}
+}
+
+// TestPoissonCountsAreUniform has two messages in each of many intervals: the first of two independent uniform draws is at
+// one third in the mean, the second at two thirds.
+func TestPoissonCountsAreUniform(t *testing.T) {
+	const n = 20_000
+	content := "interval_s,count\n" + strings.Repeat("10,2\n", n)
+	read, err := trace.Open(in(t, "a.csv", content), trace.Options{Service: time.Second, Spread: trace.SpreadPoisson, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := all(read)
+	if err != nil || len(got) != 2*n {
+		t.Fatalf("found %d messages (%v)", len(got), err)
+	}
+	var sums [2]float64
+	for i, m := range got {
+		sums[i%2] += (m.Arrival % (10 * time.Second)).Seconds() / 10 / n
+	}
+	for i, want := range []float64{1. / 3, 2. / 3} {
+		if d := sums[i] - want; d > 0.008 || d < -0.008 { // five standard errors
+			t.Errorf("message %d of two is at %v of the interval in the mean, want %v", i+1, sums[i], want)
+		}
 	}
 }

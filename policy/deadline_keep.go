@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"math"
+
+	"github.com/muster-scale/muster"
+)
+
+// keep returns how many workers are kept although nothing waits for them now.
+func (p plan) keep(o muster.Observation) int {
+	if !o.Arrivals.Known {
+		return 0
+	}
+	if p.slack() > 0 {
+		return p.surelyBusy(o.Arrivals)
+	}
+	return p.headroom(o.Arrivals)
+}
+
+// surelyBusy is how many workers the arrivals keep busy all the time. The lower of two rates counts: letting one go that is
+// needed again costs a boot, and the objective leaves time for that.
+func (p plan) surelyBusy(a muster.Arrivals) int {
+	rate := math.Min(a.Minute, a.FiveMinutes)
+	return int(rate * p.mean / p.slots)
+}
+
+// headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
+// would have begun the messages of the busiest times of the past hours in time. Within a window of w seconds came n messages;
+// slots that begin them within w plus the time x that a message may wait number n m / (w + x).
+func (p plan) headroom(a muster.Arrivals) int {
+	spare := math.Max(0, p.latency-p.tail)
+	slots := math.Max(a.Minute, a.FiveMinutes) * p.mean
+	for _, b := range a.Busiest {
+		slots = math.Max(slots, b.Messages*p.mean/(b.OverSeconds+spare))
+	}
+	return ceil(slots / p.slots)
+}
