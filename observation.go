@@ -67,12 +67,11 @@ type Coming struct {
 	Members    int     `json:"members"`
 }
 
-// Pace is the work done during the last minutes: so many messages were finished, or failed, and slots held messages for so
-// many seconds. What is still in hand counts in BusySeconds only, so that BusySeconds / Finished rises at once when work
-// begins to take longer.
+// Pace is the work done during the last two minutes: so many messages were worked on to their end, good or bad, which took so
+// many seconds of slots in all.
 type Pace struct {
-	Finished    float64 `json:"finished"`
-	BusySeconds float64 `json:"busy_s"`
+	Finished float64 `json:"finished"`
+	Seconds  float64 `json:"seconds"`
 }
 
 // Arrivals are the rates at which messages came to the queues of a fleet, in messages per second, over the time that

@@ -109,7 +109,31 @@ func withBacklog(o muster.Observation, backlog int) muster.Observation {
 		rest -= v
 	}
 	o.Queues = queues
+	o.Waiting = waitingOf(o.Waiting, float64(backlog))
 	return o
+}
+
+// waitingOf returns the groups with so many messages in all, where ages are known: those that are one too many came last, and
+// those that are missing come now.
+func waitingOf(groups []muster.Waiting, messages float64) []muster.Waiting {
+	if len(groups) == 0 {
+		return nil
+	}
+	var kept []muster.Waiting
+	for _, g := range groups {
+		g.Messages = math.Min(g.Messages, messages)
+		if messages -= g.Messages; g.Messages > 0 {
+			kept = append(kept, g)
+		}
+	}
+	switch n := len(kept); {
+	case messages <= 0:
+	case n == muster.MaxGroups:
+		kept[n-1].Messages += messages
+	default:
+		kept = append(kept, muster.Waiting{Messages: messages})
+	}
+	return kept
 }
 
 func whyNotMore(o muster.Observation, d muster.Decision) string {

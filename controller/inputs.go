@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Reported] or [Resulted].
+// Input is something that happened, with its instant: [Measured], [Listed], [Reported], a pointer to one, or [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.

@@ -77,8 +77,11 @@ func (w *write) releases() {
 		w.state.roster.Release(id, w.now)
 		w.changed(id, roster.ReleaseGranted, "holds no message and takes no more")
 	}
-	// A worker that offers to go still counts as in service, so the size without it must cover the floor.
-	active := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots).Active()
+	active := 0
+	if len(offered) > 0 {
+		// A worker that offers to go still counts as in service, so the size without it must cover the floor.
+		active = w.state.roster.Capacity(w.now, w.rules, w.settings.Slots).Active()
+	}
 	for _, id := range offered {
 		if active <= w.out.Decision.Floor || w.unsure() {
 			w.state.roster.Refuse(id)

@@ -37,14 +37,11 @@ type Learned struct {
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
 	Sent    map[string]float64 `json:"sent,omitzero"`
-	// Finished messages were worked on to their end, good or bad; slots held messages for BusySeconds.
-	Finished    float64 `json:"finished,omitzero"`
-	BusySeconds float64 `json:"busy_s,omitzero"`
 }
 
 // empty tells whether there is nothing to record.
 func (l Learned) empty() bool {
-	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.Arrived == 0 && l.Finished == 0 && l.BusySeconds == 0
+	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.Arrived == 0
 }
 
 // Changed is the body of a [muster.Changed] record: what became of one member.

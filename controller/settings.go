@@ -54,6 +54,9 @@ func NewSettings(s Settings) (Settings, error) {
 	}
 	if s.Learn <= 0 {
 		s.Learn = 10 * time.Minute
+		if s.Spec.Name == "deadline" {
+			s.Learn = deadlineLearn
+		}
 	}
 	return s, nil
 }
@@ -95,6 +98,9 @@ const (
 	wishEvery = time.Second
 	// learnEvery is how often measured durations are recorded; they count from then on.
 	learnEvery = 5 * time.Second
+	// deadlineLearn is how far back the policy deadline learns: rare long messages matter to it, and changes of the mean show
+	// in the recent pace.
+	deadlineLearn = 6 * time.Hour
 	// paceOver is the time over which the recent pace of work is measured.
 	paceOver = 2 * time.Minute
 	// maxMoves bounds the members launched or asked to drain in one step; the next step goes on.

@@ -26,15 +26,14 @@ type State struct {
 	adopted    bool
 	processing series.Window
 	boots      series.Window
-	// arrivals, finished and busy count messages that came, messages that ended and seconds that slots were busy.
-	arrivals, finished, busy series.Counts
+	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
+	arrivals, finished, spent series.Counts
 	// busiest tells the busiest times as of the last arrivals counted. It is replaced, never changed.
 	busiest []muster.Busiest
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent map[string]float64
-	// steppedAt is the instant of the last step, busySlots the slots that held a message then.
+	// steppedAt is the instant of the last step.
 	steppedAt time.Time
-	busySlots int
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
@@ -108,7 +107,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 func (s Settings) start(at muster.Position) State {
 	return State{
 		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
-		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, busy: series.Counts{Length: paceOver},
+		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
 	}
 }
 
@@ -122,8 +121,8 @@ func (st *State) count(at time.Time, l Learned) {
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
-	st.finished = st.finished.Add(since, at, l.Finished)
-	st.busy = st.busy.Add(since, at, l.BusySeconds)
+	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
+	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
 	if len(l.Sent) > 0 {
 		st.sent = l.Sent
 	}
@@ -202,17 +201,20 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 				seen.gone(st.roster.Listed(x.Listing))
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = x
+				st.listed = Listed{Listing: muster.Listing{At: x.At}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
 		case Reported:
-			seen.report(st, x.Report)
+			seen.report(st, &x.Report)
+		case *Reported:
+			seen.report(st, &x.Report)
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
 		}
 	}
+	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -293,19 +295,19 @@ type seen struct {
 	changes []Changed
 	results []Resulted
 	flushed Learned
-	// finished and failed count messages.
+	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
+	processing       []muster.Durations
 }
 
-func (x *seen) report(st *State, r muster.Report) {
-	taken, news := st.roster.Reported(r)
+func (x *seen) report(st *State, r *muster.Report) {
+	taken, news := st.roster.Reported(*r)
 	if !taken {
 		return
 	}
 	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
-	st.measured.Finished += float64(r.Finished + r.Failed)
 	if r.Processing.Count > 0 {
-		st.measured.Processing = series.Merge(st.measured.Processing, r.Processing)
+		x.processing = append(x.processing, r.Processing)
 	}
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)

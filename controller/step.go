@@ -22,6 +22,8 @@ type Outcome struct {
 	Changes []Changed
 	// Finished and Failed count the messages that workers reported since the step before.
 	Finished, Failed int64
+	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
+	PricePerHour float64
 	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
 	// [Loop.Last] sets it.
 	Unrecorded string
@@ -34,13 +36,16 @@ type Outcome struct {
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
 // outcomes, and st is not changed.
 func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
-	o := Outcome{Next: st}
+	st.roster = st.roster.Clone()
+	return s.Advance(st, now, in)
+}
+
+// Advance is [Settings.Step] for a caller that gives the state away, which saves a copy of the roster: st, and every other
+// copy of it, must not be used again, nor Next of an earlier outcome.
+func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
+	o := Outcome{Next: st, PricePerHour: s.Spec.PricePerHour}
 	next := &o.Next
-	next.roster = next.roster.Clone()
 	next.await(now)
-	if dt := now.Sub(next.steppedAt); !next.steppedAt.IsZero() && dt > 0 && dt <= time.Minute {
-		next.measured.BusySeconds += float64(next.busySlots) * dt.Seconds()
-	}
 	seen := s.fold(next, now, in)
 	boot := estimate(&next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
 	rules := s.rules(boot)
@@ -52,7 +57,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
 	o.Observation = s.observe(next, now, boot)
-	next.steppedAt, next.busySlots = now, o.Observation.Capacity.BusySlots
+	next.steppedAt = now
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now)
@@ -83,7 +88,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		Launches:   st.roster.Launches(),
 		Arrivals:   rates(st.arrivals, now),
 		Coming:     st.roster.Coming(now, s.rules(boot)),
-		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), BusySeconds: st.busy.Over(now, paceOver)},
+		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
 	}
 	if o.Arrivals.Known && st.busiest == nil {
 		st.busiest = busiest(st.arrivals, now, s.Objective.Quantile)

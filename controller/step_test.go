@@ -55,6 +55,19 @@ func TestWhatBootsIsNotOrderedTwice(t *testing.T) {
 	}
 }
 
+func TestOneOrderIsUnderWayAtATime(t *testing.T) {
+	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
+	w.backlog = 2
+	order := w.step(0).Effects[0]
+	w.backlog = 5
+	if o := w.step(time.Second); launched(o) != 0 || o.Decision.Desired != 5 {
+		t.Errorf("launched %d, desired %d; want none while an order is under way, and 5", launched(o), o.Decision.Desired)
+	}
+	if o := w.stepOn(controller.Resulted{At: w.now, Effect: order.EffectID()}); launched(o) != 3 {
+		t.Errorf("launched %d once it was answered, want the 3 that are missing", launched(o))
+	}
+}
+
 func TestAWorkerThatOffersToLeaveGoesOnlyWhenNoWorkNeedsIt(t *testing.T) {
 	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
 	w.backlog = 3

@@ -46,6 +46,9 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	plan := newPlan(o, work, p.Scale)
 	active := o.Capacity.Active()
 	keep := plan.keep(o)
+	if plan.slack() > 0 {
+		keep = min(keep, active) // nobody is launched only to be kept
+	}
 	if backlog.Value == 0 {
 		return d.With(idleTerm(o, inFlight, keep, active, rule))
 	}

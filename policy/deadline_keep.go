@@ -24,6 +24,9 @@ func (p plan) surelyBusy(a muster.Arrivals) int {
 	return int(rate * p.mean / p.slots)
 }
 
+// reserve is by how much the coming busy times may be busier than those of the past.
+const reserve = 0.8
+
 // headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
 // would have begun the messages of the busiest times of the past hours in time. Within a window of w seconds came n messages;
 // slots that begin them within w plus the time x that a message may wait number n m / (w + x).
@@ -33,5 +36,5 @@ func (p plan) headroom(a muster.Arrivals) int {
 	for _, b := range a.Busiest {
 		slots = math.Max(slots, b.Messages*p.mean/(b.OverSeconds+spare))
 	}
-	return ceil(slots / p.slots)
+	return ceil(reserve * slots / p.slots)
 }

@@ -18,13 +18,15 @@ type plan struct {
 	coming          []arrival
 	// residual is how long slots that are busy now stay so on average.
 	residual float64
-	// variation is the deviation over the mean, at most 1. varied is how far durations differ, mixed how far slots in use are
+	// varied is how far durations differ, mixed how far slots in use are
 	// at different points of their work: 0 is not at all, 1 is so much that only means count.
-	variation, varied, mixed float64
+	varied, mixed float64
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
 	// decision at the latest.
 	latency, boot, step float64
 	margin              float64
+	// rate is at how many messages a second more will come; it counts where a launch is too late for those that wait.
+	rate float64
 }
 
 // arrival is workers that will take messages at an instant.
@@ -40,6 +42,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1,
 	}
 	p.step = math.Max(2, 0.02*p.boot)
+	p.rate = math.Max(o.Arrivals.TenSeconds, o.Arrivals.Minute)
 	p.hand(c)
 	if len(p.waiting) == 0 {
 		backlog, oldest := o.Backlog(), o.OldestAge()
@@ -54,7 +57,6 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 // hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the rest:
 // with a variation of one or more it tells nothing.
 func (p *plan) hand(c muster.Capacity) {
-	p.variation = math.Min(1, p.deviation/p.mean)
 	memory := p.variation * p.variation
 	p.residual = memory*p.mean + (1-memory)*math.Max(0, p.mean-c.HeldMeanSeconds)
 	p.varied = math.Min(1, p.variation/0.3)
@@ -72,7 +74,8 @@ func bootOf(e muster.Estimate) float64 {
 
 // slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes too
 // late for any message that is already there.
-func (p plan) slack() float64 { return p.latency - p.tail - p.boot - p.step }
+// It goes by the usual durations: what happens to take longer for some minutes is no reason to plan otherwise.
+func (p plan) slack() float64 { return p.latency - p.usual - p.boot - p.step }
 
 func (p plan) oldest() float64 {
 	if len(p.waiting) == 0 {
@@ -96,6 +99,18 @@ func (p plan) need(delay float64) need {
 	var most need
 	ahead := 0.0
 	ready := delay + p.boot
+	ask := func(ahead, latest float64) {
+		// As many messages take longer or shorter than the mean by chance as the square root tells.
+		load := ahead + p.margin*p.deviation/p.mean*math.Sqrt(ahead)
+		left := load - p.begun(latest)
+		if left <= 0 {
+			return
+		}
+		each := p.slots * p.starts(latest-ready, p.varied)
+		if workers := math.Min(left/each, left); workers > most.workers {
+			most = need{workers, ahead, latest}
+		}
+	}
 	for _, g := range p.waiting {
 		ahead += g.Messages
 		latest := p.latency - p.tail - g.AgeSeconds
@@ -107,15 +122,14 @@ func (p plan) need(delay float64) need {
 		case latest < ready:
 			continue
 		}
-		// As many messages take longer or shorter than the mean by chance as the square root tells.
-		load := ahead + p.margin*p.deviation/p.mean*math.Sqrt(ahead)
-		left := load - p.begun(latest)
-		if left <= 0 {
-			continue
-		}
-		each := p.slots * p.starts(latest-ready, p.varied)
-		if workers := math.Min(left/each, left); workers > most.workers {
-			most = need{workers, ahead, latest}
+		ask(ahead, latest)
+	}
+	if spare := p.latency - p.tail; p.slack() <= 0 {
+		// Those that come while a worker boots are the first it can be in time for.
+		for _, in := range []float64{p.boot - 0.85*spare, p.boot - spare/2, p.boot} {
+			if spare > 0 && in > 0 {
+				ask(ahead+p.rate*in, in+spare)
+			}
 		}
 	}
 	return most

@@ -42,6 +42,10 @@ type Spec struct {
 	// policy asks for. At most one of them is set.
 	HeadroomWorkers int     `json:"headroom_workers,omitzero"`
 	HeadroomPercent float64 `json:"headroom_percent,omitzero"`
+	// PricePerHour is what one worker costs in an hour, in any currency; zero is unknown. BudgetPerHour is the most that the
+	// fleet may cost in an hour, in the same currency; zero is no ceiling, and one needs a price.
+	PricePerHour  float64 `json:"price_per_hour,omitzero"`
+	BudgetPerHour float64 `json:"budget_per_hour,omitzero"`
 	// Out and In shape rises and falls, each with its own clock.
 	Out Shape `json:"out,omitzero"`
 	In  Shape `json:"in,omitzero"`
@@ -58,6 +62,9 @@ type Shape struct {
 	MaxPercent float64       `json:"max_percent,omitzero"`
 	Period     time.Duration `json:"period_ns,omitzero"`
 }
+
+// Default is the name of the policy of a fleet that names none.
+const Default = "deadline"
 
 // longest is the longest stabilization or period, and so the longest memory any policy has.
 const longest = 24 * time.Hour
@@ -139,6 +146,7 @@ func New(s Spec) (muster.Policy, error) {
 	p = Headroom{Of: p, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
 	p = Stabilised{Of: p, Out: s.Out.Stabilization, In: s.In.Stabilization}
 	p = Rate{Of: p, Out: s.Out, In: s.In}
+	p = Budget{Of: p, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
 	p = Cautious{Of: p}
 	p = LaunchLimits{Of: p}
 	return Bounds{Of: p}, nil
@@ -176,7 +184,7 @@ func (s Spec) Check() error {
 	case s.HeadroomWorkers > 0 && s.HeadroomPercent > 0:
 		faults = append(faults, &Fault{"headroom", "both a number and a percentage", "one of them"})
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, s.checkBudget()...)...)
 }
 
 func (s Shape) check(field string) []error {
@@ -208,7 +216,7 @@ func orDefault[T comparable](v, otherwise T) T {
 
 func checkDeadline(s Spec) []error {
 	if s.Scale < 0 || s.Scale > 1 || math.IsNaN(s.Scale) {
-		return []error{&Fault{"scale", fmt.Sprint(s.Scale), "above 0 and at most 1"}}
+		return []error{&Fault{"policy.scale", muster.Number(s.Scale), "a number above 0 and at most 1, as in 0.5"}}
 	}
 	return nil
 }

@@ -21,12 +21,17 @@ type Gone struct {
 // Launched notes that the named members were ordered at now.
 func (r *Roster) Launched(now time.Time, ids []string) {
 	for _, id := range ids {
-		r.launches = append(r.launches, now)
-		if _, ok := r.find(id); !ok && len(r.members) < maxMembers {
+		if r.full() {
+			break
+		}
+		_, lives := r.find(id)
+		if _, over := r.buried(id); !lives && !over {
 			r.add(Member{ID: id, LaunchedAt: now, timed: true})
 		}
 	}
-	r.launches = r.launches[max(0, len(r.launches)-maxMembers):]
+	if len(ids) > 0 {
+		r.attempted(now, len(ids))
+	}
 }
 
 // NotLaunched notes that the order of the named members failed at the instant at. Part of it may have been carried out all
@@ -47,22 +52,9 @@ func (m *Member) doubted(at time.Time) bool {
 // Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are adopted.
 // A member that was listed before and is no more has ended.
 func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
-	for _, m := range l.Members {
-		if _, known := r.find(m.ID); !known && !m.Ended && len(r.members) < maxMembers {
-			r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, SeenAt: l.At, Listed: true})
-		}
-	}
-	present := make([]int32, len(r.members)) // where the listing has each, plus 1
-	for k := range l.Members {
-		if i, ok := r.find(l.Members[k].ID); ok {
-			present[i] = int32(k + 1)
-		}
-	}
+	present := r.present(l) // where the listing has each, plus 1
 	for i := range r.members {
 		m := &r.members[i]
-		if !m.EndedAt.IsZero() {
-			continue
-		}
 		at := present[i]
 		switch {
 		case at > 0 && l.Members[at-1].Ended:
@@ -83,7 +75,41 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 			gone = append(gone, r.end(i, l.At, "the fleet lists it no more"))
 		}
 	}
+	if len(gone) > 0 {
+		r.bury()
+	}
 	return gone
+}
+
+// present adopts the members of a listing that nobody knew, and returns for each member of r its place in the listing plus
+// 1, or 0 where it is not listed.
+func (r *Roster) present(l muster.Listing) []int32 {
+	adopted := false
+	present := make([]int32, len(r.members))
+	next := 0 // most listings have the members in our order
+	for k := range l.Members {
+		m := &l.Members[k]
+		i, known := next, next < len(r.members) && r.members[next].ID == m.ID
+		if !known {
+			i, known = r.find(m.ID)
+		}
+		switch {
+		case known && adopted: // the places have moved: see below
+		case known:
+			present[i] = int32(k + 1)
+			next = i + 1
+		case m.Ended || r.full():
+		default:
+			if _, over := r.buried(m.ID); !over {
+				r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, SeenAt: l.At, Listed: true})
+				adopted = true
+			}
+		}
+	}
+	if adopted {
+		return r.present(l)
+	}
+	return present
 }
 
 // Tidy gives up members that took no message within the boot deadline, and counts their launches as failed; one that was
@@ -95,29 +121,20 @@ func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 		if m.recalled {
 			continue // whether it still exists is for the first listing to say
 		}
-		if m.EndedAt.IsZero() && !m.Listed && len(m.Workers) > 0 && now.Sub(m.reportedAt()) > rules.Silence+rules.Remember {
+		if !m.Listed && len(m.Workers) > 0 && now.Sub(m.reportedAt()) > rules.Silence+rules.Remember {
 			gone = append(gone, r.end(i, now, "it went silent, and the fleet never listed it"))
 			continue
 		}
-		if m.EndedAt.IsZero() && m.JoinedAt.IsZero() && m.State(now, rules) == Lost && !m.failed {
+		if m.JoinedAt.IsZero() && m.State(now, rules) == Lost && !m.failed {
 			why := "it took no message within " + muster.Seconds(rules.BootWithin.Seconds())
 			r.fail(m, now, why)
 			gone = append(gone, Gone{Member: m.ID, Failure: why, Wasted: true, Exists: true})
 		}
 	}
-	keep := r.members[:0]
-	for _, m := range r.members {
-		if m.EndedAt.IsZero() || now.Sub(m.EndedAt) <= rules.Remember {
-			keep = append(keep, m)
-		}
+	if len(gone) > 0 {
+		r.bury()
 	}
-	if len(keep) < len(r.members) {
-		r.members = keep
-		r.reindex(0)
-	}
-	for len(r.launches) > 0 && now.Sub(r.launches[0]) > time.Hour {
-		r.launches = r.launches[1:]
-	}
+	r.forget(now, rules.Remember)
 	return gone
 }
 
@@ -139,7 +156,7 @@ func (r *Roster) fail(m *Member, now time.Time, why string) {
 // Launches returns what a policy may know about launching. After a failure the next launch waits 1 s, doubled for each
 // further failure in a row up to 5 minutes.
 func (r Roster) Launches() muster.Launches {
-	l := muster.Launches{LastHour: len(r.launches), Failed: r.failed, LastError: r.lastErr}
+	l := muster.Launches{LastHour: r.attempts, Failed: r.failed, LastError: r.lastErr}
 	if r.failed > 0 {
 		wait := min(time.Second<<min(r.failed-1, 20), 5*time.Minute)
 		l.RetryAt = r.failedAt.Add(wait)
@@ -150,8 +167,9 @@ func (r Roster) Launches() muster.Launches {
 // OnTrial tells whether a member launched after the last failure still has to prove itself. While launches fail, one
 // member at a time is tried; one that is lost will prove nothing and makes way for the next.
 func (r Roster) OnTrial(now time.Time, rules Rules) bool {
-	for _, m := range r.members {
-		if m.EndedAt.IsZero() && !m.Proved && !m.failed && m.LaunchedAt.After(r.failedAt) && m.State(now, rules) != Lost {
+	for i := range r.members {
+		m := &r.members[i]
+		if !m.Proved && !m.failed && m.LaunchedAt.After(r.failedAt) && m.State(now, rules) != Lost {
 			return true
 		}
 	}

@@ -1,6 +1,9 @@
 package roster
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Change is what becomes of a member. Changes are recorded, and recalled after a restart.
 type Change string
@@ -45,11 +48,24 @@ func (r *Roster) Expect(now time.Time, ids []string) {
 // Recall takes a recorded change of a member back into r; wasted and why are those of a launch that failed. The first
 // listing shows which of the recalled members still exist.
 func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why string) {
+	if k, over := r.buried(member); over {
+		r.ended = slices.Clone(r.ended)
+		again := *r.ended[k].Member
+		r.recall(&again, at, c, wasted, why)
+		r.ended[k].Member = &again
+		return
+	}
 	i, ok := r.find(member)
 	if !ok {
 		i = r.add(Member{ID: member, LaunchedAt: at, recalled: true})
 	}
-	m := &r.members[i]
+	r.recall(&r.members[i], at, c, wasted, why)
+	if c == HasEnded {
+		r.bury()
+	}
+}
+
+func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why string) {
 	switch c {
 	case Joined:
 		m.JoinedAt, m.Proved = at, true

@@ -12,8 +12,9 @@ import (
 // epoch and reported within the silence rule. asked are those that were asked to drain, or that somebody else told to go;
 // offered are those that stopped by themselves because no message came.
 func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
-	for _, m := range r.members {
-		if !m.EndedAt.IsZero() || !m.ReleasedAt.IsZero() || len(m.Workers) == 0 || !m.releasable(now, rules) {
+	for i := range r.members {
+		m := &r.members[i]
+		if !m.ReleasedAt.IsZero() || len(m.Workers) == 0 || !m.releasable(now, rules) {
 			continue
 		}
 		if m.State(now, rules) == Draining {
@@ -26,7 +27,8 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 }
 
 func (m *Member) releasable(now time.Time, rules Rules) bool {
-	for _, w := range m.Workers {
+	for i := range m.Workers {
+		w := &m.Workers[i]
 		if w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
 		}
@@ -55,7 +57,8 @@ func (r *Roster) Refuse(id string) {
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
-	for i, m := range r.members {
+	for i := range r.members {
+		m := &r.members[i]
 		if rank[m.State(now, rules)] > 0 {
 			order = append(order, i)
 		}
@@ -81,7 +84,8 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 // that the system told to end goes whatever is said here.
 func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
-	for i, m := range r.members {
+	for i := range r.members {
+		m := &r.members[i]
 		if !m.DrainAt.IsZero() && m.State(now, rules) == Draining && !m.signalled() {
 			order = append(order, i)
 		}
@@ -108,8 +112,9 @@ func (m *Member) signalled() bool {
 // again is not among them.
 func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	var ids []string
-	for _, m := range r.members {
-		if m.EndedAt.IsZero() && !m.ReleasedAt.IsZero() && m.busy() == 0 && now.Sub(m.ReleasedAt) > after {
+	for i := range r.members {
+		m := &r.members[i]
+		if !m.ReleasedAt.IsZero() && m.busy() == 0 && now.Sub(m.ReleasedAt) > after {
 			ids = append(ids, m.ID)
 		}
 	}

@@ -89,16 +89,13 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	news.Member = rep.Member
 	i, ok := r.find(rep.Member)
 	if !ok {
-		if len(r.members) >= maxMembers {
+		if _, over := r.buried(rep.Member); over || r.full() {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
 		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
 	}
 	m := &r.members[i]
-	if !m.EndedAt.IsZero() {
-		return false, news
-	}
 	w := m.worker(rep.Worker)
 	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
 		return false, news
@@ -141,12 +138,14 @@ func (m *Member) worker(id string) *Worker {
 
 // Directive returns what the given worker of the given member should do now.
 func (r Roster) Directive(member, worker string) muster.Directive {
-	i, ok := r.find(member)
-	if !ok {
-		return muster.Directive{Ask: muster.Work}
+	m := &Member{}
+	if i, ok := r.find(member); ok {
+		m = &r.members[i]
+	} else if i, over := r.buried(member); over {
+		m = r.ended[i].Member
 	}
-	m := r.members[i]
-	for _, w := range m.Workers {
+	for i := range m.Workers {
+		w := &m.Workers[i]
 		if w.ID != worker {
 			continue
 		}

@@ -21,10 +21,14 @@ type Rules struct {
 
 // Roster is a fleet's members, in the order of their launch. The zero Roster is empty.
 type Roster struct {
+	// members are those that exist, ended those that have ended lately, in the order of their end. What is in ended and in
+	// launches is never changed, so that clones share it.
 	members []Member
 	byID    index
-	// launches are the instants of the launch attempts of the past hour, oldest first.
-	launches []time.Time
+	ended   []ended
+	// launches are the launch attempts of the past hour, oldest first; attempts adds them up.
+	launches []launch
+	attempts int
 	failed   int
 	failedAt time.Time
 	lastErr  string
@@ -113,21 +117,13 @@ func (r Roster) Clone() Roster {
 			r.members[i].Workers = all[len(all)-len(own) : len(all) : len(all)]
 		}
 	}
-	r.launches = slices.Clone(r.launches)
 	r.byID = slices.Clone(r.byID)
+	r.ended, r.launches = slices.Clip(r.ended), slices.Clip(r.launches) // whoever appends makes a copy
 	return r
 }
 
 // Members returns the members that still exist, in the order of their launch. The caller must not change them.
-func (r Roster) Members() []Member {
-	live := make([]Member, 0, len(r.members))
-	for _, m := range r.members {
-		if m.EndedAt.IsZero() {
-			live = append(live, m)
-		}
-	}
-	return live
-}
+func (r Roster) Members() []Member { return slices.Clip(r.members) }
 
 // State returns what m is doing at now.
 func (m *Member) State(now time.Time, rules Rules) State {
@@ -140,7 +136,8 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return m.unreported(now, rules)
 	}
 	busy, starting, leaving := 0, 0, 0
-	for _, w := range m.Workers {
+	for i := range m.Workers {
+		w := &m.Workers[i]
 		busy += w.Busy
 		switch {
 		case w.State == muster.Starting:
@@ -182,10 +179,10 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 	workers, reported := 0, 0
 	for i := range r.members {
 		m := &r.members[i]
-		for _, w := range m.Workers {
-			if m.EndedAt.IsZero() && w.Slots > 0 {
+		for k := range m.Workers {
+			if n := m.Workers[k].Slots; n > 0 {
 				workers++
-				reported += w.Slots
+				reported += n
 			}
 		}
 		switch m.State(now, rules) {
@@ -233,8 +230,8 @@ func (x spread) summary() (mean, deviation float64) {
 
 // hold adds how long each busy worker of m has had its messages, on average and until now.
 func (m *Member) hold(now time.Time, held *spread) {
-	for _, w := range m.Workers {
-		if w.Busy > 0 {
+	for i := range m.Workers {
+		if w := &m.Workers[i]; w.Busy > 0 {
 			seconds := w.HeldSeconds/float64(w.Busy) + max(0, now.Sub(w.ReportedAt).Seconds())
 			held.n, held.sum, held.squares = held.n+1, held.sum+seconds, held.squares+seconds*seconds
 		}
@@ -242,29 +239,29 @@ func (m *Member) hold(now time.Time, held *spread) {
 }
 
 func (m *Member) slots() (n int) {
-	for _, w := range m.Workers {
-		n += w.Slots
+	for i := range m.Workers {
+		n += m.Workers[i].Slots
 	}
 	return n
 }
 
 func (m *Member) busy() (n int) {
-	for _, w := range m.Workers {
-		n += w.Busy
+	for i := range m.Workers {
+		n += m.Workers[i].Busy
 	}
 	return n
 }
 
 func (m *Member) reportedAt() (at time.Time) {
-	for _, w := range m.Workers {
-		at = later(at, w.ReportedAt)
+	for i := range m.Workers {
+		at = later(at, m.Workers[i].ReportedAt)
 	}
 	return at
 }
 
 func (m *Member) idleSince() (at time.Time) {
-	for _, w := range m.Workers {
-		at = later(at, w.IdleSince)
+	for i := range m.Workers {
+		at = later(at, m.Workers[i].IdleSince)
 	}
 	return at
 }
@@ -293,5 +290,5 @@ func later(a, b time.Time) time.Time {
 // InService tells whether the member takes messages and nothing is being asked of it.
 func (r Roster) InService(id string) bool {
 	i, ok := r.find(id)
-	return ok && !r.members[i].JoinedAt.IsZero() && r.members[i].DrainAt.IsZero() && r.members[i].ReleasedAt.IsZero() && r.members[i].EndedAt.IsZero()
+	return ok && !r.members[i].JoinedAt.IsZero() && r.members[i].DrainAt.IsZero() && r.members[i].ReleasedAt.IsZero()
 }

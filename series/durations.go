@@ -27,7 +27,10 @@ var (
 
 // Add returns h with the durations added. Negative durations count as zero. h is not changed.
 func Add(h muster.Durations, durations ...time.Duration) muster.Durations {
-	added := muster.Durations{Buckets: make([]muster.Bucket, 0, 1)}
+	if len(durations) == 1 && proper(h.Buckets) { // as nearly always
+		return addOne(h, max(0, durations[0].Seconds()))
+	}
+	added := muster.Durations{Buckets: make([]muster.Bucket, 0, len(durations))}
 	for _, d := range durations {
 		s := max(0, d.Seconds())
 		added.Count++
@@ -37,10 +40,60 @@ func Add(h muster.Durations, durations ...time.Duration) muster.Durations {
 	return Merge(h, added)
 }
 
-// Merge returns the histogram of all durations in a and b. Neither is changed. Buckets that a stranger sent unsorted,
+func addOne(h muster.Durations, seconds float64) muster.Durations {
+	at := index(seconds)
+	i, found := slices.BinarySearchFunc(h.Buckets, at, func(b muster.Bucket, at int) int { return cmp.Compare(b.Index, at) })
+	n := len(h.Buckets)
+	if !found {
+		n++
+	}
+	buckets := make([]muster.Bucket, n)
+	copy(buckets, h.Buckets[:i])
+	copy(buckets[n-(len(h.Buckets)-i):], h.Buckets[i:])
+	buckets[i].Index, buckets[i].Count = at, buckets[i].Count+1
+	return muster.Durations{Count: h.Count + 1, SumSeconds: h.SumSeconds + seconds, Buckets: buckets}
+}
+
+// proper tells whether buckets are as [Merge] makes them: sorted, without repeats, within bounds and counted.
+func proper(buckets []muster.Bucket) bool {
+	last := minIndex - 1
+	for _, b := range buckets {
+		if b.Index <= last || b.Index > maxIndex || b.Count < 1 {
+			return false
+		}
+		last = b.Index
+	}
+	return true
+}
+
+// MergeAll returns what [Merge] makes of h and all others, one after the other.
+func MergeAll(h muster.Durations, others ...muster.Durations) muster.Durations {
+	if len(others) < 2 {
+		for _, o := range others {
+			h = Merge(h, o)
+		}
+		return h
+	}
+	var t tally
+	t.merge(h)
+	for _, o := range others {
+		t.merge(o)
+		h.Count, h.SumSeconds = h.Count+o.Count, h.SumSeconds+o.SumSeconds
+	}
+	h.Buckets = t.sum().Buckets
+	return h
+}
+
+// Merge returns the histogram of all durations in a and b, which may share the memory of either: histograms are values. Neither is changed. Buckets that a stranger sent unsorted,
 // repeated, out of range or with a count below 1 are put right or dropped.
 func Merge(a, b muster.Durations) muster.Durations {
 	merged := muster.Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
+	for _, one := range [...]struct{ full, empty []muster.Bucket }{{a.Buckets, b.Buckets}, {b.Buckets, a.Buckets}} {
+		if len(one.empty) == 0 && len(one.full) > 0 && proper(one.full) {
+			merged.Buckets = slices.Clip(one.full)
+			return merged
+		}
+	}
 	x, y := ordered(a.Buckets), ordered(b.Buckets)
 	kept := make([]muster.Bucket, 0, len(x)+len(y))
 	for len(x) > 0 || len(y) > 0 {

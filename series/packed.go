@@ -80,6 +80,21 @@ func (t *tally) add(s step) {
 	}
 }
 
+// merge adds up the buckets of h. Those that a stranger sent wrong are put right or dropped.
+func (t *tally) merge(h muster.Durations) {
+	t.count, t.sumSeconds = t.count+h.Count, t.sumSeconds+h.SumSeconds
+	for _, b := range h.Buckets {
+		if b.Count < 1 {
+			continue
+		}
+		at := min(max(b.Index, minIndex), maxIndex) - minIndex
+		if t.counts[at] == 0 {
+			t.used++
+		}
+		t.counts[at] += b.Count
+	}
+}
+
 func (t *tally) sum() muster.Durations {
 	h := muster.Durations{Count: t.count, SumSeconds: t.sumSeconds}
 	if t.used == 0 {

@@ -68,6 +68,8 @@ func (t tally) plus(u tally) tally {
 	}
 }
 
+func (t *tally) empty() bool { return t.finished == 0 && t.failed == 0 && t.processing.Count == 0 }
+
 // NewLease returns the lease of a worker that is starting.
 func NewLease(o LeaseOptions) Lease {
 	o.Slots = max(1, o.Slots)
@@ -255,12 +257,14 @@ func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
 // make it work again.
 func (l *Lease) Report(now time.Time) muster.Report {
 	l.seq++
-	l.current.seq = l.seq
-	if n := len(l.unanswered); n == maxUnanswered {
-		l.unanswered = append([]tally{l.unanswered[0].plus(l.unanswered[1])}, l.unanswered[2:]...)
+	if !l.current.empty() {
+		l.current.seq = l.seq
+		if n := len(l.unanswered); n == maxUnanswered {
+			l.unanswered = append([]tally{l.unanswered[0].plus(l.unanswered[1])}, l.unanswered[2:]...)
+		}
+		l.unanswered = append(slices.Clip(l.unanswered), l.current)
+		l.current = tally{}
 	}
-	l.unanswered = append(slices.Clip(l.unanswered), l.current)
-	l.current = tally{}
 	var all tally
 	for _, t := range l.unanswered {
 		all = all.plus(t)
@@ -280,7 +284,7 @@ func (l *Lease) Obey(now time.Time, r muster.Report, d muster.Directive) {
 	granted := d.Ask == muster.Leave && l.token != "" && d.Token == l.token
 	if r.Seq > l.answered && r.Seq <= l.seq {
 		l.answered = r.Seq
-		l.unanswered = slices.DeleteFunc(slices.Clone(l.unanswered), func(t tally) bool { return t.seq <= r.Seq })
+		l.confirm(r.Seq)
 		if l.token != "" && r.Token == l.token {
 			l.heard = now
 		}
@@ -295,6 +299,15 @@ func (l *Lease) Obey(now time.Time, r muster.Report, d muster.Directive) {
 	case d.Ask == muster.Work && l.mayResume(r):
 		l.receive(now)
 	}
+}
+
+// confirm forgets what was said in reports up to seq.
+func (l *Lease) confirm(seq int64) {
+	if n := len(l.unanswered); n == 0 || l.unanswered[n-1].seq <= seq {
+		l.unanswered = nil
+		return
+	}
+	l.unanswered = slices.DeleteFunc(slices.Clone(l.unanswered), func(t tally) bool { return t.seq <= seq })
 }
 
 // mayResume tells whether the answer Work to the report r lets the worker receive again. It must answer what the worker

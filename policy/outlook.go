@@ -1,0 +1,285 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/muster-scale/muster"
+)
+
+// Outlook is what a size would make of the latency objective, if it stayed as it is from now on. A policy that launches later
+// can do better than the outlook of the present size says.
+type Outlook struct {
+	// Workers is the size.
+	Workers int `json:"workers"`
+	// Now is for a message that arrives at the instant of the observation.
+	Now Expectation `json:"now"`
+	// Steady is for all messages in the long run, should they go on to arrive as in the past five minutes.
+	Steady Expectation `json:"steady"`
+	// Late is how many of the messages that wait are expected to be finished later than the objective; it means something where
+	// Now is known.
+	Late float64 `json:"late"`
+}
+
+// Expectation is how long messages take from sent to finished.
+type Expectation struct {
+	// Known is false where there is no such time; Reason then says why, and the numbers are 0.
+	Known  bool   `json:"known"`
+	Reason string `json:"reason,omitzero"`
+	// Seconds is the mean time, InTime the share of messages, from 0 to 1, that take no longer than the objective.
+	Seconds float64 `json:"expected_s"`
+	InTime  float64 `json:"in_time"`
+}
+
+// OutlookOf returns the outlook of o's fleet with so many workers: fewer than there are let those go that hold nothing, more
+// are launched now. It takes messages to be handed out in the order in which they came, their work to be lognormal with the
+// measured mean m and variation v (deviation over mean), and workers to take messages after the mean boot time.
+//
+// Now: a slot that is busy begins t/m messages within t, one that just begins its work t/m - (1 - v^2)/2 more, and one that is
+// free, or comes at t, one at once (renewal theory). The sum over the slots is N(t), its variance v^2 t/m for each slot, and a
+// message with b others before it still waits at t with the probability P(N(t) < b + 1/2) of a normal distribution. The mean
+// wait is then exact for one slot, and for any number of slots with exponential work; for others it is near where more
+// messages wait than there are slots.
+//
+// Steady: by Erlang's formula C and the approximation of Allen and Cunneen a message waits with the probability C(c, r m), for
+// c slots and r messages a second, and if it does, an exponential time of mean m (1 + v^2)/2 / (c - r m). Real arrivals that
+// are less even than chance make it longer.
+func OutlookOf(o muster.Observation, workers int) Outlook {
+	x := Outlook{Workers: workers}
+	w, reason := waitOf(o, workers)
+	if reason != "" {
+		x.Now.Reason, x.Steady.Reason = reason, reason
+		return x
+	}
+	x.Now = w.arriving(o)
+	x.Steady = w.steady(o.Arrivals, float64(workers)*perWorker(o.Capacity))
+	if x.Now.Known {
+		x.Late = w.late(o)
+	}
+	return x
+}
+
+// ArrivingNow returns the part Now of the outlook alone, which takes a tenth of the time.
+func ArrivingNow(o muster.Observation, workers int) Expectation {
+	w, reason := waitOf(o, workers)
+	if reason != "" {
+		return Expectation{Reason: reason}
+	}
+	return w.arriving(o)
+}
+
+// waitOf returns what waits depend on with so many workers, or the reason why nothing can be said.
+func waitOf(o muster.Observation, workers int) (w wait, reason string) {
+	work, known := workOf(o)
+	switch {
+	case !known:
+		return w, "how long the work takes is not known yet"
+	case workers < 1:
+		return w, "without a worker no message is begun"
+	}
+	return newWait(o, work, workers), ""
+}
+
+func (w wait) arriving(o muster.Observation) Expectation {
+	backlog := o.Backlog()
+	switch {
+	case !backlog.Known:
+		return Expectation{Reason: "the backlog is " + backlog.String()}
+	case !o.Capacity.Known:
+		return Expectation{Reason: "the fleet could not be listed: " + o.Capacity.Reason}
+	case w.slots() == 0:
+		return Expectation{Reason: "no slot is there or on its way"}
+	}
+	return w.expect(func(t float64) float64 { return w.longer(t, backlog.Value) })
+}
+
+// wait is what the time until a message is begun depends on. All times are in seconds.
+type wait struct {
+	mean, variation, latency float64
+	// free slots hold nothing, busy ones are somewhere in their work; coming are those of workers that take messages later.
+	free, busy float64
+	coming     []arrival
+}
+
+func perWorker(c muster.Capacity) float64 { return math.Max(1, c.SlotsPerWorker) }
+
+func newWait(o muster.Observation, work work, workers int) wait {
+	c := o.Capacity
+	w := wait{mean: work.mean, variation: work.deviation / work.mean, latency: o.Objective.Latency.Seconds()}
+	held := float64(c.BusySlots)
+	if f := o.InFlight(); f.Known {
+		held = f.Value // counted at the same instant as the backlog
+	}
+	w.busy = math.Min(held, float64(c.Slots))
+	w.free = float64(c.Slots) - w.busy
+	slots, boot := perWorker(c), cautiousBoot.Seconds()
+	if o.Boot.Known {
+		boot = o.Boot.MeanSeconds
+	}
+	// Who is to go: those that hold nothing first, then those that boot, the last launched first, then the busy ones.
+	excess := math.Max(0, float64(c.Active()-workers)) * slots
+	take := func(from *float64) {
+		n := math.Min(*from, excess)
+		*from -= n
+		excess -= n
+	}
+	take(&w.free)
+	unseen := c.Ordered + c.Booting
+	for _, g := range o.Coming {
+		unseen -= g.Members
+		// One that is overdue by a while takes that long again: nobody knows better.
+		w.coming = append(w.coming, arrival{math.Abs(boot - g.AgeSeconds), float64(g.Members) * slots})
+	}
+	if unseen > 0 {
+		w.coming = append(w.coming, arrival{boot, float64(unseen) * slots})
+	}
+	for i := len(w.coming) - 1; i >= 0; i-- {
+		take(&w.coming[i].slots)
+	}
+	take(&w.busy)
+	if more := workers - c.Active(); more > 0 {
+		w.coming = append(w.coming, arrival{boot, float64(more) * slots})
+	}
+	return w
+}
+
+// slots returns how many there are and will be.
+func (w wait) slots() float64 {
+	n := w.free + w.busy
+	for _, a := range w.coming {
+		n += a.slots
+	}
+	return n
+}
+
+// longer returns the probability that a message with so many others before it is not begun after t.
+func (w wait) longer(t, ahead float64) float64 {
+	if ahead < w.free {
+		return 0
+	}
+	renewals := func(t float64) float64 {
+		v := math.Min(1, w.variation)
+		return math.Max(0, t/w.mean-(1-v*v)/2)
+	}
+	begun := w.free*(1+renewals(t)) + w.busy*t/w.mean
+	worked := (w.free + w.busy) * t
+	for _, a := range w.coming {
+		if t >= a.at {
+			begun += a.slots * (1 + renewals(t-a.at))
+			worked += a.slots * (t - a.at)
+		}
+	}
+	return normal(ahead+0.5-begun, w.variation*math.Sqrt(worked/w.mean))
+}
+
+// normal returns the probability that a normal number of mean 0 and the given deviation is below x.
+func normal(x, deviation float64) float64 {
+	if deviation > 0 {
+		return math.Erfc(-x/deviation/math.Sqrt2) / 2
+	}
+	if x > 0 {
+		return 1
+	}
+	return 0
+}
+
+// worked returns the probability that the work of a message takes no longer than t.
+func (w wait) worked(t float64) float64 {
+	if t <= 0 {
+		return 0
+	}
+	spread := math.Log1p(w.variation * w.variation)
+	return normal(math.Log(t/w.mean)+spread/2+1e-9, math.Sqrt(spread))
+}
+
+// cells is how finely waits are summed up.
+const cells = 400
+
+// expect sums up over all waits, given the probability that one is longer than t.
+func (w wait) expect(longer func(t float64) float64) Expectation {
+	now := longer(0)
+	e := Expectation{Known: true, Seconds: w.mean, InTime: (1 - now) * w.worked(w.latency)}
+	if now == 0 {
+		return e
+	}
+	end := w.mean
+	for range 64 {
+		if longer(end) < 1e-5 {
+			break
+		}
+		end *= 2
+	}
+	step := end / cells
+	before := now
+	for i := range cells {
+		t := float64(i) * step
+		after := longer(t + step)
+		e.Seconds += (before + after) / 2 * step
+		e.InTime += (before - after) * w.worked(w.latency-t-step/2)
+		before = after
+	}
+	e.InTime = math.Min(1, math.Max(0, e.InTime+before*w.worked(w.latency-end)))
+	return e
+}
+
+// late returns how many of the waiting messages are expected to be late. Within a group they wait one behind the other.
+func (w wait) late(o muster.Observation) float64 {
+	groups := o.Waiting
+	if len(groups) == 0 {
+		if oldest := o.OldestAge(); o.Backlog().Value > 0 {
+			groups = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: o.Backlog().Value}}
+		}
+	}
+	late, ahead := 0.0, 0.0
+	for _, g := range groups {
+		const parts = 4
+		for i := range parts {
+			middle := ahead + g.Messages*(float64(i)+0.5)/parts - 0.5
+			late += g.Messages / parts * (1 - w.by(w.latency-g.AgeSeconds, math.Max(0, middle)))
+		}
+		ahead += g.Messages
+	}
+	return late
+}
+
+// by returns the probability that a message with so many others before it is finished within t.
+func (w wait) by(t, ahead float64) float64 {
+	const draws = 16
+	spread := math.Log1p(w.variation * w.variation)
+	sum := 0.0
+	for i := range draws {
+		quantile := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/draws-1)
+		work := w.mean * math.Exp(quantile*math.Sqrt(spread)-spread/2)
+		if work <= t {
+			sum += 1 - w.longer(t-work, ahead)
+		}
+	}
+	return sum / draws
+}
+
+func (w wait) steady(a muster.Arrivals, slots float64) Expectation {
+	if !a.Known {
+		return Expectation{Reason: "arrivals are not known yet"}
+	}
+	load := a.FiveMinutes * w.mean
+	whole := math.Floor(slots)
+	if load >= whole {
+		return Expectation{Reason: fmt.Sprintf("work for %s slots arrives and there are %s", muster.Number(load), muster.Number(whole))}
+	}
+	waits := erlangC(whole, load)
+	each := w.mean * (1 + w.variation*w.variation) / 2 / (whole - load)
+	return w.expect(func(t float64) float64 { return waits * math.Exp(-t/each) })
+}
+
+// erlangC returns the probability that a message waits when work for load slots arrives by chance, and there are more: Erlang's
+// formula C, by the recursion for B.
+func erlangC(slots, load float64) float64 {
+	lost := 1.0
+	for n := 1.0; n <= slots; n++ {
+		lost = load * lost / (n + load*lost)
+		if lost < 1e-12 {
+			return 0
+		}
+	}
+	return lost / (1 - load/slots*(1-lost))
+}
