@@ -26,6 +26,8 @@ type Observation struct {
 	Fleet string `json:"fleet"`
 	// At is the instant of the step. Samples carry their own, earlier ones.
 	At time.Time `json:"at"`
+	// Poll is the time between two looks; a second where it is zero.
+	Poll time.Duration `json:"poll_ns,omitzero"`
 	// Objective and Limits are those in force.
 	Objective Objective `json:"objective"`
 	Limits    Limits    `json:"limits"`

@@ -81,7 +81,7 @@ func (s Settings) ready(st *State) bool {
 // observe assembles what the policy sees: the newest samples, those that are too old as unknown.
 func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
 	o := muster.Observation{
-		Fleet: s.Fleet, At: now, Objective: s.Objective, Limits: s.Limits,
+		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
 		Processing: estimate(&st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
 		Boot:       boot,

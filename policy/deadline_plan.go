@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -41,7 +40,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
 		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1,
 	}
-	p.step = math.Max(2, 0.02*p.boot)
+	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
 	p.rate = math.Max(o.Arrivals.TenSeconds, o.Arrivals.Minute)
 	p.hand(c)
 	if len(p.waiting) == 0 {
@@ -90,7 +89,18 @@ type need struct {
 	workers float64
 	// ahead is how many messages must have been begun latest seconds from now.
 	ahead, latest float64
+	// whom says who they are.
+	whom whom
 }
+
+// whom tells for which messages workers are needed.
+type whom uint8
+
+const (
+	waitingOnes whom = iota
+	lateOnes         // that no launch can save any more
+	comingOnes       // that will come while a worker boots
+)
 
 // need returns how many workers must be launched after the given delay, so that every message that waits now begins in time.
 // A message that no launch can save any more keeps its place ahead of the others, and is to begin within another objective:
@@ -99,7 +109,7 @@ func (p plan) need(delay float64) need {
 	var most need
 	ahead := 0.0
 	ready := delay + p.boot
-	ask := func(ahead, latest float64) {
+	ask := func(who whom, ahead, latest float64) {
 		// As many messages take longer or shorter than the mean by chance as the square root tells.
 		load := ahead + p.margin*p.deviation/p.mean*math.Sqrt(ahead)
 		left := load - p.begun(latest)
@@ -108,27 +118,28 @@ func (p plan) need(delay float64) need {
 		}
 		each := p.slots * p.starts(latest-ready, p.varied)
 		if workers := math.Min(left/each, left); workers > most.workers {
-			most = need{workers, ahead, latest}
+			most = need{workers, ahead, latest, who}
 		}
 	}
 	for _, g := range p.waiting {
 		ahead += g.Messages
-		latest := p.latency - p.tail - g.AgeSeconds
+		latest, who := p.latency-p.tail-g.AgeSeconds, waitingOnes
 		switch {
 		case latest < p.boot:
+			who = lateOnes
 			latest += math.Ceil((ready-latest)/p.latency) * p.latency
 		case latest < ready && p.begun(latest) < ahead:
-			return need{math.Inf(1), ahead, latest}
+			return need{math.Inf(1), ahead, latest, who}
 		case latest < ready:
 			continue
 		}
-		ask(ahead, latest)
+		ask(who, ahead, latest)
 	}
 	if spare := p.latency - p.tail; p.slack() <= 0 {
 		// Those that come while a worker boots are the first it can be in time for.
 		for _, in := range []float64{p.boot - 0.85*spare, p.boot - spare/2, p.boot} {
 			if spare > 0 && in > 0 {
-				ask(ahead+p.rate*in, in+spare)
+				ask(comingOnes, ahead+p.rate*in, in+spare)
 			}
 		}
 	}
@@ -158,21 +169,4 @@ func (p plan) starts(seconds, mixed float64) float64 {
 	whole := math.Floor(seconds/p.mean+1e-9) + 1
 	mean := math.Max(1, seconds/p.mean+(1+p.variation*p.variation)/2)
 	return (1-mixed)*whole + mixed*mean
-}
-
-// why says the plan in words.
-func (p plan) why(o muster.Observation, n need, launch int) string {
-	clock := func(seconds float64) string {
-		return o.At.Add(time.Duration(seconds * float64(time.Second))).Format("15:04:05")
-	}
-	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))
-	active := o.Capacity.Active()
-	switch {
-	case launch > 0:
-		return fmt.Sprintf("%s; the first %s must begin by %s and %s late for that; launching %d now because a worker needs %s to boot",
-			waiting, muster.Number(math.Ceil(n.ahead)), clock(n.latest), isAre(active, "worker"), launch, muster.Seconds(math.Round(p.boot)))
-	case n.workers > 0:
-		return fmt.Sprintf("%s; %s more would be needed, and a later launch is still in time", waiting, muster.Number(math.Ceil(n.workers*100)/100))
-	}
-	return fmt.Sprintf("%s; %s begin them in time", waiting, muster.Plural(active, "worker"))
 }

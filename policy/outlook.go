@@ -232,9 +232,9 @@ func (w wait) late(o muster.Observation) float64 {
 	}
 	late, ahead := 0.0, 0.0
 	for _, g := range groups {
-		const parts = 4
-		for i := range parts {
-			middle := ahead + g.Messages*(float64(i)+0.5)/parts - 0.5
+		parts := math.Ceil(math.Min(g.Messages, 64/float64(len(groups))))
+		for i := 0.5; i < parts; i++ {
+			middle := ahead + g.Messages*i/parts - 0.5
 			late += g.Messages / parts * (1 - w.by(w.latency-g.AgeSeconds, math.Max(0, middle)))
 		}
 		ahead += g.Messages

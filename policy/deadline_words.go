@@ -1,0 +1,79 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// finished returns when the workers that are there and on their way have finished so many messages, in seconds from now; false
+// when that is more than a day away.
+func (p plan) finished(messages float64) (float64, bool) {
+	const day = 86400.0
+	if p.begun(day) < messages {
+		return 0, false
+	}
+	low, high := 0.0, day
+	for high-low > 0.1 {
+		if middle := (low + high) / 2; p.begun(middle) >= messages {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high + p.mean, true
+}
+
+// why says the plan in words.
+func (p plan) why(o muster.Observation, n need, launch int) string {
+	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))
+	workers, verb := muster.Plural(o.Capacity.Active(), "worker"), " finish "
+	if o.Capacity.Active() == 1 {
+		verb = " finishes "
+	}
+	boots := fmt.Sprintf("a worker needs %s to boot", muster.Seconds(math.Round(p.boot)))
+	switch {
+	case launch > 0 && n.workers == 0:
+		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past, because %s", waiting, launch, boots)
+	case launch > 0 && n.whom == comingOnes:
+		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; launching %d now because %s",
+			waiting, muster.Number(round3(p.rate)), workers, launch, boots)
+	case launch > 0:
+		return fmt.Sprintf("%s; %s; launching %d now because %s", waiting, p.race(o, n, workers+verb), launch, boots)
+	case n.workers > 0:
+		return fmt.Sprintf("%s; %s; %s more would do, and a later launch is still in time", waiting, p.race(o, n, workers+verb), muster.Number(math.Ceil(n.workers*100)/100))
+	}
+	at, ok := p.finished(o.Backlog().Value)
+	if !ok {
+		return fmt.Sprintf("%s; %s", waiting, workers)
+	}
+	return fmt.Sprintf("%s; %s%sthem by %s, in time", waiting, workers, verb, clock(o, at))
+}
+
+// race says when the workers finish the messages in question, and when they should.
+func (p plan) race(o muster.Observation, n need, workersFinish string) string {
+	which := fmt.Sprintf("the first %s", muster.Number(math.Ceil(n.ahead)))
+	if math.Ceil(n.ahead) >= o.Backlog().Value {
+		which = "them"
+	}
+	// What is planned with leaves a rest of the objective.
+	due := n.latest + p.tail + o.Objective.Latency.Seconds() - p.latency
+	at, ok := p.finished(n.ahead)
+	switch {
+	case !ok && n.whom == lateOnes:
+		return "no worker is there, and they are late already"
+	case !ok:
+		return fmt.Sprintf("no worker is there, and the objective is %s", clock(o, due))
+	case n.whom == lateOnes:
+		return fmt.Sprintf("%s%s by %s, too late whatever is done", workersFinish, which, clock(o, at))
+	case at < due:
+		return fmt.Sprintf("%s%s by %s, the objective is %s and some take longer than most", workersFinish, which, clock(o, at), clock(o, due))
+	}
+	return fmt.Sprintf("%s%s by %s, the objective is %s", workersFinish, which, clock(o, at), clock(o, due))
+}
+
+func clock(o muster.Observation, seconds float64) string {
+	return o.At.Add(time.Duration(seconds * float64(time.Second))).Format("15:04:05")
+}
