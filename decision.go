@@ -46,6 +46,8 @@ const (
 	NoRoom Reason = "no_room"
 	// LaunchBudget: the launches of this hour are used up.
 	LaunchBudget Reason = "launch_budget"
+	// OverBudget: more workers would cost more in an hour than the budget allows.
+	OverBudget Reason = "over_budget"
 )
 
 // Value is one named number in a term.

@@ -86,7 +86,7 @@ type Fleet struct {
 	Limits muster.Limits
 	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s.
 	Poll time.Duration
-	// Policy is the policy with its headroom and the shapes of rise and fall, by default exact. It passes Check.
+	// Policy is the policy with its headroom, its budget and the shapes of rise and fall, by default deadline. It passes Check.
 	Policy policy.Spec
 	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
 	Workers Workers

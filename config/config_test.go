@@ -84,7 +84,7 @@ func compareGolden(t *testing.T, file, got string) {
 func TestFaultsAreOneJSONObjectEach(t *testing.T) {
 	_, err := config.Parse("m.yaml", []byte("version: 1\nfleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]\n"), lookup)
 	got, errJSON := json.Marshal(err)
-	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, scale_out, scale_in, workers","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
+	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, price, budget, scale_out, scale_in, workers","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
 	if errJSON != nil || string(got) != want {
 		t.Errorf("found %s (%v), want %s", got, errJSON, want)
 	}
@@ -104,13 +104,34 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 			Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
 			Limits:    muster.Limits{Max: 3, LaunchesPerHour: 60},
 			Poll:      time.Second,
-			Policy:    policy.Spec{Name: "exact"},
-			Workers: config.Workers{Command: []string{"./work.sh"}, Slots: 1, Boot: time.Second, Idle: 30 * time.Second,
-				Visibility: 30 * time.Second},
+			Policy:    policy.Spec{Name: "deadline"},
+			Workers:   config.Workers{Command: []string{"./work.sh"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
 		}},
 	}
 	if diff := diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestHowAFleetFallsDependsOnItsPolicy(t *testing.T) {
+	for _, row := range []struct {
+		name, policy string
+		idle, lasts  time.Duration
+	}{
+		{"the default asks workers to go itself, at once", "", 0, 0},
+		{"deadline, with its dial", "policy: {name: deadline, scale: 0.5}", 0, 0},
+		{"exact falls when idle workers leave", "policy: exact", 30 * time.Second, 0},
+		{"one that follows a number waits for the number to last", "policy: dynamic-backlog", 0, 5 * time.Minute},
+		{"the calendar", "policy: {name: schedule, intervals: [{from: '08:00', to: '09:00', workers: 1}]}", 0, 0},
+		{"several, exact among them", "policy: {name: largest, largest: [deadline, exact]}", 30 * time.Second, 5 * time.Minute},
+		{"what is stated stays", "policy: deadline, scale_in: {stabilization: 1s}", 0, time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f := parse(t, "version: 1\nfleets: [{name: f, queue: q, max: 3, workers: {command: x}, "+row.policy+"}]").Fleets[0]
+			if f.Workers.Idle != row.idle || f.Policy.In.Stabilization != row.lasts {
+				t.Errorf("found an idle stop of %s and a stabilization of %s, want %s and %s", f.Workers.Idle, f.Policy.In.Stabilization, row.idle, row.lasts)
+			}
+		})
 	}
 }
 
@@ -156,6 +177,13 @@ fleets:
     split:
       - {name: reserved, base: 2}
       - {name: spot, weight: 3, max: 5, workers: {slots: 4, env: [B], command: [y, z], idle: 1m}}
+  - name: dial
+    queue: dial
+    max: 9
+    policy: {name: deadline, scale: 0.5, processing: 3s}
+    price: 0.096
+    budget: 1.5
+    workers: {command: x}
   - name: clock
     max: 1
     policy: {name: schedule, intervals: [{days: [mon, sun], from: "08:00", to: "24:00", zone: UTC, workers: 3}]}
@@ -206,6 +234,11 @@ fleets:
 					{Name: "spot", Weight: 3, Max: 5, Workers: config.Workers{Command: []string{"y", "z"}, Slots: 4, Boot: time.Second,
 						Idle: time.Minute, Visibility: 30 * time.Second, Env: []string{"B"}}},
 				},
+			},
+			{
+				Name: "dial", Queues: []config.QueueRef{{Name: "dial"}}, Objective: f[1].Objective, Limits: f[4].Limits, Poll: time.Second,
+				Policy:  policy.Spec{Name: "deadline", Scale: 0.5, Processing: 3 * time.Second, PricePerHour: 0.096, BudgetPerHour: 1.5},
+				Workers: f[1].Workers,
 			},
 			{
 				Name: "clock", Objective: f[1].Objective, Limits: f[2].Limits, Poll: time.Second,

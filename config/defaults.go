@@ -30,10 +30,10 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	otherwise(s, path+".launches_per_hour", &f.Limits.LaunchesPerHour, max(60, 10*min(f.Limits.Max, maxWorkers)))
 	otherwise(s, path+".poll", &f.Poll, time.Second)
 	if !s.has(path + ".policy") {
-		f.Policy.Name = "exact"
+		f.Policy.Name = policy.Default
 	}
 	switch f.Policy.Name {
-	case "exact", "schedule": // they fall when workers leave, or by the clock
+	case "deadline", "exact", "schedule": // they fall when nothing is left to do, when workers leave, or by the clock
 	default:
 		otherwise(s, path+".scale_in.stabilization", &f.Policy.In.Stabilization, 5*time.Minute)
 	}

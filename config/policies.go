@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -18,7 +19,7 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 	if !known {
 		return
 	}
-	faults := 0
+	faults := f.validateBudget(s, path)
 	for i, of := range f.Policy.Largest {
 		faults += s.policy(fmt.Sprintf("%s.policy.largest[%d]", path, i), path, of)
 	}
@@ -31,8 +32,29 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 	}
 }
 
+// validateBudget refuses a price or a budget of zero, and a budget below the cost of the minimum. It counts the faults.
+func (f *Fleet) validateBudget(s *source, path string) int {
+	before := len(s.faults)
+	s.notZero(path+".price", f.Policy.PricePerHour, "an amount above 0 for an hour; leave it out for none")
+	s.notZero(path+".budget", f.Policy.BudgetPerHour, "an amount above 0 for an hour; leave it out for none")
+	price, budget := f.Policy.PricePerHour, f.Policy.BudgetPerHour
+	if price > 0 && budget > 0 && f.Limits.Min > policy.Affordable(budget, price) {
+		s.fault(path+".budget", fmt.Sprintf("found %s, which pays for %s, allowed is at least what min %d costs: %s", muster.Number(budget),
+			muster.Plural(policy.Affordable(budget, price), "worker"), f.Limits.Min, muster.Number(price*float64(f.Limits.Min))), "")
+	}
+	return len(s.faults) - before
+}
+
+// notZero adds a fault when the text states a zero at path: in a [policy.Spec] it would read as not stated.
+func (s *source) notZero(path string, value float64, allowed string) {
+	if s.has(path) && !s.bad[path] && value == 0 {
+		s.fault(path, "found 0, allowed is "+allowed, "")
+	}
+}
+
 // policy adds the faults of the policy at path, for the fleet at the path fleet, and counts them.
 func (s *source) policy(path, fleet string, spec policy.Spec) int {
+	s.notZero(path+".scale", spec.Scale, "a number above 0 and at most 1, as in 0.5")
 	faults := policyFaults(spec.Check())
 	for _, fault := range faults {
 		at, hint := fleet+"."+fault.Field, ""

@@ -132,14 +132,16 @@ func TestTheSchemaAcceptsWhatTheDecoderAccepts(t *testing.T) {
 		t.Errorf("the example: %v", err)
 	}
 	for text, ok := range map[string]bool{
-		"version: 1\nfleets: [{name: a, max: 1, workers: {command: x}}]":                              true,
-		"version: 1\nfleets: [{name: a, max: 1, poll: 0, headroom: 10%, workers: {command: [x, 1]}}]": true,
-		"version: 1\nfleets: [{name: a, max: 1, polcy: exact}]":                                       false,
-		"version: 1\nfleets: [{name: a, max: one}]":                                                   false,
-		"version: 1\nfleets: [{name: a}]":                                                             false,
-		"version: 1\nfleets: [{name: a, max: 1, policy: exakt}]":                                      false,
-		"version: 1\nfleets: [{name: a, max: 1, poll: 30}]":                                           false,
-		"version: 1\nfleets: [{name: a, max: 1, policy: {name: step, steps: [{form: 1}]}}]":           false,
+		"version: 1\nfleets: [{name: a, max: 1, workers: {command: x}}]":                                       true,
+		"version: 1\nfleets: [{name: a, max: 1, poll: 0, headroom: 10%, workers: {command: [x, 1]}}]":          true,
+		"version: 1\nfleets: [{name: a, max: 1, polcy: exact}]":                                                false,
+		"version: 1\nfleets: [{name: a, max: one}]":                                                            false,
+		"version: 1\nfleets: [{name: a}]":                                                                      false,
+		"version: 1\nfleets: [{name: a, max: 1, policy: exakt}]":                                               false,
+		"version: 1\nfleets: [{name: a, max: 1, poll: 30}]":                                                    false,
+		"version: 1\nfleets: [{name: a, max: 1, policy: {name: step, steps: [{form: 1}]}}]":                    false,
+		"version: 1\nfleets: [{name: a, max: 1, price: 0.1, budget: 2, policy: {name: deadline, scale: 0.5}}]": true,
+		"version: 1\nfleets: [{name: a, max: 1, budget: 2 per hour}]":                                          false,
 		"fleets: []": false,
 	} {
 		if err := accepts(schema, fromYAML(t, text)); (err == nil) != ok {

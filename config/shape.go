@@ -86,6 +86,8 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 		f.Policy = d.policy(n, join(path, "policy"), true)
 	}
 	m.headroom(&f.Policy)
+	m.number("price", &f.Policy.PricePerHour)
+	m.number("budget", &f.Policy.BudgetPerHour)
 	m.shape("scale_out", &f.Policy.Out)
 	m.shape("scale_in", &f.Policy.In)
 	f.Workers = m.workers(Workers{})
@@ -124,6 +126,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 	m.text("name", &s.Name)
 	m.number("acceptable", &s.Acceptable)
 	m.duration("processing", &s.Processing)
+	m.number("scale", &s.Scale)
 	m.number("target", &s.Target)
 	m.text("signal", &s.Signal)
 	m.text("metric", &s.Metric)

@@ -49,7 +49,9 @@ func storySettings(t *rapid.T, tb testing.TB) controller.Settings {
 func live(t *rapid.T, w *world) []controller.Input {
 	var in []controller.Input
 	w.blind = rapid.IntRange(0, 9).Draw(t, "blind") == 0
-	w.backlog += rapid.IntRange(0, 3).Draw(t, "arrivals")
+	for range rapid.IntRange(0, 3).Draw(t, "arrivals") {
+		w.backlog, w.sent = w.backlog+1, append(w.sent, w.now)
+	}
 	for _, m := range w.members {
 		directive := w.state.Directive(m.id, m.id)
 		switch act := rapid.IntRange(0, 6).Draw(t, "act"); {
@@ -132,6 +134,32 @@ func TestInAnyStoryARestartChangesNoDecision(t *testing.T) {
 		a, b := before.Decision, after.Decision
 		if a.Previous != b.Previous || a.Wish != b.Wish || a.Desired != b.Desired || a.Verdict != b.Verdict || a.Reason != b.Reason {
 			rt.Fatalf("without a restart %s\nafter a restart %s", a.Sentence(), b.Sentence())
+		}
+	})
+}
+
+// TestInAnyStoryARestartChangesNoDecisionOfDeadline is a test of its own, because deadline goes by the ages of messages, the
+// pace of work and the busiest times, all of which a restart reads back from the history.
+func TestInAnyStoryARestartChangesNoDecisionOfDeadline(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := settings(t, policy.Spec{Name: "deadline", Scale: rapid.Float64Range(0.1, 1).Draw(rt, "scale")}, rapid.IntRange(1, 12).Draw(rt, "max"))
+		s.Objective.Latency = time.Duration(rapid.IntRange(3, 60).Draw(rt, "latency")) * time.Second
+		w := newWorld(t, s)
+		w.counts = true
+		for range rapid.IntRange(1, 60).Draw(rt, "steps before") {
+			w.step(time.Duration(rapid.IntRange(50, 3000).Draw(rt, "ms"))*time.Millisecond, live(rt, w)...)
+			w.obey()
+			leave(rt, w)
+		}
+		w.blind = false
+		w.now = w.now.Add(time.Second)
+		in := append(w.look(), w.everybody()...)
+		before := w.settings.Step(w.state, w.now, in)
+		w.restart()
+		after := w.settings.Step(w.state, w.now, in)
+		a, b := before.Decision, after.Decision
+		if a.Previous != b.Previous || a.Desired != b.Desired || a.Floor != b.Floor || a.Verdict != b.Verdict || a.Reason != b.Reason {
+			rt.Fatalf("without a restart %s\nafter a restart %s\n%+v\n%+v", a.Sentence(), b.Sentence(), before.Observation, after.Observation)
 		}
 	})
 }

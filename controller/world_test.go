@@ -24,9 +24,12 @@ type world struct {
 	last     controller.Outcome
 
 	backlog, inFlight int
-	blind             bool // the queue does not answer
-	members           []*worker
-	ended             []muster.Member
+	// sent are the instants of the messages that were ever sent; the queue tells of them where it counts.
+	sent    []time.Time
+	counts  bool
+	blind   bool // the queue does not answer
+	members []*worker
+	ended   []muster.Member
 }
 
 // worker is a member of the world with the one worker on it.
@@ -70,6 +73,13 @@ func (w *world) restart() {
 // look is what the controller sees at a poll.
 func (w *world) look() []controller.Input {
 	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(w.now, float64(w.backlog)), InFlight: muster.Measured(w.now, float64(w.inFlight))}
+	if w.counts {
+		age := 0.0
+		if w.backlog > 0 {
+			age = w.now.Sub(w.sent[len(w.sent)-w.backlog]).Seconds()
+		}
+		q.Sent, q.OldestAge = muster.Measured(w.now, float64(len(w.sent))), muster.Measured(w.now, age)
+	}
 	if w.blind {
 		lost := muster.Unknown(w.now, "no answer")
 		q = muster.QueueObservation{Queue: "q", Backlog: lost, InFlight: lost}

@@ -1,8 +1,6 @@
 package series
 
 import (
-	"cmp"
-	"slices"
 	"time"
 )
 
@@ -174,13 +172,16 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 			all = append(all, seen{came, float64(s.n)})
 			total += float64(s.n)
 		}
-		slices.SortFunc(all, func(a, b seen) int { return cmp.Compare(b.came, a.came) })
-		above := 0.0
-		for _, x := range all {
-			peaks[k] = x.came
-			if above += x.weight; above > (1-q)*total {
-				break
+		// Few windows are needed, the busiest first, so they are picked out one by one instead of sorting all.
+		for above, rest := 0.0, all; len(rest) > 0 && above <= (1-q)*total; rest = rest[1:] {
+			most := 0
+			for i := range rest {
+				if rest[i].came > rest[most].came {
+					most = i
+				}
 			}
+			rest[0], rest[most] = rest[most], rest[0]
+			peaks[k], above = rest[0].came, above+rest[0].weight
 		}
 	}
 	return peaks

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -156,6 +159,32 @@ func TestMetricsSayWhatIsKnownAndOnlyThat(t *testing.T) {
 	for _, not := range []string{"muster_queue_delayed", `fleet="b"`, "go_", secret} {
 		if strings.Contains(answer.Body.String(), not) {
 			t.Errorf("the metrics say %q:\n%s", not, answer.Body)
+		}
+	}
+}
+
+func TestMetricsSayWhatTheObjectiveHasToExpect(t *testing.T) {
+	w := newWorld(t)
+	e := policy.ArrivingNow(w.steps[2].Observation, w.steps[2].Decision.Desired)
+	if !e.Known || e.Seconds <= 3 || e.InTime <= 0 {
+		t.Fatalf("found %+v: the test would prove nothing", e)
+	}
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	wants(t, w.ask("GET", "/metrics", ""), http.StatusOK, `muster_expected_time_seconds{fleet="a"} `+number(e.Seconds)+"\n",
+		`muster_objective_chance{fleet="a"} `+number(e.InTime)+"\n", `muster_cost_per_hour{fleet="a"} 1.25`)
+
+	for name, change := range map[string]func(*controller.Outcome){
+		"without a backlog":         func(o *controller.Outcome) { o.Observation.Queues = nil },
+		"without a worker":          func(o *controller.Outcome) { o.Decision.Desired = 0 },
+		"while nothing is measured": func(o *controller.Outcome) { o.Observation.Processing = muster.Estimate{} },
+		"while it cannot be listed": func(o *controller.Outcome) { o.Observation.Capacity.Known = false },
+		"before all was seen":       func(o *controller.Outcome) { o.Ready = false },
+	} {
+		last := w.steps[2]
+		change(&last)
+		w.a.last = &last
+		if body := w.ask("GET", "/metrics", "").Body.String(); strings.Contains(body, "muster_expected_time_seconds") || strings.Contains(body, "muster_objective_chance") {
+			t.Errorf("%s the metrics say what to expect:\n%s", name, body)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
 )
 
 // Metrics exports the fleets' last observations and counts their decisions. A count that is unknown is not exported as a
@@ -68,6 +69,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		collectQueues(o.Observation, gauge)
 		if o.Ready {
 			gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
+			collectOutlook(o, gauge)
 		}
 		collectFleet(o.Observation, gauge)
 	}
@@ -96,6 +98,17 @@ func collectQueues(o muster.Observation, gauge func(*prometheus.Desc, float64, .
 			gauge(known(), 1, q.Queue, s.name)
 			gauge(desc("muster_queue_"+s.name, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
 		}
+	}
+}
+
+// collectOutlook exports what a message that arrives now has to expect, where that can be told, and what the size costs.
+func collectOutlook(o controller.Outcome, gauge func(*prometheus.Desc, float64, ...string)) {
+	if e := policy.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
+		gauge(desc("muster_expected_time_seconds", "Mean time from sent to finished of a message that arrives now, if the size stayed as it is.", "fleet"), e.Seconds)
+		gauge(desc("muster_objective_chance", "Probability that a message that arrives now meets the latency objective, if the size stayed as it is.", "fleet"), e.InTime)
+	}
+	if o.PricePerHour > 0 {
+		gauge(desc("muster_cost_per_hour", "What the desired size costs in an hour, in the currency of the configured price.", "fleet"), o.PricePerHour*float64(o.Decision.Desired))
 	}
 }
 

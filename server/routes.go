@@ -31,6 +31,8 @@ type FleetStatus struct {
 	Decision    muster.Decision    `json:"decision"`
 	// Sentence says the decision in words.
 	Sentence string `json:"sentence"`
+	// CostPerHour is what the desired size costs in an hour, in the currency of the configured price; zero without a price.
+	CostPerHour float64 `json:"cost_per_hour,omitzero"`
 	// Trouble says since when and why nothing is done, when the history cannot be written.
 	Trouble string         `json:"trouble,omitzero"`
 	Members []MemberStatus `json:"members"`
@@ -60,7 +62,7 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet) Status {
 		status := FleetStatus{Name: name, Members: []MemberStatus{}}
 		if o, ok := f.Last(); ok {
 			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision, o.Decision.Sentence()
-			status.Trouble = o.Unrecorded
+			status.Trouble, status.CostPerHour = o.Unrecorded, o.PricePerHour*float64(o.Decision.Desired)
 			for _, m := range o.Members(at) {
 				status.Members = append(status.Members, MemberStatus{ID: m.ID, State: m.State, LaunchedAt: m.LaunchedAt, Slots: m.Slots, Busy: m.Busy})
 			}

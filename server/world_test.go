@@ -110,7 +110,7 @@ func (w *world) fleets() map[string]server.Fleet { return map[string]server.Flee
 // outcomes are the steps of a fleet: its queue is seen with a backlog, a worker reports, and the queue is seen no more.
 func outcomes(t testing.TB) []controller.Outcome {
 	s, err := controller.NewSettings(controller.Settings{
-		Fleet: "a", Queues: []string{"jobs"}, Spec: policy.Spec{Name: "exact"}, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Fleet: "a", Queues: []string{"jobs"}, Spec: policy.Spec{Name: "exact", Processing: 3 * time.Second, PricePerHour: 0.25}, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
 		Limits: muster.Limits{Min: 1, Max: 5, LaunchesPerHour: 100}, BootPrior: 5 * time.Second, Slots: 2,
 	})
 	if err != nil {

@@ -139,7 +139,7 @@ func (r *run) account() {
 
 // list is the fleet's listing: what exists, and what ended lately.
 func (r *run) list() muster.Listing {
-	l := muster.Listing{At: r.time(), Members: make([]muster.Member, 0, len(r.listed))}
+	l := muster.Listing{At: r.time(), Members: r.shell.spare.listing(len(r.listed))}
 	kept := r.listed[:0]
 	for _, i := range r.listed {
 		m := r.members[i]

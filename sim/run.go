@@ -39,7 +39,7 @@ type plant struct {
 type View struct {
 	// At is the time since the start of the run.
 	At time.Duration
-	// Outcome is the step's; it must not be changed.
+	// Outcome is the step's; it must not be changed, and its Next not be used later.
 	Outcome controller.Outcome
 	// Sent, Finished and Dead count messages since the start. Backlog, InFlight and OldestAge are those of this instant.
 	Sent, Finished, Dead int64

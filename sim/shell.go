@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -21,6 +22,7 @@ const (
 type shell struct {
 	state      controller.State
 	pending    []controller.Input
+	spare      spare
 	waiting    []call
 	looking    bool
 	again, due bool
@@ -40,6 +42,48 @@ type call struct {
 
 func (s *shell) begin(st controller.State) {
 	*s = shell{state: st, dueBy: never, stepAt: never, lastStep: -int64(time.Hour), life: s.life + 1}
+}
+
+// spare are inputs that were taken in, to be used again: a step keeps nothing of its inputs.
+type spare struct {
+	reports  []*controller.Reported
+	listings [][]muster.Member
+}
+
+// report returns a report as an input.
+func (s *spare) report(r *muster.Report) *controller.Reported {
+	n := len(s.reports)
+	if n == 0 {
+		return &controller.Reported{Report: *r}
+	}
+	in := s.reports[n-1]
+	s.reports = s.reports[:n-1]
+	in.Report = *r
+	return in
+}
+
+// listing returns an empty listing with room for n members.
+func (s *spare) listing(n int) []muster.Member {
+	if k := len(s.listings); k > 0 {
+		l := s.listings[k-1]
+		s.listings = s.listings[:k-1]
+		return slices.Grow(l, n)
+	}
+	return make([]muster.Member, 0, n)
+}
+
+// keep takes in inputs that a step has seen.
+func (s *spare) keep(inputs []controller.Input) {
+	for _, in := range inputs {
+		switch x := in.(type) {
+		case *controller.Reported:
+			s.reports = append(s.reports, x)
+		case controller.Listed:
+			if cap(x.Members) > 0 {
+				s.listings = append(s.listings, x.Members[:0])
+			}
+		}
+	}
 }
 
 // look begins a look at the queue and the fleet, one at a time.
@@ -96,7 +140,7 @@ func (r *run) plan() {
 func (r *run) step() {
 	s := &r.shell
 	s.lastStep, s.due, s.dueBy, s.stepAt = r.now, false, never, never
-	o := r.settings.Step(s.state, r.time(), s.pending)
+	o := r.settings.Advance(s.state, r.time(), s.pending)
 	r.steps++
 	if len(o.Records) > 0 {
 		at, ok := r.history.append(s.state.Position, o.Records)
@@ -107,6 +151,7 @@ func (r *run) step() {
 		o.Next.Position = at
 	}
 	s.state = o.Next
+	s.spare.keep(s.pending)
 	clear(s.pending)
 	s.pending = s.pending[:0]
 	r.stepped(o)
@@ -164,7 +209,7 @@ func (r *run) take(c call) {
 		return
 	}
 	c.report.At = r.time()
-	s.pending = append(s.pending, controller.Reported{Report: c.report})
+	s.pending = append(s.pending, s.spare.report(&c.report))
 	if c.report.State == muster.Receiving && s.state.InService(c.report.Member) {
 		r.answer(c, s.state.Directive(c.report.Member, c.report.Worker))
 		return

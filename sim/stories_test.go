@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ type story struct {
 	Options
 	messages int64 // of the trace, children included
 	rest     int   // the largest size that remains once nothing is left to do; never a fault when it is the maximum
+	rival    bool  // its policy is a peer
 }
 
 // dice draws what a story is made of.
@@ -55,7 +57,7 @@ func tell(t testing.TB, seed uint64) story {
 	d := dice{rand.New(rand.NewPCG(seed, 0x5eed))}
 	s := story{Options: Options{Seed: seed, World: d.world()}}
 	s.Trace, s.messages = d.trace()
-	s.Settings, s.rest = d.settings(t, s.World)
+	s.Settings, s.rest, s.rival = d.settings(t, s.World)
 	return s
 }
 
@@ -125,7 +127,7 @@ func (d dice) trace() (trace.Trace, int64) {
 	return trace.Of("story", messages...), all
 }
 
-func (d dice) settings(t testing.TB, w World) (controller.Settings, int) {
+func (d dice) settings(t testing.TB, w World) (controller.Settings, int, bool) {
 	limits := muster.Limits{Max: d.between(1, 8), LaunchesPerHour: d.between(100, 1000)}
 	limits.Min = maybe(d, d.between(0, limits.Max))
 	s := controller.Settings{
@@ -134,6 +136,9 @@ func (d dice) settings(t testing.TB, w World) (controller.Settings, int) {
 	}
 	var rest int
 	s.Spec, rest = d.spec(w, limits)
+	if names(s.Spec, "deadline") {
+		s.Poll = min(s.Poll, time.Second) // its last moment is two seconds long: asked more seldom, it may miss every one
+	}
 	rival := d.IntN(3) == 0
 	var p muster.Policy
 	var memory time.Duration
@@ -142,12 +147,12 @@ func (d dice) settings(t testing.TB, w World) (controller.Settings, int) {
 	}
 	made, err := controller.NewSettings(s)
 	if err != nil {
-		t.Fatal(err)
+		t.Errorf("a story with a policy that cannot be: %v", err) // stories are told on several goroutines
 	}
 	if rival {
 		made = made.Deciding(p, memory)
 	}
-	return made, rest
+	return made, rest, rival
 }
 
 // spec draws one of the built-in policies with its combinators, and says at which size it comes to rest.
@@ -159,8 +164,8 @@ func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
 	}
 	for _, x := range append([]policy.Spec{s}, s.Largest...) {
 		switch {
-		case x.Name == "exact" && w.IdleStop == 0, x.Name == "step":
-			rest = limits.Max // it never asks anybody to go, and nobody leaves
+		case x.Name == "exact" && w.IdleStop == 0, x.Name == "step", x.Name == "deadline":
+			rest = limits.Max // exact asks nobody to go, the others may keep some for long
 		case x.Name == "schedule":
 			rest = max(rest, x.Intervals[0].Workers)
 		}
@@ -174,7 +179,9 @@ func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
 		rest = min(limits.Max, 2*rest)
 	}
 	for _, shape := range []*policy.Shape{&s.Out, &s.In} {
-		if d.IntN(3) == 0 {
+		// A window of the rise and the last moment of deadline do not go together: once all that waits is late, its wish comes
+		// and goes, never lasts, and nobody is launched any more.
+		if d.IntN(3) == 0 && !(shape == &s.Out && names(s, "deadline")) {
 			shape.Stabilization = d.seconds(1, 300)
 		}
 		if d.IntN(3) == 0 {
@@ -184,8 +191,14 @@ func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
 	return s, min(rest, limits.Max)
 }
 
+// names tells whether a policy, or one that it takes the largest of, has the name.
+func names(s policy.Spec, name string) bool {
+	return s.Name == name || slices.ContainsFunc(s.Largest, func(x policy.Spec) bool { return x.Name == name })
+}
+
 func (d dice) single() policy.Spec {
-	s := policy.Spec{Name: policy.Names()[d.IntN(len(policy.Names())-1)], Processing: maybe(d, d.seconds(1, 30))}
+	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" })
+	s := policy.Spec{Name: all[d.IntN(len(all))], Processing: maybe(d, d.seconds(1, 30))}
 	switch s.Name {
 	case "backlog-per-worker", "dynamic-backlog":
 		s.Acceptable = 0.5 + d.share(5)

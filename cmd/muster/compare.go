@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
@@ -24,7 +25,10 @@ type comparison struct {
 	scenarios []string
 	seeds     string
 	sweep     bool
+	page      bool
 	parallel  int
+	// command is the command line as it was given.
+	command []string
 }
 
 func newCompare(g *global) *cobra.Command {
@@ -51,12 +55,17 @@ setting that would have been best in hindsight: the cheapest that keeps the obje
 	f.StringSliceVar(&c.scenarios, "scenarios", nil, "with --suite: only these")
 	f.StringVar(&c.seeds, "seeds", "", "the seeds, as 1-10 or 6,7,8; by default 1 to 10 for what is generated and 1 for a file")
 	f.BoolVar(&c.sweep, "sweep", false, "add each peer with its main setting tuned in hindsight, called NAME*")
+	f.BoolVar(&c.page, "markdown", false, "print the tables as a page of Markdown")
 	f.IntVar(&c.parallel, "parallel", runtime.NumCPU(), "how many runs at a time; the results do not depend on it")
 	cmd.RegisterFlagCompletionFunc("policies", completePolicy)
 	return cmd
 }
 
 func (c *comparison) run(cmd *cobra.Command, args []string) error {
+	c.command = append([]string{"compare"}, args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		c.command = append(c.command, "--"+f.Name+flagValue(f))
+	})
 	limits, err := parseThresholds(c.thresholds)
 	if err != nil {
 		return usage(err)
@@ -84,9 +93,12 @@ func (c *comparison) run(cmd *cobra.Command, args []string) error {
 	if err := c.write(runs, func(w io.Writer) error { return report.Front(w, runs) }); err != nil {
 		return err
 	}
-	if c.g.json() {
+	switch {
+	case c.g.json():
 		err = printJSON(cmd.OutOrStdout(), results)
-	} else {
+	case c.page:
+		printPage(cmd.OutOrStdout(), "muster "+strings.Join(c.command, " "), events, contest.Rows(results))
+	default:
 		printRows(cmd.OutOrStdout(), contest.Rows(results), !c.noLimit)
 	}
 	return errors.Join(err, brokenPromises(results), missed(results, limits))
@@ -252,4 +264,12 @@ func generated(name string) bool {
 		}
 	}
 	return false
+}
+
+// flagValue is the value of a flag as it is written behind its name.
+func flagValue(f *pflag.Flag) string {
+	if f.Value.Type() == "bool" {
+		return ""
+	}
+	return " " + strings.Trim(f.Value.String(), "[]")
 }

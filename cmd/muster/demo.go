@@ -28,6 +28,9 @@ const (
 	demoMinute   = time.Minute / demoScale
 	demoIdle     = 30 * time.Second / demoScale
 	demoMax      = 25
+	// demoPoll is how often deadline looks: a launch that waits for the last moment must not miss it by a second of the real
+	// scale.
+	demoPoll = 2 * time.Second / demoScale
 	// demoLimit is when the demo gives up; it is done in about half of that.
 	demoLimit = 75 * time.Second
 )
@@ -53,13 +56,14 @@ func demoTests() []demoTest {
 func demoPolicies(test demoTest) []config.Fleet {
 	exact := config.Fleet{Policy: policy.Spec{Name: "exact"}, Poll: time.Second}
 	exact.Workers.Idle = demoIdle
+	deadline := config.Fleet{Policy: policy.Spec{Name: "deadline", Processing: test.duration}, Poll: demoPoll}
 	dynamic := config.Fleet{Poll: demoMinute, Policy: policy.Spec{
 		// Its target is right from the start, as it was when the figures were published: the duration is known.
 		Name: "dynamic-backlog", Acceptable: policy.AcceptableBacklog(demoLatency, test.duration, 1),
 		// A rise needs three points, which span two minutes and are seen at the fourth look at the latest.
 		Out: policy.Shape{Stabilization: 5 * demoMinute / 2}, In: policy.Shape{Stabilization: 15 * demoMinute},
 	}}
-	return []config.Fleet{exact, dynamic}
+	return []config.Fleet{exact, deadline, dynamic}
 }
 
 // demoRun is one test under one policy.
@@ -75,8 +79,8 @@ func newDemo(g *global) *cobra.Command {
 		Use:   "demo",
 		Short: "See the main job done: queues, decisions, worker processes, in under a minute",
 		Long: `Demo runs two published tests of queue scaling, twenty times as fast: 50 messages of 1.25 s, then of 2.5 s,
-are to finish within 15 s, and a worker takes 4.5 s to boot. Each test runs under the policy exact and under
-dynamic-backlog, which was written for these tests and here waits as its alarms do: three points a minute (3 s)
+are to finish within 15 s, and a worker takes 4.5 s to boot. Each test runs under the policies exact, deadline and
+dynamic-backlog. The last was written for these tests and here waits as its alarms do: three points a minute (3 s)
 apart before a rise, fifteen before a fall. Queues, worker processes and times are real; all is on this machine, in
 a temporary directory, and ends by itself.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,7 +99,7 @@ a temporary directory, and ends by itself.`,
 	}
 }
 
-// demoConfig is the configuration of the four fleets, each with a queue of its own.
+// demoConfig is the configuration of the six fleets, each with a queue of its own.
 func demoConfig(dir, self string) (*config.Config, []demoRun) {
 	c := &config.Config{Data: dir, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
 	var runs []demoRun
@@ -222,8 +226,8 @@ func demoFailure(results []demoResult) error {
 		if r.Processed != r.Messages || r.Twice > 0 {
 			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were processed, %d more than once", r.Name, r.Policy, r.Processed, r.Messages, r.Twice))
 		}
-		if r.Policy == "exact" && r.InTime != r.Messages {
-			failures = append(failures, fmt.Errorf("%s under exact: %d of %d messages were in time", r.Name, r.InTime, r.Messages))
+		if r.Policy != "dynamic-backlog" && r.InTime != r.Messages {
+			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were in time", r.Name, r.Policy, r.InTime, r.Messages))
 		}
 	}
 	return errors.Join(failures...)
@@ -252,6 +256,7 @@ In time: finished within %s of being sent. Seconds: until the last message was f
 As published: 9 minutes with 4 workers, 10 minutes with 8, for an objective of 5 minutes; here at 1:%d.
 Least possible: the cheapest way to be in time for somebody who knows all but when the messages come.
 exact gives every message a worker of its own, up to %d: fast, and not cheap.
+deadline launches as few workers as are still in time, and no earlier than it must.
 `, muster.Seconds(demoLatency.Seconds()), demoScale, demoMax)
 	return err
 }

@@ -42,7 +42,7 @@ func newDemoView(out io.Writer, quiet bool, errOut io.Writer) *demoView {
 	}
 	fmt.Fprintf(v.out, "Two published tests at 1:%d: %d messages of %s, then of %s; to be finished within %s; a worker boots in %s.\n",
 		demoScale, demoMessages, demoTests()[0].duration, demoTests()[1].duration, muster.Seconds(demoLatency.Seconds()), demoBoot)
-	fmt.Fprintf(v.out, "Each runs under two policies, on four queues with up to %d worker processes each, all on this machine.\n\n", demoMax)
+	fmt.Fprintf(v.out, "Each runs under three policies, on six queues with up to %d worker processes each, all on this machine.\n\n", demoMax)
 	return v
 }
 
@@ -143,6 +143,7 @@ func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTall
 // ageBar draws an age against the objective; beyond it the bar says so.
 func ageBar(seconds float64) string {
 	const width = 15
+	seconds = max(0, seconds) // a message may be newer than the tick that is drawn
 	full := int(seconds / demoLatency.Seconds() * width)
 	if full > width {
 		return fmt.Sprintf("[%s] %.1fs, late", strings.Repeat("!", width), seconds)

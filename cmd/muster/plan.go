@@ -27,6 +27,8 @@ type planned struct {
 	Current int  `json:"current"`
 	Desired int  `json:"desired"`
 	Changes bool `json:"changes"`
+	// Outlook is what one worker fewer than desired, that many, and one more would make of the objective.
+	Outlook []prospect `json:"outlook"`
 	controller.Explanation
 }
 
@@ -37,7 +39,8 @@ func newPlan(g *global) *cobra.Command {
 		Short: "Show what a configuration would set now, with the arithmetic",
 		Long: `Plan applies the configuration to what is seen now and shows the decision, without doing anything. It sees
 through the running muster up, so that a changed configuration can be tried before it is put in force; when
-none runs, it opens the data itself.`,
+none runs, it opens the data itself. A table says what the objective has to expect of that size, of one worker fewer
+and of one more.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if g.config == "" {
@@ -81,6 +84,9 @@ func showPlans(out io.Writer, g *global, plans []planned, detailed bool) error {
 		if !g.json() {
 			fmt.Fprintf(out, "%s: now %d, would be %d\n\n", p.Fleet, p.Current, p.Desired)
 			printExplanation(out, p.Explanation)
+			if err := printOutlook(out, p.Outlook); err != nil {
+				return err
+			}
 		}
 	}
 	if g.json() {
@@ -125,14 +131,15 @@ func plan(ctx context.Context, g *global, c *config.Config) ([]planned, error) {
 		if err != nil {
 			return nil, err
 		}
-		plans = append(plans, planned1(f.Name, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))))
+		plans = append(plans, planned1(f.Name, f.Policy, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))))
 	}
 	return plans, nil
 }
 
-func planned1(fleet string, e controller.Explanation) planned {
+func planned1(fleet string, spec policy.Spec, e controller.Explanation) planned {
 	d := e.Decision
-	return planned{Fleet: fleet, Current: d.Previous, Desired: d.Desired, Changes: d.Desired != d.Previous, Explanation: e}
+	return planned{Fleet: fleet, Current: d.Previous, Desired: d.Desired, Changes: d.Desired != d.Previous,
+		Outlook: prospects(e.Observation, d.Desired, spec.PricePerHour), Explanation: e}
 }
 
 // recentOf reads what the fleet's policy would remember.
@@ -187,7 +194,7 @@ func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 		if err != nil {
 			return nil, err
 		}
-		plans = append(plans, planned1(name, controller.ExplainDecision(p, o.Observation, o.Recent, o.Decision)))
+		plans = append(plans, planned1(name, o.Spec, controller.ExplainDecision(p, o.Observation, o.Recent, o.Decision)))
 	}
 	return plans, nil
 }

@@ -52,6 +52,9 @@ func printStatus(w io.Writer, s server.Status) error {
 	}
 	for _, f := range s.Fleets {
 		fmt.Fprintf(w, "\n%s: %s\n", f.Name, f.Sentence)
+		if f.CostPerHour > 0 {
+			fmt.Fprintf(w, "  it costs %s an hour\n", muster.Number(f.CostPerHour))
+		}
 		if f.Trouble != "" {
 			fmt.Fprintf(w, "  %s\n", f.Trouble)
 		}

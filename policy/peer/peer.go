@@ -34,6 +34,9 @@ type Peer struct {
 	Build func(setting float64, prior time.Duration) muster.Policy
 	// MinWorkers is the smallest minimum that the peer works with.
 	MinWorkers int
+	// Period divides all the times between two looks of the peer: a controller that steps no more often misses none of
+	// them. Zero is a peer that acts on whatever it sees, at once.
+	Period time.Duration
 }
 
 // Find returns the peer of a name.
@@ -88,7 +91,7 @@ func awsPeers() []Peer {
 	const share, utilization = "share of the acceptable backlog per instance", "target utilization"
 	tracking := func(name, what string, base TargetTracking) Peer {
 		base.Name, base.Warmup = name, instanceWarmup
-		p := Peer{Name: name, What: what, Setting: share, Default: 1, Sweep: shares, Memory: time.Minute, MinWorkers: 1}
+		p := Peer{Name: name, What: what, Setting: share, Default: 1, Sweep: shares, Memory: time.Minute, MinWorkers: 1, Period: base.Alarm.Period}
 		if base.Utilization > 0 {
 			p.Setting, p.Default, p.Sweep = utilization, base.Utilization, targets
 		}
@@ -113,7 +116,7 @@ func awsPeers() []Peer {
 		tracking("aws-utilization", "target tracking on total work over total slots", TargetTracking{Alarm: fixed, Utilization: policy.DefaultTarget}),
 		tracking("aws-utilization-fast", "aws-utilization with alarms on ten-second points", TargetTracking{Alarm: fast, Utilization: policy.DefaultTarget}),
 		{Name: "aws-step", What: "step scaling on backlog per instance, alarms of two minutes", Setting: share, Default: 1, Sweep: shares,
-			Memory: time.Minute, MinWorkers: 1, Build: func(setting float64, prior time.Duration) muster.Policy {
+			Memory: time.Minute, MinWorkers: 1, Period: time.Minute, Build: func(setting float64, prior time.Duration) muster.Policy {
 				return StepScaling{Name: "aws-step", Share: setting, Prior: prior, Warmup: instanceWarmup,
 					Alarm: Alarm{Period: time.Minute, High: 2, Low: 2, Below: 0.5},
 					Out:   []Adjustment{{From: 0, To: 1, Percent: 50}, {From: 1, To: 3, Percent: 100}, {From: 3, Percent: 300}},
@@ -127,7 +130,7 @@ func kedaPeers() []Peer {
 	const length = "queueLength"
 	object := func(name, what string, k KEDA) Peer {
 		k.Name = name
-		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: downWindow + time.Minute,
+		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: downWindow + time.Minute, Period: 2500 * time.Millisecond,
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				q := k
 				q.HPA.Target = setting
@@ -135,7 +138,7 @@ func kedaPeers() []Peer {
 			}}
 	}
 	job := func(name, what, strategy string) Peer {
-		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: time.Minute,
+		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: time.Minute, Period: kedaPoll,
 			Idle: func(float64) time.Duration { return time.Second },
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				return Every{Name: name, Period: kedaPoll, Leave: true, Of: ScaledJob{Name: name, Target: setting, Strategy: strategy}}
@@ -169,30 +172,30 @@ func otherPeers() []Peer {
 	messages := []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200}
 	return []Peer{
 		{Name: "kpa", What: "Knative's pod autoscaler: means of a minute, and of six seconds in panic", Setting: "target utilization", Default: 0.7,
-			Sweep: []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.5, 2, 4}, Memory: kpaStable + time.Second,
+			Sweep: []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.5, 2, 4}, Memory: kpaStable + time.Second, Period: kpaScrape,
 			Build: func(setting float64, _ time.Duration) muster.Policy { return KPA{Utilization: setting} }},
 		{Name: "nomad", What: "Nomad's target-value strategy, one action at a time and five minutes apart", Setting: "work per member", Default: 5,
-			Sweep: messages, Memory: nomadCooldown,
+			Sweep: messages, Memory: nomadCooldown, Period: 10 * time.Second,
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				return Every{Name: "nomad", Period: 10 * time.Second, Of: Nomad{Target: setting, Cooldown: nomadCooldown}}
 			}},
 		{Name: "buildkite", What: "an agent for each job; instances end themselves after ten idle minutes", Setting: "idle seconds", Default: 600,
-			Sweep: []float64{15, 30, 60, 90, 120, 180, 300, 600, 900, 1800}, Idle: idleSeconds, Memory: buildkiteCooldown,
+			Sweep: []float64{15, 30, 60, 90, 120, 180, 300, 600, 900, 1800}, Idle: idleSeconds, Memory: buildkiteCooldown, Period: 10 * time.Second,
 			Build: func(float64, time.Duration) muster.Policy {
 				return Every{Name: "buildkite", Period: 10 * time.Second, Leave: true, Of: Buildkite{Cooldown: buildkiteCooldown}}
 			}},
 		{Name: "practo", What: "total work over a target, a floor from the arrival rate, falls ten minutes after any change", Setting: "targetMessagesPerWorker",
-			Default: 2, Sweep: messages, Memory: practoDelay,
+			Default: 2, Sweep: messages, Memory: practoDelay, Period: 20 * time.Second,
 			Build: func(setting float64, prior time.Duration) muster.Policy {
 				return Every{Name: "practo", Period: 20 * time.Second, Of: Practo{Target: setting, Processing: prior, Delay: practoDelay}}
 			}},
 		{Name: "queue-time", What: "one worker more above a range of queue times, one fewer after ten minutes below it", Setting: "upper bound as a share of the objective",
-			Default: 0.5, Sweep: []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}, Memory: queueTimeDown,
+			Default: 0.5, Sweep: []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}, Memory: queueTimeDown, Period: 10 * time.Second,
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				return Every{Name: "queue-time", Period: 10 * time.Second, Of: QueueTime{Upper: setting, Lower: setting / 5, Jump: 1, UpEvery: time.Minute, DownAfter: queueTimeDown}}
 			}},
 		{Name: "laravel", What: "the larger of Little's law and a backlog drain that grows with age", Setting: "goal for the wait as a share of the objective",
-			Default: 1, Sweep: []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25}, Memory: 310 * time.Second,
+			Default: 1, Sweep: []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25}, Memory: 310 * time.Second, Period: 5 * time.Second,
 			Build: func(setting float64, prior time.Duration) muster.Policy {
 				return Every{Name: "laravel", Period: 5 * time.Second, Of: Laravel{Share: setting, Prior: prior, Cooldown: time.Minute}}
 			}},

@@ -16,6 +16,10 @@ import (
 // way.
 const idleStop = 30 * time.Second
 
+// longestPoll bounds the time between two looks for peers that act less often: as often as the controller learns what was
+// measured since.
+const longestPoll = 5 * time.Second
+
 // Contender is a policy that can be run on a trace without further words: one of ours at its defaults, or a peer.
 type Contender struct {
 	// Name is what tables call it: the policy's name, with the setting in brackets when it is not the default.
@@ -121,7 +125,7 @@ func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
 	}
 	s := controller.Settings{
 		Fleet: "fleet", Queues: []string{"queue"}, Spec: c.spec, Objective: e.Objective, Limits: limits, Slots: e.World.Slots,
-		BootPrior: max(time.Millisecond, e.BootPrior), Poll: orElse(c.poll, e.Poll),
+		BootPrior: max(time.Millisecond, e.BootPrior), Poll: c.pace(e),
 	}
 	if c.Peer {
 		s.Spec = policy.Spec{Name: "exact"} // it only stands in: the peer decides
@@ -134,6 +138,15 @@ func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
 	}
 	p := c.peer.Build(c.Value, e.Prior)
 	return s.Deciding(policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: p}}}, c.peer.Memory), w, nil
+}
+
+// pace is the time between two looks: a peer that acts at its own period alone needs no more.
+func (c Contender) pace(e Event) time.Duration {
+	poll := orElse(orElse(c.poll, e.Poll), time.Second)
+	if !c.Peer {
+		return poll
+	}
+	return max(poll, min(c.peer.Period, longestPoll))
 }
 
 func orElse[T comparable](v, fallback T) T {

@@ -135,7 +135,8 @@ func (f *Profile) paid(c Certificate, from int) (total *big.Int, impossible int6
 	for g, s := range f.slots {
 		total.Add(total, product(int64(s.beyond), late[g]))
 		for _, k := range s.classes {
-			if inTime[g] < 0 {
+			// A message without work can be finished at the very instant of its deadline, which is in no slot of time.
+			if inTime[g] < 0 && k.least > 0 {
 				impossible += k.count
 			}
 			for _, a := range k.atoms() {

@@ -132,17 +132,20 @@ func (b *brute) cost(w int) int {
 
 // tiny draws a problem that brute force can solve.
 func tiny(t *rapid.T) Problem {
-	n := rapid.IntRange(1, 3).Draw(t, "messages")
+	n := rapid.IntRange(1, 4).Draw(t, "messages")
+	longest := rapid.IntRange(1, 5).Draw(t, "longest")
 	var all []trace.Message
 	at := 0
-	for range n {
-		at += rapid.IntRange(0, 6).Draw(t, "gap")
-		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second, Service: time.Duration(rapid.IntRange(1, 5).Draw(t, "service")) * time.Second})
+	for i := range n {
+		if i > 0 {
+			at += rapid.SampledFrom([]int{0, 0, 1, 2, 4, 7, 12}).Draw(t, "gap")
+		}
+		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second, Service: time.Duration(rapid.IntRange(1, longest).Draw(t, "service")) * time.Second})
 	}
 	return Problem{
-		Trace: trace.Of("tiny", all...), Latency: time.Duration(rapid.IntRange(3, 8).Draw(t, "latency")) * time.Second,
-		Quantile: rapid.SampledFrom([]float64{0.4, 0.6, 1}).Draw(t, "quantile"),
-		Boot:     time.Duration(rapid.IntRange(0, 6).Draw(t, "boot")) * time.Second, Slots: rapid.IntRange(1, 2).Draw(t, "slots"),
+		Trace: trace.Of("tiny", all...), Latency: time.Duration(rapid.IntRange(2, 6).Draw(t, "latency")) * time.Second,
+		Quantile: rapid.SampledFrom([]float64{0.6, 1, 1}).Draw(t, "quantile"),
+		Boot:     time.Duration(rapid.IntRange(0, 8).Draw(t, "boot")) * time.Second, Slots: rapid.IntRange(1, 2).Draw(t, "slots"),
 	}
 }
 

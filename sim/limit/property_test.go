@@ -14,7 +14,7 @@ func small(t *rapid.T) Problem {
 	var all []trace.Message
 	at := 0
 	for range rapid.IntRange(1, 20).Draw(t, "messages") {
-		at += rapid.SampledFrom([]int{0, 0, 1, 3, 40}).Draw(t, "gap")
+		at += rapid.SampledFrom([]int{0, 0, 1, 3, 20}).Draw(t, "gap")
 		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second, Service: time.Duration(rapid.IntRange(0, 12).Draw(t, "service")) * time.Second})
 	}
 	p := Problem{

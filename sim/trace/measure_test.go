@@ -30,7 +30,7 @@ func measure(t *testing.T, goal trace.Goal, messages ...trace.Message) trace.Sta
 // TestStatisticsByHand has a trace small enough to do the sums by hand: six messages, two of them children, in 100 s.
 func TestStatisticsByHand(t *testing.T) {
 	const s = time.Second
-	got := measure(t, trace.Goal{Objective: muster.Objective{Latency: 15 * s, Quantile: 0.5}, Boot: 2 * s, Slots: 2},
+	got := measure(t, trace.Goal{Objective: muster.Objective{Latency: 10 * s, Quantile: 0.5}, Boot: 2 * s, Slots: 2},
 		trace.Message{Service: 10 * s, Class: "a", Group: "g", Children: []trace.Message{
 			{Arrival: 500 * s, Service: 10 * s, Children: []trace.Message{{Service: 10 * s}}}}},
 		trace.Message{Arrival: 59 * s, Service: 10 * s, Class: "a", Group: "h"},
@@ -43,7 +43,7 @@ func TestStatisticsByHand(t *testing.T) {
 		Service: trace.Service{WorkSeconds: 90, MeanSeconds: 15, P50Seconds: 10, P95Seconds: 40, P99Seconds: 40, MaxSeconds: 40, CV: known(0.745356)},
 		Load:    known(0.9), Workers: known(0.45),
 		Classes: []trace.Class{{"", 3, 20}, {"a", 2, 10}, {"b", 1, 10}}, Groups: 2,
-		Slack: &trace.Slack{ObjectiveSeconds: 15, Quantile: 0.5, BootSeconds: 2, Slots: 2, Longer: 0.166667, Ratio: known(1.5)},
+		Slack: &trace.Slack{ObjectiveSeconds: 10, Quantile: 0.5, BootSeconds: 2, Slots: 2, Longer: 0.166667, Ratio: known(-1)},
 	}
 	counts := make([]int64, 101)
 	counts[0], counts[59], counts[60], counts[100] = 1, 1, 1, 1

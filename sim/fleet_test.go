@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// lone is a run that nobody drives: the test moves its members itself.
+func lone(t *testing.T, w World) *run {
+	r, err := newRun(Options{Settings: standing(t, 1), World: w, Trace: trace.Of("none")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// due returns when the newest event of a kind is due.
+func (h *events) due(t *testing.T, k kind) time.Duration {
+	t.Helper()
+	var newest event
+	for _, e := range h.nodes {
+		if e.kind == k && e.seq > newest.seq {
+			newest = e
+		}
+	}
+	if newest.seq == 0 {
+		t.Fatal("nothing is due")
+	}
+	return time.Duration(newest.at)
+}
+
+func TestAMessageOfADeadWorkerComesBackWhenItsHoldEnds(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		dies     time.Duration
+		notice   bool // the worker gives back what it holds
+		back     time.Duration
+		receives int32
+	}{
+		{"before the first extension", 14 * time.Second, false, 30 * time.Second, 1},
+		{"at the first extension", 15 * time.Second, false, 45 * time.Second, 1},
+		{"after it", 16 * time.Second, false, 45 * time.Second, 1},
+		{"after three of them", 50 * time.Second, false, 75 * time.Second, 1},
+		{"given back, it costs no attempt", 16 * time.Second, true, 16 * time.Second, 0},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := lone(t, World{Visibility: 30 * time.Second})
+			r.start("m")
+			r.booted(0)
+			ref := r.queue.add(message{service: int64(time.Hour)})
+			r.queue.offer(ref)
+			r.hand()
+			r.now = int64(x.dies)
+			r.die(0, "it crashed", x.notice)
+			if at := r.due(t, evVisible); at != x.back {
+				t.Errorf("it comes back at %s, want %s", at, x.back)
+			}
+			if m := r.queue.all[ref]; m.receives != x.receives {
+				t.Errorf("%d receives count, want %d", m.receives, x.receives)
+			}
+			if r.queue.hidden != 1 || r.queue.inFlight != 0 || time.Duration(r.busyTime) != x.dies || r.busyMembers != 0 {
+				t.Errorf("found %d hidden, %d in flight, %s of work, %d busy; want 1, 0, %s and 0", r.queue.hidden, r.queue.inFlight, time.Duration(r.busyTime), r.busyMembers, x.dies)
+			}
+		})
+	}
+}
+
+func TestAPoisonMessageIsTriedAsOftenAsAllowedEachTimeLater(t *testing.T) {
+	const sent = time.Minute
+	r := lone(t, World{Poison: 1, MaxReceives: 3, RetryBase: 10 * time.Second})
+	var err error
+	if r.reader, err = batch(1, sent, time.Second).Open(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.loop(); err != nil {
+		t.Fatal(err)
+	}
+	// One second of work, 10 s hidden, again, 20 s hidden, and a last time.
+	died := time.Duration(r.lastFinish) - sent
+	if res := r.finish(); res.Dead != 1 || res.Messages != 1 || res.BusySeconds != 3 || died != 33*time.Second || len(res.Faults) > 0 {
+		t.Errorf("%d dead of %d, after %s and %v s of work, faults %v; want 1 of 1, after 33 s and 3 s of work", res.Dead, res.Messages, died, res.BusySeconds, res.Faults)
+	}
+}
+
+func TestAWarmPoolServesTheFirstLaunchesAndFillsAgain(t *testing.T) {
+	const cold, warm = 100 * time.Second, time.Second
+	r := lone(t, World{Boot: Draw{Mean: cold}, Warm: WarmPool{Size: 2, Boot: Draw{Mean: warm}, Refill: 10 * time.Second}})
+	for _, x := range []struct {
+		at   time.Duration
+		id   string
+		boot time.Duration
+	}{
+		{0, "a", warm}, {0, "b", warm}, {0, "c", cold},
+		{9 * time.Second, "d", cold},
+		{10 * time.Second, "e", warm}, {10 * time.Second, "f", warm}, {10 * time.Second, "g", cold},
+	} {
+		for len(r.nodes) > 0 && r.nodes[0].at <= int64(x.at) {
+			if e := r.pop(); e.kind == evRefill {
+				if err := r.happen(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.now = int64(x.at)
+		r.start(x.id)
+		if found := r.due(t, evBooted) - x.at; found != x.boot {
+			t.Errorf("%s, launched at %s, boots for %s, want %s", x.id, x.at, found, x.boot)
+		}
+	}
+}
+
+func TestDrawsHaveTheirMeanAndVariation(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		draw     Draw
+		mean, cv float64 // of a million draws, in seconds
+		least    time.Duration
+	}{
+		{"constant", Draw{Mean: 3 * time.Second}, 3, 0, 3 * time.Second},
+		{"lognormal", Draw{Mean: 3 * time.Second, CV: 0.5}, 3, 0.5, 0},
+		{"exponential", Draw{Mean: 3 * time.Second, Exponential: true}, 3, 1, 0},
+		{"samples", Draw{Samples: []time.Duration{time.Second, 5 * time.Second}}, 3, 2. / 3, time.Second},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if err := x.draw.check("it"); err != nil {
+				t.Fatal(err)
+			}
+			r := newChance(3).boot
+			const n = 1_000_000
+			var sum, squares float64
+			for range n {
+				d := x.draw.Next(r)
+				if d < x.draw.Least() {
+					t.Fatalf("drew %s, the least is %s", d, x.draw.Least())
+				}
+				sum, squares = sum+d.Seconds(), squares+d.Seconds()*d.Seconds()
+			}
+			mean := sum / n
+			near(t, "mean", mean, x.mean, 0.005)
+			near(t, "second moment", squares/n, x.mean*x.mean*(1+x.cv*x.cv), 0.01)
+		})
+	}
+	if err := (Draw{Mean: time.Second, CV: 1, Exponential: true}).check("boot"); err == nil {
+		t.Error("an exponential distribution with another variation is allowed")
+	}
+}
