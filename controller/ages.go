@@ -1,11 +1,69 @@
 package controller
 
 import (
+	"maps"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
+
+// counted is how many messages a queue had counted in all, and until when that is known.
+type counted struct {
+	n  float64
+	at time.Time
+}
+
+// with returns sent with c for the queue; sent itself is not changed.
+func with(sent map[string]counted, queue string, c counted) map[string]counted {
+	more := make(map[string]counted, len(sent)+1)
+	maps.Copy(more, sent)
+	more[queue] = c
+	return more
+}
+
+// arrived counts what came to a queue since it was last measured: what it counted itself, where it does.
+func (st *State) arrived(now time.Time, q muster.QueueObservation) {
+	if !q.Sent.Known {
+		return
+	}
+	last, known := st.sent[q.Queue]
+	st.sent = with(st.sent, q.Queue, counted{q.Sent.Value, now})
+	came := q.Sent.Value - last.n
+	if came < 0 {
+		came = q.Sent.Value // the queue counts anew
+	}
+	if !known || came == 0 {
+		return
+	}
+	since := last.at
+	if since.After(now) { // as after a restart, or when the clock was set back
+		since = now.Add(-learnEvery)
+	}
+	if st.measured.Arrived == 0 || since.Before(st.measured.Since) {
+		st.measured.Since = since
+	}
+	st.measured.Arrived += came
+}
+
+// watch notes that arrivals are counted from the first recorded decision on that knew what had been sent.
+func (st *State) watch(o muster.Observation) {
+	for _, q := range o.Queues {
+		if _, watched := st.arrivals.Since(o.At); !watched && q.Sent.Known {
+			st.arrivals = st.arrivals.Watch(o.At.Add(-learnEvery))
+		}
+	}
+}
+
+// recall takes back from a recorded decision what had been sent. Arrivals are recorded when they are seen, or within seconds;
+// so where there were none, what had been sent stayed so until a decision would have been recorded again.
+func (st *State) recall(at time.Time, o muster.Observation) {
+	for _, q := range o.Queues {
+		if last, known := st.sent[q.Queue]; q.Sent.Known && (!known || last.n == q.Sent.Value) {
+			st.sent = with(st.sent, q.Queue, counted{q.Sent.Value, at.Add(holdEvery)})
+		}
+	}
+}
 
 // rates summarises the arrivals.
 func rates(c series.Counts, now time.Time) muster.Arrivals {
@@ -36,8 +94,8 @@ func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest 
 }
 
 // waiting tells the ages of the backlog, oldest first. A queue hands out what came first, so what waits is what came last:
-// the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh. No age is above
-// that of the oldest message, where it is known.
+// the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh, unless nobody looked
+// for minutes. No age is above that of the oldest message, where it is known.
 func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration) []muster.Waiting {
 	backlog := o.Backlog()
 	if !backlog.Known || backlog.Value < 1 {
@@ -45,39 +103,45 @@ func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration
 	}
 	oldest := o.OldestAge()
 	newest := min(now.Sub(st.learnedAt), fresh)
+	if longest := now.Sub(st.measured.Since); longest > max(fresh, holdEvery) {
+		newest = longest // shorter gaps leave no trace in the history
+	}
 	left := backlog.Value
 	var groups []muster.Waiting // newest first
-	add := func(n float64, age time.Duration) {
-		seconds := max(0, age.Seconds())
+	add := func(n, seconds float64) {
+		k := len(groups) - 1
+		if k >= 0 {
+			seconds = max(seconds, groups[k].AgeSeconds) // it came before, whatever the clock says
+		}
 		if oldest.Known {
 			seconds = min(seconds, oldest.Value)
 		}
-		if n <= 0 {
-			return
-		}
-		if k := len(groups) - 1; k >= 0 && groups[k].AgeSeconds == seconds {
+		seconds = max(0, seconds)
+		switch {
+		case n <= 0:
+		case k >= 0 && groups[k].AgeSeconds == seconds:
 			groups[k].Messages += n
-			return
+		default:
+			groups = append(groups, muster.Waiting{AgeSeconds: seconds, Messages: n})
 		}
-		groups = append(groups, muster.Waiting{AgeSeconds: seconds, Messages: n})
 	}
 	recent := min(left, st.measured.Arrived)
-	add(recent, newest)
+	add(recent, newest.Seconds())
 	left -= recent
 	st.arrivals.Newest(now, func(n float64, began time.Duration) bool {
 		n = min(n, left)
-		add(n, began)
+		add(n, began.Seconds())
 		left -= n
 		return left > 0
 	})
 	if left > 0 {
 		// Messages that were there before anything was counted.
-		age := time.Duration(0)
-		if n := len(groups); n > 0 {
-			age = time.Duration(groups[n-1].AgeSeconds * float64(time.Second))
+		age := 0.0
+		if since, watched := st.arrivals.Since(now); watched {
+			age = now.Sub(since).Seconds()
 		}
 		if oldest.Known {
-			age = time.Duration(oldest.Value * float64(time.Second))
+			age = oldest.Value
 		}
 		add(left, age)
 	}

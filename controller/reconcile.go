@@ -43,7 +43,7 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if x.flushed.Processing.Count > 0 || x.flushed.Boots.Count > 0 {
+	if !x.flushed.empty() {
 		w.record(muster.Learned, x.flushed)
 	}
 	for _, c := range x.changes {
@@ -66,6 +66,7 @@ func (w *write) decision() {
 	}
 	w.state.recent = w.state.recent.With(d, memory)
 	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now
+	w.state.watch(w.out.Observation)
 	w.record(muster.Decided, w.state.recorded)
 }
 

@@ -98,6 +98,8 @@ const (
 	wishEvery = time.Second
 	// learnEvery is how often measured durations are recorded; they count from then on.
 	learnEvery = 5 * time.Second
+	// busiestEvery is how often the busiest times forget those that are long past.
+	busiestEvery = 5 * time.Minute
 	// deadlineLearn is how far back the policy deadline learns: rare long messages matter to it, and changes of the mean show
 	// in the recent pace.
 	deadlineLearn = 6 * time.Hour

@@ -3,7 +3,6 @@ package controller
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -28,12 +27,11 @@ type State struct {
 	boots      series.Window
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
-	// busiest tells the busiest times as of the last arrivals counted. It is replaced, never changed.
-	busiest []muster.Busiest
+	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
+	busiest   []muster.Busiest
+	busiestAt time.Time
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent map[string]float64
-	// steppedAt is the instant of the last step.
-	steppedAt time.Time
+	sent map[string]counted
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
@@ -71,6 +69,8 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		st.recent = st.recent.With(body.Decision, s.memory)
 		st.desired, st.adopted = body.Decision.Desired, true
 		st.recorded, st.recordedAt = body, r.At
+		st.watch(body.Observation)
+		st.recall(r.At, body.Observation)
 	case muster.Changed:
 		var body Changed
 		if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -99,6 +99,9 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.count(r.At, body)
+		for queue, n := range body.Sent {
+			st.sent = with(st.sent, queue, counted{n, r.At.Add(holdEvery)})
+		}
 	}
 	return nil
 }
@@ -123,9 +126,6 @@ func (st *State) count(at time.Time, l Learned) {
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
-	if len(l.Sent) > 0 {
-		st.sent = l.Sent
-	}
 }
 
 // estimate summarises what a window holds at now. When nothing was measured within it, the last recorded estimate still
@@ -142,7 +142,7 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 
 // RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
 func (s Settings) RestoreFrom() time.Duration {
-	return max(time.Hour, s.Learn, s.memory+holdEvery, s.lookBack())
+	return max(time.Hour, s.Learn, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
 }
 
 // Directive returns what a worker is to be told.
@@ -155,9 +155,11 @@ func (st State) InService(member string) bool { return st.roster.InService(membe
 
 // MemberView is one member as it stood after a step.
 type MemberView struct {
-	ID          string
-	State       roster.State
-	LaunchedAt  time.Time
+	ID         string
+	State      roster.State
+	LaunchedAt time.Time
+	// JoinedAt is when a worker of it first took messages; zero before.
+	JoinedAt    time.Time
 	Slots, Busy int
 }
 
@@ -166,7 +168,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
-		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt}
+		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
 		for _, w := range m.Workers {
 			v.Slots += w.Slots
 			v.Busy += w.Busy
@@ -253,39 +255,14 @@ func (st *State) learn(now time.Time) Learned {
 	if flushed.empty() {
 		return Learned{}
 	}
-	flushed.Sent = st.sent
+	flushed.Sent = make(map[string]float64, len(st.sent))
+	for queue, c := range st.sent {
+		flushed.Sent[queue] = c.n
+	}
 	st.count(now, flushed)
 	st.busiest = nil
 	st.measured = Learned{}
 	return flushed
-}
-
-// arrived counts what came to a queue since it was last measured: what it counted itself, where it does.
-func (st *State) arrived(now time.Time, q muster.QueueObservation) {
-	if !q.Sent.Known {
-		return
-	}
-	before, known := st.sent[q.Queue]
-	sent := make(map[string]float64, len(st.sent)+1)
-	maps.Copy(sent, st.sent)
-	sent[q.Queue] = q.Sent.Value
-	st.sent = sent
-	since := st.steppedAt
-	if since.IsZero() || now.Sub(since) > learnEvery {
-		since = now.Add(-learnEvery)
-	}
-	st.arrivals = st.arrivals.Watch(since)
-	came := q.Sent.Value - before
-	if !known {
-		return
-	}
-	if came < 0 {
-		came = q.Sent.Value // the queue counts anew
-	}
-	if came > 0 && st.measured.Arrived == 0 {
-		st.measured.Since = since
-	}
-	st.measured.Arrived += came
 }
 
 // seen is what a batch of inputs showed.

@@ -57,7 +57,6 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
 	o.Observation = s.observe(next, now, boot)
-	next.steppedAt = now
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now)
@@ -90,8 +89,8 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		Coming:     st.roster.Coming(now, s.rules(boot)),
 		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
 	}
-	if o.Arrivals.Known && st.busiest == nil {
-		st.busiest = busiest(st.arrivals, now, s.Objective.Quantile)
+	if at := now.Truncate(busiestEvery); o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
+		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
 	o.Capacity.Desired = st.desired

@@ -29,6 +29,7 @@ func TestABudgetPaysForSoManyWorkers(t *testing.T) {
 	}{
 		{"below it nothing changes", exact(10, 1), see{backlog: 5}, 5, ""},
 		{"as much as it pays for", exact(5, 1), see{backlog: 5}, 5, ""},
+		{"one more than it pays for", exact(4.9, 1), see{backlog: 5}, 4, ""},
 		{"a rise is cut and acted on", exact(9.9, 2), see{backlog: 12}, 4, ""},
 		{"three times the price pays for three", exact(0.3, 0.1), see{backlog: 12}, 3, ""},
 		{"it pays for no more: a hold that says so", exact(3, 1), see{backlog: 9, busy: 3, inFlight: 3}, 3, muster.OverBudget},

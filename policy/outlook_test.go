@@ -80,6 +80,8 @@ func TestTheChanceOfBeingInTime(t *testing.T) {
 		{"lognormal work of variation 1, for 25 s", see{latency: 25 * time.Second, idle: 1}.at(takes(10, 10)), 0.934, 0.937, 0, 0},
 		{"after a boot of 90 s, for 99 s", see{latency: 99 * time.Second}.at(takes(10, 0)), 0, 0, 0, 0},
 		{"after a boot of 90 s, for 102 s", see{latency: 102 * time.Second}.at(takes(10, 0)), 1, 1, 0, 0},
+		// All of this wait ends where the sum over it does.
+		{"behind fifteen on fourteen slots", see{latency: 5 * time.Second, busy: 7, slots: 2, inFlight: 11, backlog: 15, pending: 1}.at(takes(1.5, 0)), 1, 1, 0, 0},
 		{"on one busy slot half of ten are late for 60 s", see{latency: 60 * time.Second, busy: 1, inFlight: 1, backlog: 10}.at(takes(10, 0)), 0, 0, 5, 1.3},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func specs() *rapid.Generator[policy.Spec] {
 	})
 	return rapid.Custom(func(t *rapid.T) policy.Spec {
 		return policy.Spec{
-			Name:       rapid.SampledFrom([]string{"exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"}).Draw(t, "policy"),
+			Name:       rapid.SampledFrom([]string{"deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"}).Draw(t, "policy"),
 			Acceptable: rapid.Float64Range(0.1, 50).Draw(t, "acceptable"), HeadroomWorkers: rapid.IntRange(0, 3).Draw(t, "headroom"),
 			Out: shape.Draw(t, "out"), In: shape.Draw(t, "in"),
 		}
@@ -93,7 +93,11 @@ func TestNoDecreaseWhileASignalIsUnknown(t *testing.T) {
 
 func TestAMessageMoreNeverMeansAWorkerFewer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, err := policy.New(specs().Draw(t, "spec"))
+		spec := specs().Draw(t, "spec")
+		if spec.Name == "deadline" {
+			return // it may launch later, when that is still in time for as many; package sim holds it to whole stories
+		}
+		p, err := policy.New(spec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,33 +36,42 @@ func (c Counts) Watch(at time.Time) Counts {
 	return c
 }
 
+// Reach is how long before an instant something may have happened and still count at it: Length and the widest step.
+func (c Counts) Reach() time.Duration {
+	return c.Length + time.Duration(tiers[len(tiers)-1].width)*time.Second
+}
+
 // Add returns c with n more, spread evenly from one instant to the other. Instants before 1970, and spans the wrong way
 // round, count as the later instant.
 func (c Counts) Add(from, to time.Time, n float64) Counts {
 	if n == 0 {
 		return c
 	}
+	width := tiers[0].width
+	if first := time.Unix(width, 0); to.Before(first) {
+		to = first
+	}
+	if from.Unix() < 0 || from.After(to) {
+		from = to
+	}
 	c = c.Watch(from)
 	c.from = min(c.from, from.UnixNano())
-	end := max(5, to.Unix())
-	begin := min(max(0, from.Unix()), end)
-	steps := make([]countStep, len(c.steps), len(c.steps)+1+int(min(64, (end-begin)/5+1)))
+	begin, end := from.UnixNano(), to.UnixNano()
+	now := to.Unix()
+	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
+	steps := make([]countStep, len(c.steps), len(c.steps)+1+int(min(64, (now-at)/width+1)))
 	copy(steps, c.steps)
-	width := tiers[0].width
-	span := max(float64(to.UnixNano()-from.UnixNano())/1e9, 0)
-	for at := begin / width * width; at <= end; at += width {
+	for ; at <= now; at += width {
 		share := 1.0
-		if span > 0 {
-			low, high := max(float64(at), float64(from.UnixNano())/1e9), min(float64(at+width), float64(to.UnixNano())/1e9)
-			if share = (high - low) / span; share <= 0 {
-				continue
-			}
-		} else if at+width <= end {
-			continue
+		if begin < end {
+			low, high := max(begin, at*int64(time.Second)), min(end, (at+width)*int64(time.Second))
+			share = float64(high-low) / float64(end-begin)
 		}
-		steps = put(steps, countStep{uint32(at), uint16(width), float32(n * share), float32(n * share)})
+		if share > 0 {
+			steps = put(steps, countStep{uint32(at), uint16(width), float32(n * share), float32(n * share)})
+		}
 	}
-	c.steps = fold(steps, end, int64(c.Length/time.Second))
+	c.steps = fold(steps, now, int64(c.Length/time.Second))
 	return c
 }
 
@@ -77,6 +86,7 @@ func put(steps []countStep, s countStep) []countStep {
 		if steps[i-1].width == uint16(tiers[0].width) {
 			steps[i-1].peak = steps[i-1].n
 		}
+		steps[i-1].peak = max(steps[i-1].peak, s.peak) // it came late: what else came in those seconds is forgotten
 		return steps
 	}
 	steps = append(steps, countStep{})
@@ -90,12 +100,12 @@ func fold(steps []countStep, now, length int64) []countStep {
 	out := steps[:0]
 	for _, s := range steps {
 		age := now - int64(s.start)
-		if age-int64(s.width) > length {
-			continue
-		}
 		for k := 1; k < len(tiers) && age > tiers[k-1].until; k++ {
 			width := tiers[k].width
 			s.start, s.width = uint32(int64(s.start)/width*width), uint16(max(width, int64(s.width)))
+		}
+		if now-int64(s.start)-int64(s.width) > length {
+			continue
 		}
 		if n := len(out); n > 0 && s.start < out[n-1].start+uint32(out[n-1].width) {
 			out[n-1].n += s.n
@@ -119,7 +129,7 @@ func (c Counts) Since(now time.Time) (time.Time, bool) {
 	return oldest, true
 }
 
-// Over returns how much happened during the last span before now.
+// Over returns how much happened during the last span before now, which is above zero.
 func (c Counts) Over(now time.Time, span time.Duration) float64 {
 	from, to := float64(now.Add(-span).UnixNano())/1e9, float64(now.UnixNano())/1e9
 	sum := 0.0
@@ -129,11 +139,15 @@ func (c Counts) Over(now time.Time, span time.Duration) float64 {
 		if high <= from {
 			break
 		}
-		// What is in the newest step happened before now, not evenly up to its end.
-		high = min(high, max(to, low+1e-9))
-		if share := (high - max(low, from)) / (high - low); share > 0 {
-			sum += float64(s.n) * min(1, share)
+		if low > to {
+			continue // the clock was set back
 		}
+		share := 1.0 // of what happened at this very instant
+		// What is in the newest step happened before now, not evenly up to its end.
+		if high = min(high, to); high > low {
+			share = (high - max(low, from)) / (high - low)
+		}
+		sum += float64(s.n) * share
 	}
 	return sum
 }
@@ -148,20 +162,30 @@ func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
 	return c.Over(now, watched) / watched.Seconds(), true
 }
 
-// Envelope returns, for each window, how many came within so long at the busiest times: so many that the share q of all that
-// came did so in windows with no more. A window is at least the finest step. Of times long past only the sums over coarser
+// Envelope returns, for each window, how many came within so long at the busiest times since Length before now: so many that
+// the share q of all that came did so in windows with no more. A window is at least the finest step. Of times long past only the sums over coarser
 // steps and the busiest fine step in each are known, and a window in between is taken to be as busy as both allow.
 func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
+	for oldest := now.Add(-c.Length).Unix(); len(c.steps) > 0 && int64(c.steps[0].start) < oldest; {
+		c.steps = c.steps[1:]
+	}
 	peaks := make([]float64, len(windows))
 	type seen struct{ came, weight float64 }
 	all := make([]seen, 0, len(c.steps))
+	before, fine := c.sums()
 	for k, w := range windows {
 		seconds := max(w.Seconds(), float64(tiers[0].width))
 		all = all[:0]
-		total := 0.0
+		total, first := before[len(c.steps)], fine
 		for i, s := range c.steps {
-			came, left := 0.0, seconds
-			for j := i; j >= 0 && left > 0; j-- {
+			came, left, j := 0.0, seconds, i
+			if i >= fine { // what is in the finest steps is known, and need not be added up again
+				for first < i && float64(s.start)-float64(c.steps[first].start) >= seconds {
+					first++
+				}
+				came, left, j = before[i+1]-before[first], left-float64(i+1-first)*float64(tiers[0].width), first-1
+			}
+			for ; j >= 0 && left > 0; j-- {
 				t := c.steps[j]
 				if gap := float64(s.start) - float64(t.start) - seconds; gap >= 0 {
 					break
@@ -170,7 +194,6 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 				left -= float64(t.width)
 			}
 			all = append(all, seen{came, float64(s.n)})
-			total += float64(s.n)
 		}
 		// Few windows are needed, the busiest first, so they are picked out one by one instead of sorting all.
 		for above, rest := 0.0, all; len(rest) > 0 && above <= (1-q)*total; rest = rest[1:] {
@@ -185,6 +208,18 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 		}
 	}
 	return peaks
+}
+
+// sums returns how much happened before each step, and in all; and where the finest steps begin, which are the newest.
+func (c Counts) sums() (before []float64, fine int) {
+	before = make([]float64, len(c.steps)+1)
+	for i, s := range c.steps {
+		before[i+1] = before[i] + float64(s.n)
+		if int64(s.width) > tiers[0].width {
+			fine = i + 1
+		}
+	}
+	return before, fine
 }
 
 // Newest calls yield with the steps, newest first: how much happened, and how long before now the step began.

@@ -43,3 +43,16 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBare replays an M/M/k queue without controller.
+func BenchmarkBare(b *testing.B) {
+	const n = 1_000_000
+	begin := processorTime(b)
+	for b.Loop() {
+		o := BareOptions{Trace: poisson(1, n, 0, 10*time.Millisecond, 120*time.Millisecond, exponential()), Latency: time.Second, Size: FixedSize(16), Max: 16}
+		if _, err := Bare(o); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/(processorTime(b)-begin).Seconds(), "messages/s")
+}

@@ -22,7 +22,7 @@ func (r *run) fault(what string) {
 func (r *run) stepped(o controller.Outcome) {
 	d := o.Decision
 	if o.Ready {
-		r.score.decided(d)
+		r.score.decided(d.Previous, d.Desired)
 		if l := r.settings.Limits; d.Desired < l.Min || d.Desired > l.Max {
 			r.fault(fmt.Sprintf("a size of %d was decided, outside %d to %d", d.Desired, l.Min, l.Max))
 		}

@@ -119,7 +119,7 @@ func (r *run) end(ids []string) {
 func (r *run) leave(i int32, why string) {
 	m := r.members[i]
 	if m.asked > 0 {
-		r.waiters.remove(r.members, i)
+		r.waiters.remove(i)
 		m.asked = 0
 	}
 	if m.stage == working {

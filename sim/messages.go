@@ -20,7 +20,7 @@ type backlog struct {
 	all  []message
 	free []int32
 
-	waiting ring
+	waiting ring[int32]
 	// hidden counts messages that come back later, inFlight those that workers hold, or held when they died.
 	hidden, inFlight int
 	// grouped counts waiting messages behind another one of their group.
@@ -116,43 +116,4 @@ func (b *backlog) oldest() (int64, bool) {
 		return 0, false
 	}
 	return b.all[b.waiting.front()].sent, true
-}
-
-// ring is a queue of references that grows as needed.
-type ring struct {
-	slots      []int32
-	head, size int
-}
-
-func (r *ring) len() int     { return r.size }
-func (r *ring) front() int32 { return r.slots[r.head] }
-
-func (r *ring) grow() {
-	if r.size < len(r.slots) {
-		return
-	}
-	bigger := make([]int32, max(64, 2*len(r.slots)))
-	n := copy(bigger, r.slots[r.head:])
-	copy(bigger[n:], r.slots[:r.head])
-	r.slots, r.head = bigger, 0
-}
-
-func (r *ring) pushBack(v int32) {
-	r.grow()
-	r.slots[(r.head+r.size)&(len(r.slots)-1)] = v
-	r.size++
-}
-
-func (r *ring) pushFront(v int32) {
-	r.grow()
-	r.head = (r.head - 1) & (len(r.slots) - 1)
-	r.slots[r.head] = v
-	r.size++
-}
-
-func (r *ring) popFront() int32 {
-	v := r.slots[r.head]
-	r.head = (r.head + 1) & (len(r.slots) - 1)
-	r.size--
-	return v
 }

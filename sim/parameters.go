@@ -16,10 +16,10 @@ type Parameter struct {
 
 // Parameters lists the parameters of the world by which faults and delays are stated, in the order of the documentation.
 func Parameters() []Parameter {
-	const share, rate, span, whole = "SHARE", "PER_HOUR", "DURATION", "NUMBER"
+	const share, rate, span, whole, number = "SHARE", "PER_HOUR", "DURATION", "COUNT", "NUMBER"
 	return []Parameter{
 		{"boot", span, "mean time from a launch until the worker takes messages", spanOf(func(w *World) *time.Duration { return &w.Boot.Mean })},
-		{"boot-cv", "NUMBER", "variation of the boot time, lognormal", numberOf(func(w *World) *float64 { return &w.Boot.CV })},
+		{"boot-cv", number, "variation of the boot time, lognormal", numberOf(func(w *World) *float64 { return &w.Boot.CV })},
 		{"boot-samples", "DURATION|DURATION|...", "measured boot times to draw from", samplesOf(func(w *World) *Draw { return &w.Boot })},
 		{"warm", whole, "members of a warm pool, launched before others", wholeOf(func(w *World) *int { return &w.Warm.Size })},
 		{"warm-boot", span, "boot time of members from the warm pool", spanOf(func(w *World) *time.Duration { return &w.Warm.Boot.Mean })},
@@ -32,9 +32,10 @@ func Parameters() []Parameter {
 		{"capacity", whole, "members the cloud has at most; 0 is enough", wholeOf(func(w *World) *int { return &w.Capacity })},
 		{"crashes", rate, "how often a member dies", numberOf(func(w *World) *float64 { return &w.Crashes })},
 		{"exit", span, "time a worker takes to end", spanOf(func(w *World) *time.Duration { return &w.Exit })},
+		{"handover", span, "time a worker takes after a message until it asks for the next", spanOf(func(w *World) *time.Duration { return &w.Handover })},
 		{"minimum-bill", span, "least time that a member is paid for", spanOf(func(w *World) *time.Duration { return &w.MinimumBill })},
 		{"bill-step", span, "granularity of the bill", spanOf(func(w *World) *time.Duration { return &w.BillStep })},
-		{"price", "NUMBER", "price of a worker-hour", numberOf(func(w *World) *float64 { return &w.PricePerHour })},
+		{"price", number, "price of a worker-hour", numberOf(func(w *World) *float64 { return &w.PricePerHour })},
 		{"visibility", span, "how long a received message is hidden unless its hold is extended", spanOf(func(w *World) *time.Duration { return &w.Visibility })},
 		{"poison", share, "share of messages whose work always fails", numberOf(func(w *World) *float64 { return &w.Poison })},
 		{"max-receives", whole, "receives after which a failing message is a dead letter", wholeOf(func(w *World) *int { return &w.MaxReceives })},
@@ -50,11 +51,11 @@ func Parameters() []Parameter {
 		{"lose-samples", share, "share of measurements that fail", numberOf(func(w *World) *float64 { return &w.LoseSamples })},
 		{"lose-listings", share, "share of fleet listings that fail", numberOf(func(w *World) *float64 { return &w.LoseListings })},
 		{"api", span, "time an order or a look takes", spanOf(func(w *World) *time.Duration { return &w.API.Mean })},
-		{"api-cv", "NUMBER", "its variation", numberOf(func(w *World) *float64 { return &w.API.CV })},
+		{"api-cv", number, "its variation", numberOf(func(w *World) *float64 { return &w.API.CV })},
 		{"throttle", share, "share of orders refused as too many", numberOf(func(w *World) *float64 { return &w.Throttle })},
 		{"lose-answers", share, "share of orders whose answer is lost; they are given again", numberOf(func(w *World) *float64 { return &w.LoseAnswers })},
 		{"report", span, "time a worker's report takes", spanOf(func(w *World) *time.Duration { return &w.Report.Mean })},
-		{"report-cv", "NUMBER", "its variation", numberOf(func(w *World) *float64 { return &w.Report.CV })},
+		{"report-cv", number, "its variation", numberOf(func(w *World) *float64 { return &w.Report.CV })},
 		{"report-every", span, "time between a worker's reports", spanOf(func(w *World) *time.Duration { return &w.ReportEvery })},
 		{"lose-reports", share, "share of reports and answers that are lost", numberOf(func(w *World) *float64 { return &w.LoseReports })},
 		{"repeat-reports", share, "share of reports that come twice", numberOf(func(w *World) *float64 { return &w.RepeatReports })},
@@ -73,7 +74,7 @@ func (w *World) Set(name, text string) error {
 	for _, p := range all {
 		if p.Name == name {
 			if err := p.set(w, text); err != nil {
-				return fmt.Errorf("world parameter %s: found %q, allowed is %s", name, text, p.Value)
+				return fmt.Errorf("world parameter %s: found %q, allowed is %s", name, text, allowed(p.Value))
 			}
 			return nil
 		}
@@ -83,6 +84,25 @@ func (w *World) Set(name, text string) error {
 		names = append(names, p.Name)
 	}
 	return fmt.Errorf("there is no world parameter %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// allowed says in words what a value of a kind is.
+func allowed(kind string) string {
+	switch kind {
+	case "DURATION":
+		return "a duration such as 30s"
+	case "SHARE":
+		return "a share from 0 to 1"
+	case "PER_HOUR":
+		return "how often an hour, such as 0.5"
+	case "COUNT":
+		return "a whole number"
+	case "NUMBER":
+		return "a number such as 0.5"
+	case "DATE":
+		return "a date such as 2026-01-05T00:00:00Z"
+	}
+	return kind
 }
 
 func spanOf(field func(*World) *time.Duration) func(*World, string) error {

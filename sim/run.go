@@ -20,6 +20,9 @@ type Options struct {
 	Seed     uint64
 	// Stepped is called after each step of the controller with what it came to; it may be nil.
 	Stepped func(View)
+	// Finished is called for each message that was worked on to a good end, with when it was sent and finished since the
+	// start of the run; it may be nil.
+	Finished func(sent, finished time.Duration)
 	// Progress is called now and then with the virtual time that has passed; it may be nil. When it returns an error the
 	// run ends with that.
 	Progress func(time.Duration) error
@@ -323,7 +326,7 @@ func (r *run) finish() Result {
 	for i, m := range r.members {
 		if m.stage == booting || m.stage == working {
 			if m.asked > 0 {
-				r.waiters.remove(r.members, int32(i))
+				r.waiters.remove(int32(i))
 				m.asked = 0
 			}
 			r.leave(int32(i), "")

@@ -1,11 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"time"
-
-	"github.com/muster-scale/muster"
 )
 
 // Result is what a run came to. Times are in seconds.
@@ -93,14 +92,9 @@ func (s *score) bill(lived time.Duration, w World) {
 }
 
 // decided counts changes of the size.
-func (s *score) decided(d muster.Decision) {
-	direction := 0
-	switch {
-	case d.Desired > d.Previous:
-		direction = 1
-	case d.Desired < d.Previous:
-		direction = -1
-	default:
+func (s *score) decided(previous, desired int) {
+	direction := cmp.Compare(desired, previous)
+	if direction == 0 {
 		return
 	}
 	s.events++

@@ -35,9 +35,6 @@ type member struct {
 	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the calls.
 	asked  int
 	polled uint32
-	// before and after link the workers whose receive calls wait; place is where it stands among them.
-	before, after int32
-	place         int32
 
 	// reporting is true while a report is on its way, expected is its number; said is what it said, reportedAt when it left,
 	// reportDue when the next is looked at.
@@ -123,7 +120,7 @@ func (r *run) receive(i int32, m *member) {
 		if n == 0 {
 			m.asked = asked
 			m.polled++
-			r.waiters.push(r.members, i)
+			r.waiters.push(i)
 			r.after(min(pollWait, r.world.Visibility/2), evPollEnd, i, uint64(m.generation)<<32|uint64(m.polled))
 			return
 		}
@@ -142,7 +139,7 @@ func (r *run) hand() {
 			i = r.waiters.any(r.chance.routing.IntN(r.waiters.len()))
 		}
 		m := r.members[i]
-		r.waiters.remove(r.members, i)
+		r.waiters.remove(i)
 		asked := m.asked
 		m.asked = 0
 		m.lease.EndReceive(r.time(), asked, 1)
@@ -154,7 +151,7 @@ func (r *run) hand() {
 // pollEnded ends a receive call that brought nothing.
 func (r *run) pollEnded(i int32) {
 	m := r.members[i]
-	r.waiters.remove(r.members, i)
+	r.waiters.remove(i)
 	asked := m.asked
 	m.asked = 0
 	m.lease.EndReceive(r.time(), asked, 0)
@@ -196,7 +193,7 @@ func (r *run) finished(i int32, work uint32) {
 	r.busyTime += x.service
 	r.queue.inFlight--
 	ok := !x.poison
-	m.lease.Finished(r.time(), time.Duration(x.service), ok)
+	m.lease.Finished(r.time(), r.at(x.since), time.Duration(x.service), ok)
 	if ok {
 		r.settle(ref)
 	} else {
@@ -211,6 +208,9 @@ func (r *run) settle(ref int32) {
 	r.queue.finished++
 	r.score.finished(r.now-x.sent, r.now-x.sent-x.service)
 	r.lastFinish = r.now
+	if r.Finished != nil {
+		r.Finished(time.Duration(x.sent), time.Duration(r.now))
+	}
 	for _, c := range x.children {
 		r.expect(c)
 	}

@@ -80,6 +80,9 @@ type World struct {
 	IdleStop time.Duration
 	// Exit is the time a worker takes to end once it may.
 	Exit time.Duration
+	// Handover is the time a worker takes to delete a finished message before it receives the next; the message counts as
+	// finished when its work is done.
+	Handover time.Duration
 
 	// LaunchFails is the probability that a member ends in its boot. RefuseLaunch is the probability that an order is refused
 	// whole, and Capacity how many members can exist at most because the cloud has no more; 0 means enough.
@@ -189,7 +192,7 @@ func (w World) Check() (World, error) {
 		value time.Duration
 		least time.Duration
 	}{
-		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0},
+		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0},
 		{"visibility", w.Visibility, 2 * time.Second}, {"retry base", w.RetryBase, 0}, {"wake delay", w.Wake, 0},
 		{"metric period", w.MetricPeriod, 0}, {"metric delay", w.MetricDelay, 0}, {"staleness", w.Stale, 0},
 		{"report interval", w.ReportEvery, 10 * time.Millisecond}, {"controller's downtime", w.ControllerDown, 0},

@@ -152,31 +152,27 @@ func (l *Lease) endReceive(asked int) {
 }
 
 // Finished says that a held message is done with: deleted when ok, given back as failed otherwise, after the processing
-// duration d.
-func (l *Lease) Finished(now time.Time, d time.Duration, ok bool) {
+// duration d. EndReceive brought it at the instant received.
+func (l *Lease) Finished(now, received time.Time, d time.Duration, ok bool) {
 	if ok {
 		l.current.finished++
 	} else {
 		l.current.failed++
 	}
 	l.current.processing = series.Add(l.current.processing, d)
-	l.let(now, d.Seconds())
+	l.let(now, received)
 }
 
-// Returned says that a held message went back to the queue without having been worked on to an end. It counts neither as
-// finished nor as failed.
-func (l *Lease) Returned(now time.Time) {
-	if l.busy > 0 {
-		l.let(now, l.held(now)/float64(l.busy)) // nobody says which: the mean keeps the mean
-	}
-}
+// Returned says that a held message, which EndReceive brought at the instant received, went back to the queue without having
+// been worked on to an end. It counts neither as finished nor as failed.
+func (l *Lease) Returned(now, received time.Time) { l.let(now, received) }
 
-// let lets go of a message that was held for so many seconds.
-func (l *Lease) let(now time.Time, seconds float64) {
-	l.began -= now.Sub(l.origin).Seconds() - seconds
+// let lets go of a message that was held since the instant received.
+func (l *Lease) let(now, received time.Time) {
+	l.began -= received.Sub(l.origin).Seconds()
 	l.busy = max(0, l.busy-1)
 	if l.busy == 0 {
-		l.began = 0
+		l.began = 0 // nothing is left of rounding
 	}
 	l.active = now
 }

@@ -2,6 +2,8 @@ package worker_test
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +56,9 @@ var scripts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 type world struct {
 	lease subject
 	now   time.Time
-	// receives are the outstanding calls, held the messages truly held.
+	// receives are the outstanding calls, held the instants at which the messages truly held were received.
 	receives []int
-	held     int
+	held     []time.Time
 	tokens   int
 	reports  []muster.Report
 	answers  []answer
@@ -102,15 +104,13 @@ func (w *world) do(s step) (resumed bool, err error) {
 	case "end", "fail":
 		w.endReceive(s)
 	case "finish":
-		if w.held > 0 {
-			w.held--
+		if len(w.held) > 0 {
 			w.finished++
-			w.lease.Finished(w.now, time.Second, true)
+			w.lease.Finished(w.now, w.let(s.pick), time.Second, true)
 		}
 	case "return":
-		if w.held > 0 {
-			w.held--
-			w.lease.Returned(w.now)
+		if len(w.held) > 0 {
+			w.lease.Returned(w.now, w.let(s.pick))
 		}
 	case "wait":
 		w.now = w.now.Add(time.Duration(20+s.pick%40) * time.Second)
@@ -156,8 +156,18 @@ func (w *world) endReceive(s step) {
 		return
 	}
 	n := s.pick / 7 % (asked + 1)
-	w.held += n
+	for range n {
+		w.held = append(w.held, w.now)
+	}
 	w.lease.end(w.now, asked, n)
+}
+
+// let lets go of one of the held messages, and returns when it was received.
+func (w *world) let(pick int) time.Time {
+	i := pick % len(w.held)
+	received := w.held[i]
+	w.held = slices.Delete(w.held, i, i+1)
+	return received
 }
 
 func (w *world) report() error {
@@ -171,6 +181,13 @@ func (w *world) report() error {
 	}
 	if r.Processing.Count != r.Finished+r.Failed {
 		return fmt.Errorf("reports %d durations for %d messages", r.Processing.Count, r.Finished+r.Failed)
+	}
+	held := 0.0
+	for _, received := range w.held {
+		held += w.now.Sub(received).Seconds()
+	}
+	if math.Abs(r.HeldSeconds-held) > 0.001 {
+		return fmt.Errorf("reports %v s for what it holds, it has held them %v s", r.HeldSeconds, held)
 	}
 	if (r.Token != "") != (r.State == muster.Idle) {
 		return fmt.Errorf("reports token %q in state %s", r.Token, r.State)
@@ -239,12 +256,12 @@ func (w *world) answer(s step) (resumed bool) {
 func (w *world) check(before muster.WorkerState, epoch int64, token string, resumed bool) error {
 	l := w.lease
 	switch now := l.State(); {
-	case l.Busy() != w.held:
-		return fmt.Errorf("says it holds %d messages, it holds %d", l.Busy(), w.held)
-	case w.held > 3:
-		return fmt.Errorf("holds %d messages in 3 slots", w.held)
-	case l.Token() != "" && (w.held > 0 || len(w.receives) > 0):
-		return fmt.Errorf("minted %s while holding %d messages with %d receives outstanding", l.Token(), w.held, len(w.receives))
+	case l.Busy() != len(w.held):
+		return fmt.Errorf("says it holds %d messages, it holds %d", l.Busy(), len(w.held))
+	case len(w.held) > 3:
+		return fmt.Errorf("holds %d messages in 3 slots", len(w.held))
+	case l.Token() != "" && (len(w.held) > 0 || len(w.receives) > 0):
+		return fmt.Errorf("minted %s while holding %d messages with %d receives outstanding", l.Token(), len(w.held), len(w.receives))
 	case now == muster.Receiving && before != muster.Receiving && l.Epoch() != epoch+1:
 		return fmt.Errorf("receives again in epoch %d after epoch %d", l.Epoch(), epoch)
 	case (now != muster.Receiving || before == muster.Receiving) && l.Epoch() != epoch:
@@ -257,7 +274,7 @@ func (w *world) check(before muster.WorkerState, epoch int64, token string, resu
 		return fmt.Errorf("leaves with %s although %q was granted", token, w.granted)
 	case now != muster.Receiving && l.CanReceive() > 0:
 		return fmt.Errorf("may receive in state %s", now)
-	case w.granted != "" && (w.held > 0 || len(w.receives) > 0):
+	case w.granted != "" && (len(w.held) > 0 || len(w.receives) > 0):
 		return fmt.Errorf("holds messages although %s was granted", w.granted)
 	}
 	return nil
@@ -369,11 +386,11 @@ func TestLeaseFromStartToLeave(t *testing.T) {
 	if r := l.Report(at(3)); r.State != muster.Draining || r.Cause != muster.Asked || r.Busy != 2 || r.Slots != 3 {
 		t.Fatalf("asked to drain with two messages it says %+v", r)
 	}
-	l.Finished(at(4), 2*time.Second, true)
+	l.Finished(at(4), at(2), 2*time.Second, true)
 	if l.Mint(at(4), "early") {
 		t.Fatal("minted a token while holding a message")
 	}
-	l.Finished(at(5), 3*time.Second, false)
+	l.Finished(at(5), at(2), 3*time.Second, false)
 	if !l.Mint(at(5), "t1") {
 		t.Fatal("could not mint when holding nothing")
 	}
@@ -477,7 +494,7 @@ func TestLeaseIdleStop(t *testing.T) {
 		{"a message is held, however long", func(l *worker.Lease) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 500, muster.Receiving},
 		{"the time begins when the last message is finished", func(l *worker.Lease) {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
-			l.Finished(at(20), time.Second, true)
+			l.Finished(at(20), at(1), time.Second, true)
 		}, 49, muster.Receiving},
 		{"an outstanding receive may still bring a message", func(l *worker.Lease) { l.BeginReceive(1) }, 31, muster.Receiving},
 		{"a failed receive is no sign of an empty queue", func(l *worker.Lease) { l.FailReceive(at(20), l.BeginReceive(1)) }, 49, muster.Receiving},
@@ -504,7 +521,7 @@ func TestLeaseRepeatsCountsUntilTheyAreAnswered(t *testing.T) {
 	l.Ready(at(0))
 	finish := func() {
 		l.EndReceive(at(1), l.BeginReceive(1), 1)
-		l.Finished(at(2), time.Second, true)
+		l.Finished(at(2), at(1), time.Second, true)
 	}
 	finish()
 	first := l.Report(at(2))
@@ -540,7 +557,7 @@ func TestLeaseCopiesAreIndependent(t *testing.T) {
 	other := *l
 	a, b := l.Report(at(2)), other.Report(at(3))
 	other.EndReceive(at(4), other.BeginReceive(1), 1)
-	other.Finished(at(5), time.Second, true)
+	other.Finished(at(5), at(4), time.Second, true)
 	other.Report(at(6))
 	l.Obey(at(7), a, muster.Directive{Ask: muster.Drain})
 	if a.Seq != b.Seq || l.Report(at(8)).Finished != 0 || other.State() != muster.Receiving || other.Report(at(9)).Finished != 1 {

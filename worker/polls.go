@@ -90,7 +90,7 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 		take = p.decline
 	}
 	for _, m := range messages {
-		take(m, Hold(begun, p.Visibility))
+		take(m, Hold(begun, p.Visibility), now)
 	}
 }
 

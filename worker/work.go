@@ -20,6 +20,8 @@ type job struct {
 	Message
 	runner *runner
 	log    *slog.Logger
+	// received is when the receive call brought the message.
+	received time.Time
 	// hold is that of the receive; keep has its own, with the extensions.
 	hold Visibility
 	// lease ends when the hold is lost, or when the message is done with.
@@ -31,28 +33,28 @@ type job struct {
 
 var errSettled = errors.New("the message is done with")
 
-func (r *runner) job(m Message, hold Visibility) *job {
+func (r *runner) job(m Message, hold Visibility, received time.Time) *job {
 	m.Deadline = hold.Until()
-	j := &job{Message: m, runner: r, hold: hold, kept: make(chan struct{})}
+	j := &job{Message: m, runner: r, hold: hold, received: received, kept: make(chan struct{})}
 	j.log = r.log.With("message", m.ID, "receive_count", m.ReceiveCount)
 	j.lease, j.lose = context.WithCancelCause(r.base)
 	return j
 }
 
-// begin starts the work on a message just received.
-func (r *runner) begin(m Message, hold Visibility) {
-	j := r.job(m, hold)
+// begin starts the work on a message received now.
+func (r *runner) begin(m Message, hold Visibility, now time.Time) {
+	j := r.job(m, hold, now)
 	r.wg.Go(j.keep)
 	r.start(j.run)
 }
 
 // decline gives back a message that came after the operator's stop: nobody knows how long its work would take.
-func (r *runner) decline(m Message, hold Visibility) {
-	j := r.job(m, hold)
+func (r *runner) decline(m Message, hold Visibility, received time.Time) {
+	j := r.job(m, hold, received)
 	close(j.kept)
 	r.start(func() event {
 		j.giveBack(0)
-		return func(now time.Time) { r.lease.Returned(now) }
+		return func(now time.Time) { r.lease.Returned(now, received) }
 	})
 }
 
@@ -76,13 +78,13 @@ func (j *job) run() event {
 	case errors.Is(cause, ErrStopped):
 		j.log.Warn("message given back", "took", took, "err", err)
 		j.giveBack(0)
-		return func(now time.Time) { j.runner.lease.Returned(now) }
+		return func(now time.Time) { j.runner.lease.Returned(now, j.received) }
 	default:
 		again := j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.ReceiveCount))
 		j.log.Warn("message failed", "took", took, "again_in", again, "err", err)
 		j.giveBack(again)
 	}
-	return func(now time.Time) { j.runner.lease.Finished(now, took, err == nil) }
+	return func(now time.Time) { j.runner.lease.Finished(now, j.received, took, err == nil) }
 }
 
 // keep extends the hold while the work goes on. The hold is lost by a timer of its own, which no hanging call can delay.

@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/report"
@@ -70,6 +73,9 @@ func (c *comparison) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	if err := c.checkFiles(); err != nil {
+		return err
+	}
 	contenders, err := c.contenders(cmd)
 	if err != nil {
 		return err
@@ -108,6 +114,10 @@ func (c *comparison) run(cmd *cobra.Command, args []string) error {
 func (c *comparison) play(cmd *cobra.Command, events []contest.Event, contenders []contest.Contender, seeds []uint64) ([]sim.Result, []report.Run, error) {
 	var results []sim.Result
 	var runs []report.Run
+	left, err := newRemaining(events, seeds)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, e := range events {
 		field := contenders
 		if c.sweep {
@@ -118,6 +128,7 @@ func (c *comparison) play(cmd *cobra.Command, events []contest.Event, contenders
 			field = append(append([]contest.Contender{}, contenders...), tuned...)
 		}
 		bar := newProgress(cmd.ErrOrStderr(), fmt.Sprintf("runs on %s (%d of %d):", e.Name, i+1, len(events)), len(field)*len(seeds))
+		bar.left = left.after(i, bar.total)
 		watch, recorded := c.watch(e, seeds)
 		found, err := contest.Play(cmd.Context(), contest.Plan{
 			Events: []contest.Event{e}, Contenders: field, Seeds: seeds, Limits: !c.noLimit, Parallel: c.parallel,
@@ -131,6 +142,42 @@ func (c *comparison) play(cmd *cobra.Command, events []contest.Event, contenders
 		runs = append(runs, recorded(found)...)
 	}
 	return results, runs, nil
+}
+
+// remaining estimates how long a comparison goes on, by the effort of each event.
+type remaining struct {
+	began   time.Time
+	efforts []float64
+}
+
+func newRemaining(events []contest.Event, seeds []uint64) (remaining, error) {
+	r := remaining{began: time.Now(), efforts: make([]float64, len(events))}
+	for i, e := range events {
+		if len(events) == 1 {
+			r.efforts[i] = 1 // there is nothing to compare it with
+			break
+		}
+		var err error
+		if r.efforts[i], err = contest.Effort(e, seeds[0]); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// after returns the estimate when so many of the runs on the event i are done.
+func (r remaining) after(i, runs int) func(done int) time.Duration {
+	before, rest := 0.0, 0.0
+	for k, e := range r.efforts {
+		if k < i {
+			before += e
+		}
+		rest += e
+	}
+	return func(done int) time.Duration {
+		made := before + r.efforts[i]*float64(done)/float64(runs)
+		return time.Duration(float64(time.Since(r.began)) * (rest - made) / made)
+	}
 }
 
 // watch records the curves of the first seed of each policy, when pictures are wanted.
@@ -208,13 +255,11 @@ func (c *comparison) events(cmd *cobra.Command, args []string) ([]contest.Event,
 	var events []contest.Event
 	names := c.scenarios
 	if len(names) == 0 {
-		for _, s := range trace.Scenarios() {
-			names = append(names, s.Name)
-		}
+		names = scenarioNames()
 	}
 	for _, name := range names {
 		if _, ok := trace.FindScenario(name); !ok {
-			return nil, usage(fmt.Errorf("--scenarios: there is no scenario %q; muster trace --help lists them", name))
+			return nil, usage(fmt.Errorf("--scenarios: there is no scenario %q; %s", name, cmp.Or(config.Suggest(name, scenarioNames()), "muster trace --help lists them")))
 		}
 		e, err := c.event(cmd, name)
 		if err != nil {
@@ -223,6 +268,13 @@ func (c *comparison) events(cmd *cobra.Command, args []string) ([]contest.Event,
 		events = append(events, e)
 	}
 	return events, nil
+}
+
+func scenarioNames() (names []string) {
+	for _, s := range trace.Scenarios() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // seedList reads --seeds: numbers and ranges.

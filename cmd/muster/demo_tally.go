@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,9 @@ type demoResult struct {
 	// Twice counts messages that were processed more than once.
 	Twice int `json:"processed_twice"`
 	// Seconds is from the first message sent to the last one finished.
-	Seconds     float64 `json:"seconds"`
+	Seconds float64 `json:"seconds"`
+	// P95 is the 95th percentile of the time from sent to finished, in seconds.
+	P95         float64 `json:"p95_s"`
 	PeakWorkers int     `json:"peak_workers"`
 	// WorkerSeconds adds up each worker's time from its launch until it left, at the latest until the last message.
 	WorkerSeconds float64 `json:"worker_seconds"`
@@ -49,16 +52,23 @@ type demoTally struct {
 	ended    map[string]map[string]time.Time
 	peak     map[string]int
 	applied  map[string]int
+	// first is the instant of each fleet's first step, joined when each member first took messages, processing what was last
+	// known of the work on a message.
+	first      map[string]time.Time
+	joined     map[string]map[string]time.Time
+	processing map[string]muster.Estimate
 }
 
 type finish struct{ sent, done time.Time }
 
 func newDemoTally(runs []demoRun, path string) *demoTally {
 	t := &demoTally{path: path, runs: runs, finished: map[string]map[string][]finish{}, launched: map[string]map[string]time.Time{},
-		ended: map[string]map[string]time.Time{}, peak: map[string]int{}, applied: map[string]int{}}
+		ended: map[string]map[string]time.Time{}, peak: map[string]int{}, applied: map[string]int{},
+		first: map[string]time.Time{}, joined: map[string]map[string]time.Time{}, processing: map[string]muster.Estimate{}}
 	for _, r := range runs {
 		t.finished[r.queue()] = map[string][]finish{}
 		t.launched[r.fleet.Name], t.ended[r.fleet.Name] = map[string]time.Time{}, map[string]time.Time{}
+		t.joined[r.fleet.Name] = map[string]time.Time{}
 	}
 	return t
 }
@@ -81,8 +91,17 @@ func (t *demoTally) outcome(o outcome) {
 	defer t.mu.Unlock()
 	fleet := o.Decision.Fleet
 	members := o.Members(o.Decision.At)
+	if t.first[fleet].IsZero() {
+		t.first[fleet] = o.Decision.At
+	}
 	for _, m := range members {
 		t.launched[fleet][m.ID] = m.LaunchedAt
+		if !m.JoinedAt.IsZero() {
+			t.joined[fleet][m.ID] = m.JoinedAt
+		}
+	}
+	if p := o.Observation.Processing; p.Known && !p.Prior {
+		t.processing[fleet] = p
 	}
 	t.peak[fleet] = max(t.peak[fleet], len(members))
 	if o.Decision.Verdict == muster.Apply {
@@ -126,10 +145,20 @@ func (t *demoTally) read() error {
 		if err := cmp.Or(err, err2); err != nil {
 			return fmt.Errorf("the demo's log holds %q: %w", line, err)
 		}
-		name := queue[strings.LastIndexByte(queue, '/')+1:]
-		if t.finished[name] != nil {
-			t.finished[name][id] = append(t.finished[name][id], finish{sentAt, doneAt})
-		}
+		t.finishLocked(queue[strings.LastIndexByte(queue, '/')+1:], id, finish{sentAt, doneAt})
+	}
+}
+
+// finish notes that a message was finished.
+func (t *demoTally) finish(queue, id string, f finish) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.finishLocked(queue, id, f)
+}
+
+func (t *demoTally) finishLocked(queue, id string, f finish) {
+	if t.finished[queue] != nil {
+		t.finished[queue][id] = append(t.finished[queue][id], f)
 	}
 }
 
@@ -163,12 +192,14 @@ func (t *demoTally) result(r demoRun) demoResult {
 	d := demoResult{Name: r.test.name, Policy: r.fleet.Policy.Name, Messages: demoMessages,
 		PeakWorkers: t.peak[r.fleet.Name], Decisions: t.applied[r.fleet.Name]}
 	last := t.startAt
+	var times []float64
 	for _, all := range t.finished[r.queue()] {
 		first := all[0]
 		d.Processed++
 		if len(all) > 1 {
 			d.Twice++
 		}
+		times = append(times, first.done.Sub(first.sent).Seconds())
 		if first.done.Sub(first.sent) <= demoLatency {
 			d.InTime++
 		}
@@ -178,6 +209,9 @@ func (t *demoTally) result(r demoRun) demoResult {
 	}
 	d.InTimeRatio = float64(d.InTime) / float64(d.Messages)
 	d.Seconds = last.Sub(t.startAt).Seconds()
+	if slices.Sort(times); len(times) > 0 {
+		d.P95 = times[(95*len(times)+99)/100-1]
+	}
 	for id, from := range t.launched[r.fleet.Name] {
 		until := last
 		if end, ok := t.ended[r.fleet.Name][id]; ok && end.Before(last) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,19 @@ func TestAPlanShowsWhatAWorkerFewerAndOneMoreWouldMake(t *testing.T) {
 			}
 			golden(t, row.name+".json", append(lines, '\n'))
 		})
+	}
+}
+
+// TestThePageOfPoliciesHasEachOfThem keeps docs/policies.md complete, and its table the one that plan prints.
+func TestThePageOfPoliciesHasEachOfThem(t *testing.T) {
+	page := read(t, "../../docs/policies.md")
+	for _, name := range policy.Names() {
+		if !strings.Contains(page, "\n## "+name+"\n") || !strings.Contains(page, "(#"+name+")") {
+			t.Errorf("docs/policies.md has no chapter on %s", name)
+		}
+	}
+	if table := strings.TrimSpace(read(t, "testdata/plan/busy.txt")); !strings.Contains(page, table) {
+		t.Errorf("docs/policies.md does not show what plan prints:\n%s", table)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			return setupEnv(func(name, value string) { e.Setenv(name, value) }, e.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "exits": exits},
 	})
 }
 
@@ -93,6 +93,23 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s never succeeded with %q in its output: %v\n%s", strings.Join(args, " "), want, err, out)
 		case <-tick.C:
 		}
+	}
+}
+
+// exits runs a command that must end with the exit code given first.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command...")
+	}
+	code := 0
+	err := ts.Exec(args[1], args[2:]...)
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = ended.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s ended with %d, want %s", strings.Join(args[1:], " "), code, args[0])
 	}
 }
 

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -121,7 +123,7 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 				return e, usage(fmt.Errorf("--world: found %q, write KEY=VALUE", pair))
 			}
 			if err := e.World.Set(key, value); err != nil {
-				return e, usage(fmt.Errorf("--world: %w", err))
+				return e, usage(fmt.Errorf("--world: %w", worldHint(key, err)))
 			}
 		}
 	}
@@ -130,6 +132,21 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 	}
 	_, err := e.Trace(1)
 	return e, traceUsage(err)
+}
+
+// worldHint adds the parameter that was probably meant to the error about an unknown one.
+func worldHint(key string, err error) error {
+	var names []string
+	for _, p := range sim.Parameters() {
+		if p.Name == key {
+			return err
+		}
+		names = append(names, p.Name)
+	}
+	if hint := config.Suggest(key, names); hint != "" {
+		return fmt.Errorf("there is no world parameter %q; %s", key, hint)
+	}
+	return err
 }
 
 func traceUsage(err error) error {
@@ -263,6 +280,9 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 	if err != nil {
 		return usage(err)
 	}
+	if err := a.checkFiles(); err != nil {
+		return err
+	}
 	e, err := a.event(cmd, name)
 	if err != nil {
 		return err
@@ -316,15 +336,42 @@ func (a *arena) write(runs []report.Run, svg func(io.Writer) error) error {
 	return errors.Join(err, writeFile(a.svg, svg))
 }
 
+// writeFile draws a file, which is there whole or not at all.
 func writeFile(path string, draw func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
+	drawn := path
+	if stat, err := os.Stat(path); err != nil || stat.Mode().IsRegular() { // and no terminal or pipe
+		drawn = fmt.Sprintf("%s.%d.new", path, os.Getpid())
+		defer os.Remove(drawn)
 	}
-	return errors.Join(draw(f), f.Close())
+	f, err := os.Create(drawn)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	out := bufio.NewWriter(f)
+	if err := errors.Join(draw(out), out.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if drawn == path {
+		return nil
+	}
+	return os.Rename(drawn, path)
+}
+
+// checkFiles finds out before minutes of work that the pictures could not be written.
+func (a *arena) checkFiles() error {
+	for _, file := range []struct{ flag, path string }{{"--report", a.html}, {"--svg", a.svg}} {
+		if file.path == "" {
+			continue
+		}
+		dir := filepath.Dir(file.path)
+		if stat, err := os.Stat(dir); err != nil || !stat.IsDir() {
+			return usage(fmt.Errorf("%s: found %s, and there is no directory %s; make it first", file.flag, file.path, dir))
+		}
+	}
+	return nil
 }
 
 // brokenPromises is an error when a run found one: then its figures mean nothing.

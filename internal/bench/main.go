@@ -42,6 +42,7 @@ var parts = []struct {
 	{"start", (*bench).start},
 	{"decisions", (*bench).decisions},
 	{"idle", (*bench).idle},
+	{"sim", (*bench).simulator},
 }
 
 func run(args []string, out io.Writer) error {

@@ -23,6 +23,7 @@ var roles = map[string]func(args []string, out io.Writer) error{
 	"serve-sqs":   serveSQS,
 	"serve-empty": serveEmpty,
 	"open":        openOnce,
+	"simulate":    simulateOnce,
 }
 
 // serveSQS serves the SQS endpoint of the queues in a directory to every caller.

@@ -35,7 +35,8 @@ type Peer struct {
 	// MinWorkers is the smallest minimum that the peer works with.
 	MinWorkers int
 	// Period divides all the times between two looks of the peer: a controller that steps no more often misses none of
-	// them. Zero is a peer that acts on whatever it sees, at once.
+	// them. Zero is a peer that acts on whatever it sees, at once, or on rates and durations that the controller measures as
+	// it steps.
 	Period time.Duration
 }
 
@@ -92,6 +93,9 @@ func awsPeers() []Peer {
 	tracking := func(name, what string, base TargetTracking) Peer {
 		base.Name, base.Warmup = name, instanceWarmup
 		p := Peer{Name: name, What: what, Setting: share, Default: 1, Sweep: shares, Memory: time.Minute, MinWorkers: 1, Period: base.Alarm.Period}
+		if base.Measured {
+			p.Period = 0
+		}
 		if base.Utilization > 0 {
 			p.Setting, p.Default, p.Sweep = utilization, base.Utilization, targets
 		}
@@ -185,7 +189,7 @@ func otherPeers() []Peer {
 				return Every{Name: "buildkite", Period: 10 * time.Second, Leave: true, Of: Buildkite{Cooldown: buildkiteCooldown}}
 			}},
 		{Name: "practo", What: "total work over a target, a floor from the arrival rate, falls ten minutes after any change", Setting: "targetMessagesPerWorker",
-			Default: 2, Sweep: messages, Memory: practoDelay, Period: 20 * time.Second,
+			Default: 2, Sweep: messages, Memory: practoDelay,
 			Build: func(setting float64, prior time.Duration) muster.Policy {
 				return Every{Name: "practo", Period: 20 * time.Second, Of: Practo{Target: setting, Processing: prior, Delay: practoDelay}}
 			}},
@@ -195,7 +199,7 @@ func otherPeers() []Peer {
 				return Every{Name: "queue-time", Period: 10 * time.Second, Of: QueueTime{Upper: setting, Lower: setting / 5, Jump: 1, UpEvery: time.Minute, DownAfter: queueTimeDown}}
 			}},
 		{Name: "laravel", What: "the larger of Little's law and a backlog drain that grows with age", Setting: "goal for the wait as a share of the objective",
-			Default: 1, Sweep: []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25}, Memory: 310 * time.Second, Period: 5 * time.Second,
+			Default: 1, Sweep: []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25}, Memory: 310 * time.Second,
 			Build: func(setting float64, prior time.Duration) muster.Policy {
 				return Every{Name: "laravel", Period: 5 * time.Second, Of: Laravel{Share: setting, Prior: prior, Cooldown: time.Minute}}
 			}},

@@ -2,10 +2,13 @@ package contest
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
@@ -89,12 +92,17 @@ func Find(name string) (Contender, error) {
 	case i < 0 && slices.Contains(policy.Names(), base):
 		return Contender{}, fmt.Errorf("the policy %s needs parameters: write them into a configuration and name it with -f", base)
 	case i < 0:
-		return Contender{}, fmt.Errorf("there is no policy %q%s; there are %s", base, near(base, Names()), strings.Join(Names(), ", "))
+		hint := config.Suggest(base, Names())
+		if hint != "" {
+			hint = "; " + hint
+		}
+		return Contender{}, fmt.Errorf("there is no policy %q%s\nthere are %s", base, hint, strings.Join(Names(), ", "))
 	case !set:
 		return all[i], nil
 	}
-	var value float64
-	if _, err := fmt.Sscanf(strings.TrimSuffix(rest, "]"), "%g", &value); err != nil || !strings.HasSuffix(rest, "]") || !(value > 0) {
+	rest, closed := strings.CutSuffix(rest, "]")
+	value, err := strconv.ParseFloat(rest, 64)
+	if err != nil || !closed || !(value > 0) || math.IsInf(value, 0) {
 		return Contender{}, fmt.Errorf("policy %q: found a setting of %q, write NAME[VALUE] with a number above 0", name, rest)
 	}
 	if all[i].Setting == "" {
@@ -157,47 +165,5 @@ func orElse[T comparable](v, fallback T) T {
 	return v
 }
 
-// near suggests the name that was meant.
-func near(word string, among []string) string {
-	best, least := "", 3
-	for _, name := range among {
-		if d := distance(word, name); d < least {
-			best, least = name, d
-		}
-	}
-	if best == "" {
-		for _, name := range among {
-			if len(word) >= 3 && strings.HasPrefix(name, word) {
-				best = name
-				break
-			}
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance counts the letters to insert, delete or change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := last
-			if a[i] != b[j] {
-				change++
-			}
-			last, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, change)
-		}
-	}
-	return row[len(b)]
-}
-
 // Default is the name of the policy that is run when none is named.
-const Default = "exact"
+const Default = policy.Default

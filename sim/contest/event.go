@@ -71,6 +71,21 @@ func Prepare(e Event, seed uint64) (Prepared, error) {
 	return p, nil
 }
 
+// Effort estimates how much there is to do in a run on e, relative to other events: steps of the controller for as long as
+// the trace lasts, and reports of the workers that its work keeps busy.
+func Effort(e Event, seed uint64) (float64, error) {
+	p, err := Prepare(e, seed)
+	if err != nil {
+		return 0, err
+	}
+	const controllerAlone = 3 // in workers
+	busy := 0.0
+	if s := p.Statistics; s.Workers.Known {
+		busy = s.Workers.Value
+	}
+	return (60 + p.Statistics.DurationSeconds) * (controllerAlone + busy), nil
+}
+
 // Limit computes what nobody can beat.
 func (p *Prepared) Limit() error {
 	boot := p.Event.World.Boot.Least()

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -153,4 +154,72 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("prices prove %v, but a schedule pays %v", got.WorkerSeconds, most)
 		}
 	})
+}
+
+// Prices are neutral but for the last slot of time, which costs nothing. The messages of 2 s arrive at 0 s and 60 s; the one
+// of 100 s is longer than the objective.
+func TestCheckByHand(t *testing.T) {
+	const s = time.Second
+	p := Problem{
+		Trace:   trace.Of("by hand", trace.Message{Service: 2 * s}, trace.Message{Service: 100 * s}, trace.Message{Arrival: 60 * s, Service: 2 * s}),
+		Latency: 10 * s, Quantile: 1, Boot: 5 * s, Slots: 1,
+	}
+	for _, row := range []struct {
+		name  string
+		spoil func(*Problem, *Certificate)
+		want  float64
+	}{
+		{"only the first pays: the last waits for the free slot of time, the long one for ever", func(*Problem, *Certificate) {}, 2},
+		{"nothing is free", func(_ *Problem, c *Certificate) { c.Prices[len(c.Prices)-1] = neutral }, 104},
+		{"the long one is left undone", func(p *Problem, c *Certificate) { p.Shed, c.Prices[len(c.Prices)-1] = true, neutral }, 4},
+		{"one may be late, so a fee is taken off", func(p *Problem, c *Certificate) {
+			p.Quantile, c.Fee, c.Prices[len(c.Prices)-1] = 0.5, 1500*time.Millisecond, neutral
+		}, 102.5},
+		{"nobody may be late, so nobody gets the fee back", func(_ *Problem, c *Certificate) { c.Fee = s }, 1},
+		{"the minimum earns what its time costs", func(p *Problem, _ *Certificate) { p.Min = 1 }, 2},
+		{"the minimum idles for a minute at no price", func(p *Problem, c *Certificate) { p.Min = 1; clear(c.Prices) }, 60},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := p
+			c := Certificate{Start: "prescient", Fee: 100 * s}
+			f, err := Read(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Width = f.width
+			for range f.length() {
+				c.Prices = append(c.Prices, neutral)
+			}
+			c.Prices[f.length()-1] = 0
+			row.spoil(&p, &c)
+			if f, err = Read(p); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Check(f, c); err != nil || math.Abs(got.WorkerSeconds-row.want) > 0.05 {
+				t.Errorf("the prices prove %v, %v; want %v", got.WorkerSeconds, err, row.want)
+			}
+		})
+	}
+}
+
+// A class is split into messages of its two extreme sizes, as many and as much work.
+func TestAClassIsSplitByHand(t *testing.T) {
+	const s = time.Second
+	for _, row := range []struct {
+		name string
+		c    class
+		want [2]atom
+	}{
+		{"one size", class{count: 3, work: 6 * s, least: 2 * s, most: 2 * s}, [2]atom{{6 * s, 2 * s}}},
+		{"1 s, 3 s and 3 s", class{count: 3, work: 7 * s, least: s, most: 3 * s}, [2]atom{{6 * s, 3 * s}, {s, s}}},
+		{"1 s, 2 s and 3 s", class{count: 3, work: 6 * s, least: s, most: 3 * s}, [2]atom{{4500 * time.Millisecond, 3 * s}, {1500 * time.Millisecond, s}}},
+		{"rounded to the larger", class{count: 2, work: 4, least: 1, most: 3}, [2]atom{{3, 3}, {1, 1}}},
+		{"a size of nothing", class{count: 2, work: 5, least: 0, most: 5}, [2]atom{{5, 5}, {0, 0}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := row.c.atoms(); got != row.want {
+				t.Errorf("atoms are %v, want %v", got, row.want)
+			}
+		})
+	}
 }

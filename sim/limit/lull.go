@@ -1,6 +1,9 @@
 package limit
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Lull returns the bound for sparse loads, in which whole workers matter: between stretches in which at least one worker is
 // in service there is none, each stretch was started by a boot, and a stretch that spans more time than there is work for is
@@ -42,8 +45,8 @@ func (f *Profile) shed() float64 {
 // stretch is a slot of time with attainable messages, as the beginning or the end of a stretch in service.
 type stretch struct {
 	// begin bounds from above the instant, less the work that arrived too early to be left, at which a stretch begins that
-	// serves these messages and later ones; end bounds from below the instant, less the work that arrived, at which one ends
-	// that serves them and earlier ones. Their difference is idle time.
+	// serves these messages and later ones; end bounds from below the instant, less the work that arrived in time to be
+	// finished, at which one ends that serves them and earlier ones. Their difference is idle time.
 	begin, end float64
 	classes    []class
 }
@@ -51,15 +54,18 @@ type stretch struct {
 // stretches returns one entry for each slot of time with attainable messages.
 func (f *Profile) stretches() (all []stretch) {
 	before, begin, c := 0.0, math.Inf(-1), float64(f.problem.Slots)
+	// A message is served within one stretch from its begin to its end, so no arrival in the last moments is, and no deadline
+	// in the first.
+	least := f.shortest().Seconds()
 	for _, s := range f.slots {
 		if len(s.classes) == 0 {
 			continue
 		}
-		begin = max(begin, (s.last+f.problem.Latency).Seconds()-before)
+		begin = max(begin, (s.last+f.problem.Latency).Seconds()-least-before)
 		for _, k := range s.classes {
 			before += k.work.Seconds() / c
 		}
-		all = append(all, stretch{begin: begin, end: s.first.Seconds() - before, classes: s.classes})
+		all = append(all, stretch{begin: begin, end: s.first.Seconds() + least - before, classes: s.classes})
 	}
 	for i := len(all) - 2; i >= 0; i-- {
 		all[i].end = min(all[i].end, all[i+1].end)
@@ -95,4 +101,12 @@ func (f *Profile) cheapest(all []stretch, fee float64) float64 {
 		}
 	}
 	return costs[len(all)] - filled
+}
+
+// shortest returns the least service of an attainable message, 0 if there is none.
+func (f *Profile) shortest() time.Duration {
+	if len(f.sizes) == 0 {
+		return 0
+	}
+	return f.sizes[0].least
 }

@@ -204,7 +204,7 @@ func TestBoundsAreTight(t *testing.T) {
 	}{
 		{"one message", []trace.Message{message(0, 3*s)}, 5 * s, 4 * s, "work", 7, 1},
 		{"a gap longer than a boot", []trace.Message{message(0, 2*s), message(20*s, 2*s)}, 4 * s, 5 * s, "lull", 14, 1},
-		{"a gap shorter than a boot", []trace.Message{message(0, 2*s), message(9*s, 2*s)}, 4 * s, 6 * s, "crews", 15, 0.99},
+		{"a gap shorter than a boot", []trace.Message{message(0, 2*s), message(9*s, 2*s)}, 4 * s, 6 * s, "lull", 15, 1},
 		{"two at once that do not fit one after the other", []trace.Message{message(0, 3*s), message(0, 3*s)}, 5 * s, 4 * s, "rush", 14, 1},
 		{"three at once of which two fit", []trace.Message{message(0, 3*s), message(0, 3*s), message(0, 3*s)}, 7 * s, 4 * s, "rush", 17, 1},
 	} {
@@ -228,5 +228,48 @@ func TestBoundsAreTight(t *testing.T) {
 				t.Errorf("the schedule is %+v, %v, want about %v worker-seconds", s, err, row.optimum)
 			}
 		})
+	}
+}
+
+// Late work may fill idle time, so idle time beside it costs nothing.
+func TestLateWorkFillsIdleTime(t *testing.T) {
+	const s = time.Second
+	p := Problem{
+		Trace:   trace.Of("filled", trace.Message{Service: 2 * s}, trace.Message{Service: 5 * s}, trace.Message{Arrival: 9 * s, Service: 2 * s}),
+		Latency: 4 * s, Quantile: 1, Boot: 6 * s, Slots: 1,
+	}
+	if best := optimum(t, p, Prescient); best != 15 {
+		t.Fatalf("the optimum is %v, want 15: a boot, and nine seconds without a gap", best)
+	}
+	f, err := Read(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range each(t, f, Prescient, 60) {
+		if b.WorkerSeconds > 15 {
+			t.Errorf("bound %+v is above the optimum, 15", b)
+		}
+	}
+}
+
+// One of 91 messages may be late, the long one. Three groups of thirty short ones arrive at 0 s, 15 s and 27 s. A worker that
+// serves the first group until its deadline, 6 s, and another that serves the second from 20.7 s until 21 s, then the long
+// message, and then the third group, are never idle: two boots and 6.9 s.
+func TestAnExcusedMessageFillsIdleTime(t *testing.T) {
+	all := []trace.Message{{Service: 6 * time.Second}}
+	for _, at := range []time.Duration{0, 15 * time.Second, 27 * time.Second} {
+		for range 30 {
+			all = append(all, trace.Message{Arrival: at, Service: 10 * time.Millisecond})
+		}
+	}
+	p := Problem{Trace: trace.Of("filled", all...), Latency: 6 * time.Second, Quantile: 0.985, Boot: 8 * time.Second, Slots: 1}
+	f, err := Read(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range each(t, f, Prescient, 60) {
+		if b.WorkerSeconds > 22.9 {
+			t.Errorf("bound %+v is above what a schedule pays, 22.9", b)
+		}
 	}
 }

@@ -1,0 +1,210 @@
+package controller
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func after(seconds float64) time.Time {
+	return noon.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// sight is a queue as it was seen; a negative age is not known.
+func sight(at time.Time, backlog, oldest float64) muster.Observation {
+	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(at, backlog), OldestAge: muster.Measured(at, oldest)}
+	return muster.Observation{At: at, Queues: []muster.QueueObservation{q}}
+}
+
+func TestWhatWaitsIsWhatCameLast(t *testing.T) {
+	group := func(age, n float64) muster.Waiting { return muster.Waiting{AgeSeconds: age, Messages: n} }
+	// Counted were 10 messages at 100 s, 20 at 200 s and 5 at 240 s; 4 came since, and it is 245 s.
+	usual := func() State {
+		st := State{arrivals: series.Counts{Length: time.Hour}, learnedAt: after(242)}
+		for _, x := range []struct{ at, n float64 }{{100, 10}, {200, 20}, {240, 5}} {
+			st.arrivals = st.arrivals.Add(after(x.at), after(x.at), x.n)
+		}
+		st.measured = Learned{Arrived: 4, Since: after(243)}
+		return st
+	}
+	for _, row := range []struct {
+		name    string
+		change  func(st *State)
+		backlog float64
+		oldest  float64 // negative: not known
+		want    []muster.Waiting
+	}{
+		{"nothing", nil, 0, 0, nil},
+		{"the newest, not counted yet", nil, 3, -1, []muster.Waiting{group(3, 3)}},
+		{"those and some that were counted", nil, 6, -1, []muster.Waiting{group(5, 2), group(3, 4)}},
+		{"all groups, the oldest in part", nil, 31, -1, []muster.Waiting{group(145, 2), group(45, 20), group(5, 5), group(3, 4)}},
+		{"more than were counted: as old as the oldest that were", nil, 50, -1, []muster.Waiting{group(145, 21), group(45, 20), group(5, 5), group(3, 4)}},
+		{"more than were counted: as old as the oldest of all", nil, 50, 600, []muster.Waiting{group(600, 11), group(145, 10), group(45, 20), group(5, 5), group(3, 4)}},
+		{"nothing is older than the oldest", nil, 31, 20, []muster.Waiting{group(20, 22), group(5, 5), group(3, 4)}},
+		{"the oldest came this instant", nil, 31, 0, []muster.Waiting{group(0, 31)}},
+		{"what came while nothing was learned is no older than fresh", func(st *State) { st.learnedAt = noon }, 3, -1, []muster.Waiting{group(6, 3)}},
+		{"unless nobody looked for minutes", func(st *State) { st.learnedAt, st.measured.Since = noon, after(45) }, 3, -1, []muster.Waiting{group(200, 3)}},
+		{"nothing was counted, and nobody counts: nobody knows", func(st *State) { *st = State{arrivals: series.Counts{Length: time.Hour}} }, 3, -1, []muster.Waiting{group(0, 3)}},
+		{"nothing came since the count began: they are as old as that", func(st *State) {
+			*st = State{arrivals: series.Counts{Length: time.Hour}.Watch(after(45))}
+		}, 3, -1, []muster.Waiting{group(200, 3)}},
+		{"the clock was set back behind the arrivals", func(st *State) {
+			st.arrivals = series.Counts{Length: time.Hour}.Add(after(250), after(250), 9)
+		}, 9, -1, []muster.Waiting{group(3, 9)}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			st := usual()
+			if row.change != nil {
+				row.change(&st)
+			}
+			got := waiting(&st, after(245), sight(after(245), row.backlog, row.oldest), 6*time.Second)
+			if !slices.Equal(got, row.want) {
+				t.Errorf("found %v, want %v", got, row.want)
+			}
+		})
+	}
+	st := usual()
+	unknown := muster.Observation{Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Unknown(noon, "no answer")}}}
+	if got := waiting(&st, after(245), unknown, 6*time.Second); got != nil {
+		t.Errorf("of an unknown backlog waits %v", got)
+	}
+}
+
+func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Settings{Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99}, Learn: time.Hour}
+		st, now, sent := s.start(muster.Position{}), noon, 0.0
+		for range rapid.IntRange(0, 80).Draw(t, "looks") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{-2000, 50, 1000, 1000, 3000, 7000, 90_000}).Draw(t, "ms")) * time.Millisecond)
+			sent += float64(rapid.SampledFrom([]int{0, 0, 1, 7, 300}).Draw(t, "sent"))
+			st.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)})
+			st.learn(now)
+		}
+		backlog, oldest := float64(rapid.IntRange(0, 2000).Draw(t, "backlog")), rapid.Float64Range(-100, 4000).Draw(t, "oldest")
+		groups := waiting(&st, now, sight(now, backlog, oldest), 6*time.Second)
+		sum := 0.0
+		for i, g := range groups {
+			sum += g.Messages
+			if g.Messages <= 0 || g.AgeSeconds < 0 || oldest >= 0 && g.AgeSeconds > oldest || i > 0 && g.AgeSeconds > groups[i-1].AgeSeconds {
+				t.Fatalf("of %v messages, the oldest %v s old, wait %v", backlog, oldest, groups)
+			}
+		}
+		if math.Abs(sum-backlog) > 1e-3 || len(groups) > muster.MaxGroups {
+			t.Fatalf("%v of %v messages wait in %d groups: %v", sum, backlog, len(groups), groups)
+		}
+	})
+}
+
+func TestManyGroupsBecomeFewAndNoneLooksYounger(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var newestFirst []muster.Waiting
+		age := 0.0
+		for range rapid.IntRange(0, 300).Draw(t, "groups") {
+			age += rapid.Float64Range(0.1, 60).Draw(t, "older by")
+			newestFirst = append(newestFirst, muster.Waiting{AgeSeconds: age, Messages: float64(rapid.IntRange(1, 9).Draw(t, "n"))})
+		}
+		// Message by message, the oldest first, the age that each group gives it.
+		ages := func(groups []muster.Waiting) (all []float64) {
+			for _, g := range groups {
+				for range int(g.Messages) {
+					all = append(all, g.AgeSeconds)
+				}
+			}
+			return all
+		}
+		got := grouped(newestFirst)
+		before := slices.Clone(newestFirst)
+		slices.Reverse(before)
+		a, b := ages(before), ages(got)
+		if len(got) > muster.MaxGroups || len(a) != len(b) {
+			t.Fatalf("%d messages in %d groups became %d in %d", len(a), len(before), len(b), len(got))
+		}
+		for i := range a {
+			if b[i] < a[i] {
+				t.Fatalf("message %d is %v s old and looks %v s old", i, a[i], b[i])
+			}
+		}
+	})
+}
+
+func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
+	type look struct{ at, sent float64 } // a negative count is not known
+	for _, row := range []struct {
+		name    string
+		looks   []look
+		arrived float64
+		since   float64
+	}{
+		{"the first look only begins to count", []look{{0, 100}}, 0, 0},
+		{"what came between two looks", []look{{0, 100}, {1, 130}}, 30, 0},
+		{"several looks add up, from the first on that brought some", []look{{0, 100}, {1, 100}, {2, 110}, {3, 130}}, 30, 1},
+		{"nothing came", []look{{0, 100}, {1, 100}}, 0, 0},
+		{"a queue that counts anew", []look{{0, 100}, {1, 7}}, 7, 0},
+		{"looks that failed are bridged", []look{{0, 100}, {1, -1}, {30, -1}, {40, 160}}, 60, 0},
+		{"a clock that was set back: within the last seconds", []look{{100, 100}, {40, 160}}, 60, 35},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			st := Settings{}.start(muster.Position{})
+			for _, l := range row.looks {
+				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)})
+			}
+			m := st.measured
+			if m.Arrived != row.arrived || m.Arrived > 0 && !m.Since.Equal(after(row.since)) {
+				t.Errorf("%v came since %s, want %v since %s", m.Arrived, m.Since, row.arrived, after(row.since))
+			}
+		})
+	}
+}
+
+func TestSeveralQueuesAreCountedOneByOne(t *testing.T) {
+	st := Settings{}.start(muster.Position{})
+	see := func(at float64, queue string, sent float64) {
+		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)})
+	}
+	see(0, "a", 10)
+	see(5, "b", 500)
+	see(6, "b", 503)
+	see(7, "a", 14)
+	if m := st.measured; m.Arrived != 7 || !m.Since.Equal(after(0)) {
+		t.Errorf("%v came since %s, want 7 since %s", m.Arrived, m.Since, after(0))
+	}
+}
+
+func TestRatesAreOverTheTimeThatTheyName(t *testing.T) {
+	c := series.Counts{Length: time.Hour}.Watch(noon)
+	for _, x := range []struct{ at, n float64 }{{100, 600}, {3400, 240}, {3560, 60}, {3597, 10}} {
+		c = c.Add(after(x.at), after(x.at), x.n)
+	}
+	want := muster.Arrivals{Known: true, TenSeconds: 1, Minute: 70.0 / 60, FiveMinutes: 310.0 / 300, Hour: 910.0 / 3600}
+	got := rates(c, after(3600))
+	for _, x := range [][2]float64{{got.TenSeconds, want.TenSeconds}, {got.Minute, want.Minute}, {got.FiveMinutes, want.FiveMinutes}, {got.Hour, want.Hour}} {
+		if math.Abs(x[0]-x[1]) > 1e-6 || !got.Known {
+			t.Errorf("found %+v, want %+v", got, want)
+		}
+	}
+	if got := rates(series.Counts{Length: time.Hour}, noon); got.Known || got.Hour != 0 {
+		t.Errorf("of what nobody counts: %+v", got)
+	}
+}
+
+func TestTheBusiestTimesGrowWithTheWindow(t *testing.T) {
+	c := series.Counts{Length: time.Hour}.Add(after(0), after(5), 10).Add(after(20), after(25), 30)
+	last, most := 0.0, 0.0
+	for _, b := range busiest(c, after(30), 1) {
+		if b.OverSeconds <= last || b.Messages < most {
+			t.Fatalf("%v within %v s after %v within %v s", b.Messages, b.OverSeconds, most, last)
+		}
+		last, most = b.OverSeconds, b.Messages
+		if want := map[bool]float64{true: 30, false: 40}[b.OverSeconds <= 20]; b.Messages != want {
+			t.Errorf("within %v s: %v, want %v", b.OverSeconds, b.Messages, want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package series
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster"
+)
+
+// envelope is what [Counts.Envelope] says, by its definition: for each step what came within the window up to it, and of
+// those the one that the share q of all messages does not exceed.
+func envelope(c Counts, q float64, window time.Duration) float64 {
+	type seen struct{ came, weight float64 }
+	var all []seen
+	total, seconds := 0.0, max(window.Seconds(), 5)
+	for i, s := range c.steps {
+		came, left := 0.0, seconds
+		for j := i; j >= 0 && left > 0 && float64(s.start)-float64(c.steps[j].start) < seconds; j-- {
+			t := c.steps[j]
+			came += min(float64(t.n), float64(t.peak)*max(1, left/5))
+			left -= float64(t.width)
+		}
+		all = append(all, seen{came, float64(s.n)})
+		total += float64(s.n)
+	}
+	slices.SortFunc(all, func(a, b seen) int { return cmp.Compare(b.came, a.came) })
+	above, peak := 0.0, 0.0
+	for _, x := range all {
+		peak = x.came
+		if above += x.weight; above > (1-q)*total {
+			break
+		}
+	}
+	return peak
+}
+
+func TestTheEnvelopeIsThatOfItsDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Counts{Length: 2 * time.Hour}
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range rapid.IntRange(0, 120).Draw(t, "times") {
+			from := now
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 3, 5, 5, 5, 8, 60, 400}).Draw(t, "s")) * time.Second)
+			c = c.Add(from, now, float64(rapid.IntRange(0, 50).Draw(t, "n")))
+		}
+		kept := c
+		kept.steps = slices.DeleteFunc(slices.Clone(c.steps), func(s countStep) bool { return int64(s.start) < now.Add(-c.Length).Unix() })
+		q := rapid.SampledFrom([]float64{0.5, 0.9, 0.99, 0.995, 1}).Draw(t, "q")
+		windows := []time.Duration{time.Second, 5 * time.Second, 40 * time.Second, 160 * time.Second, 640 * time.Second, time.Hour}
+		for i, got := range c.Envelope(now, q, windows) {
+			// Sums in another order differ in their last bits, which decides where a quantile falls between two steps.
+			low, high := envelope(kept, q-1e-9, windows[i]), envelope(kept, q+1e-9, windows[i])
+			if got < low*(1-1e-6)-1e-6 || got > high*(1+1e-6)+1e-6 {
+				t.Fatalf("within %s, quantile %g: found %v, want %v to %v; steps %+v", windows[i], q, got, low, high, c.steps)
+			}
+		}
+	})
+}
+
+// strange draws histograms as they may come from anywhere: unsorted, repeated, out of bounds, miscounted.
+func strange() *rapid.Generator[muster.Durations] {
+	return rapid.Custom(func(t *rapid.T) muster.Durations {
+		h := muster.Durations{Count: rapid.Int64Range(0, 9).Draw(t, "count"), SumSeconds: rapid.Float64Range(0, 1e6).Draw(t, "sum")}
+		for range rapid.IntRange(0, 5).Draw(t, "buckets") {
+			h.Buckets = append(h.Buckets, muster.Bucket{Index: rapid.IntRange(minIndex-3, maxIndex+3).Draw(t, "index"), Count: rapid.Int64Range(-1, 5).Draw(t, "n")})
+		}
+		return h
+	})
+}
+
+func TestMergingAllAtOnceIsMergingOneAfterTheOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first, others := strange().Draw(t, "first"), rapid.SliceOfN(strange(), 0, 5).Draw(t, "others")
+		want := first
+		for _, o := range others {
+			want = Merge(want, o)
+		}
+		got := MergeAll(first, others...)
+		if got.Count != want.Count || got.SumSeconds != want.SumSeconds || !slices.Equal(got.Buckets, want.Buckets) {
+			t.Fatalf("found %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAddingOneDurationIsMergingIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := rapid.OneOf(strange(), rapid.Map(strange(), func(h muster.Durations) muster.Durations { return Merge(h, muster.Durations{}) })).Draw(t, "h")
+		before := slices.Clone(h.Buckets)
+		d := time.Duration(rapid.Int64Range(-1, 1<<52).Draw(t, "ns"))
+		seconds := max(0, d.Seconds())
+		got := Add(h, d)
+		want := Merge(h, muster.Durations{Count: 1, SumSeconds: seconds, Buckets: []muster.Bucket{{Index: index(seconds), Count: 1}}})
+		if got.Count != want.Count || got.SumSeconds != want.SumSeconds || !slices.Equal(got.Buckets, want.Buckets) {
+			t.Fatalf("found %+v, want %+v", got, want)
+		}
+		if !slices.Equal(before, h.Buckets) {
+			t.Fatalf("the histogram was changed: %+v became %+v", before, h.Buckets)
+		}
+	})
+}
