@@ -54,8 +54,11 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	}
 	need := plan.need(0)
 	launch := 0
-	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.slack() <= 0 {
+	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.slack() <= 0 || need.whom == lateOnes {
 		launch = ceil(need.workers)
+	}
+	if active == 0 && plan.late() {
+		launch = max(launch, ceil(need.workers), 1) // what is late waits for nobody else
 	}
 	out := max(active+launch, keep)
 	d.Floor = keep

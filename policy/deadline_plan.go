@@ -83,6 +83,11 @@ func (p plan) oldest() float64 {
 	return p.waiting[0].AgeSeconds
 }
 
+// late tells whether no launch saves the oldest message any more.
+func (p plan) late() bool {
+	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.boot
+}
+
 // need is how many more workers it takes, and for whom.
 type need struct {
 	// workers is a fraction: 2.3 means that two would be too few and the third is busy for a third of its time.
@@ -106,9 +111,11 @@ const (
 // A message that no launch can save any more keeps its place ahead of the others, and is to begin within another objective:
 // it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
 func (p plan) need(delay float64) need {
-	var most need
+	var greatest need
 	ahead := 0.0
 	ready := delay + p.boot
+	// More workers than messages help nobody, however much durations vary.
+	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-p.unused())/p.slots)) }
 	ask := func(who whom, ahead, latest float64) {
 		// As many messages take longer or shorter than the mean by chance as the square root tells.
 		load := ahead + p.margin*p.deviation/p.mean*math.Sqrt(ahead)
@@ -117,8 +124,8 @@ func (p plan) need(delay float64) need {
 			return
 		}
 		each := p.slots * p.starts(latest-ready, p.varied)
-		if workers := math.Min(left/each, left); workers > most.workers {
-			most = need{workers, ahead, latest, who}
+		if workers := math.Min(left/each, most(ahead)); workers > greatest.workers {
+			greatest = need{workers, ahead, latest, who}
 		}
 	}
 	for _, g := range p.waiting {
@@ -143,7 +150,16 @@ func (p plan) need(delay float64) need {
 			}
 		}
 	}
-	return most
+	return greatest
+}
+
+// unused is how many slots are free or on their way.
+func (p plan) unused() float64 {
+	n := p.free
+	for _, a := range p.coming {
+		n += a.slots
+	}
+	return n
 }
 
 // begun returns how many messages the workers that are there and on their way begin until the given time.

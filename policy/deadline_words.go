@@ -49,6 +49,9 @@ func (p plan) why(o muster.Observation, n need, launch int) string {
 	if !ok {
 		return fmt.Sprintf("%s; %s", waiting, workers)
 	}
+	if p.late() {
+		return fmt.Sprintf("%s; %s%sthem by %s, some of them too late whatever is done", waiting, workers, verb, clock(o, at))
+	}
 	return fmt.Sprintf("%s; %s%sthem by %s, in time", waiting, workers, verb, clock(o, at))
 }
 

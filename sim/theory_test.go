@@ -22,7 +22,7 @@ import (
 //  2. The simulator gives the messages of a trace the waits of the recursion, to the nanosecond: the simulator is right.
 //
 // A mean that is simulated alone wanders too much: at a load of 0.9 a wait is known to 1 % only after tens of millions of
-// messages. With MUSTER_SLOW=1 the simulator runs that long.
+// messages. With MUSTER_SLOW=1 the simulator runs that long: ten minutes of a core, so go test needs -timeout 60m.
 
 // shareOf widens a tolerance as it must be where fewer messages are drawn, because the race detector looks on.
 func shareOf(tolerance float64) float64 {
