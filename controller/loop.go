@@ -289,9 +289,11 @@ func (l *Loop) take(call reportCall) bool {
 	}
 	r := call.report
 	l.add(false, Reported{r})
-	if r.State == muster.Receiving && l.state.roster.InService(r.Member) {
-		call.answer <- answer{directive: l.state.Directive(r.Member, r.Worker)}
-		return false
+	if r.State == muster.Receiving {
+		if d, ok := l.state.Answer(r.Member, r.Worker); ok {
+			call.answer <- answer{directive: d}
+			return false
+		}
 	}
 	l.waiting = append(l.waiting, call)
 	return true

@@ -150,8 +150,11 @@ func (st State) Directive(member, worker string) muster.Directive {
 	return st.roster.Directive(member, worker)
 }
 
-// InService tells whether the member takes messages and nothing is being asked of it: its reports need no step to be answered.
-func (st State) InService(member string) bool { return st.roster.InService(member) }
+// Answer is [State.Directive] for a worker of a member that takes messages and of which nothing is asked: its report needs
+// no step to be answered. It is false for any other.
+func (st *State) Answer(member, worker string) (muster.Directive, bool) {
+	return st.roster.Answer(member, worker)
+}
 
 // MemberView is one member as it stood after a step.
 type MemberView struct {

@@ -31,9 +31,6 @@ func workOf(o muster.Observation) (work, bool) {
 	deviation := math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
-	if e.Prior {
-		weight = 1
-	}
 	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have just
 	// begun.
 	inHand := float64(o.Capacity.BusySlots)

@@ -60,6 +60,19 @@ func TestComingMembersAreGroupedByTheirLaunch(t *testing.T) {
 	}
 }
 
+func TestWhoComesInTooManyGroupsJoinsTheLast(t *testing.T) {
+	var r roster.Roster
+	for i := range 3 * muster.MaxGroups {
+		r.Launched(at(float64(2*i)), []string{fmt.Sprint("m", i)})
+	}
+	patient := roster.Rules{Silence: time.Minute, BootWithin: time.Hour}
+	groups := r.Coming(at(1000), patient)
+	last := groups[len(groups)-1]
+	if want := (muster.Coming{AgeSeconds: 1000 - 2*(muster.MaxGroups-1), Members: 1 + 2*muster.MaxGroups}); len(groups) != muster.MaxGroups || last != want {
+		t.Errorf("%d groups, the last %+v; want %d and %+v: later ones look older, never younger", len(groups), last, muster.MaxGroups, want)
+	}
+}
+
 func TestWhateverComesIsCountedOnceInFewGroups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r roster.Roster

@@ -138,12 +138,25 @@ func (m *Member) worker(id string) *Worker {
 
 // Directive returns what the given worker of the given member should do now.
 func (r Roster) Directive(member, worker string) muster.Directive {
-	m := &Member{}
 	if i, ok := r.find(member); ok {
-		m = &r.members[i]
-	} else if i, over := r.buried(member); over {
-		m = r.ended[i].Member
+		return r.members[i].directive(worker)
 	}
+	if i, over := r.buried(member); over {
+		return r.ended[i].directive(worker)
+	}
+	return muster.Directive{Ask: muster.Work}
+}
+
+// Answer is [Roster.Directive] for a member in service; false for any other.
+func (r Roster) Answer(member, worker string) (muster.Directive, bool) {
+	i, ok := r.find(member)
+	if !ok || !r.members[i].inService() {
+		return muster.Directive{}, false
+	}
+	return r.members[i].directive(worker), true
+}
+
+func (m *Member) directive(worker string) muster.Directive {
 	for i := range m.Workers {
 		w := &m.Workers[i]
 		if w.ID != worker {

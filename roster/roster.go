@@ -287,8 +287,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// InService tells whether the member takes messages and nothing is being asked of it.
-func (r Roster) InService(id string) bool {
-	i, ok := r.find(id)
-	return ok && !r.members[i].JoinedAt.IsZero() && r.members[i].DrainAt.IsZero() && r.members[i].ReleasedAt.IsZero()
+// inService tells whether the member takes messages and nothing is being asked of it.
+func (m *Member) inService() bool {
+	return !m.JoinedAt.IsZero() && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
 }

@@ -85,7 +85,7 @@ func TestTheRateIsOverWhatWasWatched(t *testing.T) {
 		{"60 in the last minute", 0, []came{{40, 100, 60}}, 100, time.Minute, 1, true},
 		{"20 in the ten seconds that were watched", 0, []came{{0, 10, 20}}, 10, time.Minute, 2, true},
 		{"what came is watched from when it began to come", math.NaN(), []came{{90, 100, 20}}, 100, time.Minute, 2, true},
-		{"what came before the watch began counts, and so does the time", 95, []came{{90, 100, 20}}, 100, time.Minute, 2, true},
+		{"what came before the watch began counts, and so does the time", 95, []came{{90, 92, 20}}, 100, time.Minute, 2, true},
 		{"watching again does not begin anew", 0, []came{{50, 100, 100}}, 100, 100 * time.Second, 1, true},
 		{"an hour of what was watched for two", 0, []came{{0, 7200, 7200}}, 7200, 3 * time.Hour, 1, true},
 		{"the clock was set back before the watch", 100, nil, 50, time.Minute, 0, false},

@@ -322,7 +322,7 @@ func (b *bare) launch() {
 	b.members[i] = post{launched: b.now, generation: b.members[i].generation + 1}
 	b.booting++
 	b.score.peak = max(b.score.peak, b.booting+b.ready)
-	b.add(b.now+int64(b.Boot.Next(b.chance.boot)), evBooted, i, 0)
+	b.add(b.now+int64(b.Boot.nth(b.chance.boot, b.launches-1)), evBooted, i, 0)
 }
 
 // leave writes the bill of a member.

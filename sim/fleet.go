@@ -45,10 +45,10 @@ func (r *run) start(id string) {
 	r.account()
 	r.live++
 	r.score.peak = max(r.score.peak, r.live)
-	boot := r.world.Boot.Next(r.chance.boot)
+	boot := r.world.Boot.nth(r.chance.boot, r.launches-1)
 	if r.warm > 0 {
 		r.warm--
-		m.warm, boot = true, r.world.Warm.Boot.Next(r.chance.boot)
+		m.warm, boot = true, r.world.Warm.Boot.nth(r.chance.boot, r.launches-1)
 		r.after(r.world.Warm.Refill, evRefill, none, 0)
 	}
 	fails := hit(r.chance.launch, r.world.LaunchFails) && r.faulty()

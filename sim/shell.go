@@ -210,9 +210,11 @@ func (r *run) take(c call) {
 	}
 	c.report.At = r.time()
 	s.pending = append(s.pending, s.spare.report(&c.report))
-	if c.report.State == muster.Receiving && s.state.InService(c.report.Member) {
-		r.answer(c, s.state.Directive(c.report.Member, c.report.Worker))
-		return
+	if c.report.State == muster.Receiving {
+		if d, ok := s.state.Answer(c.report.Member, c.report.Worker); ok {
+			r.answer(c, d)
+			return
+		}
 	}
 	s.waiting = append(s.waiting, c)
 	r.soon()

@@ -169,7 +169,7 @@ func (r *run) begin(i int32, m *member, ref int32) {
 	if len(m.held) == 1 {
 		r.busyMembers++
 	}
-	r.add(r.now+x.service, evFinished, i, uint64(r.works))
+	r.add(r.now+x.service+int64(r.world.Handover), evFinished, i, uint64(r.works))
 }
 
 // finished ends the work on a message.
@@ -206,10 +206,11 @@ func (r *run) finished(i int32, work uint32) {
 func (r *run) settle(ref int32) {
 	x := &r.queue.all[ref]
 	r.queue.finished++
-	r.score.finished(r.now-x.sent, r.now-x.sent-x.service)
+	done := r.now - int64(r.world.Handover)
+	r.score.finished(done-x.sent, done-x.sent-x.service)
 	r.lastFinish = r.now
 	if r.Finished != nil {
-		r.Finished(time.Duration(x.sent), time.Duration(r.now))
+		r.Finished(time.Duration(x.sent), time.Duration(done))
 	}
 	for _, c := range x.children {
 		r.expect(c)

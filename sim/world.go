@@ -17,8 +17,18 @@ type Draw struct {
 	CV float64
 	// Exponential makes it the exponential distribution; CV is then 0.
 	Exponential bool
-	// Samples, when there are any, are drawn from instead, each equally likely.
+	// Samples, when there are any, are drawn from instead, each equally likely; or taken in turn, over and over, by
+	// the launches of a run with InTurn.
 	Samples []time.Duration
+	InTurn  bool
+}
+
+// nth is the duration of the given turn, counted from 0.
+func (d Draw) nth(r *rand.Rand, turn int) time.Duration {
+	if d.InTurn && len(d.Samples) > 0 {
+		return d.Samples[turn%len(d.Samples)]
+	}
+	return d.Next(r)
 }
 
 // Next draws a duration.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -59,7 +58,11 @@ type demoTally struct {
 	processing map[string]muster.Estimate
 }
 
-type finish struct{ sent, done time.Time }
+// finish is the end of the work on a message, which began in the process worker.
+type finish struct {
+	sent, began, done time.Time
+	worker            string
+}
 
 func newDemoTally(runs []demoRun, path string) *demoTally {
 	t := &demoTally{path: path, runs: runs, finished: map[string]map[string][]finish{}, launched: map[string]map[string]time.Time{},
@@ -136,16 +139,20 @@ func (t *demoTally) read() error {
 			return nil // the rest of the line is still to come
 		}
 		t.offset += int64(len(line))
-		var queue, id, sent, done string
-		if _, err := fmt.Sscan(line, &queue, &id, &sent, &done); err != nil {
+		var queue, id, sent, done, worker, began string
+		if _, err := fmt.Sscan(line, &queue, &id, &sent, &done, &worker, &began); err != nil {
 			return fmt.Errorf("the demo's log holds %q: %w", line, err)
 		}
-		sentAt, err := time.Parse(time.RFC3339Nano, sent)
-		doneAt, err2 := time.Parse(time.RFC3339Nano, done)
-		if err := cmp.Or(err, err2); err != nil {
-			return fmt.Errorf("the demo's log holds %q: %w", line, err)
+		f := finish{worker: worker}
+		for _, at := range []struct {
+			text string
+			time *time.Time
+		}{{sent, &f.sent}, {began, &f.began}, {done, &f.done}} {
+			if *at.time, err = time.Parse(time.RFC3339Nano, at.text); err != nil {
+				return fmt.Errorf("the demo's log holds %q: %w", line, err)
+			}
 		}
-		t.finishLocked(queue[strings.LastIndexByte(queue, '/')+1:], id, finish{sentAt, doneAt})
+		t.finishLocked(queue[strings.LastIndexByte(queue, '/')+1:], id, f)
 	}
 }
 

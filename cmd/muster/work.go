@@ -100,8 +100,10 @@ func newSleepBody() *cobra.Command {
 		Use: "sleep-body", Hidden: true,
 		Short: "Sleep for the duration that standard input holds",
 		Long: `Sleep-body is the command behind the demo and behind muster send --duration: it sleeps for the duration in
-the message body. With MUSTER_DONE_LOG set it then adds a line to that file: queue, message id, when it was sent, now.`,
+the message body. With MUSTER_DONE_LOG set it then adds a line to that file: queue, message id, when it was sent, now,
+the process that started it, and when it began.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			began := time.Now()
 			body, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64))
 			if err != nil {
 				return err
@@ -111,13 +113,13 @@ the message body. With MUSTER_DONE_LOG set it then adds a line to that file: que
 				return usage(fmt.Errorf("the message body: found %.20q, allowed is a duration of at most 12h, such as 1.25s", body))
 			}
 			time.Sleep(d)
-			return logDone(os.Getenv("MUSTER_DONE_LOG"))
+			return logDone(os.Getenv("MUSTER_DONE_LOG"), began)
 		},
 	}
 }
 
 // logDone appends one line, in one write, so that lines of many workers do not mix.
-func logDone(path string) error {
+func logDone(path string, began time.Time) error {
 	if path == "" {
 		return nil
 	}
@@ -126,6 +128,7 @@ func logDone(path string) error {
 		return err
 	}
 	defer f.Close()
-	_, err = fmt.Fprintf(f, "%s %s %s %s\n", os.Getenv("MUSTER_QUEUE"), os.Getenv("MUSTER_MESSAGE_ID"), os.Getenv("MUSTER_SENT_AT"), time.Now().UTC().Format(time.RFC3339Nano))
+	_, err = fmt.Fprintf(f, "%s %s %s %s %d %s\n", os.Getenv("MUSTER_QUEUE"), os.Getenv("MUSTER_MESSAGE_ID"), os.Getenv("MUSTER_SENT_AT"),
+		time.Now().UTC().Format(time.RFC3339Nano), os.Getppid(), began.UTC().Format(time.RFC3339Nano))
 	return err
 }
