@@ -17,7 +17,9 @@ import (
 
 // counting is a world whose queue counts what is sent to it, and whose fleet has no workers: a maximum of zero.
 func counting(t testing.TB) *world {
-	w := newWorld(t, settings(t, policy.Spec{Name: "deadline", Processing: 25 * time.Second}, 0))
+	s := settings(t, policy.Spec{Name: "deadline", Processing: 25 * time.Second}, 0)
+	s.Learn = 10 * time.Minute // so that it is the arrivals that decide how far back a start reads
+	w := newWorld(t, s)
 	w.counts = true
 	return w
 }
@@ -113,6 +115,23 @@ func TestAQuietTimeIsRememberedAsWatched(t *testing.T) {
 				t.Errorf("without a restart %+v, after one %+v", a, b)
 			}
 		})
+	}
+}
+
+func TestWhatComesRightAfterARestartCountsAsJustCome(t *testing.T) {
+	w := counting(t)
+	w.step(0)
+	for range 50 { // nothing is worth a record
+		w.step(time.Second)
+	}
+	w.reread(0)
+	w.send(200)
+	w.step(time.Second)
+	w.step(6 * time.Second)
+	for _, b := range w.last.Observation.Arrivals.Busiest {
+		if b.OverSeconds >= 10 && b.Messages < 199 {
+			t.Errorf("within %v s came %v at the busiest times, want 200", b.OverSeconds, b.Messages)
+		}
 	}
 }
 

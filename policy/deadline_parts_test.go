@@ -263,6 +263,13 @@ func TestWhatIsThereAndComesNeedNotBeLaunched(t *testing.T) {
 		{"the younger are the hardest when they are many", func(o *muster.Observation) {
 			o.Waiting = []muster.Waiting{{AgeSeconds: 100, Messages: 4}, {AgeSeconds: 0, Messages: 46}}
 		}, 6.25},
+		{"one message needs no second worker, however long its work may take", func(o *muster.Observation) {
+			o.Processing, o.Waiting = varying(25, 67.5, 100, 1000), []muster.Waiting{{AgeSeconds: 117, Messages: 1}}
+		}, 1},
+		{"nor does one that a free slot takes", func(o *muster.Observation) {
+			o.Processing, o.Waiting = varying(25, 67.5, 100, 1000), []muster.Waiting{{AgeSeconds: 117, Messages: 1}}
+			o.Capacity.Idle, o.Capacity.Slots = 1, 1
+		}, 0},
 		{"unknown ages count from the oldest", func(o *muster.Observation) {
 			o.Waiting = nil
 			o.Queues[0].OldestAge = muster.Measured(o.At, 27)
@@ -290,6 +297,7 @@ func TestThePublishedTestLaunchesAtTheLastMoment(t *testing.T) {
 		{"25 s, some seconds later: eight would still do in a while", 25, 10, 0},
 		{"25 s, as long as eight do: 24 s", 25, 23.5, 0},
 		{"25 s, eight at their last moment", 25, 25.5, 8},
+		{"25 s, too late for all of them: at once, to begin within another objective", 25, 180, 5},
 		{"50 s: thirteen, because two seconds later it would be seventeen", 50, 0, 13},
 		{"50 s, when seventeen would still do in a while", 50, 10, 0},
 	} {

@@ -24,6 +24,8 @@ type plan struct {
 	// decision at the latest.
 	latency, boot, step float64
 	margin              float64
+	// blind is true while the ages of the messages are not known: then no launch is put off.
+	blind bool
 	// rate is at how many messages a second more will come; it counts where a launch is too late for those that wait.
 	rate float64
 }
@@ -43,8 +45,11 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
 	p.rate = math.Max(o.Arrivals.TenSeconds, o.Arrivals.Minute)
 	p.hand(c)
-	if len(p.waiting) == 0 {
-		backlog, oldest := o.Backlog(), o.OldestAge()
+	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
+		// Nobody knows how old they are. Half of the time they can wait is as likely to be over as not.
+		p.blind = true
+		p.waiting = []muster.Waiting{{AgeSeconds: math.Max(0, p.latency-p.tail-p.boot) / 2, Messages: backlog.Value}}
+	} else if len(p.waiting) == 0 {
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
 	}
 	for _, g := range o.Coming {

@@ -35,6 +35,8 @@ type member struct {
 	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the calls.
 	asked  int
 	polled uint32
+	// calling is true while a receive call is being made that was not answered yet.
+	calling bool
 
 	// reporting is true while a report is on its way, expected is its number; said is what it said, reportedAt when it left,
 	// reportDue when the next is looked at.
@@ -86,49 +88,54 @@ func (r *run) booted(i int32) {
 	r.advance(i)
 }
 
-// advance does everything that is due for a worker now, as the runner's loop does.
+// advance does everything that is due for a worker now, in the order of the runner's loop: a receive call is begun, and what
+// it brings comes after the report that says how the worker stands. So a worker that goes from one message to the next is
+// seen without one in between.
 func (r *run) advance(i int32) {
 	m := r.members[i]
-	if m.stage != working {
-		return
-	}
-	now := r.time()
-	m.lease.Tick(now)
-	r.receive(i, m)
-	if m.lease.CanMint() {
-		m.tokens++
-		m.lease.Mint(now, m.id+"/"+strconv.Itoa(m.tokens))
-	}
-	if at, ok := m.lease.OrphanedAt(orphaned); ok && !now.Before(at) {
-		m.lease.Leave()
-	}
-	r.report(i, m)
-	if m.lease.State() == muster.Leaving && !m.leaving {
-		m.leaving = true
-		r.after(r.world.Exit, evExit, i, uint64(m.generation))
+	for m.stage == working {
+		now := r.time()
+		m.lease.Tick(now)
+		asked := 0
+		if m.asked == 0 && !m.calling {
+			asked = m.lease.BeginReceive(maxBatch)
+			m.calling = asked > 0
+		}
+		if m.lease.CanMint() {
+			m.tokens++
+			m.lease.Mint(now, m.id+"/"+strconv.Itoa(m.tokens))
+		}
+		if at, ok := m.lease.OrphanedAt(orphaned); ok && !now.Before(at) {
+			m.lease.Leave()
+		}
+		r.report(i, m)
+		if m.lease.State() == muster.Leaving && !m.leaving {
+			m.leaving = true
+			r.after(r.world.Exit, evExit, i, uint64(m.generation))
+		}
+		if asked == 0 || !r.receive(i, m, asked) {
+			return
+		}
 	}
 }
 
-// receive makes receive calls while there is room: what waits is taken at once, otherwise the call waits for a message.
-func (r *run) receive(i int32, m *member) {
-	for m.asked == 0 {
-		asked := m.lease.BeginReceive(maxBatch)
-		if asked == 0 {
-			return
-		}
-		n := min(asked, r.queue.waiting.len())
-		if n == 0 {
-			m.asked = asked
-			m.polled++
-			r.waiters.push(i)
-			r.after(min(pollWait, r.world.Visibility/2), evPollEnd, i, uint64(m.generation)<<32|uint64(m.polled))
-			return
-		}
-		m.lease.EndReceive(r.time(), asked, n)
-		for range n {
-			r.begin(i, m, r.queue.waiting.popFront())
-		}
+// receive is the answer to a receive call: what waits is taken at once, and true is returned; otherwise the call waits for a
+// message.
+func (r *run) receive(i int32, m *member, asked int) bool {
+	m.calling = false
+	n := min(asked, r.queue.waiting.len())
+	if n == 0 {
+		m.asked = asked
+		m.polled++
+		r.waiters.push(i)
+		r.after(min(pollWait, r.world.Visibility/2), evPollEnd, i, uint64(m.generation)<<32|uint64(m.polled))
+		return false
 	}
+	m.lease.EndReceive(r.time(), asked, n)
+	for range n {
+		r.begin(i, m, r.queue.waiting.popFront())
+	}
+	return true
 }
 
 // hand gives waiting messages to waiting workers.
