@@ -39,10 +39,13 @@ cross: ## build for linux and darwin on amd64 and arm64
 interop: ## run SQS clients of other people against the embedded queue; needs Python, Node and their registries
 	@interop/run
 
-bench: build ## measure the speed goals beside their peers, into docs/benchmarks.md; installs redis-server on Debian (BENCH_FULL=1)
+bench: build ## measure the speed goals beside their peers, into docs/benchmarks.md; installs redis-server on Debian, SimPy from PyPI (BENCH_FULL=1)
 	@$(GO) run ./internal/bench -muster $(BIN) $(if $(BENCH_FULL),-full)
+
+validate: build ## compare the simulator with reality: the demo, for real and simulated; three minutes
+	@$(BIN) validate
 
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo test fuzz powercuts proofs cross interop bench fmt
+.PHONY: help build demo test fuzz powercuts proofs cross interop bench validate fmt
