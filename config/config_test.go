@@ -104,7 +104,7 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 			Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
 			Limits:    muster.Limits{Max: 3, LaunchesPerHour: 60},
 			Poll:      time.Second,
-			Policy:    policy.Spec{Name: "deadline"},
+			Policy:    policy.Spec{Name: "deadline", Prompt: true},
 			Workers:   config.Workers{Command: []string{"./work.sh"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
 		}},
 	}

@@ -32,6 +32,8 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	if !s.has(path + ".policy") {
 		f.Policy.Name = policy.Default
 	}
+	// Without a price there is nothing to save by letting messages wait for company.
+	f.Policy.Prompt = f.Policy.Name == policy.Default && f.Policy.PricePerHour == 0 && !s.has(path+".policy.prompt") || f.Policy.Prompt
 	switch f.Policy.Name {
 	case "deadline", "exact", "schedule": // they fall when nothing is left to do, when workers leave, or by the clock
 	default:

@@ -19,6 +19,9 @@ type Deadline struct {
 	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
 	// means 1.
 	Scale float64
+	// Prompt is for workers that cost next to nothing: while anything waits there is one at least, and it stays while a message
+	// a minute comes. More are launched at the last moment, as without.
+	Prompt bool
 }
 
 const (
@@ -49,8 +52,13 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	if plan.slack() > 0 {
 		keep = min(keep, active) // nobody is launched only to be kept
 	}
+	stay, because := p.stay(o, active)
+	if stay <= keep {
+		because = "the arrivals keep them busy"
+	}
+	keep = max(keep, stay)
 	if backlog.Value == 0 {
-		return d.With(idleTerm(o, inFlight, keep, active, rule))
+		return d.With(idleTerm(o, inFlight, kept{keep, because}, rule))
 	}
 	need := plan.need(0)
 	launch := 0
@@ -59,6 +67,10 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	}
 	if active == 0 && plan.late() {
 		launch = max(launch, ceil(need.workers), 1) // what is late waits for nobody else
+	}
+	plan.prompt = active == 0 && p.Prompt && launch == 0
+	if plan.prompt {
+		launch = 1
 	}
 	out := max(active+launch, keep)
 	d.Floor = keep
@@ -82,23 +94,32 @@ func (p Deadline) learn(o muster.Observation, backlog float64, rule string) must
 		Why: "how long the work takes is not known yet: one worker finds out (state the processing duration to begin with more)"}
 }
 
-// idleTerm is the term while nothing waits: workers without a message go, except those that the arrivals keep busy.
-func idleTerm(o muster.Observation, inFlight muster.Sample, keep, active int, rule string) muster.Term {
+// kept is how many workers stay that nothing waits for, and why.
+type kept struct {
+	workers int
+	because string
+}
+
+// idleTerm is the term while nothing waits: workers without a message go, except those that are kept.
+func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept, rule string) muster.Term {
 	c := o.Capacity
-	busy := c.Busy
+	busy, active := c.Busy, c.Active()
 	if inFlight.Known {
 		// What is in flight may have been received since the workers reported.
 		busy = max(busy, ceil(inFlight.Value/c.SlotsPerWorker))
 	}
-	out := min(active, max(keep, busy))
+	out := min(active, max(keep.workers, busy))
 	why := fmt.Sprintf("nothing waits; %s busy", isAre(busy, "worker"))
-	if keep > busy {
-		why += fmt.Sprintf(", and the arrivals keep %d so", keep)
+	if keep.workers > busy {
+		verb := "stay"
+		if keep.workers == 1 {
+			verb = "stays"
+		}
+		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
-	if keep > active {
-		out = keep
-	}
-	return muster.Term{Rule: rule, Out: out, In: []muster.Value{value("busy", float64(busy)), value("keep", float64(keep)), value("workers", float64(active))}, Why: why}
+	out = max(out, keep.workers)
+	return muster.Term{Rule: rule, Out: out, Why: why,
+		In: []muster.Value{value("busy", float64(busy)), value("keep", float64(keep.workers)), value("workers", float64(active))}}
 }
 
 func isAre(n int, noun string) string {

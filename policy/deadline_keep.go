@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/muster-scale/muster"
@@ -15,6 +16,20 @@ func (p plan) keep(o muster.Observation) int {
 		return p.surelyBusy(o.Arrivals)
 	}
 	return p.headroom(o.Arrivals)
+}
+
+// stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt, while a
+// message a minute comes, and all while launches are scarce, because who is let go then may not come back within the hour.
+func (p Deadline) stay(o muster.Observation, active int) (workers int, because string) {
+	// A quarter of what an hour may have is for work that waits.
+	if l := o.Limits.LaunchesPerHour; l > 0 && 4*o.Launches.LastHour >= 3*l && o.Launches.Failed == 0 {
+		return active, fmt.Sprintf("%s in the past hour, %d are allowed", launches(o.Launches.LastHour), l)
+	}
+	// A message counts for half of one in a minute's mean until 42 s later.
+	if p.Prompt && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
+		return min(active, 1), "a message came within the past minute"
+	}
+	return 0, ""
 }
 
 // surelyBusy is how many workers the arrivals keep busy all the time. The lower of two rates counts: letting one go that is

@@ -26,6 +26,8 @@ type plan struct {
 	margin              float64
 	// blind is true while the ages of the messages are not known: then no launch is put off.
 	blind bool
+	// prompt is true when one worker is launched only because nobody is there.
+	prompt bool
 	// rate is at how many messages a second more will come; it counts where a launch is too late for those that wait.
 	rate float64
 }

@@ -35,6 +35,8 @@ func (p plan) why(o muster.Observation, n need, launch int) string {
 	}
 	boots := fmt.Sprintf("a worker needs %s to boot", muster.Seconds(math.Round(p.boot)))
 	switch {
+	case p.prompt:
+		return fmt.Sprintf("%s; no worker is there; launching 1 at once, because the fleet is prompt", waiting)
 	case launch > 0 && n.workers == 0:
 		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past, because %s", waiting, launch, boots)
 	case launch > 0 && n.whom == comingOnes:

@@ -25,6 +25,8 @@ type Spec struct {
 	// Scale is the dial of deadline from cheap to fast: the share of the latency objective that it plans with, above 0 and at
 	// most 1, which is the default.
 	Scale float64 `json:"scale,omitzero"`
+	// Prompt makes deadline begin what waits at once, with one worker at least; see [Deadline].
+	Prompt bool `json:"prompt,omitzero"`
 	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default.
 	Target float64 `json:"target,omitzero"`
 	// Signal is what worker-utilization counts as work: "total" (backlog plus in flight, the default), "in-flight", or
@@ -81,7 +83,7 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still in time",
-			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale} }, checkDeadline},
+			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt} }, checkDeadline},
 		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is launched; falls because idle workers leave",
 			func(Spec) muster.Policy { return Exact{} }, nil},
 		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
