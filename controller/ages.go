@@ -8,10 +8,12 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// counted is how many messages a queue had counted in all, and until when that is known.
+// counted is how many messages a queue had counted in all, and when the last record said so: what a restart finds.
 type counted struct {
 	n  float64
 	at time.Time
+	// blind is true once a record said that it was not known any more.
+	blind bool
 }
 
 // with returns sent with c for the queue; sent itself is not changed.
@@ -22,23 +24,28 @@ func with(sent map[string]counted, queue string, c counted) map[string]counted {
 	return more
 }
 
-// arrived counts what came to a queue since it was last measured: what it counted itself, where it does.
-func (st *State) arrived(now time.Time, q muster.QueueObservation) {
+// arrived counts what came to a queue since it was last measured: what it counted itself, where it does. While records say
+// every minute what it had counted, all of it came since the look before, which was at most poll ago.
+func (st *State) arrived(now time.Time, q muster.QueueObservation, poll time.Duration) {
 	if !q.Sent.Known {
 		return
 	}
 	last, known := st.sent[q.Queue]
-	st.sent = with(st.sent, q.Queue, counted{q.Sent.Value, now})
 	came := q.Sent.Value - last.n
 	if came < 0 {
 		came = q.Sent.Value // the queue counts anew
 	}
-	if !known || came == 0 {
+	if known && came == 0 {
 		return
 	}
-	since := last.at
-	if since.After(now) { // as after a restart, or when the clock was set back
-		since = now.Add(-learnEvery)
+	if !known {
+		st.sent = with(st.sent, q.Queue, counted{n: q.Sent.Value, at: now})
+		return
+	}
+	st.sent = with(st.sent, q.Queue, counted{q.Sent.Value, last.at, last.blind})
+	since := now.Add(-poll)
+	if last.blind || now.Sub(last.at) > holdEvery+learnEvery+2*poll {
+		since = last.at // nobody looked, or what was sent was not known
 	}
 	if st.measured.Arrived == 0 || since.Before(st.measured.Since) {
 		st.measured.Since = since
@@ -55,12 +62,16 @@ func (st *State) watch(o muster.Observation) {
 	}
 }
 
-// recall takes back from a recorded decision what had been sent. Arrivals are recorded when they are seen, or within seconds;
-// so where there were none, what had been sent stayed so until a decision would have been recorded again.
-func (st *State) recall(at time.Time, o muster.Observation) {
+// noted takes from a recorded decision when it was last known what had been sent, and whether it still is. A restart takes back from it also what had
+// been sent, where nothing else says so.
+func (st *State) noted(at time.Time, o muster.Observation) {
 	for _, q := range o.Queues {
-		if last, known := st.sent[q.Queue]; q.Sent.Known && (!known || last.n == q.Sent.Value) {
-			st.sent = with(st.sent, q.Queue, counted{q.Sent.Value, at.Add(holdEvery)})
+		last, known := st.sent[q.Queue]
+		switch {
+		case !q.Sent.Known && known:
+			st.sent = with(st.sent, q.Queue, counted{last.n, last.at, true})
+		case q.Sent.Known && (!known || last.n == q.Sent.Value) && (last.blind || !last.at.Equal(at)):
+			st.sent = with(st.sent, q.Queue, counted{n: q.Sent.Value, at: at})
 		}
 	}
 }
@@ -95,7 +106,7 @@ func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest 
 
 // waiting tells the ages of the backlog, oldest first. A queue hands out what came first, so what waits is what came last:
 // the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh, unless nobody looked
-// for minutes. No age is above that of the oldest message, where it is known.
+// for minutes. No age is above that of the oldest message, where it is known, and one has it.
 func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration) []muster.Waiting {
 	backlog := o.Backlog()
 	if !backlog.Known || backlog.Value < 1 {
@@ -144,6 +155,14 @@ func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration
 			age = oldest.Value
 		}
 		add(left, age)
+	}
+	if k := len(groups) - 1; k >= 0 && oldest.Known && groups[k].AgeSeconds < oldest.Value {
+		// One at least is older than its place tells, as one that failed and came back.
+		groups[k].Messages--
+		if groups[k].Messages <= 0 {
+			groups = groups[:k]
+		}
+		groups = append(groups, muster.Waiting{AgeSeconds: oldest.Value, Messages: 1})
 	}
 	return grouped(groups)
 }

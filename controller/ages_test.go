@@ -49,6 +49,8 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 		{"more than were counted: as old as the oldest that were", nil, 50, -1, []muster.Waiting{group(145, 21), group(45, 20), group(5, 5), group(3, 4)}},
 		{"more than were counted: as old as the oldest of all", nil, 50, 600, []muster.Waiting{group(600, 11), group(145, 10), group(45, 20), group(5, 5), group(3, 4)}},
 		{"nothing is older than the oldest", nil, 31, 20, []muster.Waiting{group(20, 22), group(5, 5), group(3, 4)}},
+		{"one is as old as the oldest, because it failed and came back", nil, 6, 600, []muster.Waiting{group(600, 1), group(5, 1), group(3, 4)}},
+		{"the only one is", nil, 1, 600, []muster.Waiting{group(600, 1)}},
 		{"the oldest came this instant", nil, 31, 0, []muster.Waiting{group(0, 31)}},
 		{"what came while nothing was learned is no older than fresh", func(st *State) { st.learnedAt = noon }, 3, -1, []muster.Waiting{group(6, 3)}},
 		{"unless nobody looked for minutes", func(st *State) { st.learnedAt, st.measured.Since = noon, after(45) }, 3, -1, []muster.Waiting{group(200, 3)}},
@@ -85,7 +87,7 @@ func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
 		for range rapid.IntRange(0, 80).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{-2000, 50, 1000, 1000, 3000, 7000, 90_000}).Draw(t, "ms")) * time.Millisecond)
 			sent += float64(rapid.SampledFrom([]int{0, 0, 1, 7, 300}).Draw(t, "sent"))
-			st.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)})
+			st.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)}, time.Second)
 			st.learn(now)
 		}
 		backlog, oldest := float64(rapid.IntRange(0, 2000).Draw(t, "backlog")), rapid.Float64Range(-100, 4000).Draw(t, "oldest")
@@ -96,6 +98,9 @@ func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
 			if g.Messages <= 0 || g.AgeSeconds < 0 || oldest >= 0 && g.AgeSeconds > oldest || i > 0 && g.AgeSeconds > groups[i-1].AgeSeconds {
 				t.Fatalf("of %v messages, the oldest %v s old, wait %v", backlog, oldest, groups)
 			}
+		}
+		if oldest >= 0 && backlog > 0 && groups[0].AgeSeconds != oldest {
+			t.Fatalf("the oldest is %v s old, and of %v messages wait %v", oldest, backlog, groups)
 		}
 		if math.Abs(sum-backlog) > 1e-3 || len(groups) > muster.MaxGroups {
 			t.Fatalf("%v of %v messages wait in %d groups: %v", sum, backlog, len(groups), groups)
@@ -148,13 +153,13 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 		{"several looks add up, from the first on that brought some", []look{{0, 100}, {1, 100}, {2, 110}, {3, 130}}, 30, 1},
 		{"nothing came", []look{{0, 100}, {1, 100}}, 0, 0},
 		{"a queue that counts anew", []look{{0, 100}, {1, 7}}, 7, 0},
-		{"looks that failed are bridged", []look{{0, 100}, {1, -1}, {30, -1}, {40, 160}}, 60, 0},
-		{"a clock that was set back: within the last seconds", []look{{100, 100}, {40, 160}}, 60, 35},
+		{"nobody looked for minutes: since the last record", []look{{0, 100}, {200, 160}}, 60, 0},
+		{"a clock that was set back: within the last second", []look{{100, 100}, {40, 160}}, 60, 39},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			st := Settings{}.start(muster.Position{})
 			for _, l := range row.looks {
-				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)})
+				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)}, time.Second)
 			}
 			m := st.measured
 			if m.Arrived != row.arrived || m.Arrived > 0 && !m.Since.Equal(after(row.since)) {
@@ -164,17 +169,35 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 	}
 }
 
+func TestWhatWasSentWhileNobodyKnewCameSinceTheLastRecordThatDid(t *testing.T) {
+	st := Settings{}.start(muster.Position{})
+	sent := func(at float64, s muster.Sample) muster.QueueObservation {
+		return muster.QueueObservation{Queue: "q", Sent: s}
+	}
+	note := func(at float64, s muster.Sample) {
+		st.noted(after(at), muster.Observation{Queues: []muster.QueueObservation{sent(at, s)}})
+	}
+	st.arrived(after(0), sent(0, muster.Measured(after(0), 100)), time.Second)
+	note(0, muster.Measured(after(0), 100))
+	note(10, muster.Measured(after(10), 100))
+	note(16, muster.Unknown(after(16), "no answer"))
+	st.arrived(after(40), sent(40, muster.Measured(after(40), 160)), time.Second)
+	if m := st.measured; m.Arrived != 60 || !m.Since.Equal(after(10)) {
+		t.Errorf("%v came since %s, want 60 since %s", m.Arrived, m.Since, after(10))
+	}
+}
+
 func TestSeveralQueuesAreCountedOneByOne(t *testing.T) {
 	st := Settings{}.start(muster.Position{})
 	see := func(at float64, queue string, sent float64) {
-		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)})
+		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)}, time.Second)
 	}
 	see(0, "a", 10)
 	see(5, "b", 500)
 	see(6, "b", 503)
 	see(7, "a", 14)
-	if m := st.measured; m.Arrived != 7 || !m.Since.Equal(after(0)) {
-		t.Errorf("%v came since %s, want 7 since %s", m.Arrived, m.Since, after(0))
+	if m := st.measured; m.Arrived != 7 || !m.Since.Equal(after(5)) {
+		t.Errorf("%v came since %s, want 7 since %s", m.Arrived, m.Since, after(5))
 	}
 }
 

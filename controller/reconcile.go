@@ -66,6 +66,7 @@ func (w *write) decision() {
 	}
 	w.state.recent = w.state.recent.With(d, memory)
 	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now
+	w.state.noted(w.now, w.out.Observation)
 	w.state.watch(w.out.Observation)
 	w.record(muster.Decided, w.state.recorded)
 }

@@ -70,7 +70,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		st.desired, st.adopted = body.Decision.Desired, true
 		st.recorded, st.recordedAt = body, r.At
 		st.watch(body.Observation)
-		st.recall(r.At, body.Observation)
+		st.noted(r.At, body.Observation)
 	case muster.Changed:
 		var body Changed
 		if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -100,7 +100,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.count(r.At, body)
 		for queue, n := range body.Sent {
-			st.sent = with(st.sent, queue, counted{n, r.At.Add(holdEvery)})
+			st.sent = with(st.sent, queue, counted{n: n, at: r.At})
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			st.arrived(now, x.QueueObservation)
+			st.arrived(now, x.QueueObservation, s.Poll)
 			st.look(x.QueueObservation)
 		case Listed:
 			if x.Failure == "" {
@@ -259,9 +259,11 @@ func (st *State) learn(now time.Time) Learned {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
+	sent := make(map[string]counted, len(st.sent))
 	for queue, c := range st.sent {
-		flushed.Sent[queue] = c.n
+		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
 	}
+	st.sent = sent
 	st.count(now, flushed)
 	st.busiest = nil
 	st.measured = Learned{}

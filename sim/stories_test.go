@@ -136,9 +136,6 @@ func (d dice) settings(t testing.TB, w World) (controller.Settings, int, bool) {
 	}
 	var rest int
 	s.Spec, rest = d.spec(w, limits)
-	if names(s.Spec, "deadline") {
-		s.Poll = min(s.Poll, time.Second) // its last moment is two seconds long: asked more seldom, it may miss every one
-	}
 	rival := d.IntN(3) == 0
 	var p muster.Policy
 	var memory time.Duration
@@ -179,9 +176,7 @@ func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
 		rest = min(limits.Max, 2*rest)
 	}
 	for _, shape := range []*policy.Shape{&s.Out, &s.In} {
-		// A window of the rise and the last moment of deadline do not go together: once all that waits is late, its wish comes
-		// and goes, never lasts, and nobody is launched any more.
-		if d.IntN(3) == 0 && !(shape == &s.Out && names(s, "deadline")) {
+		if d.IntN(3) == 0 {
 			shape.Stabilization = d.seconds(1, 300)
 		}
 		if d.IntN(3) == 0 {
@@ -200,6 +195,8 @@ func (d dice) single() policy.Spec {
 	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" })
 	s := policy.Spec{Name: all[d.IntN(len(all))], Processing: maybe(d, d.seconds(1, 30))}
 	switch s.Name {
+	case "deadline":
+		s.Scale, s.Prompt = maybe(d, 0.05+d.share(0.95)), d.often()
 	case "backlog-per-worker", "dynamic-backlog":
 		s.Acceptable = 0.5 + d.share(5)
 	case "worker-utilization":
