@@ -62,7 +62,7 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	}
 	need := plan.need(0)
 	launch := 0
-	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.slack() <= 0 || need.whom == lateOnes || plan.blind {
+	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.slack() <= 0 || need.whom == lateOnes || plan.blind || o.Processing.Prior {
 		launch = ceil(need.workers)
 	}
 	if active == 0 && plan.late() {

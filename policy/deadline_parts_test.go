@@ -37,7 +37,13 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 		{"the work takes twice as long: (8 x 10 + 12 x 20) / 20", muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 240}}, 16, 16, 10},
 		{"the work takes half as long: (8 x 10 + 12 x 5) / 20", muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 60}}, 7, 7, 10},
 		{"what was just begun says nothing: between 80 / 12 and 80 / 8", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4}}, 10, 10, 10},
-		{"what goes on for longer than usual does: (80 + 4 x 35) / 12", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
+		{"what goes on for longer than usual does: (80 + 4 x 13) / 12", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 13}}, 11, 11, 10},
+		{"what cannot be chance is other work, half done: 2 x 35", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35, HeldDeviationSeconds: 3}}, 70, 70, 10},
+		{"one of ten that hangs says nothing", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 10, HeldMeanSeconds: 364.5, HeldDeviationSeconds: 1078.5}}, 10, 10, 10},
+		{"nor is one alone: (80 + 35) / 9", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 1, HeldMeanSeconds: 35}}, 12.778, 12.778, 10},
+		{"of few durations nobody knows how much they differ: (80 + 4 x 35) / 12", muster.Observation{Processing: lasting(10, 99), Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
+		{"nor of a prior, so it is taken as half of them: 2 x 35 / 1.25", muster.Observation{
+			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10, P99Seconds: 10}, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 56, 56, 10},
 		{"few durations weigh by their number: (2 x 10 + 2 x 20) / 4", muster.Observation{Processing: lasting(10, 2), Pace: muster.Pace{Finished: 2, Seconds: 40}}, 15, 15, 10},
 		{"a prior weighs as one: (10 + 3 x 20) / 4", muster.Observation{
 			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10, P99Seconds: 10}, Pace: muster.Pace{Finished: 3, Seconds: 60}}, 17.5, 17.5, 10},
@@ -92,7 +98,7 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 			low, high = math.Min(low, each), math.Max(high, each)
 		}
 		if o.Capacity.BusySlots > 0 {
-			high = math.Max(high, o.Capacity.HeldMeanSeconds)
+			high = math.Max(high, 2*o.Capacity.HeldMeanSeconds) // half done, on average
 		}
 		if !known || w.mean < low*(1-1e-9) || w.mean > high*(1+1e-9) {
 			t.Fatalf("the mean is %v; measured were %v, lately %v, in hand %v", w.mean, mean, each, o.Capacity.HeldMeanSeconds)

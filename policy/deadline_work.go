@@ -34,16 +34,56 @@ func workOf(o muster.Observation) (work, bool) {
 	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have just
 	// begun.
 	inHand := float64(o.Capacity.BusySlots)
-	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*o.Capacity.HeldMeanSeconds
+	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*held(o.Capacity)
 	low := before / (weight + o.Pace.Finished + inHand)
 	high := before / (weight + o.Pace.Finished)
-	mean := min(max(e.MeanSeconds, low), high)
+	mean := max(min(max(e.MeanSeconds, low), high), unlike(o.Capacity, e, variation))
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return work{
 		mean: mean, deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
 	}, true
 }
+
+// held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of exponential work
+// by 1.3; three of which one hangs differ by 1.4 and more do by more, and then what it adds is left out: less than one and a
+// half of the deviations that it makes their mean have.
+func held(c muster.Capacity) float64 {
+	if c.HeldDeviationSeconds < 1.4*c.HeldMeanSeconds {
+		return c.HeldMeanSeconds
+	}
+	return surelyHeld(c)
+}
+
+func surelyHeld(c muster.Capacity) float64 {
+	return math.Max(0, c.HeldMeanSeconds-1.5*c.HeldDeviationSeconds/math.Sqrt(math.Max(1, float64(c.BusySlots))))
+}
+
+// unlike returns the mean of work that the messages in hand show to be unlike what was measured before; 0 where they do not.
+//
+// At any instant messages in hand have been worked on for m (1 + v^2)/2 on average, with the variance of lognormal work
+// m^2 ((1 + v^2)^3/3 - (1 + v^2)^2/4) (renewal theory). Where they have for so much longer that chance cannot be the reason, and
+// not because of one of them that hangs, their own mean tells that of the work they belong to.
+func unlike(c muster.Capacity, e muster.Estimate, variation float64) float64 {
+	if c.BusySlots < 2 || !e.Prior && e.Count < fewDurations {
+		return 0
+	}
+	if e.Prior {
+		variation = math.Max(variation, 0.5) // nobody knows yet how much they differ
+	}
+	// Six deviations of their mean are no chance, also where durations are skewed.
+	const chance = 6
+	mean, square, each := e.MeanSeconds, 1+variation*variation, math.Sqrt(float64(c.BusySlots))
+	usual := mean * square / 2
+	deviation := mean * math.Sqrt(square*square*square/3-square*square/4)
+	if surelyHeld(c) < usual+chance*deviation/each {
+		return 0
+	}
+	return 2 * c.HeldMeanSeconds / square
+}
+
+// fewDurations say little of how much all differ: of those that were begun, the short ones are known first.
+const fewDurations = 100
 
 // manyDurations is how many durations it takes to tell their 99th percentile from chance.
 const manyDurations = 200
