@@ -158,9 +158,12 @@ func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration
 	}
 	if k := len(groups) - 1; k >= 0 && oldest.Known && groups[k].AgeSeconds < oldest.Value {
 		// One at least is older than its place tells, as one that failed and came back.
-		groups[k].Messages--
-		if groups[k].Messages <= 0 {
-			groups = groups[:k]
+		for one := 1.0; one > 0 && k >= 0; k-- {
+			part := min(one, groups[k].Messages)
+			one -= part
+			if groups[k].Messages -= part; groups[k].Messages <= 0 {
+				groups = groups[:k]
+			}
 		}
 		groups = append(groups, muster.Waiting{AgeSeconds: oldest.Value, Messages: 1})
 	}

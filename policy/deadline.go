@@ -49,9 +49,6 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	plan := newPlan(o, work, p.Scale)
 	active := o.Capacity.Active()
 	keep := plan.keep(o)
-	if plan.slack() > 0 {
-		keep = min(keep, active) // nobody is launched only to be kept
-	}
 	stay, because := p.stay(o, active)
 	if stay <= keep {
 		because = "the arrivals keep them busy"

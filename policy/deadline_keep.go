@@ -12,11 +12,17 @@ func (p plan) keep(o muster.Observation) int {
 	if !o.Arrivals.Known {
 		return 0
 	}
+	active := o.Capacity.Active()
 	if p.slack() > 0 {
-		return p.surelyBusy(o.Arrivals)
+		return min(active, p.surelyBusy(o.Arrivals)) // nobody is launched only to be kept
 	}
-	return p.headroom(o.Arrivals)
+	room := p.headroom(o.Arrivals)
+	return max(ceil(room), min(active, ceil(room*sticky)))
 }
+
+// sticky is by how much more headroom is kept than is launched for: the estimates behind it move all the time, and each move
+// across a whole worker would cost a boot.
+const sticky = 1.2
 
 // stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt, while a
 // message a minute comes, and all while launches are scarce, because who is let go then may not come back within the hour.
@@ -36,20 +42,21 @@ func (p Deadline) stay(o muster.Observation, active int) (workers int, because s
 // needed again costs a boot, and the objective leaves time for that.
 func (p plan) surelyBusy(a muster.Arrivals) int {
 	rate := math.Min(a.Minute, a.FiveMinutes)
-	return int(rate * p.mean / p.slots)
+	return int(rate * p.lately / p.slots)
 }
 
-// reserve is by how much the coming busy times may be busier than those of the past.
+// reserve is how much is kept of what the busiest times would have needed: the rest is launched when they come. More is dearer
+// and hardly better, less is late in each of them.
 const reserve = 0.8
 
 // headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
 // would have begun the messages of the busiest times of the past hours in time. Within a window of w seconds came n messages;
 // slots that begin them within w plus the time x that a message may wait number n m / (w + x).
-func (p plan) headroom(a muster.Arrivals) int {
+func (p plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.tail)
-	slots := math.Max(a.Minute, a.FiveMinutes) * p.mean
+	slots := math.Max(a.Minute, a.FiveMinutes) * p.lately
 	for _, b := range a.Busiest {
-		slots = math.Max(slots, b.Messages*p.mean/(b.OverSeconds+spare))
+		slots = math.Max(slots, b.Messages*p.lately/(b.OverSeconds+spare))
 	}
-	return ceil(reserve * slots / p.slots)
+	return reserve * slots / p.slots
 }

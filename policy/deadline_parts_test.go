@@ -232,7 +232,7 @@ func TestTheWorkersThatThePublishedTestNeeds(t *testing.T) {
 		{"50 s: each begins 1 + (241 - 90) / 50 = 4", 50, 0, 0, 13, 12.5, 241},
 		{"50 s, launched two seconds later: 3", 50, 0, 2, 17, 16.667, 241},
 		{"25 s, at the last moment: one each", 25, 176, 0, 50, 50, 90},
-		{"25 s, after the last moment: within another objective", 25, 180, 0, 5, 4.167, 377},
+		{"25 s, after the last moment: within another objective", 25, 180, 0, 5, 4.167, 381},
 		{"25 s, when only a launch before the delay is in time", 25, 175, 2, math.MaxInt32, math.Inf(1), 91},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -339,29 +339,53 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 		name     string
 		latency  time.Duration
 		slots    float64
+		active   int
 		arrivals muster.Arrivals
 		want     int
 	}{
-		{"unknown arrivals keep nobody", 300 * time.Second, 1, muster.Arrivals{Minute: 9, FiveMinutes: 9}, 0},
-		{"a launch is still in time: those that are surely busy, 0.1 x 25 rounded down", 300 * time.Second, 1, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 2},
-		{"the lower of two rates", 300 * time.Second, 1, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 0.1}, 2},
-		{"on workers of two slots", 300 * time.Second, 2, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
-		{"busy times are no reason then", 300 * time.Second, 1, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 1000}}}, 0},
+		{"unknown arrivals keep nobody", 300 * time.Second, 1, 9, muster.Arrivals{Minute: 9, FiveMinutes: 9}, 0},
+		{"a launch is still in time: those that are surely busy, 0.1 x 25 rounded down", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 2},
+		{"the lower of two rates", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 0.1}, 2},
+		{"nobody is launched only to be kept", 300 * time.Second, 1, 1, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
+		{"on workers of two slots", 300 * time.Second, 2, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
+		{"busy times are no reason then", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 1000}}}, 0},
 		// Too late for a launch: a message may wait 0.97 x 60 - 25 = 33.2 s.
-		{"a launch is too late: 0.8 x 20 x 25 / (10 + 33.2), rounded up", 60 * time.Second, 1, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 10},
-		{"on workers of four slots", 60 * time.Second, 4, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 3},
-		{"the window that needs most", 60 * time.Second, 1, muster.Arrivals{Known: true,
+		{"a launch is too late: 0.8 x 20 x 25 / (10 + 33.2), rounded up", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 10},
+		{"those that are there stay up to 1.2 times as many: 9.26 x 1.2, rounded up", 60 * time.Second, 1, 50, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 12},
+		{"and nobody is launched for that", 60 * time.Second, 1, 10, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 10},
+		{"on workers of four slots", 60 * time.Second, 4, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 3},
+		{"the window that needs most", 60 * time.Second, 1, 0, muster.Arrivals{Known: true,
 			Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}, {OverSeconds: 80, Messages: 100}, {OverSeconds: 320, Messages: 120}}}, 18},
-		{"the higher of two rates: 0.8 x 2 x 25", 60 * time.Second, 1, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 2}, 40},
-		{"an objective shorter than the work leaves no time to wait: 0.8 x 20 x 25 / 10", 20 * time.Second, 1, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 40},
-		{"nothing ever came", 60 * time.Second, 1, muster.Arrivals{Known: true}, 0},
+		{"the higher of two rates: 0.8 x 2 x 25", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 2}, 40},
+		{"an objective shorter than the work leaves no time to wait: 0.8 x 20 x 25 / 10", 20 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 40},
+		{"nothing ever came", 60 * time.Second, 1, 0, muster.Arrivals{Known: true}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := s0(25, 0)
-			o.Objective.Latency, o.Arrivals, o.Capacity.SlotsPerWorker = row.latency, row.arrivals, row.slots
+			o.Objective.Latency, o.Arrivals, o.Capacity.SlotsPerWorker, o.Capacity.Idle = row.latency, row.arrivals, row.slots, row.active
 			if got := planOf(o).keep(o); got != row.want {
 				t.Errorf("%d are kept, want %d", got, row.want)
 			}
 		})
+	}
+}
+
+func TestWhatWillComeIsNoSpikeThatIsOver(t *testing.T) {
+	// Once there were 200 within 5 s; 300 within 80 s and 500 within 320 s are the most otherwise.
+	past := []muster.Busiest{{OverSeconds: 5, Messages: 200}, {OverSeconds: 80, Messages: 300}, {OverSeconds: 320, Messages: 500}}
+	for _, row := range []struct {
+		name     string
+		arrivals muster.Arrivals
+		want     float64 // within a minute
+	}{
+		{"as busy as usual", muster.Arrivals{TenSeconds: 1, Minute: 2, FiveMinutes: 1.5, Hour: 1, Busiest: past}, 120},
+		{"a spike, as far as spikes go: 287 in 70 s, of which 100 are there", muster.Arrivals{TenSeconds: 10, Minute: 1, FiveMinutes: 1, Hour: 0.9, Busiest: past}, 186.667},
+		{"a spike that is over: as usual", muster.Arrivals{TenSeconds: 25, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 120},
+		{"a little more than usual goes on", muster.Arrivals{TenSeconds: 2.5, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 150},
+		{"counted for seconds: more than was seen by two deviations", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10}, 720},
+	} {
+		if got := (plan{arrivals: row.arrivals}).toCome(60); !about(got, row.want) {
+			t.Errorf("%s: %v come, want %v", row.name, got, row.want)
+		}
 	}
 }

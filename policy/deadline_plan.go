@@ -28,8 +28,8 @@ type plan struct {
 	blind bool
 	// prompt is true when one worker is launched only because nobody is there.
 	prompt bool
-	// rate is at how many messages a second more will come; it counts where a launch is too late for those that wait.
-	rate float64
+	// arrivals tell how many more will come; they count where a launch is too late for those that wait.
+	arrivals muster.Arrivals
 }
 
 // arrival is workers that will take messages at an instant.
@@ -42,10 +42,9 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	c := o.Capacity
 	p := plan{
 		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
-		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1,
+		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1, arrivals: o.Arrivals,
 	}
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
-	p.rate = math.Max(o.Arrivals.TenSeconds, o.Arrivals.Minute)
 	p.hand(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
 		// Nobody knows how old they are. Half of the time they can wait is as likely to be over as not.
@@ -141,7 +140,7 @@ func (p plan) need(delay float64) need {
 		switch {
 		case latest < p.boot:
 			who = lateOnes
-			latest += math.Ceil((ready-latest)/p.latency) * p.latency
+			latest = ready + p.latency
 		case latest < ready && p.begun(latest) < ahead:
 			return need{math.Inf(1), ahead, latest, who}
 		case latest < ready:
@@ -153,11 +152,40 @@ func (p plan) need(delay float64) need {
 		// Those that come while a worker boots are the first it can be in time for.
 		for _, in := range []float64{p.boot - 0.85*spare, p.boot - spare/2, p.boot} {
 			if spare > 0 && in > 0 {
-				ask(comingOnes, ahead+p.rate*in, in+spare)
+				ask(comingOnes, ahead+p.toCome(in), in+spare)
 			}
 		}
 	}
 	return greatest
+}
+
+// toCome is how many messages will come within so many seconds: as many as at the rate of the last ten, unless that has been a
+// spike. The busiest times of the past hours say how many a spike has, and what has come of it is over.
+func (p plan) toCome(seconds float64) float64 {
+	const now = 10
+	a := p.arrivals
+	rate := math.Max(a.Minute, a.FiveMinutes)
+	if a.Minute == a.Hour { // counted for a minute at most, so nothing says what is usual
+		rate = math.Max(a.Minute, a.TenSeconds)
+		return (rate + 2*math.Sqrt(rate/now)) * seconds
+	}
+	if a.TenSeconds <= rate {
+		return rate * seconds
+	}
+	rest := mostWithin(a.Busiest, seconds+now) - a.TenSeconds*now
+	return math.Max(rate*seconds, math.Min(a.TenSeconds*seconds, rest))
+}
+
+// mostWithin is how many came within so many seconds at the busiest times: between two windows in proportion.
+func mostWithin(all []muster.Busiest, seconds float64) float64 {
+	var before muster.Busiest
+	for _, b := range all {
+		if b.OverSeconds >= seconds {
+			return before.Messages + (b.Messages-before.Messages)*(seconds-before.OverSeconds)/(b.OverSeconds-before.OverSeconds)
+		}
+		before = b
+	}
+	return before.Messages
 }
 
 // unused is how many slots are free or on their way.

@@ -41,7 +41,7 @@ func (p plan) why(o muster.Observation, n need, launch int) string {
 		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past, because %s", waiting, launch, boots)
 	case launch > 0 && n.whom == comingOnes:
 		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; launching %d now because %s",
-			waiting, muster.Number(round3(p.rate)), workers, launch, boots)
+			waiting, muster.Number(round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
 	case launch > 0:
 		return fmt.Sprintf("%s; %s; launching %d now because %s", waiting, p.race(o, n, workers+verb), launch, boots)
 	case n.workers > 0:

@@ -11,6 +11,8 @@ type work struct {
 	// mean is the mean processing duration, deviation its standard deviation, tail the duration that few messages exceed, and
 	// usual the same over the whole time that was measured.
 	mean, deviation, tail, usual float64
+	// lately is the mean as far as finished work shows it: in hand may be a few long ones.
+	lately float64
 	// variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
 	variation float64
 }
@@ -37,11 +39,12 @@ func workOf(o muster.Observation) (work, bool) {
 	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*held(o.Capacity)
 	low := before / (weight + o.Pace.Finished + inHand)
 	high := before / (weight + o.Pace.Finished)
-	mean := max(min(max(e.MeanSeconds, low), high), unlike(o.Capacity, e, variation))
+	lately := min(max(e.MeanSeconds, low), high)
+	mean := max(lately, unlike(o.Capacity, e, variation))
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return work{
-		mean: mean, deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
+		mean: mean, lately: lately, deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
 	}, true
 }
 
@@ -65,7 +68,7 @@ func surelyHeld(c muster.Capacity) float64 {
 // m^2 ((1 + v^2)^3/3 - (1 + v^2)^2/4) (renewal theory). Where they have for so much longer that chance cannot be the reason, and
 // not because of one of them that hangs, their own mean tells that of the work they belong to.
 func unlike(c muster.Capacity, e muster.Estimate, variation float64) float64 {
-	if c.BusySlots < 2 || !e.Prior && e.Count < fewDurations {
+	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations {
 		return 0
 	}
 	if e.Prior {

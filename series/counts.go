@@ -23,6 +23,25 @@ type countStep struct {
 	width uint16 // seconds
 	n     float32
 	peak  float32 // the most within one step of the finest width
+	crest float32 // the most within one step of the next width; no more is known of a step of that width than n
+}
+
+// within returns how much of the step can have happened within so many seconds of it: between the spans of which the most is
+// known in proportion, because what came beside the busiest moment is not known to have come close to it.
+func (s countStep) within(seconds float64) float64 {
+	fine, next, width := float64(tiers[0].width), float64(tiers[1].width), float64(s.width)
+	peak, crest, n := float64(s.peak), float64(s.crest), float64(s.n)
+	switch {
+	case seconds >= width:
+		return n
+	case seconds <= fine:
+		return peak
+	case width <= next:
+		return peak + (n-peak)*(seconds-fine)/(width-fine)
+	case seconds <= next:
+		return peak + (crest-peak)*(seconds-fine)/(next-fine)
+	}
+	return crest + (n-crest)*(seconds-next)/(width-next)
 }
 
 // tiers are the widths of steps in seconds, and from which age on in seconds the next one holds.
@@ -68,7 +87,8 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 			share = float64(high-low) / float64(end-begin)
 		}
 		if share > 0 {
-			steps = put(steps, countStep{uint32(at), uint16(width), float32(n * share), float32(n * share)})
+			came := float32(n * share)
+			steps = put(steps, countStep{uint32(at), uint16(width), came, came, came})
 		}
 	}
 	c.steps = fold(steps, now, int64(c.Length/time.Second))
@@ -86,7 +106,11 @@ func put(steps []countStep, s countStep) []countStep {
 		if steps[i-1].width == uint16(tiers[0].width) {
 			steps[i-1].peak = steps[i-1].n
 		}
-		steps[i-1].peak = max(steps[i-1].peak, s.peak) // it came late: what else came in those seconds is forgotten
+		if int64(steps[i-1].width) <= tiers[1].width {
+			steps[i-1].crest = steps[i-1].n
+		}
+		// It came late: what else came in those seconds is forgotten.
+		steps[i-1].peak, steps[i-1].crest = max(steps[i-1].peak, s.peak), max(steps[i-1].crest, s.crest)
 		return steps
 	}
 	steps = append(steps, countStep{})
@@ -109,7 +133,10 @@ func fold(steps []countStep, now, length int64) []countStep {
 		}
 		if n := len(out); n > 0 && s.start < out[n-1].start+uint32(out[n-1].width) {
 			out[n-1].n += s.n
-			out[n-1].peak = max(out[n-1].peak, s.peak)
+			out[n-1].peak, out[n-1].crest = max(out[n-1].peak, s.peak), max(out[n-1].crest, s.crest)
+			if int64(out[n-1].width) <= tiers[1].width {
+				out[n-1].crest = out[n-1].n
+			}
 			continue
 		}
 		out = append(out, s)
@@ -163,8 +190,8 @@ func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
 }
 
 // Envelope returns, for each window, how many came within so long at the busiest times since Length before now: so many that
-// the share q of all that came did so in windows with no more. A window is at least the finest step. Of times long past only the sums over coarser
-// steps and the busiest fine step in each are known, and a window in between is taken to be as busy as both allow.
+// the share q of all that came did so in windows with no more. A window is at least the finest step. Of times long past only
+// the sums over coarser steps are known, and the busiest finer steps in each; windows in between are taken in proportion.
 func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
 	for oldest := now.Add(-c.Length).Unix(); len(c.steps) > 0 && int64(c.steps[0].start) < oldest; {
 		c.steps = c.steps[1:]
@@ -190,7 +217,7 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 				if gap := float64(s.start) - float64(t.start) - seconds; gap >= 0 {
 					break
 				}
-				came += min(float64(t.n), float64(t.peak)*max(1, left/float64(tiers[0].width)))
+				came += t.within(left)
 				left -= float64(t.width)
 			}
 			all = append(all, seen{came, float64(s.n)})
@@ -222,10 +249,12 @@ func (c Counts) sums() (before []float64, fine int) {
 	return before, fine
 }
 
-// Newest calls yield with the steps, newest first: how much happened, and how long before now the step began.
+// Newest calls yield with the steps of the last Length, newest first: how much happened, and how long before now the step
+// began.
 func (c Counts) Newest(now time.Time, yield func(n float64, began time.Duration) bool) {
 	for i := len(c.steps) - 1; i >= 0; i-- {
-		if !yield(float64(c.steps[i].n), now.Sub(time.Unix(int64(c.steps[i].start), 0))) {
+		began := now.Sub(time.Unix(int64(c.steps[i].start), 0))
+		if began-time.Duration(c.steps[i].width)*time.Second > c.Length || !yield(float64(c.steps[i].n), began) {
 			return
 		}
 	}

@@ -21,7 +21,7 @@ func envelope(c Counts, q float64, window time.Duration) float64 {
 		came, left := 0.0, seconds
 		for j := i; j >= 0 && left > 0 && float64(s.start)-float64(c.steps[j].start) < seconds; j-- {
 			t := c.steps[j]
-			came += min(float64(t.n), float64(t.peak)*max(1, left/5))
+			came += most(t, left)
 			left -= float64(t.width)
 		}
 		all = append(all, seen{came, float64(s.n)})
@@ -36,6 +36,21 @@ func envelope(c Counts, q float64, window time.Duration) float64 {
 		}
 	}
 	return peak
+}
+
+// most is how much of a step can have come within so many seconds: on the straight lines through what is known to have come at
+// most within 5 s, 30 s and all of it.
+func most(s countStep, seconds float64) float64 {
+	at, came := []float64{5, 30, 300}, []float64{float64(s.peak), float64(s.crest), float64(s.n)}
+	if s.width == 30 {
+		at, came = at[:2], []float64{float64(s.peak), float64(s.n)}
+	}
+	for i := 1; i < len(at) && s.width > 5; i++ {
+		if seconds <= at[i] {
+			return came[i-1] + (came[i]-came[i-1])*max(0, seconds-at[i-1])/(at[i]-at[i-1])
+		}
+	}
+	return float64(s.n)
 }
 
 func TestTheEnvelopeIsThatOfItsDefinition(t *testing.T) {
