@@ -1,0 +1,232 @@
+package metricmath
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// call evaluates a function. Its signature has been checked.
+func (e *evaluation) call(n *node) (result, error) {
+	switch n.text {
+	case "METRICS":
+		return e.metrics(n)
+	case "SEARCH":
+		return e.search(n)
+	case "PERIOD":
+		return result{kind: Number, number: Known(float64(e.program.entries[e.program.places[n.args[0].text]].period))}, nil
+	}
+	if slices.Contains(elsewhere, n.text) {
+		return e.given(n)
+	}
+	args := make([]result, len(n.args))
+	for i, a := range n.args {
+		if a.kind == nodeWord {
+			continue
+		}
+		var err error
+		if args[i], err = e.node(a); err != nil {
+			return result{}, err
+		}
+	}
+	switch n.text {
+	case "FILL":
+		return e.fill(n, args[0], args[1])
+	case "IF":
+		return e.choose(args)
+	case "TIME_SERIES":
+		return e.constant(args[0].number)
+	case "METRIC_COUNT":
+		return result{kind: Number, number: Known(float64(len(args[0].lines)))}, nil
+	case "FIRST", "LAST", "SLICE", "SORT", "REMOVE_EMPTY":
+		return e.pick(n, args)
+	case "AVG", "MAX", "MIN", "SUM", "STDDEV", "DATAPOINT_COUNT":
+		return e.reduce(n.text, args[0])
+	case "ABS", "CEIL", "FLOOR", "LOG", "LOG10":
+		return e.perPoint(n.text, args[0])
+	case "MINUTE", "HOUR", "DAY", "DATE", "MONTH", "YEAR", "EPOCH":
+		return e.calendar(n.text, args[0])
+	}
+	return e.running(n.text, args[0])
+}
+
+// metrics gives the metrics that METRICS selects.
+func (e *evaluation) metrics(n *node) (result, error) {
+	r := result{kind: Array}
+	for _, place := range e.program.selected(n) {
+		m, err := e.entry(place)
+		if err != nil {
+			return result{}, err
+		}
+		r.lines = append(r.lines, m.lines...)
+	}
+	return r, e.fits(r)
+}
+
+// given gives what only CloudWatch can compute, from the inputs.
+func (e *evaluation) given(n *node) (result, error) {
+	call := Expression{root: n}.String()
+	all, found := e.in.Computed[call]
+	if !found {
+		return result{}, fmt.Errorf("%s is computed by CloudWatch alone and was not given", call)
+	}
+	if n.result == OneSeries && len(all) != 1 {
+		return result{}, fmt.Errorf("found %d series for %s, expected one", len(all), call)
+	}
+	r := result{kind: n.result}
+	for _, s := range all {
+		if err := e.add(&r, s, ""); err != nil {
+			return result{}, fmt.Errorf("%s: %w", call, err)
+		}
+	}
+	return r, e.fits(r)
+}
+
+// add places a series that no query names. A period of another length must be one that MixedPeriods allows.
+func (e *evaluation) add(r *result, s Series, stat string) error {
+	l := line{label: s.Label}
+	width, period := s.Period, inSeconds(int(e.grid.period))
+	long, short := max(width, period), min(width, period)
+	if len(s.Points) == 0 {
+		l.points = make([]Point, e.grid.n)
+		r.lines = append(r.lines, l)
+		return e.spend(e.grid.n)
+	}
+	mixed := e.program.options.MixedPeriods
+	fits := width == period || width > period && mixed == OwnTimestamps || width < period && mixed == LongestPeriod && folds(stat)
+	if width < time.Second || width%time.Second != 0 || !fits || long%short != 0 {
+		return fmt.Errorf("found the series %s with points every %s, expected every %s", cited(s.Label), width, period)
+	}
+	var err error
+	l.points, err = e.place(s, stat)
+	r.lines = append(r.lines, l)
+	return err
+}
+
+// search gives the listed metrics that a SEARCH finds, in the order of the list.
+func (e *evaluation) search(n *node) (result, error) {
+	if len(e.in.Listed) > MaxListed {
+		return result{}, fmt.Errorf("%d metrics are listed for SEARCH, at most %d can be", len(e.in.Listed), MaxListed)
+	}
+	s, fault := parseSearch(n.args[0].text)
+	if fault != nil {
+		return result{}, fmt.Errorf("found %s, expected %s", fault.found, fault.expected) // the checker has refused it before
+	}
+	period := inSeconds(int(e.grid.period))
+	if len(n.args) == 3 {
+		period = inSeconds(int(n.args[2].number))
+	}
+	r := result{kind: Array}
+	for _, l := range e.in.Listed {
+		if l.Stat != n.args[1].text || len(l.Series.Points) > 0 && l.Series.Period != period {
+			continue
+		}
+		if err := e.spend(s.cost(l.Metric)); err != nil {
+			return result{}, err
+		}
+		if s.finds(l.Metric) {
+			if err := e.add(&r, l.Series, l.Stat); err != nil {
+				return result{}, err
+			}
+		}
+	}
+	return r, e.fits(r)
+}
+
+// cost is about how many additions it takes to look at a metric.
+func (s search) cost(m Metric) int {
+	letters := len(m.Namespace) + len(m.MetricName)
+	for _, d := range m.Dimensions {
+		letters += len(d.Name) + len(d.Value)
+	}
+	return letters * (1 + 4*s.terms.size())
+}
+
+func (t *term) size() int {
+	if t == nil {
+		return 0
+	}
+	n := 1
+	for _, p := range t.parts {
+		n += p.size()
+	}
+	return n
+}
+
+// constant gives a number at every period.
+func (e *evaluation) constant(v Point) (result, error) {
+	points := e.reuse()
+	for i := range points {
+		points[i] = v
+	}
+	return result{kind: OneSeries, lines: []line{{points: points, scratch: true}}}, e.spend(e.grid.n)
+}
+
+// perPoint changes every point that is known.
+func (e *evaluation) perPoint(function string, r result) (result, error) {
+	f, cost := math.Abs, 1
+	switch function {
+	case "CEIL":
+		f = math.Ceil
+	case "FLOOR":
+		f = math.Floor
+	case "LOG":
+		f, cost = math.Log, costly
+	case "LOG10":
+		f, cost = math.Log10, costly
+	}
+	return e.each(r, cost, func(p Point) Point { return Known(f(p.Value)) })
+}
+
+// calendar gives a part of the date at which each period begins, in UTC, known at every period.
+func (e *evaluation) calendar(function string, r result) (result, error) {
+	part := func(t time.Time) int { return int(t.Unix()) }
+	switch function {
+	case "MINUTE":
+		part = time.Time.Minute
+	case "HOUR":
+		part = time.Time.Hour
+	case "DAY": // Monday is 1, Sunday 7
+		part = func(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }
+	case "DATE":
+		part = time.Time.Day
+	case "MONTH":
+		part = func(t time.Time) int { return int(t.Month()) }
+	case "YEAR":
+		part = time.Time.Year
+	}
+	return e.lines(r, costly, func(out, _ []Point) {
+		for i := range out {
+			out[i] = Point{float64(part(e.grid.start(i))), true}
+		}
+	}, nil)
+}
+
+// running computes each point from those before it that are known: DIFF, DIFF_TIME, RATE and RUNNING_SUM.
+func (e *evaluation) running(function string, r result) (result, error) {
+	period := float64(e.grid.period)
+	return e.lines(r, 1, func(out, in []Point) {
+		before, at, sum := Point{}, 0, 0.0
+		for i, p := range in {
+			out[i] = Point{}
+			if !p.Known {
+				continue
+			}
+			seconds := float64(i-at) * period
+			switch {
+			case function == "RUNNING_SUM":
+				sum += p.Value
+				out[i] = Known(sum)
+			case !before.Known:
+			case function == "DIFF":
+				out[i] = Known(p.Value - before.Value)
+			case function == "DIFF_TIME":
+				out[i] = Known(seconds)
+			default:
+				out[i] = Known((p.Value - before.Value) / seconds)
+			}
+			before, at = p, i
+		}
+	}, nil)
+}

@@ -1,0 +1,261 @@
+package metricmath
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Program is a checked list of queries. It is immutable and safe for concurrent use. The zero Program evaluates to nothing.
+type Program struct {
+	options Options
+	entries []entry
+	// order has the places in entries of the expressions, each after all it needs.
+	order []int
+	// returned are the places of the entries whose points come out.
+	returned []int
+	period   int // seconds
+	joints   int // how many needs all entries have
+	notes    []Note
+	places   map[string]int // of the entries, by id
+}
+
+// entry is one query.
+type entry struct {
+	query Query
+	root  *node // nil for a metric
+	kind  Kind
+	needs []int // places of the entries that the expression needs
+	// period of a metric, in seconds.
+	period int
+}
+
+// maxFaults is how many faults a list shows at once.
+const maxFaults = 20
+
+// Compile checks a list of queries. The error joins an [*Error] for each thing that is wrong, up to 20: ids that are not
+// allowed, repeated or unknown; expressions that cannot be parsed or whose kinds do not fit; expressions that need themselves;
+// periods that do not go together; not exactly one returned series where Options.Use wants one.
+func Compile(queries []Query, o Options) (Program, error) {
+	o = o.withDefaults()
+	c := compiler{Program: Program{options: o, places: map[string]int{}}}
+	c.faults = o.check()
+	c.list(queries)
+	if len(c.faults) == 0 {
+		c.arrange()
+	}
+	if len(c.faults) == 0 {
+		c.kinds()
+		c.periods()
+		c.results()
+	}
+	if len(c.faults) > 0 {
+		return Program{}, errors.Join(c.faults[:min(len(c.faults), maxFaults)]...)
+	}
+	c.notes = c.advise()
+	return c.Program, nil
+}
+
+type compiler struct {
+	Program
+	faults []error
+}
+
+// fault adds one that has no place in an expression's text.
+func (c *compiler) fault(id, found, expected, fix string) {
+	c.faults = append(c.faults, &Error{Query: id, Found: found, Expected: expected, Fix: fix})
+}
+
+// failed adds a fault of an expression, if there is one.
+func (c *compiler) failed(id string, err error) {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		named := *e
+		named.Query = id
+		c.faults = append(c.faults, &named)
+	}
+}
+
+// list takes the queries one by one.
+func (c *compiler) list(queries []Query) {
+	if n := len(queries); n == 0 || n > MaxQueries {
+		c.fault("", fmt.Sprintf("a list of %d queries", n), fmt.Sprintf("1 to %d", MaxQueries), "")
+		return
+	}
+	total := 0
+	for i, q := range queries {
+		if len(c.faults) >= maxFaults {
+			return
+		}
+		total += len(q.Expression)
+		if total > MaxTotalText {
+			c.fault(q.ID, "more text in all expressions than can be read quickly", fmt.Sprintf("at most %d bytes", MaxTotalText), "")
+			return
+		}
+		c.entry(i, q)
+	}
+}
+
+func (c *compiler) entry(i int, q Query) {
+	name := q.ID
+	if !goodID(name) {
+		name = fmt.Sprintf("query %d", i+1)
+		c.fault(name, "the Id "+cited(q.ID), "a lower-case letter, then letters, digits and underscores, at most 255", "")
+	} else if _, twice := c.places[q.ID]; twice {
+		c.fault(name, "an Id that an earlier query has", "another", "")
+	}
+	q.MetricStat = q.MetricStat.clone() // nobody else may change the program's
+	e := entry{query: q}
+	switch {
+	case q.MetricStat != nil && q.Expression != "":
+		c.fault(name, "both MetricStat and Expression", "one of them", "read the metric in one query, and compute in another")
+	case q.MetricStat != nil:
+		e.kind = OneSeries
+		e.period = c.metric(name, *q.MetricStat)
+	default:
+		x, err := Parse(q.Expression, c.options)
+		c.failed(name, err)
+		e.root = x.root
+	}
+	c.places[q.ID] = i
+	c.entries = append(c.entries, e)
+}
+
+// metric checks a metric and returns its period in seconds.
+func (c *compiler) metric(id string, m MetricStat) int {
+	for _, field := range []struct{ name, is string }{{"Namespace", m.Metric.Namespace}, {"MetricName", m.Metric.MetricName}, {"Stat", m.Stat}} {
+		if field.is == "" || len(field.is) > 255 {
+			c.fault(id, fmt.Sprintf("%s %s", field.name, cited(field.is)), "1 to 255 characters", "")
+		}
+	}
+	if len(m.Metric.Dimensions) > 30 {
+		c.fault(id, fmt.Sprintf("%d dimensions", len(m.Metric.Dimensions)), "at most 30", "")
+	}
+	for _, d := range m.Metric.Dimensions {
+		if d.Name == "" || d.Value == "" || len(d.Name) > 255 || len(d.Value) > 1024 {
+			c.fault(id, fmt.Sprintf("the dimension %s = %s", cited(d.Name), cited(d.Value)), "a name of 1 to 255 characters and a value of 1 to 1024", "")
+		}
+	}
+	if m.PeriodSeconds == 0 {
+		return c.options.PeriodSeconds
+	}
+	if !goodPeriod(m.PeriodSeconds) {
+		c.fault(id, fmt.Sprintf("a period of %d seconds", m.PeriodSeconds), goodPeriods, "")
+	}
+	return m.PeriodSeconds
+}
+
+func goodID(id string) bool {
+	if id == "" || len(id) > 255 || !lower(id[0]) {
+		return false
+	}
+	return !strings.ContainsFunc(id, func(r rune) bool {
+		return r >= 0x80 || !lower(byte(r)) && !upper(byte(r)) && !digit(byte(r)) && r != '_'
+	})
+}
+
+// ids are the ids in the order of the list.
+func (c *compiler) ids() []string {
+	ids := make([]string, len(c.entries))
+	for i, e := range c.entries {
+		ids[i] = e.query.ID
+	}
+	return ids
+}
+
+// arrange finds what each expression needs and an order in which all of it is there.
+func (c *compiler) arrange() {
+	selections := 0
+	for i := range c.entries {
+		e := &c.entries[i]
+		if e.root == nil {
+			continue
+		}
+		e.root.walk(func(n *node) {
+			switch place, known := c.places[n.text]; {
+			case n.kind == nodeID && known:
+				e.needs = append(e.needs, place)
+			case n.kind == nodeCall && (n.text == "METRICS" || n.text == "SEARCH"):
+				if selections++; n.text == "METRICS" && selections <= MaxSelections && (len(n.args) == 0 || n.args[0].kind == nodeText) {
+					e.needs = append(e.needs, c.selected(n)...)
+				}
+			}
+		})
+		slices.Sort(e.needs)
+		e.needs = slices.Compact(e.needs)
+		c.joints += len(e.needs)
+	}
+	if selections > MaxSelections {
+		c.fault("", fmt.Sprintf("%d calls of METRICS and SEARCH", selections), fmt.Sprintf("at most %d", MaxSelections), "give what is selected an id of its own, and use that")
+	}
+	state := make([]byte, len(c.entries)) // 1 while what it needs is being arranged, 2 when it has its place
+	var path []int
+	var visit func(i int)
+	visit = func(i int) {
+		switch state[i] {
+		case 1:
+			c.cycle(append(path[slices.Index(path, i):], i))
+			return
+		case 2:
+			return
+		}
+		state[i], path = 1, append(path, i)
+		for _, n := range c.entries[i].needs {
+			visit(n)
+		}
+		state[i], path = 2, path[:len(path)-1]
+		if c.entries[i].root != nil {
+			c.order = append(c.order, i)
+		}
+	}
+	for i := range c.entries {
+		visit(i)
+	}
+}
+
+func (c *compiler) cycle(path []int) {
+	names := make([]string, len(path))
+	for i, p := range path {
+		names[i] = c.entries[p].query.ID
+	}
+	if len(names) > 10 {
+		names = append(names[:9:9], "...", names[len(names)-1])
+	}
+	c.fault(names[0], "an expression that needs itself: "+strings.Join(names, " needs "), "expressions over metrics and over other expressions", "")
+}
+
+// selected are the places of the metrics that a METRICS selects.
+func (p Program) selected(call *node) (places []int) {
+	for i, e := range p.entries {
+		if e.root == nil && (len(call.args) == 0 || strings.Contains(e.query.ID, call.args[0].text)) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// kinds checks the expressions, in the order in which they are computed.
+func (c *compiler) kinds() {
+	s := scope{kinds: map[string]Kind{}, metrics: map[string]bool{}, ids: c.ids(), use: c.options.Use}
+	for _, e := range c.entries {
+		if e.root == nil {
+			s.kinds[e.query.ID], s.metrics[e.query.ID] = OneSeries, true
+		}
+	}
+	for _, i := range c.order {
+		if len(c.faults) >= maxFaults {
+			return
+		}
+		e := &c.entries[i]
+		err := checker{s, e.query.Expression}.check(e.root)
+		e.kind = e.root.result
+		if err == nil && e.kind == Number {
+			err = faultAt(e.query.Expression, 0, "an expression that gives a number", "one that gives series", "write TIME_SERIES(...) around it")
+		}
+		c.failed(e.query.ID, err)
+		if err != nil {
+			e.kind = OneSeries // so that what needs it shows its own faults alone
+		}
+		s.kinds[e.query.ID] = e.kind
+	}
+}

@@ -1,0 +1,271 @@
+package metricmath
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Answer is what one query gives.
+type Answer struct {
+	// ID is the query's.
+	ID string
+	// Value has the points of every period of the range. Without a Reason at least one is known.
+	Value Value
+	// Reason says why nothing is known; empty otherwise.
+	Reason string
+}
+
+// Evaluate computes the query that returns its points, from what was read until an instant. The range ends with the last period
+// that is over then, so a period whose values are still coming in counts for nothing. The reason is empty if at least one
+// point is known, and otherwise says why none is; the value is then without a known point. For a graph that returns several
+// queries it is the first; EvaluateAll gives all. The value shares nothing with the inputs.
+func (p Program) Evaluate(in Inputs, at time.Time) (Value, string) {
+	a := p.EvaluateAll(in, at)
+	if len(a) == 0 {
+		return Value{}, "the program is empty; Compile makes one"
+	}
+	return a[0].Value, a[0].Reason
+}
+
+// EvaluateAll computes every query that returns its points, in the order of the list. The limits hold for all together.
+func (p Program) EvaluateAll(in Inputs, at time.Time) []Answer {
+	answers := make([]Answer, len(p.returned))
+	g, reason := p.grid(in, at)
+	e := evaluation{program: p, grid: g, in: in, work: MaxWork, entries: make([]result, len(p.entries)), faults: make([]error, len(p.entries))}
+	if reason == "" {
+		e.compute()
+	}
+	for i, place := range p.returned {
+		id := p.entries[place].query.ID
+		answers[i] = Answer{ID: id, Reason: reason}
+		if reason != "" {
+			continue
+		}
+		r, err := e.entry(place)
+		if err == nil {
+			err = e.spend((len(p.entries) + p.joints) / 4) // what finding the silent metrics takes, see value
+		}
+		if err != nil {
+			answers[i].Reason = id + " is unknown: " + err.Error()
+			continue
+		}
+		answers[i].Value, answers[i].Reason = e.value(place, r)
+	}
+	return answers
+}
+
+// evaluation is one run of a program.
+type evaluation struct {
+	program Program
+	grid    grid
+	in      Inputs
+	// work is how many points may still be computed.
+	work int
+	// entries and faults are what came of each entry, by its place. Metrics are placed when first asked for.
+	entries []result
+	faults  []error
+	// spare are points that nobody reads any more.
+	spare [][]Point
+}
+
+// result is what a node gives: a number, or lines.
+type result struct {
+	kind   Kind
+	number Point
+	lines  []line
+}
+
+// line is a series on the grid.
+type line struct {
+	label  string
+	points []Point
+	// scratch lines may be written over: nobody else reads them.
+	scratch bool
+	// made lines were computed here; others are those of the inputs.
+	made bool
+}
+
+// needs tells of each entry whether some others need it, these included.
+func (p Program) needs(places ...int) []bool {
+	needed := make([]bool, len(p.entries))
+	for _, i := range places {
+		needed[i] = true
+	}
+	for _, i := range slices.Backward(p.order) {
+		if needed[i] {
+			for _, n := range p.entries[i].needs {
+				needed[n] = true
+			}
+		}
+	}
+	return needed
+}
+
+// compute evaluates the expressions that the returned entries need.
+func (e *evaluation) compute() {
+	p := e.program
+	needed := p.needs(p.returned...)
+	for _, i := range p.order {
+		if !needed[i] {
+			continue
+		}
+		r, err := e.node(p.entries[i].root)
+		r.lines = slices.Clone(r.lines) // an id alone gives those of another entry
+		for j := range r.lines {
+			r.lines[j].made = r.lines[j].made || r.lines[j].scratch
+			r.lines[j].scratch = false
+			if r.kind == OneSeries {
+				r.lines[j].label = p.entries[i].query.name()
+			}
+		}
+		e.entries[i], e.faults[i] = r, err
+	}
+}
+
+// name is what a query's series is called.
+func (q Query) name() string {
+	if q.Label != "" {
+		return q.Label
+	}
+	return q.ID
+}
+
+// spend takes points from what may still be computed.
+func (e *evaluation) spend(points int) error {
+	if e.work -= points; e.work < 0 {
+		return fmt.Errorf("more than %d points would have to be computed: shorten the range, or take fewer metrics", MaxWork)
+	}
+	return nil
+}
+
+// entry is what an entry gives.
+func (e *evaluation) entry(place int) (result, error) {
+	x := e.program.entries[place]
+	if x.root != nil || e.entries[place].kind != 0 || e.faults[place] != nil {
+		return e.entries[place], e.faults[place]
+	}
+	points, err := e.metric(x)
+	e.faults[place] = err
+	e.entries[place] = result{kind: OneSeries, lines: []line{{label: x.query.name(), points: points}}}
+	return e.entries[place], err
+}
+
+// metric places what was read of a metric.
+func (e *evaluation) metric(x entry) ([]Point, error) {
+	id := x.query.ID
+	s, read := e.in.Series[id]
+	if !read {
+		return nil, fmt.Errorf("the metric %s was not read", id)
+	}
+	if len(s.Points) == 0 {
+		return make([]Point, e.grid.n), e.spend(e.grid.n)
+	}
+	if want := inSeconds(x.period); s.Period != want {
+		return nil, fmt.Errorf("found points every %s for the metric %s, expected every %s as its query says", s.Period, id, want)
+	}
+	return e.place(s, x.query.MetricStat.Stat)
+}
+
+func (e *evaluation) place(s Series, stat string) ([]Point, error) {
+	if !sensible(s.Start) {
+		return nil, errors.New("a series begins outside of the years 1 to 9999")
+	}
+	if err := e.spend(max(e.grid.n, int(e.grid.period/int64(s.Period/time.Second))*e.grid.n)); err != nil {
+		return nil, err
+	}
+	return e.grid.place(s, stat), nil
+}
+
+// value makes what comes out of what was computed.
+func (e *evaluation) value(place int, r result) (Value, string) {
+	x := e.program.entries[place]
+	v := Value{Kind: r.kind, Series: make([]Series, len(r.lines))}
+	some := false
+	for i, l := range r.lines {
+		label := l.label
+		if r.kind == Array && x.query.Label != "" {
+			label = x.query.Label + " " + label
+		}
+		points := l.points
+		if !l.made || len(e.program.returned) > 1 {
+			points = slices.Clone(points)
+		}
+		v.Series[i] = Series{Label: label, Start: e.grid.start(0), Period: inSeconds(int(e.grid.period)), Points: points}
+		some = some || slices.ContainsFunc(l.points, known)
+	}
+	asked, needed := 0, e.program.needs(place)
+	for i, m := range e.program.entries {
+		if m.root == nil && e.entries[i].kind != 0 && needed[i] {
+			asked++
+			if !slices.ContainsFunc(e.entries[i].lines[0].points, known) {
+				v.Silent = append(v.Silent, m.query.ID)
+			}
+		}
+	}
+	if some {
+		return v, ""
+	}
+	return v, e.nothing(x, asked, v.Silent)
+}
+
+func known(p Point) bool { return p.Known }
+
+// nothing says why no point is known.
+func (e *evaluation) nothing(x entry, asked int, silent []string) string {
+	where := fmt.Sprintf("%s has no point from %s to %s", x.query.ID, e.grid.start(0).Format(time.RFC3339), e.grid.start(e.grid.n).Format(time.RFC3339))
+	switch {
+	case len(silent) > 0:
+		return where + ": nothing was published for " + strings.Join(silent[:min(len(silent), 10)], ", ")
+	case asked > 0:
+		return where + ": every one was dropped, by a division by zero, by IF without a third argument, or by a number that is not finite"
+	}
+	return where
+}
+
+// node evaluates a part of an expression. The kinds have been checked.
+func (e *evaluation) node(n *node) (result, error) {
+	switch n.kind {
+	case nodeNumber:
+		return result{kind: Number, number: Point{n.number, true}}, nil
+	case nodeID:
+		return e.entry(e.program.places[n.text])
+	case nodeArray:
+		r := result{kind: Array}
+		for _, a := range n.args {
+			inner, err := e.node(a)
+			if err != nil {
+				return result{}, err
+			}
+			r.lines = append(r.lines, inner.lines...)
+		}
+		return r, e.fits(r)
+	case nodeCall:
+		return e.call(n)
+	case nodeMinus:
+		inner, err := e.node(n.args[0])
+		if err != nil {
+			return result{}, err
+		}
+		return e.each(inner, 1, func(p Point) Point { return Point{0 - p.Value, true} })
+	}
+	a, err := e.node(n.args[0])
+	if err != nil {
+		return result{}, err
+	}
+	b, err := e.node(n.args[1])
+	if err != nil {
+		return result{}, err
+	}
+	return e.binary(n.operator, a, b)
+}
+
+// fits refuses an array with too many series.
+func (e *evaluation) fits(r result) error {
+	if len(r.lines) > MaxSeries {
+		return fmt.Errorf("an array has %d series, at most %d can be computed", len(r.lines), MaxSeries)
+	}
+	return e.spend(len(r.lines))
+}

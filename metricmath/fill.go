@@ -1,0 +1,103 @@
+package metricmath
+
+import "slices"
+
+// fill puts values where a series has none.
+func (e *evaluation) fill(n *node, r, with result) (result, error) {
+	word := n.args[1].text
+	switch {
+	case n.args[1].kind == nodeWord && word == "REPEAT":
+		return e.lines(r, 1, repeat, nil)
+	case n.args[1].kind == nodeWord:
+		return e.lines(r, 1, interpolate, nil)
+	case with.kind == OneSeries: // which is read for each of an array's, so it is not written over
+		return e.lines(r, 1, func(out, in []Point) {
+			for i, p := range in {
+				if !p.Known {
+					p = with.lines[0].points[i]
+				}
+				out[i] = p
+			}
+		}, nil)
+	}
+	keepEmpty := e.program.options.FillEmpty == EmptyKept
+	return e.lines(r, 1, func(out, in []Point) {
+		empty := true
+		for i, p := range in {
+			if p.Known {
+				empty = false
+			} else {
+				p = with.number
+			}
+			out[i] = p
+		}
+		if empty && keepEmpty {
+			clear(out)
+		}
+	}, nil)
+}
+
+// repeat fills with the last known point before. What is before the first known one stays missing.
+func repeat(out, in []Point) {
+	var last Point
+	for i, p := range in {
+		if p.Known {
+			last = p
+		}
+		out[i] = last
+	}
+}
+
+// interpolate fills on the straight line between the known neighbours. What is before the first and after the last known one
+// stays missing.
+func interpolate(out, in []Point) {
+	last := -1
+	for i, p := range in {
+		out[i] = p
+		if !p.Known {
+			continue
+		}
+		for j := last + 1; last >= 0 && j < i; j++ {
+			share := float64(j-last) / float64(i-last)
+			out[j] = Known(out[last].Value*(1-share) + p.Value*share)
+		}
+		last = i
+	}
+}
+
+// choose is IF. Where the condition is known and not zero the first value counts; a series without a point there gives zero,
+// unless the condition is one number. Where the condition is zero the second value counts; a series without a point there, or
+// no second value, gives none.
+func (e *evaluation) choose(args []result) (result, error) {
+	c, yes := args[0], args[1]
+	no := result{kind: Number}
+	if len(args) == 3 {
+		no = args[2]
+	}
+	if err := e.spend(e.grid.n); err != nil {
+		return result{}, err
+	}
+	out := e.reuse(slices.Concat(c.lines, yes.lines, no.lines)...)
+	for i := range out {
+		condition := c.at(i)
+		switch {
+		case !condition.Known:
+			out[i] = Point{}
+		case condition.Value != 0:
+			p := yes.at(i)
+			p.Known = p.Known || yes.kind == OneSeries && c.kind == OneSeries
+			out[i] = p
+		default:
+			out[i] = no.at(i)
+		}
+	}
+	return result{kind: OneSeries, lines: []line{{points: out, scratch: true}}}, nil
+}
+
+// at is a number, or a series' point.
+func (r result) at(i int) Point {
+	if r.kind == Number {
+		return r.number
+	}
+	return r.lines[0].points[i]
+}
