@@ -12,6 +12,9 @@ import (
 type plan struct {
 	work
 	waiting []muster.Waiting
+	// begunBy is how many messages, whichever, have begun by the last moment of each group that waits: a launch changes nothing
+	// of it.
+	begunBy []float64
 	// slots is how many messages a worker handles at once, up the slots in service, free those without a message.
 	slots, up, free float64
 	coming          []arrival
@@ -23,7 +26,6 @@ type plan struct {
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
 	// decision at the latest.
 	latency, boot, step float64
-	margin              float64
 	// blind is true while the ages of the messages are not known: then no launch is put off.
 	blind bool
 	// prompt is true when one worker is launched only because nobody is there.
@@ -42,7 +44,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	c := o.Capacity
 	p := plan{
 		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
-		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), margin: 1, arrivals: o.Arrivals,
+		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), arrivals: o.Arrivals,
 	}
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
 	p.hand(c)
@@ -56,8 +58,15 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	for _, g := range o.Coming {
 		p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(g.Members) * p.slots})
 	}
+	p.begunBy = make([]float64, len(p.waiting))
+	for i, g := range p.waiting {
+		p.begunBy[i] = p.begun(p.lastMoment(g))
+	}
 	return p
 }
+
+// lastMoment is when the messages of a group must begin.
+func (p plan) lastMoment(g muster.Waiting) float64 { return p.latency - p.tail - g.AgeSeconds }
 
 // hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the rest:
 // with a variation of one or more it tells nothing.
@@ -118,14 +127,12 @@ const (
 // it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
 func (p plan) need(delay float64) need {
 	var greatest need
-	ahead := 0.0
-	ready := delay + p.boot
+	ahead, ready, unused := 0.0, delay+p.boot, p.unused()
 	// More workers than messages help nobody, however much durations vary.
-	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-p.unused())/p.slots)) }
-	ask := func(who whom, ahead, latest float64) {
+	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-unused)/p.slots)) }
+	ask := func(who whom, ahead, latest, begun float64) {
 		// As many messages take longer or shorter than the mean by chance as the square root tells.
-		load := ahead + p.margin*p.deviation/p.mean*math.Sqrt(ahead)
-		left := load - p.begun(latest)
+		left := ahead + p.deviation/p.mean*math.Sqrt(ahead) - begun
 		if left <= 0 {
 			return
 		}
@@ -134,25 +141,26 @@ func (p plan) need(delay float64) need {
 			greatest = need{workers, ahead, latest, who}
 		}
 	}
-	for _, g := range p.waiting {
+	late := 0.0
+	for i, g := range p.waiting {
 		ahead += g.Messages
-		latest, who := p.latency-p.tail-g.AgeSeconds, waitingOnes
-		switch {
+		switch latest := p.lastMoment(g); {
 		case latest < p.boot:
-			who = lateOnes
-			latest = ready + p.latency
-		case latest < ready && p.begun(latest) < ahead:
-			return need{math.Inf(1), ahead, latest, who}
-		case latest < ready:
-			continue
+			late = ahead
+		case latest >= ready:
+			ask(waitingOnes, ahead, latest, p.begunBy[i])
+		case p.begunBy[i] < ahead:
+			return need{math.Inf(1), ahead, latest, waitingOnes}
 		}
-		ask(who, ahead, latest)
+	}
+	if late > 0 {
+		ask(lateOnes, late, ready+p.latency, p.begun(ready+p.latency))
 	}
 	if spare := p.latency - p.tail; p.slack() <= 0 {
 		// Those that come while a worker boots are the first it can be in time for.
 		for _, in := range []float64{p.boot - 0.85*spare, p.boot - spare/2, p.boot} {
 			if spare > 0 && in > 0 {
-				ask(comingOnes, ahead+p.toCome(in), in+spare)
+				ask(comingOnes, ahead+p.toCome(in), in+spare, p.begun(in+spare))
 			}
 		}
 	}
