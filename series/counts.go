@@ -12,7 +12,7 @@ import (
 type Counts struct {
 	// Length is above zero.
 	Length time.Duration
-	steps  []countStep
+	steps  countSteps
 	// from is since when anything was counted, in Unix nanoseconds; 0 before.
 	from int64
 }
@@ -78,8 +78,7 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	steps := make([]countStep, len(c.steps), len(c.steps)+1+int(min(64, (now-at)/width+1)))
-	copy(steps, c.steps)
+	steps := c.steps.unpacked(1 + int(min(64, (now-at)/width+1)))
 	for ; at <= now; at += width {
 		share := 1.0
 		if begin < end {
@@ -91,7 +90,7 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 			steps = put(steps, countStep{uint32(at), uint16(width), came, came, came})
 		}
 	}
-	c.steps = fold(steps, now, int64(c.Length/time.Second))
+	c.steps = packSteps(fold(steps, now, int64(c.Length/time.Second)))
 	return c
 }
 
@@ -160,8 +159,8 @@ func (c Counts) Since(now time.Time) (time.Time, bool) {
 func (c Counts) Over(now time.Time, span time.Duration) float64 {
 	from, to := float64(now.Add(-span).UnixNano())/1e9, float64(now.UnixNano())/1e9
 	sum := 0.0
-	for i := len(c.steps) - 1; i >= 0; i-- {
-		s := c.steps[i]
+	for i := c.steps.len() - 1; i >= 0; i-- {
+		s := c.steps.at(i)
 		low, high := float64(s.start), float64(s.start)+float64(s.width)
 		if high <= from {
 			break
@@ -193,27 +192,28 @@ func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
 // the share q of all that came did so in windows with no more. A window is at least the finest step. Of times long past only
 // the sums over coarser steps are known, and the busiest finer steps in each; windows in between are taken in proportion.
 func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
-	for oldest := now.Add(-c.Length).Unix(); len(c.steps) > 0 && int64(c.steps[0].start) < oldest; {
-		c.steps = c.steps[1:]
+	steps := c.steps.unpacked(0)
+	for oldest := now.Add(-c.Length).Unix(); len(steps) > 0 && int64(steps[0].start) < oldest; {
+		steps = steps[1:]
 	}
 	peaks := make([]float64, len(windows))
 	type seen struct{ came, weight float64 }
-	all := make([]seen, 0, len(c.steps))
-	before, fine := c.sums()
+	all := make([]seen, 0, len(steps))
+	before, fine := sums(steps)
 	for k, w := range windows {
 		seconds := max(w.Seconds(), float64(tiers[0].width))
 		all = all[:0]
-		total, first := before[len(c.steps)], fine
-		for i, s := range c.steps {
+		total, first := before[len(steps)], fine
+		for i, s := range steps {
 			came, left, j := 0.0, seconds, i
 			if i >= fine { // what is in the finest steps is known, and need not be added up again
-				for first < i && float64(s.start)-float64(c.steps[first].start) >= seconds {
+				for first < i && float64(s.start)-float64(steps[first].start) >= seconds {
 					first++
 				}
 				came, left, j = before[i+1]-before[first], left-float64(i+1-first)*float64(tiers[0].width), first-1
 			}
 			for ; j >= 0 && left > 0; j-- {
-				t := c.steps[j]
+				t := steps[j]
 				if gap := float64(s.start) - float64(t.start) - seconds; gap >= 0 {
 					break
 				}
@@ -238,9 +238,9 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 }
 
 // sums returns how much happened before each step, and in all; and where the finest steps begin, which are the newest.
-func (c Counts) sums() (before []float64, fine int) {
-	before = make([]float64, len(c.steps)+1)
-	for i, s := range c.steps {
+func sums(steps []countStep) (before []float64, fine int) {
+	before = make([]float64, len(steps)+1)
+	for i, s := range steps {
 		before[i+1] = before[i] + float64(s.n)
 		if int64(s.width) > tiers[0].width {
 			fine = i + 1
@@ -252,9 +252,10 @@ func (c Counts) sums() (before []float64, fine int) {
 // Newest calls yield with the steps of the last Length, newest first: how much happened, and how long before now the step
 // began.
 func (c Counts) Newest(now time.Time, yield func(n float64, began time.Duration) bool) {
-	for i := len(c.steps) - 1; i >= 0; i-- {
-		began := now.Sub(time.Unix(int64(c.steps[i].start), 0))
-		if began-time.Duration(c.steps[i].width)*time.Second > c.Length || !yield(float64(c.steps[i].n), began) {
+	for i := c.steps.len() - 1; i >= 0; i-- {
+		s := c.steps.at(i)
+		began := now.Sub(time.Unix(int64(s.start), 0))
+		if began-time.Duration(s.width)*time.Second > c.Length || !yield(float64(s.n), began) {
 			return
 		}
 	}
