@@ -100,7 +100,7 @@ func TestAWindowRebuiltFromItsMeasurementsIsTheSame(t *testing.T) {
 			live, log = live.Add(m.at, m.h), append(log, m)
 		}
 		from := 0 // a restart reads no more than the window and one step
-		for from < len(log) && log[from].at.Before(at.Add(-time.Minute-time.Minute/32)) {
+		for from < len(log) && log[from].at.Before(at.Add(-time.Minute-time.Minute/16)) {
 			from++
 		}
 		rebuilt := series.Window{Length: time.Minute}

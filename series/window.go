@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Window keeps the durations measured during the last Length, in steps of Length/32. The zero Window is not usable; set
+// Window keeps the durations measured during the last Length, in steps of Length/16. The zero Window is not usable; set
 // Length.
 //
 // Window is a value: [Window.Add] and [Window.At] return a new one.
@@ -20,7 +20,7 @@ type Window struct {
 	known    bool
 }
 
-const windowSteps = 32
+const windowSteps = 16
 
 // Add returns w with the durations measured at the instant at. Instants may come out of order.
 func (w Window) Add(at time.Time, h muster.Durations) Window {
