@@ -147,11 +147,19 @@ type Report struct {
 	HeldSeconds float64 `json:"held_s,omitzero"`
 	// Token is the release token, only with State Idle.
 	Token string `json:"token,omitzero"`
+	// Challenge repeats that of the newest answer. A token counts only together with the controller's present challenge:
+	// a report from before the controller started, however late it comes, does not know that.
+	Challenge int64 `json:"challenge,omitzero"`
 	// Finished and Failed count messages since the last report that was answered; Processing holds their durations.
 	Finished   int64     `json:"finished,omitzero"`
 	Failed     int64     `json:"failed,omitzero"`
 	Processing Durations `json:"processing,omitzero"`
+	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
+	Classes map[string]Durations `json:"classes,omitzero"`
 }
+
+// MaxClasses bounds the classes in one report, but for the one that stands for all others.
+const MaxClasses = 16
 
 // Durations is a histogram of durations with logarithmic buckets; package series fills and reads it.
 type Durations struct {
@@ -186,6 +194,9 @@ type Directive struct {
 	Ask Ask `json:"ask"`
 	// Token is the granted token, only with Leave. A worker obeys Leave only for the token it holds.
 	Token string `json:"token,omitzero"`
+	// Challenge is a number that the controller made when it first heard of the worker, to be repeated in reports. It is
+	// below 2^53.
+	Challenge int64 `json:"challenge,omitzero"`
 	// ReportWithin is how soon the worker should report again, in nanoseconds; zero leaves it to the worker.
 	ReportWithin time.Duration `json:"report_within_ns,omitzero"`
 }

@@ -114,6 +114,8 @@ type Part struct {
 type Workers struct {
 	// Command is the program and its arguments, run for each message. It is never given to a shell.
 	Command []string
+	// JSONLines has the command run once for each slot, to speak lines of JSON; docs/worker-protocol.md specifies them.
+	JSONLines bool
 	// Slots is how many messages a worker handles at once: 1 to 1000, by default 1.
 	Slots int
 	// Boot is the expected boot time, used until boots were measured: 0 to 24 h, by default 1 s.
@@ -124,6 +126,9 @@ type Workers struct {
 	// Visibility is how long a worker holds a message before it extends the hold: whole seconds from 2 s to 12 h, by
 	// default 30 s.
 	Visibility time.Duration
+	// TimeLimit is how long a message may take before its work is ended and it counts as failed; zero means as long as it
+	// takes. At most 12 h.
+	TimeLimit time.Duration
 	// Grace is how long an operator's stop waits for the messages in work; zero means as long as they take. At most 24 h.
 	Grace time.Duration
 	// Env names the environment variables that the command gets.

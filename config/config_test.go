@@ -153,7 +153,7 @@ fleets:
     headroom: 12.5%
     scale_out: {stabilization: 1s, max_workers: 2, max_percent: 50, period: 1m}
     scale_in: {stabilization: 2s}
-    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1], warm_up: 8s}
+    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1], warm_up: 8s, json_lines: true, time_limit: 9s}
   - name: none
     max: 0
     policy: {name: worker-utilization, target: 0.5, signal: reports}
@@ -205,7 +205,7 @@ fleets:
 					Out: policy.Shape{Stabilization: time.Second, MaxWorkers: 2, MaxPercent: 50, Period: time.Minute},
 					In:  policy.Shape{Stabilization: 2 * time.Second}},
 				Workers: config.Workers{Command: []string{"sleep", "1", "$x", "/home/me", "true"}, Slots: 3, Boot: 4 * time.Second,
-					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1"}, WarmUp: 8 * time.Second},
+					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1"}, WarmUp: 8 * time.Second, JSONLines: true, TimeLimit: 9 * time.Second},
 			},
 			{
 				Name: "none", Objective: f[1].Objective, Limits: muster.Limits{LaunchesPerHour: 60}, Poll: time.Second,

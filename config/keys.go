@@ -181,10 +181,12 @@ func shapeKeys() []key {
 func workerKeys() []key {
 	return []key{
 		{name: "command", kind: kindCommand, what: "the program and its arguments, run for each message; there is no shell"},
+		{name: "json_lines", kind: kindTruth, what: "run the command once for each slot, and speak lines of JSON with it (docs/worker-protocol.md); false by default"},
 		{name: "slots", kind: kindWhole, what: "messages a worker handles at once: 1 to 1000, by default 1"},
 		{name: "boot", kind: kindDuration, what: "expected boot time, until boots were measured; by default 1s"},
 		{name: "idle", kind: kindDuration, what: "a worker without a message for so long offers to leave; 0s never; by default 30s with exact, else never"},
 		{name: "visibility", kind: kindDuration, what: "how long a worker holds a message before it extends the hold: 2s to 12h, by default 30s"},
+		{name: "time_limit", kind: kindDuration, what: "how long a message may take before its work is ended and it counts as failed; 0s as long as it takes"},
 		{name: "grace", kind: kindDuration, what: "how long an operator's stop waits for messages in work; 0s as long as they take"},
 		{name: "env", kind: kindText, list: true, what: "names of environment variables that the command gets"},
 		{name: "warm_up", kind: kindDuration, what: "delays the first message, to show slow boots"},

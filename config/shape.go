@@ -196,10 +196,12 @@ func (m mapping) shape(key string, s *policy.Shape) {
 func (m mapping) workers(w Workers) Workers {
 	sub := m.sub("workers", names(workerKeys())...)
 	sub.command(&w.Command)
+	sub.truth("json_lines", &w.JSONLines)
 	sub.whole("slots", &w.Slots)
 	sub.duration("boot", &w.Boot)
 	sub.duration("idle", &w.Idle)
 	sub.duration("visibility", &w.Visibility)
+	sub.duration("time_limit", &w.TimeLimit)
 	sub.duration("grace", &w.Grace)
 	if _, ok := sub.values["env"]; ok {
 		w.Env = nil

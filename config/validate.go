@@ -249,6 +249,7 @@ func (w Workers) validate(s *source, path string) {
 	within(s, path+".boot", w.Boot, 0, day, span)
 	within(s, path+".idle", w.Idle, 0, day, span)
 	s.seconds(path+".visibility", w.Visibility, 2*time.Second, 12*time.Hour)
+	within(s, path+".time_limit", w.TimeLimit, 0, 12*time.Hour, span)
 	within(s, path+".grace", w.Grace, 0, day, span)
 	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, span)
 	for i, name := range w.Env {

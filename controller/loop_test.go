@@ -221,6 +221,12 @@ func TestASecondControllerStopsTheFirst(t *testing.T) {
 	})
 }
 
+// answering is the report after the answer d: it repeats the challenge.
+func answering(d muster.Directive, r muster.Report) muster.Report {
+	r.Challenge = d.Challenge
+	return r
+}
+
 func report(member string, seq int64, state muster.WorkerState, token string) muster.Report {
 	r := muster.Report{Fleet: "f", Member: member, Worker: member, Seq: seq, State: state, Slots: 1, Token: token}
 	if token != "" {
@@ -238,13 +244,15 @@ func TestATokenIsAnsweredOnceItsReleaseIsRecorded(t *testing.T) {
 		s.set(func() { s.backlog = 0 })
 		time.Sleep(time.Second)
 		id := s.orders[0].Launch[0]
+		var d muster.Directive
+		var err error
 		for i, state := range []muster.WorkerState{muster.Starting, muster.Receiving} {
-			if d, err := loop.Report(t.Context(), report(id, int64(i+1), state, "")); err != nil || d.Ask != muster.Work {
+			if d, err = loop.Report(t.Context(), report(id, int64(i+1), state, "")); err != nil || d.Ask != muster.Work {
 				t.Fatalf("%s: %+v, %v", state, d, err)
 			}
 			time.Sleep(time.Second)
 		}
-		d, err := loop.Report(t.Context(), report(id, 3, muster.Idle, "token"))
+		d, err = loop.Report(t.Context(), answering(d, report(id, 3, muster.Idle, "token")))
 		if err != nil || d.Ask != muster.Leave || d.Token != "token" {
 			t.Fatalf("got %+v, %v; want the token granted", d, err)
 		}
@@ -269,8 +277,11 @@ func TestASlowReleaseDelaysNoLaunch(t *testing.T) {
 		s.set(func() { s.backlog = 0 })
 		time.Sleep(time.Second)
 		id := s.orders[0].Launch[0]
-		loop.Report(t.Context(), report(id, 1, muster.Receiving, ""))
-		loop.Report(t.Context(), report(id, 2, muster.Idle, "token"))
+		d, err := loop.Report(t.Context(), report(id, 1, muster.Receiving, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loop.Report(t.Context(), answering(d, report(id, 2, muster.Idle, "token")))
 		time.Sleep(15 * time.Second) // it stays: by now the fleet was told to end it, and hangs
 		s.set(func() { s.backlog = 5 })
 		time.Sleep(1200 * time.Millisecond)

@@ -84,12 +84,14 @@ func (s Settings) lookTimeout() time.Duration { return min(s.staleAfter()*3/4, 1
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	return roster.Rules{Silence: silence, BootWithin: within, Remember: 5 * time.Minute}
+	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
 }
 
 const (
 	// silence is how long after its last report a worker is lost. Workers report every second.
 	silence = 10 * time.Second
+	// grace is how long after it joined a member is not asked to go.
+	grace = 10 * time.Second
 	// endOverdue is how long a released worker may take to leave by itself before the fleet ends it.
 	endOverdue = 10 * time.Second
 	// holdEvery is how often an unchanged decision is recorded.

@@ -124,6 +124,10 @@ func TestAFallDrainsIdleWorkersFirstAndReleasesNoBusyOne(t *testing.T) {
 	w.obey()
 	w.backlog, w.inFlight = 1, 2
 	w.step(time.Second, w.receiving(1, 1, 0)...)
+	if got := w.asks(); slices.Contains(got, muster.Drain) {
+		t.Fatalf("asks %v: want nobody asked who has just joined", got)
+	}
+	w.step(10*time.Second, w.receiving(1, 1, 0)...)
 	if got := w.asks(); !slices.Equal(got, []muster.Ask{muster.Work, muster.Drain, muster.Drain}) {
 		t.Fatalf("asks %v: want the idle one and the newest busy one to drain", got)
 	}
@@ -152,6 +156,10 @@ func TestDemandThatReturnsKeepsDrainingWorkersBeforeLaunching(t *testing.T) {
 	w.obey()
 	w.backlog, w.inFlight = 1, 1
 	w.step(time.Second, w.receiving(1)...)
+	w.step(10*time.Second, w.receiving(1)...)
+	if got := w.asks(); !slices.Contains(got, muster.Drain) {
+		t.Fatalf("asks %v, want some asked to go", got)
+	}
 	w.backlog = 6
 	for _, m := range w.members[1:] {
 		m.state, m.cause = muster.Draining, muster.Asked
@@ -159,6 +167,44 @@ func TestDemandThatReturnsKeepsDrainingWorkersBeforeLaunching(t *testing.T) {
 	o := w.step(time.Second, w.everybody()...)
 	if got := w.asks(); slices.Contains(got, muster.Drain) || launched(o) != 2 {
 		t.Errorf("asks %v, launched %d: want everybody kept and 2 launched for a backlog of 6", got, launched(o))
+	}
+	w.obey()
+	if more := launched(w.last) + launched(w.step(50*time.Millisecond)); more != 0 {
+		t.Errorf("launched %d for those who were kept and have not heard of it yet, want none", more)
+	}
+}
+
+// TestDemandThatReturnsCancelsTheReleaseOfAMintedToken: a token is void once its worker is told to go on, and only a new one
+// is granted.
+func TestDemandThatReturnsCancelsTheReleaseOfAMintedToken(t *testing.T) {
+	w := newWorld(t, settings(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 1}, 10))
+	w.backlog = 2
+	w.step(0)
+	w.obey()
+	w.backlog, w.inFlight = 0, 1
+	w.step(time.Second, w.receiving(1)...)
+	w.step(10*time.Second, w.receiving(1)...)
+	m := w.members[1]
+	if w.ask(m) != muster.Drain {
+		t.Fatalf("the idle one is told %s, want to drain", w.ask(m))
+	}
+	m.state, m.cause = muster.Draining, muster.Asked
+	late := w.say(m, 0)
+	m.state, m.token = muster.Idle, "first"
+	offer := w.say(m, 0)
+	w.backlog = 2
+	w.step(time.Second, late, w.say(w.members[0], 0)) // its offer is still on its way
+	if w.ask(m) != muster.Work {
+		t.Fatalf("when demand is back it is told %s, want to work", w.ask(m))
+	}
+	w.step(time.Second, offer)
+	if d := w.state.Directive(m.id, m.id); d.Ask == muster.Leave {
+		t.Errorf("its offer was granted although it is needed: %+v", d)
+	}
+	w.backlog = 0
+	w.step(time.Second, w.say(m, 0), w.say(w.members[0], 0))
+	if d := w.state.Directive(m.id, m.id); d.Ask == muster.Leave && d.Token == "first" {
+		t.Errorf("a token was granted that was refused before: %+v", d)
 	}
 }
 

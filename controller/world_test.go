@@ -121,7 +121,8 @@ func (w *world) obey() {
 
 func (w *world) say(m *worker, finished int) controller.Input {
 	m.seq++
-	r := muster.Report{Fleet: "f", Member: m.id, Worker: m.id, Epoch: m.epoch, Seq: m.seq, At: w.now, State: m.state, Cause: m.cause, Slots: 1, Busy: m.busy, Token: m.token}
+	r := muster.Report{Fleet: "f", Member: m.id, Worker: m.id, Epoch: m.epoch, Seq: m.seq, At: w.now, State: m.state, Cause: m.cause, Slots: 1, Busy: m.busy, Token: m.token,
+		Challenge: w.state.Directive(m.id, m.id).Challenge}
 	for range finished {
 		r.Finished++
 		r.Processing = series.Add(r.Processing, 2*time.Second)

@@ -33,7 +33,7 @@ func TestHowLongMessagesInHandHaveBeenWorkedOn(t *testing.T) {
 		{"idle workers do not count", []muster.Report{
 			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving)}, 1, 2, 0},
 		{"workers that drain do not count", []muster.Report{
-			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Draining, busy(1), held(90), cause(muster.Asked))}, 1, 2, 0},
+			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Draining, busy(1), held(90), cause(muster.Signalled))}, 1, 2, 0},
 		{"workers that went silent do not count", []muster.Report{
 			says("a", 15, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving, busy(1), held(90))}, 15, 2, 0},
 		{"several workers on one member count each", []muster.Report{

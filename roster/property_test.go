@@ -42,6 +42,9 @@ func (s *story) report(t *rapid.T) {
 	if r.State == muster.Idle || rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
 		r.Token = fmt.Sprint("token ", r.Member, r.Worker, r.Epoch)
 	}
+	if rapid.IntRange(0, 9).Draw(t, "answered") > 0 {
+		r.Challenge = s.roster.Directive(r.Member, r.Worker).Challenge
+	}
 	s.sent = append(s.sent, r)
 	s.take(t, r)
 }
@@ -106,7 +109,7 @@ func (s *story) release(t *rapid.T) {
 			t.Fatalf("%s is offered and never reported", id)
 		}
 		for _, r := range s.heard[id] {
-			if r.State != muster.Idle || r.Token == "" || r.Busy != 0 || s.now.Sub(r.At) > s.rules.Silence {
+			if r.State != muster.Idle || r.Token == "" || r.Busy != 0 || s.now.Sub(r.At) > s.rules.Silence || r.Challenge != s.roster.Directive(r.Member, r.Worker).Challenge {
 				t.Fatalf("%s is offered although a worker of it said last: %+v", id, r)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Offers returns the members that may be released now: all their workers are idle, hold a release token of their current
-// epoch and reported within the silence rule. asked are those that were asked to drain, or that somebody else told to go;
+// epoch, repeated the challenge and reported within the silence rule. asked are those that were asked to drain, or that somebody else told to go;
 // offered are those that stopped by themselves because no message came.
 func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	for i := range r.members {
@@ -29,7 +29,7 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w := &m.Workers[i]
-		if w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || now.Sub(w.ReportedAt) > rules.Silence {
+		if w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
 		}
 	}
@@ -53,13 +53,14 @@ func (r *Roster) Refuse(id string) {
 }
 
 // Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those that
-// are not in service yet, newest first; then busy ones, newest first, which finish what they hold.
+// are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that joined
+// within the grace are not asked.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
 	for i := range r.members {
 		m := &r.members[i]
-		if rank[m.State(now, rules)] > 0 {
+		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) {
 			order = append(order, i)
 		}
 	}
@@ -77,6 +78,11 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 		ids = append(ids, r.members[i].ID)
 	}
 	return ids
+}
+
+// fresh tells whether m joined so lately that it is not asked to go.
+func (m *Member) fresh(now time.Time, rules Rules) bool {
+	return !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
 }
 
 // Keep takes back the request to drain from at most n members that have not been released, those asked last first, and

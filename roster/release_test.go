@@ -18,9 +18,19 @@ func TestOnlyAMemberWithTokensOfAllItsWorkersIsOffered(t *testing.T) {
 		now            float64
 		asked, offered []string
 	}{
-		{"asked to go, holding nothing, under a token", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle)) }, 1, []string{"m"}, nil},
-		{"told to go by the system", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle, cause(muster.Signalled))) }, 1, []string{"m"}, nil},
-		{"stopped by itself", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong))) }, 1, nil, []string{"m"}},
+		{"asked to go, holding nothing, under a token", func(r *roster.Roster) {
+			answered(r, says("m", 0.5, muster.Receiving))
+			r.Drain(1, at(0.6), rules)
+			answered(r, says("m", 1, muster.Idle))
+		}, 1, []string{"m"}, nil},
+		{"asked to go, and wanted again before it heard of it: it offers", func(r *roster.Roster) {
+			answered(r, says("m", 0.5, muster.Receiving))
+			r.Drain(1, at(0.6), rules)
+			r.Keep(1, at(0.7), rules)
+			answered(r, says("m", 1, muster.Idle))
+		}, 1, nil, []string{"m"}},
+		{"told to go by the system", func(r *roster.Roster) { answered(r, says("m", 1, muster.Idle, cause(muster.Signalled))) }, 1, []string{"m"}, nil},
+		{"stopped by itself", func(r *roster.Roster) { answered(r, says("m", 1, muster.Idle, cause(muster.IdleTooLong))) }, 1, nil, []string{"m"}},
 		{"never heard of", func(r *roster.Roster) { r.Listed(list(1, "m")) }, 1, nil, nil},
 		{"receiving, and idle for hours", func(r *roster.Roster) {
 			for i := range 200 {
@@ -30,39 +40,39 @@ func TestOnlyAMemberWithTokensOfAllItsWorkersIsOffered(t *testing.T) {
 		{"draining, and it still holds a message", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Draining, busy(1))) }, 1, nil, nil},
 		{"draining without a token", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Draining)) }, 1, nil, nil},
 		{"one of its workers is idle, the other busy", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle))
-			r.Reported(says("m", 1, muster.Draining, worker("second"), busy(1)))
+			answered(r, says("m", 1, muster.Idle))
+			answered(r, says("m", 1, muster.Draining, worker("second"), busy(1)))
 		}, 1, nil, nil},
 		{"one of its workers is idle, the other went silent", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle, worker("second")))
-			r.Reported(says("m", 12, muster.Idle))
+			answered(r, says("m", 1, muster.Idle, worker("second")))
+			answered(r, says("m", 12, muster.Idle))
 		}, 12, nil, nil},
-		{"it went silent after it minted its token", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle)) }, 11.1, nil, nil},
+		{"it went silent after it minted its token", func(r *roster.Roster) { answered(r, says("m", 1, muster.Idle)) }, 11.1, nil, nil},
 		{"it works again under a new epoch", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle))
-			r.Reported(says("m", 2, muster.Receiving, epoch(1), busy(1)))
+			answered(r, says("m", 1, muster.Idle))
+			answered(r, says("m", 2, muster.Receiving, epoch(1), busy(1)))
 		}, 2, nil, nil},
 		{"it was refused", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			answered(r, says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
 			r.Refuse("m")
 		}, 1, nil, nil},
 		{"it was refused, and says the same again", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			answered(r, says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
 			r.Refuse("m")
-			r.Reported(says("m", 2, muster.Idle, cause(muster.IdleTooLong)))
+			answered(r, says("m", 2, muster.Idle, cause(muster.IdleTooLong)))
 		}, 2, nil, nil},
 		{"it was refused, worked, and offers a new token", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
+			answered(r, says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
 			r.Refuse("m")
-			r.Reported(says("m", 2, muster.Receiving, epoch(1)))
-			r.Reported(says("m", 3, muster.Idle, cause(muster.IdleTooLong), epoch(1), token("another")))
+			answered(r, says("m", 2, muster.Receiving, epoch(1)))
+			answered(r, says("m", 3, muster.Idle, cause(muster.IdleTooLong), epoch(1), token("another")))
 		}, 3, nil, []string{"m"}},
 		{"it was released already", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle))
+			answered(r, says("m", 1, muster.Idle))
 			r.Release("m", at(1))
 		}, 1, nil, nil},
 		{"it ended", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle))
+			answered(r, says("m", 1, muster.Idle))
 			r.Listed(ended(list(1), "m", ""))
 		}, 1, nil, nil},
 	}
@@ -76,6 +86,43 @@ func TestOnlyAMemberWithTokensOfAllItsWorkersIsOffered(t *testing.T) {
 				t.Errorf("asked %v, offered %v; want %v, %v", asked, offered, test.asked, test.offered)
 			}
 		})
+	}
+}
+
+// TestATokenCountsOnlyWithTheChallenge: a report that is an hour late may come first after a restart, and say that a worker is
+// idle which holds a message by now.
+func TestATokenCountsOnlyWithTheChallenge(t *testing.T) {
+	offer := func(seconds float64, challenge int64, change ...func(*muster.Report)) muster.Report {
+		r := says("m", seconds, muster.Idle, append(change, cause(muster.IdleTooLong))...)
+		r.Challenge = challenge
+		return r
+	}
+	var before, after roster.Roster
+	expect := func(what string, r roster.Roster, seconds float64, want ...string) {
+		t.Helper()
+		if _, offered := r.Offers(at(seconds), rules); !slices.Equal(offered, want) {
+			t.Errorf("%s: offered %v, want %v", what, offered, want)
+		}
+	}
+	took(t, &before, offer(1, 0))
+	expect("the first that is heard of it", before, 1)
+	old := before.Directive("m", "m").Challenge
+	if old <= 0 || old >= 1<<53 {
+		t.Errorf("the challenge is %d, want a number above 0 and below 2^53, which every language reads exactly", old)
+	}
+	took(t, &before, offer(2, old+1))
+	expect("with another challenge", before, 2)
+	took(t, &before, offer(3, old))
+	expect("with its challenge", before, 3, "m")
+	took(t, &before, offer(3.5, old, worker("second")))
+	expect("one of two workers was not challenged yet", before, 3.5)
+
+	took(t, &after, offer(4, old))
+	expect("after a restart, with the challenge of before", after, 4)
+	took(t, &after, offer(5, after.Directive("m", "m").Challenge))
+	expect("after a restart, once it was answered", after, 5, "m")
+	if again := after.Directive("m", "m").Challenge; again == old || again == 0 {
+		t.Errorf("the challenge after a restart is %d, the same as before", again)
 	}
 }
 
@@ -126,7 +173,9 @@ func TestAWorkerIsToldWhatItsMemberIsToDo(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var r roster.Roster
 			test.do(&r)
-			if got := r.Directive("m", "m"); got != test.want {
+			got := r.Directive("m", "m")
+			got.Challenge = 0 // it has tests of its own
+			if got != test.want {
 				t.Errorf("found %+v, want %+v", got, test.want)
 			}
 		})
@@ -150,6 +199,23 @@ func TestIdleMembersGoFirstAndBusyOnesLast(t *testing.T) {
 	}
 	if again := r.Drain(99, at(22), rules); len(again) > 0 {
 		t.Errorf("asked twice: %v", again)
+	}
+}
+
+func TestAMemberThatJustJoinedIsNotAskedToGo(t *testing.T) {
+	rules := rules
+	rules.Grace = 10 * time.Second
+	var r roster.Roster
+	r.Launched(t0, []string{"early", "late"})
+	r.Launched(at(10), []string{"boots"})
+	took(t, &r, says("early", 1, muster.Receiving), says("late", 9, muster.Receiving), says("early", 9, muster.Receiving, busy(1)))
+	r.Listed(list(10, "early", "late", "boots"))
+	var gone [3][]string
+	for i, when := range []float64{10.9, 18.9, 19} {
+		gone[i] = r.Drain(9, at(when), rules)
+	}
+	if want := [3][]string{{"boots"}, {"early"}, {"late"}}; !slices.EqualFunc(gone[:], want[:], slices.Equal[[]string]) {
+		t.Errorf("asked to go %v, want %v: the one that boots at once, the others ten seconds after they joined", gone, want)
 	}
 }
 
@@ -200,7 +266,7 @@ func TestACloneCanBeChangedWithoutChangingTheOriginal(t *testing.T) {
 	took(t, &c, says("m", 2, muster.Receiving, epoch(1), busy(1)))
 	c.Release("m", at(2))
 	c.Launched(at(2), []string{"n"})
-	if got := states(r, at(2)); got != "m draining" || r.Launches().LastHour != 1 || r.Members()[0].Workers[0].Busy != 0 {
+	if got := states(r, at(2)); got != "m idle" || r.Launches().LastHour != 1 || r.Members()[0].Workers[0].Busy != 0 {
 		t.Errorf("the original is now %q, %+v", got, r.Launches())
 	}
 }

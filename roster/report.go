@@ -43,12 +43,32 @@ func Check(r muster.Report) error {
 		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
 			r.Worker, r.Processing.Count, r.Processing.SumSeconds, maxCount)
 	}
+	if err := checkClasses(r); err != nil {
+		return err
+	}
 	switch r.Cause {
 	case "", muster.Asked, muster.IdleTooLong, muster.Signalled:
 	default:
 		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s or %s", r.Worker, r.Cause, muster.Asked, muster.IdleTooLong, muster.Signalled)
 	}
 	return checkState(r)
+}
+
+func checkClasses(r muster.Report) error {
+	if len(r.Classes) > muster.MaxClasses+1 {
+		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", r.Worker, len(r.Classes), muster.MaxClasses+1)
+	}
+	var n int64
+	for class, d := range r.Classes {
+		if class == "" || len(class) > maxText || !series.Valid(d) || d.Count > r.Processing.Count || d.SumSeconds > maxMean*float64(d.Count) {
+			return fmt.Errorf("worker report of %s: found a class whose durations cannot be a part of all, or whose name is not 1 to %d characters long", r.Worker, maxText)
+		}
+		n += d.Count
+	}
+	if n > r.Processing.Count {
+		return fmt.Errorf("worker report of %s: found %d durations in its classes, at most all %d are allowed", r.Worker, n, r.Processing.Count)
+	}
+	return nil
 }
 
 func checkState(r muster.Report) error {
@@ -100,6 +120,10 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
 		return false, news
 	}
+	if w.Seq == 0 {
+		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
+		w.Challenge = rep.At.UnixMicro()
+	}
 	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
 		w.IdleSince = rep.At
 	}
@@ -107,7 +131,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 		w.Refused = ""
 	}
 	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
-	w.ReportedAt, w.HeldSeconds = rep.At, rep.HeldSeconds
+	w.ReportedAt, w.HeldSeconds, w.Repeated = rep.At, rep.HeldSeconds, rep.Challenge
 	m.timed = m.timed || m.Listed && rep.State == muster.Starting
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At
@@ -158,22 +182,28 @@ func (r Roster) Answer(member, worker string) (muster.Directive, bool) {
 
 func (m *Member) directive(worker string) muster.Directive {
 	for i := range m.Workers {
-		w := &m.Workers[i]
-		if w.ID != worker {
-			continue
+		if w := &m.Workers[i]; w.ID == worker {
+			d := m.ask(w)
+			d.Challenge = w.Challenge
+			return d
 		}
-		switch {
-		case !m.ReleasedAt.IsZero() && w.Token != "":
-			return muster.Directive{Ask: muster.Leave, Token: w.Token}
-		case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
-			// The worker may have obeyed the refusal already, so this token is void: it works, then drains under a new one.
-			return muster.Directive{Ask: muster.Work}
-		case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
-			return muster.Directive{Ask: muster.Drain}
-		case w.Token != "":
-			// Its offer to leave is not decided yet; to go on waiting is what it does anyway.
-			return muster.Directive{Ask: muster.Drain}
-		}
+	}
+	return muster.Directive{Ask: muster.Work}
+}
+
+// ask returns what the worker w of m should do, without the challenge.
+func (m *Member) ask(w *Worker) muster.Directive {
+	switch {
+	case !m.ReleasedAt.IsZero() && w.Token != "":
+		return muster.Directive{Ask: muster.Leave, Token: w.Token}
+	case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
+		// The worker may have obeyed the refusal already, so this token is void: it works, then drains under a new one.
+		return muster.Directive{Ask: muster.Work}
+	case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
+		return muster.Directive{Ask: muster.Drain}
+	case w.Token != "":
+		// Its offer to leave is not decided yet; to go on waiting is what it does anyway.
+		return muster.Directive{Ask: muster.Drain}
 	}
 	return muster.Directive{Ask: muster.Work}
 }

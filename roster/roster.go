@@ -15,6 +15,8 @@ type Rules struct {
 	Silence time.Duration
 	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
 	BootWithin time.Duration
+	// Grace is how long after it joined a member is not asked to go: it was launched for work that is on its way to it.
+	Grace time.Duration
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
 }
@@ -80,7 +82,10 @@ type Worker struct {
 	// Token is its release token while it is idle and has stopped receiving.
 	Token string
 	// Refused is the token whose release was refused: the worker is told to go on.
-	Refused    string
+	Refused string
+	// Challenge is what it is asked to repeat, Repeated what it repeated last. Its token counts while they are equal.
+	Challenge, Repeated int64
+
 	ReportedAt time.Time
 	// HeldSeconds adds up how long it had held its messages when it reported.
 	HeldSeconds float64
@@ -142,8 +147,8 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		switch {
 		case w.State == muster.Starting:
 			starting++
-		case w.State != muster.Receiving && w.Cause != muster.IdleTooLong:
-			leaving++
+		case w.State == muster.Leaving || w.State != muster.Receiving && w.Cause == muster.Signalled:
+			leaving++ // whoever was asked, and is not any more, comes back when it hears of it
 		}
 	}
 	switch {

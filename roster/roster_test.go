@@ -64,12 +64,33 @@ func took(t *testing.T, r *roster.Roster, reports ...muster.Report) (news roster
 	return news
 }
 
+// answered delivers a report of a worker that had an answer before, so that it knows the challenge.
+func answered(r *roster.Roster, rep muster.Report) {
+	if r.Directive(rep.Member, rep.Worker).Challenge == 0 {
+		first := rep
+		first.Seq, first.State, first.Token, first.Cause, first.Busy = rep.Seq-1, muster.Starting, "", "", 0
+		r.Reported(first)
+	}
+	rep.Challenge = r.Directive(rep.Member, rep.Worker).Challenge
+	r.Reported(rep)
+}
+
 func states(r roster.Roster, now time.Time) string {
 	var all []string
 	for _, m := range r.Members() {
 		all = append(all, m.ID+" "+string(m.State(now, rules)))
 	}
 	return strings.Join(all, ", ")
+}
+
+func TestAMemberWhoseWorkersLeaveIsNoCapacity(t *testing.T) {
+	for _, why := range []muster.Cause{muster.Asked, muster.IdleTooLong, muster.Signalled} {
+		var r roster.Roster
+		took(t, &r, says("m", 1, muster.Receiving), says("m", 2, muster.Leaving, cause(why)))
+		if got := states(r, at(2)); got != "m draining" {
+			t.Errorf("a worker that leaves, %s: %s, want it draining", why, got)
+		}
+	}
 }
 
 func TestAMemberIsWhereItsViewsPutIt(t *testing.T) {

@@ -39,6 +39,11 @@ type Command struct {
 	Argv []string
 	// Env names further variables of this process that the program may see; see [Command.Run].
 	Env []string
+	// Set are further variables that the program sees, as NAME=VALUE. They stand above others of the same name.
+	Set []string
+	// Stdout gets the program's standard output as it comes, and may be nil. Its Write is called by one goroutine, must not
+	// wait, and what it returns does not matter.
+	Stdout io.Writer
 	// Dir is where the program runs; empty means where this process does.
 	Dir string
 	// OutputLimit is how many bytes of each of its two outputs, the last ones, an [ExitError] keeps; 0 means 64 KiB.
@@ -124,8 +129,8 @@ func (c Command) Check() error {
 // Run runs the program for m and returns nil when it exits with status 0, and an [*ExitError] otherwise.
 //
 // The program sees of this process's environment PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER and the names in c.Env, and
-// besides MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339
-// with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that is text; what is unknown is not set.
+// besides MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
+// MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that is text; what is unknown is not set.
 func (c Command) Run(ctx context.Context, m Message) error {
 	if len(c.Argv) == 0 {
 		return c.Check()
@@ -138,9 +143,11 @@ func (c Command) Run(ctx context.Context, m Message) error {
 		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
 	}
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, env
+	cmd.Dir, cmd.Env = c.Dir, append(env, c.Set...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	streams, err := startWith(cmd, c.output(m, "stdout"), c.output(m, "stderr"))
+	stdout := c.output("message", m.ID, "stream", "stdout")
+	stdout.also = c.Stdout
+	streams, err := startWith(cmd, stdout, c.output("message", m.ID, "stream", "stderr"))
 	if err != nil {
 		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
 	}
@@ -212,12 +219,24 @@ type pipes struct {
 
 // startWith starts cmd with pipes on its standard streams, and the readers of its output.
 func startWith(cmd *exec.Cmd, stdout, stderr *output) (*pipes, error) {
-	p := &pipes{stdout: stdout, stderr: stderr}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	p, err := startReading(cmd, stdout.read, stderr.read)
+	if err != nil {
+		_ = in.Close()
+		return nil, err
+	}
+	p.in, p.stdout, p.stderr = in, stdout, stderr
+	return p, nil
+}
+
+// startReading starts cmd with pipes on its two outputs, each with its reader.
+func startReading(cmd *exec.Cmd, readOut, readErr func(io.Reader)) (*pipes, error) {
+	p := &pipes{stdout: &output{}, stderr: &output{}}
 	var childEnds []*os.File
 	err := func() (err error) {
-		if p.in, err = cmd.StdinPipe(); err != nil {
-			return err
-		}
 		for _, stream := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
 			r, w, err := os.Pipe()
 			if err != nil {
@@ -232,14 +251,11 @@ func startWith(cmd *exec.Cmd, stdout, stderr *output) (*pipes, error) {
 		_ = f.Close()
 	}
 	if err != nil {
-		if p.in != nil {
-			_ = p.in.Close()
-		}
 		p.closeOuts()
 		return nil, err
 	}
-	p.copiers.Go(func() { stdout.read(p.outs[0]) })
-	p.copiers.Go(func() { stderr.read(p.outs[1]) })
+	p.copiers.Go(func() { readOut(p.outs[0]) })
+	p.copiers.Go(func() { readErr(p.outs[1]) })
 	return p, nil
 }
 

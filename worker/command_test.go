@@ -68,6 +68,21 @@ func playPart(part string, args []string) int {
 			return status(child.Wait())
 		}
 		_ = os.WriteFile(args[2], fmt.Append(nil, child.Process.Pid), 0o600)
+	case "play-lines": // speak JSON lines, or misbehave
+		return playLines(args)
+	case "play-killer": // count an attempt, and be killed in its midst
+		l, err := worker.OpenLedger(context.Background(), args[0])
+		if err == nil {
+			_, err = l.Begin(context.Background(), worker.Message{ID: "m"})
+		}
+		if err == nil {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		return 1
+	case "play-rules": // keep to every rule but one
+		return playRules(args[0])
+	case "play-lines-copy": // write each body to a file
+		return playLinesCopy(args[0])
 	}
 	return 0
 }

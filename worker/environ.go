@@ -23,14 +23,20 @@ const (
 	timestamp = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// environment returns the environment of a command that works on m.
-func environment(names []string, m Message) ([]string, error) {
+// inherited returns what a program sees of this process's environment: what every one does, and the given names.
+func inherited(names []string) []string {
 	var env []string
 	for _, name := range slices.Concat(passedOn, names) {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
+	return env
+}
+
+// environment returns the environment of a command that works on m.
+func environment(names []string, m Message) ([]string, error) {
+	env := inherited(names)
 	variables, err := attributes(m)
 	if err != nil {
 		return nil, err
@@ -40,6 +46,12 @@ func environment(names []string, m Message) ([]string, error) {
 	variables["MUSTER_QUEUE"] = m.Queue
 	if m.ReceiveCount > 0 {
 		variables["MUSTER_RECEIVE_COUNT"] = strconv.Itoa(m.ReceiveCount)
+	}
+	if m.Attempt > 0 {
+		variables["MUSTER_ATTEMPT"] = strconv.Itoa(m.Attempt)
+	}
+	if m.Group != "" {
+		variables["MUSTER_GROUP"] = m.Group
 	}
 	if !m.SentAt.IsZero() {
 		variables["MUSTER_SENT_AT"] = m.SentAt.UTC().Format(timestamp)

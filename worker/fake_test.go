@@ -63,6 +63,16 @@ func (q *fakeQueue) send(ids ...string) {
 	}
 }
 
+// sendGroups sends messages named by group and number, such as "a1", to a FIFO queue.
+func (q *fakeQueue) sendGroups(ids ...string) {
+	q.mu.Lock()
+	for _, id := range ids {
+		q.messages = append(q.messages, &fakeMessage{Message: worker.Message{ID: id, Queue: "q.fifo", Group: id[:1], Body: "secret-" + id}})
+	}
+	q.mu.Unlock()
+	q.send()
+}
+
 func (q *fakeQueue) Receive(ctx context.Context, limit int, wait, visibility time.Duration) ([]worker.Message, error) {
 	q.mu.Lock()
 	q.seen.receives++
@@ -104,6 +114,12 @@ func (q *fakeQueue) take(limit int, visibility time.Duration) ([]worker.Message,
 	now := time.Now()
 	var taken []worker.Message
 	var next time.Time
+	locked := map[string]bool{}
+	for _, m := range q.messages {
+		if m.Group != "" && m.visibleAt.After(now) {
+			locked[m.Group] = true
+		}
+	}
 	for _, m := range q.messages {
 		if m.visibleAt.After(now) {
 			if next.IsZero() || m.visibleAt.Before(next) {
@@ -113,6 +129,9 @@ func (q *fakeQueue) take(limit int, visibility time.Duration) ([]worker.Message,
 		}
 		if len(taken) == limit {
 			break
+		}
+		if locked[m.Group] {
+			continue
 		}
 		m.deliver++
 		m.visibleAt = now.Add(visibility)

@@ -89,3 +89,82 @@ func faultyRun(t *testing.T, d *dice) {
 	r.told()
 	r.left(10 * time.Second)
 }
+
+func TestRunSettlesEveryBatchOfAnOrderedQueueWhateverFails(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { faultyBatches(t, &dice{Rand: rand.New(rand.NewPCG(seed, 2))}) })
+		})
+	}
+}
+
+// faultyBatches works off groups of messages in batches, some of which fail, for a queue whose calls fail and with a ledger
+// and dead letters.
+func faultyBatches(t *testing.T, d *dice) {
+	q, ledger, dead := newFakeQueue(), newCounter(), &grave{}
+	const each = 12
+	for i := range each {
+		q.sendGroups(fmt.Sprintf("a%02d", i), fmt.Sprintf("b%02d", i), fmt.Sprintf("c%02d", i))
+	}
+	q.receiveFault, q.changeFault = d.fault(0.2), d.fault(0.5)
+	var mu sync.Mutex
+	working, done, attempts := map[string]bool{}, map[string][]string{}, map[string]int{}
+	do := func(ctx context.Context, batch []worker.Message) []error {
+		mu.Lock()
+		for _, m := range batch {
+			if working[m.Group] {
+				t.Errorf("%s begins while its group is worked on", m.ID)
+			}
+			if n := len(done[m.Group]); n > 0 && m.ID <= done[m.Group][n-1] {
+				t.Errorf("%s begins after %s was done", m.ID, done[m.Group][n-1])
+			}
+			working[m.Group] = true
+			attempts[m.ID] = max(attempts[m.ID], m.Attempt)
+		}
+		mu.Unlock()
+		err := takes(time.Duration(len(batch)*11)*time.Second)(ctx, batch[0])
+		errs := make([]error, len(batch))
+		mu.Lock()
+		defer mu.Unlock()
+		for i, m := range batch {
+			delete(working, m.Group)
+			switch {
+			case err != nil:
+				errs[i] = err
+			case d.chance(0.3):
+				errs[i] = errBad
+			default:
+				done[m.Group] = append(done[m.Group], m.ID)
+			}
+		}
+		return errs
+	}
+	c := &fakeController{rule: keepWorking}
+	r := run(t, worker.Options{
+		Queue: q, Reporter: c, Slots: 2, Batch: 4, DoBatch: do, RetryBase: time.Second, TimeLimit: 40 * time.Second,
+		Attempts: ledger, MaxAttempts: 3, DeadLetters: dead,
+	})
+	after(3 * time.Hour)
+	deleted, _ := q.state()
+	finished := 0
+	for _, ids := range done {
+		finished += len(ids)
+	}
+	if len(deleted) != 3*each || finished+len(dead.all()) != 3*each {
+		t.Errorf("of %d messages %d are deleted, %d done and %d dead", 3*each, len(deleted), finished, len(dead.all()))
+	}
+	for id, n := range attempts {
+		if n > 3 {
+			t.Errorf("%s was begun for the %dth time", id, n)
+		}
+	}
+	if len(ledger.attempts) != 0 {
+		t.Errorf("the ledger still knows %v", ledger.attempts)
+	}
+	if last := c.last(); last.Busy != 0 || last.Slots != 8 {
+		t.Errorf("reported %+v", last)
+	}
+	t.Logf("%d done, %d dead", finished, len(dead.all()))
+	r.told()
+	r.left(10 * time.Second)
+}

@@ -47,6 +47,8 @@ type Lease struct {
 	// receives are the receive calls that have not returned, reserved the slots kept free for what they bring.
 	receives, reserved int
 	token              string
+	// challenge is what the newest answer asked to be repeated.
+	challenge int64
 	// active is when a message was last held or could have come; heard is when the controller last answered the token.
 	active, heard time.Time
 	// current counts since the newest report; unanswered holds what earlier reports said and nobody confirmed.
@@ -59,12 +61,13 @@ type tally struct {
 	seq              int64
 	finished, failed int64
 	processing       muster.Durations
+	classes          map[string]muster.Durations // never changed, only replaced: copies of a lease share it
 }
 
 func (t tally) plus(u tally) tally {
 	return tally{
 		seq: u.seq, finished: t.finished + u.finished, failed: t.failed + u.failed,
-		processing: series.Merge(t.processing, u.processing),
+		processing: series.Merge(t.processing, u.processing), classes: plusClasses(t.classes, u.classes),
 	}
 }
 
@@ -146,6 +149,10 @@ func (l *Lease) FailReceive(now time.Time, asked int) {
 	l.active = now
 }
 
+// Unable says that nothing can be received now, although the queue may hold messages, so the time without messages begins
+// anew. It is meant for when no receive call is outstanding.
+func (l *Lease) Unable(now time.Time) { l.active = now }
+
 func (l *Lease) endReceive(asked int) {
 	l.receives = max(0, l.receives-1)
 	l.reserved = max(0, l.reserved-asked)
@@ -154,12 +161,18 @@ func (l *Lease) endReceive(asked int) {
 // Finished says that a held message is done with: deleted when ok, given back as failed otherwise, after the processing
 // duration d. EndReceive brought it at the instant received.
 func (l *Lease) Finished(now, received time.Time, d time.Duration, ok bool) {
+	l.FinishedAs(now, received, d, ok, "")
+}
+
+// FinishedAs is [Lease.Finished] for a message of a class; an empty one is none.
+func (l *Lease) FinishedAs(now, received time.Time, d time.Duration, ok bool, class string) {
 	if ok {
 		l.current.finished++
 	} else {
 		l.current.failed++
 	}
 	l.current.processing = series.Add(l.current.processing, d)
+	l.current.classes = plusClasses(l.current.classes, ofClass(class, d))
 	l.let(now, received)
 }
 
@@ -242,6 +255,16 @@ func (l *Lease) Leave() bool {
 	return true
 }
 
+// Resume makes an idle worker receive again whose token nobody was told, and returns true; it changes nothing unless the
+// worker is idle because no message came. It is for workers without a controller.
+func (l *Lease) Resume(now time.Time) bool {
+	if l.state != muster.Idle || l.cause != muster.IdleTooLong {
+		return false
+	}
+	l.receive(now)
+	return true
+}
+
 // OrphanedAt returns when an idle worker counts as orphaned: no report of its token was answered for the duration
 // patience. It is false while the worker is not idle.
 func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
@@ -268,8 +291,8 @@ func (l *Lease) Report(now time.Time) muster.Report {
 	return muster.Report{
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
 		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
-		Slots: l.Slots, Busy: l.busy, Token: l.token, HeldSeconds: l.heldMillis(now),
-		Finished: all.finished, Failed: all.failed, Processing: all.processing,
+		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now),
+		Finished: all.finished, Failed: all.failed, Processing: all.processing, Classes: all.classes,
 	}
 }
 
@@ -279,7 +302,7 @@ func (l *Lease) Report(now time.Time) muster.Report {
 func (l *Lease) Obey(now time.Time, r muster.Report, d muster.Directive) {
 	granted := d.Ask == muster.Leave && l.token != "" && d.Token == l.token
 	if r.Seq > l.answered && r.Seq <= l.seq {
-		l.answered = r.Seq
+		l.answered, l.challenge = r.Seq, d.Challenge
 		l.confirm(r.Seq)
 		if l.token != "" && r.Token == l.token {
 			l.heard = now

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,8 @@ type Queue interface {
 	ChangeVisibility(ctx context.Context, m Message, d time.Duration) error
 }
 
-// The reasons for which a queue refuses and for which work is stopped. The latter two are causes of the context given to
-// the work.
+// The reasons for which a queue refuses, for which work is stopped, and for which it never began. [ErrLeaseLost], [ErrStopped]
+// and [ErrTimeLimit] are causes of the context given to the work.
 var (
 	// ErrGone means that a message is no longer held under this receipt handle: it was deleted, or its visibility ended.
 	ErrGone = errors.New("the message is not held any more")
@@ -28,6 +29,11 @@ var (
 	ErrLeaseLost = errors.New("the lease on the message is lost")
 	// ErrStopped means that the operator's stop has waited as long as it may. The message is given back.
 	ErrStopped = errors.New("the worker is stopping and its grace is over")
+	// ErrTimeLimit means that the work took longer than Options.TimeLimit. It must stop at once; the message has failed.
+	ErrTimeLimit = errors.New("the time limit for a message is over")
+	// ErrNotBegun is returned by work that never began, because the program it is for is not there. The message is given
+	// back and the attempt does not count.
+	ErrNotBegun = errors.New("the work did not begin")
 )
 
 // Message is one received message.
@@ -47,6 +53,11 @@ type Message struct {
 	Group string
 	// ReceiveCount counts the deliveries, this one included; 0 means unknown.
 	ReceiveCount int
+	// Attempt counts how often work on the message began, this time included and interruptions not; 0 means unknown. Run
+	// sets it, from Options.Attempts or else from ReceiveCount.
+	Attempt int
+	// SenderID is the account that sent the message, as the queue knows it; empty means unknown.
+	SenderID string
 	// SentAt and FirstReceivedAt are the queue's; zero means unknown.
 	SentAt, FirstReceivedAt time.Time
 	// Deadline is when the hold of this delivery would end without extension. Run sets it.
@@ -63,6 +74,13 @@ type Attribute struct {
 	Text   string
 	Binary []byte
 }
+
+// ordered tells whether the message must not be worked on together with others of its group. Groups of other queues only
+// share them out fairly.
+func (m Message) ordered() bool { return m.Group != "" && strings.HasSuffix(m.Queue, fifoSuffix) }
+
+// fifoSuffix ends the names of FIFO queues, and of no others: SQS demands it.
+const fifoSuffix = ".fifo"
 
 type leaseKey struct{}
 

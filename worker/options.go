@@ -16,6 +16,10 @@ const (
 	MinVisibility = 2 * time.Second
 	// maxRetryBase keeps the longest back-off within MaxHold.
 	maxRetryBase = 20 * time.Minute
+	// maxAttempts bounds Options.MaxAttempts.
+	maxAttempts = 1000
+	// receivesPerAttempt is how many receives without an attempt that we counted are allowed for each attempt.
+	receivesPerAttempt = 5
 )
 
 // Reporter tells the controller what the worker says and brings back what it is to do. Report returns soon after ctx ends.
@@ -24,18 +28,72 @@ type Reporter interface {
 	Report(ctx context.Context, r muster.Report) (muster.Directive, error)
 }
 
-// Options say what a worker does. Queue and Do are required; every other zero value is a sensible default.
+// Attempts counts how often work on each message began. Implementations are safe for use by several goroutines; [Ledger] is
+// one. When one of its calls fails, the work goes on and the queue's own receive count takes its place.
+type Attempts interface {
+	// Begin counts an attempt at m, which is about to begin, and returns how many there were, this one included. It
+	// returns only when the count outlives this process.
+	Begin(ctx context.Context, m Message) (int, error)
+	// GiveBack takes the newest attempt at m back: it was interrupted.
+	GiveBack(ctx context.Context, m Message) error
+	// Forget forgets m, which is done with.
+	Forget(ctx context.Context, m Message) error
+}
+
+// DeadLetters takes the messages that are not tried again. Implementations are safe for use by several goroutines; [SQS] is
+// one. Keep returns when the message is kept for good; it may be called again for the same message.
+type DeadLetters interface {
+	Keep(ctx context.Context, m Message) error
+}
+
+// Readiness is the ability of work to say that it can or cannot begin: the program that does it may have to start first.
+// Implementations are safe for use by several goroutines.
+type Readiness interface {
+	// Ready returns how many calls can be under way at once now, those that are included. While it is 0 no message is
+	// received.
+	Ready() int
+	// Changed returns the one channel that receives after Ready has changed.
+	Changed() <-chan struct{}
+}
+
+// Options say what a worker does. Queue and either Do or DoBatch are required; every other zero value is a sensible default.
 type Options struct {
 	// Queue is where messages come from.
 	Queue Queue
 	// Do does the work for one message. It is called from several goroutines, at most Slots at a time. The message is
 	// deleted when it returns nil and tried again later when it returns an error. It must return soon after ctx ends: the
-	// cause of ctx is then [ErrLeaseLost] or [ErrStopped].
+	// cause of ctx is then [ErrLeaseLost], [ErrStopped] or [ErrTimeLimit].
 	Do func(ctx context.Context, m Message) error
+	// DoBatch does the work for several messages, 1 to Batch, in place of Do. It returns what became of each, in their
+	// order, as Do would; nil stands for all of them succeeding. Messages of one FIFO group never come in one batch. The
+	// context ends for all when it must end for one.
+	DoBatch func(ctx context.Context, batch []Message) []error
+	// Batch is how many messages DoBatch gets at most: 1 to 10, by default 1. A receive call then asks for so many, and none
+	// waits for more to come.
+	Batch int
+	// Readiness says whether calls can begin; nil means always.
+	Readiness Readiness
+
+	// TimeLimit is how long a call may take; 0 means as long as the queue can hold the message. The context then ends with
+	// [ErrTimeLimit], and the messages without a result have failed.
+	TimeLimit time.Duration
+	// Attempts counts attempts where they survive the worker; nil means that the queue's receive count stands for them.
+	Attempts Attempts
+	// MaxAttempts is after how many failed attempts a message goes to DeadLetters instead of back to the queue: 0, which
+	// means never, to 1000. With DeadLetters given, the same happens to a message received more than 5 times as often, for
+	// attempts that other machines counted.
+	MaxAttempts int
+	// DeadLetters takes the messages that are not tried again, and is required with MaxAttempts.
+	DeadLetters DeadLetters
+
+	// ClassAttribute names the attribute whose text is the class of a message: reports then have the durations of each
+	// class, too. Empty means that there are no classes.
+	ClassAttribute string
 
 	// Fleet, Member and Worker name the worker in its reports. An empty Worker is named as its member.
 	Fleet, Member, Worker string
-	// Slots is how many messages are worked on at once: 1 to MaxSlots, by default 1.
+	// Slots is how many calls of Do or DoBatch are made at once: 1 to MaxSlots, by default 1. Reports tell the controller of
+	// Slots times Batch, which is at most MaxSlots too.
 	Slots int
 	// Visibility is how long a message is held before the hold must be extended, in whole seconds from MinVisibility to
 	// MaxHold, by default 30 s.
@@ -48,7 +106,8 @@ type Options struct {
 	WarmUp time.Duration
 	// IdleStop is how long the worker waits for a message before it stops receiving; 0 means for ever.
 	IdleStop time.Duration
-	// Grace is how long an operator's stop waits for held messages; 0 means as long as they need. After it the work is
+	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for held messages; 0 means as long
+	// as they need. After it the work is
 	// stopped, which takes a command up to five seconds, and its messages are given back to be seen at once.
 	Grace time.Duration
 
@@ -60,16 +119,28 @@ type Options struct {
 	// default 5 minutes; also one that has not stopped receiving, when its queue cannot be reached for that long either.
 	Orphaned time.Duration
 
+	// Notices are where the worker learns that what it runs on will end. It then takes no more messages, uses the time that
+	// is left, and gives back in time what it cannot finish.
+	Notices []Notices
+	// Protection shields the worker's member from scale-in while the worker is not idle; nil means that there is none. No
+	// message is received without it.
+	Protection Protection
+	// ProtectFor is the term of the protection, which is renewed at a third of it: whole minutes from MinProtection to
+	// MaxProtection, by default 15 minutes, or Visibility where that is longer.
+	ProtectFor time.Duration
+
 	// Logger may be nil. Message bodies are never logged.
 	Logger *slog.Logger
 }
 
 func (o Options) withDefaults() (Options, error) {
 	o.Slots = orElse(o.Slots, 1)
+	o.Batch = orElse(o.Batch, 1)
 	o.Visibility = orElse(o.Visibility, 30*time.Second)
 	o.RetryBase = orElse(o.RetryBase, 30*time.Second)
 	o.ReportEvery = orElse(o.ReportEvery, time.Second)
 	o.Orphaned = orElse(o.Orphaned, 5*time.Minute)
+	o.ProtectFor = orElse(o.ProtectFor, usualTerm(o.Visibility))
 	o.Worker = orElse(o.Worker, o.Member)
 	o.Logger = orElse(o.Logger, slog.New(slog.DiscardHandler))
 	return o, o.check()
@@ -87,13 +158,24 @@ func (o Options) check() error {
 	switch {
 	case o.Queue == nil:
 		return fmt.Errorf("start a worker: no queue was given")
-	case o.Do == nil:
+	case o.Do == nil && o.DoBatch == nil:
 		return fmt.Errorf("start a worker: nothing to do with the messages was given")
+	case o.Do != nil && o.DoBatch != nil:
+		return fmt.Errorf("start a worker: found both Do and DoBatch, one of them is allowed")
+	case o.Batch < 1 || o.Batch > MaxBatch || o.Batch > 1 && o.DoBatch == nil:
+		return fmt.Errorf("start a worker: found a batch of %d messages, 1 to %d are allowed, and more than 1 only with DoBatch", o.Batch, MaxBatch)
+	case o.MaxAttempts < 0 || o.MaxAttempts > maxAttempts || (o.MaxAttempts > 0) != (o.DeadLetters != nil):
+		return fmt.Errorf("start a worker: found at most %d attempts, 1 to %d are allowed, together with the dead letters that take what failed, or neither",
+			o.MaxAttempts, maxAttempts)
 	case o.Slots < 1 || o.Slots > MaxSlots:
 		return fmt.Errorf("start a worker: found %d slots, 1 to %d are allowed", o.Slots, MaxSlots)
+	case o.Slots*o.Batch > MaxSlots:
+		return fmt.Errorf("start a worker: found %d slots of %d messages each, at most %d messages at once are allowed", o.Slots, o.Batch, MaxSlots)
 	case o.Visibility < MinVisibility || o.Visibility > MaxHold || o.Visibility%time.Second != 0:
 		return fmt.Errorf("start a worker: found a visibility of %s, whole seconds from %s to %s are allowed",
 			o.Visibility, MinVisibility, MaxHold)
+	case o.ProtectFor < MinProtection || o.ProtectFor > MaxProtection || o.ProtectFor%time.Minute != 0:
+		return fmt.Errorf("start a worker: found a protection of %s, whole minutes from %s to %s are allowed", o.ProtectFor, MinProtection, MaxProtection)
 	case o.RetryBase < 0 || o.RetryBase > maxRetryBase:
 		return fmt.Errorf("start a worker: found a retry base of %s, at most %s is allowed", o.RetryBase, maxRetryBase)
 	}
@@ -101,7 +183,7 @@ func (o Options) check() error {
 		name  string
 		value time.Duration
 	}{
-		{"warm-up", o.WarmUp}, {"idle stop", o.IdleStop}, {"grace", o.Grace},
+		{"time limit", o.TimeLimit}, {"warm-up", o.WarmUp}, {"idle stop", o.IdleStop}, {"grace", o.Grace},
 		{"report interval", o.ReportEvery}, {"orphan patience", o.Orphaned},
 	} {
 		if d.value < 0 {
@@ -121,3 +203,7 @@ func (o Options) wait() time.Duration {
 	}
 	return min(longest, o.Visibility/2).Truncate(time.Second)
 }
+
+// longestPoll bounds one receive call: a quarter of the visibility for the way there and back, so that a message can not be
+// lost when the call returns.
+func (o Options) longestPoll() time.Duration { return o.wait() + min(o.Visibility/4, 10*time.Second) }

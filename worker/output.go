@@ -19,15 +19,17 @@ type output struct {
 	limit int
 	log   *slog.Logger // nil: not logged
 	tail  []byte
+	also  io.Writer // gets everything too; nil: nobody does
 }
 
-func (c Command) output(m Message, stream string) *output {
+// output returns a reader of one stream, whose lines are logged with the given attributes.
+func (c Command) output(attributes ...any) *output {
 	o := &output{limit: c.OutputLimit}
 	if o.limit <= 0 {
 		o.limit = defaultOutputLimit
 	}
 	if c.Logger != nil && c.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		o.log = c.Logger.With("message", m.ID, "stream", stream)
+		o.log = c.Logger.With(attributes...)
 	}
 	return o
 }
@@ -39,6 +41,9 @@ func (o *output) read(r io.Reader) {
 	for {
 		n, err := r.Read(chunk)
 		o.keep(chunk[:n])
+		if o.also != nil {
+			_, _ = o.also.Write(chunk[:n])
+		}
 		if o.log != nil {
 			line = o.logLines(append(line, chunk[:n]...))
 		}

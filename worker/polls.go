@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxBatch is the most messages one receive call may ask for.
-	maxBatch = 10
+	// MaxBatch is the most messages that one receive call may ask for, and that one call of DoBatch may get.
+	MaxBatch = 10
 	// shortWait is how long a receive call waits while the worker may have to drain soon.
 	shortWait = 2 * time.Second
 	// pause is the least time from one empty receive to the next, for queues that do not hold a poll.
@@ -49,12 +49,12 @@ func (p *polls) cutLong() {
 
 // advance makes the next call if there is room and time for one.
 func (p *polls) advance(now time.Time, next *alarm) {
-	if p.outstanding() || p.lease.CanReceive() == 0 || !next.due(now, p.retryAt) {
+	if p.outstanding() || p.room() == 0 || p.lease.CanReceive() == 0 || !next.due(now, p.retryAt) || !p.protects.covers(now, p.longestPoll()) {
 		return
 	}
-	asked := p.lease.BeginReceive(maxBatch)
+	asked := p.lease.BeginReceive(min(MaxBatch, p.room()))
 	// A quarter of the visibility for the way there and back: a message can not be lost when the call returns.
-	ctx, cancel := context.WithTimeout(p.base, p.wait()+min(p.Visibility/4, 10*time.Second))
+	ctx, cancel := context.WithTimeout(p.base, p.longestPoll())
 	p.cancel = cancel
 	p.start(func() event {
 		messages, err := p.Queue.Receive(ctx, asked, p.wait(), p.Visibility)
@@ -85,12 +85,13 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	if len(messages) == 0 {
 		p.retryAt = begun.Add(pause)
 	}
-	take := p.begin
-	if p.lease.Cause() == muster.Signalled {
-		take = p.decline
+	hold := Hold(begun, p.Visibility)
+	if p.lease.Cause() != muster.Signalled {
+		p.begin(messages, hold, now)
+		return
 	}
 	for _, m := range messages {
-		take(m, Hold(begun, p.Visibility), now)
+		p.decline(m, hold, now)
 	}
 }
 

@@ -27,6 +27,7 @@ func Run(ctx context.Context, o Options) error {
 	r.log.Info("worker started", "fleet", o.Fleet, "member", o.Member, "slots", o.Slots)
 	r.loop(ctx)
 	r.wg.Wait()
+	r.protects.last(r.base)
 	r.reports.last(r.base, &r.lease)
 	r.log.Info("worker left", "cause", string(r.lease.Cause()))
 	return nil
@@ -46,6 +47,12 @@ type runner struct {
 	base, work        context.Context
 	stopAll, stopWork context.CancelCauseFunc
 	warmAt, graceAt   time.Time
+	watches           watches
+	protects          protects
+	// calls counts the calls of Do or DoBatch that are under way.
+	calls int
+	// changed receives when Readiness changes; nil without one.
+	changed <-chan struct{}
 }
 
 // event is what a goroutine found, done in the goroutine of loop.
@@ -55,12 +62,16 @@ func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
 	r := &runner{Options: o, log: o.Logger, events: make(chan event), warmAt: now.Add(o.WarmUp)}
 	r.lease = NewLease(LeaseOptions{
-		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots, IdleStop: o.IdleStop, Born: now.UnixMilli(),
+		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.work, r.stopWork = context.WithCancelCause(r.base)
 	r.polls.runner = r
+	if o.Readiness != nil {
+		r.changed = o.Readiness.Changed()
+	}
 	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger}
+	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
 	return r
 }
 
@@ -68,6 +79,8 @@ func (r *runner) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stop := ctx.Done()
+	r.watch(time.Now())
+	defer r.watches.stop()
 	for !r.over() {
 		select {
 		case <-stop:
@@ -75,6 +88,7 @@ func (r *runner) loop(ctx context.Context) {
 			r.signalled(time.Now(), context.Cause(ctx))
 		case happened := <-r.events:
 			happened(time.Now())
+		case <-r.changed:
 		case <-timer.C:
 		}
 		now := time.Now()
@@ -83,14 +97,16 @@ func (r *runner) loop(ctx context.Context) {
 }
 
 // over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
-func (r *runner) over() bool { return r.lease.State() == muster.Leaving && !r.reports.inFlight }
+func (r *runner) over() bool {
+	return r.lease.State() == muster.Leaving && !r.reports.inFlight && !r.protects.calling
+}
 
 func (r *runner) signalled(now time.Time, cause error) {
 	r.log.Info("worker is told to stop", "why", cause, "holding", r.lease.Busy())
 	r.lease.Signal()
 	r.polls.cutLong()
 	if r.Grace > 0 {
-		r.graceAt = now.Add(r.Grace)
+		r.stopWorkAt(now.Add(r.Grace))
 	}
 }
 
@@ -98,9 +114,12 @@ func (r *runner) signalled(now time.Time, cause error) {
 func (r *runner) advance(now time.Time) time.Time {
 	next := alarm{at: now.Add(time.Hour)}
 	before := r.lease.State()
-	if !r.warmAt.IsZero() && next.due(now, r.warmAt) {
+	if !r.warmAt.IsZero() && next.due(now, r.warmAt) && r.able() > 0 && r.mayStart(now, &next) {
 		r.warmAt = time.Time{}
 		r.lease.Ready(now)
+	}
+	if (r.able() == 0 || !r.protects.covers(now, r.longestPoll())) && !r.polls.outstanding() {
+		r.lease.Unable(now)
 	}
 	if !r.graceAt.IsZero() && next.due(now, r.graceAt) {
 		r.graceAt = time.Time{}
@@ -118,6 +137,7 @@ func (r *runner) advance(now time.Time) time.Time {
 		r.lease.Mint(now, rand.Text())
 	}
 	r.leaveUnasked(now, &next)
+	r.protects.advance(now, &next, r)
 	r.reports.advance(now, &next, r)
 	if s := r.lease.State(); s != before {
 		r.log.Info("worker changes state", "from", string(before), "to", string(s), "cause", string(r.lease.Cause()))
@@ -146,6 +166,7 @@ func (r *runner) leaveUnasked(now time.Time, next *alarm) {
 	at, idle := r.lease.OrphanedAt(r.Orphaned)
 	switch {
 	case !idle:
+	case r.Reporter == nil && r.protects.rests(now, next, &r.lease):
 	case r.Reporter == nil:
 		r.lease.Leave()
 	case r.lease.Cause() == muster.Signalled && r.reports.told(r.lease.Token()):

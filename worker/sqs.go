@@ -43,6 +43,8 @@ type SQS struct {
 	url    string
 	name   string
 	local  bool
+	// together is how many messages a receive from a FIFO queue may bring.
+	together int
 }
 
 // NewSQS returns the queue with the given URL. Region, credentials and endpoint come from where the AWS tools look for
@@ -109,7 +111,7 @@ func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
 	return nil
 }
 
-// Receive implements [Queue]. From a FIFO queue it takes one message at a time.
+// Receive implements [Queue]. From a FIFO queue it takes one message at a time, but for [SQS.TakeTogether].
 func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl:                    &q.url,
@@ -129,13 +131,17 @@ func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Durati
 	return messages, nil
 }
 
-// most returns how many messages one call may ask for. From a FIFO queue it is one: messages of a group that came together
-// would be worked on at once, out of order.
+// TakeTogether lets one receive from a FIFO queue bring up to n messages in place of one, which is of use for batches. Call it
+// before the first receive.
+func (q *SQS) TakeTogether(n int) { q.together = n }
+
+// most returns how many messages one call may ask for. From a FIFO queue it is one by default: those of a group that came
+// together wait for each other, and others could work on different groups meanwhile.
 func (q *SQS) most(wanted int) int32 {
-	if strings.HasSuffix(q.name, ".fifo") {
-		return 1
+	if strings.HasSuffix(q.name, fifoSuffix) {
+		return int32(min(wanted, max(1, q.together), MaxBatch))
 	}
-	return int32(min(wanted, maxBatch))
+	return int32(min(wanted, MaxBatch))
 }
 
 // Delete implements [Queue].
@@ -152,6 +158,24 @@ func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) 
 	return q.failed("change the visibility of a message of", err)
 }
 
+// Keep implements [DeadLetters]: it sends m here, with its attributes and without anything added, so that it can be sent back
+// to where it came from. A FIFO queue takes it once, however often it is sent within five minutes.
+func (q *SQS) Keep(ctx context.Context, m Message) error {
+	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &m.Body, MessageAttributes: make(map[string]types.MessageAttributeValue, len(m.Attributes))}
+	for name, a := range m.Attributes {
+		v := types.MessageAttributeValue{DataType: aws.String(a.Type), BinaryValue: a.Binary}
+		if kind, _, _ := strings.Cut(a.Type, "."); kind != "Binary" {
+			v.StringValue, v.BinaryValue = aws.String(a.Text), nil
+		}
+		in.MessageAttributes[name] = v
+	}
+	if strings.HasSuffix(q.name, fifoSuffix) {
+		in.MessageGroupId, in.MessageDeduplicationId = aws.String(orElse(m.Group, m.ID)), aws.String(m.ID)
+	}
+	_, err := q.client.SendMessage(ctx, in)
+	return q.failed("send a dead letter to", err)
+}
+
 func seconds(d time.Duration) int32 {
 	return int32(min(max(0, math.Ceil(d.Seconds())), MaxHold.Seconds()))
 }
@@ -161,6 +185,7 @@ func (q *SQS) message(m types.Message) Message {
 	out := Message{
 		ID: aws.ToString(m.MessageId), Queue: q.name, Body: aws.ToString(m.Body), Handle: aws.ToString(m.ReceiptHandle),
 		Group:           system(types.MessageSystemAttributeNameMessageGroupId),
+		SenderID:        system(types.MessageSystemAttributeNameSenderId),
 		SentAt:          instant(system(types.MessageSystemAttributeNameSentTimestamp)),
 		FirstReceivedAt: instant(system(types.MessageSystemAttributeNameApproximateFirstReceiveTimestamp)),
 		Attributes:      make(map[string]Attribute, len(m.MessageAttributes)),
@@ -206,7 +231,7 @@ func (q *SQS) failed(what string, err error) error {
 	case strings.Contains(code, "QueueDoesNotExist") || strings.Contains(code, "NonExistentQueue"):
 		text += " (create it, or give the right URL)"
 	case strings.Contains(code, "AccessDenied"):
-		text += " (allow sqs:ReceiveMessage, sqs:DeleteMessage and sqs:ChangeMessageVisibility on it)"
+		text += " (allow sqs:ReceiveMessage, sqs:DeleteMessage and sqs:ChangeMessageVisibility on it, and sqs:SendMessage on the queue for dead letters)"
 	case q.local && badCredentials(code):
 		text += " (`muster up` shows the export lines that set the right credentials)"
 	}

@@ -27,6 +27,9 @@ type job struct {
 	// lease ends when the hold is lost, or when the message is done with.
 	lease context.Context
 	lose  context.CancelCauseFunc
+	// attempt is which attempt at the message this is, and counted tells whether the ledger has it.
+	attempt int
+	counted bool
 	// kept is closed when keep is over, so that no extension follows.
 	kept chan struct{}
 }
@@ -41,13 +44,6 @@ func (r *runner) job(m Message, hold Visibility, received time.Time) *job {
 	return j
 }
 
-// begin starts the work on a message received now.
-func (r *runner) begin(m Message, hold Visibility, now time.Time) {
-	j := r.job(m, hold, now)
-	r.wg.Go(j.keep)
-	r.start(j.run)
-}
-
 // decline gives back a message that came after the operator's stop: nobody knows how long its work would take.
 func (r *runner) decline(m Message, hold Visibility, received time.Time) {
 	j := r.job(m, hold, received)
@@ -56,35 +52,6 @@ func (r *runner) decline(m Message, hold Visibility, received time.Time) {
 		j.giveBack(0)
 		return func(now time.Time) { r.lease.Returned(now, received) }
 	})
-}
-
-// run does the work, settles the message with the queue, and says how it went.
-func (j *job) run() event {
-	defer j.lose(errSettled)
-	begun := time.Now()
-	ctx, cancel := context.WithCancelCause(context.WithValue(j.runner.work, leaseKey{}, j.lease))
-	stop := context.AfterFunc(j.lease, func() { cancel(context.Cause(j.lease)) })
-	err := j.runner.Do(ctx, j.Message)
-	stop()
-	cause := context.Cause(ctx)
-	cancel(nil)
-	took := time.Since(begun)
-	switch {
-	case err == nil:
-		j.delete()
-		j.log.Debug("message finished", "took", took)
-	case j.lease.Err() != nil:
-		j.log.Error("work stopped: the lease is lost and the message will be delivered again", "took", took, "err", err)
-	case errors.Is(cause, ErrStopped):
-		j.log.Warn("message given back", "took", took, "err", err)
-		j.giveBack(0)
-		return func(now time.Time) { j.runner.lease.Returned(now, j.received) }
-	default:
-		again := j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.ReceiveCount))
-		j.log.Warn("message failed", "took", took, "again_in", again, "err", err)
-		j.giveBack(again)
-	}
-	return func(now time.Time) { j.runner.lease.Finished(now, j.received, took, err == nil) }
 }
 
 // keep extends the hold while the work goes on. The hold is lost by a timer of its own, which no hanging call can delay.

@@ -113,9 +113,16 @@ func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 		return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
 	}
 	argv := []string{self, "work", "--log", "warn", "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
-		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String()}
+		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String(),
+		"--protection", "none"} // workers that share a machine cannot share its protection: the first to be idle would lift it
 	for _, q := range c.Queues {
 		argv = append(argv, "--queue", cmp.Or(q.URL, l.queueURL(q.Name)))
+	}
+	if w.JSONLines {
+		argv = append(argv, "--json-lines")
+	}
+	if w.TimeLimit > 0 {
+		argv = append(argv, "--time-limit", w.TimeLimit.String())
 	}
 	if len(w.Env) > 0 {
 		argv = append(argv, "--env", strings.Join(w.Env, ","))
@@ -129,6 +136,9 @@ func (l *local) workerEnv(c config.Fleet, member string) []string {
 	env := append(os.Environ(), l.options.env...)
 	env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(c.Name, member).Reveal(),
 		"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
+	if trees, err := filepath.Abs(filepath.Join(l.config.Data, treesFile)); err == nil && os.Getenv(treesVariable) == "" {
+		env = append(env, treesVariable+"="+trees)
+	}
 	for _, q := range c.Queues {
 		if q.URL == "" {
 			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",

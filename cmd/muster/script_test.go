@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(run()) }})
+	testscript.Main(m, map[string]func(){"muster": func() { os.Exit(run()) }, "endpoint": serveWork})
 }
 
 // TestScripts runs the command as a person would, one script for each thing a person does.
@@ -28,15 +28,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			e.Values["stand-ins"] = &standIns{}
 			return setupEnv(func(name, value string) { e.Setenv(name, value) }, e.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "exits": exits, "standin": standIn},
 	})
 }
 
 // setupEnv gives a script ports of its own and no AWS configuration but what it exports.
 func setupEnv(set func(name, value string), dir string) error {
-	for _, name := range []string{"QUEUE_PORT", "API_PORT"} {
+	for _, name := range []string{"QUEUE_PORT", "API_PORT", "ENDPOINT_PORT"} {
 		port, err := freePort()
 		if err != nil {
 			return err

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +15,17 @@ import (
 	"github.com/muster-scale/muster/worker"
 )
 
+// working is muster work with its flags.
+type working struct {
+	o          worker.Options
+	how        means
+	around     surroundings
+	api, level string
+	urls       []string
+}
+
 func newWork(g *global) *cobra.Command {
-	var (
-		o          worker.Options
-		command    worker.Command
-		api, level string
-		urls       []string
-	)
+	w := &working{around: newSurroundings()}
 	cmd := &cobra.Command{
 		Use:   "work --queue URL -- COMMAND [ARGUMENT...]",
 		Short: "Handle the messages of a queue with any command",
@@ -28,70 +33,93 @@ func newWork(g *global) *cobra.Command {
 MUSTER_... variables. Exit status 0 deletes the message; any other gives it back, to be tried again later.
 There is no shell: write -- sh -c '...' if you want one.
 
+With --json-lines the command is started once for each slot, gets messages as lines of JSON and answers
+each with a line. With --http the messages are POSTed to a URL on this machine, as Elastic Beanstalk does;
+200 deletes the message. docs/worker-protocol.md specifies all three, and --conformance checks a command or
+an endpoint against it.
+
 It works against the embedded queue and against Amazon SQS, with a controller (--api) or without.`,
 		Example: `  muster work --queue http://127.0.0.1:9324/000000000000/default -- ./resize.sh
-  muster work --queue http://127.0.0.1:9324/000000000000/default --slots 4 --idle 30s -- wc -c`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var l slog.Level
-			if err := l.UnmarshalText([]byte(level)); err != nil {
-				return usage(fmt.Errorf("--log: found %q, allowed is debug, info, warn or error", level))
-			}
-			if err := worker.KeepMemberLock(); err != nil {
-				return err
-			}
-			for _, url := range urls {
-				g.useLocalKeys(url)
-			}
-			command.Argv, command.Logger = args, newLogger(cmd.ErrOrStderr(), l)
-			if err := command.Check(); err != nil {
-				return usage(err)
-			}
-			var queues []worker.Queue
-			for _, url := range urls {
-				queue, err := worker.NewSQS(cmd.Context(), url)
-				if err != nil {
-					return usage(err)
-				}
-				queues = append(queues, queue)
-			}
-			o.Queue, o.Do, o.Logger = worker.Several(queues...), command.Run, command.Logger
-			if api != "" {
-				reporter, err := worker.NewReporter(api, os.Getenv("MUSTER_TOKEN"))
-				if err != nil {
-					return usage(err)
-				}
-				o.Reporter = reporter
-			}
-			return worker.Run(cmd.Context(), o)
-		},
+  muster work --queue http://127.0.0.1:9324/000000000000/default --slots 4 --idle 30s -- wc -c
+  muster work --queue http://127.0.0.1:9324/000000000000/default --json-lines --batch 10 -- python3 worker.py
+  muster work --queue http://127.0.0.1:9324/000000000000/default --http http://127.0.0.1:8080/work
+  muster work --conformance --sample '{"n": 1}' --json-lines -- python3 worker.py`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return w.run(g, cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&urls, "queue", nil, "the queue's URL; may be repeated, to take from several in turn")
-	f.IntVar(&o.Slots, "slots", 1, "how many messages to handle at once")
-	f.DurationVar(&o.IdleStop, "idle", 0, "leave after so long without a message; 0 stays")
-	f.DurationVar(&o.Visibility, "visibility", 30*time.Second, "how long a message is held before its hold is extended")
-	f.DurationVar(&o.RetryBase, "retry", 30*time.Second, "how long a message waits after its first failure; doubled each time")
-	f.DurationVar(&o.Grace, "grace", 0, "how long messages may take when told to stop; 0 lets them finish")
-	f.DurationVar(&o.WarmUp, "warm-up", 0, "wait so long before the first message, to show slow boots")
-	f.StringSliceVar(&command.Env, "env", nil, "names of variables to pass to the command")
-	f.StringVar(&api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
-	f.StringVar(&o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
-	f.StringVar(&o.Member, "member", defaultMember(), "the member this worker runs on")
-	f.StringVar(&level, "log", "info", "what to log: debug, info, warn or error")
-	cmd.MarkFlagRequired("queue")
+	f.StringArrayVar(&w.urls, "queue", nil, "the queue's URL; may be repeated, to take from several in turn")
+	f.IntVar(&w.o.Slots, "slots", 1, "how many messages to handle at once")
+	f.DurationVar(&w.o.IdleStop, "idle", 0, "leave after so long without a message; 0 stays")
+	f.DurationVar(&w.o.Visibility, "visibility", 30*time.Second, "how long a message is held before its hold is extended")
+	f.DurationVar(&w.o.RetryBase, "retry", 30*time.Second, "how long a message waits after its first failure; doubled each time")
+	f.DurationVar(&w.o.Grace, "grace", 0, "how long messages may take when told to stop; 0 lets them finish, the default in an ECS task is 20s")
+	f.StringVar(&w.around.notices, "notices", "auto", "where to look for notices of an end: auto, ec2, ecs or none")
+	f.StringVar(&w.around.protection, "protection", "auto", "auto protects the task from scale-in while it is not idle, in an ECS service; none does not")
+	f.DurationVar(&w.o.WarmUp, "warm-up", 0, "wait so long before the first message, to show slow boots")
+	f.StringVar(&w.api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
+	f.StringVar(&w.o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
+	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on")
+	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
+	w.how.flags(f, &w.o)
 	return cmd
 }
 
-func defaultMember() string {
-	if m := os.Getenv("MUSTER_MEMBER"); m != "" {
-		return m
+// run works until the worker has left, or checks the work and ends.
+func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
+	flags := cmd.Flags()
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(w.level)); err != nil {
+		return usage(fmt.Errorf("--log: found %q, allowed is debug, info, warn or error", w.level))
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "worker"
+	if err := w.how.check(w.o, args, w.urls); err != nil {
+		return usage(err)
 	}
-	return host + "-" + strconv.Itoa(os.Getpid())
+	if err := w.around.apply(&w.o, flags.Changed("grace")); err != nil {
+		return usage(err)
+	}
+	if err := worker.KeepMemberLock(); err != nil {
+		return err
+	}
+	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
+		g.useLocalKeys(url)
+	}
+	w.how.command.Argv, w.o.Logger = args, newLogger(cmd.ErrOrStderr(), l)
+	w.how.command.Logger = w.o.Logger
+	if w.how.http == "" {
+		if err := w.how.command.Check(); err != nil {
+			return usage(err)
+		}
+	}
+	if w.how.conformance {
+		return w.how.conform(cmd.Context(), w.o, flags.Changed("bad-sample"), g.json(), cmd.OutOrStdout())
+	}
+	if err := openQueues(cmd.Context(), &w.o, w.urls); err != nil {
+		return usage(err)
+	}
+	if w.api != "" {
+		reporter, err := worker.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
+		if err != nil {
+			return usage(err)
+		}
+		w.o.Reporter = reporter
+	}
+	return w.how.run(cmd.Context(), w.o)
+}
+
+// openQueues puts into o the queue, or the queues, to work for.
+func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
+	var queues []worker.Queue
+	for _, url := range urls {
+		queue, err := worker.NewSQS(ctx, url)
+		if err != nil {
+			return err
+		}
+		queue.TakeTogether(o.Batch)
+		queues = append(queues, queue)
+	}
+	o.Queue = worker.Several(queues...)
+	return nil
 }
 
 // newSleepBody is the work of the demo and of test load: it sleeps as long as the message says.

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/worker"
+)
+
+// taskGrace is how long messages may take in a task that is stopped, unless told otherwise: ECS waits 30 s before it kills, and
+// giving back takes up to 10.
+const taskGrace = 20 * time.Second
+
+// surroundings is what a worker can know of what it runs on.
+type surroundings struct {
+	// notices is auto, ec2, ecs or none, protection auto or none.
+	notices, protection string
+	// getenv and readFile are those of the system.
+	getenv   func(name string) string
+	readFile func(path string) ([]byte, error)
+}
+
+func newSurroundings() surroundings {
+	return surroundings{getenv: os.Getenv, readFile: os.ReadFile}
+}
+
+// apply tells the worker where to look for notices of an end, and how to protect itself.
+func (s surroundings) apply(o *worker.Options, graceGiven bool) error {
+	agent, task := s.getenv("ECS_AGENT_URI"), s.getenv("ECS_CONTAINER_METADATA_URI_V4")
+	disabled := strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
+	ec2, ecs := s.notices == "ec2", s.notices == "ecs"
+	switch s.notices {
+	case "auto":
+		ec2, ecs = !disabled && s.onEC2(), task != ""
+	case "ec2":
+		if disabled {
+			return errors.New("--notices ec2: found AWS_EC2_METADATA_DISABLED=true, which forbids to look there; unset it, or use --notices none")
+		}
+	case "ecs":
+		if task == "" {
+			return errors.New("--notices ecs: found no ECS_CONTAINER_METADATA_URI_V4, which every task of ECS has (Fargate platform 1.4, agent 1.39); use --notices auto elsewhere")
+		}
+	case "none":
+	default:
+		return fmt.Errorf("--notices: found %q, allowed is auto, ec2, ecs or none", s.notices)
+	}
+	if ec2 {
+		o.Notices = append(o.Notices, worker.EC2Notices{Endpoint: s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT")})
+	}
+	if ecs {
+		o.Notices = append(o.Notices, worker.ECSNotices{MetadataURI: task})
+		if !graceGiven {
+			o.Grace = taskGrace
+		}
+	}
+	switch s.protection {
+	case "auto":
+		if agent != "" && task != "" {
+			o.Protection = worker.ECSProtection{AgentURI: agent, MetadataURI: task}
+		}
+	case "none":
+	default:
+		return fmt.Errorf("--protection: found %q, allowed is auto or none", s.protection)
+	}
+	return nil
+}
+
+// onEC2 tells whether this is an instance of EC2 whose metadata can be reached, without asking the network: by what the
+// environment says, or by the names that the virtual machine gives itself. A Fargate task has no such metadata.
+func (s surroundings) onEC2() bool {
+	switch {
+	case s.getenv("AWS_EXECUTION_ENV") == "AWS_ECS_FARGATE":
+		return false
+	case s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT") != "":
+		return true
+	}
+	vendor, err := s.readFile("/sys/class/dmi/id/sys_vendor")
+	if err == nil && strings.TrimSpace(string(vendor)) == "Amazon EC2" {
+		return true
+	}
+	uuid, err := s.readFile("/sys/hypervisor/uuid") // of the older instances
+	return err == nil && strings.HasPrefix(string(uuid), "ec2")
+}

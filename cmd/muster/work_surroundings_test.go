@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/muster-scale/muster/mustertest"
+	"github.com/muster-scale/muster/worker"
+)
+
+func TestSurroundings(t *testing.T) {
+	fargate := map[string]string{"ECS_AGENT_URI": "http://a", "ECS_CONTAINER_METADATA_URI_V4": "http://m", "AWS_EXECUTION_ENV": "AWS_ECS_FARGATE"}
+	onHost := map[string]string{"ECS_AGENT_URI": "http://a", "ECS_CONTAINER_METADATA_URI_V4": "http://m", "AWS_EXECUTION_ENV": "AWS_ECS_EC2"}
+	off := map[string]string{"AWS_EC2_METADATA_DISABLED": "true"}
+	nitro := map[string]string{"/sys/class/dmi/id/sys_vendor": "Amazon EC2\n"}
+	xen := map[string]string{"/sys/class/dmi/id/sys_vendor": "Xen\n", "/sys/hypervisor/uuid": "ec2e1916-9099-7caf-fd21-012345abcdef\n"}
+	laptop := map[string]string{"/sys/class/dmi/id/sys_vendor": "LENOVO\n"}
+	for _, row := range []struct {
+		name, notices, protection string
+		env, files                map[string]string
+		want                      string
+	}{
+		{"a laptop", "auto", "auto", nil, laptop, "[] protection false grace 0s"},
+		{"anything else", "auto", "auto", nil, nil, "[] protection false grace 0s"},
+		{"an instance", "auto", "auto", nil, nitro, "[EC2Notices] protection false grace 0s"},
+		{"an older instance", "auto", "auto", nil, xen, "[EC2Notices] protection false grace 0s"},
+		{"an instance that forbids it", "auto", "auto", off, nitro, "[] protection false grace 0s"},
+		{"an endpoint that is named", "auto", "auto", map[string]string{"AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://m"}, laptop, "[EC2Notices] protection false grace 0s"},
+		{"a Fargate task", "auto", "auto", fargate, nitro, "[ECSNotices] protection true grace 20s"},
+		{"a task on an instance", "auto", "auto", onHost, nitro, "[EC2Notices ECSNotices] protection true grace 20s"},
+		{"told to look nowhere", "none", "none", onHost, nitro, "[] protection false grace 0s"},
+		{"told to protect only", "none", "auto", onHost, nitro, "[] protection true grace 0s"},
+		{"told to look at the instance", "ec2", "none", onHost, laptop, "[EC2Notices] protection false grace 0s"},
+		{"told to look at the task", "ecs", "none", onHost, nitro, "[ECSNotices] protection false grace 20s"},
+		{"told to look at no task", "ecs", "auto", nil, nitro, "found no ECS_CONTAINER_METADATA_URI_V4"},
+		{"told to look where it is forbidden", "ec2", "auto", off, nitro, "found AWS_EC2_METADATA_DISABLED=true"},
+		{"a word that is none", "spot", "auto", nil, nil, `--notices: found "spot", allowed is auto, ec2, ecs or none`},
+		{"another", "auto", "yes", nil, nil, `--protection: found "yes", allowed is auto or none`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := surroundings{notices: row.notices, protection: row.protection,
+				getenv: func(name string) string { return row.env[name] },
+				readFile: func(path string) ([]byte, error) {
+					if text, ok := row.files[path]; ok {
+						return []byte(text), nil
+					}
+					return nil, os.ErrNotExist
+				}}
+			var o worker.Options
+			err := s.apply(&o, false)
+			var kinds []string
+			for _, n := range o.Notices {
+				kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "worker."))
+			}
+			got := fmt.Sprintf("%v protection %t grace %s", kinds, o.Protection != nil, o.Grace)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != row.want && (err == nil || !strings.Contains(got, row.want)) {
+				t.Errorf("found %q, want %q", got, row.want)
+			}
+			given := worker.Options{Grace: time.Minute}
+			if s.apply(&given, true) == nil && given.Grace != time.Minute {
+				t.Errorf("a grace that was given became %s", given.Grace)
+			}
+		})
+	}
+}
+
+// standIns are the services of a cloud that a script runs beside.
+type standIns struct {
+	imds *mustertest.IMDS
+	ecs  *mustertest.ECSAgent
+}
+
+// standIn is the command of scripts for the services of a cloud:
+//
+//	standin imds              serves instance metadata, and points AWS_EC2_METADATA_SERVICE_ENDPOINT at it
+//	standin interrupt 6s      tells of an interruption so much later
+//	standin ecs               serves the agent of a task, and points ECS_... at it
+//	standin stop              makes the service stop the task
+//	[!] standin protected     tells whether the task is protected
+func standIn(ts *testscript.TestScript, neg bool, args []string) {
+	all := ts.Value("stand-ins").(*standIns)
+	if len(args) == 0 {
+		ts.Fatalf("usage: standin imds|interrupt|ecs|stop|protected")
+	}
+	switch args[0] {
+	case "imds":
+		all.imds = mustertest.NewIMDS(time.Now)
+		server := httptest.NewServer(all.imds)
+		ts.Defer(server.Close)
+		ts.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.URL)
+		ts.Setenv("AWS_EC2_METADATA_DISABLED", "")
+	case "interrupt":
+		ahead, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		all.imds.Interrupt("terminate", time.Now().Add(ahead))
+	case "ecs":
+		all.ecs = mustertest.NewECSAgent(time.Now)
+		server := httptest.NewServer(all.ecs)
+		ts.Defer(server.Close)
+		for name, value := range all.ecs.Environment(server.URL) {
+			ts.Setenv(name, value)
+		}
+	case "stop":
+		all.ecs.Stop()
+	case "protected":
+		if all.ecs.Protected() == neg {
+			ts.Fatalf("the task is protected: %t, after the calls %+v", !neg, all.ecs.Calls())
+		}
+	default:
+		ts.Fatalf("standin: found %q", args[0])
+	}
+}

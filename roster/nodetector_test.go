@@ -1,0 +1,5 @@
+//go:build !race
+
+package roster_test
+
+const slowdown = 1

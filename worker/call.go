@@ -1,0 +1,345 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// chain is messages of one group, which are worked on one after the other, or a single message.
+type chain []*job
+
+// call is one slot's share of what a receive brought. It is worked on in waves of the first message of each chain.
+type call struct {
+	*runner
+	chains []chain
+}
+
+// result is how the work on one message ended.
+type result struct {
+	outcome outcome
+	err     error
+	took    time.Duration
+}
+
+// outcome decides what becomes of a message.
+type outcome int
+
+const (
+	// begun: the work is still to be judged.
+	begun outcome = iota
+	// finished: to be deleted.
+	finished
+	// failed: the attempt counts.
+	failed
+	// lost: the lease is lost, so the message is somebody else's.
+	lost
+	// returned: it was interrupted or never began, and the attempt does not count.
+	returned
+	// spent: its attempts were used up before.
+	spent
+)
+
+// able returns how many calls can be under way at once.
+func (r *runner) able() int {
+	if r.Readiness == nil {
+		return r.Slots
+	}
+	return min(r.Slots, r.Readiness.Ready())
+}
+
+// room returns how many messages there are free calls for. Batches are asked for one by one, so that no batch is spread over
+// two calls.
+func (r *runner) room() int {
+	free := max(0, r.able()-r.calls)
+	if free > 0 && r.Batch > 1 {
+		return r.Batch
+	}
+	return free
+}
+
+// begin starts the work on messages that a receive call brought now.
+func (r *runner) begin(messages []Message, hold Visibility, now time.Time) {
+	var chains []chain
+	for _, m := range messages {
+		j := r.job(m, hold, now)
+		r.wg.Go(j.keep)
+		if i := forerunner(chains, m); i >= 0 {
+			chains[i] = append(chains[i], j)
+			continue
+		}
+		chains = append(chains, chain{j})
+	}
+	for len(chains) > 0 {
+		n := min(len(chains), r.Batch)
+		c := &call{r, chains[:n:n]}
+		chains = chains[n:]
+		r.calls++
+		r.wg.Go(c.run)
+	}
+}
+
+// forerunner returns which of the chains m must wait in, or -1.
+func forerunner(chains []chain, m Message) int {
+	for i, c := range chains {
+		if m.ordered() && c[0].Group == m.Group && c[0].Queue == m.Queue {
+			return i
+		}
+	}
+	return -1
+}
+
+// run works on all waves. The events of the last one end the call in the same step, because the run may be over after it.
+func (c *call) run() {
+	for len(c.chains) > 0 {
+		happened := c.wave()
+		last := len(c.chains) == 0
+		c.events <- func(now time.Time) {
+			for _, e := range happened {
+				e(now)
+			}
+			if last {
+				c.calls--
+			}
+		}
+	}
+}
+
+// wave works on the first message of each chain. A message that is not done with blocks its chain: the rest goes back to the
+// queue, which gives out none of a group while an earlier one of it is hidden.
+func (c *call) wave() []event {
+	heads := make([]*job, len(c.chains))
+	for i, chain := range c.chains {
+		heads[i] = chain[0]
+	}
+	happened, done := settle(heads, c.do(heads))
+	var rest []chain
+	for i, chain := range c.chains {
+		switch {
+		case len(chain) == 1:
+		case done[i]:
+			rest = append(rest, chain[1:])
+		default:
+			for _, j := range chain[1:] {
+				j.log.Debug("message given back: an earlier one of its group is not done with", "group", j.Group)
+				e, _ := j.settle(result{outcome: returned})
+				happened = append(happened, e)
+			}
+		}
+	}
+	c.chains = rest
+	return happened
+}
+
+// settle settles all messages at once, and tells which of them are done with for good.
+func settle(jobs []*job, results []result) (happened []event, done []bool) {
+	happened, done = make([]event, len(jobs)), make([]bool, len(jobs))
+	var wg sync.WaitGroup
+	for i, j := range jobs {
+		wg.Go(func() { happened[i], done[i] = j.settle(results[i]) })
+	}
+	wg.Wait()
+	return happened, done
+}
+
+// do makes one call of Do or DoBatch for all messages whose work may begin.
+func (c *call) do(jobs []*job) []result {
+	results := make([]result, len(jobs))
+	var calling []*job
+	var batch []Message
+	for i, j := range jobs {
+		if results[i].outcome = j.count(); results[i].outcome == begun {
+			calling, batch = append(calling, j), append(batch, j.counting())
+		}
+	}
+	if len(calling) == 0 {
+		return results
+	}
+	ctx, end := c.context(calling)
+	at := time.Now()
+	errs := c.perform(ctx, batch)
+	took, cause := time.Since(at), context.Cause(ctx)
+	end()
+	for i, j := range jobs {
+		if results[i].outcome == begun {
+			results[i] = result{j.judge(errs[0], cause), errs[0], took}
+			errs = errs[1:]
+		}
+	}
+	return results
+}
+
+// perform makes the call and returns as many results as there are messages.
+func (c *call) perform(ctx context.Context, batch []Message) []error {
+	if c.DoBatch == nil {
+		return []error{c.Do(ctx, batch[0])}
+	}
+	errs := c.DoBatch(ctx, batch)
+	if errs != nil && len(errs) != len(batch) {
+		errs = all(len(batch), fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(batch), len(errs)))
+	}
+	if errs == nil {
+		errs = all(len(batch), nil)
+	}
+	return errs
+}
+
+// context returns the context of a call: it ends with the grace of a stop, at the time limit, and with the first lease.
+func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
+	lease, lose := context.WithCancelCause(c.base)
+	limited, release := context.WithValue(c.work, leaseKey{}, lease), func() {}
+	if c.TimeLimit > 0 {
+		limited, release = context.WithTimeoutCause(limited, c.TimeLimit, ErrTimeLimit)
+	}
+	ctx, cancel := context.WithCancelCause(limited)
+	stops := []func() bool{context.AfterFunc(lease, func() { cancel(context.Cause(lease)) })}
+	for _, j := range jobs {
+		stops = append(stops, context.AfterFunc(j.lease, func() { lose(context.Cause(j.lease)) }))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(nil)
+		release()
+		lose(nil)
+	}
+}
+
+// count counts the attempt at a message before its work begins, and tells whether it may.
+func (j *job) count() outcome {
+	switch {
+	case j.lease.Err() != nil:
+		return lost // while it waited for its forerunner
+	case j.runner.work.Err() != nil:
+		return returned
+	}
+	j.attempt = j.ReceiveCount
+	if j.runner.Attempts != nil {
+		err := j.call(func(ctx context.Context) error {
+			n, err := j.runner.Attempts.Begin(ctx, j.Message)
+			if err == nil {
+				j.attempt, j.counted = n, true
+			}
+			return err
+		})
+		if err != nil {
+			j.log.Error("counting an attempt failed, the receive count stands for it", "err", err)
+		}
+	}
+	if most := j.runner.MaxAttempts; most > 0 && (j.attempt > most || j.ReceiveCount > receivesPerAttempt*most) {
+		return spent
+	}
+	return begun
+}
+
+// counting returns the message with its attempt. The job's own copy is left alone, because keep reads it.
+func (j *job) counting() Message {
+	m := j.Message
+	m.Attempt = j.attempt
+	return m
+}
+
+// judge says what the work's error means. cause is why the call's context had ended by then, nil if it had not.
+func (j *job) judge(err, cause error) outcome {
+	switch {
+	case err == nil:
+		return finished
+	case j.lease.Err() != nil:
+		return lost
+	case errors.Is(err, ErrNotBegun), errors.Is(cause, ErrLeaseLost), j.runner.work.Err() != nil && !errors.Is(cause, ErrTimeLimit):
+		return returned
+	}
+	return failed
+}
+
+// settle tells the queue and the ledger how the work ended, and whether the message is done with for good.
+func (j *job) settle(r result) (happened event, done bool) {
+	defer j.lose(errSettled)
+	log := j.log.With("attempt", j.attempt, "took", r.took)
+	if r.err != nil {
+		log = log.With("err", r.err)
+	}
+	switch r.outcome {
+	case finished:
+		j.delete()
+		j.forget()
+		log.Debug("message finished")
+	case lost:
+		if r.err == nil {
+			return j.let, false
+		}
+		log.Error("work stopped: the lease is lost and the message will be delivered again")
+	case returned:
+		j.uncount()
+		if r.err != nil {
+			log.Warn("message given back")
+		}
+		j.giveBack(0)
+		return j.let, false
+	case spent:
+		done = j.bury(log)
+		if !done {
+			j.uncount()
+			j.retry(log)
+		}
+		return j.let, done
+	default:
+		if most := j.runner.MaxAttempts; most > 0 && j.attempt >= most {
+			done = j.bury(log)
+		}
+		if !done {
+			j.retry(log)
+		}
+		return j.ended(r.took, false), done
+	}
+	return j.ended(r.took, r.outcome == finished), r.outcome == finished
+}
+
+func (j *job) let(now time.Time) { j.runner.lease.Returned(now, j.received) }
+
+func (j *job) ended(took time.Duration, ok bool) event {
+	class := classOf(j.Message, j.runner.ClassAttribute)
+	return func(now time.Time) { j.runner.lease.FinishedAs(now, j.received, took, ok, class) }
+}
+
+// bury moves the message to the dead letters. It is deleted only once it is kept there.
+func (j *job) bury(log *slog.Logger) bool {
+	err := j.call(func(ctx context.Context) error { return j.runner.DeadLetters.Keep(ctx, j.counting()) })
+	if err != nil {
+		log.Error("moving a message to the dead letters failed: it will be tried again", "dead_letter_err", err)
+		return false
+	}
+	log.Error("message moved to the dead letters: its attempts are used up", "attempts", min(j.attempt, j.runner.MaxAttempts))
+	j.delete()
+	j.forget()
+	return true
+}
+
+// retry gives the message back, to be seen again after its back-off.
+func (j *job) retry(log *slog.Logger) {
+	again := j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.attempt))
+	log.Warn("message failed", "again_in", again)
+	j.giveBack(again)
+}
+
+// forget and uncount change the ledger. When that fails, a message has one attempt less than it should.
+func (j *job) forget() {
+	j.record("forgetting", func(ctx context.Context, a Attempts) error { return a.Forget(ctx, j.Message) })
+}
+
+func (j *job) uncount() {
+	j.record("giving back", func(ctx context.Context, a Attempts) error { return a.GiveBack(ctx, j.Message) })
+}
+
+func (j *job) record(what string, change func(context.Context, Attempts) error) {
+	if !j.counted {
+		return
+	}
+	if err := j.call(func(ctx context.Context) error { return change(ctx, j.runner.Attempts) }); err != nil {
+		j.log.Warn(what+" an attempt failed", "err", err)
+	}
+}
