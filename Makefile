@@ -4,6 +4,7 @@ GO ?= go
 BIN := bin/muster
 CUTS ?= 100000
 HISTORIES ?= 10000
+RACES ?= 1000000
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +27,12 @@ powercuts: ## cut the power 100000 times under the queue, 10000 times under the 
 	MUSTER_POWERCUTS=$(CUTS) $(GO) test -count=1 -timeout 20m -v -run 'PowerCutLoses' ./queue
 	MUSTER_POWERCUTS=$$(($(CUTS) / 10)) $(GO) test -count=1 -timeout 20m -v -run 'PowerCutLoses' ./history
 
-proofs: powercuts ## all long proofs of the queue: also 10000 histories of calls at once (HISTORIES=10000), kills, a full disk; needs Linux, root and strace
+races: ## race 1000000 assignments of messages against releases of their workers (RACES=1000000); minutes
+	GOGC=400 MUSTER_RACES=$(RACES) $(GO) test -count=1 -timeout 30m -v -run 'NoRaceEndsABusyWorker|PlantedRules' ./roster
+
+proofs: powercuts races ## all long proofs: also 10000 histories of calls at once (HISTORIES=10000), a tree of a million nodes, kills, a full disk; needs Linux, root and strace
 	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
+	MUSTER_TREE_NODES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
 	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 
 cross: ## build for linux and darwin on amd64 and arm64
@@ -48,4 +53,4 @@ validate: build ## compare the simulator with reality: the demo, for real and si
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo test fuzz powercuts proofs cross interop bench validate fmt
+.PHONY: help build demo test fuzz powercuts races proofs cross interop bench validate fmt

@@ -97,8 +97,17 @@ func NewServer(api http.Handler) *http.Server {
 	}
 }
 
+// Server serves listeners, as [http.Server] does.
+type Server interface {
+	Serve(net.Listener) error
+	// Shutdown waits for running requests until the context ends.
+	Shutdown(context.Context) error
+	// Close ends all connections.
+	Close() error
+}
+
 // Serve lets s serve at l until ctx ends, then lets running requests finish for a second.
-func Serve(ctx context.Context, l net.Listener, s *http.Server) error {
+func Serve(ctx context.Context, l net.Listener, s Server) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	select {

@@ -52,7 +52,10 @@ type local struct {
 	// beyond are the listeners for other machines, with what they serve.
 	beyond  []beyond
 	fleets  *fleets
-	servers struct{ sqs, api *http.Server }
+	servers struct {
+		sqs, api *http.Server
+		front    *sqsapi.Front // serves what sqs does, on loopback
+	}
 	// serving ends when the servers are about to stop.
 	serving     context.Context
 	stopServing context.CancelFunc
@@ -254,10 +257,11 @@ func (l *local) openServers() error {
 		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Queues: l.queues, Registry: registry, Version: version,
 		Hosts: l.config.Listen.Beyond.Hosts,
 	}))
-	l.servers.sqs = sqsapi.NewServer(sqsapi.New(sqsapi.Options{
+	endpoint := sqsapi.New(sqsapi.Options{
 		Queues: l.queues, Keys: l.keys, AnyCredentials: l.options.anyCredentials, Logger: l.options.logger,
 		Hosts: l.config.Listen.Beyond.Hosts, Serving: l.serving,
-	}))
+	})
+	l.servers.sqs, l.servers.front = sqsapi.NewServer(endpoint), sqsapi.NewFront(endpoint, l.options.logger)
 	for _, s := range []*http.Server{l.servers.api, l.servers.sqs} {
 		s.ErrorLog = slog.NewLogLogger(l.options.logger.Handler(), slog.LevelDebug)
 	}
@@ -271,7 +275,7 @@ func (l *local) run(ctx context.Context) error {
 	working, stopWorking := context.WithCancelCause(ctx)
 	defer stopWorking(nil)
 	var servers, loops errgroup.Group
-	serving := map[net.Listener]*http.Server{l.sqs: l.servers.sqs, l.api: l.servers.api}
+	serving := map[net.Listener]server.Server{l.sqs: l.servers.front, l.api: l.servers.api}
 	for _, b := range l.beyond {
 		serving[b] = l.servers.sqs
 		if b.api {

@@ -9,7 +9,7 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/durable", "internal/sqlitefile", "history", "queue", "sqsapi", "worker",
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/durable", "internal/sqlitefile", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "tree/runner",
 	"source/", "fleet/", "sim/trace", "sim/limit", "sim", "sim/contest", "sim/report", "server", "deploy", "mustertest", "cmd/", "internal/", "examples/", "interop",
 }
 
@@ -47,7 +47,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree"}
 
 var pureImports = []string{
-	"bytes", "cmp", "context", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	"bytes", "cmp", "context", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
 }
 
 func TestPurePackagesUseOnlyThePureStandardLibrary(t *testing.T) {

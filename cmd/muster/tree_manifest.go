@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/runner"
+)
+
+// manifest is a list of children, one JSON object a line.
+type manifest struct {
+	path  string
+	file  io.Closer // nil: nothing to close
+	lines *bufio.Scanner
+	line  int
+}
+
+// openManifest opens the list at path; - is standard input, and nothing an empty list.
+func openManifest(path string, stdin io.Reader) (*manifest, error) {
+	m := &manifest{path: path}
+	var from io.Reader = bytes.NewReader(nil)
+	switch path {
+	case "":
+	case "-":
+		from = stdin
+	default:
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--manifest: %w", err)
+		}
+		from, m.file = file, file
+	}
+	m.lines = bufio.NewScanner(from)
+	m.lines.Buffer(nil, runner.MaxLine)
+	return m, nil
+}
+
+// next returns the next child, and io.EOF after the last.
+func (m *manifest) next() (tree.Child, error) {
+	for m.lines.Scan() {
+		m.line++
+		if line := bytes.TrimSpace(m.lines.Bytes()); len(line) > 0 {
+			c, err := runner.ReadChild(line)
+			if err == nil {
+				err = c.Check()
+			}
+			if err != nil {
+				err = fmt.Errorf("--manifest: line %d of %s: %w", m.line, m.path, err)
+			}
+			return c, err
+		}
+	}
+	if err := m.lines.Err(); err != nil {
+		return tree.Child{}, fmt.Errorf("--manifest: line %d of %s: %w", m.line+1, m.path, err)
+	}
+	return tree.Child{}, io.EOF
+}
+
+func (m *manifest) close() {
+	if m.file != nil {
+		m.file.Close()
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/dynamotree"
+	"github.com/muster-scale/muster/tree/sqlitetree"
+	"github.com/muster-scale/muster/worker"
+)
+
+// tablePrefix tells a DynamoDB table from a file.
+const tablePrefix = "dynamodb:"
+
+// treeStore is where trees are kept, as the commands need it.
+type treeStore interface {
+	tree.Store
+	io.Closer
+}
+
+// tableStore is a table, which needs no closing.
+type tableStore struct {
+	*dynamotree.Store
+	io.Closer
+}
+
+// openTrees opens the trees at a place: the path of a file, or dynamodb: and the name of a table. With make what is not there is
+// made; else the error matches fs.ErrNotExist for a file, and a missing table shows at its first use.
+func openTrees(ctx context.Context, place string, make bool) (treeStore, error) {
+	table, isTable := strings.CutPrefix(place, tablePrefix)
+	if isTable {
+		return openTable(ctx, table, make)
+	}
+	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) && !make {
+		return nil, err
+	}
+	s, err := sqlitetree.Open(place)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func openTable(ctx context.Context, table string, make bool) (treeStore, error) {
+	if table == "" {
+		return nil, usage(fmt.Errorf("--trees: found %q, allowed is a file or %sTABLE", tablePrefix, tablePrefix))
+	}
+	cfg, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	cfg.Credentials = worker.SayWhatIsMissing(cfg.Credentials)
+	client := dynamodb.NewFromConfig(cfg)
+	if make {
+		if err := dynamotree.Create(ctx, client, table); err != nil {
+			return nil, err
+		}
+	}
+	return tableStore{dynamotree.New(client, table), io.NopCloser(nil)}, nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/worker"
+)
+
+// shownTree is a tree of which everything is shown: half done, with failures, and paused.
+func shownTree() (tree.Root, []tree.Node) {
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := tree.Root{
+		ID: "photos", Queue: "http://127.0.0.1:9324/000000000000/jobs", State: tree.Paused, Reason: "its slots worked for 1m0s, the limit is 1m0s",
+		Limits: tree.Limits{Depth: 5, FanOut: 100, Nodes: 1000, Attempts: 3, SlotTime: time.Minute, Parallel: 8}, Round: 2, SubmittedAt: began,
+		Counts:   tree.Counts{Created: 11, Done: 5, Failed: 1, Waiting: 2, Out: 3},
+		Levels:   []tree.Level{{Created: 1, Done: 1, Bred: 4}, {Created: 4, Done: 2, Failed: 1, Bred: 6}, {Created: 6, Done: 2}},
+		SlotTime: time.Minute,
+	}
+	for i := range int64(6) {
+		r.Pace.Newest = began.Add(10*time.Second).Unix() / 10
+		r.Pace.Settled[i%2]++
+	}
+	failed := tree.Node{ID: tree.NodeID("photos", tree.ID{}, "x", false), Key: "x\x1b[2J", Depth: 1, Attempts: 3, State: tree.Failed, Reason: "no disk"}
+	return r, []tree.Node{failed}
+}
+
+func TestTreeStatusInJSON(t *testing.T) {
+	r, failed := shownTree()
+	var got bytes.Buffer
+	if err := printJSON(&got, statusOf(r, failed, r.SubmittedAt.Add(20*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if want := read(t, "testdata/tree_status.json"); got.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", got.String(), want)
+	}
+}
+
+func TestTreeStatusInText(t *testing.T) {
+	r, failed := shownTree()
+	var got bytes.Buffer
+	if err := printTree(&got, statusOf(r, failed, r.SubmittedAt.Add(20*time.Second)), r.SubmittedAt.Add(20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	want := `photos: paused, 5 done, 1 failed, 5 open, of about 14; 0.3 a second; because its slots worked for 1m0s, the limit is 1m0s
+submitted ` + r.SubmittedAt.Local().Format(time.DateTime) + `, 20s ago; slots worked for 1m0s
+2 nodes not sent yet
+
+  DEPTH  NODES  DONE  FAILED  OPEN  CHILDREN EACH
+      0      1     1       0     0              4
+      1      4     2       1     1              3
+      2      6     2       0     4              0
+
+FAILED    DEPTH  ATTEMPTS  REASON
+x\x1b[2J  1      3         no disk
+`
+	if got.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", got.String(), want)
+	}
+	r.State, r.Reason = tree.Running, ""
+	if line := statusOf(r, nil, r.SubmittedAt.Add(20*time.Second)).line(); !strings.HasSuffix(line, "; 0.3 a second, about 27s left") {
+		t.Errorf("of a running tree is said %q", line)
+	}
+}
+
+// TestWhatIsUnknownOfATreeIsNotShown is for a tree of which nothing is done yet.
+func TestWhatIsUnknownOfATreeIsNotShown(t *testing.T) {
+	r := tree.Root{ID: "t", State: tree.Running, Counts: tree.Counts{Created: 1, Out: 1}, Levels: []tree.Level{{Created: 1}}, SubmittedAt: time.Unix(1_800_000_000, 0)}
+	s := statusOf(r, nil, r.SubmittedAt.Add(time.Millisecond))
+	var b bytes.Buffer
+	printJSON(&b, s)
+	for _, field := range []string{"per_second", "left_s", "branching", "finished_at", "completion"} {
+		if strings.Contains(b.String(), field) {
+			t.Errorf("%s is shown: %s", field, b.String())
+		}
+	}
+	if s.left() != "?" || s.ExpectedKnown || !strings.Contains(s.line(), "of at least 1") {
+		t.Errorf("the line is %q, left %s", s.line(), s.left())
+	}
+}
+
+func TestBatchesAreWithoutNodes(t *testing.T) {
+	failed := errors.New("no disk")
+	var got []string
+	do := withoutNodes(func(_ context.Context, batch []worker.Message) (errs []error) {
+		for _, m := range batch {
+			got = append(got, m.Body)
+			errs = append(errs, map[string]error{"b": failed}[m.Body])
+		}
+		return errs
+	})
+	node := worker.Message{Body: `{"muster_tree":1,"root":"t"}`}
+	errs := do(t.Context(), []worker.Message{{Body: "a"}, node, {Body: "b"}})
+	if errs[0] != nil || errs[1] == nil || errs[2] != failed || strings.Join(got, " ") != "a b" {
+		t.Errorf("worked on %v, became %v", got, errs)
+	}
+	got = nil
+	if errs := do(t.Context(), []worker.Message{node}); errs[0] == nil || got != nil {
+		t.Errorf("worked on %v, became %v", got, errs)
+	}
+}

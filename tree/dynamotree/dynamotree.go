@@ -1,0 +1,371 @@
+// Package dynamotree keeps trees in a table of Amazon DynamoDB, for workers on any number of machines.
+//
+// All of a tree has the tree's name as partition key. Its root is one element with a version; a step writes the root under
+// the condition that the version is still the one it read, in one transaction with the nodes, and is made anew when it is
+// not. So steps of one tree come one after the other, some tens a second; different trees do not meet.
+package dynamotree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+const (
+	// batch is how many children fit into one transaction: with as many that were sent, their parent, the root and its
+	// entry in the list of roots they stay below DynamoDB's 100.
+	batch = 45
+	// maxClaimed bounds the claimed nodes in a view, for the same reason.
+	maxClaimed = 50
+	// maxTries and the pauses between them bound how long a step tries against others: about a minute.
+	maxTries             = 100
+	firstPause, maxPause = 5 * time.Millisecond, time.Second
+)
+
+// API is what a store needs of DynamoDB's client. [*dynamodb.Client] implements it.
+type API interface {
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+}
+
+// Store is a [tree.Store] in one table, which [Create] makes. It is safe for use by several goroutines, processes and
+// machines. All reads are consistent.
+type Store struct {
+	api   API
+	table string
+}
+
+// New returns the trees in a table. It asks nothing yet.
+func New(api API, table string) *Store { return &Store{api, table} }
+
+// Batch implements [tree.Bounded].
+func (s *Store) Batch() int { return batch }
+
+// errConflict says that somebody else changed the root meanwhile.
+var errConflict = errors.New("another worker changed the tree meanwhile")
+
+// Step implements [tree.Store].
+func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, error)) error {
+	if err := want.Check(); err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		err := s.try(ctx, want, step)
+		if !errors.Is(err, errConflict) {
+			return err
+		}
+		if try == maxTries {
+			return fmt.Errorf("change the tree %s in the table %s: %w, %d times; let fewer workers work on it at once (--parallel)", want.Root, s.table, err, try)
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits a random time, longer after each try, so that workers that met do not meet again.
+func pause(ctx context.Context, try int) error {
+	longest := min(maxPause, firstPause<<min(try, 10))
+	select {
+	case <-time.After(rand.N(longest)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// try makes a step once. What the step decided by a view whose parts are of different instants is not believed.
+func (s *Store) try(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, error)) error {
+	v, version, err := s.view(ctx, want)
+	if err != nil {
+		return s.failed("read the tree "+want.Root, err)
+	}
+	c, refused := step(v)
+	if refused == nil && c.Root.ID != "" {
+		if c.Root.ID != want.Root {
+			return fmt.Errorf("keep a change: found one of the tree %q in a step of %q", c.Root.ID, want.Root)
+		}
+		return s.failed("change the tree "+want.Root, s.keep(ctx, c, version))
+	}
+	now, err := s.version(ctx, want.Root)
+	switch {
+	case err != nil:
+		return s.failed("read the tree "+want.Root, err)
+	case now != version:
+		return errConflict
+	}
+	return refused
+}
+
+// view reads what is wanted, and the root's version: 0 when there is no root.
+func (s *Store) view(ctx context.Context, want tree.Want) (v tree.View, version int64, err error) {
+	keys := []string{rootKey}
+	for _, id := range want.IDs {
+		keys = append(keys, nodeKey(id))
+	}
+	found, err := s.get(ctx, want.Root, keys)
+	if err != nil {
+		return v, 0, err
+	}
+	if v.Root, version, err = readRoot(found[rootKey]); err != nil {
+		return v, 0, err
+	}
+	for _, id := range want.IDs {
+		n := tree.Node{ID: id}
+		if stored, ok := found[nodeKey(id)]; ok {
+			if n, err = readNode(stored); err != nil {
+				return v, 0, err
+			}
+		}
+		v.Nodes = append(v.Nodes, n)
+	}
+	if want.Waiting > 0 && v.Root.Counts.Waiting > 0 {
+		if v.Waiting, err = s.todo(ctx, want.Root, todoWaiting, min(want.Waiting, batch)); err != nil {
+			return v, 0, err
+		}
+	}
+	if want.Claimer != nil && version > 0 {
+		v.Claimed, err = s.todo(ctx, want.Root, todoClaimed+want.Claimer.String()+"#", maxClaimed)
+	}
+	return v, version, err
+}
+
+// version reads the version of a root.
+func (s *Store) version(ctx context.Context, root string) (int64, error) {
+	found, err := s.get(ctx, root, []string{rootKey})
+	if err != nil {
+		return 0, err
+	}
+	_, version, err := readRoot(found[rootKey])
+	return version, err
+}
+
+// get reads elements of a tree by their sort keys.
+func (s *Store) get(ctx context.Context, root string, keys []string) (map[string]element, error) {
+	found := map[string]element{}
+	for len(keys) > 0 {
+		n := min(len(keys), 100) // DynamoDB's bound
+		ask := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
+		for _, k := range keys[:n] {
+			ask.Keys = append(ask.Keys, element{partition: text(root), sort: text(k)})
+		}
+		keys = keys[n:]
+		asked := map[string]types.KeysAndAttributes{s.table: ask}
+		for try := 1; len(asked) > 0; try++ {
+			out, err := s.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: asked})
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range out.Responses[s.table] {
+				found[textOf(e[sort])] = e
+			}
+			if asked = out.UnprocessedKeys; len(asked) > 0 {
+				if try == maxTries {
+					return nil, errors.New("the table does not keep up; give it more capacity")
+				}
+				if err := pause(ctx, try); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// todo reads nodes by what is to be done with them.
+func (s *Store) todo(ctx context.Context, root, prefix string, most int) ([]tree.Node, error) {
+	return s.query(ctx, most, dynamodb.QueryInput{
+		IndexName:                 aws.String(todoIndex),
+		KeyConditionExpression:    aws.String("#p = :p AND begins_with(#t, :t)"),
+		ExpressionAttributeNames:  map[string]string{"#p": partition, "#t": todo},
+		ExpressionAttributeValues: element{":p": text(root), ":t": text(prefix)},
+	})
+}
+
+// query reads nodes until there are most of them, or no more.
+func (s *Store) query(ctx context.Context, most int, in dynamodb.QueryInput) (nodes []tree.Node, err error) {
+	in.TableName, in.ConsistentRead = &s.table, aws.Bool(true)
+	if in.FilterExpression == nil {
+		in.Limit = aws.Int32(int32(most))
+	}
+	for {
+		out, err := s.api.Query(ctx, &in)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range out.Items {
+			n, err := readNode(e)
+			if err != nil {
+				return nil, err
+			}
+			if nodes = append(nodes, n); len(nodes) == most {
+				return nodes, nil
+			}
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return nodes, nil
+		}
+	}
+}
+
+// keep writes a change, if the root's version is still the one that was read.
+func (s *Store) keep(ctx context.Context, c tree.Change, version int64) error {
+	body, err := json.Marshal(c.Root)
+	if err != nil {
+		return err
+	}
+	put := func(e element) types.TransactWriteItem {
+		return types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: e}}
+	}
+	root := put(element{
+		partition: text(c.Root.ID), sort: text(rootKey), attrVersion: number(version + 1), attrBody: text(string(body)),
+	})
+	in := &dynamodb.TransactWriteItemsInput{}
+	root.Put.ExpressionAttributeNames = map[string]string{"#v": attrVersion}
+	if version == 0 {
+		root.Put.ConditionExpression = aws.String("attribute_not_exists(#v)")
+		in.TransactItems = append(in.TransactItems, put(element{partition: text(listOfRoots), sort: text(c.Root.ID)}))
+	} else {
+		root.Put.ConditionExpression = aws.String("#v = :v")
+		root.Put.ExpressionAttributeValues = element{":v": number(version)}
+	}
+	in.TransactItems = append(in.TransactItems, root)
+	for _, n := range c.Nodes {
+		in.TransactItems = append(in.TransactItems, put(nodeElement(c.Root.ID, n)))
+	}
+	_, err = s.api.TransactWriteItems(ctx, in)
+	if conflict(err) {
+		return errConflict
+	}
+	return err
+}
+
+// conflict tells whether a transaction met another one.
+func conflict(err error) bool {
+	if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
+		return true
+	}
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
+		return false
+	}
+	met := false
+	for _, r := range cancelled.CancellationReasons {
+		switch aws.ToString(r.Code) {
+		case "", "None":
+		case "ConditionalCheckFailed", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+			met = true
+		default:
+			return false
+		}
+	}
+	return met
+}
+
+// Roots implements [tree.Store].
+func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
+	roots := []tree.Root{}
+	in := &dynamodb.QueryInput{
+		TableName: &s.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#p = :p"),
+		ExpressionAttributeNames: map[string]string{"#p": partition}, ExpressionAttributeValues: element{":p": text(listOfRoots)},
+	}
+	for {
+		out, err := s.api.Query(ctx, in)
+		if err != nil {
+			return nil, s.failed("list the trees", err)
+		}
+		for _, e := range out.Items {
+			found, err := s.get(ctx, textOf(e[sort]), []string{rootKey})
+			if err != nil {
+				return nil, s.failed("list the trees", err)
+			}
+			r, _, err := readRoot(found[rootKey])
+			if err != nil {
+				return nil, s.failed("list the trees", err)
+			}
+			roots = append(roots, r)
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return roots, nil
+		}
+	}
+}
+
+// Nodes implements [tree.Store].
+func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.Node, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	what := "list nodes of the tree " + root
+	if version, err := s.version(ctx, root); err != nil {
+		return nil, s.failed(what, err)
+	} else if version == 0 {
+		return nil, tree.ErrNoRoot
+	}
+	in := dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("#p = :p AND #s BETWEEN :after AND :last"),
+		ExpressionAttributeNames:  map[string]string{"#p": partition, "#s": sort},
+		ExpressionAttributeValues: element{":p": text(root), ":after": text(nodeKey(f.After) + "#"), ":last": text(nodePrefix + "~")},
+	}
+	if len(f.States) == 1 && f.States[0] == tree.Failed {
+		in.IndexName = aws.String(todoIndex) // failures are few among many
+		in.ExpressionAttributeNames["#s"] = todo
+		in.ExpressionAttributeValues[":after"], in.ExpressionAttributeValues[":last"] = text(todoFailed+f.After.String()+"#"), text(todoFailed+"~")
+	} else if len(f.States) > 0 {
+		list := ""
+		for i, state := range f.States {
+			name := ":s" + strconv.Itoa(i)
+			in.ExpressionAttributeValues[name] = text(state.String())
+			if list += name; i < len(f.States)-1 {
+				list += ", "
+			}
+		}
+		in.FilterExpression = aws.String("#state IN (" + list + ")")
+		in.ExpressionAttributeNames["#state"] = attrState
+	}
+	nodes, err := s.query(ctx, f.Limit, in)
+	if err != nil {
+		return nil, s.failed(what, err)
+	}
+	return nodes, nil
+}
+
+// Failure is a failure of the table, with what was attempted and what to do where that is known.
+type Failure struct {
+	text string
+	err  error
+}
+
+// Error says it in one line.
+func (f *Failure) Error() string { return f.text }
+
+// Unwrap returns what the client of DynamoDB said.
+func (f *Failure) Unwrap() error { return f.err }
+
+// Is tells whether a table is the reason for an error.
+func Is(err error) bool {
+	_, ok := errors.AsType[*Failure](err)
+	return ok
+}
+
+// failed explains an error.
+func (s *Store) failed(what string, err error) error {
+	if err == nil || errors.Is(err, errConflict) {
+		return err
+	}
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+		return &Failure{fmt.Sprintf("%s: there is no table %s in this region and account; muster tree submit makes it", what, s.table), err}
+	}
+	return &Failure{fmt.Sprintf("%s in the table %s: %v", what, s.table, err), err}
+}

@@ -1,0 +1,170 @@
+package dynamotree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+// The attributes. A partition holds a tree; its sort keys are "r" for the root and "n#" with the id for nodes. One more
+// partition lists the roots. The index has the nodes with which something is to be done, by what it is.
+const (
+	partition = "tree"
+	sort      = "element"
+	todo      = "todo"
+	todoIndex = "todo"
+
+	attrVersion  = "version"
+	attrBody     = "body"
+	attrParent   = "parent"
+	attrKey      = "key"
+	attrDepth    = "depth"
+	attrAttempts = "attempts"
+	attrChildren = "children"
+	attrState    = "state"
+	attrReason   = "reason"
+	attrClaimer  = "claimer"
+
+	rootKey     = "r"
+	nodePrefix  = "n#"
+	listOfRoots = "#roots" // no tree is named so
+
+	todoWaiting = "w#" // and the id
+	todoClaimed = "c#" // and the claimer's id, # and the id
+	todoFailed  = "f#" // and the id
+)
+
+// element is what DynamoDB keeps under one key.
+type element = map[string]types.AttributeValue
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// textOf returns a text, empty where there is none.
+func textOf(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+func numberOf(v types.AttributeValue) (int64, error) {
+	if n, ok := v.(*types.AttributeValueMemberN); ok {
+		return strconv.ParseInt(n.Value, 10, 64)
+	}
+	return 0, errors.New("found no number")
+}
+
+func nodeKey(id tree.ID) string { return nodePrefix + id.String() }
+
+func nodeElement(root string, n tree.Node) element {
+	e := element{
+		partition: text(root), sort: text(nodeKey(n.ID)), attrParent: text(n.Parent.String()), attrKey: text(n.Key), attrBody: text(n.Body),
+		attrDepth: number(int64(n.Depth)), attrAttempts: number(int64(n.Attempts)), attrChildren: number(n.Children),
+		attrState: text(n.State.String()), attrClaimer: text(n.Claimer.String()), attrReason: text(n.Reason),
+	}
+	switch id := n.ID.String(); n.State {
+	case tree.Waiting:
+		e[todo] = text(todoWaiting + id)
+	case tree.Claimed:
+		e[todo] = text(todoClaimed + n.Claimer.String() + "#" + id)
+	case tree.Failed:
+		e[todo] = text(todoFailed + id)
+	}
+	return e
+}
+
+func readNode(e element) (n tree.Node, err error) {
+	key := textOf(e[sort])
+	fault := func(what string, err error) (tree.Node, error) {
+		return tree.Node{}, fmt.Errorf("read the element %q of the tree %q: its %s: %w", key, textOf(e[partition]), what, err)
+	}
+	if len(key) < len(nodePrefix) {
+		return fault(sort, errors.New("it is none of a node"))
+	}
+	for _, f := range []struct {
+		what, from string
+		to         *tree.ID
+	}{{sort, key[len(nodePrefix):], &n.ID}, {attrParent, textOf(e[attrParent]), &n.Parent}, {attrClaimer, textOf(e[attrClaimer]), &n.Claimer}} {
+		if *f.to, err = tree.ParseID(f.from); err != nil {
+			return fault(f.what, err)
+		}
+	}
+	for _, f := range []struct {
+		what string
+		to   func(int64)
+	}{
+		{attrDepth, func(i int64) { n.Depth = int32(i) }}, {attrAttempts, func(i int64) { n.Attempts = int32(i) }},
+		{attrChildren, func(i int64) { n.Children = i }},
+	} {
+		i, err := numberOf(e[f.what])
+		if err != nil {
+			return fault(f.what, err)
+		}
+		f.to(i)
+	}
+	if err := n.State.UnmarshalText([]byte(textOf(e[attrState]))); err != nil {
+		return fault(attrState, err)
+	}
+	n.Key, n.Body, n.Reason = textOf(e[attrKey]), textOf(e[attrBody]), textOf(e[attrReason])
+	return n, nil
+}
+
+// readRoot reads a root and its version; nothing is no root, of version 0.
+func readRoot(e element) (r tree.Root, version int64, err error) {
+	if len(e) == 0 {
+		return r, 0, nil
+	}
+	if version, err = numberOf(e[attrVersion]); err == nil {
+		err = json.Unmarshal([]byte(textOf(e[attrBody])), &r)
+	}
+	if err != nil {
+		return tree.Root{}, 0, fmt.Errorf("read the root of the tree %q: %w", textOf(e[partition]), err)
+	}
+	return r, version, nil
+}
+
+// createPatience is how long a new table may take to be there.
+const createPatience = 2 * time.Minute
+
+// Creator is what [Create] needs of DynamoDB's client.
+type Creator interface {
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+}
+
+// Create makes the table, unless it is there, and waits until it can be used. It is paid for by the request.
+func Create(ctx context.Context, api Creator, table string) error {
+	attribute := func(name string) types.AttributeDefinition {
+		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
+	}
+	keys := func(sort string) []types.KeySchemaElement {
+		return []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash}, {AttributeName: &sort, KeyType: types.KeyTypeRange}}
+	}
+	_, err := api.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &table, BillingMode: types.BillingModePayPerRequest, KeySchema: keys(sort),
+		AttributeDefinitions: []types.AttributeDefinition{attribute(partition), attribute(sort), attribute(todo)},
+		LocalSecondaryIndexes: []types.LocalSecondaryIndex{{
+			IndexName: aws.String(todoIndex), KeySchema: keys(todo), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+		}},
+	})
+	if _, there := errors.AsType[*types.ResourceInUseException](err); err != nil && !there {
+		return fmt.Errorf("make the table %s: %w", table, err)
+	}
+	if err := dynamodb.NewTableExistsWaiter(api).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &table}, createPatience); err != nil {
+		return fmt.Errorf("wait for the table %s: %w", table, err)
+	}
+	return nil
+}

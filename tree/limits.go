@@ -1,0 +1,123 @@
+package tree
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// The bounds of every size.
+const (
+	// MaxRootID and MaxKey bound names, MaxBody a node's body, MaxReason a kept reason, all in bytes. Longer reasons are cut.
+	MaxRootID = 80
+	MaxKey    = 1024
+	MaxBody   = 64 << 10
+	MaxReason = 500
+	// MaxBatch bounds the children in one registration, and the nodes in every other list.
+	MaxBatch = 100
+	// MaxDepth bounds [Limits.Depth].
+	MaxDepth = 1000
+	// MaxNodes bounds [Limits.Nodes] and [Limits.FanOut].
+	MaxNodes = 1_000_000_000
+	// MaxAttempts bounds [Limits.Attempts].
+	MaxAttempts = 1000
+	// maxQueue bounds the URL of a queue.
+	maxQueue = 2048
+)
+
+// Limits bound one root. Zero stands for the default, unless said otherwise.
+type Limits struct {
+	// Depth is how deep nodes may lie below the root node: 1 to [MaxDepth], by default 100; -1 allows no children at all. A
+	// node at this depth is told to go on sequentially.
+	Depth int `json:"depth"`
+	// FanOut bounds the children of one node, by default 100 000.
+	FanOut int64 `json:"fan_out"`
+	// Nodes bounds all nodes, by default 1 000 000.
+	Nodes int64 `json:"nodes"`
+	// Attempts is how often the work on a node is begun before the node counts as failed, by default 5.
+	Attempts int `json:"attempts"`
+	// SlotTime bounds the time that slots spent on the root, which is what it costs; 0 means no bound. It is the time of
+	// the attempts whose end was recorded.
+	SlotTime time.Duration `json:"slot_time_ns,omitzero"`
+	// Parallel bounds the nodes that are in the queue or worked on; 0 means no bound.
+	Parallel int64 `json:"parallel,omitzero"`
+}
+
+// WithDefaults fills in what is zero, and says what is out of range.
+func (l Limits) WithDefaults() (Limits, error) {
+	if l.Depth == 0 {
+		l.Depth = 100
+	}
+	if l.FanOut == 0 {
+		l.FanOut = 100_000
+	}
+	if l.Nodes == 0 {
+		l.Nodes = 1_000_000
+	}
+	if l.Attempts == 0 {
+		l.Attempts = 5
+	}
+	for _, r := range []struct {
+		name             string
+		found, low, high int64
+	}{
+		{"depth", int64(l.Depth), -1, MaxDepth}, {"fan-out", l.FanOut, 1, MaxNodes}, {"nodes", l.Nodes, 1, MaxNodes},
+		{"attempts", int64(l.Attempts), 1, MaxAttempts}, {"parallel nodes", l.Parallel, 0, MaxNodes},
+	} {
+		if r.found < r.low || r.found > r.high {
+			return l, fmt.Errorf("limit a tree: found %d as the limit of its %s, allowed is %d to %d", r.found, r.name, r.low, r.high)
+		}
+	}
+	if l.SlotTime < 0 {
+		return l, fmt.Errorf("limit a tree: found a slot time of %s, allowed is 0 (no bound) or more", l.SlotTime)
+	}
+	return l, nil
+}
+
+// left returns how much deeper children of a node at the given depth may lie.
+func (l Limits) left(depth int) int { return max(0, l.Depth-depth) }
+
+// Child is a node as its parent names it.
+type Child struct {
+	// Key tells a parent's children apart, and entities where each is visited once: 1 to [MaxKey] bytes of UTF-8.
+	Key string `json:"key"`
+	// Body is what the work on the child gets, at most [MaxBody] bytes. Of children named twice the first body counts.
+	Body string `json:"body,omitzero"`
+}
+
+// Check says what is wrong with the child.
+func (c Child) Check() error {
+	switch {
+	case c.Key == "" || len(c.Key) > MaxKey || !utf8.ValidString(c.Key):
+		return fmt.Errorf("name a child: found a key of %d bytes, %.40q; allowed are 1 to %d bytes of UTF-8", len(c.Key), c.Key, MaxKey)
+	case len(c.Body) > MaxBody:
+		return fmt.Errorf("name the child %.40q: found a body of %d bytes, at most %d are allowed; put what is large elsewhere and send its name", c.Key, len(c.Body), MaxBody)
+	case !utf8.ValidString(c.Body):
+		return fmt.Errorf("name the child %.40q: its body is not UTF-8, which no message may be", c.Key)
+	}
+	return nil
+}
+
+// CheckRootID says what is wrong with the name of a root.
+func CheckRootID(id string) error {
+	ok := id != "" && len(id) <= MaxRootID
+	for _, r := range id {
+		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	}
+	if !ok {
+		return fmt.Errorf("name a tree: found %.100q, allowed are 1 to %d letters, digits, dots, hyphens and underscores", id, MaxRootID)
+	}
+	return nil
+}
+
+// cut shortens a reason to what is kept, at the end of a character.
+func cut(reason string) string {
+	if len(reason) <= MaxReason {
+		return reason
+	}
+	end := MaxReason
+	for !utf8.RuneStart(reason[end]) {
+		end--
+	}
+	return reason[:end]
+}

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+// desk does what the steps ask for.
+type desk struct {
+	store  tree.Store
+	sender Sender
+	tell   func(context.Context, tree.Completion) error // or nil
+	log    *slog.Logger
+	// batch is how many nodes the store takes at once.
+	batch int
+}
+
+func newDesk(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error, log *slog.Logger) desk {
+	d := desk{store, sender, tell, cmp.Or(log, slog.New(slog.DiscardHandler)), tree.MaxBatch}
+	if bounded, ok := store.(tree.Bounded); ok {
+		d.batch = bounded.Batch()
+	}
+	return d
+}
+
+// see does what an outcome asks for: sends, and announces. The claimer answers for the sending.
+func (d desk) see(ctx context.Context, claimer tree.ID, o tree.Outcome) error {
+	if err := d.sendAll(ctx, claimer, o.Root, o.Send); err != nil {
+		return err
+	}
+	for _, c := range o.Announce {
+		if err := d.announce(ctx, o.Root, c); err != nil {
+			return fmt.Errorf("announce the end of the tree %s: %w", c.Root, err)
+		}
+	}
+	return nil
+}
+
+// sendAll sends nodes and what else the claimer is to send.
+func (d desk) sendAll(ctx context.Context, claimer tree.ID, root tree.Root, nodes []tree.Node) error {
+	for len(nodes) > 0 {
+		if err := d.send(ctx, root, nodes); err != nil {
+			return err
+		}
+		o, err := d.step(ctx, tree.SentWant(root.ID, claimer, idsOf(nodes)), tree.MarkSent)
+		if err != nil {
+			return fmt.Errorf("take down what was sent for the tree %s: %w", root.ID, err)
+		}
+		nodes = o.Send
+	}
+	return nil
+}
+
+func (d desk) send(ctx context.Context, root tree.Root, nodes []tree.Node) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	bodies := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		body, err := tree.NewMessage(root, n).Encode()
+		if err != nil {
+			return fmt.Errorf("send node %s of the tree %s: %w", n.ID, root.ID, err)
+		}
+		bodies = append(bodies, body)
+	}
+	if err := d.sender.Send(ctx, root.Queue, bodies); err != nil {
+		return fmt.Errorf("send nodes of the tree %s: %w", root.ID, err)
+	}
+	return nil
+}
+
+// FinalMessage is the body of the message that tells of a completion.
+type FinalMessage struct {
+	Completion tree.Completion `json:"muster_completion"`
+	// Body is what the submitter gave.
+	Body string `json:"body,omitzero"`
+}
+
+func (d desk) announce(ctx context.Context, root tree.Root, c tree.Completion) error {
+	if root.Final.Queue != "" {
+		body, err := json.Marshal(FinalMessage{c, root.Final.Body})
+		if err == nil {
+			err = d.sender.Send(ctx, root.Final.Queue, []string{string(body)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.tell != nil {
+		if err := d.tell(ctx, c); err != nil {
+			return err
+		}
+	}
+	d.log.Info("a tree has ended", "root", c.Root, "state", c.State, "done", c.Done, "failed", c.Failed, "completion", c.ID)
+	return d.store.Step(ctx, tree.Want{Root: c.Root}, func(v tree.View) (tree.Change, error) { return tree.Announced(v, c.ID) })
+}
+
+// step makes one step and returns its outcome.
+func (d desk) step(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome, err error) {
+	err = d.store.Step(ctx, want, func(v tree.View) (c tree.Change, err error) {
+		c, o, err = step(v)
+		return c, err
+	})
+	return o, err
+}

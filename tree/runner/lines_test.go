@@ -1,0 +1,34 @@
+package runner_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/muster-scale/muster/tree/runner"
+)
+
+func FuzzReadChild(f *testing.F) {
+	for _, line := range []string{`{"key":"a"}`, `{"key":"a","body":"b"}`, `{"key":"a"} `, `{"key":"a"}{}`, `{"name":"a"}`, `[]`, `null`, `"a"`, "", `{"key":1}`} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		c, err := runner.ReadChild([]byte(line))
+		if err != nil {
+			if !strings.Contains(err.Error(), "read a child") {
+				t.Fatalf("%q: the error does not say what was attempted: %v", line, err)
+			}
+			return
+		}
+		if !json.Valid([]byte(line)) {
+			t.Fatalf("%q was taken as %+v", line, c)
+		}
+		again, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := runner.ReadChild(again); back != c || err != nil {
+			t.Fatalf("%+v becomes %s and reads back as %+v, %v", c, again, back, err)
+		}
+	})
+}

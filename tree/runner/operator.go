@@ -1,0 +1,194 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+// Operator does with whole trees what a person asks for. Everything it does may be broken off anywhere and done again. It is
+// safe for use by several goroutines.
+type Operator struct{ desk }
+
+// NewOperator returns an operator. tell may be nil; it is that of [Options].Announce. So may log.
+func NewOperator(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error, log *slog.Logger) *Operator {
+	return &Operator{newDesk(store, sender, tell, log)}
+}
+
+// Submit begins a tree, or confirms that it began. For a tree with a manifest, next returns the root node's children one by
+// one, and io.EOF after the last; the whole list must be given again when Submit was broken off.
+func (p *Operator) Submit(ctx context.Context, s tree.Spec, next func() (tree.Child, error)) (tree.Root, error) {
+	o, err := p.step(ctx, tree.SubmitWant(s), func(v tree.View) (tree.Change, tree.Outcome, error) {
+		return tree.Submit(v, s, time.Now().UTC())
+	})
+	if err != nil {
+		return tree.Root{}, err
+	}
+	if !s.Manifest {
+		return o.Root, p.see(ctx, tree.ID{}, o)
+	}
+	if o.Node.State != tree.Done && !o.Root.Ended() { // else the list was taken before
+		if err := p.list(ctx, s, o, next); err != nil {
+			return o.Root, err
+		}
+	}
+	return p.Root(ctx, s.ID)
+}
+
+// list takes a manifest. The list's node stands for whoever names children, and ends with the list.
+func (p *Operator) list(ctx context.Context, s tree.Spec, o tree.Outcome, next func() (tree.Child, error)) error {
+	n := &Node{desk: p.desk, root: o.Root, node: o.Node, stop: func(error) {}}
+	for {
+		c, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = n.Name(ctx, c)
+		}
+		if err != nil {
+			return listed(s.ID, err)
+		}
+	}
+	if err := n.Flush(ctx); err != nil {
+		return listed(s.ID, err)
+	}
+	_, sent, _ := n.close()
+	end, err := p.step(ctx, tree.SettleWant(s.ID, o.Node.ID), func(v tree.View) (tree.Change, tree.Outcome, error) {
+		return tree.Finish(v, tree.Result{Sent: sent, At: time.Now().UTC()})
+	})
+	if err != nil {
+		return listed(s.ID, err)
+	}
+	return p.see(ctx, o.Node.ID, end)
+}
+
+func listed(root string, err error) error {
+	if errors.Is(err, ErrParked) {
+		return fmt.Errorf("take the manifest of the tree %s: it would break a limit, and the tree is paused; resume it with higher limits, then submit it again: %w", root, err)
+	}
+	return fmt.Errorf("take the manifest of the tree %s: %w; what was taken is kept, submit it again to go on", root, err)
+}
+
+// Root returns a root as it is.
+func (p *Operator) Root(ctx context.Context, id string) (r tree.Root, err error) {
+	err = p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) {
+		if r = v.Root; r.ID == "" {
+			return tree.Change{}, tree.ErrNoRoot
+		}
+		return tree.Change{}, nil
+	})
+	return r, err
+}
+
+// Pause keeps a tree from going on.
+func (p *Operator) Pause(ctx context.Context, id, reason string) error {
+	return p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) { return tree.Pause(v, reason) })
+}
+
+// Resume lets a paused tree go on, with limits that raise makes of those it has.
+func (p *Operator) Resume(ctx context.Context, id string, raise func(tree.Limits) tree.Limits) error {
+	if err := p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) {
+		return tree.Resume(v, raise(v.Root.Limits))
+	}); err != nil {
+		return err
+	}
+	return p.release(ctx, id)
+}
+
+// release sends the waiting nodes, as far as the limits allow.
+func (p *Operator) release(ctx context.Context, id string) error {
+	for {
+		o, err := p.step(ctx, tree.ReleaseWant(id), tree.Release)
+		if err != nil || len(o.Send) == 0 {
+			return err
+		}
+		if err := p.sendAll(ctx, tree.ID{}, o.Root, o.Send); err != nil {
+			return err
+		}
+	}
+}
+
+// Retry opens all failed nodes of a tree again and sends them, and returns how many there were. A tree that was complete
+// begins another round.
+func (p *Operator) Retry(ctx context.Context, id string) (retried int, err error) {
+	r, err := p.Root(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range r.Owing() {
+		if err := p.announce(ctx, r, c); err != nil {
+			return 0, err
+		}
+	}
+	filter := tree.Filter{States: []tree.State{tree.Failed}, Limit: p.batch}
+	page, err := p.store.Nodes(ctx, id, filter)
+	for more := true; more; {
+		if err != nil {
+			return retried, err
+		}
+		var next []tree.Node
+		if more = len(page) == p.batch; more {
+			filter.After = page[len(page)-1].ID
+			next, err = p.store.Nodes(ctx, id, filter)
+			if more = len(next) > 0; err != nil {
+				return retried, err
+			}
+		}
+		o, failed := p.step(ctx, tree.Want{Root: id, IDs: idsOf(page)}, func(v tree.View) (tree.Change, tree.Outcome, error) {
+			return tree.Retry(v, more, time.Now().UTC())
+		})
+		if failed == nil {
+			failed = p.see(ctx, tree.ID{}, o)
+		}
+		if failed != nil {
+			return retried, failed
+		}
+		retried, page = retried+len(page), next
+	}
+	return retried, p.release(ctx, id)
+}
+
+// Resend sends all nodes that are out once more, for messages that were lost: purged, expired or moved to a dead-letter
+// queue. Those that were not lost come twice, which costs a look at the store each. It returns how many were sent.
+func (p *Operator) Resend(ctx context.Context, id string) (sent int, err error) {
+	r, err := p.Root(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if r.State != tree.Running {
+		return 0, fmt.Errorf("send the open nodes of the tree %s again: it is %s: %w", id, r.State, tree.ErrState)
+	}
+	for filter := (tree.Filter{States: []tree.State{tree.Claimed, tree.Sent}, Limit: tree.MaxBatch}); ; {
+		page, err := p.store.Nodes(ctx, id, filter)
+		if err != nil || len(page) == 0 {
+			return sent, errors.Join(err, p.release(ctx, id))
+		}
+		out := page[:0:0]
+		for _, n := range page {
+			if !r.Manifest || n.Depth > 0 { // nobody works on a manifest's root node
+				out = append(out, n)
+			}
+		}
+		if err := p.send(ctx, r, out); err != nil {
+			return sent, err
+		}
+		sent, filter.After = sent+len(out), page[len(page)-1].ID
+	}
+}
+
+// Cancel ends a tree.
+func (p *Operator) Cancel(ctx context.Context, id string) error {
+	o, err := p.step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, tree.Outcome, error) {
+		return tree.Cancel(v, time.Now().UTC())
+	})
+	if err != nil {
+		return err
+	}
+	return p.see(ctx, tree.ID{}, o)
+}

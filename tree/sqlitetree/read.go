@@ -1,0 +1,75 @@
+package sqlitetree
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+// Roots implements [tree.Store]. It never waits for steps.
+func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
+	roots, err := s.roots(ctx)
+	if err != nil {
+		return nil, explain(s.path, "list the trees", err)
+	}
+	return roots, nil
+}
+
+func (s *Store) roots(ctx context.Context) ([]tree.Root, error) {
+	rows, err := s.readers.QueryContext(ctx, "SELECT body FROM roots ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	roots := []tree.Root{}
+	for rows.Next() {
+		var body []byte
+		if err := rows.Scan(&body); err != nil {
+			return nil, err
+		}
+		var r tree.Root
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
+		roots = append(roots, r)
+	}
+	return roots, rows.Err()
+}
+
+// Nodes implements [tree.Store]. It never waits for steps.
+func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.Node, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	nodes, err := s.nodes(ctx, root, f)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, tree.ErrNoRoot
+	case err != nil:
+		return nil, explain(s.path, fmt.Sprintf("list nodes of the tree %s", root), err)
+	}
+	return nodes, nil
+}
+
+func (s *Store) nodes(ctx context.Context, root string, f tree.Filter) ([]tree.Node, error) {
+	var number int64
+	if err := s.readers.QueryRowContext(ctx, "SELECT number FROM roots WHERE id = ?", root).Scan(&number); err != nil {
+		return nil, err
+	}
+	query, args := "SELECT "+nodeColumns+" FROM nodes WHERE root = ? AND id > ?", []any{number, f.After[:]}
+	switch {
+	case len(f.States) == 1 && f.States[0] == tree.Failed:
+		query += " AND state = 5" // as the index has it
+	case len(f.States) > 0:
+		query += " AND state IN (?" + strings.Repeat(", ?", len(f.States)-1) + ")"
+		for _, state := range f.States {
+			args = append(args, state)
+		}
+	}
+	return scanAll(s.readers.QueryContext(ctx, query+" ORDER BY id LIMIT ?", append(args, f.Limit)...))
+}

@@ -1,0 +1,124 @@
+package sqlitetree
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/internal/sqlitefile"
+)
+
+// applicationID marks the file as trees of Muster: "MuTr".
+const applicationID = 0x4d755472
+
+// version is the file's user_version.
+const version = 1
+
+const schema = `
+CREATE TABLE roots (
+	number INTEGER PRIMARY KEY,
+	id     TEXT NOT NULL UNIQUE,
+	body   BLOB NOT NULL              -- JSON
+) STRICT;
+CREATE TABLE nodes (
+	place    INTEGER PRIMARY KEY,     -- in the order in which they were created
+	root     INTEGER NOT NULL REFERENCES roots (number),
+	id       BLOB NOT NULL,           -- 16 bytes
+	parent   BLOB NOT NULL,
+	key      TEXT NOT NULL,
+	body     TEXT NOT NULL,           -- empty once it is done
+	depth    INTEGER NOT NULL,
+	attempts INTEGER NOT NULL,
+	children INTEGER NOT NULL,
+	state    INTEGER NOT NULL,        -- 1 waiting, 2 claimed, 3 sent, 4 done, 5 failed
+	claimer  BLOB NOT NULL,
+	reason   TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX nodes_id ON nodes (root, id);
+CREATE INDEX nodes_waiting ON nodes (root, place) WHERE state = 1;
+CREATE INDEX nodes_claimed ON nodes (root, claimer) WHERE state = 2;
+CREATE INDEX nodes_failed ON nodes (root, id) WHERE state = 5;
+`
+
+// dsn names the file for the driver; options are pairs of key and value.
+func dsn(path string, options ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(options); i += 2 {
+		q.Add(options[i], options[i+1])
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+}
+
+// ensure makes an empty file unless there is one. The file is made elsewhere and put in its place whole, so that of several
+// processes that begin together none sees it half made.
+func ensure(ctx context.Context, path string) error {
+	stat, err := os.Stat(path)
+	switch {
+	case err == nil && !stat.Mode().IsRegular():
+		return fmt.Errorf("found %s, allowed is a file; give another path", stat.Mode().Type())
+	case err == nil || !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	content, err := empty(ctx)
+	if err != nil {
+		return fmt.Errorf("make an empty file: %w", err)
+	}
+	if err := durable.Create(path, content); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// empty returns the content of a file without trees.
+func empty(ctx context.Context) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "muster-trees-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	db, err := sql.Open("sqlite", dsn(path))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA journal_mode = WAL; BEGIN; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", schema, applicationID, version))
+	if err := errors.Join(err, db.Close()); err != nil { // the last connection to close empties the log into the file
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// checkFile says what keeps the file from being read as trees.
+func checkFile(ctx context.Context, db *sql.DB) error {
+	var id, found int
+	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	if id != applicationID {
+		return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed are trees of Muster (%#x); give another path", id, applicationID)
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {
+		return err
+	}
+	if found != version {
+		return fmt.Errorf("found version %d of the file, this program knows version %d; use the program that wrote it, or give another path", found, version)
+	}
+	// The nodes may be millions; what is wrong with them shows when they are read.
+	damage, err := sqlitefile.Check(ctx, db, "roots")
+	if err == nil && damage != "" {
+		err = fmt.Errorf("%w: %s", errDamaged, damage)
+	}
+	return err
+}
