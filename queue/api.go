@@ -90,7 +90,7 @@ func prepare(m *Outgoing, set *settings) (sending, error) {
 	if set.fifo {
 		delay = -1 // only 0 is accepted, and means the queue's
 	}
-	return sending{record: &record{group: m.GroupID, dedup: m.deduplicationID(set), attributes: extra, body: m.Body}, delay: delay}, nil
+	return sending{record: &record{group: m.GroupID, dedup: m.deduplicationID(set), attributes: extra, body: m.Body, digest: m.Digest}, delay: delay}, nil
 }
 
 func newIDs(n int) [][16]byte {

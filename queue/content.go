@@ -25,7 +25,7 @@ func encodeExtras(m *Outgoing) ([]byte, error) {
 func (r *record) message(d delivery, receipt string, fifo bool) (Message, error) {
 	m := Message{
 		ID: formatUUID(r.id), Receipt: receipt, Body: r.body, GroupID: r.group, DeduplicationID: r.dedup, Source: r.source,
-		Sent: fromMillis(d.sent), FirstReceived: fromMillis(d.first), ReceiveCount: int(d.count),
+		Sent: fromMillis(d.sent), FirstReceived: fromMillis(d.first), ReceiveCount: int(d.count), Digest: r.digest,
 	}
 	if fifo {
 		m.SequenceNumber = formatSequence(d.seq)

@@ -5,10 +5,10 @@
 // message is received next, when one is visible again, what moves to a
 // dead-letter queue. It knows no clock, goroutine, randomness or file; time is
 // an argument, and what must be kept comes back as store operations. The store
-// (SQLite, or memory for an ephemeral queue) only keeps those operations and
-// reads bodies. Service is the thin shell around both: one writer goroutine
-// takes the requests that wait, applies them to the state, commits them as one
-// group with one full sync, and only then answers.
+// (SQLite with a log before it, oplog.go, or memory for an ephemeral queue) only
+// keeps those operations and reads bodies. Service is the thin shell around
+// both: one writer goroutine takes the requests that wait, applies them to the
+// state, commits them as one group with one full sync, and only then answers.
 //
 // What an answer promises: a send, a delete, a redelivery, a change of
 // visibility, a move to a dead-letter queue and every change to a queue is on
@@ -32,6 +32,10 @@
 // visible, and then up to the first message that is not. A group that becomes
 // so takes its turn after the others. What is sent twice within five minutes is
 // stored once, also after a restart.
+//
+// The files: queues.db, an SQLite file, and while the queue is open and used a
+// log beside it, queues.log, which belongs to it. Closing the queue takes the log
+// over into the tables and removes it.
 //
 // On a full disk sends are refused and deletes go on: the file "reserve" beside
 // the queue file keeps up to 18 MiB of room for them. It is removed when the

@@ -59,6 +59,8 @@ type Outgoing struct {
 	// within five minutes; with ContentBasedDeduplication it may be empty.
 	// Standard queues refuse it.
 	DeduplicationID string
+	// Digest is the MD5 of Body, or zero. Nobody checks it.
+	Digest [16]byte
 }
 
 // Sent is the outcome for one message of a Send.
@@ -103,6 +105,9 @@ type Message struct {
 	FirstReceived time.Time
 	// ReceiveCount counts the receives in all queues, this one included.
 	ReceiveCount int
+	// Digest is the one given on sending, or zero: it is kept in memory only, so
+	// that not every receive has to make it again.
+	Digest [16]byte
 }
 
 // ReceiveOptions says what a Receive asks for.
@@ -152,6 +157,7 @@ type record struct {
 	dedup      string
 	source     string // the queue it was dead-lettered from
 	attributes []byte // encoded, see content.go
+	digest     [16]byte
 	body       string
 }
 

@@ -38,7 +38,7 @@ func (c cut) check(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	db, err := openFile(ctx, queueFile, name)
+	db, err := openFile(ctx, queueFile, name, logOn(c.disk, 0))
 	if err != nil {
 		return err
 	}

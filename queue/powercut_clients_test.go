@@ -58,7 +58,7 @@ func openSite(ctx context.Context, d *powercut.Disk, checkpoint int) (*site, err
 	if err != nil {
 		return nil, err
 	}
-	db, err := openFile(ctx, queueFile, name)
+	db, err := openFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10))
 	if err != nil {
 		return nil, errors.Join(err, d.Unmount())
 	}

@@ -12,15 +12,13 @@ type reserve interface {
 // pageSize is SQLite's, in bytes.
 const pageSize = 4096
 
-// admit refuses ops that need room when there is none but that of the deletes.
+// admit refuses messages when there is no room but that of the deletes. What is
+// changed about queues needs little; purging one is also a delete.
 func (s *sqliteStore) admit(ops []op) error {
 	var needed int64
 	for i := range ops {
-		switch o := &ops[i]; o.kind {
-		case opInsert:
+		if o := &ops[i]; o.kind == opInsert {
 			needed += o.record.size() + pageSize
-		case opPutQueue:
-			needed += pageSize
 		}
 	}
 	if needed == 0 || !s.spent {
@@ -44,7 +42,7 @@ func (s *sqliteStore) admit(ops []op) error {
 // the reserve, for what is written next.
 func (s *sqliteStore) again(ops []op) error {
 	s.writeBack()
-	err := s.transact(ops)
+	err := s.transact(ops, false)
 	if errors.Is(err, ErrStorageFull) {
 		s.giveReserve()
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +24,8 @@ type fileReserve struct {
 	size int64 // 0 until it was taken once
 }
 
-// take makes the file. A small disk gets a small one: a quarter of what is free.
+// take makes the file. A small disk gets a small one: a quarter of what is free
+// or taken by the queue, so that it is no smaller when the queue is opened again.
 func (f *fileReserve) take() error {
 	if old, err := os.Stat(f.path); err == nil && old.Size() > 0 {
 		f.size = old.Size()
@@ -47,7 +49,7 @@ func (f *fileReserve) fill(file *os.File) error {
 	}
 	free := int64(disk.Bavail) * int64(disk.Bsize)
 	if f.size == 0 {
-		f.size = min(reserveBytes, free/4)
+		f.size = min(reserveBytes, (free+f.beside())/4)
 	}
 	if free < f.size+f.size/4 {
 		return fmt.Errorf("%d bytes are free, %d are needed", free, f.size+f.size/4)
@@ -61,6 +63,18 @@ func (f *fileReserve) fill(file *os.File) error {
 		left -= int64(n)
 	}
 	return nil
+}
+
+// beside is the size of the files in the directory; what cannot be read is
+// left out.
+func (f *fileReserve) beside() (sum int64) {
+	files, _ := os.ReadDir(filepath.Dir(f.path))
+	for _, file := range files {
+		if info, err := file.Info(); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
 }
 
 // give removes the file.

@@ -72,6 +72,11 @@ CREATE TABLE moves (
 );
 `}
 
+// loggedVersion is the version of a file to which a log belongs. Programs that
+// know no log refuse it, and read it again once it was closed: the log is empty
+// then, and the version that of the schema.
+const loggedVersion = 1002
+
 // SQLite's header: where the version and the application id are.
 const (
 	headerSize        = 100
@@ -136,7 +141,7 @@ func checkMarks(path string, id uint32, version int) error {
 }
 
 func checkVersion(path string, version int) error {
-	if version > len(migrations) {
+	if version > len(migrations) && version != loggedVersion {
 		return fmt.Errorf("open queue file %s: %w: schema %d found, this program knows up to %d; use the newer program or another directory", path, ErrNewerFile, version, len(migrations))
 	}
 	return nil

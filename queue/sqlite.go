@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"modernc.org/sqlite"
 
@@ -16,18 +17,32 @@ import (
 )
 
 // sqliteStore keeps the operations in one SQLite file in WAL mode. Statements
-// touch rows by their rowid only; there is no secondary index.
+// touch rows by their rowid only; there is no secondary index. What was
+// committed last may be in a log beside the file, see oplog.go.
 type sqliteStore struct {
 	path    string
 	db      *sql.DB // one connection, the writer's
 	readers *sql.DB
 	reserve reserve // nil if there is none
 	spent   bool    // the reserve was given up
+	log     *opLog  // nil if there is none
+	mu      sync.RWMutex
+	pending pending // what the log adds to the tables; mu guards it, but the writer alone changes it
+	ready   bool    // everything below is prepared
+	failed  bool    // it is not known what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
 	putQueue, dropQueue, dropMoves,
-	putDedup, dropDedup, putMove, dropMove, read *sql.Stmt
+	putDedup, dropDedup, putMove, dropMove, putLog, read *sql.Stmt
 }
+
+// The write-ahead log of SQLite is written back when it has so many pages, as
+// far as the room kept for deletes is half as large again: then it can be
+// written back, and used again, on a full disk.
+const (
+	mostWALPages  = 4000
+	leastWALPages = 100
+)
 
 // maxReaders bounds the connections that read bodies.
 const maxReaders = 4
@@ -54,18 +69,28 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 			return nil, err
 		}
 	}
-	s, err := openFile(ctx, path, "")
+	l := &opLog{place: dirLog{filepath.Join(dir, "queues.log")}, after: logAfter}
+	s, err := openFile(ctx, path, "", l)
 	if err != nil {
 		return nil, err
 	}
-	s.reserve = &fileReserve{path: filepath.Join(dir, "reserve")}
+	kept := &fileReserve{path: filepath.Join(dir, "reserve")}
+	s.reserve = kept
 	s.spent = s.reserve.take() != nil // then the first send tries again
+	if size := min(maxLogBytes, kept.size/logShare); size >= leastLogBytes {
+		l.size = size
+	}
+	pages := max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize))
+	if _, err := s.db.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", pages)); err != nil {
+		return nil, errors.Join(s.openError(err), s.Close())
+	}
 	return s, nil
 }
 
-// openFile opens the queue file at path, which is complete.
-func openFile(ctx context.Context, path, vfs string) (_ *sqliteStore, err error) {
-	s := &sqliteStore{path: path}
+// openFile opens the queue file at path, which is complete, and the log that
+// may be beside it.
+func openFile(ctx context.Context, path, vfs string, l *opLog) (_ *sqliteStore, err error) {
+	s := &sqliteStore{path: path, log: l, pending: newPending()}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -73,7 +98,7 @@ func openFile(ctx context.Context, path, vfs string) (_ *sqliteStore, err error)
 		}
 	}()
 	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
-	if s.db, err = sql.Open("sqlite", dsn(path, vfs, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "wal_autocheckpoint(4000)")); err != nil {
+	if s.db, err = sql.Open("sqlite", dsn(path, vfs, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)")); err != nil {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(1)
@@ -84,7 +109,9 @@ func openFile(ctx context.Context, path, vfs string) (_ *sqliteStore, err error)
 	if err = s.verify(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.prepare(ctx)
+	err = s.prepare(ctx)
+	s.ready = err == nil
+	return s, err
 }
 
 // openError says what an error on opening means.
@@ -106,7 +133,11 @@ func (s *sqliteStore) verify(ctx context.Context) error {
 	if err := checkVersion(s.path, version); err != nil {
 		return err
 	}
-	if err := migrate(ctx, s.db, version); err != nil {
+	if version == loggedVersion {
+		if err := s.readLog(ctx); err != nil {
+			return err
+		}
+	} else if err := migrate(ctx, s.db, version); err != nil {
 		return err
 	}
 	for _, table := range []string{"sqlite_schema", "meta", "queues"} {
@@ -141,6 +172,7 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		{&s.dropDedup, `DELETE FROM deduplication WHERE queue_id=? AND dedup_id=? AND seq=?`},
 		{&s.putMove, `INSERT OR REPLACE INTO moves VALUES (?,?,?,?,?,?,?,?,?)`},
 		{&s.dropMove, `DELETE FROM moves WHERE id=?`},
+		{&s.putLog, `INSERT OR REPLACE INTO meta VALUES ('log', ?)`},
 	}
 	for _, st := range statements {
 		var err error
@@ -162,36 +194,6 @@ func prepareError(text string, err error) error {
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
 	return fmt.Errorf("prepare %.40q: %w", text, err)
-}
-
-// Commit writes ops in one transaction with one sync. After ErrStorageFull it
-// may be called again with what needs no room.
-func (s *sqliteStore) Commit(ops []op) error {
-	if err := s.admit(ops); err != nil {
-		return err
-	}
-	err := s.transact(ops)
-	if errors.Is(err, ErrStorageFull) {
-		err = s.again(ops)
-	}
-	return err
-}
-
-func (s *sqliteStore) transact(ops []op) error {
-	if _, err := s.begin.Exec(); err != nil {
-		return s.writeError("begin", err)
-	}
-	for i := range ops {
-		if err := s.write(&ops[i]); err != nil {
-			s.rollback.Exec() // SQLite may have rolled back by itself already
-			return s.writeError("write", err)
-		}
-	}
-	if _, err := s.commit.Exec(); err != nil {
-		s.rollback.Exec() // as above
-		return s.writeError("commit", err)
-	}
-	return nil
 }
 
 func (s *sqliteStore) writeError(step string, err error) error {
@@ -266,11 +268,11 @@ func orNull(s string) any {
 	return s
 }
 
-// Close writes the WAL back and closes the file.
+// Close takes the log over, writes the WAL back and closes the file.
 func (s *sqliteStore) Close() error {
-	var err error
+	err := s.closeLog()
 	if s.readers != nil {
-		err = s.readers.Close()
+		err = errors.Join(err, s.readers.Close())
 	}
 	if s.db != nil {
 		err = errors.Join(err, s.db.Close())

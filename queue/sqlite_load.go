@@ -18,6 +18,9 @@ func (s *sqliteStore) Load(begin func(saved) error, visit func(row, label) error
 			err = s.openError(err)
 		}
 	}()
+	if err := s.takeOver(); err != nil {
+		return err
+	}
 	kept, err := s.saved()
 	if err != nil {
 		return err
@@ -192,8 +195,31 @@ func (s *sqliteStore) loadMoves() ([]moveRow, error) {
 	return out, rows.Err()
 }
 
-// Record reads the content of a message by its rowid.
+// Record returns the content of a message.
 func (s *sqliteStore) Record(seq uint64) (*record, error) {
+	s.mu.RLock()
+	p, ok := s.pending.rows[seq]
+	s.mu.RUnlock()
+	switch {
+	case !ok || p.change == opUpdate:
+		return s.stored(seq)
+	case p.change == opInsert:
+		return p.record, nil
+	case p.change == opRemove:
+		return nil, nil
+	}
+	r, err := s.stored(p.origin)
+	if r == nil && err == nil {
+		return s.stored(seq) // the log was taken over at this moment
+	}
+	if r != nil {
+		r.source = p.source
+	}
+	return r, err
+}
+
+// stored reads the content of a message from its table by its rowid.
+func (s *sqliteStore) stored(seq uint64) (*record, error) {
 	var id []byte
 	var group, dedup, source sql.NullString
 	var r record

@@ -21,10 +21,18 @@ func mustSQLite(t *testing.T, dir string) *sqliteStore {
 	return db
 }
 
-// TestSQLiteAndMemoryHoldTheSame commits the same random operations to both.
+// TestSQLiteAndMemoryHoldTheSame commits the same random operations to both:
+// with a log that is never full, with one that is taken over all the time, and
+// without any.
 func TestSQLiteAndMemoryHoldTheSame(t *testing.T) {
+	for name, size := range map[string]int64{"a log": 1 << 20, "a small log": 4096, "no log": 0} {
+		t.Run(name, func(t *testing.T) { holdTheSame(t, size) })
+	}
+}
+
+func holdTheSame(t *testing.T, logSize int64) {
 	dir := t.TempDir()
-	runs := 0
+	runs, logged := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		runs++
 		if runs > 15 {
@@ -33,25 +41,40 @@ func TestSQLiteAndMemoryHoldTheSame(t *testing.T) {
 		sub := fmt.Sprintf("%s/%d", dir, runs)
 		db := mustSQLite(t, sub)
 		defer db.Close()
+		db.log.size, db.log.after = logSize, 0
 		memory := newMemoryStore(1<<30, []byte("secret"))
 		w := newWorld(rt, memory, db)
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 1, 31_000, 400_000}).Draw(rt, "wait"))
 			w.step()
+			if rapid.Bool().Draw(rt, "commit") {
+				w.commit()
+				sameRecords(rt, w, memory, db)
+			}
 		}
 		w.st.flush()
 		w.st.sweep(sweepRows)
 		w.commit()
+		if db.log.number > 0 {
+			logged++
+		}
 		w.reopen()
-		for _, q := range w.st.names {
-			for e := range q.all {
-				seq := e.seq
-				a, errA := memory.Record(seq)
-				b, errB := db.Record(seq)
-				if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(record{})); diff != "" || errA != nil || errB != nil {
-					rt.Fatalf("content of %d differs: %v %v\n%s", seq, errA, errB, diff)
-				}
+		sameRecords(rt, w, memory, db)
+	})
+	if logged > 0 != (logSize > 0) {
+		t.Errorf("%d runs used the log", logged)
+	}
+}
+
+func sameRecords(rt *rapid.T, w *world, memory *memoryStore, db *sqliteStore) {
+	for _, q := range w.st.names {
+		for e := range q.all {
+			seq := e.seq
+			a, errA := memory.Record(seq)
+			b, errB := db.Record(seq)
+			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(record{})); diff != "" || errA != nil || errB != nil {
+				rt.Fatalf("content of %d differs: %v %v\n%s", seq, errA, errB, diff)
 			}
 		}
-	})
+	}
 }

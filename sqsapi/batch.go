@@ -2,7 +2,7 @@ package sqsapi
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/muster-scale/muster/queue"
 )
@@ -24,24 +24,29 @@ func checkIDs[E interface{ entryID() string }](entries []E) error {
 	if len(entries) > queue.MaxBatch {
 		return &queue.Error{Kind: queue.ErrTooManyEntries, Text: fmt.Sprintf("Maximum number of entries per request are %d. You have sent %d.", queue.MaxBatch, len(entries))}
 	}
-	seen := map[string]bool{}
-	for _, e := range entries {
+	for i, e := range entries {
 		id := e.entryID()
 		if len(id) < 1 || len(id) > maxBatchID || !isName(id) {
 			return &fault{"InvalidBatchEntryId", simple + "InvalidBatchEntryId", 400, true,
 				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long."}
 		}
-		if seen[id] {
+		if slices.ContainsFunc(entries[:i], func(before E) bool { return before.entryID() == id }) {
 			return &fault{"BatchEntryIdsNotDistinct", simple + "BatchEntryIdsNotDistinct", 400, true, "Id " + id + " repeated."}
 		}
-		seen[id] = true
 	}
 	return nil
 }
 
 // isName says whether s has only letters, digits, hyphens and underscores.
 func isName(s string) bool {
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // failedEntry tells why one entry of a batch failed.
@@ -66,7 +71,7 @@ type entriesResult struct {
 // outcome turns one error for each entry into a result. An error that is not
 // about an entry but about the whole request fails the request.
 func outcome(ids []string, errs []error) (entriesResult, error) {
-	result := entriesResult{Successful: []batchID{}, Failed: []failedEntry{}}
+	result := entriesResult{Successful: make([]batchID, 0, len(ids)), Failed: []failedEntry{}}
 	for i, err := range errs {
 		if err == nil {
 			result.Successful = append(result.Successful, batchID{ids[i]})

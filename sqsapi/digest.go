@@ -12,9 +12,22 @@ import (
 )
 
 // bodyMD5 is the checksum of a body that SDKs verify.
-func bodyMD5(body string) string {
-	sum := md5.Sum([]byte(body))
-	return hex.EncodeToString(sum[:])
+func bodyMD5(body string) [md5.Size]byte { return md5.Sum([]byte(body)) }
+
+// hexDigest is how a checksum is answered.
+func hexDigest(sum [md5.Size]byte) string {
+	var text [2 * md5.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
+}
+
+// receivedMD5 is the checksum of a received body. The one made on sending is
+// still at hand as long as the body is in memory.
+func receivedMD5(m *queue.Message) string {
+	if m.Digest == ([md5.Size]byte{}) {
+		return hexDigest(bodyMD5(m.Body))
+	}
+	return hexDigest(m.Digest)
 }
 
 // attributesMD5 is the checksum of attributes, by name: each as length and
@@ -40,8 +53,7 @@ func attributesMD5(attributes map[string]queue.Attribute) string {
 		}
 		add(string(a.Value))
 	}
-	sum := md5.Sum(b)
-	return hex.EncodeToString(sum[:])
+	return hexDigest(md5.Sum(b))
 }
 
 func isBinary(kind string) bool { return kind == "Binary" || strings.HasPrefix(kind, "Binary.") }

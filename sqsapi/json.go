@@ -34,7 +34,7 @@ func (jsonProtocol) request(r *http.Request, body []byte) (name string, decode f
 
 // parse reads one JSON object. An empty body is an object without members.
 func parse(body []byte, into any) error {
-	if len(bytes.TrimSpace(body)) == 0 {
+	if readQuickly(body, into) || len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
 	if c := bytes.TrimSpace(body)[0]; c != '{' {
@@ -79,8 +79,12 @@ func (jsonProtocol) fault(w http.ResponseWriter, f *fault) {
 }
 
 func sendJSON(w http.ResponseWriter, status int, value any) {
-	text, err := json.Marshal(value)
-	if err != nil { // only values of this package come here
+	var text []byte
+	if quick, ok := value.(quickResult); ok {
+		text = quick.appendJSON(nil)
+	} else if written, err := json.Marshal(value); err == nil {
+		text = written
+	} else { // only values of this package come here
 		status, text = http.StatusInternalServerError, []byte(`{"__type":"com.amazon.coral.service#InternalFailure"}`)
 	}
 	w.Header().Set("Content-Type", contentType)

@@ -2,6 +2,7 @@ package sqsapi
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -54,19 +55,28 @@ func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
 		c.handBack(name, messages)
 		return nil, c.ctx.Err()
 	}
-	var result receiveMessageResult
+	result := receiveMessageResult{Messages: make([]receivedMessage, 0, len(messages))}
 	for i := range messages {
 		result.Messages = append(result.Messages, c.received(&messages[i], r))
 	}
 	return result, nil
 }
 
-// wait receives; when the server is about to stop, it waits no more.
+// wait receives, and waits only if nothing is there; when the server is about
+// to stop, it waits no more.
 func (c *call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
-	if c.Serving.Err() != nil {
-		o.Wait = new(time.Duration)
-		return c.Queues.Receive(c.ctx, name, o)
+	if o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil { // else it is to be refused
+		now := o
+		now.Wait = new(time.Duration)
+		messages, err := c.Queues.Receive(c.ctx, name, now)
+		patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
+		if len(messages) > 0 || err != nil && !errors.Is(err, queue.ErrOverLimit) || !patient || c.Serving.Err() != nil {
+			return messages, err
+		}
 	}
+	watch, stop := watched(c.ctx)
+	defer stop()
+	c.ctx = watch
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	defer context.AfterFunc(c.Serving, cancel)()
@@ -137,8 +147,11 @@ var systemAttributes = map[string]bool{
 }
 
 func (c *call) received(m *queue.Message, r *receiveMessageRequest) receivedMessage {
-	out := receivedMessage{MessageID: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: bodyMD5(m.Body), Body: m.Body}
+	out := receivedMessage{MessageID: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: receivedMD5(m), Body: m.Body}
 	out.Attributes = c.systemAttributes(m, append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...))
+	if len(m.Attributes) == 0 || len(r.MessageAttributeNames) == 0 {
+		return out
+	}
 	chosen := map[string]queue.Attribute{}
 	for name, a := range m.Attributes {
 		if selected(name, r.MessageAttributeNames) {

@@ -3,7 +3,6 @@ package sqsapi_test
 import (
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,14 +39,12 @@ func serve(t *testing.T, change func(*sqsapi.Options)) endpoint {
 	if change != nil {
 		change(&o)
 	}
-	server := httptest.NewServer(sqsapi.New(o))
 	t.Cleanup(func() {
-		server.Close()
 		if err := q.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return endpoint{server.URL, keys, q}
+	return endpoint{sqsapi.Listen(t, "front", sqsapi.New(o)), keys, q}
 }
 
 func (e endpoint) client() *sqs.Client {

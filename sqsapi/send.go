@@ -35,13 +35,17 @@ func (o *outgoing) message() (queue.Outgoing, error) {
 	var m queue.Outgoing
 	if o.MessageBody != nil {
 		m.Body = *o.MessageBody
+		m.Digest = bodyMD5(m.Body)
 	}
 	if o.DelaySeconds != nil {
 		m.Delay = secondsOf(*o.DelaySeconds)
 	}
-	for name, text := range map[string]*string{"MessageDeduplicationId": o.MessageDeduplicationID, "MessageGroupId": o.MessageGroupID} {
-		if text != nil && *text == "" {
-			return m, invalid("", name, name+" can only include alphanumeric and punctuation characters. 1 to 128 in length.")
+	for _, given := range [...]struct {
+		name string
+		text *string
+	}{{"MessageDeduplicationId", o.MessageDeduplicationID}, {"MessageGroupId", o.MessageGroupID}} {
+		if given.text != nil && *given.text == "" {
+			return m, invalid("", given.name, given.name+" can only include alphanumeric and punctuation characters. 1 to 128 in length.")
 		}
 	}
 	if o.MessageDeduplicationID != nil {
@@ -114,7 +118,7 @@ type sentResult struct {
 }
 
 func sentOf(id string, m *queue.Outgoing, s queue.Sent) sentResult {
-	return sentResult{id, s.ID, bodyMD5(m.Body), attributesMD5(m.Attributes), traceMD5(m.Trace), s.SequenceNumber}
+	return sentResult{id, s.ID, hexDigest(m.Digest), attributesMD5(m.Attributes), traceMD5(m.Trace), s.SequenceNumber}
 }
 
 func (c *call) sendMessage(r *sendMessageRequest) (any, error) {
@@ -162,9 +166,8 @@ func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
 	if strings.HasSuffix(name, ".fifo") && slices.ContainsFunc(r.Entries, func(e sendEntry) bool { return e.MessageGroupID == nil }) {
 		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "The request must contain the parameter MessageGroupId."}
 	}
-	result := sendBatchResult{Successful: []sentResult{}, Failed: []failedEntry{}}
-	var messages []queue.Outgoing
-	var ids []string
+	result := sendBatchResult{Successful: make([]sentResult, 0, len(r.Entries)), Failed: []failedEntry{}}
+	messages, ids := make([]queue.Outgoing, 0, len(r.Entries)), make([]string, 0, len(r.Entries))
 	for i := range r.Entries {
 		m, err := r.Entries[i].message()
 		if err != nil {

@@ -80,11 +80,11 @@ func newAPI(o Options) *api {
 func NewServer(endpoint http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           endpoint,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
 		WriteTimeout:      queue.MaxWait + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    headerBytes,
 	}
 }
 
@@ -105,7 +105,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protocol.fault(w, f)
 }
 
-const requestIDHeader = "x-amzn-RequestId"
+// requestIDHeader is written as net/http writes it in any case.
+const requestIDHeader = "X-Amzn-Requestid"
 
 // codec is one of the two protocols.
 type codec interface {
@@ -168,8 +169,7 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	body, err := readBody(w, r)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, &fault{"RequestEntityTooLarge", "RequestEntityTooLarge", http.StatusRequestEntityTooLarge, false,
-			fmt.Sprintf("The request is larger than %d bytes.", maxRequestBytes)}
+		return nil, tooLarge()
 	}
 	if err != nil {
 		return nil, malformed("The request body could not be read: %v.", err)
@@ -177,10 +177,18 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, claim.verify(r, body, &a.last)
 }
 
+func tooLarge() *fault {
+	return &fault{"RequestEntityTooLarge", "RequestEntityTooLarge", http.StatusRequestEntityTooLarge, false,
+		fmt.Sprintf("The request is larger than %d bytes.", maxRequestBytes)}
+}
+
 // trustedBytes is how much room is made for a body because a header says so.
 const trustedBytes = 64 << 10
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if held, ok := r.Body.(*heldBody); ok {
+		return held.all, nil
+	}
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0), trustedBytes)) + bytes.MinRead) // so that nothing is copied to find the end
 	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequestBytes))
@@ -197,15 +205,12 @@ type call struct {
 func requestID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
-	var out [36]byte
-	at := 0
-	for i, c := range b {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			out[at] = '-'
-			at++
+	out := make([]byte, 0, 36)
+	for i, end := range [...]int{4, 6, 8, 10, 16} {
+		if i > 0 {
+			out = append(out, '-')
 		}
-		hex.Encode(out[at:], []byte{c})
-		at += 2
+		out = hex.AppendEncode(out, b[(len(out)-i)/2:end])
 	}
-	return string(out[:])
+	return string(out)
 }

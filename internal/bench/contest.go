@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -29,9 +30,14 @@ type lane struct {
 	cycle string
 	steps []step // one for each client
 	close func() error
+	// server is the process that serves the lane; 0 if the clients' process does.
+	server int
 
-	rates     []float64 // cycles per second, by round
-	latencies []time.Duration
+	// here and there are the processor time of the clients' process and of the server's, over all rounds.
+	here, there time.Duration
+	cycles      int
+	rates       []float64 // cycles per second, by round
+	latencies   []time.Duration
 }
 
 // race gives every lane its turn, round after round, after one short turn to warm up.
@@ -42,24 +48,24 @@ func race(lanes []*lane) error {
 			if round == 0 {
 				length = turn / 4
 			}
-			rate, latencies, err := l.turn(length)
-			if err != nil {
+			if err := l.turn(length, round > 0); err != nil {
 				return fmt.Errorf("%s: %w", l.name, err)
-			}
-			if round > 0 {
-				l.rates = append(l.rates, rate)
-				l.latencies = append(l.latencies, latencies...)
 			}
 		}
 	}
 	return nil
 }
 
-// turn lets all clients of the lane work for a time.
-func (l *lane) turn(length time.Duration) (rate float64, latencies []time.Duration, err error) {
+// turn lets all clients of the lane work for a time, and counts what came of it if asked to.
+func (l *lane) turn(length time.Duration, counts bool) error {
 	runtime.GC() // what the lane before left behind is not this one's to clean up
+	here, there, err := l.processor()
+	if err != nil {
+		return err
+	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
+	var latencies []time.Duration
 	cycles := 0
 	begin := time.Now()
 	for _, do := range l.steps {
@@ -75,7 +81,29 @@ func (l *lane) turn(length time.Duration) (rate float64, latencies []time.Durati
 		})
 	}
 	all.Wait()
-	return float64(cycles) / time.Since(begin).Seconds(), latencies, err
+	took := time.Since(begin)
+	if err != nil || !counts {
+		return err
+	}
+	hereAfter, thereAfter, err := l.processor()
+	l.here, l.there, l.cycles = l.here+hereAfter-here, l.there+thereAfter-there, l.cycles+cycles
+	l.rates = append(l.rates, float64(cycles)/took.Seconds())
+	l.latencies = append(l.latencies, latencies...)
+	return err
+}
+
+// processor is the processor time so far, of this process and of the lane's server.
+func (l *lane) processor() (here, there time.Duration, err error) {
+	if here, err = processorTime(os.Getpid()); err == nil && l.server != 0 {
+		there, err = processorTime(l.server)
+	}
+	return here, there, err
+}
+
+// perCycle is the processor time of one cycle, of the clients and of their server.
+func (l *lane) perCycle() (here, there time.Duration) {
+	n := time.Duration(max(1, l.cycles))
+	return l.here / n, l.there / n
 }
 
 // work is one client's turn.

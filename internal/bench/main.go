@@ -28,6 +28,7 @@ type bench struct {
 	muster string
 	dir    string
 	full   bool
+	lane   string // the lanes of the queue to race; empty means all
 	log    io.Writer
 	page   page
 }
@@ -56,6 +57,7 @@ func run(args []string, out io.Writer) error {
 	page := flags.String("page", "docs/benchmarks.md", "where the page is written; empty prints it")
 	full := flags.Bool("full", false, "open a backlog of ten million messages, which takes minutes and 12 GB of disk")
 	only := flags.String("only", "", "measure these parts alone, separated by commas")
+	lane := flags.String("lane", "", "of the queue, race only the lanes whose name contains this")
 	cpu := flags.String("cpuprofile", "", "write a CPU profile of this process")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -72,7 +74,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{muster: *program, dir: dir, full: *full, log: os.Stderr}
+	b := &bench{muster: *program, dir: dir, full: *full, lane: *lane, log: os.Stderr}
 	b.page.begin(dir, *full)
 	for _, p := range parts {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), p.name) {

@@ -55,15 +55,25 @@ func (p *page) against(l, peer *lane, least float64, why string) {
 
 // lanes adds the table of all lanes.
 func (p *page) lanes(lanes []*lane, peer *lane) {
-	p.table = append(p.table, row("lane", "cycle", "cycles/s, median", "against Redis, median (range)", "p50 of a client's step", "p99"), row("---", "---", "---:", "---:", "---:", "---:"))
+	p.table = append(p.table, row("lane", "cycle", "cycles/s, median", "against Redis, median (range)", "p50 of a client's step", "p99", "processor time a cycle, clients + server"), row("---", "---", "---:", "---:", "---:", "---:", "---:"))
 	for _, l := range lanes {
 		against := "-"
-		if peer != nil && l != peer {
+		if peer != nil && l != peer && len(peer.rates) > 0 {
 			median, low, high := ratio(l, peer)
 			against = fmt.Sprintf("%.2f (%.2f to %.2f)", median, low, high)
 		}
-		p.table = append(p.table, row(l.name, l.cycle, count(l.rate()), against, ms(quantile(l.latencies, 0.5)), ms(quantile(l.latencies, 0.99))))
+		p.table = append(p.table, row(l.name, l.cycle, count(l.rate()), against, ms(quantile(l.latencies, 0.5)), ms(quantile(l.latencies, 0.99)), l.spent()))
 	}
+}
+
+// spent is the processor time of one cycle; in process nobody can tell clients and queue apart.
+func (l *lane) spent() string {
+	here, there := l.perCycle()
+	us := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e6) }
+	if l.server == 0 {
+		return us(here) + " us"
+	}
+	return us(here) + " + " + us(there) + " us"
 }
 
 // end returns the page.
@@ -86,7 +96,7 @@ func (p *page) end() string {
 	if len(p.table) > 0 {
 		fmt.Fprintf(&b, "\n## The queue beside its peer and its ceilings\n\n%d clients, bodies of %d bytes, %d rounds; in each round every lane has its turn of %s, so that a ratio compares\n"+
 			"neighbours in time. A client's step is one cycle, of ten messages in batches. Peer, endpoint and empty server are each a process\n"+
-			"of its own; all share the cores with the clients.\n\n%s\n", clients, bodyBytes, rounds, turn, strings.Join(p.table, "\n"))
+			"of its own; all share the cores with the clients. Processor time is that of user and system together.\n\n%s\n", clients, bodyBytes, rounds, turn, strings.Join(p.table, "\n"))
 	}
 	if len(p.notes) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(p.notes, "\n\n"))

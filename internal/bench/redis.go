@@ -65,7 +65,7 @@ func startRedis(dir string) (*lane, string, error) {
 	if err := server.Start(); err != nil {
 		return nil, "", err
 	}
-	l := &lane{name: "redis-server, appendfsync always", cycle: "RPUSH + LMOVE + LREM", close: func() error { return end(server) }}
+	l := &lane{name: "redis-server, appendfsync always", cycle: "RPUSH + LMOVE + LREM", close: func() error { return end(server) }, server: server.Process.Pid}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	for i := range clients {
 		c, err := dial(address)

@@ -39,7 +39,7 @@ func serveSQS(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(serve(sqsapi.NewServer(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true})), out), queues.Close())
+	return errors.Join(serve(sqsapi.NewFront(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil), out), queues.Close())
 }
 
 // serveEmpty reads every request and answers with nothing: the most that net/http can do here.
@@ -53,7 +53,10 @@ func serveEmpty(_ []string, out io.Writer) error {
 	})}, out)
 }
 
-func serve(s *http.Server, out io.Writer) error {
+func serve(s interface {
+	Serve(net.Listener) error
+	Close() error
+}, out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

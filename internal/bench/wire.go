@@ -66,13 +66,13 @@ func (w *wire) head() (status string, length int64, err error) {
 		case len(line) == 0:
 			return status, length, nil
 		default:
-			name, value, _ := strings.Cut(string(line), ": ")
+			name, value, _ := bytes.Cut(line, []byte(": "))
 			switch {
-			case strings.EqualFold(name, "Content-Length"):
-				if length, err = strconv.ParseInt(value, 10, 64); err != nil {
+			case bytes.EqualFold(name, []byte("Content-Length")):
+				if length, err = strconv.ParseInt(string(value), 10, 64); err != nil {
 					return "", 0, err
 				}
-			case strings.EqualFold(name, "Transfer-Encoding"):
+			case bytes.EqualFold(name, []byte("Transfer-Encoding")):
 				length = -1
 			}
 		}

@@ -66,11 +66,7 @@ func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) i
 func (d *Disk) xWrite(_ *libc.TLS, pFile, pBuffer uintptr, n int32, to int64) int32 {
 	return d.changed(pFile, Write, sqlite3.SQLITE_IOERR_WRITE, func(h *handle) int32 {
 		b := bytesAt(pBuffer, n)
-		if more := to + int64(n) - int64(len(h.content)); more > 0 && d.limit > 0 {
-			if room := d.limit - d.used(); more > room {
-				b = b[:max(0, int64(n)-more+max(0, room))]
-			}
-		}
+		b = b[:d.fitting(h.file, int64(n), to)]
 		if len(b) > 0 {
 			h.change(change{to, slices.Clone(b)})
 		}

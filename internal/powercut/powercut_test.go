@@ -229,3 +229,49 @@ func TestUnmountingAnOpenDiskIsRefused(t *testing.T) {
 	}
 	do(t, db, "INSERT INTO t VALUES (1)")
 }
+
+// TestAPlainFileIsKeptAsFarAsItWasSynced writes to a file that SQLite knows nothing of.
+func TestAPlainFileIsKeptAsFarAsItWasSynced(t *testing.T) {
+	d := powercut.New()
+	if err := d.WriteAt("log", []byte("x"), 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a write to no file: %v", err)
+	}
+	if err := errors.Join(d.Create("log"), d.WriteAt("log", []byte("synced"), 0), d.SyncFile("log")); err != nil {
+		t.Fatal(err)
+	}
+	d.SyncDirectory()
+	if err := d.WriteAt("log", []byte("later"), 6); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for seed := range uint64(100) {
+		b, err := d.Cut(seed).Read("log")
+		if err != nil || !strings.HasPrefix(string(b), "synced") {
+			t.Fatalf("after cut %d the file is %q, %v", seed, b, err)
+		}
+		seen[string(b)] = true
+	}
+	if !seen["synced"] || !seen["syncedlater"] || len(seen) < 4 {
+		t.Errorf("what was not synced was found as %v", seen)
+	}
+	d.Limit(d.Used() + 2)
+	if err := d.WriteAt("log", []byte("more"), 11); !errors.Is(err, powercut.ErrNoSpace) || d.Used() != 13 {
+		t.Errorf("a write to a full disk: %v, %d bytes", err, d.Used())
+	}
+	d.Before(func(powercut.Op) error { return powercut.ErrIO })
+	if err := d.SyncFile("log"); !errors.Is(err, powercut.ErrIO) {
+		t.Errorf("a sync that fails: %v", err)
+	}
+	d.Before(nil)
+	if err := d.SyncFile("log"); err != nil {
+		t.Fatal(err)
+	}
+	lost := false
+	for seed := range uint64(100) {
+		b, err := d.Cut(seed).Read("log")
+		lost = lost || err == nil && string(b) != "syncedlatermo"
+	}
+	if !lost {
+		t.Error("a sync after the one that failed brought everything to the disk")
+	}
+}

@@ -99,11 +99,11 @@ func read(trace string) (events []event) {
 	return events
 }
 
-// syncedBeforeEach wants a successful sync of the log between the answers with the given ids.
+// syncedBeforeEach wants a successful sync of a log, SQLite's or the queue's own, between the answers with the given ids.
 func syncedBeforeEach(events []event, ids []string) error {
 	synced, next := false, 0
 	for _, e := range events {
-		if strings.HasSuffix(e.synced, "queues.db-wal") {
+		if strings.HasSuffix(e.synced, "queues.db-wal") || strings.HasSuffix(e.synced, "queues.log") {
 			synced = true
 		}
 		if next < len(ids) && strings.Contains(e.wrote, ids[next]) {
@@ -139,6 +139,7 @@ func TestTheTraceIsReadRightly(t *testing.T) {
 		old      = "7 mkdirat(AT_FDCWD</>, \"/d\", 0700) = -1 EEXIST (File exists)\n"
 		named    = "7 fsync(3</>) = 0\n"
 		sync     = "7 fdatasync(9</d/queues.db-wal>) = 0\n"
+		ownSync  = "7 fdatasync(9</d/queues.log>) = 0\n"
 		another  = "7 fdatasync(9</d/history.db-wal>) = 0\n"
 		failed   = "7 fdatasync(9</d/queues.db-wal>) = -1 EIO\n"
 		began    = "7 fsync(9</d/queues.db-wal> <unfinished ...>\n"
@@ -150,6 +151,7 @@ func TestTheTraceIsReadRightly(t *testing.T) {
 		fine        bool
 	}{
 		{"a sync before the answer", made + named + sync + answered, true},
+		{"a sync of the queue's own log before the answer", made + named + ownSync + answered, true},
 		{"no sync", made + named + answered, false},
 		{"a sync after the answer", made + named + answered + sync, false},
 		{"a sync of another file", made + named + another + answered, false},
@@ -169,11 +171,18 @@ func TestTheTraceIsReadRightly(t *testing.T) {
 	}
 }
 
-// TestAFullDiskIsSaidAndLosesNothing runs the program on a disk of one mebibyte.
+// TestAFullDiskIsSaidAndLosesNothing runs the program on a disk that is too small for a log of the queue's own, and on one
+// that has room for it.
 func TestAFullDiskIsSaidAndLosesNothing(t *testing.T) {
 	slow(t)
+	for _, size := range []string{"1m", "12m"} {
+		t.Run("of "+size, func(t *testing.T) { fillDisk(t, size) })
+	}
+}
+
+func fillDisk(t *testing.T, size string) {
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Fatalf("mount a small disk: %v; run as root, or leave MUSTER_SLOW unset", err)
 	}
 	t.Cleanup(func() {

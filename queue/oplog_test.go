@@ -1,0 +1,239 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// memoryLog is a log in memory.
+type memoryLog struct{ content []byte }
+
+func (m *memoryLog) WriteAt(b []byte, at int64) (int, error) { return copy(m.content[at:], b), nil }
+func (m *memoryLog) Sync() error                             { return nil }
+func (m *memoryLog) Close() error                            { return nil }
+
+// anyOp draws an operation that a log takes.
+func anyOp(t *rapid.T) op {
+	text := rapid.OneOf(rapid.Just(""), rapid.String())
+	id := func() (id [16]byte) {
+		copy(id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+		return id
+	}
+	row := row{numbers{
+		rapid.Uint64().Draw(t, "seq"), rapid.Int64().Draw(t, "sent"), rapid.Int64().Draw(t, "visible"), rapid.Int64().Draw(t, "received"),
+		rapid.Int64().Draw(t, "first"), rapid.Uint32().Draw(t, "count"), rapid.Uint32().Draw(t, "carried"),
+	}, rapid.Uint32().Draw(t, "queue")}
+	switch o := (op{kind: rapid.SampledFrom([]opKind{opInsert, opUpdate, opMove, opRemove, opPutDedup, opDropDedup}).Draw(t, "kind")}); o.kind {
+	case opInsert:
+		o.row = row
+		o.record = &record{id: id(), group: text.Draw(t, "group"), dedup: text.Draw(t, "dedup"), source: text.Draw(t, "source"), body: text.Draw(t, "body")}
+		if attributes := text.Draw(t, "attributes"); attributes != "" {
+			o.record.attributes = []byte(attributes)
+		}
+		return o
+	case opUpdate:
+		o.row = row
+		return o
+	case opMove:
+		o.seq, o.row, o.source = rapid.Uint64().Draw(t, "from"), row, text.Draw(t, "source")
+		return o
+	case opRemove:
+		o.seq = row.seq
+		return o
+	default:
+		o.dedup = &dedupRow{row.queue, text.Draw(t, "key"), row.seq, id(), row.sent}
+		return o
+	}
+}
+
+// TestALogGivesBackWhatWasWritten also cuts the last frame short, damages one before it, and asks for another generation.
+func TestALogGivesBackWhatWasWritten(t *testing.T) {
+	all := gocmp.AllowUnexported(op{}, row{}, numbers{}, record{}, dedupRow{})
+	rapid.Check(t, func(rt *rapid.T) {
+		file := &memoryLog{bytes.Repeat([]byte{0xa5}, 64<<10)} // what an older generation left
+		l := &opLog{size: int64(len(file.content)), file: file}
+		l.restart(rapid.Uint64Min(1).Draw(rt, "generation"))
+		var want, kept []op
+		var last int64
+		for range rapid.IntRange(1, 5).Draw(rt, "frames") {
+			ops := rapid.SliceOfN(rapid.Custom(anyOp), 1, 4).Draw(rt, "ops")
+			last, kept = l.at, slices.Clone(want)
+			if fits, err := l.append(ops); err != nil || !fits {
+				rt.Fatalf("fits %t, %v", fits, err)
+			}
+			want = append(want, ops...)
+		}
+		check := func(what string, generation uint64, want []op) {
+			got, err := readLog(file.content, generation)
+			if diff := gocmp.Diff(want, got, all); diff != "" || err != nil {
+				rt.Fatalf("%s: %v\n%s", what, err, diff)
+			}
+		}
+		check("as it was written", l.generation, want)
+		check("of another generation", l.generation+1, nil)
+
+		whole := slices.Clone(file.content)
+		end := last + int64(len(l.buffer))
+		cut := last + rapid.Int64Range(0, end-last-1).Draw(rt, "cut")
+		file.content[cut] ^= 0xff
+		check("with the last frame half written", l.generation, kept)
+		if last > 0 {
+			copy(file.content, whole)
+			file.content[rapid.IntRange(0, frameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt, "bit")
+			if got, err := readLog(file.content, l.generation); !errors.Is(err, errDamagedLog) {
+				rt.Fatalf("with a damaged first frame: %d operations, %v; want an error", len(got), err)
+			}
+		}
+	})
+}
+
+// TestALogTakesWhatFits fills a log of three sectors.
+func TestALogTakesWhatFits(t *testing.T) {
+	l := &opLog{size: 3 * sectorBytes, file: &memoryLog{make([]byte, 3*sectorBytes)}}
+	l.restart(7)
+	body := func(n int) []op { return []op{{kind: opInsert, record: &record{body: string(make([]byte, n))}}} }
+	for _, row := range []struct {
+		name string
+		ops  []op
+		fits bool
+		at   int64
+	}{
+		{"more than the log", body(3 * sectorBytes), false, 0},
+		{"a sector and a bit", body(sectorBytes), true, 2 * sectorBytes},
+		{"again", body(sectorBytes), false, 2 * sectorBytes},
+		{"what only the tables take", []op{{kind: opPutQueue, queue: &queueRow{}}}, false, 2 * sectorBytes},
+		{"the last sector", body(100), true, 3 * sectorBytes},
+		{"nothing more", []op{{kind: opRemove, seq: 1}}, false, 3 * sectorBytes},
+	} {
+		if fits, err := l.append(row.ops); fits != row.fits || l.at != row.at || err != nil {
+			t.Errorf("%s: fits %t, at %d, %v; want %t and %d", row.name, fits, l.at, err, row.fits, row.at)
+		}
+	}
+}
+
+// FuzzLogOperations holds that whatever a frame holds is refused, or means the same when it is written and read again.
+func FuzzLogOperations(f *testing.F) {
+	for _, o := range []op{
+		{kind: opInsert, row: row{numbers{seq: 1, sent: 2}, 3}, record: &record{body: "b", group: "g", attributes: []byte("{}")}},
+		{kind: opMove, seq: 1, row: row{numbers{seq: 1 << 63}, 3}, source: "s"},
+		{kind: opDropDedup, dedup: &dedupRow{queue: 1, key: "k", seq: 2, expires: -1}},
+	} {
+		b, _ := appendOp(nil, &o)
+		f.Add(b)
+	}
+	f.Add([]byte{byte(opRemove), 0xff})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		ops, err := readOps(payload, nil)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for i := range ops {
+			var ok bool
+			if again, ok = appendOp(again, &ops[i]); !ok {
+				t.Fatalf("%+v was read, and cannot be written", ops[i])
+			}
+		}
+		got, err := readOps(again, nil)
+		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(op{}, row{}, numbers{}, record{}, dedupRow{})); diff != "" || err != nil {
+			t.Fatalf("%q: %v\n%s", payload, err, diff)
+		}
+	})
+}
+
+// busy opens a queue in dir that has been used for long enough to have a log.
+func busy(t *testing.T, dir string) *Service {
+	t.Helper()
+	s := open(t, Options{Dir: dir})
+	mustCreate(t, s, "q", nil)
+	for range logAfter + 1 {
+		mustSend(t, s, "q", "in a table")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "queues.log")); err != nil {
+		t.Fatal(err)
+	}
+	mustSend(t, s, "q", "in the log")
+	return s
+}
+
+// version is the one that the file in dir says it has, to whoever reads it alone.
+func version(t *testing.T, dir string) int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "queues.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(binary.BigEndian.Uint32(b[headerVersion:]))
+}
+
+// TestAClosedFileNeedsNoLog holds what lets an older program read it again.
+func TestAClosedFileNeedsNoLog(t *testing.T) {
+	dir := t.TempDir()
+	s := busy(t, dir)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "queues.log")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the log is still there: %v", err)
+	}
+	if got := version(t, dir); got != len(migrations) {
+		t.Errorf("version %d, want that of the schema, %d", got, len(migrations))
+	}
+	wantCounts(t, open(t, Options{Dir: dir}), "q", logAfter+2, 0, 0)
+}
+
+func TestAFileWithALogHasAVersionOfItsOwn(t *testing.T) {
+	if loggedVersion != 1000+len(migrations) {
+		t.Errorf("a file with a log has version %d; schema %d needs another", loggedVersion, len(migrations))
+	}
+}
+
+// TestAFileWithoutItsLogIsRefused takes the log away, or damages it, as nothing but a person or a broken disk does.
+func TestAFileWithoutItsLogIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	busy(t, dir)
+	for name, spoil := range map[string]func(path string) error{
+		"it is missing": os.Remove,
+		"a frame before the last is damaged": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				l := &opLog{size: int64(len(b)), file: &memoryLog{b}}
+				l.restart(binary.LittleEndian.Uint64(b[8:]))
+				l.number, l.at = 1, sectorBytes
+				_, err = l.append([]op{{kind: opRemove, seq: 1}})
+				b[frameHead] ^= 1
+			}
+			return errors.Join(err, os.WriteFile(path, b, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := t.TempDir()
+			names := []string{"queues.db", "queues.db-wal", "queues.log"}
+			for _, name := range names {
+				b, err := os.ReadFile(filepath.Join(dir, name))
+				if err == nil {
+					err = os.WriteFile(filepath.Join(copied, name), b, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := spoil(filepath.Join(copied, "queues.log")); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the first try must not make it look whole
+				if s, err := Open(Options{Dir: copied}); !errors.Is(err, ErrCorruptFile) {
+					t.Errorf("opened: %v, %v", s, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package queue
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/muster-scale/muster/internal/powercut"
+)
+
+// logName is the name of the log on the disk.
+const logName = "queues.log"
+
+// diskLog is a log on a disk that may lose its power.
+type diskLog struct{ *powercut.Disk }
+
+// logOn returns a log of the given size that is used from the second
+// transaction on; one that is too small is only read.
+func logOn(d *powercut.Disk, size int64) *opLog {
+	return &opLog{place: diskLog{d}, size: size, after: 1}
+}
+
+func (l diskLog) Create(size int64) (logFile, error) {
+	if err := l.Remove(); err != nil {
+		return nil, err
+	}
+	err := l.Disk.Create(logName)
+	if err == nil {
+		err = errors.Join(l.Append(logName, make([]byte, size)), l.SyncFile(logName))
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Remove())
+	}
+	l.SyncDirectory()
+	return diskLogFile(l), nil
+}
+
+func (l diskLog) Read() ([]byte, error) { return l.Disk.Read(logName) }
+
+func (l diskLog) Remove() error {
+	if err := l.Disk.Remove(logName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+type diskLogFile diskLog
+
+func (f diskLogFile) WriteAt(b []byte, at int64) (int, error) {
+	return len(b), f.Disk.WriteAt(logName, b, at)
+}
+
+func (f diskLogFile) Sync() error { return f.SyncFile(logName) }
+
+func (f diskLogFile) Close() error { return nil }
