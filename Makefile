@@ -30,9 +30,10 @@ powercuts: ## cut the power 100000 times under the queue, 10000 times under the 
 races: ## race 1000000 assignments of messages against releases of their workers (RACES=1000000); minutes
 	GOGC=400 MUSTER_RACES=$(RACES) $(GO) test -count=1 -timeout 30m -v -run 'NoRaceEndsABusyWorker|PlantedRules' ./roster
 
-proofs: powercuts races ## all long proofs: also 10000 histories of calls at once (HISTORIES=10000), a tree of a million nodes, kills, a full disk; needs Linux, root and strace
+proofs: powercuts races ## all long proofs: also 10000 histories of calls at once (HISTORIES=10000), a tree of a million nodes, 20000 simulated worlds with all faults, kills, a full disk; needs Linux, root and strace
 	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
 	MUSTER_TREE_NODES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
+	MUSTER_SEEDS=20000 $(GO) test -count=1 -timeout 20m -v -run 'AnyWorld' ./sim
 	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 
 cross: ## build for linux and darwin on amd64 and arm64

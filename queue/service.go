@@ -67,7 +67,8 @@ type Service struct {
 
 // Open opens the queues kept in a directory, or an empty ephemeral service.
 // Errors match ErrLocked, ErrForeignFile, ErrNewerFile or ErrCorruptFile where
-// they apply; in those cases nothing was changed.
+// they apply; in those cases nothing was changed, save that the log of a file
+// that was not closed may have been taken over before its tables were found damaged.
 func Open(o Options) (*Service, error) {
 	if o.Ephemeral != (o.Dir == "") {
 		return nil, fmt.Errorf("open queues: exactly one of a directory and ephemeral must be given; found directory %q, ephemeral %t", o.Dir, o.Ephemeral)

@@ -62,8 +62,12 @@ func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
 				theirs := func() time.Time { return time.Now().Add(-row.skew) }
 				s := mustertest.NewIMDS(theirs)
 				c := &fakeController{rule: keepWorking}
-				r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(row.takes), Notices: onEC2(s)})
+				attempts := newCounter()
+				r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(row.takes), Notices: onEC2(s), Attempts: attempts})
 				after(3 * time.Second)
+				if n := attempts.of("held"); n != 1 {
+					t.Errorf("%d attempts are counted, want 1", n)
+				}
 				begun := time.Now().Add(-3 * time.Second)
 				if n := q.calls().receives; n == 0 {
 					t.Fatalf("nothing was received\n%s", r.logs)
@@ -87,6 +91,9 @@ func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
 				}
 				if in := q.visibleIn("more"); in != 0 {
 					t.Errorf("a message that came after the notice is hidden for %s", in)
+				}
+				if n := attempts.of("held"); n != 0 {
+					t.Errorf("%d attempts are counted after it was finished or interrupted, want none", n)
 				}
 				if n := strings.Count(r.logs.String(), "takes no more"); n != 1 {
 					t.Errorf("the notice was logged %d times, want once\n%s", n, r.logs)
