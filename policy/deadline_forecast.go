@@ -31,7 +31,7 @@ func foreseen(f muster.Forecast, b muster.Busiest) float64 {
 		return math.Max(b.Messages, will+2*math.Sqrt(will))
 	}
 	above := math.Max(0, b.Messages-was) - 2*(math.Sqrt(was)-math.Sqrt(will))
-	return will + math.Max(0, above)
+	return math.Min(b.Messages, will+math.Max(0, above))
 }
 
 // foresee returns the decision with a forecast, whose last term says what the forecast changed and why, or why it was not used.

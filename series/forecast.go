@@ -44,13 +44,14 @@ func (s Season) Forecast(now time.Time, ahead time.Duration) muster.Forecast {
 	at := now.Unix() / quarter
 	ahead = min(max(0, ahead), longestAhead)
 	target := now.Add(ahead).Unix() / quarter
-	h := hindsight{past: s.before(at), lead: int(target-at) + 1}
+	past, lead := s.before(at), int(target-at)+1
 	f := muster.Forecast{AheadSeconds: ahead.Seconds()}
-	var chosen season
+	var chosen hindsight
 	var trial trial
 	for _, x := range seasons() {
-		if t := h.try(x); t.better(trial) {
-			chosen, trial = x, t
+		h := lookBack(x, past, lead)
+		if t := h.try(); t.better(trial) {
+			chosen, trial = h, t
 		}
 	}
 	if trial.count < fewestTested {
@@ -59,19 +60,15 @@ func (s Season) Forecast(now time.Time, ahead time.Duration) muster.Forecast {
 	}
 	f.Season, f.Tested = chosen.name, trial.count
 	f.MissPerSecond, f.ReactingMissPerSecond = trial.missed/quarter, trial.reacting/quarter
-	expected, ok := 0.0, false
-	for i := len(h.past); i < len(h.past)+h.lead; i++ {
-		if mean, known := h.usual(chosen, i); known {
-			expected, ok = math.Max(expected, mean*h.level(chosen, len(h.past)-1)), true
-		}
-	}
-	if !ok {
+	expected := slices.Max(chosen.usual[len(past):])
+	if expected == unknown {
 		f.Reason = "of the coming quarter of an hour no " + chosen.name + " before is known"
 		return f
 	}
+	expected *= chosen.level(len(past) - 1)
 	f.Known = true
 	f.PerSecond, f.ErrorPerSecond = expected/quarter, trial.error(expected)/quarter
-	f.LatelyPerSecond = h.lately(chosen) / quarter
+	f.LatelyPerSecond = chosen.lately() / quarter
 	f.Used = f.MissPerSecond < surely*f.ReactingMissPerSecond
 	if !f.Used {
 		f.Reason = "it did not miss by a tenth less than going by the last minutes"
@@ -79,11 +76,32 @@ func (s Season) Forecast(now time.Time, ahead time.Duration) muster.Forecast {
 	return f
 }
 
-// hindsight tests forecasts against what came.
+// hindsight tests the forecasts of a season against what came.
 type hindsight struct {
+	season
 	past []float64 // in each quarter of an hour, unknown where nobody looked
 	// lead is how many quarters of an hour before its end the one that is told was not known: 1 is the next one.
 	lead int
+	// usual is, for each quarter of an hour of the past and up to the one that is told, the mean of the same one in the periods
+	// before; unknown where there is none. What is told lies less than a period ahead.
+	usual []float64
+}
+
+func lookBack(x season, past []float64, lead int) hindsight {
+	h := hindsight{season: x, past: past, lead: lead, usual: make([]float64, len(past)+lead)}
+	for i := range h.usual {
+		sum, n := 0.0, 0.0
+		for k := 1; k <= x.most && i >= k*x.period; k++ {
+			if came := past[i-k*x.period]; came != unknown {
+				sum, n = sum+came, n+1
+			}
+		}
+		h.usual[i] = unknown
+		if n > 0 {
+			h.usual[i] = sum / n
+		}
+	}
+	return h
 }
 
 // trial is how a season did.
@@ -101,16 +119,13 @@ func (t trial) better(than trial) bool {
 	return t.missed*than.reacting < than.missed*t.reacting
 }
 
-func (h hindsight) try(x season) (t trial) {
+func (h hindsight) try() (t trial) {
 	for i := max(0, len(h.past)-tested); i < len(h.past); i++ {
 		was := i - max(1, h.lead-1) // who reacts sees some of the present quarter too
-		if h.past[i] == unknown || was < 0 || h.past[was] == unknown {
+		if h.past[i] == unknown || was < 0 || h.past[was] == unknown || h.usual[i] == unknown {
 			continue
 		}
-		told, ok := h.expect(x, i)
-		if !ok {
-			continue
-		}
+		told := h.usual[i] * h.level(i-h.lead)
 		t.count++
 		t.missed += weighed(h.past[i] - told)
 		t.reacting += weighed(h.past[i] - h.past[was])
@@ -140,40 +155,19 @@ func (t trial) error(told float64) float64 {
 	return math.Max(0, off[min(len(off)-1, int(dear*float64(len(off))))]*math.Max(1, told))
 }
 
-// usual is the mean of the same quarter of an hour in the periods before. What is told lies less than a period ahead.
-func (h hindsight) usual(x season, i int) (float64, bool) {
-	sum, n := 0.0, 0.0
-	for k := 1; k <= x.most; k++ {
-		if j := i - k*x.period; j >= 0 && h.past[j] != unknown {
-			sum, n = sum+h.past[j], n+1
-		}
-	}
-	return sum / math.Max(1, n), n > 0
-}
-
-// expect is the forecast for a quarter of an hour, by what was known before the lead.
-func (h hindsight) expect(x season, i int) (float64, bool) {
-	mean, ok := h.usual(x, i)
-	return mean * h.level(x, i-h.lead), ok
-}
-
 // level is how much more than usual came in the hour that ended with the given quarter.
-func (h hindsight) level(x season, last int) float64 {
+func (h hindsight) level(last int) float64 {
 	came, usual := steadying, steadying
 	for i := max(0, last-3); i <= last; i++ {
-		if mean, ok := h.usual(x, i); ok && h.past[i] != unknown {
-			came, usual = came+h.past[i], usual+mean
+		if h.usual[i] != unknown && h.past[i] != unknown {
+			came, usual = came+h.past[i], usual+h.usual[i]
 		}
 	}
 	return math.Min(mostLevel, math.Max(1/mostLevel, came/usual))
 }
 
 // lately is the most that is usual for a quarter of the last hour, at the present level.
-func (h hindsight) lately(x season) float64 {
-	most := 0.0
-	for i := len(h.past) - 4; i < len(h.past); i++ {
-		mean, _ := h.usual(x, i)
-		most = math.Max(most, mean)
-	}
-	return most * h.level(x, len(h.past)-1)
+func (h hindsight) lately() float64 {
+	now := len(h.past)
+	return math.Max(0, slices.Max(h.usual[now-4:now])) * h.level(now-1)
 }
