@@ -10,6 +10,8 @@ import (
 // seasonal is what a fleet with a forecast remembers of past weeks. It is replaced, never changed.
 type seasonal struct {
 	came series.Season
+	// lookedAt is when a record last said what came, or that nothing did.
+	lookedAt time.Time
 	// forecast was made in the quarter of an hour that began at made, for the one that begins at target. It is none while made
 	// is zero.
 	forecast     muster.Forecast
@@ -33,11 +35,12 @@ func (s *seasonal) remember(at time.Time, l Learned) *seasonal {
 	if len(came) == 0 {
 		return s
 	}
-	next := &seasonal{came: s.came.Add(came), forecast: s.forecast, made: s.made, target: s.target}
+	next := *s
+	next.came, next.lookedAt = s.came.Add(came), at
 	if came[0].From < s.made.Unix() {
 		next.made = time.Time{} // a quarter that it was made from is another now
 	}
-	return next
+	return &next
 }
 
 // foresee returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of an hour.
@@ -53,12 +56,17 @@ func (st *State) foresee(now time.Time, poll time.Duration, boot muster.Estimate
 	ahead += 2 * poll
 	made, target := now.Truncate(quarter), now.Add(ahead).Truncate(quarter)
 	if !made.Equal(s.made) || !target.Equal(s.target) {
-		s = &seasonal{came: s.came, forecast: s.came.Forecast(now, ahead), made: made, target: target}
+		s = &seasonal{came: s.came, lookedAt: s.lookedAt, forecast: s.came.Forecast(now, ahead), made: made, target: target}
 		st.seasonal = s
 	}
 	f := s.forecast
 	f.AheadSeconds = ahead.Seconds()
 	return f
+}
+
+// overdue tells whether it is to be recorded that nothing came.
+func (s *seasonal) overdue(now time.Time) bool {
+	return s != nil && !now.Truncate(lookedEvery).Equal(s.lookedAt.Truncate(lookedEvery))
 }
 
 // counting tells whether it is known what every queue has counted.

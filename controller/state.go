@@ -122,6 +122,12 @@ func (s Settings) start(at muster.Position) State {
 
 // count takes what was learned into the windows.
 func (st *State) count(at time.Time, l Learned) {
+	if st.seasonal != nil {
+		st.seasonal = st.seasonal.remember(at, l)
+	}
+	if l.Counted = false; l.empty() {
+		return // that nothing came changes nothing else
+	}
 	since := st.learnedAt
 	if since.IsZero() || at.Sub(since) > 2*learnEvery {
 		since = at.Add(-learnEvery)
@@ -130,9 +136,6 @@ func (st *State) count(at time.Time, l Learned) {
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
-	if st.seasonal != nil {
-		st.seasonal = st.seasonal.remember(at, l)
-	}
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
 }
@@ -262,8 +265,7 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 	}
 	flushed := st.measured
 	flushed.Counted = counting && st.seasonal != nil
-	looked := flushed.Counted && !now.Truncate(lookedEvery).Equal(st.learnedAt.Truncate(lookedEvery))
-	if st.measured.empty() && !looked {
+	if st.measured.empty() && !(flushed.Counted && st.seasonal.overdue(now)) {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
