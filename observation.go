@@ -50,6 +50,31 @@ type Observation struct {
 	Pace Pace `json:"pace,omitzero"`
 	// Launches is what was learned about launching.
 	Launches Launches `json:"launches"`
+	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
+	Forecast Forecast `json:"forecast,omitzero"`
+}
+
+// Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in
+// messages per second.
+type Forecast struct {
+	// Known is false while too little is known to tell. Used is true while the forecast, tested on what came in the past week,
+	// missed by clearly less than going by the last minutes would have. Reason says why not; it is empty when Used.
+	Known  bool   `json:"known"`
+	Used   bool   `json:"used"`
+	Reason string `json:"reason,omitzero"`
+	// Season is what repeats: "day" or "week".
+	Season string `json:"season,omitzero"`
+	// PerSecond is the most that is expected within AheadSeconds, LatelyPerSecond the most that was to be expected for the past
+	// hour. Three times out of four no more came than PerSecond and ErrorPerSecond.
+	AheadSeconds    float64 `json:"ahead_s"`
+	PerSecond       float64 `json:"per_s"`
+	LatelyPerSecond float64 `json:"lately_per_s"`
+	ErrorPerSecond  float64 `json:"error_per_s"`
+	// Tested is how many quarters of an hour were tested. MissPerSecond is by how much the forecast missed on average, where
+	// too little counts three quarters and too much one; ReactingMissPerSecond is the same for going by the quarter before.
+	Tested                int     `json:"tested"`
+	MissPerSecond         float64 `json:"miss_per_s"`
+	ReactingMissPerSecond float64 `json:"reacting_miss_per_s"`
 }
 
 // MaxGroups bounds the groups by age in an observation.

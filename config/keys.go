@@ -136,6 +136,7 @@ func policyKeys(outermost bool) []key {
 		{name: "processing", kind: kindDuration, what: "the mean processing duration, until it was measured"},
 		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1, the default) to fast: the share of the latency objective that it plans with"},
 		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet without a price"},
+		{name: "forecast", kind: kindText, enum: []string{policy.ForecastNone, policy.ForecastSeasonal}, what: "whether deadline plans by what came at the same time of other days, while that proves right; by default none"},
 		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7"},
 		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},
 		{name: "metric", kind: kindText, enum: []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}, what: "what step looks at, by default backlog"},

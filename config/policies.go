@@ -61,6 +61,9 @@ func (s *source) policy(path, fleet string, spec policy.Spec) int {
 		if parameter, ok := strings.CutPrefix(fault.Field, "policy."); ok {
 			at = path + "." + parameter
 		}
+		if fault.Field == "policy.forecast" && spec.Forecast != policy.ForecastSeasonal {
+			hint = Suggest(spec.Forecast, []string{policy.ForecastNone, policy.ForecastSeasonal})
+		}
 		if fault.Field == "policy.signal" {
 			hint = Suggest(spec.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
 		}

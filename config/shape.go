@@ -128,6 +128,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 	m.duration("processing", &s.Processing)
 	m.number("scale", &s.Scale)
 	m.truth("prompt", &s.Prompt)
+	m.text("forecast", &s.Forecast)
 	m.number("target", &s.Target)
 	m.text("signal", &s.Signal)
 	m.text("metric", &s.Metric)

@@ -88,7 +88,7 @@ func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{-2000, 50, 1000, 1000, 3000, 7000, 90_000}).Draw(t, "ms")) * time.Millisecond)
 			sent += float64(rapid.SampledFrom([]int{0, 0, 1, 7, 300}).Draw(t, "sent"))
 			st.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)}, time.Second)
-			st.learn(now)
+			st.learn(now, false)
 		}
 		backlog, oldest := float64(rapid.IntRange(0, 2000).Draw(t, "backlog")), rapid.Float64Range(-100, 4000).Draw(t, "oldest")
 		groups := waiting(&st, now, sight(now, backlog, oldest), 6*time.Second)

@@ -47,7 +47,10 @@ func (w *world) reread(later time.Duration) {
 
 func TestWhatWasLearnedSurvivesItsRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := controller.Learned{Arrived: rapid.Float64Range(0, 1e9).Draw(t, "arrived"), Sent: map[string]float64{}}
+		l := controller.Learned{
+			Arrived: rapid.Float64Range(0, 1e9).Draw(t, "arrived"), Sent: map[string]float64{}, Counted: rapid.Bool().Draw(t, "counted"),
+			Came: series.CameIn(t0, t0.Add(time.Minute), rapid.Float64Range(0, 1e6).Draw(t, "came"), false),
+		}
 		if l.Arrived > 0 {
 			l.Since = t0.Add(time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "since")))
 		}

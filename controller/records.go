@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/series"
 )
 
 // Decided is the body of a [muster.Decided] record. Its Shared part is the policy's [policy.Spec].
@@ -37,11 +38,16 @@ type Learned struct {
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
 	Sent    map[string]float64 `json:"sent,omitzero"`
+	// Counted is true where it was known, at the instant of the record, what every queue had counted. Only fleets with a
+	// forecast say so.
+	Counted bool `json:"counted,omitzero"`
+	// Came is when they came, in a record that the history folded from others, which has no Since any more.
+	Came []series.Came `json:"came,omitzero"`
 }
 
 // empty tells whether there is nothing to record.
 func (l Learned) empty() bool {
-	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.Arrived == 0
+	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.Arrived == 0 && !l.Counted
 }
 
 // Changed is the body of a [muster.Changed] record: what became of one member.

@@ -23,10 +23,11 @@ func (l *Loop) restore(ctx context.Context) error {
 // remember reads the state at a position back from the history.
 func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) {
 	s := l.o.Settings
-	records, err := l.records(ctx, clock().Add(-s.RestoreFrom()))
+	now := clock()
+	records, err := l.records(ctx, now.Add(-s.RestoreFrom()), func(r muster.Record) bool { return s.Restores(r, now) })
 	if err == nil && !slices.ContainsFunc(records, decided) {
 		// Nobody ran for long: what was decided last still counts, and so does what it was decided from.
-		if records, err = l.records(ctx, time.Time{}); err == nil {
+		if records, err = l.records(ctx, time.Time{}, func(muster.Record) bool { return true }); err == nil {
 			records = s.before(records)
 		}
 	}
@@ -36,9 +37,11 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) 
 	return s.Restore(at, records)
 }
 
-func (l *Loop) records(ctx context.Context, since time.Time) (records []muster.Record, err error) {
+func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.Record) bool) (records []muster.Record, err error) {
 	err = l.o.History.Read(ctx, l.o.Settings.Fleet, since, func(r muster.Record) bool {
-		records = append(records, r)
+		if counts(r) {
+			records = append(records, r)
+		}
 		return true
 	})
 	return records, err

@@ -30,6 +30,8 @@ type State struct {
 	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
 	busiest   []muster.Busiest
 	busiestAt time.Time
+	// seasonal is what came in past weeks; nil for a fleet without a forecast.
+	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent map[string]counted
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
@@ -108,14 +110,24 @@ func (s Settings) restore(st *State, r muster.Record) error {
 
 // start is the state of a controller that knows nothing.
 func (s Settings) start(at muster.Position) State {
-	return State{
+	st := State{
 		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
 		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
 	}
+	if s.Spec.Seasonal() {
+		st.seasonal = &seasonal{}
+	}
+	return st
 }
 
 // count takes what was learned into the windows.
 func (st *State) count(at time.Time, l Learned) {
+	if st.seasonal != nil {
+		st.seasonal = st.seasonal.remember(at, l)
+	}
+	if l.Counted = false; l.empty() {
+		return // that nothing came changes nothing else
+	}
 	since := st.learnedAt
 	if since.IsZero() || at.Sub(since) > 2*learnEvery {
 		since = at.Add(-learnEvery)
@@ -138,11 +150,6 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 		return series.Estimate(muster.Durations{}, prior)
 	}
 	return last
-}
-
-// RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
-func (s Settings) RestoreFrom() time.Duration {
-	return max(time.Hour, s.Learn, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
 }
 
 // Directive returns what a worker is to be told.
@@ -185,8 +192,9 @@ func (o Outcome) Members(now time.Time) []MemberView {
 func (s Settings) before(records []muster.Record) []muster.Record {
 	for i := len(records) - 1; i >= 0; i-- {
 		if decided(records[i]) {
-			from := records[i].At.Add(-s.RestoreFrom())
-			return slices.DeleteFunc(records, func(r muster.Record) bool { return r.At.Before(from) })
+			newest := records[i].At
+			from := newest.Add(-s.RestoreFrom())
+			return slices.DeleteFunc(records, func(r muster.Record) bool { return r.At.Before(from) || !s.Restores(r, newest) })
 		}
 	}
 	return records
@@ -245,9 +253,10 @@ func (st *State) await(now time.Time) {
 	}
 }
 
-// learn puts the durations measured since the last time into the windows, every few seconds, and returns them to be
-// recorded: what counts is in the history.
-func (st *State) learn(now time.Time) Learned {
+// learn puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded: what
+// counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone, where it is
+// known what the queues have counted.
+func (st *State) learn(now time.Time, counting bool) Learned {
 	// What is the first to be known counts at once.
 	_, known := st.processing.At(now)
 	first := st.measured.Processing.Count > 0 && !known.Known
@@ -255,7 +264,8 @@ func (st *State) learn(now time.Time) Learned {
 		return Learned{}
 	}
 	flushed := st.measured
-	if flushed.empty() {
+	flushed.Counted = counting && st.seasonal != nil
+	if st.measured.empty() && !(flushed.Counted && st.seasonal.overdue(now)) {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))

@@ -59,7 +59,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	o.Observation = s.observe(next, now, boot)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
-	seen.flushed = next.learn(now)
+	seen.flushed = next.learn(now, counting(o.Observation))
 	o.Finished, o.Failed = seen.finished, seen.failed
 	w := write{settings: s, now: now, rules: rules, state: next, out: &o}
 	w.seen(seen)
@@ -93,6 +93,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
+	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {

@@ -17,6 +17,8 @@ const (
 	DefaultKeep = 7 * 24 * time.Hour
 	MinKeep     = time.Hour
 	MaxKeep     = 400 * 24 * time.Hour
+	// KeepLearned is how long learned records are kept at the least: forecasts learn from weeks.
+	KeepLearned = series.SeasonLength + 24*time.Hour
 	// FineFor is how long learned records stay as they were appended; older ones are folded into one an hour.
 	FineFor = 24 * time.Hour
 )
@@ -35,18 +37,22 @@ type Pruned struct {
 	More bool `json:"more"`
 }
 
-// cutoffs returns the instants, in nanoseconds, before which records are removed and learned ones folded.
-func cutoffs(now time.Time, keep time.Duration) (remove, fold int64, err error) {
+// cutoff are the instants, in nanoseconds, before which learned records are removed, and others, and learned ones folded.
+type cutoff struct{ learned, others, fold int64 }
+
+func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
 	if keep == 0 {
 		keep = DefaultKeep
 	}
 	if keep < MinKeep || keep > MaxKeep {
-		return 0, 0, fmt.Errorf("prune the history: found %s to keep, allowed are %s to %s", keep, MinKeep, MaxKeep)
+		return cutoff{}, fmt.Errorf("prune the history: found %s to keep, allowed are %s to %s", keep, MinKeep, MaxKeep)
 	}
 	if now.IsZero() {
-		return 0, 0, errors.New("prune the history: found no instant")
+		return cutoff{}, errors.New("prune the history: found no instant")
 	}
-	return nanoseconds(now.Add(-keep)), nanoseconds(now.Add(-FineFor)) / hour * hour, nil
+	return cutoff{
+		learned: nanoseconds(now.Add(-max(keep, KeepLearned))), others: nanoseconds(now.Add(-keep)), fold: nanoseconds(now.Add(-FineFor)) / hour * hour,
+	}, nil
 }
 
 const hour = int64(time.Hour)
@@ -61,6 +67,27 @@ type learned struct {
 type lesson struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	// Came is when messages came, in a folded record. One that is not folded has the others: so many came since an instant,
+	// and whether it was known, at the record's own, that no more did.
+	Came    []series.Came `json:"came,omitzero"`
+	Arrived float64       `json:"arrived,omitzero"`
+	Since   time.Time     `json:"since,omitzero"`
+	Counted bool          `json:"counted,omitzero"`
+}
+
+// add returns l with what another lesson says, of a record of the given instant.
+func (l lesson) add(at int64, o lesson) lesson {
+	came := o.Came
+	if len(came) == 0 {
+		came = series.CameIn(o.Since, instant(at), o.Arrived, o.Counted)
+	}
+	return lesson{
+		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots), Came: series.MergeCame(l.Came, came),
+	}
+}
+
+func (l lesson) valid() bool {
+	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.ValidCame(l.Came)
 }
 
 // folding is what becomes of learned records.
@@ -105,14 +132,13 @@ func (f *folding) merge(rows []learned) bool {
 	var readable []int64
 	for _, r := range rows {
 		var l lesson
-		if json.Unmarshal(r.body, &l) != nil || !series.Valid(l.Processing) || !series.Valid(l.Boots) {
+		if json.Unmarshal(r.body, &l) != nil || !l.valid() {
 			continue
 		}
-		sum.Processing = series.Merge(sum.Processing, l.Processing)
-		sum.Boots = series.Merge(sum.Boots, l.Boots)
+		sum = sum.add(r.at, l)
 		readable = append(readable, r.seq)
 	}
-	if len(readable) < 2 || !series.Valid(sum.Processing) || !series.Valid(sum.Boots) {
+	if len(readable) < 2 || !sum.valid() {
 		return false
 	}
 	body, err := json.Marshal(sum)

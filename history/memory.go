@@ -163,7 +163,7 @@ func (m *Memory) Fleets(ctx context.Context) ([]string, error) {
 
 // Prune does what [History.Prune] does, all in one call.
 func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
-	remove, boundary, err := cutoffs(now, keep)
+	before, err := cutoffs(now, keep)
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return Pruned{}, err
 	}
@@ -171,12 +171,12 @@ func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (
 	defer m.mu.Unlock()
 	var p Pruned
 	for _, s := range m.streams {
-		p.Removed += s.removeOld(remove)
-		p.Folded += s.foldLearned(boundary)
+		p.Removed += s.removeOld(before)
+		p.Folded += s.foldLearned(before.fold)
 	}
-	before := len(m.shared)
+	shared := len(m.shared)
 	m.recount()
-	p.Shared = before - len(m.shared)
+	p.Shared = shared - len(m.shared)
 	return p, nil
 }
 
@@ -190,13 +190,17 @@ func (m *Memory) of(fleet string) []muster.Record {
 	return nil
 }
 
-func (s *stream) removeOld(before int64) int {
+func (s *stream) removeOld(before cutoff) int {
 	newest := map[muster.RecordKind]int64{}
 	for _, r := range s.records {
 		newest[r.Kind] = r.Position.Seq
 	}
 	kept := slices.DeleteFunc(slices.Clone(s.records), func(r muster.Record) bool {
-		return r.At.UnixNano() < before && r.Position.Seq != newest[r.Kind]
+		until := before.others
+		if r.Kind == muster.Learned {
+			until = before.learned
+		}
+		return r.At.UnixNano() < until && r.Position.Seq != newest[r.Kind]
 	})
 	removed := len(s.records) - len(kept)
 	s.records = kept

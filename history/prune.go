@@ -9,15 +9,16 @@ import (
 )
 
 // Prune removes records older than keep before now, except the newest of each kind of a fleet, folds learned records
-// older than [FineFor] into one an hour, and drops shared contents without records. keep is [MinKeep] to [MaxKeep], zero
+// older than [FineFor] into one an hour, and drops shared contents without records. Learned ones stay for [KeepLearned] at
+// least. keep is [MinKeep] to [MaxKeep], zero
 // means [DefaultKeep]. One call touches a bounded number of records; More in the result asks for another one. A folded
-// record's body holds the merged durations alone and its place is that of the newest record merged into it.
+// record's body holds the merged durations, and when messages came, alone; its place is that of the newest record merged into it.
 func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
 	return h.prune(ctx, now, keep, pruneRows)
 }
 
 func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, rows int) (Pruned, error) {
-	remove, boundary, err := cutoffs(now, keep)
+	before, err := cutoffs(now, keep)
 	if err != nil {
 		return Pruned{}, err
 	}
@@ -25,11 +26,11 @@ func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, 
 	err = h.write(ctx, "prune the history", func(tx *sql.Tx) error {
 		p = Pruned{}
 		var err error
-		if p.Removed, err = removeOld(ctx, tx, remove, rows); err != nil {
+		if p.Removed, err = removeOld(ctx, tx, before, rows); err != nil {
 			return err
 		}
 		var unfolded bool
-		if p.Folded, unfolded, err = foldLearned(ctx, tx, boundary, rows); err != nil {
+		if p.Folded, unfolded, err = foldLearned(ctx, tx, before.fold, rows); err != nil {
 			return err
 		}
 		p.Shared, err = changed(tx.ExecContext(ctx, `DELETE FROM shared WHERE hash IN (SELECT hash FROM shared s
@@ -43,10 +44,10 @@ func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, 
 	return p, nil
 }
 
-func removeOld(ctx context.Context, tx *sql.Tx, before int64, rows int) (int, error) {
+func removeOld(ctx context.Context, tx *sql.Tx, before cutoff, rows int) (int, error) {
 	return changed(tx.ExecContext(ctx, `DELETE FROM records WHERE id IN (SELECT r.id FROM streams f JOIN records r ON r.fleet = f.id
-		WHERE r.at < ? AND r.seq < (SELECT max(n.seq) FROM records n WHERE n.fleet = r.fleet AND n.kind = r.kind) LIMIT ?)`,
-		before, rows))
+		WHERE r.at < ? AND (r.kind <> ? OR r.at < ?) AND r.seq < (SELECT max(n.seq) FROM records n WHERE n.fleet = r.fleet AND n.kind = r.kind) LIMIT ?)`,
+		before.others, string(muster.Learned), before.learned, rows))
 }
 
 // foldLearned folds the learned records before the boundary, stream by stream, until about so many rows were read. It

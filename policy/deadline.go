@@ -14,7 +14,8 @@ import (
 // are needed than now; they are let go when nothing waits and the arrivals do not keep them busy.
 //
 // Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead:
-// the workers that the busiest times of the past hours would have needed.
+// the workers that the busiest times of the past hours would have needed. With a forecast that is put in proportion to what
+// is expected for when a worker that is launched now takes messages.
 type Deadline struct {
 	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
 	// means 1.
@@ -22,6 +23,9 @@ type Deadline struct {
 	// Prompt is for workers that cost next to nothing: while anything waits there is one at least, and it stays while a message
 	// a minute comes. More are launched at the last moment, as without.
 	Prompt bool
+	// Seasonal is for fleets whose observations carry a forecast. It counts where the objective leaves no time to launch, and
+	// only while it is used: see [muster.Forecast].
+	Seasonal bool
 }
 
 const (
@@ -29,24 +33,35 @@ const (
 	planned = 0.97
 	// cautiousBoot is the boot time assumed while nothing is known of it.
 	cautiousBoot = 2 * time.Minute
+	// deadlineRule is what the terms of deadline are called.
+	deadlineRule = "deadline"
 )
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	const rule = "deadline"
 	d := begin(o, "deadline/1")
-	backlog, inFlight := o.Backlog(), o.InFlight()
+	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
-		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: deadlineRule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
 	case !backlog.Known:
-		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+		return unknown(d, muster.UnknownBacklog, deadlineRule, "backlog", backlog)
 	}
 	work, known := workOf(o)
 	if !known {
-		return d.With(p.learn(o, backlog.Value, rule))
+		return d.With(p.learn(o, backlog.Value))
 	}
 	plan := newPlan(o, work, p.Scale)
+	sized := p.size(d, o, plan)
+	if !p.Seasonal {
+		return sized
+	}
+	plan.forecast = o.Forecast
+	return plan.foresee(sized, p.size(d, o, plan), o)
+}
+
+// size makes d the size that the plan asks for.
+func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keep(o)
 	stay, because := p.stay(o, active)
@@ -54,8 +69,9 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 		because = "the arrivals keep them busy"
 	}
 	keep = max(keep, stay)
-	if backlog.Value == 0 {
-		return d.With(idleTerm(o, inFlight, kept{keep, because}, rule))
+	waiting := o.Backlog().Value
+	if waiting == 0 {
+		return d.With(idleTerm(o, o.InFlight(), kept{keep, because}))
 	}
 	need := plan.need(0)
 	launch := 0
@@ -72,8 +88,8 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	out := max(active+launch, keep)
 	d.Floor = keep
 	return d.With(muster.Term{
-		Rule: rule, Out: out,
-		In: []muster.Value{value("waiting", backlog.Value), value("oldest_s", plan.oldest()), value("mpd_s", work.mean), value("service_s", work.tail),
+		Rule: deadlineRule, Out: out,
+		In: []muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
 			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))},
 		Why: plan.why(o, need, out-active),
 	})
@@ -82,12 +98,12 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // learn is the term of a fleet of which nobody knows how long its work takes: one worker finds out.
-func (p Deadline) learn(o muster.Observation, backlog float64, rule string) muster.Term {
+func (p Deadline) learn(o muster.Observation, backlog float64) muster.Term {
 	active := o.Capacity.Active()
 	if backlog == 0 {
-		return muster.Term{Rule: rule, Out: o.Capacity.Desired, Why: "nothing waits, and how long the work takes is not known yet"}
+		return muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: "nothing waits, and how long the work takes is not known yet"}
 	}
-	return muster.Term{Rule: rule, In: []muster.Value{value("waiting", backlog)}, Out: max(active, 1),
+	return muster.Term{Rule: deadlineRule, In: []muster.Value{value("waiting", backlog)}, Out: max(active, 1),
 		Why: "how long the work takes is not known yet: one worker finds out (state the processing duration to begin with more)"}
 }
 
@@ -98,7 +114,7 @@ type kept struct {
 }
 
 // idleTerm is the term while nothing waits: workers without a message go, except those that are kept.
-func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept, rule string) muster.Term {
+func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept) muster.Term {
 	c := o.Capacity
 	busy, active := c.Busy, c.Active()
 	if inFlight.Known {
@@ -115,7 +131,7 @@ func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept, rule stri
 		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
 	out = max(out, keep.workers)
-	return muster.Term{Rule: rule, Out: out, Why: why,
+	return muster.Term{Rule: deadlineRule, Out: out, Why: why,
 		In: []muster.Value{value("busy", float64(busy)), value("keep", float64(keep.workers)), value("workers", float64(active))}}
 }
 

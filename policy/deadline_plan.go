@@ -32,6 +32,8 @@ type plan struct {
 	prompt bool
 	// arrivals tell how many more will come; they count where a launch is too late for those that wait.
 	arrivals muster.Arrivals
+	// forecast tells how fast they will come; it is zero where none is used.
+	forecast muster.Forecast
 }
 
 // arrival is workers that will take messages at an instant.

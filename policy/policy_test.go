@@ -276,6 +276,8 @@ func TestFaultsOfASpecNameFieldAndWhatIsAllowed(t *testing.T) {
 		{"a negative window", policy.Spec{Name: "exact", In: policy.Shape{Stabilization: -1}}, "scale_in.stabilization"},
 		{"a window of a week", policy.Spec{Name: "exact", Out: policy.Shape{Stabilization: 7 * 24 * time.Hour}}, "scale_out.stabilization"},
 		{"a rate without a period", policy.Spec{Name: "exact", Out: policy.Shape{MaxWorkers: 3}}, "scale_out.period"},
+		{"an unknown forecast", policy.Spec{Name: "deadline", Forecast: "weather"}, "policy.forecast"},
+		{"a forecast for a policy without one", policy.Spec{Name: "exact", Forecast: policy.ForecastSeasonal}, "policy.forecast"},
 		{"headroom twice", policy.Spec{Name: "exact", HeadroomWorkers: 1, HeadroomPercent: 1}, "headroom"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

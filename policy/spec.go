@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ type Spec struct {
 	Scale float64 `json:"scale,omitzero"`
 	// Prompt makes deadline begin what waits at once, with one worker at least; see [Deadline].
 	Prompt bool `json:"prompt,omitzero"`
+	// Forecast makes deadline plan by what came at the same time of other days: [ForecastSeasonal], or [ForecastNone], which is
+	// the default.
+	Forecast string `json:"forecast,omitzero"`
 	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default.
 	Target float64 `json:"target,omitzero"`
 	// Signal is what worker-utilization counts as work: "total" (backlog plus in flight, the default), "in-flight", or
@@ -83,7 +87,7 @@ type kind struct {
 func kinds() []kind {
 	return []kind{
 		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still in time",
-			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt} }, checkDeadline},
+			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()} }, checkDeadline},
 		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is launched; falls because idle workers leave",
 			func(Spec) muster.Policy { return Exact{} }, nil},
 		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
@@ -138,6 +142,17 @@ func (s Spec) Memory() time.Duration {
 	return memory
 }
 
+// The choices of [Spec.Forecast].
+const (
+	ForecastNone     = "none"
+	ForecastSeasonal = "seasonal"
+)
+
+// Seasonal tells whether s, or any policy within it, goes by a seasonal forecast.
+func (s Spec) Seasonal() bool {
+	return s.Forecast == ForecastSeasonal || slices.ContainsFunc(s.Largest, Spec.Seasonal)
+}
+
 // New builds the policy that s describes, with its combinators, or returns every fault of s, joined.
 func New(s Spec) (muster.Policy, error) {
 	if err := s.Check(); err != nil {
@@ -179,6 +194,7 @@ func (s Spec) Check() error {
 	}
 	faults = append(faults, s.Out.check("scale_out")...)
 	faults = append(faults, s.In.check("scale_in")...)
+	faults = append(faults, s.checkForecast()...)
 	switch {
 	case s.HeadroomWorkers < 0 || s.HeadroomPercent < 0 || s.HeadroomPercent > 1000:
 		faults = append(faults, &Fault{"headroom", fmt.Sprintf("%d workers, %v %%", s.HeadroomWorkers, s.HeadroomPercent),
@@ -214,6 +230,16 @@ func orDefault[T comparable](v, otherwise T) T {
 		return otherwise
 	}
 	return v
+}
+
+func (s Spec) checkForecast() []error {
+	switch {
+	case !slices.Contains([]string{"", ForecastNone, ForecastSeasonal}, s.Forecast):
+		return []error{&Fault{"policy.forecast", strconv.Quote(s.Forecast), ForecastNone + ", " + ForecastSeasonal}}
+	case s.Forecast == ForecastSeasonal && s.Name != "deadline":
+		return []error{&Fault{"policy.forecast", ForecastSeasonal + " with " + s.Name, ForecastSeasonal + " with deadline"}}
+	}
+	return nil
 }
 
 func checkDeadline(s Spec) []error {

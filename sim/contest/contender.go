@@ -83,7 +83,8 @@ func Names() []string {
 	return names
 }
 
-// Find returns the contender of the given name. NAME[VALUE] is one with another value of its main setting.
+// Find returns the contender of the given name. NAME[VALUE] is one with another value of its main setting, deadline[seasonal] is
+// deadline with a forecast.
 func Find(name string) (Contender, error) {
 	base, rest, set := strings.Cut(name, "[")
 	all := All()
@@ -99,6 +100,10 @@ func Find(name string) (Contender, error) {
 		return Contender{}, fmt.Errorf("there is no policy %q%s\nthere are %s", base, hint, strings.Join(Names(), ", "))
 	case !set:
 		return all[i], nil
+	case base == policy.Default && rest == policy.ForecastSeasonal+"]":
+		c := Ours(policy.Spec{Name: base, Forecast: policy.ForecastSeasonal}, 0, 0)
+		c.Name, c.What = name, c.What+"; with a forecast by days and weeks"
+		return c, nil
 	}
 	rest, closed := strings.CutSuffix(rest, "]")
 	value, err := strconv.ParseFloat(rest, 64)

@@ -150,7 +150,7 @@ func TestGeneratorsHaveTheMeansOfTheirSettings(t *testing.T) {
 // TestGeneratedMessagesKeepTheRules holds for any settings and seed: arrivals are in order and within the duration.
 func TestGeneratedMessagesKeepTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := rapid.SampledFrom([]string{"steady", "poisson", "step", "spike", "diurnal", "mmpp", "drift", "heavytail", "bimodal"}).Draw(t, "generator")
+		g := rapid.SampledFrom([]string{"steady", "poisson", "step", "spike", "diurnal", "workday", "mmpp", "drift", "heavytail", "bimodal"}).Draw(t, "generator")
 		seconds := rapid.IntRange(1, 5000).Draw(t, "duration")
 		rate := rapid.Float64Range(0.001, 2).Draw(t, "rate")
 		spec := fmt.Sprintf("%s:duration=%ds,rate=%v", g, seconds, rate)
@@ -292,8 +292,8 @@ func TestTreesStayWithinTheirSettings(t *testing.T) {
 
 func TestWhatIsWrongInASpecification(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
-		{"setp", `there is no generator "setp"; did you mean "step"?; there are steady, poisson, step, spike, diurnal, mmpp, drift, heavytail, sparse, burst, bimodal, tree`},
-		{"", `there is no generator ""; there are steady, poisson, step, spike, diurnal, mmpp, drift, heavytail, sparse, burst, bimodal, tree`},
+		{"setp", `there is no generator "setp"; did you mean "step"?; there are steady, poisson, step, spike, diurnal, workday, mmpp, drift, heavytail, sparse, burst, bimodal, tree`},
+		{"", `there is no generator ""; there are steady, poisson, step, spike, diurnal, workday, mmpp, drift, heavytail, sparse, burst, bimodal, tree`},
 		{"step:", "generator step: found nothing after the colon, want key=value as in step:rate=0.5"},
 		{"step:rate", `generator step: found "rate", want key=value as in step:rate=0.5`},
 		{"step:rate=1,", `generator step: found "", want key=value as in step:rate=0.5`},

@@ -51,6 +51,9 @@ func generators() []Generator {
 			Parameters: all(work("10s", "0.5"), rate("1.5", "messages a second, in the mean"),
 				Parameter{Name: "swing", Default: "0.8", What: "how far it swings around the mean, as a share of it", least: 0, most: 1},
 				span("period", "24h", "the length of a day", time.Hour), over("24h"))},
+		{Name: "workday", What: "a rate that jumps up every morning, and down every evening", plan: workdayPlan,
+			Parameters: all(work("5s", "0.5"), rate("0.1", "messages a second by night"), to("2", "messages a second by day"),
+				span("at", "9h", "when the day's work begins", 0), span("busy", "8h", "how long it lasts", time.Second), over("72h"))},
 		{Name: "mmpp", What: "quiet and busy times of random length", plan: mmppPlan,
 			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second in quiet times"), to("4", "messages a second in busy times"),
 				span("quiet", "20m", "the mean length of a quiet time, exponential", time.Second),
@@ -161,6 +164,22 @@ func diurnalPlan(s settings, seed uint64) plan {
 		})
 	}
 	return flow(s, seed, 2*total(s), random(seed, when), lognormal(s.number("cv")), nil)
+}
+
+func workdayPlan(s settings, seed uint64) plan {
+	busy := min(s.time("busy"), day)
+	when := func() pieces {
+		first, working := min(s.time("at"), day), true
+		return within(s.time("duration"), func() (piece, bool) {
+			if working = !working; working {
+				return piece{length: busy, rate: s.number("to")}, true
+			}
+			p := piece{length: first, rate: s.number("rate")}
+			first = day - busy
+			return p, true
+		})
+	}
+	return flow(s, seed, max(s.number("rate"), s.number("to"))*s.number("duration"), random(seed, when), lognormal(s.number("cv")), nil)
 }
 
 // mmppPlan is a Markov-modulated Poisson process of two states; it begins quiet.

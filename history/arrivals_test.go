@@ -1,0 +1,120 @@
+package history_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/series"
+)
+
+// arrived is a learned record of so many messages that came since the given instant.
+func arrived(t testing.TB, since, at time.Time, n float64) muster.Record {
+	t.Helper()
+	body, err := json.Marshal(controller.Learned{Arrived: n, Since: since, Counted: true, Sent: map[string]float64{"q": n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record(at, muster.Learned, string(body))
+}
+
+func came(t testing.TB, r muster.Record) []series.Came {
+	t.Helper()
+	var l controller.Learned
+	if err := json.Unmarshal(r.Body, &l); err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Came) == 0 {
+		return series.CameIn(l.Since, r.At, l.Arrived, l.Counted)
+	}
+	return l.Came
+}
+
+func TestAFoldedRecordKeepsWhenMessagesCame(t *testing.T) {
+	both(t, func(t *testing.T, h store) {
+		ten := noon.Add(-26 * time.Hour)
+		at := func(minutes float64) time.Time { return ten.Add(time.Duration(minutes * float64(time.Minute))) }
+		fill(t, h, "a",
+			arrived(t, at(-1), at(1), 10), // half of them came in the hour before
+			arrived(t, at(1), at(2), 5),
+			taught(t, at(3), 2, 20), // says nothing of arrivals
+			arrived(t, time.Time{}, at(14), 0),
+			arrived(t, at(14), at(40), 1000), // nobody looked
+			arrived(t, at(41), at(51), 100))
+		prune(t, h, noon, 0)
+		left := read(t, h, "a")
+		if len(left) != 1 {
+			t.Fatalf("left are %d records, want one", len(left))
+		}
+		in := func(minutes, messages int64) series.Came {
+			return series.Came{From: ten.Unix() + 60*minutes, Messages: messages}
+		}
+		want := []series.Came{in(-5, 5), in(0, 10), in(10, 0), in(40, 40), in(45, 50), in(50, 10)}
+		if diff := cmp.Diff(want, came(t, left[0])); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestLearnedRecordsStayForFourWeeks(t *testing.T) {
+	both(t, func(t *testing.T, h store) {
+		ago := func(days int) time.Time { return noon.Add(-time.Duration(days) * 24 * time.Hour) }
+		fill(t, h, "a",
+			arrived(t, ago(30), ago(30), 1), arrived(t, ago(28), ago(28), 2), record(ago(28), muster.Decided, `3`), record(ago(6), muster.Decided, `4`),
+			arrived(t, ago(1), ago(1), 5))
+		prune(t, h, noon, 0)
+		var left []int64
+		for _, r := range read(t, h, "a") {
+			left = append(left, r.Position.Seq)
+		}
+		if want := []int64{2, 4, 5}; !cmp.Equal(left, want) {
+			t.Errorf("left are records %d, want %d", left, want)
+		}
+	})
+}
+
+// What a controller restores from records that were folded is what it restores from those that were not.
+func TestFoldingChangesNoForecast(t *testing.T) {
+	settings, err := controller.NewSettings(controller.Settings{
+		Fleet: "a", Queues: []string{"q"}, Spec: policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal},
+		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 10, LaunchesPerHour: 100},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forecast := func(records []muster.Record) muster.Forecast {
+		records = slices.DeleteFunc(records, func(r muster.Record) bool { return !settings.Restores(r, noon) })
+		st, err := settings.Restore(muster.Position{}, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return settings.Step(st, noon, nil).Observation.Forecast
+	}
+	both(t, func(t *testing.T, h store) {
+		var all []muster.Record
+		for at := noon.Add(-5 * 24 * time.Hour); at.Before(noon); at = at.Add(time.Minute) {
+			n := float64(1 + at.Minute()%7)
+			if at.Hour() >= 9 && at.Hour() < 17 {
+				n *= 50
+			}
+			all = append(all, arrived(t, at, at.Add(61*time.Second), n))
+		}
+		fill(t, h, "a", all...)
+		before := read(t, h, "a")
+		prune(t, h, noon, 0)
+		after := read(t, h, "a")
+		if len(after) > len(before)/3 {
+			t.Fatalf("%d records were folded into %d", len(before), len(after))
+		}
+		want := forecast(before)
+		if got := forecast(after); got != want || !got.Known || !got.Used {
+			t.Errorf("from folded records %+v, want %+v, known and used", got, want)
+		}
+	})
+}
