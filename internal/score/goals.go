@@ -74,7 +74,7 @@ func judgeRescuable(all []attempt) []goal {
 		logs += math.Log(x.ratio)
 		allowed := x.limitOf()
 		over := allowed > 0 && !(x.ratio <= allowed)
-		said := fmt.Sprintf("%s costs %s", x.event, multiple(x.ratio))
+		said := fmt.Sprintf("%s costs %s", x.event, multiple3(x.ratio))
 		switch allowed {
 		case mostSeldom:
 			seldomOnes++
@@ -92,10 +92,10 @@ func judgeRescuable(all []attempt) []goal {
 	}
 	goals := []goal{judged("in time, least of the seeds, on each", ">= "+percent(objectiveShare), percent(least)+" at least", late)}
 	if busyOnes > 0 {
-		goals = append(goals, judged("cost over the limit, mean, on each with a load of two workers or more", "<= "+multiple(mostBusy), multiple(most)+" at most", costly))
+		goals = append(goals, judged("cost over the limit, mean, on each with a load of two workers or more", "<= "+multiple(mostBusy), multiple3(most)+" at most", costly))
 	}
 	if seldomOnes > 0 {
-		goals = append(goals, judged("the same below one worker, and for single bursts", "<= "+multiple(mostSeldom), multiple(seldom)+" at most", costlySeldom))
+		goals = append(goals, judged("the same below one worker, and for single bursts", "<= "+multiple(mostSeldom), multiple3(seldom)+" at most", costlySeldom))
 	}
 	mean := math.Exp(logs / float64(len(all)))
 	var missed []string
@@ -143,7 +143,7 @@ func judgePeers(all []duel) []goal {
 		sum += d.ratio
 		worst = max(worst, d.ratio)
 		if !(d.ratio <= mostWorstPeer) {
-			costly = append(costly, fmt.Sprintf("%s: %s x %s", d.event, multiple(d.ratio), d.peer))
+			costly = append(costly, fmt.Sprintf("%s costs %s %s", d.event, multiple3(d.ratio), d.peer))
 		}
 		if !(d.mean >= objectiveShare) {
 			late = append(late, fmt.Sprintf("%s: %s, and %s keeps it", d.event, percent(d.mean), d.peer))
@@ -159,7 +159,7 @@ func judgePeers(all []duel) []goal {
 	}
 	return []goal{
 		judged("worker-seconds over the best tuned peer, mean of the scenarios", "<= "+multiple(mostMeanPeer), multiple3(mean), missed),
-		judged("the same, worst scenario", "<= "+multiple(mostWorstPeer), multiple(worst), costly),
+		judged("the same, worst scenario", "<= "+multiple(mostWorstPeer), multiple3(worst), costly),
 		judged("in time, mean of the seeds, where such a peer keeps "+percent(objectiveShare), ">= "+percent(objectiveShare), fmt.Sprintf("%d of %d", n-len(late), n), late),
 	}
 }
@@ -237,7 +237,7 @@ func judgeWarm(all []attempt) []goal {
 			missed = append(missed, "too costly")
 		}
 		goals = append(goals, judged(x.event+" with a warm pool: in time, and cost over the limit", fmt.Sprintf(">= %s, <= %s", percent(objectiveShare), multiple(mostWarm)),
-			percent(x.mean)+", "+multiple(x.ratio), missed))
+			percent(x.mean)+", "+multiple3(x.ratio), missed))
 	}
 	return goals
 }
