@@ -28,7 +28,7 @@ func checkedOut(ctx context.Context, given string) (commit string, dirty bool, e
 	if err != nil {
 		return "", false, fmt.Errorf("ask git for the commit, which the seeds of part h are made from: %w; start it within a clone, or give -commit", err)
 	}
-	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":!:/docs/quality.md").Output()
+	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs/quality.md").Output()
 	if err != nil {
 		return "", false, fmt.Errorf("ask git for changes: %w; give -commit", err)
 	}
