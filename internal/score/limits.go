@@ -26,14 +26,16 @@ const limitRevision = 1
 // goroutines.
 type limitFile struct {
 	path string
-	lock sync.Mutex
-	kept map[string]limit.Bounds
+	// compute computes what is not kept.
+	compute func(*contest.Prepared) error
+	lock    sync.Mutex
+	kept    map[string]limit.Bounds
 	// computed and taken count where the limits of this run came from.
 	computed, taken int
 }
 
 func openLimits(path string) (*limitFile, error) {
-	f := &limitFile{path: path, kept: map[string]limit.Bounds{}}
+	f := &limitFile{path: path, compute: (*contest.Prepared).Limit, kept: map[string]limit.Bounds{}}
 	if path == "" {
 		return f, nil
 	}
@@ -95,7 +97,7 @@ func (f *limitFile) of(p contest.Prepared) (limit.Bounds, error) {
 	if ok {
 		return b, nil
 	}
-	if err := p.Limit(); err != nil {
+	if err := f.compute(&p); err != nil {
 		return limit.Bounds{}, err
 	}
 	b = p.Limits

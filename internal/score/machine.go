@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // load is the number of runnable processes over the past minute.
@@ -16,6 +18,16 @@ func load() string {
 		return "unknown"
 	}
 	return first
+}
+
+// processorTime is what this process has used of the processors; unlike the time on the clock it hardly depends on what
+// else the machine does.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // checkedOut returns the commit that is checked out, and whether there are changes beside it; given, when not empty, is

@@ -38,6 +38,8 @@ type score struct {
 	scenarios     map[string][]trace.Scenario
 	seeds, design []uint64
 	peers         []contest.Contender
+	// jump is the scenario whose work begins to take longer.
+	jump trace.Scenario
 	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
 	shapes []contest.Event
 	fresh  []uint64
@@ -69,6 +71,8 @@ func parts() []part {
 type options struct {
 	only, scenarios, seeds, traces, recordings, page, cache, commit string
 	parallel                                                        int
+	// add are pages, separated by commas.
+	add string
 }
 
 func read(args []string, out io.Writer) (o options, err error) {
@@ -80,6 +84,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.traces, "traces", "", "the directory of the recorded traces; part g is left out without it")
 	flags.StringVar(&o.recordings, "recordings", "", "of the recorded traces play these alone, as in aapl,lora")
 	flags.StringVar(&o.page, "page", "docs/quality.md", "where the page is written; empty prints it")
+	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in docs/quality.md; they must be of the same code")
 	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score-limits.json"), "a file that keeps computed limits for the next time; empty keeps none")
 	flags.StringVar(&o.commit, "commit", "", "the commit that the fresh seeds come from; by default the one that is checked out")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "how many runs at a time; the figures do not depend on it")
@@ -112,6 +117,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // runs are short and leave much behind
+	for _, path := range strings.FieldsFunc(o.add, func(r rune) bool { return r == ',' }) {
+		if err := s.page.keep(ctx, path, wanted); err != nil {
+			return err
+		}
+	}
 	if err := s.play(wanted, o.page); err != nil {
 		return errors.Join(err, s.limits.write())
 	}
@@ -145,6 +155,7 @@ func pick(list string) ([]part, error) {
 func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes()}
 	var err error
+	s.jump, _ = trace.FindScenario(driftName)
 	if s.seeds, err = seedList(o.seeds); err != nil {
 		return nil, err
 	}
@@ -215,6 +226,7 @@ func suiteParts() []string { return []string{"a", "b", "d", "f"} }
 func (s *score) play(wanted []part, path string) error {
 	for _, p := range parts() {
 		switch {
+		case slices.ContainsFunc(s.page.played, func(k played) bool { return k.part.name == p.name }):
 		case !slices.ContainsFunc(wanted, func(w part) bool { return w.name == p.name }):
 			s.page.leaveOut(p, "it was not asked for")
 		case p.name == "g" && len(s.real) == 0:
@@ -228,12 +240,12 @@ func (s *score) play(wanted []part, path string) error {
 			continue
 		}
 		s.say("%s: %s", p.name, p.title)
-		began := time.Now()
+		began, before := time.Now(), processorTime()
 		found, err := p.play(s)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
 		}
-		took := time.Since(began).Round(time.Second)
+		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second), (processorTime() - before).Round(time.Second))
 		s.say("%s: done in %s", p.name, took)
 		s.page.add(p, found, took)
 		if err := s.limits.write(); err != nil {

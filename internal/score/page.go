@@ -36,12 +36,12 @@ type page struct {
 	started                time.Time
 	parallel               int
 	seeds, fresh           []uint64
-	scenarios              []string
-	limits                 *limitFile
+	// some says of a part which scenarios it was played on, where that are not all.
+	some   map[string]string
+	limits *limitFile
 
-	summary, sections []string
-	missing           []absent
-	met, of           int
+	played  []played
+	missing []absent
 }
 
 func begin(o options, s *score, commit string, dirty bool) page {
@@ -49,15 +49,14 @@ func begin(o options, s *score, commit string, dirty bool) page {
 		command: "go run ./internal/score" + o.words(), machine: machine(), load: load(), commit: commit, dirty: dirty, started: time.Now(),
 		parallel: o.parallel, seeds: s.seeds, fresh: s.fresh, limits: s.limits,
 	}
-	if o.scenarios != "" {
-		for _, part := range suiteParts() {
-			var names []string
-			for _, x := range s.scenarios[part] {
-				names = append(names, x.Name)
-			}
-			if all := len(trace.Scenarios()); len(names) < all {
-				p.scenarios = append(p.scenarios, fmt.Sprintf("part %s: %d of %d, %s", part, len(names), all, strings.Join(names, ", ")))
-			}
+	p.some = map[string]string{}
+	for _, part := range suiteParts() {
+		var names []string
+		for _, x := range s.scenarios[part] {
+			names = append(names, x.Name)
+		}
+		if all := len(trace.Scenarios()); len(names) < all {
+			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
 	}
 	return p
@@ -83,6 +82,13 @@ func (o options) words() (text string) {
 	return text
 }
 
+// played is a part on the page: what is written of it, and how many of its goals are met.
+type played struct {
+	part    part
+	text    string
+	met, of int
+}
+
 // absent is a part that is not on the page, and why.
 type absent struct {
 	part part
@@ -93,10 +99,14 @@ type absent struct {
 func (p *page) leaveOut(x part, why string) { p.missing = append(p.missing, absent{x, why}) }
 
 // add writes what a part found.
-func (p *page) add(x part, found section, took time.Duration) {
+func (p *page) add(x part, found section, took string) {
 	met := 0
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s. %s\n\n%s It took %s.\n\n", x.name, x.title, found.about, took)
+	fmt.Fprintf(&b, "## %s. %s\n\n%s\n\n%s%s; load of the machine %s; it took %s.\n\n", x.name, x.title, found.about, playedOn,
+		p.when(), load(), took)
+	if some := p.some[x.name]; some != "" {
+		fmt.Fprintf(&b, "%s%s.\n\n", onlySome, some)
+	}
 	if len(found.goals) > 0 {
 		goals := table{head: []string{"what", "goal", "found", "met"}}
 		for _, g := range found.goals {
@@ -118,10 +128,33 @@ func (p *page) add(x part, found section, took time.Duration) {
 	for _, n := range found.notes {
 		b.WriteString(n + "\n\n")
 	}
-	p.missing = slices.DeleteFunc(p.missing, func(m absent) bool { return m.part.name == x.name })
-	p.sections = append(p.sections, b.String())
-	p.summary = append(p.summary, row([]string{x.name, x.title, fmt.Sprintf("%d of %d", met, len(found.goals))}))
-	p.met, p.of = p.met+met, p.of+len(found.goals)
+	p.put(played{x, b.String(), met, len(found.goals)})
+}
+
+// onlySome begins the sentence that says which scenarios were played.
+const onlySome = "**Only some scenarios**: "
+
+// playedOn begins the sentence that says when a part was played.
+const playedOn = "Played at commit "
+
+func (p *page) when() string {
+	return fmt.Sprintf("%s on %s", p.at(), time.Now().UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+func (p *page) at() string {
+	if p.dirty {
+		return p.commit + ", with changes that are not committed,"
+	}
+	return p.commit
+}
+
+// put puts a part in its place.
+func (p *page) put(x played) {
+	same := func(name string) bool { return name == x.part.name }
+	p.missing = slices.DeleteFunc(p.missing, func(m absent) bool { return same(m.part.name) })
+	p.played = slices.DeleteFunc(p.played, func(y played) bool { return same(y.part.name) })
+	p.played = append(p.played, x)
+	slices.SortFunc(p.played, func(x, y played) int { return strings.Compare(x.part.name, y.part.name) })
 }
 
 func (t table) write(b *strings.Builder, figures bool) {
@@ -146,22 +179,23 @@ func (p *page) text() string {
 	var b strings.Builder
 	b.WriteString("# Quality\n\nHow good the decisions of the default policy, `deadline`, are, measured against the goals of the project. Written by `make score`; do not edit. " +
 		"It has one configuration throughout: the default. [simulation.md](simulation.md) says what the model holds and leaves out, [traces.md](traces.md) what the scenarios are.\n\n")
-	commit := p.commit
-	if p.dirty {
-		commit += ", with changes that are not committed"
-	}
+	commit := strings.TrimSuffix(p.at(), ",")
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
 		p.command, commit, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, load())
 	fmt.Fprintf(&b, "- %s; held-aside shapes: %s\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), seedWords(p.fresh), p.limits.computed, p.limits.taken)
-	for _, some := range p.scenarios {
-		fmt.Fprintf(&b, "- **only some scenarios**: %s\n", some)
-	}
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
 	}
-	fmt.Fprintf(&b, "\n%s\n%s\n%s\n%s\n\n", row([]string{"part", "what", "goals met"}), row([]string{"---", "---", "---:"}), strings.Join(p.summary, "\n"),
-		row([]string{"", "all that were played", fmt.Sprintf("%d of %d", p.met, p.of)}))
-	b.WriteString(strings.TrimRight(strings.Join(p.sections, ""), "\n") + "\n")
+	met, of := 0, 0
+	fmt.Fprintf(&b, "\n%s\n%s\n", row([]string{"part", "what", "goals met"}), row([]string{"---", "---", "---:"}))
+	for _, x := range p.played {
+		b.WriteString(row([]string{x.part.name, x.part.title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		met, of = met+x.met, of+x.of
+	}
+	b.WriteString(row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")
+	for _, x := range p.played {
+		b.WriteString("\n" + strings.TrimRight(x.text, "\n") + "\n")
+	}
 	return b.String()
 }
 

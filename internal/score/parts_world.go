@@ -12,10 +12,12 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// burstNames are the scenarios of part c, driftName is that of part e.
+// burstNames are the scenarios of part c, driftName is that of part e; driftTo is how long the work takes there in the
+// end, and driftFrom how long it takes before.
 const (
-	burstNames = "burst-25s,burst-50s"
-	driftName  = "mpd-drift-5to40"
+	burstNames         = "burst-25s,burst-50s"
+	driftName          = "mpd-drift-5to40"
+	driftTo, driftFrom = "to=40s", "to=5s"
 )
 
 // bursts is part c.
@@ -59,22 +61,19 @@ func (s *score) bursts() (section, error) {
 
 // drift is part e.
 func (s *score) drift() (section, error) {
-	found := section{about: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; %s.", driftName, seedWords(s.seeds))}
-	x, ok := trace.FindScenario(driftName)
-	if !ok {
-		return found, fmt.Errorf("the scenario %s is gone", driftName)
-	}
+	x := s.jump
+	found := section{about: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; %s.", x.Name, seedWords(s.seeds))}
 	calm := x
 	calm.Name += " without the jump"
-	calm.Spec = strings.Replace(x.Spec, "to=40s", "to=5s", 1)
+	calm.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
 	if calm.Spec == x.Spec {
-		return found, fmt.Errorf("the scenario %s does not jump to 40s any more: %s", driftName, x.Spec)
+		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
 	}
 	figures, runs, err := s.figures([]request{{event: contest.Scenario(calm), contender: ours()}, {event: contest.Scenario(x), contender: ours()}}, s.seeds, true)
 	if err != nil {
 		return found, err
 	}
-	found.goals = []goal{judgeDrops("work that takes eight times as long", drops(driftName, runs[0], runs[1]))}
+	found.goals = []goal{judgeDrops("work that takes eight times as long", drops(x.Name, runs[0], runs[1]))}
 	found.goals = append(found.goals, brokenPromises(figures)...)
 	t := table{head: []string{"event", "in time, least", "mean", "cost over limit, mean", "p50", "p99"}}
 	for _, f := range figures {
