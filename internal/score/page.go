@@ -1,0 +1,230 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// section is what a part found.
+type section struct {
+	about  string
+	goals  []goal
+	tables []table
+	notes  []string
+}
+
+// table is a table of the page; the first column is words, the others are figures.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// page is the report in the making.
+type page struct {
+	command, machine, load string
+	commit                 string
+	dirty                  bool
+	started                time.Time
+	parallel               int
+	seeds, fresh           []uint64
+	// some says of a part which scenarios it was played on, where that are not all.
+	some   map[string]string
+	limits *limitFile
+
+	played  []played
+	missing []absent
+}
+
+func begin(o options, s *score, commit string, dirty bool) page {
+	p := page{
+		command: "go run ./internal/score" + o.words(), machine: machine(), load: load(), commit: commit, dirty: dirty, started: time.Now(),
+		parallel: o.parallel, seeds: s.seeds, fresh: s.fresh, limits: s.limits,
+	}
+	p.some = map[string]string{}
+	for _, part := range suiteParts() {
+		var names []string
+		for _, x := range s.scenarios[part] {
+			names = append(names, x.Name)
+		}
+		if all := len(trace.Scenarios()); len(names) < all {
+			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
+		}
+	}
+	return p
+}
+
+// words are the options as they were given, without places on this machine.
+func (o options) words() (text string) {
+	if o.only != "" {
+		text += " -only " + o.only
+	}
+	if o.scenarios != "" {
+		text += " -scenarios " + o.scenarios
+	}
+	if o.seeds != "6-10" {
+		text += " -seeds " + o.seeds
+	}
+	if o.traces != "" {
+		text += " -traces DIR"
+	}
+	if o.recordings != "" {
+		text += " -recordings " + o.recordings
+	}
+	return text
+}
+
+// played is a part on the page: what is written of it, and how many of its goals are met.
+type played struct {
+	part    part
+	text    string
+	met, of int
+}
+
+// absent is a part that is not on the page, and why.
+type absent struct {
+	part part
+	why  string
+}
+
+// leaveOut notes that a part is not on the page, until it is added.
+func (p *page) leaveOut(x part, why string) { p.missing = append(p.missing, absent{x, why}) }
+
+// add writes what a part found.
+func (p *page) add(x part, found section, took string) {
+	met := 0
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s. %s\n\n%s\n\n%s%s; load of the machine %s; it took %s.\n\n", x.name, x.title, found.about, playedOn,
+		p.when(), load(), took)
+	if some := p.some[x.name]; some != "" {
+		fmt.Fprintf(&b, "%s%s.\n\n", onlySome, some)
+	}
+	if len(found.goals) > 0 {
+		goals := table{head: []string{"what", "goal", "found", "met"}}
+		for _, g := range found.goals {
+			said := "met"
+			if g.met {
+				met++
+			} else {
+				said = "**not met**: " + g.why
+			}
+			goals.add(g.what, g.target, g.found, said)
+		}
+		goals.write(&b, false)
+	} else {
+		b.WriteString("There was nothing to judge.\n\n")
+	}
+	for _, t := range found.tables {
+		t.write(&b, true)
+	}
+	for _, n := range found.notes {
+		b.WriteString(n + "\n\n")
+	}
+	p.put(played{x, b.String(), met, len(found.goals)})
+}
+
+// onlySome begins the sentence that says which scenarios were played.
+const onlySome = "**Only some scenarios**: "
+
+// playedOn begins the sentence that says when a part was played.
+const playedOn = "Played at commit "
+
+func (p *page) when() string {
+	return fmt.Sprintf("%s on %s", p.at(), time.Now().UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+func (p *page) at() string {
+	if p.dirty {
+		return p.commit + ", with changes that are not committed,"
+	}
+	return p.commit
+}
+
+// put puts a part in its place.
+func (p *page) put(x played) {
+	same := func(name string) bool { return name == x.part.name }
+	p.missing = slices.DeleteFunc(p.missing, func(m absent) bool { return same(m.part.name) })
+	p.played = slices.DeleteFunc(p.played, func(y played) bool { return same(y.part.name) })
+	p.played = append(p.played, x)
+	slices.SortFunc(p.played, func(x, y played) int { return strings.Compare(x.part.name, y.part.name) })
+}
+
+func (t table) write(b *strings.Builder, figures bool) {
+	rule := make([]string, len(t.head))
+	for i := range rule {
+		rule[i] = "---"
+		if figures && i > 0 {
+			rule[i] = "---:"
+		}
+	}
+	fmt.Fprintf(b, "%s\n%s\n", row(t.head), row(rule))
+	for _, r := range t.rows {
+		b.WriteString(row(r) + "\n")
+	}
+	b.WriteString("\n")
+}
+
+func row(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" }
+
+// text returns the page as far as it is.
+func (p *page) text() string {
+	var b strings.Builder
+	b.WriteString("# Quality\n\nHow good the decisions of the default policy, `deadline`, are, measured against the goals of the project. Written by `make score`; do not edit. " +
+		"It has one configuration throughout: the default. [simulation.md](simulation.md) says what the model holds and leaves out, [traces.md](traces.md) what the scenarios are.\n\n")
+	commit := strings.TrimSuffix(p.at(), ",")
+	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
+		p.command, commit, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, load())
+	fmt.Fprintf(&b, "- %s; held-aside shapes: %s\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), seedWords(p.fresh), p.limits.computed, p.limits.taken)
+	for _, m := range p.missing {
+		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
+	}
+	met, of := 0, 0
+	fmt.Fprintf(&b, "\n%s\n%s\n", row([]string{"part", "what", "goals met"}), row([]string{"---", "---", "---:"}))
+	for _, x := range p.played {
+		b.WriteString(row([]string{x.part.name, x.part.title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		met, of = met+x.met, of+x.of
+	}
+	b.WriteString(row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")
+	for _, x := range p.played {
+		b.WriteString("\n" + strings.TrimRight(x.text, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// seedWords names seeds, as in "seeds 6 to 10".
+func seedWords(seeds []uint64) string {
+	if n := len(seeds); n > 2 && seeds[n-1]-seeds[0] == uint64(n-1) {
+		return fmt.Sprintf("seeds %d to %d", seeds[0], seeds[n-1])
+	}
+	var words []string
+	for _, s := range seeds {
+		words = append(words, fmt.Sprint(s))
+	}
+	if len(words) == 1 {
+		return "seed " + words[0]
+	}
+	return "seeds " + strings.Join(words, ", ")
+}
+
+// span is a time of so many seconds as people write it.
+func span(seconds float64) string { return muster.Seconds(seconds) }
+
+// number is short, and exact where it is small.
+func number(v float64) string {
+	if math.Abs(v) >= 100 || v == math.Trunc(v) {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+func machine() string {
+	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}

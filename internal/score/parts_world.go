@@ -1,0 +1,223 @@
+package main
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// burstNames are the scenarios of part c, driftName is that of part e; driftTo is how long the work takes there in the
+// end, and driftFrom how long it takes before.
+const (
+	burstNames         = "burst-25s,burst-50s"
+	driftName          = "mpd-drift-5to40"
+	driftTo, driftFrom = "to=40s", "to=5s"
+)
+
+// bursts is part c.
+func (s *score) bursts() (section, error) {
+	found := section{about: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and launches at the first message; %s. "+
+		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
+	t := table{head: []string{"event", "stated duration", "in time", "worker-seconds", "causal optimum", "cost over it", "most workers", "workers of the optimum", "p99"}}
+	var all []burst
+	for _, name := range strings.Split(burstNames, ",") {
+		x, ok := trace.FindScenario(name)
+		if !ok {
+			return found, fmt.Errorf("the scenario %s is gone", name)
+		}
+		for _, factor := range []float64{1, 0.5, 2} {
+			e := contest.Scenario(x)
+			p, err := s.prepared(e, s.seeds[0])
+			if err != nil {
+				return found, err
+			}
+			if factor != 1 {
+				e.Prior = time.Duration(factor * float64(p.Event.Prior))
+				e.Name = fmt.Sprintf("%s, stated x %g", name, factor)
+			}
+			figures, runs, err := s.figures([]request{{event: e, contender: ours()}}, s.seeds, true)
+			if err != nil {
+				return found, err
+			}
+			f, least := figures[0], runs[0][0].boundCausal
+			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least}
+			all = append(all, b)
+			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
+			t.add(name, fmt.Sprintf("x %g", factor), percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), number(f.PeakWorkers), number(workers), span(f.P99))
+		}
+	}
+	found.goals, found.tables = judgeBursts(all), []table{t}
+	found.notes = append(found.notes, "With a wrong figure both cannot be met while nothing was measured. No message is finished before the first workers have booted and worked "+
+		"one; what is launched until then goes by what is stated. Stated twice as long, too many are launched, and their boots are paid; stated half as long, "+
+		"too few, and those launched once it shows come later, if they still come in time. From the first finished messages on the measured durations count.")
+	return found, nil
+}
+
+// drift is part e.
+func (s *score) drift() (section, error) {
+	x := s.jump
+	found := section{about: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; %s.", x.Name, seedWords(s.seeds))}
+	calm := x
+	calm.Name += " without the jump"
+	calm.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
+	if calm.Spec == x.Spec {
+		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
+	}
+	figures, runs, err := s.figures([]request{{event: contest.Scenario(calm), contender: ours()}, {event: contest.Scenario(x), contender: ours()}}, s.seeds, true)
+	if err != nil {
+		return found, err
+	}
+	found.goals = []goal{judgeDrops("work that takes eight times as long", drops(x.Name, runs[0], runs[1]))}
+	found.goals = append(found.goals, brokenPromises(figures)...)
+	t := table{head: []string{"event", "in time, least", "mean", "cost over limit, mean", "p50", "p99"}}
+	for _, f := range figures {
+		t.add(f.Event, percent(f.InTimeLeast), percent(f.InTimeMean), multiple(f.RatioMean), span(f.P50), span(f.P99))
+	}
+	found.tables = []table{t}
+	return found, nil
+}
+
+// drops sets runs beside each other, seed by seed.
+func drops(event string, without, with []outcome) []drop {
+	var all []drop
+	for i := range without {
+		all = append(all, drop{event: event, seed: without[i].Seed, without: without[i].InTimeRatio, with: with[i].InTimeRatio})
+	}
+	return all
+}
+
+// trouble is a world in which something goes wrong.
+type trouble struct {
+	name string
+	put  func(*sim.World)
+}
+
+func troubles() []trouble {
+	return []trouble{
+		{"lose-samples=0.3", func(w *sim.World) { w.LoseSamples = 0.3 }},
+		{"stale=60s", func(w *sim.World) { w.Stale = time.Minute }},
+		{"approximate=0.2", func(w *sim.World) { w.Approximate = 0.2 }},
+		{"spot=1, spot-rate=0.05, spot-notice=2m", func(w *sim.World) {
+			w.Spot = sim.Spot{Share: 1, Interruptions: 0.05, Notice: 2 * time.Minute}
+		}},
+		{"crashes=0.05", func(w *sim.World) { w.Crashes = 0.05 }},
+	}
+}
+
+// badSignals is part f.
+func (s *score) badSignals() (section, error) {
+	kind, _, err := s.sorted("f")
+	found := section{about: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of `muster simulate` names it, each run beside the same run without; %s. "+
+		"Five workers in a hundred are lost in an hour: taken back two minutes after a notice, as spot capacity is, and at once.", seedWords(s.seeds))}
+	if err != nil {
+		return found, err
+	}
+	calm, calmRuns, err := s.figures(pairs(kind), s.seeds, false)
+	if err != nil {
+		return found, err
+	}
+	t := table{head: []string{"fault", "event", "in time without, mean", "with, mean", "points lost in the worst run", "worker-seconds with over without"}}
+	blind := 0
+	var figures []figure
+	for _, x := range troubles() {
+		var events []circumstances
+		for _, c := range kind {
+			x.put(&c.event.World)
+			c.event.Name += " with " + x.name
+			events = append(events, c)
+		}
+		with, runs, err := s.figures(pairs(events), s.seeds, false)
+		if err != nil {
+			return found, err
+		}
+		var all []drop
+		for i, f := range with {
+			mine := drops(kind[i].event.Name, calmRuns[i], runs[i])
+			worst := 0.0
+			for _, d := range mine {
+				worst = max(worst, d.lost())
+			}
+			all = append(all, mine...)
+			blind += f.blindFalls
+			t.add(x.name, kind[i].event.Name, percent(calm[i].InTimeMean), percent(f.InTimeMean), points(worst), multiple(f.WorkerSeconds/calm[i].WorkerSeconds))
+		}
+		figures = append(figures, with...)
+		found.goals = append(found.goals, judgeDrops(x.name, all))
+	}
+	var missed []string
+	if blind > 0 {
+		missed = []string{"a decision fell without knowing what it must know"}
+	}
+	found.goals = append(found.goals, judged("decreases decided while the backlog, the messages in flight or the listing was unknown", "none", number(float64(blind)), missed))
+	found.goals = append(found.goals, brokenPromises(figures)...)
+	found.tables = []table{t}
+	return found, nil
+}
+
+// peak is the most workers that would be busy at once if no message ever waited, the mean of the seeds.
+func (s *score) peak(e contest.Event) (float64, error) {
+	sum := 0.0
+	for _, seed := range s.seeds {
+		p, err := s.prepared(e, seed)
+		if err != nil {
+			return 0, err
+		}
+		n, err := mostAtOnce(p.Trace)
+		if err != nil {
+			return 0, err
+		}
+		sum += math.Ceil(float64(n) / float64(max(1, e.World.Slots)))
+	}
+	return sum / float64(len(s.seeds)), nil
+}
+
+// warmed is an event with a warm pool of a tenth of the peak.
+func warmed(e contest.Event, peak float64) contest.Event {
+	e.World.Warm = sim.WarmPool{Size: int(math.Ceil(peak / 10)), Boot: sim.Draw{Mean: e.World.Boot.Mean / 6}, Refill: e.World.Boot.Mean}
+	e.Name = fmt.Sprintf("%s with a warm pool of %d", e.Name, e.World.Warm.Size)
+	return e
+}
+
+// mostAtOnce is the most messages of a trace at work at once if none waits. Children are left out: nobody knows when they
+// come.
+func mostAtOnce(t trace.Trace) (most int, err error) {
+	var ends instants
+	err = t.Each(func(m trace.Message) bool {
+		for len(ends) > 0 && ends[0] <= m.Arrival {
+			heap.Pop(&ends)
+		}
+		heap.Push(&ends, m.Arrival+m.Service)
+		most = max(most, len(ends))
+		return true
+	})
+	return most, err
+}
+
+// instants is a heap, the earliest first.
+type instants []time.Duration
+
+// Len implements [heap.Interface], as the methods below.
+func (h instants) Len() int { return len(h) }
+
+// Less tells which comes first.
+func (h instants) Less(i, j int) bool { return h[i] < h[j] }
+
+// Swap swaps two.
+func (h instants) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push adds one.
+func (h *instants) Push(x any) { *h = append(*h, x.(time.Duration)) }
+
+// Pop takes the last.
+func (h *instants) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
