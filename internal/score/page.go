@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -173,6 +174,14 @@ func (t table) write(b *strings.Builder, figures bool) {
 }
 
 func row(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" }
+
+// write writes the page as far as it is; nowhere, for an empty path.
+func (p *page) write(path string) error {
+	if path == "" {
+		return nil
+	}
+	return os.WriteFile(path, []byte(p.text()), 0o644)
+}
 
 // text returns the page as far as it is.
 func (p *page) text() string {
