@@ -60,6 +60,9 @@ func begin(o options, s *score, commit string, dirty bool) page {
 			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
 	}
+	if n, all := len(s.real), len(known()); n > 0 && n < all {
+		p.some["g"] = fmt.Sprintf("%d of %d recorded traces", n, all)
+	}
 	return p
 }
 
@@ -132,8 +135,8 @@ func (p *page) add(x part, found section, took string) {
 	p.put(played{x, b.String(), met, len(found.goals)})
 }
 
-// onlySome begins the sentence that says which scenarios were played.
-const onlySome = "**Only some scenarios**: "
+// onlySome begins the sentence that says which scenarios or traces were played.
+const onlySome = "**Only some are played**: "
 
 // playedOn begins the sentence that says when a part was played.
 const playedOn = "Played at commit "
@@ -198,7 +201,11 @@ func (p *page) text() string {
 	met, of := 0, 0
 	fmt.Fprintf(&b, "\n%s\n%s\n", row([]string{"part", "what", "goals met"}), row([]string{"---", "---", "---:"}))
 	for _, x := range p.played {
-		b.WriteString(row([]string{x.part.name, x.part.title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		title := x.part.title
+		if strings.Contains(x.text, onlySome) {
+			title += " (**only some**)"
+		}
+		b.WriteString(row([]string{x.part.name, title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
 		met, of = met+x.met, of+x.of
 	}
 	b.WriteString(row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")
