@@ -83,6 +83,9 @@ func (o options) words() (text string) {
 	if o.recordings != "" {
 		text += " -recordings " + o.recordings
 	}
+	if o.add != "" {
+		text += " -add PAGES"
+	}
 	return text
 }
 
