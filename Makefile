@@ -48,8 +48,8 @@ interop: ## run SQS clients of other people against the embedded queue; needs Py
 bench: build ## measure the speed goals beside their peers, into docs/benchmarks.md; installs redis-server on Debian, SimPy from PyPI (BENCH_FULL=1)
 	@$(GO) run ./internal/bench -muster $(BIN) $(if $(BENCH_FULL),-full)
 
-score: ## play the policy deadline against the goals for decisions, into docs/quality.md; half an hour (TRACES=DIR for recorded traces, ONLY=a,c for some parts)
-	@$(GO) run ./internal/score $(if $(TRACES),-traces $(TRACES)) $(if $(ONLY),-only $(ONLY))
+score: ## measure decisions against the goals, into docs/quality.md; 40 minutes or more (SCORE="-only a,c -traces DIR")
+	@$(GO) run ./internal/score $(SCORE)
 
 validate: build ## compare the simulator with reality: the demo, for real and simulated; three minutes
 	@$(BIN) validate

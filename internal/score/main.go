@@ -78,7 +78,7 @@ type options struct {
 func read(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("score", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&o.only, "only", "", "play these parts alone, as in a,c,e; by default all")
+	flags.StringVar(&o.only, "only", "", "play these parts alone, as in a,c,e; by default all, and none with none, to join pages by -add")
 	flags.StringVar(&o.scenarios, "scenarios", "", "play parts a, b, d and f on these scenarios alone, as in spikes-300,tree-6x3; a part in front is for that part, as in b:spikes-300,f:tree-6x3")
 	flags.StringVar(&o.seeds, "seeds", "6-10", "the seeds that are judged, as in 6-10 or 6,7; peers are tuned on 1-5")
 	flags.StringVar(&o.traces, "traces", "", "the directory of the recorded traces; part g is left out without it")
@@ -138,6 +138,9 @@ func pick(list string) ([]part, error) {
 		return parts(), nil
 	}
 	var all []part
+	if list == "none" {
+		return nil, nil
+	}
 	names := strings.Split(list, ",")
 	for _, n := range names {
 		if !slices.ContainsFunc(parts(), func(p part) bool { return p.name == n }) {
@@ -248,17 +251,11 @@ func (s *score) play(wanted []part, path string) error {
 		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second), (processorTime() - before).Round(time.Second))
 		s.say("%s: done in %s", p.name, took)
 		s.page.add(p, found, took)
-		if err := s.limits.write(); err != nil {
-			return err
-		}
-		if path == "" {
-			continue
-		}
-		if err := os.WriteFile(path, []byte(s.page.text()), 0o644); err != nil {
+		if err := errors.Join(s.limits.write(), s.page.write(path)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.page.write(path)
 }
 
 // seedList reads numbers and ranges, as in 6-10,12.

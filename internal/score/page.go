@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -59,6 +60,9 @@ func begin(o options, s *score, commit string, dirty bool) page {
 			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
 	}
+	if n, all := len(s.real), len(known()); n > 0 && n < all {
+		p.some["g"] = fmt.Sprintf("%d of %d recorded traces", n, all)
+	}
 	return p
 }
 
@@ -78,6 +82,9 @@ func (o options) words() (text string) {
 	}
 	if o.recordings != "" {
 		text += " -recordings " + o.recordings
+	}
+	if o.add != "" {
+		text += " -add PAGES"
 	}
 	return text
 }
@@ -131,8 +138,8 @@ func (p *page) add(x part, found section, took string) {
 	p.put(played{x, b.String(), met, len(found.goals)})
 }
 
-// onlySome begins the sentence that says which scenarios were played.
-const onlySome = "**Only some scenarios**: "
+// onlySome begins the sentence that says which scenarios or traces were played.
+const onlySome = "**Only some are played**: "
 
 // playedOn begins the sentence that says when a part was played.
 const playedOn = "Played at commit "
@@ -174,6 +181,14 @@ func (t table) write(b *strings.Builder, figures bool) {
 
 func row(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" }
 
+// write writes the page as far as it is; nowhere, for an empty path.
+func (p *page) write(path string) error {
+	if path == "" {
+		return nil
+	}
+	return os.WriteFile(path, []byte(p.text()), 0o644)
+}
+
 // text returns the page as far as it is.
 func (p *page) text() string {
 	var b strings.Builder
@@ -189,7 +204,11 @@ func (p *page) text() string {
 	met, of := 0, 0
 	fmt.Fprintf(&b, "\n%s\n%s\n", row([]string{"part", "what", "goals met"}), row([]string{"---", "---", "---:"}))
 	for _, x := range p.played {
-		b.WriteString(row([]string{x.part.name, x.part.title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		title := x.part.title
+		if strings.Contains(x.text, onlySome) {
+			title += " (**only some**)"
+		}
+		b.WriteString(row([]string{x.part.name, title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
 		met, of = met+x.met, of+x.of
 	}
 	b.WriteString(row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")

@@ -82,7 +82,7 @@ func TestEveryPartFindsSomethingToJudge(t *testing.T) {
 	}
 	text := string(written)
 	for _, want := range []string{"c0ffee, with changes that are not committed", "seed 6", "seed 99", "| tiny |", "| tiny-hard |", "tiny-hard with a warm pool: in time", "burst-50s, stated duration x 0.5",
-		"lose-samples=0.3: in time lost", "| lora | 5m0s |", "| two bursts |", "keda-tuned", "**Only some scenarios**: 2 of 15, tiny, tiny-hard."} {
+		"lose-samples=0.3: in time lost", "| lora | 5m0s |", "| two bursts |", "keda-tuned", "**Only some are played**: 2 of 15, tiny, tiny-hard."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
