@@ -71,7 +71,7 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	keep = max(keep, stay)
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, o.InFlight(), kept{keep, because}))
+		return d.With(idleTerm(o, o.InFlight(), kept{keep, because, plan.slots > 1 && plan.slack() > 0}))
 	}
 	need := plan.need(0)
 	launch := 0
@@ -111,12 +111,18 @@ func (p Deadline) learn(o muster.Observation, backlog float64) muster.Term {
 type kept struct {
 	workers int
 	because string
+	// gather lets workers go that hold something, where fewer of them hold all of it.
+	gather bool
 }
 
 // idleTerm is the term while nothing waits: workers without a message go, except those that are kept.
 func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept) muster.Term {
 	c := o.Capacity
 	busy, active := c.Busy, c.Active()
+	if keep.gather {
+		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish first.
+		busy = ceil(float64(c.BusySlots) / c.SlotsPerWorker)
+	}
 	if inFlight.Known {
 		// What is in flight may have been received since the workers reported.
 		busy = max(busy, ceil(inFlight.Value/c.SlotsPerWorker))
