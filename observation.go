@@ -136,6 +136,9 @@ type QueueObservation struct {
 	OldestAge Sample `json:"oldest_age_s"`
 	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
 	Sent Sample `json:"sent,omitzero"`
+	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant, where the source knows them.
+	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
+	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

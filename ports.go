@@ -66,6 +66,13 @@ type Notifier interface {
 	Wakes() (wakes <-chan struct{}, stop func())
 }
 
+// Expecter is the ability of a source, or of a fleet, that looks rarely while nothing happens: after Expect its next look is a
+// fresh one, because something is said to have happened. It never blocks. Expectations may be lost or repeated at the cost of
+// one look.
+type Expecter interface {
+	Expect()
+}
+
 // Order states the size of a fleet.
 type Order struct {
 	// ID derives from the recorded intent and serves as client token.

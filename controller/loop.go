@@ -19,7 +19,9 @@ type LoopOptions struct {
 	Sources []muster.Source
 	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
 	Wakes []muster.Notifier
-	Fleet muster.Fleet
+	// Expecters are those among the sources and the fleet that are told when [Loop.Wake] is called.
+	Expecters []muster.Expecter
+	Fleet     muster.Fleet
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	History  muster.History
@@ -91,8 +93,16 @@ func NewLoop(o LoopOptions) *Loop {
 	}
 }
 
-// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
+// Wake makes the loop look and step soon, and has sources that look rarely look anew. It never blocks, and many calls may cause
+// one step.
 func (l *Loop) Wake() {
+	for _, e := range l.o.Expecters {
+		e.Expect()
+	}
+	l.rouse()
+}
+
+func (l *Loop) rouse() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -215,7 +225,7 @@ func (l *Loop) forwardWakes(ctx context.Context) {
 				case <-ctx.Done():
 					return
 				case <-wakes:
-					l.Wake()
+					l.rouse()
 				}
 			}
 		})

@@ -113,8 +113,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		o.Queues = append(o.Queues, muster.QueueObservation{
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
-			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()),
+			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.ageStaleAfter()),
+			Sent:          q.Sent.Fresh(now, s.staleAfter()),
+			SentPerSecond: q.SentPerSecond.Fresh(now, s.ageStaleAfter()), DeletedPerSecond: q.DeletedPerSecond.Fresh(now, s.ageStaleAfter()),
 		})
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)

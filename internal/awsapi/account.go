@@ -50,6 +50,8 @@ type Options struct {
 	Burst     int
 	// Timeout bounds one attempt; zero means 15 seconds.
 	Timeout time.Duration
+	// HTTP makes the requests; nil means a client of the SDK with that timeout. Tests give one that needs no network.
+	HTTP aws.HTTPClient
 }
 
 // Account is where the configurations of clients come from. It is safe for use by several goroutines.
@@ -67,15 +69,18 @@ func Open(ctx context.Context, o Options) (*Account, error) {
 		return nil, fmt.Errorf("limit the calls to AWS: found %g a second with a burst of %d, allowed are above 0 to %d and 1 to %d", o.PerSecond, o.Burst, maxPerSecond, maxBurst)
 	}
 	a := &Account{bucket: rate.NewLimiter(rate.Limit(o.PerSecond), o.Burst), budget: newBudget()}
+	if o.HTTP == nil {
+		o.HTTP = awshttp.NewBuildableClient().WithTimeout(o.Timeout)
+	}
 	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(o.Timeout)),
+		config.WithHTTPClient(o.HTTP),
 		config.WithRetryer(a.retryer),
 		config.WithAPIOptions([]func(*middleware.Stack) error{a.limit}),
 	}
 	if o.Region != "" {
 		options = append(options, config.WithRegion(o.Region))
 	}
-	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); local(endpoint) && os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT") == "" {
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); Local(endpoint) && os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT") == "" {
 		// A stand-in on this machine takes no instance role; looking for one only costs time.
 		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
 	}
@@ -83,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the AWS configuration: %w", err)
 	}
-	if cfg.Region == "" && local(os.Getenv("AWS_ENDPOINT_URL")) {
+	if cfg.Region == "" && Local(os.Getenv("AWS_ENDPOINT_URL")) {
 		cfg.Region = localRegion
 	}
 	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
@@ -109,14 +114,14 @@ func (a *Account) Queue(queueURL string) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("open the queue: found the URL %q, one like https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed", queueURL)
 	}
 	region := QueueRegion(queueURL)
-	if region == "" && a.base.Region == "" && local(queueURL) {
+	if region == "" && a.base.Region == "" && Local(queueURL) {
 		region = localRegion
 	}
 	cfg, err := a.Region(region)
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("open the queue %s: %w", queueURL, err)
 	}
-	if local(queueURL) && cfg.BaseEndpoint == nil {
+	if Local(queueURL) && cfg.BaseEndpoint == nil {
 		cfg.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
 	}
 	return cfg, nil
@@ -137,8 +142,8 @@ func QueueRegion(queueURL string) string {
 	return ""
 }
 
-// local tells whether a URL is of this machine.
-func local(endpoint string) bool {
+// Local tells whether a URL is of this machine.
+func Local(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return false
