@@ -139,6 +139,8 @@ type QueueObservation struct {
 	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant, where the source knows them.
 	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
 	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
+	// ProcessingMean is the mean processing duration of its messages in seconds, where the source knows it.
+	ProcessingMean Sample `json:"processing_mean_s,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

@@ -346,6 +346,7 @@ func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
 		{&old.Sent, &q.Sent}, {&old.SentPerSecond, &q.SentPerSecond}, {&old.DeletedPerSecond, &q.DeletedPerSecond},
+		{&old.ProcessingMean, &q.ProcessingMean},
 	} {
 		if f.n.Known || !f.o.Known || f.n.Doubted {
 			*f.o = *f.n

@@ -116,7 +116,11 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.ageStaleAfter()),
 			Sent:          q.Sent.Fresh(now, s.staleAfter()),
 			SentPerSecond: q.SentPerSecond.Fresh(now, s.ageStaleAfter()), DeletedPerSecond: q.DeletedPerSecond.Fresh(now, s.ageStaleAfter()),
+			ProcessingMean: q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter())),
 		})
+	}
+	if _, measured := st.processing.At(now); !measured.Known {
+		o.Processing = published(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
@@ -28,7 +29,7 @@ func (a *amazon) open(ctx context.Context) error {
 		return err
 	}
 	a.account = account
-	a.queues = sqs.NewQueues(sqs.Options{Account: account})
+	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: awsmetrics.NewReader(account)})
 	return nil
 }
 
