@@ -52,6 +52,8 @@ type Observation struct {
 	Launches Launches `json:"launches"`
 	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
 	Forecast Forecast `json:"forecast,omitzero"`
+	// Notes are those of the fleet's own service, for a person; no policy reads them.
+	Notes []string `json:"notes,omitzero"`
 }
 
 // Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in

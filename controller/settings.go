@@ -28,6 +28,8 @@ type Settings struct {
 	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
 	// above that where sources look less often than they are asked while nothing happens.
 	Stale time.Duration
+	// Protect has members protected that the fleet's own service could end while they work.
+	Protect bool
 	// Learn is how far back measured durations count; above zero.
 	Learn time.Duration
 
