@@ -52,6 +52,8 @@ type Observation struct {
 	Launches Launches `json:"launches"`
 	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
 	Forecast Forecast `json:"forecast,omitzero"`
+	// Notes are those of the fleet's own service, for a person; no policy reads them.
+	Notes []string `json:"notes,omitzero"`
 }
 
 // Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in
@@ -136,6 +138,11 @@ type QueueObservation struct {
 	OldestAge Sample `json:"oldest_age_s"`
 	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
 	Sent Sample `json:"sent,omitzero"`
+	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant, where the source knows them.
+	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
+	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
+	// ProcessingMean is the mean processing duration of its messages in seconds, where the source knows it.
+	ProcessingMean Sample `json:"processing_mean_s,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

@@ -134,7 +134,7 @@ func (w *write) size() {
 		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
 	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
-		w.launch(n)
+		w.launch(n, w.total(c, n))
 	}
 }
 
@@ -152,9 +152,9 @@ func (w *write) room(c muster.Capacity) int {
 	return room
 }
 
-func (w *write) launch(n int) {
+func (w *write) launch(n, total int) {
 	id := w.id()
-	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired}}
+	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired, Total: total}}
 	for i := range n {
 		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
 	}

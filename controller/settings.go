@@ -25,6 +25,11 @@ type Settings struct {
 	BootPrior time.Duration
 	// Poll is how often the queue and the fleet are looked at; above zero.
 	Poll time.Duration
+	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
+	// above that where sources look less often than they are asked while nothing happens.
+	Stale time.Duration
+	// Protect has members protected that the fleet's own service could end while they work.
+	Protect bool
 	// Learn is how far back measured durations count; above zero.
 	Learn time.Duration
 
@@ -74,10 +79,20 @@ func (s Settings) lookBack() time.Duration {
 }
 
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
-func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second) }
+func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
+
+// ageStaleAfter is the same for ages. Where looks are rare, ages come by the minute and a minute or two late.
+func (s Settings) ageStaleAfter() time.Duration {
+	if s.Stale > 0 {
+		return max(s.staleAfter(), 3*time.Minute)
+	}
+	return s.staleAfter()
+}
 
 // lookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
-func (s Settings) lookTimeout() time.Duration { return min(s.staleAfter()*3/4, 10*time.Second) }
+func (s Settings) lookTimeout() time.Duration {
+	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
+}
 
 // rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
 // giving it up too early launches a second one.

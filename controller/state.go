@@ -43,6 +43,8 @@ type State struct {
 	// again is true after a restart that found the order without a result: nobody knows whether it reached the fleet.
 	again bool
 	endAt time.Time
+	// aim is what is remembered of the fleet's own service.
+	aim aim
 	// recorded is the last decision that was recorded, and what it was made from.
 	recorded   Decided
 	recordedAt time.Time
@@ -79,6 +81,10 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, true
+		if body.What == roster.Named {
+			st.roster.Rename(body.Member, body.As)
+			break
+		}
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended
@@ -211,10 +217,13 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.look(x.QueueObservation)
 		case Listed:
 			if x.Failure == "" {
+				if x.Service != nil {
+					seen.named(st.roster.Name(x.Listing)...)
+				}
 				seen.gone(st.roster.Listed(x.Listing))
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -236,6 +245,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 
 // resulted takes in how an effect ended.
 func (st *State) resulted(x Resulted) {
+	st.aim.resulted(x)
 	if st.order == nil || st.order.ID != x.Effect {
 		return
 	}
@@ -293,6 +303,11 @@ type seen struct {
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
+	if st.listed.Service != nil && roster.Check(*r) == nil {
+		if n, ok := st.roster.NameOne(r.Member); ok {
+			x.named(n)
+		}
+	}
 	taken, news := st.roster.Reported(*r)
 	if !taken {
 		return
@@ -345,9 +360,10 @@ func (st *State) look(q muster.QueueObservation) {
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
+		{&old.Sent, &q.Sent}, {&old.SentPerSecond, &q.SentPerSecond}, {&old.DeletedPerSecond, &q.DeletedPerSecond},
+		{&old.ProcessingMean, &q.ProcessingMean},
 	} {
-		if f.n.Known || !f.o.Known {
+		if f.n.Known || !f.o.Known || f.n.Doubted {
 			*f.o = *f.n
 		}
 	}

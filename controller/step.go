@@ -67,6 +67,8 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.decision()
 		w.releases()
 		w.size()
+		w.restate()
+		w.protect()
 	}
 	next.Position.Seq += int64(len(o.Records))
 	return o
@@ -96,6 +98,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
+	if st.listed.Service != nil {
+		o.Notes = st.listed.Service.Notes
+	}
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
@@ -113,9 +118,14 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		o.Queues = append(o.Queues, muster.QueueObservation{
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
-			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()),
+			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.ageStaleAfter()),
+			Sent:          q.Sent.Fresh(now, s.staleAfter()),
+			SentPerSecond: q.SentPerSecond.Fresh(now, s.ageStaleAfter()), DeletedPerSecond: q.DeletedPerSecond.Fresh(now, s.ageStaleAfter()),
+			ProcessingMean: q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter())),
 		})
+	}
+	if _, measured := st.processing.At(now); !measured.Known {
+		o.Processing = published(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

@@ -55,10 +55,14 @@ type Member struct {
 	JoinedAt time.Time
 	// Listed is true once the fleet listed it.
 	Listed bool
+	// Exposed is true while the fleet's own service may end it, as far as it was listed.
+	Exposed bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
 	// failed is true once its launch was counted as failed.
 	failed bool
+	// named is true once the fleet's own service gave it its name.
+	named bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
 	// doubtAt is when its order failed, for the reason doubt; zero when it did not.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/source/embedded"
-	"github.com/muster-scale/muster/source/sqs"
 )
 
 // fleets are the fleets of a muster up. They may be added, changed and removed while it runs.
@@ -76,11 +76,11 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
 			continue
 		}
-		source, err := sqs.New(ctx, q.URL)
+		source, err := l.amazonQueue(ctx, c, q.URL)
 		if err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
-		o.Sources = append(o.Sources, source)
+		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
 	}
 	parts, err := l.partsOf(c)
 	if err != nil {
@@ -106,6 +106,9 @@ func settingsOf(c config.Fleet) (controller.Settings, error) {
 	}
 	for _, q := range c.Queues {
 		s.Queues = append(s.Queues, q.Name)
+	}
+	if onAmazon(c) {
+		s.Stale = 3 * max(awsapi.Slow, c.Poll)
 	}
 	return controller.NewSettings(s)
 }
