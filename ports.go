@@ -71,6 +71,12 @@ type WarmPool interface {
 	SetWarm(ctx context.Context, members int) error
 }
 
+// Trimmer is the ability of a fleet whose members are placed on machines of its own to end those machines that hold none and that it has
+// no use for, as [Service].Spare counts them. It is idempotent.
+type Trimmer interface {
+	Trim(ctx context.Context) error
+}
+
 // Notifier is the ability of a source to wake the loop when the queue changes. A wake carries no number; wakes may be
 // lost, repeated or late at the cost of one poll.
 type Notifier interface {
@@ -112,6 +118,8 @@ type Listing struct {
 type Service struct {
 	// Desired is how many members the service itself aims at.
 	Desired int `json:"desired"`
+	// Spare is how many machines under the members hold none, and are not needed for as many members as the service aims at.
+	Spare int `json:"spare,omitzero"`
 	// Notes say, for a person, what stands in the way or may surprise, as in "launching is suspended": at most [MaxNotes], each
 	// at most MaxNoteBytes long.
 	Notes []string `json:"notes,omitzero"`

@@ -22,3 +22,10 @@ func (l *Loop) protect(ctx context.Context, e Protect) error {
 	}
 	return l.o.Protector.Protect(ctx, e.Members)
 }
+
+func (l *Loop) trim(ctx context.Context) error {
+	if l.o.Trimmer == nil {
+		return errors.New("this fleet cannot end machines")
+	}
+	return l.o.Trimmer.Trim(ctx)
+}

@@ -36,7 +36,7 @@ func (Listed) input()   {}
 func (Reported) input() {}
 func (Resulted) input() {}
 
-// Effect is something to do to the fleet: [SetDesired], [End] or [Protect]. What workers are told is no effect of its own: it is read
+// Effect is something to do to the fleet: [SetDesired], [End], [Protect] or [Trim]. What workers are told is no effect of its own: it is read
 // from the state, as the answer to their reports.
 type Effect interface {
 	// EffectID names the effect within the history; its [Resulted] carries the same.
@@ -66,3 +66,11 @@ type Protect struct {
 
 // EffectID implements [Effect].
 func (e Protect) EffectID() string { return e.ID }
+
+// Trim ends machines of the fleet that hold no member.
+type Trim struct {
+	ID string `json:"id"`
+}
+
+// EffectID implements [Effect].
+func (e Trim) EffectID() string { return e.ID }

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Releaser, Protector and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Releaser, Protector, Trimmer and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -26,6 +26,8 @@ type LoopOptions struct {
 	Releaser muster.Releaser
 	// Protector is nil for a fleet whose members nobody ends by himself.
 	Protector muster.Protector
+	// Trimmer is nil for a fleet without machines under its members.
+	Trimmer muster.Trimmer
 	History   muster.History
 	Logger    *slog.Logger
 	// Notify is called after every step, one call at a time; it must return soon and must not call the loop.
@@ -340,6 +342,8 @@ func (l *Loop) execute(ctx context.Context, e Effect) {
 			err = l.end(limited, e)
 		case Protect:
 			err = l.protect(limited, e)
+		case Trim:
+			err = l.trim(limited)
 		}
 		result := Resulted{At: clock(), Effect: e.EffectID()}
 		if err != nil {

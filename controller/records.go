@@ -23,6 +23,7 @@ type Intended struct {
 	SetDesired *SetDesired `json:"set_desired,omitzero"`
 	End        *End        `json:"end,omitzero"`
 	Protect    *Protect    `json:"protect,omitzero"`
+	Trim       *Trim       `json:"trim,omitzero"`
 }
 
 // ResultedBody is the body of a [muster.Resulted] record.

@@ -14,6 +14,8 @@ type aim struct {
 	changedAt time.Time
 	// statedAt is when the service was last told its size without a launch, protectedAt when members were last protected.
 	statedAt, protectedAt time.Time
+	// trimmedAt is when machines were last ended.
+	trimmedAt time.Time
 }
 
 const (
@@ -21,6 +23,8 @@ const (
 	stateEvery = time.Minute
 	// protectEvery is how often protection is asked for again.
 	protectEvery = 15 * time.Second
+	// trimEvery is how often machines without members are ended.
+	trimEvery = 15 * time.Second
 )
 
 func (a *aim) resulted(x Resulted) {
@@ -84,5 +88,20 @@ func (w *write) protect() {
 	w.state.aim.protectedAt = w.now()
 	e := Protect{ID: w.id(), Members: slices.Clip(exposed[:min(len(exposed), maxMoves)])}
 	w.record(muster.Intended, Intended{Protect: &e})
+	w.out.Effects = append(w.out.Effects, e)
+}
+
+// trim has machines ended that hold no member and are not needed. While members are ordered, or orders are on their way, they may be.
+func (w *write) trim() {
+	s := w.service()
+	if s == nil || s.Spare == 0 || w.state.order != nil || len(w.out.Effects) > 0 || w.now().Sub(w.state.aim.trimmedAt) < trimEvery {
+		return
+	}
+	if c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots); !w.out.Observation.Capacity.Known || c.Ordered > 0 || c.Active() < w.state.desired {
+		return
+	}
+	w.state.aim.trimmedAt = w.now()
+	e := Trim{ID: w.id()}
+	w.record(muster.Intended, Intended{Trim: &e})
 	w.out.Effects = append(w.out.Effects, e)
 }

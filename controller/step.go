@@ -69,6 +69,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.size()
 		w.restate()
 		w.protect()
+		w.trim()
 	}
 	next.Position.Seq += int64(len(o.Records))
 	return o

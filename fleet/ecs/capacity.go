@@ -1,0 +1,123 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/muster-scale/muster"
+)
+
+// Capacity are the instances of an Auto Scaling group that the tasks of a service are placed on.
+type Capacity struct {
+	// TasksPerInstance is how many tasks fit on one instance, at least 1.
+	TasksPerInstance int
+	// Group sizes the group, as package fleet/asg does: its orders count instances, and it sets no size beyond the group's maximum.
+	// Ender ends instances by name, and lowers the group's size by as many.
+	Group muster.Fleet
+	Ender muster.Releaser
+	// Name is the group's name, for what is said to people.
+	Name string
+	// Keep leaves instances that hold no task to others, such as ECS's managed scaling.
+	Keep bool
+}
+
+// expect makes the next look at the group a fresh one.
+func (c *Capacity) expect() {
+	if e, ok := c.Group.(muster.Expecter); ok {
+		e.Expect()
+	}
+}
+
+// instances is how many instances so many tasks need.
+func (c *Capacity) instances(tasks int) int {
+	return (tasks + c.TasksPerInstance - 1) / c.TasksPerInstance
+}
+
+// raise has the group provide room for so many tasks, whatever it has now. It never lowers the group.
+func (c *Capacity) raise(ctx context.Context, p place, id string, tasks int) error {
+	need := c.instances(tasks)
+	l, err := c.Group.Members(ctx)
+	if err != nil {
+		return fmt.Errorf("find instances for %s: %w", p.what, err)
+	}
+	have := len(l.Members)
+	if l.Service != nil {
+		have = l.Service.Desired
+	}
+	if have >= need {
+		return nil
+	}
+	if err := c.Group.SetDesired(ctx, muster.Order{ID: id, Desired: need, Total: need}); err != nil {
+		return fmt.Errorf("find instances for %s: %d are needed for %s: %w", p.what, need, muster.Plural(tasks, "task"), err)
+	}
+	return nil
+}
+
+// hosts are the instances of a group, as ECS and the group know them.
+type hosts struct {
+	// living is how many instances the group has; idle are those of them that hold no task, by their ids, oldest registration first.
+	living int
+	idle   []string
+}
+
+// hosts finds the instances that hold no task.
+func (c *Capacity) hosts(ctx context.Context, p place) (hosts, error) {
+	l, err := c.Group.Members(ctx)
+	if err != nil {
+		return hosts{}, fmt.Errorf("find idle instances of %s: %w", p.what, err)
+	}
+	var all []string
+	for _, m := range l.Members {
+		if !m.Ended {
+			all = append(all, m.ID)
+		}
+	}
+	h := hosts{living: len(all)}
+	in := &ecs.ListContainerInstancesInput{Cluster: aws.String(p.cluster)}
+	for range maxPages {
+		out, err := p.ecs.ListContainerInstances(ctx, in)
+		if err != nil {
+			return hosts{}, p.explain("list the instances under", err)
+		}
+		if err := c.idle(ctx, p, &h, all, out.ContainerInstanceArns); err != nil {
+			return hosts{}, err
+		}
+		if in.NextToken = out.NextToken; in.NextToken == nil {
+			slices.Sort(h.idle)
+			return h, nil
+		}
+	}
+	return hosts{}, fmt.Errorf("list the instances under %s: found more than %d pages of them, allowed are up to that", p.what, maxPages)
+}
+
+// idle adds to h those of the instances that are of the group and hold no task.
+func (c *Capacity) idle(ctx context.Context, p place, h *hosts, group, arns []string) error {
+	if len(arns) == 0 {
+		return nil
+	}
+	out, err := p.ecs.DescribeContainerInstances(ctx, &ecs.DescribeContainerInstancesInput{Cluster: aws.String(p.cluster), ContainerInstances: arns})
+	if err != nil {
+		return p.explain("describe the instances under", err)
+	}
+	for _, i := range out.ContainerInstances {
+		if id := aws.ToString(i.Ec2InstanceId); i.RunningTasksCount+i.PendingTasksCount == 0 && slices.Contains(group, id) {
+			h.idle = append(h.idle, id)
+		}
+	}
+	return nil
+}
+
+// spare are the instances to end: idle ones, as many as there are beyond what the service needs. There are none while tasks have no
+// place, since ECS may place them any moment, and none where others see to that.
+func (c *Capacity) spare(h hosts, svc types.Service, living int) []string {
+	if c.Keep || int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) || svc.PendingCount > 0 {
+		return nil
+	}
+	more := h.living - c.instances(max(int(svc.DesiredCount), living))
+	return h.idle[:max(0, min(more, len(h.idle)))]
+}

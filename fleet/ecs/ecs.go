@@ -1,0 +1,98 @@
+// Package ecs sizes fleets of Amazon ECS tasks, in one of two ways.
+//
+// [Service] sizes the tasks of a service. A rise sets the service's desired count. A fall never lowers the count alone, because ECS
+// then chooses which tasks to stop: the worker in a task first gives back its release token; then every other running task is
+// protected, the released ones are not, and only then the count falls by as many, so that ECS can stop no other. A worker in such a task
+// must not exit by itself, or the service starts another in its place; it waits for SIGTERM.
+//
+// [Tasks] starts tasks without a service, ten in a call, with client tokens that derive from the order, so that an order given twice
+// starts nothing twice. Their workers exit by themselves when nothing is left to do, down to none.
+//
+// A service on an Auto Scaling group needs instances to place its tasks on: with [Capacity] the group rises together with the
+// service, and instances that hold no task end once the service has no use for them.
+//
+// Members are tasks, by the last part of their ARN. What is listed is looked at every few seconds while it changes, and twice a
+// minute while it does not.
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+
+	"github.com/muster-scale/muster/internal/awsapi"
+)
+
+// Clusters makes the fleets of a controller, which share one client for each region. It is safe for use by several goroutines.
+type Clusters struct {
+	account *awsapi.Account
+
+	mu      sync.Mutex
+	regions map[string]*region
+}
+
+// region holds the clients of one region.
+type region struct {
+	name    string
+	ecs     *ecs.Client
+	scaling *applicationautoscaling.Client
+}
+
+// NewClusters returns a maker of fleets. Nothing is called.
+func NewClusters(account *awsapi.Account) *Clusters {
+	return &Clusters{account: account, regions: map[string]*region{}}
+}
+
+func (c *Clusters) region(name string) (*region, error) {
+	cfg, err := c.account.Region(name)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.regions[cfg.Region]; ok {
+		return r, nil
+	}
+	r := &region{name: cfg.Region, ecs: ecs.NewFromConfig(cfg), scaling: applicationautoscaling.NewFromConfig(cfg)}
+	c.regions[cfg.Region] = r
+	return r, nil
+}
+
+// place is a cluster in a region, with the words for what is done there.
+type place struct {
+	*region
+	cluster string
+	// what names the fleet's own part of the cluster, as in "the service web of the cluster prod".
+	what string
+	// turn is held by the one who changes something.
+	turn chan struct{}
+}
+
+func newPlace(r *region, cluster, what string) place {
+	return place{region: r, cluster: cluster, what: what + " of the cluster " + cluster, turn: make(chan struct{}, 1)}
+}
+
+// take waits for the turn to change something, and returns what gives it back.
+func (p place) take(ctx context.Context) (func(), error) {
+	select {
+	case p.turn <- struct{}{}:
+		return func() { <-p.turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("change %s: %w", p.what, ctx.Err())
+	}
+}
+
+// explain says what was attempted.
+func (p place) explain(what string, err error) error {
+	return awsapi.Explain(what+" "+p.what, p.name, err)
+}
+
+// last returns the last part of an ARN or a path.
+func last(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
+
+func lastOf(arn *string) string { return last(aws.ToString(arn)) }

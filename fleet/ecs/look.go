@@ -1,0 +1,224 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/awsapi"
+)
+
+const (
+	// maxDescribed is how many tasks one call describes, maxPages how many pages of a list are read.
+	maxDescribed = 100
+	maxPages     = 100
+	// rememberEnded is how long a task that ended stays in the listing; ECS itself forgets it after about an hour.
+	rememberEnded = 10 * time.Minute
+	// settle is how long a task that was started may be unknown to whoever asks for it.
+	settle = 2 * time.Minute
+)
+
+// lookout keeps what the last look at tasks gave, and says when the next is due.
+type lookout struct {
+	// looking is held by the one who looks.
+	looking chan struct{}
+
+	mu      sync.Mutex
+	pace    awsapi.Pace
+	listing muster.Listing
+	failure error
+	print   string
+	// known says since when each task is known that lived at the last look or was started since, by its id; ended are those that
+	// ended lately.
+	known map[string]time.Time
+	ended map[string]ending
+}
+
+// ending is a member that ended, with when that was seen.
+type ending struct {
+	muster.Member
+	at time.Time
+}
+
+func newLookout(every time.Duration) *lookout {
+	return &lookout{
+		looking: make(chan struct{}, 1), pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow},
+		known: map[string]time.Time{}, ended: map[string]ending{},
+	}
+}
+
+// expect makes the next look a fresh one.
+func (l *lookout) expect() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pace.Expect()
+}
+
+func (l *lookout) cached() (muster.Listing, error, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	listed := !l.listing.At.IsZero() || l.failure != nil
+	return l.listing, l.failure, listed && !l.pace.Due(time.Now())
+}
+
+// members returns what the last look gave, or looks when that is due.
+func (l *lookout) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing, error) {
+	select {
+	case l.looking <- struct{}{}:
+		defer func() { <-l.looking }()
+	case <-ctx.Done():
+		return muster.Listing{}, fmt.Errorf("list tasks: %w", ctx.Err())
+	}
+	if listing, err, fresh := l.cached(); fresh {
+		return listing, err
+	}
+	listing, err := look(ctx)
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		if ctx.Err() == nil {
+			l.listing, l.failure = muster.Listing{}, err
+			l.pace.Failed(now)
+		}
+		return muster.Listing{}, err
+	}
+	print := printOf(listing)
+	l.pace.Looked(now, print != l.print)
+	l.listing, l.failure, l.print = listing, nil, print
+	return listing, nil
+}
+
+// printOf sums up what of a listing matters to whether it changes.
+func printOf(l muster.Listing) string {
+	text := ""
+	if l.Service != nil {
+		text = fmt.Sprint(l.Service.Desired, l.Service.Spare)
+	}
+	for _, m := range l.Members {
+		text += fmt.Sprintf(" %s %t %t", m.ID, m.Ended, m.Exposed)
+	}
+	return text
+}
+
+// list returns the ARNs of tasks.
+func (p place) list(ctx context.Context, in ecs.ListTasksInput) (arns []string, err error) {
+	in.Cluster = aws.String(p.cluster)
+	for range maxPages {
+		out, err := p.ecs.ListTasks(ctx, &in)
+		if err != nil {
+			return nil, p.explain("list the tasks of", err)
+		}
+		arns = append(arns, out.TaskArns...)
+		if in.NextToken = out.NextToken; in.NextToken == nil {
+			return arns, nil
+		}
+	}
+	return nil, fmt.Errorf("list the tasks of %s: found more than %d pages of them, allowed are up to that", p.what, maxPages)
+}
+
+// describe returns tasks by their ids or ARNs. Those that ECS does not know, or not yet, are missing.
+func (p place) describe(ctx context.Context, ids []string) (all []types.Task, err error) {
+	for batch := range slices.Chunk(ids, maxDescribed) {
+		out, err := p.ecs.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: aws.String(p.cluster), Tasks: batch})
+		if err != nil {
+			return nil, p.explain("describe the tasks of", err)
+		}
+		all = append(all, out.Tasks...)
+	}
+	return all, nil
+}
+
+// lives tells whether a task is there to stay: neither ended nor told to end.
+func lives(t types.Task) bool {
+	return aws.ToString(t.DesiredStatus) != "STOPPED" && aws.ToString(t.LastStatus) != "STOPPED"
+}
+
+// seen is one look at tasks.
+type seen struct {
+	// living are the tasks that are there to stay, oldest first; members are they and those that ended lately.
+	living  []types.Task
+	members []muster.Member
+}
+
+// sort makes members of the tasks with these ARNs, and of those that were known and are not among them: they are looked at by name,
+// since a list may lag behind.
+func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string) (seen, error) {
+	ids := make([]string, 0, len(arns))
+	for _, arn := range arns {
+		ids = append(ids, last(arn))
+	}
+	l.mu.Lock()
+	ids = slices.AppendSeq(ids, maps.Keys(l.known))
+	l.mu.Unlock()
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	tasks, err := p.describe(ctx, ids)
+	if err != nil {
+		return seen{}, err
+	}
+	slices.SortFunc(tasks, func(a, b types.Task) int {
+		return cmp.Or(aws.ToTime(a.CreatedAt).Compare(aws.ToTime(b.CreatedAt)), cmp.Compare(lastOf(a.TaskArn), lastOf(b.TaskArn)))
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.note(at, tasks), nil
+}
+
+// note takes in described tasks. The caller holds the lock.
+func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
+	known, described := map[string]time.Time{}, map[string]bool{}
+	for _, t := range tasks {
+		id := lastOf(t.TaskArn)
+		described[id] = true
+		since := at
+		if t, ok := l.known[id]; ok {
+			since = t
+		}
+		m := muster.Member{ID: id, LaunchedAt: since}
+		if t.CreatedAt != nil {
+			m.LaunchedAt = t.CreatedAt.UTC().Round(0)
+		}
+		if lives(t) {
+			known[id] = since
+			s.living, s.members = append(s.living, t), append(s.members, m)
+		} else if _, noted := l.ended[id]; !noted {
+			m.Ended, m.Failure = true, whyEnded(t)
+			l.ended[id] = ending{m, at}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.known)) {
+		// ECS does not show at once what it has started.
+		if since := l.known[id]; !described[id] && at.Sub(since) < settle {
+			known[id] = since
+			s.members = append(s.members, muster.Member{ID: id, LaunchedAt: since})
+		}
+	}
+	l.known = known
+	for _, id := range slices.Sorted(maps.Keys(l.ended)) {
+		if e := l.ended[id]; at.Sub(e.at) < rememberEnded {
+			s.members = append(s.members, e.Member)
+			continue
+		}
+		delete(l.ended, id)
+	}
+	return s
+}
+
+// started notes a task that was started just now, so that it is looked at by name although no list has it yet.
+func (l *lookout) started(at time.Time, arn string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id := last(arn); l.known[id].IsZero() {
+		l.known[id] = at
+	}
+}

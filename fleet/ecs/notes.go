@@ -1,0 +1,181 @@
+package ecs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
+	scaling "github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/muster-scale/muster"
+)
+
+// notes say for a person what stands in the way or may surprise.
+type notes []string
+
+func (n *notes) add(when bool, format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); when && len(*n) < muster.MaxNotes {
+		*n = append(*n, text[:min(len(text), muster.MaxNoteBytes)])
+	}
+}
+
+// telling is how long an event of a service counts as news.
+const telling = 10 * time.Minute
+
+// service notes what the service says of itself, and who else changes its count.
+func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
+	name := last(o.Service)
+	n.add(deploying(svc), "a deployment of the service %s is under way: tasks of both kinds live, and the count falls when it is over", name)
+	for _, d := range svc.Deployments {
+		n.add(d.RolloutState == types.DeploymentRolloutStateFailed, "a deployment of the service %s failed: %s", name, aws.ToString(d.RolloutStateReason))
+	}
+	n.add(len(owners) > 0, "the scaling policy %s changes the count of the service %s too: remove it or suspend its scaling, or let it decide alone with delegate", strings.Join(owners, ", "), name)
+	n.add(svc.AvailabilityZoneRebalancing == types.AvailabilityZoneRebalancingEnabled && !o.Protect,
+		"ECS may stop busy tasks of the service %s to balance its zones: turn availability zone rebalancing off, or have tasks protected", name)
+	n.add(svc.SchedulingStrategy == types.SchedulingStrategyDaemon, "the service %s is a DAEMON service, which cannot be sized", name)
+	if why, ok := trouble(svc, time.Now().Add(-telling)); ok {
+		n.add(true, "ECS says: %s%s", why, remedy(why))
+	}
+}
+
+// trouble returns the newest event of a service since an instant that tells of something that does not work.
+func trouble(svc types.Service, since time.Time) (string, bool) {
+	for _, e := range svc.Events { // newest first
+		text := aws.ToString(e.Message)
+		if aws.ToTime(e.CreatedAt).Before(since) || strings.Contains(text, "has reached a steady state") {
+			break
+		}
+		if strings.Contains(text, "unable") || strings.Contains(text, "throttled") || strings.Contains(text, "protected") {
+			return strings.TrimRight(text, "."), true
+		}
+	}
+	return "", false
+}
+
+// unplacedAfter is how long after an order its missing tasks are asked after.
+const unplacedAfter = 20 * time.Second
+
+// unplaced are the ordered members that ECS cannot place, as it says itself, as members that have ended. ECS goes on trying; the
+// controller lowers the count, and tries again when its own rules say so.
+func (f *Service) unplaced(at time.Time, svc types.Service, living int) (ended []muster.Member) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := &f.order
+	missing := min(max(0, int(svc.DesiredCount)-living), len(o.names))
+	if missing > o.short && at.Sub(o.at) >= unplacedAfter {
+		if why, ok := trouble(svc, o.at); ok && strings.Contains(why, "unable") {
+			o.failed, o.short = "ECS cannot place it: "+why+remedy(why), missing
+		}
+	}
+	if o.failed == "" {
+		return nil
+	}
+	for _, name := range o.names[len(o.names)-o.short:] { // the oldest are placed first
+		ended = append(ended, muster.Member{ID: name, LaunchedAt: o.at.UTC().Round(0), Ended: true, Failure: o.failed})
+	}
+	return ended
+}
+
+// ownersEvery is how often is asked who else changes the count.
+const ownersEvery = 10 * time.Minute
+
+// scaledBy returns the scaling policies that change the service's count, asking rarely; none where nobody may know.
+func (f *Service) scaledBy(ctx context.Context) []string {
+	f.mu.Lock()
+	owners, due := f.owners, time.Since(f.ownersAt) >= ownersEvery
+	if due {
+		f.ownersAt = time.Now()
+	}
+	f.mu.Unlock()
+	if !due {
+		return owners
+	}
+	owners, err := f.Owners(ctx)
+	if err != nil {
+		owners = nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.owners = owners
+	return owners
+}
+
+// Owners returns the names of the scaling policies of Application Auto Scaling that change the service's count as well, with two reads.
+// A service that is not registered there, or whose scaling is suspended both ways, has none.
+func (f *Service) Owners(ctx context.Context) ([]string, error) {
+	resource := "service/" + last(f.cluster) + "/" + last(f.o.Service)
+	targets, err := f.scaling.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{
+		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceIds: []string{resource}, ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
+	})
+	if err != nil {
+		return nil, f.explain("ask who else sizes", err)
+	}
+	suspended := func(t scaling.ScalableTarget) bool {
+		s := t.SuspendedState
+		return s != nil && aws.ToBool(s.DynamicScalingInSuspended) && aws.ToBool(s.DynamicScalingOutSuspended)
+	}
+	if len(targets.ScalableTargets) == 0 || suspended(targets.ScalableTargets[0]) {
+		return nil, nil
+	}
+	policies, err := f.scaling.DescribeScalingPolicies(ctx, &applicationautoscaling.DescribeScalingPoliciesInput{
+		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceId: aws.String(resource), ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
+	})
+	if err != nil {
+		return nil, f.explain("ask who else sizes", err)
+	}
+	var owners []string
+	for _, p := range policies.ScalingPolicies {
+		owners = append(owners, aws.ToString(p.PolicyName))
+	}
+	slices.Sort(owners)
+	return owners, nil
+}
+
+// capacity notes whether ECS sizes the group too, and what else stands in the way of that.
+func (n *notes) capacity(ctx context.Context, p place, c *Capacity, svc types.Service) {
+	var names []string
+	for _, s := range svc.CapacityProviderStrategy {
+		names = append(names, aws.ToString(s.CapacityProvider))
+	}
+	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
+	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in place of waiting for one", aws.ToString(svc.ServiceName))
+	if len(names) == 0 || slices.Contains(names, "FARGATE") || slices.Contains(names, "FARGATE_SPOT") {
+		return
+	}
+	out, err := p.ecs.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{CapacityProviders: names})
+	if err != nil {
+		return // whoever may not know that sizes the group all the same
+	}
+	for _, provider := range out.CapacityProviders {
+		n.provider(c, provider)
+	}
+}
+
+func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
+	g, name := p.AutoScalingGroupProvider, aws.ToString(p.Name)
+	if g == nil {
+		return
+	}
+	if group := last(aws.ToString(g.AutoScalingGroupArn)); c.Name != "" {
+		n.add(group != c.Name, "the capacity provider %s is of the group %s, and ecs.capacity.group is %s: state the group that the tasks are placed on", name, group, c.Name)
+	}
+	m := g.ManagedScaling
+	managed := m != nil && m.Status == types.ManagedScalingStatusEnabled
+	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it waits with tasks until there is room, which is wanted, and it ends idle instances later than Muster; "+
+		"a target of %d %% keeps more than are needed, unless ecs.capacity.shrink is false", c.Name, name, target(m))
+	n.add(!managed, "managed scaling of the capacity provider %s is off: a task that finds no room fails at once and is tried again, until the instance is there", name)
+	n.add(g.ManagedTerminationProtection == types.ManagedTerminationProtectionEnabled, "managed termination protection of the capacity provider %s is on: turn it off, since Muster ends only instances without tasks", name)
+}
+
+func target(m *types.ManagedScaling) int32 {
+	if m == nil || m.TargetCapacity == nil {
+		return 100
+	}
+	return *m.TargetCapacity
+}

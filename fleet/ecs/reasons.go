@@ -1,0 +1,90 @@
+package ecs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+)
+
+// whyEnded says why a task ended; empty for an orderly end: its own with the code 0, or one that ECS or somebody asked for.
+func whyEnded(t types.Task) string {
+	said := strings.TrimRight(aws.ToString(t.StoppedReason), ".")
+	switch t.StopCode {
+	case types.TaskStopCodeEssentialContainerExited:
+		i := slices.IndexFunc(t.Containers, func(c types.Container) bool {
+			return aws.ToInt32(c.ExitCode) != 0 || c.ExitCode == nil && c.Reason != nil
+		})
+		if i < 0 {
+			return ""
+		}
+		c := t.Containers[i]
+		if c.ExitCode == nil {
+			return fmt.Sprintf("its container %s ended: %s", aws.ToString(c.Name), aws.ToString(c.Reason))
+		}
+		return fmt.Sprintf("its container %s ended with the code %d", aws.ToString(c.Name), *c.ExitCode)
+	case types.TaskStopCodeTaskFailedToStart:
+		return "ECS could not start it: " + said + remedy(said)
+	case types.TaskStopCodeSpotInterruption:
+		return "its Spot capacity was taken back: " + said
+	case types.TaskStopCodeTerminationNotice:
+		return "its instance ends: " + said
+	}
+	if t.StopCode == types.TaskStopCodeInfrastructureHealth {
+		return "what it ran on failed: " + said
+	}
+	return ""
+}
+
+// refused says in words why ECS started fewer tasks than were asked for, each reason once.
+func refused(failures []types.Failure) string {
+	var all []string
+	for _, f := range failures {
+		reason := strings.TrimRight(aws.ToString(f.Reason), ".")
+		if d := aws.ToString(f.Detail); d != "" {
+			reason += " (" + strings.TrimRight(d, ".") + ")"
+		}
+		if text := reason + remedy(reason); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	if more := len(all) - 3; more > 0 {
+		all = append(all[:3], fmt.Sprintf("and %d more reasons", more))
+	}
+	return strings.Join(all, "; ")
+}
+
+// remedies say what to do about what ECS says, by a part of it in small letters. The first that fits counts.
+var remedies = [...]struct{ part, do string }{
+	{"resource:cpu", "no instance of the cluster has that much CPU free: add instances, or larger ones"},
+	{"resource:memory", "no instance of the cluster has that much memory free: add instances, or larger ones"},
+	{"resource:eni", "no instance of the cluster has a network interface free: add instances, or larger ones, or turn on ENI trunking"},
+	{"resource:gpu", "no instance of the cluster has a GPU free: add instances"},
+	{"resource:port", "a fixed host port is taken on every instance: add instances, or let ECS choose the port"},
+	{"attribute", "no instance has what the task definition or a placement constraint asks for: look at the launch type, the operating system and the constraints"},
+	{"agent", "the agents of the instances are not connected to ECS: look after the instances"},
+	{"no container instances", "the cluster has no instances: give it some through a capacity provider, or use Fargate"},
+	{"empty capacity provider", "the capacity provider has no instances and does not scale by itself: turn managed scaling on, or state ecs.capacity"},
+	{"capacity is unavailable", "AWS has no such capacity in these zones at the moment: add subnets in other zones, or another capacity provider"},
+	{"concurrent tasks", "the account's quota is used up: ask for a higher quota in Service Quotas, or lower max"},
+	{"vcpu", "the account's quota of vCPUs is used up: ask for a higher quota in Service Quotas, or lower max"},
+	{"location", "the task definition asks for a place that the subnets do not have: look at the platform version and the zones"},
+	{"cannotpullcontainer", "the image cannot be had: look at its name, the execution role, and the way from the subnets to the registry"},
+	{"resourceinitializationerror", "what the task needs before it starts cannot be had: look at its secrets, its execution role and the way out of its subnets"},
+	{"outofmemory", "raise the memory in the task definition"},
+	{"missing", "it is gone: look at the task definition and the cluster"},
+	{"inactive", "it is being deleted: give the fleet another"},
+}
+
+// remedy says what to do about a reason, with what joins the two; empty where nobody knows.
+func remedy(reason string) string {
+	small := strings.ToLower(reason)
+	for _, r := range remedies {
+		if strings.Contains(small, r.part) {
+			return ": " + r.do
+		}
+	}
+	return ""
+}

@@ -1,0 +1,281 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/awsapi"
+)
+
+// ServiceOptions describe the fleet of a service. Cluster and Service are required.
+type ServiceOptions struct {
+	// Cluster and Service are names or ARNs, Region is where they are; empty means that of the SDK's configuration.
+	Cluster, Service, Region string
+	// Protect tells that the controller has tasks protected; without, nothing asks whether they are.
+	Protect bool
+	// Capacity are the instances that the service's tasks are placed on; nil on Fargate, and where ECS alone sees to them.
+	Capacity *Capacity
+	// Every is the time between looks while something changes; zero means 5 s.
+	Every time.Duration
+}
+
+// Service is the fleet of a service's tasks. It implements [muster.Fleet], [muster.Releaser], [muster.Protector], [muster.Trimmer] and
+// [muster.Expecter], and is safe for use by several goroutines.
+type Service struct {
+	o ServiceOptions
+	place
+	look *lookout
+
+	mu sync.Mutex
+	// order is the newest order that launched something.
+	order ordered
+	// owners are the scaling policies that change the count too, as of ownersAt.
+	owners   []string
+	ownersAt time.Time
+}
+
+// ordered is an order whose tasks are awaited.
+type ordered struct {
+	at    time.Time
+	names []string
+	// failed is why the last short of them have no task.
+	failed string
+	short  int
+}
+
+var (
+	_ muster.Fleet     = (*Service)(nil)
+	_ muster.Releaser  = (*Service)(nil)
+	_ muster.Protector = (*Service)(nil)
+	_ muster.Trimmer   = (*Service)(nil)
+	_ muster.Expecter  = (*Service)(nil)
+)
+
+// Service returns the fleet of a service. Nothing is called.
+func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
+	what := "the service " + last(o.Service)
+	if o.Cluster == "" || o.Service == "" {
+		return nil, fmt.Errorf("size an ECS service: found the cluster %q and the service %q, both are needed", o.Cluster, o.Service)
+	}
+	if o.Capacity != nil && (o.Capacity.TasksPerInstance < 1 || o.Capacity.Group == nil) {
+		return nil, fmt.Errorf("size %s: found %d tasks for each instance, allowed are 1 and more, with a group", what, o.Capacity.TasksPerInstance)
+	}
+	r, err := c.region(o.Region)
+	if err != nil {
+		return nil, fmt.Errorf("size %s: %w", what, err)
+	}
+	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast))}, nil
+}
+
+// Expect implements [muster.Expecter].
+func (f *Service) Expect() {
+	f.look.expect()
+	if f.o.Capacity != nil {
+		f.o.Capacity.expect()
+	}
+}
+
+// Members implements [muster.Fleet]: the tasks of the service, in all its deployments, and those that ended lately.
+func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
+	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
+		at := time.Now().UTC().Round(0)
+		svc, s, err := f.survey(ctx, at)
+		if err != nil {
+			return muster.Listing{}, err
+		}
+		if err := f.expose(ctx, at, s); err != nil {
+			return muster.Listing{}, err
+		}
+		l := muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: int(svc.DesiredCount)}}
+		l.Members = append(l.Members, f.unplaced(at, svc, len(s.living))...)
+		var notes notes
+		notes.service(svc, f.o, f.scaledBy(ctx))
+		if c := f.o.Capacity; c != nil {
+			hosts, err := c.hosts(ctx, f.place)
+			if err != nil {
+				return muster.Listing{}, err
+			}
+			l.Service.Spare = len(c.spare(hosts, svc, len(s.living)))
+			notes.capacity(ctx, f.place, c, svc)
+		}
+		l.Service.Notes = notes
+		return l, nil
+	})
+}
+
+// survey describes the service and its tasks.
+func (f *Service) survey(ctx context.Context, at time.Time) (types.Service, seen, error) {
+	svc, err := f.now(ctx)
+	if err != nil {
+		return svc, seen{}, err
+	}
+	arns, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service)})
+	if err != nil {
+		return svc, seen{}, err
+	}
+	if int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) {
+		// Tasks that ended before anybody saw them tell why others do not come.
+		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service), DesiredStatus: types.DesiredStatusStopped})
+		if err != nil {
+			return svc, seen{}, err
+		}
+		arns = append(arns, ended[:min(len(ended), maxDescribed)]...)
+	}
+	s, err := f.look.sort(ctx, f.place, at, arns)
+	return svc, s, err
+}
+
+// now describes the service.
+func (f *Service) now(ctx context.Context) (types.Service, error) {
+	out, err := f.ecs.DescribeServices(ctx, &ecs.DescribeServicesInput{Cluster: aws.String(f.cluster), Services: []string{f.o.Service}})
+	if err != nil {
+		return types.Service{}, f.explain("describe", err)
+	}
+	if len(out.Services) == 0 || aws.ToString(out.Services[0].Status) == "INACTIVE" {
+		return types.Service{}, fmt.Errorf("find %s: there is none in the region %s and the account of these credentials; create it, or put ecs.cluster, ecs.service and ecs.region right", f.what, f.name)
+	}
+	return out.Services[0], nil
+}
+
+// mayChange returns why the count of a service cannot be set.
+func (f *Service) mayChange(svc types.Service) error {
+	switch status := aws.ToString(svc.Status); {
+	case status != "ACTIVE":
+		return fmt.Errorf("size %s: found it in the state %s, allowed is ACTIVE", f.what, status)
+	case svc.SchedulingStrategy == types.SchedulingStrategyDaemon:
+		return fmt.Errorf("size %s: found a DAEMON service, which has one task on each instance, allowed is a REPLICA service", f.what)
+	}
+	return nil
+}
+
+// deploying tells whether tasks of two deployments live side by side.
+func deploying(svc types.Service) bool { return len(svc.Deployments) > 1 }
+
+// SetDesired implements [muster.Fleet]. The service's count becomes order.Total and never less than what lives; where that is what it
+// is, nothing is called. While a deployment replaces tasks both kinds live, and the count becomes order.Desired or stays. Instances are
+// asked for first; too few of them are an error once the count is set: ECS places what is missing when there is room.
+func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
+	done, err := f.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	svc, s, err := f.survey(ctx, time.Now().UTC().Round(0))
+	if err != nil {
+		return err
+	}
+	if err := f.mayChange(svc); err != nil {
+		return err
+	}
+	want := max(order.Total, order.Desired, len(s.living))
+	if deploying(svc) {
+		want = max(order.Desired, int(svc.DesiredCount))
+	}
+	f.await(order)
+	defer f.Expect()
+	short := error(nil)
+	if f.o.Capacity != nil && want > 0 {
+		short = f.o.Capacity.raise(ctx, f.place, order.ID, want)
+	}
+	return errors.Join(f.set(ctx, svc, want), short)
+}
+
+// set sets the service's count.
+func (f *Service) set(ctx context.Context, svc types.Service, want int) error {
+	if want == int(svc.DesiredCount) {
+		return nil
+	}
+	_, err := f.ecs.UpdateService(ctx, &ecs.UpdateServiceInput{Cluster: aws.String(f.cluster), Service: aws.String(f.o.Service), DesiredCount: aws.Int32(int32(want))})
+	return f.explain(fmt.Sprintf("set the count %d of", want), err)
+}
+
+func (f *Service) await(order muster.Order) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(order.Launch) > 0 {
+		f.order = ordered{at: time.Now(), names: order.Launch}
+	}
+}
+
+// End implements [muster.Releaser]: it has ECS stop exactly the named tasks that live. All other running tasks are protected first; if
+// that fails nothing is done, because ECS could stop a busy one. Then the protection of the named is lifted, and the count falls by as
+// many. Where it is lower already, as after the same call made before, it stays. While a deployment is under way the count stays too:
+// the deployment stops old tasks that are not protected, and new ones go when it is over.
+func (f *Service) End(ctx context.Context, members []string) error {
+	done, err := f.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	svc, s, err := f.survey(ctx, time.Now().UTC().Round(0))
+	if err != nil {
+		return err
+	}
+	if err := f.mayChange(svc); err != nil {
+		return err
+	}
+	var going, staying []string
+	for _, t := range s.living {
+		id := lastOf(t.TaskArn)
+		if slices.Contains(members, id) {
+			going = append(going, id)
+		} else if aws.ToString(t.LastStatus) == "RUNNING" {
+			staying = append(staying, id)
+		}
+	}
+	if len(going) == 0 {
+		return nil
+	}
+	defer f.Expect()
+	if err := f.shield(ctx, staying); err != nil {
+		return fmt.Errorf("end %s of %s: the others must be protected first, or ECS may stop a busy one: %w", muster.Plural(len(going), "task"), f.what, err)
+	}
+	if err := f.protection(ctx, going, false); err != nil {
+		return err
+	}
+	if deploying(svc) {
+		return nil
+	}
+	return f.set(ctx, svc, lowered(int(svc.DesiredCount), len(s.living), len(going)))
+}
+
+// lowered is the count that has ECS stop so many of those that live, of which desired may have been lowered for some already.
+func lowered(desired, living, going int) int {
+	if desired >= living {
+		return desired - going
+	}
+	return min(desired, living-going)
+}
+
+// Trim implements [muster.Trimmer]: it ends instances that hold no task, as far as the service has no use for them.
+func (f *Service) Trim(ctx context.Context) error {
+	if f.o.Capacity == nil {
+		return nil
+	}
+	done, err := f.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	svc, s, err := f.survey(ctx, time.Now().UTC().Round(0))
+	if err != nil {
+		return err
+	}
+	defer f.Expect()
+	f.o.Capacity.expect()
+	hosts, err := f.o.Capacity.hosts(ctx, f.place)
+	if err != nil {
+		return err
+	}
+	return f.o.Capacity.Ender.End(ctx, f.o.Capacity.spare(hosts, svc, len(s.living)))
+}
