@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -109,7 +110,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			o.Capacity.Reason += ": " + st.listed.Failure
 		}
 		if st.listed.At.IsZero() {
-			o.Capacity.Reason = "it was not listed yet"
+			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
 	if len(st.queues) > 0 {

@@ -1,52 +1,83 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
-// amazon is what the fleets of one set-up share on AWS: one limit of calls, and one source for each queue. It is opened when the
-// first fleet needs it.
+// amazon is what the fleets of one set-up share on AWS: one limit of calls, one source for each queue, and calls that describe
+// many groups. It is opened when the first fleet needs it.
 type amazon struct {
 	mu      sync.Mutex
 	account *awsapi.Account
 	queues  *sqs.Queues
+	groups  *asg.Groups
 }
 
-func (a *amazon) open(ctx context.Context) error {
+// prepareTimeout bounds what is done to a group's warm pool before its loop starts.
+const prepareTimeout = time.Minute
+
+func (a *amazon) open(ctx context.Context, c config.AWS) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.account != nil {
 		return nil
 	}
-	account, err := awsapi.Open(ctx, awsapi.Options{})
+	account, err := awsapi.Open(ctx, awsapi.Options{Region: c.Region, PerSecond: c.CallsPerSecond, Burst: c.Burst})
 	if err != nil {
 		return err
 	}
 	a.account = account
 	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: awsmetrics.NewReader(account)})
+	a.groups = asg.NewGroups(account)
 	return nil
 }
 
 // amazonQueue returns the source of a queue on SQS that a fleet serves.
 func (l *local) amazonQueue(ctx context.Context, c config.Fleet, url string) (*sqs.Source, error) {
-	if err := l.amazon.open(ctx); err != nil {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
 		return nil, err
 	}
 	return l.amazon.queues.Queue(url, c.Poll)
 }
 
-// onAmazon tells whether any part of a fleet is on AWS, where looks are rare.
-func onAmazon(c config.Fleet) bool {
-	for _, q := range c.Queues {
-		if q.URL != "" && !awsapi.Local(q.URL) {
-			return true
-		}
+// amazonGroup returns the Auto Scaling group that a fleet consists of.
+func (l *local) amazonGroup(ctx context.Context, c config.Fleet) (*asg.Fleet, error) {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+		return nil, err
 	}
-	return false
+	region := c.ASG.Region
+	for _, q := range c.Queues {
+		region = cmp.Or(region, awsapi.QueueRegion(q.URL))
+	}
+	o := asg.Options{
+		Group: c.ASG.Group, Region: region, Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
+		Protect: c.ASG.Protect, Every: c.Poll,
+	}
+	if p := c.ASG.WarmPool; p != nil && p.State != "" {
+		o.Warm = asg.Warm{State: strings.ToUpper(p.State[:1]) + p.State[1:], Reuse: p.Reuse}
+	}
+	return l.amazon.groups.Fleet(o)
+}
+
+// prepare brings the warm pool of a fleet to what is configured. When that fails the fleet is sized all the same, and boots are
+// slower.
+func (l *local) prepare(ctx context.Context, own *ownFleet) {
+	if own.config.ASG.WarmPool == nil {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, prepareTimeout)
+	defer stop()
+	if err := own.group.SetWarm(ctx, own.config.ASG.WarmPool.Size); err != nil {
+		l.options.logger.Warn("the warm pool could not be set", "fleet", own.config.Name, "error", err)
+	}
 }

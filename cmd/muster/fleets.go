@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/source/embedded"
@@ -29,10 +29,12 @@ type fleets struct {
 // ownFleet is one fleet with its loop.
 type ownFleet struct {
 	config config.Fleet
-	parts  parts
-	loop   *controller.Loop
-	stop   context.CancelFunc
-	ended  chan struct{} // closed when the loop has ended
+	// parts are the process fleets of one on this machine, group is the Auto Scaling group of one on AWS.
+	parts parts
+	group *asg.Fleet
+	loop  *controller.Loop
+	stop  context.CancelFunc
+	ended chan struct{} // closed when the loop has ended
 }
 
 func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
@@ -82,15 +84,22 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 		}
 		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
 	}
-	parts, err := l.partsOf(c)
-	if err != nil {
-		return err
+	own := &ownFleet{config: c, stop: func() {}, ended: make(chan struct{})}
+	if c.ASG != nil {
+		if own.group, err = l.amazonGroup(ctx, c); err != nil {
+			return fmt.Errorf("fleet %s: %w", c.Name, err)
+		}
+		o.Fleet, o.Releaser, o.Protector, o.Expecters = own.group, own.group, own.group, append(o.Expecters, own.group)
+	} else {
+		if own.parts, err = l.partsOf(c); err != nil {
+			return err
+		}
+		o.Fleet, o.Releaser = own.parts.whole()
 	}
-	o.Fleet, o.Releaser = parts.whole()
 	o.Notify = func(out controller.Outcome) { l.options.notify(out) }
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	own := &ownFleet{config: c, parts: parts, loop: controller.NewLoop(o), stop: func() {}, ended: make(chan struct{})}
+	own.loop = controller.NewLoop(o)
 	f.all[c.Name] = own
 	if f.run != nil {
 		f.begin(own)
@@ -107,9 +116,10 @@ func settingsOf(c config.Fleet) (controller.Settings, error) {
 	for _, q := range c.Queues {
 		s.Queues = append(s.Queues, q.Name)
 	}
-	if onAmazon(c) {
+	if c.OnAWS() {
 		s.Stale = 3 * max(awsapi.Slow, c.Poll)
 	}
+	s.Protect = c.ASG != nil && c.ASG.Protect
 	return controller.NewSettings(s)
 }
 
@@ -129,6 +139,9 @@ func (f *fleets) begin(own *ownFleet) {
 	own.stop = stop
 	f.running.Go(func() {
 		defer close(own.ended)
+		if own.group != nil {
+			f.local.prepare(ctx, own)
+		}
 		if err := own.loop.Run(ctx); err != nil {
 			f.fail(err)
 		}
@@ -140,7 +153,7 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	f.mu.Lock()
 	own := f.all[c.Name]
 	f.mu.Unlock()
-	if !reflect.DeepEqual(own.config.Queues, c.Queues) || !slices.EqualFunc(own.config.Split, c.Split, samePart) {
+	if !sameKind(own.config, c) {
 		// Its workers first finish what they hold, which may take long: nothing else waits for that.
 		f.running.Go(func() {
 			f.remove(c.Name)
@@ -159,8 +172,10 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
-	if err := own.parts.change(f.local, c); err != nil {
-		return err
+	if c.ASG == nil {
+		if err := own.parts.change(f.local, c); err != nil {
+			return err
+		}
 	}
 	own.loop.Change(ctx, settings)
 	f.mu.Lock()

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/mustertest"
+	"github.com/muster-scale/muster/mustertest/cloud"
+	model "github.com/muster-scale/muster/sim/cloud"
+)
+
+// onFakeAWS starts a world with the queue work, which holds so many messages, and the empty group web, and returns a configuration
+// of a fleet there.
+func onFakeAWS(t *testing.T, backlog int, asg string) (*cloud.Server, *config.Config) {
+	t.Helper()
+	mustertest.AWSSurroundings(t)
+	world := model.New(model.Settings{Start: time.Now().Add(-time.Minute), Region: "eu-west-1"})
+	size := 10
+	_, err := world.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+		AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &size, AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := world.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := world.SetQueue("work", model.QueueCounts{Visible: backlog}, model.Traffic{Sent: backlog}); err != nil {
+		t.Fatal(err)
+	}
+	server := cloud.New(world)
+	server.Follow(time.Now)
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL", web.URL)
+	text := fmt.Sprintf("version: 1\ndata: %s\nfleets: [{name: web, queue: \"https://sqs.eu-west-1.amazonaws.com/000000000000/work\", max: 10, objective: {latency: 300s}, policy: {name: dynamic-backlog, processing: 25s}, asg: %s}]",
+		filepath.Join(t.TempDir(), "none"), asg)
+	c, err := config.Parse("muster.yaml", []byte(text), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
+func TestPlanShowsWhatAGroupWouldBeSetToAndSetsNothing(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web}")
+	plans, err := planHere(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plans) != 1 || plans[0].Current != 0 || plans[0].Desired != 4 {
+		t.Errorf("found %+v, want 4 instances for 48 messages at 12 for each", plans)
+	}
+	if notes := strings.Join(plans[0].Observation.Notes, "\n"); strings.Contains(notes, "not protected") {
+		t.Errorf("the notes are %q, although the controller would protect instances", notes)
+	}
+	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "SetInstanceProtection"} {
+		if n := server.Calls(action); n != 0 {
+			t.Errorf("plan called %s %d times", action, n)
+		}
+	}
+}
+
+func TestPlanSaysThatThereIsNoSuchGroup(t *testing.T) {
+	_, c := onFakeAWS(t, 48, "{group: wep}")
+	plans, err := planHere(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := plans[0].Observation.Capacity; c.Known || !strings.Contains(c.Reason, "Auto Scaling group wep") {
+		t.Errorf("the capacity is %+v, want unknown because there is no such group", c)
+	}
+}
