@@ -91,7 +91,7 @@ func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 
 // call is one request on its way.
 type call struct {
-	service model.Service
+	service model.API
 	action  string
 	wire    wire
 	id      string
@@ -205,7 +205,7 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // signed finds the service that a request is for in the scope of its signature. The signature itself is not verified.
-func signed(r *http.Request, region string) (model.Service, *model.Fault) {
+func signed(r *http.Request, region string) (model.API, *model.Fault) {
 	given := r.Header.Get("Authorization")
 	rest, ok := strings.CutPrefix(given, "AWS4-HMAC-SHA256 ")
 	if given == "" {
@@ -220,7 +220,7 @@ func signed(r *http.Request, region string) (model.Service, *model.Fault) {
 	if !ok || len(scope) != 5 || scope[4] != "aws4_request" || parts["Signature"] == "" || parts["SignedHeaders"] == "" || r.Header.Get("X-Amz-Date") == "" {
 		return "", &model.Fault{Code: "IncompleteSignature", Message: "The request signature does not conform to AWS standards: it needs Credential, SignedHeaders, Signature and X-Amz-Date.", Status: 403}
 	}
-	service := model.Service(scope[3])
+	service := model.API(scope[3])
 	if scope[2] != region {
 		return service, &model.Fault{Code: "SignatureDoesNotMatch", Message: "Credential should be scoped to a valid region, not '" + scope[2] + "'; this is " + region + ".", Status: 403}
 	}
@@ -231,7 +231,7 @@ func signed(r *http.Request, region string) (model.Service, *model.Fault) {
 }
 
 // wireOf tells the protocols apart.
-func wireOf(r *http.Request, s model.Service) wire {
+func wireOf(r *http.Request, s model.API) wire {
 	switch {
 	case r.Header.Get("Smithy-Protocol") == "rpc-v2-cbor":
 		return cborWire{}

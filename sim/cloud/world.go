@@ -99,7 +99,7 @@ func New(s Settings) *World {
 		pools: map[Pool]int{}, lambdas: map[string]TerminationPolicy{}, queues: map[string]*queueCounts{},
 		metrics: map[string]*metric{}, alarms: map[string]*alarm{}, targets: map[string]*scalable{},
 	}
-	w.ecs = newECSState()
+	w.ecs = newECSState(s.Tasks, s.Start)
 	for _, r := range s.Rates {
 		w.buckets = append(w.buckets, &bucket{rate: r, tokens: r.Burst, at: s.Start})
 	}
