@@ -52,7 +52,11 @@ func (c *Capacity) raise(ctx context.Context, p place, id string, tasks int) err
 	if have >= need {
 		return nil
 	}
-	if err := c.Group.SetDesired(ctx, muster.Order{ID: id, Desired: need, Total: need}); err != nil {
+	order := muster.Order{ID: id, Desired: need, Total: need}
+	for i := range need - have {
+		order.Launch = append(order.Launch, fmt.Sprintf("%s.host.%d", id, i+1))
+	}
+	if err := c.Group.SetDesired(ctx, order); err != nil {
 		return fmt.Errorf("find instances for %s: %d are needed for %s: %w", p.what, need, muster.Plural(tasks, "task"), err)
 	}
 	return nil

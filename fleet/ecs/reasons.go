@@ -1,12 +1,15 @@
 package ecs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/muster-scale/muster/internal/awsapi"
 )
 
 // whyEnded says why a task ended; empty for an orderly end: its own with the code 0, or one that ECS or somebody asked for.
@@ -87,4 +90,13 @@ func remedy(reason string) string {
 		}
 	}
 	return ""
+}
+
+// withRemedy adds what to do to an error with which ECS refuses a call as the cluster is now.
+func withRemedy(err error) error {
+	e, ok := errors.AsType[*awsapi.Error](err)
+	if !ok || e.Kind == awsapi.Denied || e.Kind == awsapi.Throttled || remedy(e.Message) == "" {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, remedy(e.Message))
 }

@@ -209,8 +209,8 @@ func (f *Service) await(order muster.Order) {
 
 // End implements [muster.Releaser]: it has ECS stop exactly the named tasks that live. All other running tasks are protected first; if
 // that fails nothing is done, because ECS could stop a busy one. Then the protection of the named is lifted, and the count falls by as
-// many. Where it is lower already, as after the same call made before, it stays. While a deployment is under way the count stays too:
-// the deployment stops old tasks that are not protected, and new ones go when it is over.
+// many. Where it is lower already, as after the same call made before, it stays. While a deployment is under way only the protection
+// is lifted: the deployment stops old tasks that have none, and new ones go when it is over.
 func (f *Service) End(ctx context.Context, members []string) error {
 	done, err := f.take(ctx)
 	if err != nil {
@@ -237,14 +237,14 @@ func (f *Service) End(ctx context.Context, members []string) error {
 		return nil
 	}
 	defer f.Expect()
+	if deploying(svc) {
+		return f.protection(ctx, going, false)
+	}
 	if err := f.shield(ctx, staying); err != nil {
 		return fmt.Errorf("end %s of %s: the others must be protected first, or ECS may stop a busy one: %w", muster.Plural(len(going), "task"), f.what, err)
 	}
 	if err := f.protection(ctx, going, false); err != nil {
 		return err
-	}
-	if deploying(svc) {
-		return nil
 	}
 	return f.set(ctx, svc, lowered(int(svc.DesiredCount), len(s.living), len(going)))
 }

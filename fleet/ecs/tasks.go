@@ -150,7 +150,7 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 	for part, n := 0, len(order.Launch); n > 0; part, n = part+1, n-maxRun {
 		out, err := f.ecs.RunTask(ctx, f.run(order, part, min(n, maxRun)))
 		if err != nil {
-			err = f.explain("start tasks for", err)
+			err = withRemedy(f.explain("start", err))
 			if started > 0 {
 				err = fmt.Errorf("%w; %d of %d started", err, started, len(order.Launch))
 			}
@@ -167,7 +167,7 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 	if started == len(order.Launch) {
 		return nil
 	}
-	return fmt.Errorf("start tasks for %s: %d of %d started: %s", f.what, started, len(order.Launch), cmp.Or(refused(failures), "ECS does not say why"))
+	return fmt.Errorf("start %s: %d of %d started: %s", f.what, started, len(order.Launch), cmp.Or(refused(failures), "ECS does not say why"))
 }
 
 // run is the call that starts n tasks, the part-th of an order.
