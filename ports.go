@@ -77,6 +77,12 @@ type Trimmer interface {
 	Trim(ctx context.Context) error
 }
 
+// Delegator is the ability to hand the size of a fleet to a cloud's own target tracking: it provides what is tracked, and the target.
+// It is idempotent. From then on the controller sets no size.
+type Delegator interface {
+	HandOver(ctx context.Context, h Handover) error
+}
+
 // Notifier is the ability of a source to wake the loop when the queue changes. A wake carries no number; wakes may be
 // lost, repeated or late at the cost of one poll.
 type Notifier interface {
@@ -89,6 +95,20 @@ type Notifier interface {
 // one look.
 type Expecter interface {
 	Expect()
+}
+
+// Handover is what a cloud's target tracking is told of a fleet.
+type Handover struct {
+	// ID names the handover.
+	ID string
+	// At is the instant of what follows.
+	At time.Time
+	// Target is what the cloud shall track; zero while it is unknown.
+	Target float64
+	// Backlog and InFlight are those of all queues of the fleet.
+	Backlog, InFlight Sample
+	Capacity          Capacity
+	Processing        Estimate
 }
 
 // Order states the size of a fleet.

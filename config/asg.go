@@ -149,13 +149,18 @@ func (f *Fleet) validateASG(s *source, path string) {
 		s.fault(at+".protect", "found true with reports: none, allowed is false: nobody could say when the protection may end",
 			"workers that do not report protect their own instance while they are busy")
 	}
+	f.validateAway(s, path, "asg", "in an Auto Scaling group", "its instances")
+}
+
+// validateAway checks that nothing is stated for a fleet elsewhere that only processes of this machine have.
+func (f *Fleet) validateAway(s *source, path, key, where, they string) {
 	if s.has(path + ".split") {
-		s.fault(path+".split", "found split and asg, allowed is one of them", "a group mixes kinds of instances by its own policy")
+		s.fault(path+".split", fmt.Sprintf("found split and %s, allowed is one of them", key), "a group mixes kinds of instances, and a service kinds of capacity, by its own policy")
 	}
 	for _, k := range workerKeys() {
 		if key := path + ".workers." + k.name; s.has(key) && k.name != "slots" && k.name != "boot" {
-			s.fault(key, fmt.Sprintf("found %s for a fleet in an Auto Scaling group, allowed are slots and boot", k.name),
-				"its instances start their workers themselves: put it into their muster work command")
+			s.fault(key, fmt.Sprintf("found %s for a fleet %s, allowed are slots and boot", k.name, where),
+				they+" start their workers themselves: put it into their muster work command")
 		}
 	}
 	within(s, path+".workers.slots", f.Workers.Slots, 1, 1000, strconv.Itoa)

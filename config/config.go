@@ -95,6 +95,10 @@ type Fleet struct {
 	Workers Workers
 	// ASG is the Auto Scaling group that the fleet consists of; nil for a fleet of processes on this machine.
 	ASG *ASG
+	// ECS is the service, or the tasks, on Amazon ECS that the fleet consists of; nil for any other.
+	ECS *ECS
+	// Delegate leaves the size to AWS's own target tracking; nil where Muster sets it. Policy.Delegate is set together with it.
+	Delegate *Delegate
 	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
 	Split []Part
 }

@@ -39,13 +39,20 @@ func (f *Fleet) setDefaults(s *source, path string) {
 		boot = 2 * time.Minute
 		f.ASG.setDefaults(s, path+".asg")
 	}
+	if f.ECS != nil {
+		boot = time.Minute
+		f.ECS.setDefaults(s, path+".ecs")
+	}
+	if f.Delegate != nil {
+		f.Delegate.setDefaults(s, path+".delegate", &f.Policy)
+	}
 	otherwise(s, path+".poll", &f.Poll, poll)
 	if !s.has(path + ".policy") {
 		f.Policy.Name = policy.Default
 	}
 	// Without a price processes of this machine save nothing by letting messages wait for company. What is on AWS has a price,
 	// stated or not.
-	f.Policy.Prompt = f.ASG == nil && f.Policy.Name == policy.Default && f.Policy.PricePerHour == 0 && !s.has(path+".policy.prompt") || f.Policy.Prompt
+	f.Policy.Prompt = !f.Away() && f.Policy.Name == policy.Default && f.Policy.PricePerHour == 0 && !s.has(path+".policy.prompt") || f.Policy.Prompt
 	switch f.Policy.Name {
 	case "deadline", "exact", "schedule": // they fall when nothing is left to do, when workers leave, or by the clock
 	default:
@@ -61,9 +68,12 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	}
 }
 
+// Away tells whether the fleet's members are instances or tasks on AWS, and no processes of this machine.
+func (f *Fleet) Away() bool { return f.ASG != nil || f.ECS != nil }
+
 // OnAWS tells whether the fleet, or a queue that it serves, is on AWS.
 func (f *Fleet) OnAWS() bool {
-	return f.ASG != nil || slices.ContainsFunc(f.Queues, func(q QueueRef) bool {
+	return f.Away() || slices.ContainsFunc(f.Queues, func(q QueueRef) bool {
 		u, err := url.Parse(q.URL)
 		return q.URL != "" && err == nil && !isLoopback(u.Hostname())
 	})

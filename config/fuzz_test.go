@@ -111,6 +111,11 @@ func keepsPromises(t *testing.T, c *config.Config) {
 			promise(a.Group != "" && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a group in place of processes")
 			kinds = nil
 		}
+		if e := f.ECS; e != nil {
+			promise(e.Cluster != "" && (e.Service == "") != (e.TaskDefinition == "") && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a service or tasks in place of processes")
+			kinds = nil
+		}
+		promise((f.Delegate == nil) == (f.Policy.Delegate == nil), "delegate")
 		for _, w := range kinds {
 			promise(len(w.Command) > 0 && w.Command[0] != "" && w.Slots >= 1 && w.Slots <= 1000, "workers")
 			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")

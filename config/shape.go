@@ -95,6 +95,12 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	if n, ok := m.values["asg"]; ok {
 		f.ASG = d.asg(n, join(path, "asg"))
 	}
+	if n, ok := m.values["ecs"]; ok {
+		f.ECS = d.ecs(n, join(path, "ecs"))
+	}
+	if n, ok := m.values["delegate"]; ok {
+		f.Delegate = d.delegate(n, join(path, "delegate"), &f.Policy)
+	}
 	m.each("split", maxServed, func(n *yaml.Node, path string) { f.Split = append(f.Split, d.part(n, path, f.Workers)) })
 	return f
 }

@@ -29,3 +29,15 @@ func (l *Loop) trim(ctx context.Context) error {
 	}
 	return l.o.Trimmer.Trim(ctx)
 }
+
+// handOver says what went wrong, because nothing else shows it.
+func (l *Loop) handOver(ctx context.Context, e HandOver) error {
+	err := errors.New("nothing here can hand a fleet over")
+	if l.o.Delegator != nil {
+		err = l.o.Delegator.HandOver(ctx, e.Handover)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.o.Logger.Warn("handing the fleet over to target tracking failed, and is tried again", "fleet", l.o.Settings.Fleet, "error", err)
+	}
+	return err
+}

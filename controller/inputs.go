@@ -36,7 +36,7 @@ func (Listed) input()   {}
 func (Reported) input() {}
 func (Resulted) input() {}
 
-// Effect is something to do to the fleet: [SetDesired], [End], [Protect] or [Trim]. What workers are told is no effect of its own: it is read
+// Effect is something to do to the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. What workers are told is no effect of its own: it is read
 // from the state, as the answer to their reports.
 type Effect interface {
 	// EffectID names the effect within the history; its [Resulted] carries the same.
@@ -74,3 +74,10 @@ type Trim struct {
 
 // EffectID implements [Effect].
 func (e Trim) EffectID() string { return e.ID }
+
+// HandOver tells a cloud's target tracking what it needs. It changes no size, so that its intent is not recorded; it is given again at
+// every period. Only one that fails has a [Resulted].
+type HandOver struct{ muster.Handover }
+
+// EffectID implements [Effect].
+func (e HandOver) EffectID() string { return e.ID }

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Releaser, Protector, Trimmer and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Releaser, Protector, Trimmer, Delegator and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -28,6 +28,8 @@ type LoopOptions struct {
 	Protector muster.Protector
 	// Trimmer is nil for a fleet without machines under its members.
 	Trimmer muster.Trimmer
+	// Delegator is needed where the policy delegates.
+	Delegator muster.Delegator
 	History   muster.History
 	Logger    *slog.Logger
 	// Notify is called after every step, one call at a time; it must return soon and must not call the loop.
@@ -344,6 +346,10 @@ func (l *Loop) execute(ctx context.Context, e Effect) {
 			err = l.protect(limited, e)
 		case Trim:
 			err = l.trim(limited)
+		case HandOver:
+			if err = l.handOver(limited, e); err == nil {
+				return
+			}
 		}
 		result := Resulted{At: clock(), Effect: e.EffectID()}
 		if err != nil {

@@ -30,6 +30,8 @@ type Settings struct {
 	Stale time.Duration
 	// Protect has members protected that the fleet's own service could end while they work.
 	Protect bool
+	// HandEvery is how often a fleet is handed over to a cloud's target tracking; zero means a minute.
+	HandEvery time.Duration
 	// Learn is how far back measured durations count; above zero.
 	Learn time.Duration
 

@@ -45,6 +45,8 @@ type State struct {
 	endAt time.Time
 	// aim is what is remembered of the fleet's own service.
 	aim aim
+	// handed is what a cloud's target tracking was last told.
+	handed handed
 	// recorded is the last decision that was recorded, and what it was made from.
 	recorded   Decided
 	recordedAt time.Time

@@ -57,6 +57,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
+	s.follow(next)
 	o.Observation = s.observe(next, now, boot)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
@@ -64,7 +65,13 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	o.Finished, o.Failed = seen.finished, seen.failed
 	w := write{settings: &s, rules: rules, state: next, out: &o}
 	w.seen(seen)
-	if o.Ready {
+	switch {
+	case !o.Ready:
+	case o.Decision.Verdict == muster.Delegate:
+		w.decision()
+		w.keepAll()
+		w.handOver()
+	default:
 		w.decision()
 		w.releases()
 		w.size()

@@ -52,6 +52,8 @@ type Spec struct {
 	// fleet may cost in an hour, in the same currency; zero is no ceiling, and one needs a price.
 	PricePerHour  float64 `json:"price_per_hour,omitzero"`
 	BudgetPerHour float64 `json:"budget_per_hour,omitzero"`
+	// Delegate leaves the size to the target tracking of a cloud; nil where the policy itself sets it.
+	Delegate *Delegation `json:"delegate,omitzero"`
 	// Out and In shape rises and falls, each with its own clock.
 	Out Shape `json:"out,omitzero"`
 	In  Shape `json:"in,omitzero"`
@@ -136,6 +138,9 @@ func Describe(name string) string {
 // Memory returns how far back the policy of s looks into the recent decisions.
 func (s Spec) Memory() time.Duration {
 	memory := max(s.Out.Stabilization, s.Out.Period, s.In.Stabilization, s.In.Period, s.Cooldown)
+	if s.Delegate != nil {
+		memory = max(memory, s.Delegate.Every, time.Minute) // what it keeps is in the newest decision
+	}
 	for _, of := range s.Largest {
 		memory = max(memory, of.Memory())
 	}
@@ -166,7 +171,11 @@ func New(s Spec) (muster.Policy, error) {
 	p = Budget{Of: p, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
 	p = Cautious{Of: p}
 	p = LaunchLimits{Of: p}
-	return Bounds{Of: p}, nil
+	p = Bounds{Of: p}
+	if s.Delegate != nil {
+		p = Delegated{Of: p, Spec: s}
+	}
+	return p, nil
 }
 
 // Fault is one wrong parameter of a [Spec].
@@ -195,6 +204,7 @@ func (s Spec) Check() error {
 	faults = append(faults, s.Out.check("scale_out")...)
 	faults = append(faults, s.In.check("scale_in")...)
 	faults = append(faults, s.checkForecast()...)
+	faults = append(faults, s.checkDelegate()...)
 	switch {
 	case s.HeadroomWorkers < 0 || s.HeadroomPercent < 0 || s.HeadroomPercent > 1000:
 		faults = append(faults, &Fault{"headroom", fmt.Sprintf("%d workers, %v %%", s.HeadroomWorkers, s.HeadroomPercent),

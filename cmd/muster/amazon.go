@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/asg"
+	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/source/sqs"
@@ -21,6 +21,8 @@ type amazon struct {
 	account *awsapi.Account
 	queues  *sqs.Queues
 	groups  *asg.Groups
+	// clusters makes the fleets on ECS.
+	clusters *ecs.Clusters
 }
 
 // prepareTimeout bounds what is done to a group's warm pool before its loop starts.
@@ -39,6 +41,7 @@ func (a *amazon) open(ctx context.Context, c config.AWS) error {
 	a.account = account
 	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: awsmetrics.NewReader(account)})
 	a.groups = asg.NewGroups(account)
+	a.clusters = ecs.NewClusters(account)
 	return nil
 }
 
@@ -55,12 +58,8 @@ func (l *local) amazonGroup(ctx context.Context, c config.Fleet) (*asg.Fleet, er
 	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
 		return nil, err
 	}
-	region := c.ASG.Region
-	for _, q := range c.Queues {
-		region = cmp.Or(region, awsapi.QueueRegion(q.URL))
-	}
 	o := asg.Options{
-		Group: c.ASG.Group, Region: region, Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
+		Group: c.ASG.Group, Region: regionOf(c), Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
 		Protect: c.ASG.Protect, Every: c.Poll,
 	}
 	if p := c.ASG.WarmPool; p != nil && p.State != "" {

@@ -85,11 +85,10 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
 	}
 	own := &ownFleet{config: c, stop: func() {}, ended: make(chan struct{})}
-	if c.ASG != nil {
-		if own.group, err = l.amazonGroup(ctx, c); err != nil {
+	if c.Away() {
+		if err := l.away(ctx, c, own, &o); err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
-		o.Fleet, o.Releaser, o.Protector, o.Expecters = own.group, own.group, own.group, append(o.Expecters, own.group)
 	} else {
 		if own.parts, err = l.partsOf(c); err != nil {
 			return err
@@ -119,7 +118,10 @@ func settingsOf(c config.Fleet) (controller.Settings, error) {
 	if c.OnAWS() {
 		s.Stale = 3 * max(awsapi.Slow, c.Poll)
 	}
-	s.Protect = c.ASG != nil && c.ASG.Protect
+	s.Protect = c.Delegate == nil && (c.ASG != nil && c.ASG.Protect || c.ECS != nil && c.ECS.Protect)
+	if c.Delegate != nil {
+		s.HandEvery = c.Delegate.Period
+	}
 	return controller.NewSettings(s)
 }
 
@@ -172,7 +174,7 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
-	if c.ASG == nil {
+	if !c.Away() {
 		if err := own.parts.change(f.local, c); err != nil {
 			return err
 		}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/fleet/asg"
+	"github.com/muster-scale/muster/fleet/delegate"
+	"github.com/muster-scale/muster/fleet/ecs"
+	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/policy"
+)
+
+// regionOf is where a fleet's group or cluster is: as stated, or where its queue is.
+func regionOf(c config.Fleet) string {
+	region := ""
+	switch {
+	case c.ASG != nil:
+		region = c.ASG.Region
+	case c.ECS != nil:
+		region = c.ECS.Region
+	}
+	for _, q := range c.Queues {
+		region = cmp.Or(region, awsapi.QueueRegion(q.URL))
+	}
+	return region
+}
+
+// away puts a fleet on AWS, with its abilities, into the options of its loop.
+func (l *local) away(ctx context.Context, c config.Fleet, own *ownFleet, o *controller.LoopOptions) (err error) {
+	switch {
+	case c.ASG != nil:
+		if own.group, err = l.amazonGroup(ctx, c); err != nil {
+			return err
+		}
+		o.Fleet, o.Releaser, o.Protector, o.Expecters = own.group, own.group, own.group, append(o.Expecters, own.group)
+	case c.ECS.Service != "":
+		f, err := l.amazonService(ctx, c)
+		if err != nil {
+			return err
+		}
+		o.Fleet, o.Releaser, o.Protector, o.Trimmer, o.Expecters = f, f, f, f, append(o.Expecters, f)
+	default:
+		f, err := l.amazonTasks(ctx, c)
+		if err != nil {
+			return err
+		}
+		o.Fleet, o.Releaser, o.Expecters = f, f, append(o.Expecters, f)
+	}
+	if c.Delegate != nil {
+		o.Delegator, err = l.delegateOf(ctx, c, nil)
+	}
+	return err
+}
+
+// amazonService returns the service of ECS that a fleet consists of.
+func (l *local) amazonService(ctx context.Context, c config.Fleet) (*ecs.Service, error) {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+		return nil, err
+	}
+	o := ecs.ServiceOptions{Cluster: c.ECS.Cluster, Service: c.ECS.Service, Region: regionOf(c), Protect: c.ECS.Protect, Every: c.Poll}
+	if under := c.ECS.Capacity; under != nil {
+		instances := func(tasks int) int { return (tasks + under.TasksPerInstance - 1) / under.TasksPerInstance }
+		group, err := l.amazon.groups.Fleet(asg.Options{
+			Group: under.Group, Region: o.Region, Min: instances(c.Limits.Min), Max: instances(c.Limits.Max), Launch: asg.BySize, Protect: true, Every: c.Poll,
+		})
+		if err != nil {
+			return nil, err
+		}
+		o.Capacity = &ecs.Capacity{TasksPerInstance: under.TasksPerInstance, Group: group, Ender: group, Name: under.Group, Keep: !under.Shrink}
+	}
+	return l.amazon.clusters.Service(o)
+}
+
+// amazonTasks returns the tasks without a service that a fleet consists of.
+func (l *local) amazonTasks(ctx context.Context, c config.Fleet) (*ecs.Tasks, error) {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+		return nil, err
+	}
+	o := ecs.TaskOptions{
+		Fleet: c.Name, Cluster: c.ECS.Cluster, Region: regionOf(c), Definition: c.ECS.TaskDefinition, LaunchType: strings.ToUpper(c.ECS.LaunchType), Every: c.Poll,
+		Network: ecs.Network{Subnets: c.ECS.Network.Subnets, SecurityGroups: c.ECS.Network.SecurityGroups, PublicIP: c.ECS.Network.PublicIP},
+	}
+	for _, p := range c.ECS.Providers {
+		o.Providers = append(o.Providers, ecs.Provider{Name: p.Name, Base: p.Base, Weight: p.Weight})
+	}
+	return l.amazon.clusters.Tasks(o)
+}
+
+// delegateOf returns what hands a fleet over to AWS's target tracking. With lines its metrics go there in place of CloudWatch's API.
+func (l *local) delegateOf(ctx context.Context, c config.Fleet, lines io.Writer) (*delegate.Delegate, error) {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+		return nil, err
+	}
+	o := delegate.Options{
+		Account: l.amazon.account, Region: regionOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
+		Math: c.Delegate.Metric == config.MetricMath, Namespace: c.Delegate.Namespace, Period: c.Delegate.Period, KeepUp: !c.Delegate.ScaleIn,
+	}
+	if c.ASG != nil {
+		o.Group = c.ASG.Group
+	} else {
+		o.Cluster, o.Service = c.ECS.Cluster, c.ECS.Service
+	}
+	for _, q := range c.Queues {
+		if r := awsapi.QueueRegion(q.URL); r != "" && r != o.Region {
+			return nil, fmt.Errorf("delegate the fleet %s: found the queue %s in %s and the fleet in %s; target tracking reads metrics of its own region alone", c.Name, q.Name, r, o.Region)
+		}
+		o.Queues = append(o.Queues, q.Name)
+	}
+	return delegate.New(o)
+}
+
+// formulaOf is what AWS tracks in place of a policy.
+func formulaOf(s policy.Spec) delegate.Formula {
+	switch {
+	case s.Name != "worker-utilization":
+		return delegate.BacklogPerWorker
+	case s.Signal == policy.SignalInFlight:
+		return delegate.InFlight
+	}
+	return delegate.Utilization
+}

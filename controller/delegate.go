@@ -1,0 +1,59 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/roster"
+)
+
+// handEvery is how often a fleet is handed over where nothing else is configured.
+const handEvery = time.Minute
+
+// handed is what was last handed over.
+type handed struct {
+	at     time.Time
+	target float64
+}
+
+// follow takes the size from the fleet's own service, which a cloud's target tracking sets.
+func (s Settings) follow(st *State) {
+	if s.Spec.Delegate != nil && st.listed.Service != nil {
+		st.desired, st.adopted = st.listed.Service.Desired, true
+	}
+}
+
+// handOver tells a cloud's target tracking what it needs, at every period and when the target moves.
+func (w *write) handOver() {
+	target := 0.0
+	for _, v := range w.out.Decision.Kept {
+		if v.Name == policy.KeptTarget {
+			target = v.Value
+		}
+	}
+	every := w.settings.HandEvery
+	if every <= 0 {
+		every = handEvery
+	}
+	last := w.state.handed
+	if age := w.now().Sub(last.at); target == last.target && age >= 0 && age < every {
+		return
+	}
+	w.state.handed = handed{w.now(), target}
+	o := w.out.Observation
+	id := fmt.Sprintf("%s.handover.%d", w.settings.Fleet, w.now().UnixMilli())
+	w.out.Effects = append(w.out.Effects, HandOver{muster.Handover{
+		ID: id, At: o.At, Target: target, Backlog: o.Backlog(), InFlight: o.InFlight(), Capacity: o.Capacity, Processing: o.Processing,
+	}})
+}
+
+// keepAll has workers that offer to leave work on: who leaves is for the cloud to say.
+func (w *write) keepAll() {
+	asked, offered := w.state.roster.Offers(w.now(), w.rules)
+	for _, id := range append(asked, offered...) {
+		w.state.roster.Refuse(id)
+		w.changed(id, roster.Kept, "offered to leave, but the cloud sizes the fleet")
+	}
+}

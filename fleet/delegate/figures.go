@@ -1,0 +1,133 @@
+package delegate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// The names of the metrics that are published.
+const (
+	MetricBacklogPerWorker = "BacklogPerWorker"
+	MetricAcceptable       = "AcceptableBacklogPerWorker"
+	MetricProcessing       = "MeanProcessingDuration"
+	MetricTotalWorkers     = "TotalWorkers"
+	MetricInService        = "WorkersInService"
+	MetricUtilization      = "WorkerUtilization"
+)
+
+// dimension is the one dimension of all published metrics; its value is the fleet's name.
+const dimension = "Fleet"
+
+// figure is one metric with its value.
+type figure struct {
+	name  string
+	unit  types.StandardUnit
+	value float64
+}
+
+// figures are what is known at a handover. What is unknown is not published: a hole says so, and a zero would not. What other
+// articles call a worker is a slot here: TotalWorkers counts slots.
+func (d *Delegate) figures(h muster.Handover) (all []figure) {
+	add := func(name string, unit types.StandardUnit, v float64) { all = append(all, figure{name, unit, v}) }
+	if h.Capacity.Known {
+		add(MetricTotalWorkers, types.StandardUnitCount, float64(h.Capacity.Slots))
+		add(MetricInService, types.StandardUnitCount, float64(h.Capacity.InService()))
+	}
+	if h.Processing.Known && !h.Processing.Prior {
+		add(MetricProcessing, types.StandardUnitSeconds, h.Processing.MeanSeconds)
+	}
+	if d.o.Formula == BacklogPerWorker && h.Target > 0 {
+		add(MetricAcceptable, types.StandardUnitCount, h.Target)
+	}
+	if !h.Backlog.Known || !h.Capacity.Known {
+		return all
+	}
+	switch serving := float64(h.Capacity.InService()); {
+	case serving > 0:
+		add(MetricBacklogPerWorker, types.StandardUnitCount, h.Backlog.Value/serving)
+	case h.Backlog.Value > 0:
+		add(MetricBacklogPerWorker, types.StandardUnitCount, above(h.Backlog.Value, max(0, h.Target)))
+	default:
+		add(MetricBacklogPerWorker, types.StandardUnitCount, 0)
+	}
+	if h.InFlight.Known {
+		work := h.InFlight.Value
+		if d.o.Formula != InFlight {
+			work += h.Backlog.Value
+		}
+		add(MetricUtilization, types.StandardUnitNone, policy.Utilization(work, float64(h.Capacity.Slots)))
+	}
+	return all
+}
+
+// publish sends the figures, or writes them as a line.
+func (d *Delegate) publish(ctx context.Context, h muster.Handover) error {
+	figures := d.figures(h)
+	if len(figures) == 0 {
+		return nil
+	}
+	if d.o.Lines != nil {
+		line, err := emf(d.o.Namespace, d.o.Fleet, h.At, d.resolution(), figures)
+		if err == nil {
+			_, err = d.o.Lines.Write(line)
+		}
+		if err != nil {
+			return fmt.Errorf("write the metrics of the fleet %s as a line: %w", d.o.Fleet, err)
+		}
+		return nil
+	}
+	in := &cloudwatch.PutMetricDataInput{Namespace: aws.String(d.o.Namespace)}
+	for _, f := range figures {
+		in.MetricData = append(in.MetricData, types.MetricDatum{
+			MetricName: aws.String(f.name), Unit: f.unit, Value: number(f.value), Timestamp: aws.Time(h.At),
+			Dimensions: []types.Dimension{{Name: aws.String(dimension), Value: aws.String(d.o.Fleet)}}, StorageResolution: aws.Int32(int32(d.resolution())),
+		})
+	}
+	_, err := d.metrics.PutMetricData(ctx, in)
+	return d.explain("publish the metrics of", err)
+}
+
+// resolution is 1 where the metrics are of high resolution, else 60.
+func (d *Delegate) resolution() int {
+	if d.o.Period < time.Minute {
+		return 1
+	}
+	return 60
+}
+
+// emf is the embedded metric format: an object that CloudWatch Logs turns into metrics. At is rounded to milliseconds.
+func emf(namespace, fleet string, at time.Time, resolution int, figures []figure) ([]byte, error) {
+	type metric struct{ Name, Unit string }
+	type fine struct {
+		metric
+		StorageResolution int
+	}
+	metrics := []any{}
+	line := map[string]any{dimension: fleet}
+	for _, f := range figures {
+		m := metric{f.name, string(f.unit)}
+		if resolution < 60 {
+			metrics = append(metrics, fine{m, resolution})
+		} else {
+			metrics = append(metrics, m)
+		}
+		line[f.name] = f.value
+	}
+	line["_aws"] = map[string]any{
+		"Timestamp": at.UnixMilli(),
+		"CloudWatchMetrics": []any{map[string]any{
+			"Namespace": namespace, "Dimensions": [][]string{{dimension}}, "Metrics": metrics,
+		}},
+	}
+	text, err := json.Marshal(line)
+	return append(text, '\n'), err
+}

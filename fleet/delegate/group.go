@@ -1,0 +1,73 @@
+package delegate
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
+)
+
+// groupPolicy is the scaling policy of an Auto Scaling group.
+type groupPolicy struct {
+	*Delegate
+	client *autoscaling.Client
+}
+
+func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
+	want := g.tracking(target)
+	out, err := g.client.DescribePolicies(ctx, &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
+	if err != nil {
+		return false, g.explain("find the scaling policy of", err)
+	}
+	for _, p := range out.ScalingPolicies {
+		if p.TargetTrackingConfiguration != nil && aws.ToBool(p.Enabled) && same(p.TargetTrackingConfiguration, want) {
+			return false, nil
+		}
+	}
+	_, err = g.client.PutScalingPolicy(ctx, &autoscaling.PutScalingPolicyInput{
+		AutoScalingGroupName: aws.String(g.o.Group), PolicyName: aws.String(name), PolicyType: aws.String("TargetTrackingScaling"), TargetTrackingConfiguration: want,
+	})
+	return true, g.explain("put the scaling policy of", err)
+}
+
+// same tells whether two configurations say the same, as far as they can be written down.
+func same(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+func (g groupPolicy) tracking(target float64) *types.TargetTrackingConfiguration {
+	c := &types.TargetTrackingConfiguration{TargetValue: number(target), DisableScaleIn: aws.Bool(g.o.KeepUp), CustomizedMetricSpecification: &types.CustomizedMetricSpecification{}}
+	m := c.CustomizedMetricSpecification
+	if !g.o.Math {
+		s := g.published()
+		m.Namespace, m.MetricName, m.Statistic = aws.String(s.namespace), aws.String(s.name), types.MetricStatistic(s.stat)
+		m.Dimensions, m.Period = s.group(), aws.Int32(int32(g.o.Period/time.Second))
+		return c
+	}
+	queries := g.computed(target)
+	for i, q := range queries {
+		w := types.TargetTrackingMetricDataQuery{Id: aws.String(q.id), ReturnData: aws.Bool(i == len(queries)-1)}
+		if q.expression != "" {
+			w.Expression = aws.String(q.expression)
+		} else {
+			w.MetricStat = &types.TargetTrackingMetricStat{
+				Metric: &types.Metric{Namespace: aws.String(q.stat.namespace), MetricName: aws.String(q.stat.name), Dimensions: q.stat.group()}, Stat: aws.String(q.stat.stat),
+			}
+		}
+		m.Metrics = append(m.Metrics, w)
+	}
+	return c
+}
+
+// group are the dimensions as EC2 Auto Scaling takes them.
+func (s stat) group() (all []types.MetricDimension) {
+	for i := 0; i+1 < len(s.dimensions); i += 2 {
+		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]), Value: aws.String(s.dimensions[i+1])})
+	}
+	return all
+}

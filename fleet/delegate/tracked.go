@@ -1,0 +1,78 @@
+package delegate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// stat is a metric with the statistic that is tracked.
+type stat struct {
+	namespace, name, stat string
+	// dimensions are names and values in turn.
+	dimensions []string
+}
+
+// query is one part of a metric that CloudWatch computes.
+type query struct {
+	id string
+	// expression is empty for a stat.
+	expression string
+	stat       stat
+}
+
+// own is a metric that Muster publishes.
+func (d *Delegate) own(name string) stat {
+	return stat{d.o.Namespace, name, "Average", []string{dimension, d.o.Fleet}}
+}
+
+// published is the metric that is tracked where Muster publishes it.
+func (d *Delegate) published() stat {
+	if d.o.Formula == BacklogPerWorker {
+		return d.own(MetricBacklogPerWorker)
+	}
+	return d.own(MetricUtilization)
+}
+
+// computed are the queries of what is tracked where CloudWatch computes it; the last one is tracked. A queue that publishes nothing,
+// because nobody used it, counts as it was last.
+func (d *Delegate) computed(target float64) []query {
+	var all []query
+	sum := func(id, metric string) string {
+		var terms []string
+		for i, queue := range d.o.Queues {
+			one := id
+			if len(d.o.Queues) > 1 {
+				one += strconv.Itoa(i + 1)
+			}
+			all = append(all, query{id: one, stat: stat{"AWS/SQS", metric, "Maximum", []string{"QueueName", queue}}})
+			terms = append(terms, "FILL("+one+", REPEAT)")
+		}
+		return strings.Join(terms, " + ")
+	}
+	if d.o.Formula == BacklogPerWorker {
+		waiting := sum("backlog", "ApproximateNumberOfMessagesVisible")
+		return append(all, query{id: "workers", stat: d.inService()}, query{id: "waiting", expression: waiting},
+			query{id: "backlogPerWorker", expression: "waiting / workers"},
+			query{id: "tracked", expression: fmt.Sprintf("IF(FILL(workers, 0) > 0, backlogPerWorker, IF(waiting > 0, waiting + %s, 0))", strconv.FormatFloat(target, 'f', -1, 64))})
+	}
+	work := ""
+	if d.o.Formula == Utilization {
+		work = sum("backlog", "ApproximateNumberOfMessagesVisible") + " + "
+	}
+	work += sum("inFlight", "ApproximateNumberOfMessagesNotVisible")
+	return append(all, query{id: "workers", stat: d.own(MetricTotalWorkers)}, query{id: "totalWork", expression: work},
+		query{id: "utilizationRatio", expression: "totalWork / workers"},
+		query{id: "utilization", expression: "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))"})
+}
+
+// inService is AWS's own count of members: the group must collect it, and the cluster must have Container Insights.
+func (d *Delegate) inService() stat {
+	if d.o.Group != "" {
+		return stat{"AWS/AutoScaling", "GroupInServiceInstances", "Average", []string{"AutoScalingGroupName", d.o.Group}}
+	}
+	return stat{"ECS/ContainerInsights", "RunningTaskCount", "Average", []string{"ClusterName", last(d.o.Cluster), "ServiceName", last(d.o.Service)}}
+}
+
+// last returns the last part of an ARN or a path.
+func last(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }

@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Delegation leaves the size of a fleet to the target tracking of a cloud.
+type Delegation struct {
+	// ChangePercent is by how much the target must move before it is set again, per hundred of what it is: 1 to 100. Every is how
+	// long a target stays at least. Setting a target anew makes the cloud begin its measurement anew, which costs minutes.
+	ChangePercent float64       `json:"change_percent,omitzero"`
+	Every         time.Duration `json:"every_ns,omitzero"`
+}
+
+// The defaults of [Delegation].
+const (
+	DefaultChangePercent = 20
+	DefaultEvery         = 5 * time.Minute
+)
+
+// The names of what a delegated decision keeps: the target that the cloud is to track, and the instant from which it counts, in
+// seconds since 1970.
+const (
+	KeptTarget   = "target"
+	KeptTargetAt = "target_at_s"
+)
+
+// Delegated decides nothing but the target that a cloud tracks. The target is that of the policy of the Spec: the acceptable backlog
+// per worker, or the utilization. It is kept until it has moved by more than ChangePercent, and for Every at least.
+type Delegated struct {
+	Of   muster.Policy
+	Spec Spec
+}
+
+// Decide implements [muster.Policy]. The verdict is delegate, the wish what the policy itself would have set.
+func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	const rule = "delegate"
+	d := begin(o, p.Spec.Name+"+delegate/1")
+	d.Verdict = muster.Delegate
+	if own := p.Of.Decide(o, recent); own.Verdict == muster.Apply {
+		d.Wish = own.Wish
+	}
+	target, in, why := p.target(o)
+	was, at, set := p.kept(recent)
+	age := time.Duration((seconds(d.At) - at) * float64(time.Second))
+	switch {
+	case !(target > 0) || math.IsInf(target, 0):
+		if !set {
+			return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: "the cloud has no target yet: " + why})
+		}
+		target, why = was, "the target stays at "+muster.Number(was)+": "+why
+	case !set:
+		at, why = seconds(d.At), "the cloud tracks a target of "+muster.Number(target)+": "+why
+	case math.Abs(target-was) <= was*p.Spec.Delegate.ChangePercent/100:
+		target, why = was, fmt.Sprintf("the target stays at %s, which is within %s %% of %s: %s", muster.Number(was), muster.Number(p.Spec.Delegate.ChangePercent), muster.Number(target), why)
+	case age >= 0 && age < p.Spec.Delegate.Every:
+		target, why = was, fmt.Sprintf("the target stays at %s for %s at least, and then becomes %s: %s", muster.Number(was), muster.Seconds(p.Spec.Delegate.Every.Seconds()), muster.Number(target), why)
+	default:
+		at, why = seconds(d.At), fmt.Sprintf("the target moves from %s to %s: %s", muster.Number(was), muster.Number(target), why)
+	}
+	d = d.With(muster.Term{Rule: rule, In: append(in, value("target", target)), Out: d.Previous, Why: why})
+	d.Kept = []muster.Value{value(KeptTarget, target), value(KeptTargetAt, at)}
+	return d
+}
+
+// seconds is an instant in seconds since 1970, to the millisecond.
+func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }
+
+// kept returns what the newest decision kept.
+func (p Delegated) kept(recent muster.Recent) (target, at float64, ok bool) {
+	if len(recent) == 0 {
+		return 0, 0, false
+	}
+	for _, v := range recent[len(recent)-1].Kept {
+		switch v.Name {
+		case KeptTarget:
+			target = v.Value
+		case KeptTargetAt:
+			at = v.Value
+		}
+	}
+	return target, at, target > 0
+}
+
+// target is what the cloud shall track as things are now; zero where that is not known.
+func (p Delegated) target(o muster.Observation) (target float64, in []muster.Value, why string) {
+	s := p.Spec
+	latency, slots := o.Objective.Latency, o.Capacity.SlotsPerWorker
+	switch {
+	case s.Name == "worker-utilization":
+		return orDefault(s.Target, DefaultTarget), nil, "the utilization in the configuration"
+	case s.Name == "backlog-per-worker" && s.Acceptable > 0:
+		return s.Acceptable, nil, "the acceptable backlog per worker in the configuration"
+	case s.Name == "backlog-per-worker":
+		return AcceptableBacklog(latency, s.Processing, slots), nil, "the acceptable backlog per worker for a processing duration in the configuration"
+	case o.Processing.Known && o.Processing.MeanSeconds > 0 && !(o.Processing.Prior && s.Acceptable > 0):
+		in = []muster.Value{value("latency_s", latency.Seconds()), value("mpd_s", o.Processing.MeanSeconds), value("slots_per_worker", slots)}
+		return latency.Seconds() * slots / o.Processing.MeanSeconds, in,
+			fmt.Sprintf("%s / %s mean processing is an acceptable backlog per worker", muster.Seconds(latency.Seconds()), muster.Seconds(o.Processing.MeanSeconds))
+	case s.Acceptable > 0:
+		return s.Acceptable, nil, "the initial acceptable backlog per worker, nothing was measured yet"
+	}
+	return 0, nil, "no processing duration was measured yet"
+}
+
+// checkDelegate finds faults of a delegation.
+func (s Spec) checkDelegate() []error {
+	d := s.Delegate
+	if d == nil {
+		return nil
+	}
+	var faults []error
+	switch s.Name {
+	case "backlog-per-worker", "dynamic-backlog":
+	case "worker-utilization":
+		if s.Signal == SignalReports {
+			faults = append(faults, &Fault{"policy.signal", "reports with delegate", "total or in-flight: a cloud tracks a metric of the queue"})
+		}
+	default:
+		faults = append(faults, &Fault{"policy", fmt.Sprintf("%q with delegate", s.Name), "backlog-per-worker, dynamic-backlog or worker-utilization: a cloud tracks one number"})
+	}
+	if !(d.ChangePercent >= 1 && d.ChangePercent <= 100) {
+		faults = append(faults, &Fault{"delegate.change", muster.Number(d.ChangePercent), "a percentage from 1 to 100"})
+	}
+	if d.Every < 0 || d.Every > longest {
+		faults = append(faults, &Fault{"delegate.every", d.Every.String(), "0s to " + longest.String()})
+	}
+	return faults
+}
