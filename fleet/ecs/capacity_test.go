@@ -25,7 +25,7 @@ func TestTheGroupRisesWithTheService(t *testing.T) {
 			if row.fails != (err != nil) || row.fails && !strings.Contains(err.Error(), "maximum 4") {
 				s.t.Errorf("%d tasks: got %v, and more than the group allows is %t", row.tasks, err, row.fails)
 			}
-			time.Sleep(5 * time.Minute)
+			pass(5 * time.Minute)
 			if n := len(s.living(group)); n != row.instances {
 				s.t.Errorf("%d tasks have %d instances, want %d", row.tasks, n, row.instances)
 			}
@@ -58,13 +58,13 @@ func TestOnlyInstancesWithoutTasksEnd(t *testing.T) {
 					}
 				}
 				s.must(f.End(s.t.Context(), going))
-				time.Sleep(time.Minute)
+				pass(time.Minute)
 				if n := s.list(f).Service.Spare; n != 1 {
 					s.t.Errorf("%d instances to spare, want 1 of 3 for 3 tasks", n)
 				}
 				s.must(f.Trim(s.t.Context()))
 				s.must(f.Trim(s.t.Context()))
-				time.Sleep(3 * time.Minute)
+				pass(3 * time.Minute)
 				left := s.living(group)
 				if len(left) != 2 || slices.Contains(left, idle) {
 					s.t.Errorf("the instances %v are left, want the two that hold tasks and not %s", left, idle)
@@ -87,9 +87,9 @@ func TestTheLastTaskTakesTheLastInstanceWithIt(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f, group := s.hosted(2, "DISABLED")
 		s.must(f.End(s.t.Context(), s.living(f)))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		s.must(f.Trim(s.t.Context()))
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		if left := s.living(group); len(left) != 0 {
 			s.t.Errorf("the instances %v are left for no task", left)
 		}
@@ -101,7 +101,7 @@ func TestAnInstanceThatIsAwaitedIsNotEnded(t *testing.T) {
 		f, group := s.hosted(2, "DISABLED")
 		s.must(f.SetDesired(s.t.Context(), order(4, "a", "b")))
 		for range 30 {
-			time.Sleep(10 * time.Second)
+			pass(10 * time.Second)
 			s.must(f.Trim(s.t.Context()))
 		}
 		if v := s.shown(); v.RunningCount != 4 || len(s.living(group)) != 2 {

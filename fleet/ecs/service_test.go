@@ -27,7 +27,7 @@ func TestTheTasksOfAServiceAreItsMembers(t *testing.T) {
 		if l := s.list(f); slices.IndexFunc(l.Members, func(m muster.Member) bool { return m.Exposed }) != 1 {
 			s.t.Errorf("listed %+v, want the first protected and the others exposed", l.Members)
 		}
-		time.Sleep(45 * time.Minute)
+		pass(45 * time.Minute)
 		if !s.list(f).Members[0].Exposed {
 			s.t.Error("a protection that ends in 15 minutes is not renewed")
 		}
@@ -42,7 +42,7 @@ func TestASizeIsSetOnceAndNeverBelowWhatLives(t *testing.T) {
 		if n := s.called("UpdateService"); n != 1 {
 			s.t.Errorf("an order given twice made %d updates, want 1", n)
 		}
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		if n := len(s.living(f)); n != 5 {
 			s.t.Errorf("%d tasks live, want 5", n)
 		}
@@ -64,7 +64,7 @@ func TestOnlyReleasedTasksEnd(t *testing.T) {
 			}
 			s.must(f.End(s.t.Context(), going))
 			s.must(f.End(s.t.Context(), going)) // the same call, made again before ECS has acted
-			time.Sleep(3 * time.Minute)
+			pass(3 * time.Minute)
 			s.must(f.End(s.t.Context(), going)) // and after
 			if left, want := s.living(f), without(all, going...); !slices.Equal(left, want) {
 				s.t.Errorf("released %v: %v live, want %v", released, left, want)
@@ -90,10 +90,10 @@ func TestATaskThatEndsInPlaceOfAReleasedOneSavesItForOneLook(t *testing.T) {
 			_, err := w.ECS().StopTask(model.StopTaskInput{Cluster: "prod", Task: all[2], Reason: "by hand"})
 			return err
 		})
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		// The count fits again without the released task, so ECS has let it live; the controller asks for its end once more.
 		s.must(f.End(s.t.Context(), all[1:2]))
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		if left := s.living(f); !slices.Equal(left, []string{all[0], all[3]}) {
 			s.t.Errorf("%v live of %v, want the first and the last", left, all)
 		}
@@ -112,7 +112,7 @@ func TestNothingEndsWhileTheOthersCannotBeProtected(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the others must be protected first") || !strings.Contains(err.Error(), "ecs:UpdateTaskProtection") {
 			s.t.Errorf("got %v, want an error that names the permission", err)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if n := s.shown().DesiredCount; n != 3 || s.called("UpdateService") != 0 {
 			s.t.Errorf("the count is %d, want 3 untouched", n)
 		}
@@ -127,7 +127,7 @@ func TestADeploymentIsLeftToReplaceTasks(t *testing.T) {
 			_, err := w.ECS().UpdateService(model.UpdateServiceInput{Cluster: "prod", Service: "web", ForceNewDeployment: true})
 			return err
 		})
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		l := s.list(f)
 		if len(s.living(f)) != 8 || !strings.Contains(strings.Join(l.Service.Notes, "\n"), "a deployment of the service web is under way") {
 			s.t.Fatalf("%d tasks live and the notes are %q, want old and new ones and a word about it", len(s.living(f)), l.Service.Notes)
@@ -138,7 +138,7 @@ func TestADeploymentIsLeftToReplaceTasks(t *testing.T) {
 		}
 		old := s.living(f)[:4]
 		s.must(f.End(s.t.Context(), old))
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		if left := s.living(f); len(left) != 4 || slices.ContainsFunc(left, func(id string) bool { return slices.Contains(old, id) }) {
 			s.t.Errorf("%v live, want the four new ones", left)
 		}
@@ -159,9 +159,9 @@ func TestWhatECSCannotPlaceIsAFailureWithItsReason(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "2 are needed for 4 tasks") {
 			s.t.Errorf("got %v, want an error that says how many instances are needed", err)
 		}
-		time.Sleep(90 * time.Second)
+		pass(90 * time.Second)
 		s.list(f)
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		l := s.list(f)
 		i := slices.IndexFunc(l.Members, func(m muster.Member) bool { return m.ID == "b" })
 		if i < 0 || !l.Members[i].Ended || !strings.Contains(l.Members[i].Failure, "ECS cannot place it") {

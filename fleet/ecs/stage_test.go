@@ -214,3 +214,6 @@ func (s stage) where() map[string]string {
 func without(all []string, gone ...string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(id string) bool { return slices.Contains(gone, id) })
 }
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { time.Sleep(d) }

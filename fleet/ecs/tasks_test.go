@@ -39,7 +39,7 @@ func TestTasksStartInTensAndOnce(t *testing.T) {
 			s.t.Errorf("%d are listed at once, want all 23, although ECS shows none yet", n)
 		}
 		s.must(f.SetDesired(s.t.Context(), order(23, names(23)...)))
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		if n := len(s.living(f)); n != 23 {
 			s.t.Errorf("the order given twice has %d tasks, want 23", n)
 		}
@@ -61,16 +61,16 @@ func TestAWorkerThatExitsByItselfLeavesNothingBehind(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f := s.tasks("web")
 		s.must(f.SetDesired(s.t.Context(), order(3, names(3)...)))
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		for _, id := range s.living(f) {
 			s.do(func(w *model.World) error { return w.ExitTask(id) })
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		l := s.list(f)
 		if why := ended(l); len(s.living(f)) != 0 || !slices.Equal(why, []string{"", "", ""}) || l.Service.Desired != 0 {
 			s.t.Errorf("listed %+v, want three that ended in order", l)
 		}
-		time.Sleep(15 * time.Minute)
+		pass(15 * time.Minute)
 		if l := s.list(f); len(l.Members) != 0 {
 			s.t.Errorf("listed %+v, want nothing any more", l.Members)
 		}
@@ -81,12 +81,12 @@ func TestANamedTaskIsStoppedAndNoOther(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f := s.tasks("web")
 		s.must(f.SetDesired(s.t.Context(), order(3, names(3)...)))
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		all := s.living(f)
 		for range 2 {
 			s.must(f.End(s.t.Context(), all[1:2]))
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if left := s.living(f); !slices.Equal(left, without(all, all[1])) {
 			s.t.Errorf("%v live of %v", left, all)
 		}
