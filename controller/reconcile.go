@@ -115,6 +115,9 @@ func (w *write) size() {
 	c := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots)
 	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
+	if missing < 0 && w.settings.Unreported {
+		return // its own service chooses who ends: see restate
+	}
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now, w.rules) {
 			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))

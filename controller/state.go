@@ -181,7 +181,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
+	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -221,6 +221,11 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 					seen.named(st.roster.Name(x.Listing)...)
 				}
 				seen.gone(st.roster.Listed(x.Listing))
+				if s.Unreported {
+					for _, n := range st.roster.Serve(x.At) {
+						seen.news(st, n)
+					}
+				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
 				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
@@ -316,6 +321,11 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
+	x.news(st, news)
+}
+
+// news records what was seen of a member for the first time.
+func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"

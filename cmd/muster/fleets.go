@@ -119,7 +119,9 @@ func settingsOf(c config.Fleet) (controller.Settings, error) {
 	if c.OnAWS() {
 		s.Stale = 3 * max(awsapi.Slow, c.Poll)
 	}
-	s.Protect = c.ASG != nil && c.ASG.Protect
+	if c.ASG != nil {
+		s.Protect, s.Unreported = c.ASG.Protect, c.ASG.Reports == config.ReportsNone
+	}
 	return controller.NewSettings(s)
 }
 
