@@ -114,7 +114,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
 			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()),
+			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
 		})
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
