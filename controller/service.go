@@ -59,7 +59,7 @@ func (w *write) total(c muster.Capacity, n int) int {
 // somebody else has set it, or because what was launched never came and is not wanted any more. It launches nothing that was not
 // ordered, and it ends nothing, because every member that exists is counted.
 func (w *write) restate() {
-	s, c := w.service(), w.state.roster.Capacity(w.now, w.rules, w.settings.Slots)
+	s, c := w.service(), w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	total := w.total(c, 0)
 	if w.settings.Unreported {
 		total -= max(0, c.Active()-w.state.desired)
@@ -68,27 +68,27 @@ func (w *write) restate() {
 		return
 	}
 	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)
-	again := total == w.state.aim.stated && w.now.Sub(w.state.aim.statedAt) < stateEvery
-	if s.Desired < total && !more || again || !w.settings.Unreported && w.now.Sub(w.state.aim.statedAt) < stateEvery {
+	again := total == w.state.aim.stated && w.now().Sub(w.state.aim.statedAt) < stateEvery
+	if s.Desired < total && !more || again || !w.settings.Unreported && w.now().Sub(w.state.aim.statedAt) < stateEvery {
 		return
 	}
-	w.state.aim.statedAt, w.state.aim.stated = w.now, total
+	w.state.aim.statedAt, w.state.aim.stated = w.now(), total
 	e := SetDesired{muster.Order{ID: w.id(), Desired: w.state.desired, Total: total, Shrink: w.settings.Unreported}}
-	w.state.order, w.state.orderAt = &e, w.now
+	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)
 }
 
 // protect has members protected that the fleet's own service could end.
 func (w *write) protect() {
-	if !w.settings.Protect || w.service() == nil || w.now.Sub(w.state.aim.protectedAt) < protectEvery {
+	if !w.settings.Protect || w.service() == nil || w.now().Sub(w.state.aim.protectedAt) < protectEvery {
 		return
 	}
 	exposed := w.state.roster.Exposed()
 	if len(exposed) == 0 {
 		return
 	}
-	w.state.aim.protectedAt = w.now
+	w.state.aim.protectedAt = w.now()
 	e := Protect{ID: w.id(), Members: slices.Clip(exposed[:min(len(exposed), maxMoves)])}
 	w.record(muster.Intended, Intended{Protect: &e})
 	w.out.Effects = append(w.out.Effects, e)

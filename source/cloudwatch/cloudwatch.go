@@ -78,6 +78,9 @@ const (
 	window = 15 * time.Minute
 	// byAWSEvery is how often CloudWatch computes a list.
 	byAWSEvery = time.Minute
+	// late is by how much metrics of a minute lag behind: the minute that is under way, the one before, whose end they are read
+	// up to a minute after, and what it takes until that one is complete.
+	late = 2*time.Minute + awsmetrics.Settle
 )
 
 // New returns the source, or what is wrong with its measures.
@@ -138,6 +141,7 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	none := muster.Unknown(at, "no metric was named for it")
 	q := muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
 	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed, OldestAge: &q.OldestAge, Processing: &q.ProcessingMean}
+	q.LateSeconds = late.Seconds()
 	var stats []metricmath.MetricStat
 	for _, p := range s.parts {
 		stats = append(stats, p.stats...)

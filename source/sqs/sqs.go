@@ -35,6 +35,8 @@ const (
 	// secondLook is how long after a change a FIFO queue is looked at again.
 	secondLook = time.Second
 	fifoSuffix = ".fifo"
+	// settles is how far the counts lag behind at any time, as a rule; AWS promises no more than a minute after the last send.
+	settles = time.Second
 	// exactEvery is how often a queue on this machine may be looked at.
 	exactEvery = 50 * time.Millisecond
 )
@@ -117,10 +119,11 @@ type Source struct {
 	last    *muster.QueueObservation
 	failure error
 	// counts are what the last look that succeeded showed; zeros is how many in a row showed nothing, since zeroAt.
-	counts [3]float64
-	seen   bool
-	zeros  int
-	zeroAt time.Time
+	counts   [3]float64
+	seen     bool
+	lookedAt time.Time
+	zeros    int
+	zeroAt   time.Time
 	// again is true while a second look is due.
 	again     bool
 	listeners map[chan struct{}]struct{}
@@ -205,9 +208,16 @@ func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
 		s.believe(at, &samples)
 	}
 	s.failure = nil
+	late := 0.0
+	if !s.exact && !s.lookedAt.IsZero() {
+		// What is new may have come right after the look before.
+		late = (settles + min(max(0, now.Sub(s.lookedAt)), awsapi.Slow)).Seconds()
+	}
+	s.lookedAt = now
 	s.last = &muster.QueueObservation{
 		Queue: s.url, Backlog: samples[0], InFlight: samples[1], Delayed: samples[2],
-		OldestAge: muster.Unknown(at, "SQS does not tell the age of the oldest message in its attributes"),
+		LateSeconds: late,
+		OldestAge:   muster.Unknown(at, "SQS does not tell the age of the oldest message in its attributes"),
 	}
 	return *s.last, nil
 }
