@@ -3,6 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +15,7 @@ import (
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
@@ -80,4 +85,35 @@ func (l *local) prepare(ctx context.Context, own *ownFleet) {
 	if err := own.group.SetWarm(ctx, own.config.ASG.WarmPool.Size); err != nil {
 		l.options.logger.Warn("the warm pool could not be set", "fleet", own.config.Name, "error", err)
 	}
+}
+
+// fleetTokensDir holds, for each fleet of machines that are not started from here, the token with which their workers report.
+const fleetTokensDir = "fleet-tokens"
+
+// fleetToken is the file of a fleet's token.
+func (l *local) fleetToken(fleet string) string {
+	return filepath.Join(l.config.Data, fleetTokensDir, fleet)
+}
+
+// keepFleetToken writes the token of a fleet whose workers report from elsewhere, readable by the owner alone, so that it can be
+// put where its machines find it.
+func (l *local) keepFleetToken(c config.Fleet) error {
+	if c.ASG == nil || c.ASG.Reports == config.ReportsNone || l.options.look {
+		return nil
+	}
+	path := l.fleetToken(c.Name)
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keep the token with which its workers report: %w", err)
+	}
+	text := l.token.Fleet(c.Name).Reveal() + "\n"
+	if found, err := os.ReadFile(path); err == nil && string(found) == text {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("keep the token with which its workers report: %w", err)
+	}
+	if err := durable.Create(path, []byte(text)); err != nil {
+		return fmt.Errorf("keep the token with which its workers report: %w", err)
+	}
+	return nil
 }

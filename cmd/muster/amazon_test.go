@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,6 +66,26 @@ func TestPlanShowsWhatAGroupWouldBeSetToAndSetsNothing(t *testing.T) {
 		if n := server.Calls(action); n != 0 {
 			t.Errorf("plan called %s %d times", action, n)
 		}
+	}
+}
+
+func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
+	_, c := onFakeAWS(t, 0, "{group: web}")
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	for range 2 { // and found again
+		l, err := openLocal(t.Context(), c, localOptions{logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(c.Data, "fleet-tokens", "web")
+		text, err := os.ReadFile(path)
+		if err != nil || strings.TrimSpace(string(text)) != l.token.Fleet("web").Reveal() {
+			t.Errorf("found %d bytes, %v; want the token of the fleet", len(text), err)
+		}
+		if stat, err := os.Stat(path); err != nil || stat.Mode().Perm() != 0o600 {
+			t.Errorf("its mode is %v, %v; want 0600", stat.Mode(), err)
+		}
+		l.close()
 	}
 }
 

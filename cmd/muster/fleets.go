@@ -89,6 +89,9 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 		if own.group, err = l.amazonGroup(ctx, c); err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
+		if err := l.keepFleetToken(c); err != nil {
+			return fmt.Errorf("fleet %s: %w", c.Name, err)
+		}
 		o.Fleet, o.Releaser, o.Protector, o.Expecters = own.group, own.group, own.group, append(o.Expecters, own.group)
 	} else {
 		if own.parts, err = l.partsOf(c); err != nil {
