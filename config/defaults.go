@@ -61,9 +61,9 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	}
 }
 
-// OnAWS tells whether the fleet, or a queue that it serves, is on AWS.
+// OnAWS tells whether the fleet, a queue that it serves or a metric of it is on AWS.
 func (f *Fleet) OnAWS() bool {
-	return f.ASG != nil || slices.ContainsFunc(f.Queues, func(q QueueRef) bool {
+	return f.ASG != nil || f.Metrics != nil || slices.ContainsFunc(f.Queues, func(q QueueRef) bool {
 		u, err := url.Parse(q.URL)
 		return q.URL != "" && err == nil && !isLoopback(u.Hostname())
 	})

@@ -5,17 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/source/cloudwatch"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
@@ -26,6 +30,7 @@ type amazon struct {
 	account *awsapi.Account
 	queues  *sqs.Queues
 	groups  *asg.Groups
+	metrics *awsmetrics.Reader
 }
 
 // prepareTimeout bounds what is done to a group's warm pool before its loop starts.
@@ -42,7 +47,8 @@ func (a *amazon) open(ctx context.Context, c config.AWS) error {
 		return err
 	}
 	a.account = account
-	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: awsmetrics.NewReader(account)})
+	a.metrics = awsmetrics.NewReader(account)
+	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: a.metrics})
 	a.groups = asg.NewGroups(account)
 	return nil
 }
@@ -60,18 +66,35 @@ func (l *local) amazonGroup(ctx context.Context, c config.Fleet) (*asg.Fleet, er
 	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
 		return nil, err
 	}
-	region := c.ASG.Region
-	for _, q := range c.Queues {
-		region = cmp.Or(region, awsapi.QueueRegion(q.URL))
-	}
 	o := asg.Options{
-		Group: c.ASG.Group, Region: region, Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
+		Group: c.ASG.Group, Region: regionOf(c, c.ASG.Region), Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
 		Protect: c.ASG.Protect, Every: c.Poll,
 	}
 	if p := c.ASG.WarmPool; p != nil && p.State != "" {
 		o.Warm = asg.Warm{State: strings.ToUpper(p.State[:1]) + p.State[1:], Reuse: p.Reuse}
 	}
 	return l.amazon.groups.Fleet(o)
+}
+
+// amazonMetrics returns the source of what a fleet is measured by in CloudWatch, over that of its queue, which may be nil.
+func (l *local) amazonMetrics(ctx context.Context, c config.Fleet, base muster.Source) (*cloudwatch.Source, error) {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+		return nil, err
+	}
+	o := cloudwatch.Options{Queue: c.Name, Region: regionOf(c, c.Metrics.Region), Reader: l.amazon.metrics, Base: base}
+	for _, signal := range slices.Sorted(maps.Keys(c.Metrics.Measures)) {
+		m := c.Metrics.Measures[signal]
+		o.Measures = append(o.Measures, cloudwatch.Measure{Signal: cloudwatch.Signal(signal), Queries: m.Queries, ByAWS: m.ByAWS})
+	}
+	return cloudwatch.New(o)
+}
+
+// regionOf returns the region that was stated, or that of the fleet's queue on SQS, or nothing.
+func regionOf(c config.Fleet, stated string) string {
+	for _, q := range c.Queues {
+		stated = cmp.Or(stated, awsapi.QueueRegion(q.URL))
+	}
+	return stated
 }
 
 // prepare brings the warm pool of a fleet to what is configured. When that fails the fleet is sized all the same, and boots are

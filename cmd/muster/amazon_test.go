@@ -21,7 +21,7 @@ import (
 func onFakeAWS(t *testing.T, backlog int, asg string) (*cloud.Server, *config.Config) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
-	world := model.New(model.Settings{Start: time.Now().Add(-time.Minute), Region: "eu-west-1"})
+	world := model.New(model.Settings{Start: time.Now().Add(-time.Hour), Region: "eu-west-1"})
 	size := 10
 	_, err := world.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
 		AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &size, AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
@@ -66,6 +66,26 @@ func TestPlanShowsWhatAGroupWouldBeSetToAndSetsNothing(t *testing.T) {
 		if n := server.Calls(action); n != 0 {
 			t.Errorf("plan called %s %d times", action, n)
 		}
+	}
+}
+
+// The mission's first example has workers that publish how long a message takes and never report.
+func TestPlanGoesByWhatWorkersPublish(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web, reports: none}, metrics: {processing: {namespace: App, metric: MPD}}")
+	server.Do(func(w *model.World) {
+		w.Advance(time.Now().Add(-90 * time.Second))
+		value := 50.0
+		_, err := w.CloudWatch().PutMetricData(model.PutMetrics{Namespace: "App", MetricData: []model.MetricDatum{{MetricName: "MPD", Value: &value, Timestamp: time.Now().Add(-3 * time.Minute)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	plans, err := planHere(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := plans[0]; p.Desired != 8 || p.Observation.Processing.MeanSeconds != 50 {
+		t.Errorf("found %d with %+v, want 8 instances for 48 messages of 50 s within 300 s", p.Desired, p.Observation.Processing)
 	}
 }
 

@@ -40,7 +40,7 @@ func samePart(a, b config.Part) bool {
 
 // sameKind tells whether a fleet can go from one configuration to the other without ending first.
 func sameKind(a, b config.Fleet) bool {
-	return reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && slices.EqualFunc(a.Split, b.Split, samePart)
+	return reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && slices.EqualFunc(a.Split, b.Split, samePart)
 }
 
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.
