@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/cloud"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -107,6 +110,41 @@ func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
 		}
 		l.close()
 	}
+}
+
+func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 0}}")
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	sized := make(chan struct{})
+	var once sync.Once
+	o := localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, notify: func(o controller.Outcome) {
+		if o.Observation.Capacity.Booting > 0 {
+			once.Do(func() { close(sized) })
+		}
+	}}
+	l, err := openLocal(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.run(ctx) }()
+	select {
+	case <-sized:
+	case <-time.After(30 * time.Second):
+		t.Error("no instance was seen to boot within half a minute")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("run: %v", err)
+	}
+	server.Do(func(w *model.World) {
+		g, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{})
+		if err != nil || g.AutoScalingGroups[0].DesiredCapacity != 4 {
+			t.Errorf("found %+v, %v; want a group of 4 although up has ended", g.AutoScalingGroups[0], err)
+		}
+	})
 }
 
 func TestPlanSaysThatThereIsNoSuchGroup(t *testing.T) {

@@ -124,6 +124,8 @@ type Source struct {
 	lookedAt time.Time
 	zeros    int
 	zeroAt   time.Time
+	// emptyAt is when it was last believed to be empty.
+	emptyAt time.Time
 	// again is true while a second look is due.
 	again     bool
 	listeners map[chan struct{}]struct{}
@@ -152,8 +154,18 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	}
 	if s.metrics != nil {
 		s.metrics.fill(ctx, &q)
+		s.clip(&q)
 	}
 	return q, nil
+}
+
+// clip corrects an age from before the queue was last empty: nothing that waits is older than that.
+func (s *Source) clip(q *muster.QueueObservation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if since := q.Backlog.At.Sub(s.emptyAt); q.OldestAge.Known && s.emptyAt.After(q.OldestAge.At) && q.OldestAge.Value > since.Seconds() {
+		q.OldestAge = muster.Measured(q.Backlog.At, since.Seconds())
+	}
 }
 
 // cached returns what the last look gave, when it is not time for another.
@@ -253,7 +265,9 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 		for i := range samples {
 			samples[i] = muster.Doubt(at, why)
 		}
+		return
 	}
+	s.emptyAt = at
 }
 
 // Expect implements [muster.Expecter]. A FIFO queue is looked at again a second later.
