@@ -58,6 +58,8 @@ type instance struct {
 	next       func() // what comes after the hooks
 	activity   *Activity
 	reclaim    time.Time // when a Spot interruption ends it
+	atRisk     bool      // another was launched in its place, and it goes when that serves
+	replaces   *instance // the one at risk in whose place it was launched
 	refresh    bool      // an instance refresh replaces it
 }
 
@@ -67,7 +69,7 @@ func (i *instance) warmed() bool { return strings.HasPrefix(string(i.state), "Wa
 func (i *instance) counted() bool {
 	switch i.state {
 	case Pending, PendingWait, PendingProceed, InService:
-		return true
+		return !i.atRisk
 	}
 	return false
 }
