@@ -467,6 +467,9 @@ func (w *World) look(g *group) {
 
 // reconcile launches what is missing and ends what is too much.
 func (w *World) reconcile(g *group) {
+	if g.replacing != nil && !g.replacing.counted() {
+		g.replacing = nil // it was taken out before it could replace anything
+	}
 	switch have := g.capacity(); {
 	case have < g.desired && g.runs("Launch"):
 		w.grow(g)

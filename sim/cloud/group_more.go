@@ -336,10 +336,13 @@ func (w *World) refreshSome(g *group) {
 	}
 	for _, i := range slices.Clone(g.instances) {
 		switch {
-		case !i.refresh || i.state != InService || room == 0:
+		case !i.refresh || i.state != InService:
+		case i.protected && r.Preferences.ScaleInProtectedInstances == "Ignore":
+			i.refresh = false
+			w.look(g)
 		case i.protected && r.Preferences.ScaleInProtectedInstances == "Wait":
 			protected++
-		default:
+		case room > 0:
 			room--
 			w.end1(i, "an instance was taken out of service in response to an instance refresh.", false)
 			w.look(g)
