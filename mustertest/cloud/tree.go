@@ -130,8 +130,8 @@ func scalar(to reflect.Value, from any, path string) error {
 		to.SetBool(b)
 	case reflect.Int:
 		var n float64
-		if n, err = number(from, text); err == nil && n != math.Trunc(n) {
-			err = fmt.Errorf("%v is no whole number", n)
+		if n, err = number(from, text); err == nil && (n != math.Trunc(n) || math.Abs(n) > math.MaxInt32) {
+			err = fmt.Errorf("%v is no whole number of 32 bits", n)
 		}
 		to.SetInt(int64(n))
 	case reflect.Float64:

@@ -198,6 +198,11 @@ func (g *group) apply(in GroupSettings) error {
 	case desired > most:
 		return invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d", desired, least, most)
 	}
+	for _, seconds := range []*int{in.DefaultCooldown, in.HealthCheckGracePeriod, in.DefaultInstanceWarmup} {
+		if n := or(seconds, 0); n < -1 || n > maxSeconds {
+			return invalid("DefaultCooldown, HealthCheckGracePeriod and DefaultInstanceWarmup must be from 0 to %d seconds, got %d.", maxSeconds, n)
+		}
+	}
 	if err := checkPolicies(in.TerminationPolicies); err != nil {
 		return err
 	}
@@ -278,8 +283,8 @@ func checkMix(m *MixedInstancesPolicy) error {
 		}
 	}
 	if d := m.InstancesDistribution; d != nil {
-		if p := or(d.OnDemandPercentageAboveBaseCapacity, 100); p < 0 || p > 100 {
-			return invalid("OnDemandPercentageAboveBaseCapacity %d must be from 0 to 100.", p)
+		if p, base := or(d.OnDemandPercentageAboveBaseCapacity, 100), or(d.OnDemandBaseCapacity, 0); p < 0 || p > 100 || base < 0 {
+			return invalid("OnDemandPercentageAboveBaseCapacity %d must be from 0 to 100, and OnDemandBaseCapacity %d not below 0.", p, base)
 		}
 	}
 	return nil
