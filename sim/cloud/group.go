@@ -234,7 +234,21 @@ func (g *group) apply(in GroupSettings) error {
 	}
 	g.placeIn(in)
 	g.launchFrom(in)
+	g.keep(in.ShownSettings)
 	return nil
+}
+
+// keep takes over what is only shown.
+func (g *group) keep(in ShownSettings) {
+	g.MaxInstanceLifetime = cmp.Or(in.MaxInstanceLifetime, g.MaxInstanceLifetime)
+	g.DesiredCapacityType = cmp.Or(in.DesiredCapacityType, g.DesiredCapacityType)
+	g.PlacementGroup = cmp.Or(in.PlacementGroup, g.PlacementGroup)
+	g.ServiceLinkedRoleARN = cmp.Or(in.ServiceLinkedRoleARN, g.ServiceLinkedRoleARN)
+	g.InstanceMaintenancePolicy = cmp.Or(in.InstanceMaintenancePolicy, g.InstanceMaintenancePolicy)
+	g.AvailabilityZoneDistribution = cmp.Or(in.AvailabilityZoneDistribution, g.AvailabilityZoneDistribution)
+	if in.TargetGroupARNs != nil {
+		g.TargetGroupARNs = slices.Clone(in.TargetGroupARNs)
+	}
 }
 
 func (g *group) placeIn(in GroupSettings) {
