@@ -27,7 +27,7 @@ func act[API, In, Out any](api func(*model.World) API, method func(API, In) (Out
 }
 
 // actions are those of a service, nil for one that the model does not have.
-func actions(s model.Service) map[string]action {
+func actions(s model.API) map[string]action {
 	switch s {
 	case model.AutoScalingService:
 		return autoScaling
@@ -35,6 +35,10 @@ func actions(s model.Service) map[string]action {
 		return cloudWatch
 	case model.SQSService:
 		return queues
+	case model.ECSService:
+		return containers
+	case model.ApplicationScalingService:
+		return applicationScaling
 	}
 	return nil
 }
@@ -92,8 +96,43 @@ var queues = map[string]action{
 	"GetQueueAttributes": act((*model.World).SQS, model.SQS.GetQueueAttributes),
 }
 
+var containers = map[string]action{
+	"CreateCluster":                 act((*model.World).ECS, model.ECS.CreateCluster),
+	"DescribeClusters":              act((*model.World).ECS, model.ECS.DescribeClusters),
+	"RegisterTaskDefinition":        act((*model.World).ECS, model.ECS.RegisterTaskDefinition),
+	"DescribeTaskDefinition":        act((*model.World).ECS, model.ECS.DescribeTaskDefinition),
+	"CreateService":                 act((*model.World).ECS, model.ECS.CreateService),
+	"UpdateService":                 act((*model.World).ECS, model.ECS.UpdateService),
+	"DescribeServices":              act((*model.World).ECS, model.ECS.DescribeServices),
+	"DeleteService":                 act((*model.World).ECS, model.ECS.DeleteService),
+	"ListServices":                  act((*model.World).ECS, model.ECS.ListServices),
+	"RunTask":                       act((*model.World).ECS, model.ECS.RunTask),
+	"DescribeTasks":                 act((*model.World).ECS, model.ECS.DescribeTasks),
+	"ListTasks":                     act((*model.World).ECS, model.ECS.ListTasks),
+	"StopTask":                      act((*model.World).ECS, model.ECS.StopTask),
+	"UpdateTaskProtection":          act((*model.World).ECS, model.ECS.UpdateTaskProtection),
+	"GetTaskProtection":             act((*model.World).ECS, model.ECS.GetTaskProtection),
+	"CreateCapacityProvider":        act((*model.World).ECS, model.ECS.CreateCapacityProvider),
+	"UpdateCapacityProvider":        act((*model.World).ECS, model.ECS.UpdateCapacityProvider),
+	"DescribeCapacityProviders":     act((*model.World).ECS, model.ECS.DescribeCapacityProviders),
+	"PutClusterCapacityProviders":   act((*model.World).ECS, model.ECS.PutClusterCapacityProviders),
+	"ListContainerInstances":        act((*model.World).ECS, model.ECS.ListContainerInstances),
+	"DescribeContainerInstances":    act((*model.World).ECS, model.ECS.DescribeContainerInstances),
+	"UpdateContainerInstancesState": act((*model.World).ECS, model.ECS.UpdateContainerInstancesState),
+}
+
+var applicationScaling = map[string]action{
+	"RegisterScalableTarget":    act((*model.World).ApplicationScaling, model.ApplicationScaling.RegisterScalableTarget),
+	"DeregisterScalableTarget":  act((*model.World).ApplicationScaling, model.ApplicationScaling.DeregisterScalableTarget),
+	"DescribeScalableTargets":   act((*model.World).ApplicationScaling, model.ApplicationScaling.DescribeScalableTargets),
+	"PutScalingPolicy":          act((*model.World).ApplicationScaling, model.ApplicationScaling.PutScalingPolicy),
+	"DescribeScalingPolicies":   act((*model.World).ApplicationScaling, model.ApplicationScaling.DescribeScalingPolicies),
+	"DeleteScalingPolicy":       act((*model.World).ApplicationScaling, model.ApplicationScaling.DeleteScalingPolicy),
+	"DescribeScalingActivities": act((*model.World).ApplicationScaling, model.ApplicationScaling.DescribeScalingActivities),
+}
+
 // faultOf is an error as the wire shows it.
-func faultOf(s model.Service, err error) *model.Fault {
+func faultOf(s model.API, err error) *model.Fault {
 	if err == nil {
 		return nil
 	}
@@ -104,11 +143,11 @@ func faultOf(s model.Service, err error) *model.Fault {
 }
 
 // speaksQuery tells whether a service words its errors in the manner of the Query protocol.
-func speaksQuery(s model.Service) bool {
+func speaksQuery(s model.API) bool {
 	return s == model.AutoScalingService || s == model.CloudWatchService || s == ""
 }
 
-func malformed(s model.Service, err error) *model.Fault {
+func malformed(s model.API, err error) *model.Fault {
 	if speaksQuery(s) {
 		return &model.Fault{Code: "MalformedInput", Message: "The request cannot be read: " + err.Error(), Status: 400}
 	}
@@ -124,8 +163,8 @@ func unknown(c call) *model.Fault {
 }
 
 // shape is the name of an error's type where the protocol wants that and not the code.
-func shape(s model.Service, code string) string {
-	prefix := map[model.Service]string{model.SQSService: "com.amazonaws.sqs#", model.CloudWatchService: "com.amazonaws.cloudwatch#"}[s]
+func shape(s model.API, code string) string {
+	prefix := map[model.API]string{model.SQSService: "com.amazonaws.sqs#", model.CloudWatchService: "com.amazonaws.cloudwatch#"}[s]
 	if name, ok := shapes[code]; ok && prefix != "" {
 		return prefix + name
 	}

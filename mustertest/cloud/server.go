@@ -18,6 +18,8 @@ const (
 	maxBody = 8 << 20
 	// maxUnmodelled is how many names of members Unmodelled remembers.
 	maxUnmodelled = 1_000
+	// maxMemberName is how many bytes of each it keeps.
+	maxMemberName = 256
 )
 
 // Server serves one world. It is an [http.Handler] and safe for use by several goroutines: requests and calls of Do take turns.
@@ -91,7 +93,7 @@ func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 
 // call is one request on its way.
 type call struct {
-	service model.Service
+	service model.API
 	action  string
 	wire    wire
 	id      string
@@ -161,7 +163,7 @@ func (s *Server) run(c call, members tree) (result any, lost bool, f *model.Faul
 	result, ignored, err := act(s.world, members)
 	for _, name := range ignored {
 		if len(s.unmodelled) < maxUnmodelled {
-			s.unmodelled[c.action+"."+name] = true
+			s.unmodelled[c.action+"."+name[:min(len(name), maxMemberName)]] = true
 		}
 	}
 	if f = faultOf(c.service, err); f != nil {
@@ -205,7 +207,7 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // signed finds the service that a request is for in the scope of its signature. The signature itself is not verified.
-func signed(r *http.Request, region string) (model.Service, *model.Fault) {
+func signed(r *http.Request, region string) (model.API, *model.Fault) {
 	given := r.Header.Get("Authorization")
 	rest, ok := strings.CutPrefix(given, "AWS4-HMAC-SHA256 ")
 	if given == "" {
@@ -220,7 +222,7 @@ func signed(r *http.Request, region string) (model.Service, *model.Fault) {
 	if !ok || len(scope) != 5 || scope[4] != "aws4_request" || parts["Signature"] == "" || parts["SignedHeaders"] == "" || r.Header.Get("X-Amz-Date") == "" {
 		return "", &model.Fault{Code: "IncompleteSignature", Message: "The request signature does not conform to AWS standards: it needs Credential, SignedHeaders, Signature and X-Amz-Date.", Status: 403}
 	}
-	service := model.Service(scope[3])
+	service := model.API(scope[3])
 	if scope[2] != region {
 		return service, &model.Fault{Code: "SignatureDoesNotMatch", Message: "Credential should be scoped to a valid region, not '" + scope[2] + "'; this is " + region + ".", Status: 403}
 	}
@@ -231,7 +233,7 @@ func signed(r *http.Request, region string) (model.Service, *model.Fault) {
 }
 
 // wireOf tells the protocols apart.
-func wireOf(r *http.Request, s model.Service) wire {
+func wireOf(r *http.Request, s model.API) wire {
 	switch {
 	case r.Header.Get("Smithy-Protocol") == "rpc-v2-cbor":
 		return cborWire{}

@@ -99,7 +99,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // namespace is that of a service's XML.
-func namespace(s model.Service) string {
+func namespace(s model.API) string {
 	if s == model.CloudWatchService {
 		return "http://monitoring.amazonaws.com/doc/2010-08-01/"
 	}
@@ -197,7 +197,7 @@ func toTree(v any) any {
 }
 
 // mediaType is that of a service's JSON.
-func mediaType(s model.Service) string {
+func mediaType(s model.API) string {
 	if s == model.SQSService || s == model.CloudWatchService {
 		return "application/x-amz-json-1.0"
 	}

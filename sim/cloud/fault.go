@@ -29,21 +29,21 @@ func fault(code, format string, args ...any) *Fault {
 // invalid is what EC2 Auto Scaling answers to arguments it does not take.
 func invalid(format string, args ...any) *Fault { return fault("ValidationError", format, args...) }
 
-// Service is a part of AWS, by the name that requests are signed for.
-type Service string
+// API is a part of AWS, by the name that requests are signed for.
+type API string
 
 // The services of a world.
 const (
-	AutoScalingService        Service = "autoscaling"
-	ECSService                Service = "ecs"
-	ApplicationScalingService Service = "application-autoscaling"
-	CloudWatchService         Service = "monitoring"
-	SQSService                Service = "sqs"
+	AutoScalingService        API = "autoscaling"
+	ECSService                API = "ecs"
+	ApplicationScalingService API = "application-autoscaling"
+	CloudWatchService         API = "monitoring"
+	SQSService                API = "sqs"
 )
 
 // Rate is a token bucket of the API: Burst calls at once, PerSecond over time. All actions that one Rate names share its bucket.
 type Rate struct {
-	Service Service
+	Service API
 	// Actions share the bucket; empty means all actions of the service that no earlier Rate names.
 	Actions []string
 	// Burst is how many tokens the bucket holds, at least 1. PerSecond is how fast it fills.
@@ -75,7 +75,7 @@ type bucket struct {
 	at     time.Time
 }
 
-func (b *bucket) serves(s Service, action string) bool {
+func (b *bucket) serves(s API, action string) bool {
 	if b.rate.Service != s {
 		return false
 	}
@@ -120,7 +120,7 @@ const (
 type Injection struct {
 	Trouble Trouble
 	// Service and Action say which calls; empty means any.
-	Service Service
+	Service API
 	Action  string
 	// Times is how many calls fail; 0 means all until Until.
 	Times int
@@ -146,7 +146,7 @@ type Admission struct {
 
 // Admit is the front door of the API: injected troubles, then the token bucket of the action. The actions themselves do not
 // ask it, so that a simulation without a network may call them freely; a server asks it before each.
-func (w *World) Admit(s Service, action string) Admission {
+func (w *World) Admit(s API, action string) Admission {
 	for _, i := range w.injections {
 		if i.spent(w.now) || i.Service != "" && i.Service != s || i.Action != "" && i.Action != action {
 			continue
@@ -180,7 +180,7 @@ func (i *Injection) spent(now time.Time) bool {
 }
 
 // trouble is how a service words a trouble. Those that speak JSON end their codes in Exception.
-func trouble(t Trouble, s Service, action string) *Fault {
+func trouble(t Trouble, s API, action string) *Fault {
 	json := s == ECSService || s == ApplicationScalingService
 	switch t {
 	case AccessDenied:

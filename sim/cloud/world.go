@@ -30,6 +30,9 @@ const (
 	MaxEvents = 10_000
 	// MaxClientTokens is how many client tokens of launches are remembered; the oldest go first.
 	MaxClientTokens = 1_000
+
+	// maxSeconds bounds times that callers state, far above every limit of AWS that is not checked for itself.
+	maxSeconds = 31 * 24 * 3600
 )
 
 // Settings make a world. The zero value of every field but Start is a default.
@@ -99,7 +102,7 @@ func New(s Settings) *World {
 		pools: map[Pool]int{}, lambdas: map[string]TerminationPolicy{}, queues: map[string]*queueCounts{},
 		metrics: map[string]*metric{}, alarms: map[string]*alarm{}, targets: map[string]*scalable{},
 	}
-	w.ecs = newECSState()
+	w.ecs = newECSState(s.Tasks, s.Start)
 	for _, r := range s.Rates {
 		w.buckets = append(w.buckets, &bucket{rate: r, tokens: r.Burst, at: s.Start})
 	}
