@@ -143,7 +143,10 @@ func (p *plant) work(ctx context.Context, id string) {
 			r.State, r.Token = muster.Idle, fmt.Sprintf("%s.%d", id, r.Epoch)
 		}
 		r.Seq++
-		d, err := p.loop.Report(ctx, r)
+		p.mu.Lock()
+		loop := p.loop
+		p.mu.Unlock()
+		d, err := loop.Report(ctx, r)
 		if err == nil {
 			r.Finished, r.Processing, r.Challenge = 0, muster.Durations{}, d.Challenge
 			switch {
@@ -159,7 +162,7 @@ func (p *plant) work(ctx context.Context, id string) {
 
 // runPlant sizes a group of one instance for a batch of messages with the real clients until an hour has passed, and returns the
 // most instances there were and how long all messages took.
-func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, then func(p *plant)) (peak int, took time.Duration) {
+func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, restart time.Duration, then func(p *plant)) (peak int, took time.Duration) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -199,23 +202,36 @@ func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, t
 		if err != nil {
 			t.Fatal(err)
 		}
-		memory := history.NewMemory()
-		p.loop = controller.NewLoop(controller.LoopOptions{
+		o := controller.LoopOptions{
 			Settings: settings, Sources: []muster.Source{source}, Wakes: []muster.Notifier{source}, Expecters: []muster.Expecter{source, p.fleet},
-			Fleet: p.fleet, Releaser: p.fleet, Protector: p.fleet, History: memory, Logger: slog.New(slog.DiscardHandler),
-		})
+			Fleet: p.fleet, Releaser: p.fleet, Protector: p.fleet, History: history.NewMemory(), Logger: slog.New(slog.DiscardHandler),
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() {
-			if err := p.loop.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		})
+		begin := func() (end func()) {
+			loop := controller.NewLoop(o)
+			p.mu.Lock()
+			p.loop = loop
+			p.mu.Unlock()
+			life, end := context.WithCancel(ctx)
+			all.Go(func() {
+				if err := loop.Run(life); err != nil {
+					t.Error(err)
+				}
+			})
+			return end
+		}
+		end := begin()
 		all.Go(func() { p.watch(ctx) })
 		time.Sleep(5 * time.Minute) // the first instance boots
 		sent := time.Now()
 		p.send(messages)
-		time.Sleep(time.Hour)
+		for range restartsIn(time.Hour, restart) { // a controller that ends with all it knows but the history, again and again
+			time.Sleep(restart)
+			end()
+			end = begin()
+		}
+		time.Sleep(time.Until(sent.Add(time.Hour)))
 		if p.finishedAt.IsZero() {
 			t.Errorf("after an hour %d messages wait and %d are in hand", p.waiting, p.busy)
 		}
@@ -223,12 +239,36 @@ func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, t
 		if then != nil {
 			then(p)
 		}
+		end()
 		stop()
 		all.Wait()
 		p.workers.Wait()
 		server.Close()
 	})
 	return peak, took
+}
+
+// restartsIn is how often a controller starts again within the first half of a time; never when every is 0.
+func restartsIn(d, every time.Duration) int {
+	if every == 0 {
+		return 0
+	}
+	return int(d / 2 / every)
+}
+
+func TestRestartsOfTheControllerLaunchNothingTwiceAndEndNobodyBusy(t *testing.T) {
+	spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: 5 * time.Minute}}
+	calm, _ := runPlant(t, spec, 50, 25*time.Second, 0, nil)
+	for _, every := range []time.Duration{7 * time.Second, 40 * time.Second, 3 * time.Minute} {
+		peak, took := runPlant(t, spec, 50, 25*time.Second, every, func(p *plant) {
+			if g := p.group(); g.DesiredCapacity != 1 {
+				p.t.Errorf("an hour later %d are desired, want the minimum of 1", g.DesiredCapacity)
+			}
+		})
+		if peak > calm {
+			t.Errorf("with a restart every %v there were %d instances, want no more than %d; all was done after %v", every, peak, calm, took)
+		}
+	}
 }
 
 // The mission's first example: 50 messages, a latency target of 300 s, one instance at the start. With 25 s of work for each, 12
@@ -245,9 +285,9 @@ func TestADynamicTargetKeepsTheTimeAndAStaticOneTheInstances(t *testing.T) {
 			p.t.Errorf("the size was set %d times although instances are launched and ended by name", n)
 		}
 	}
-	firstPeak, firstTook := runPlant(t, dynamic, 50, 25*time.Second, settled)
-	secondPeak, secondTook := runPlant(t, dynamic, 50, 50*time.Second, settled)
-	staticPeak, staticTook := runPlant(t, static, 50, 50*time.Second, settled)
+	firstPeak, firstTook := runPlant(t, dynamic, 50, 25*time.Second, 0, settled)
+	secondPeak, secondTook := runPlant(t, dynamic, 50, 50*time.Second, 0, settled)
+	staticPeak, staticTook := runPlant(t, static, 50, 50*time.Second, 0, settled)
 	t.Logf("dynamic, 25 s: %d instances, %v; dynamic, 50 s: %d instances, %v; static, 50 s: %d instances, %v", firstPeak, firstTook, secondPeak, secondTook, staticPeak, staticTook)
 	if firstPeak < 4 || firstPeak > 5 {
 		t.Errorf("50 messages of 25 s had %d instances, want the 50 / 12 that the target asks for", firstPeak)
