@@ -26,7 +26,7 @@ type Fleet interface {
 	// error.
 	Members(ctx context.Context) (Listing, error)
 	// SetDesired brings the fleet to order.Desired members. It is idempotent: an order given twice changes nothing the
-	// second time. It never ends a member.
+	// second time. It never ends a member, unless order.Shrink lets the fleet's service do so.
 	SetDesired(ctx context.Context, order Order) error
 }
 
@@ -123,6 +123,9 @@ type Order struct {
 	// Total is how many members exist once the order is carried out: those of Desired, and those that still drain or wait for
 	// their end. It is what a service of the fleet's own is set to, and zero for a fleet without one.
 	Total int `json:"total,omitzero"`
+	// Shrink lets the fleet's own service end members of its choice to get down to Total, those that it does not protect. It is
+	// set only for fleets whose workers do not report.
+	Shrink bool `json:"shrink,omitzero"`
 }
 
 // Listing is a fleet's members at one instant.
@@ -160,6 +163,9 @@ type Member struct {
 	// Ended is true when it exists no more; Failure then says why, and is empty for an orderly end.
 	Ended   bool   `json:"ended,omitzero"`
 	Failure string `json:"failure,omitzero"`
+	// Serving is true while the fleet's own service says that it is in service; nobody but its worker can say that it takes
+	// messages, so it counts only where workers do not report.
+	Serving bool `json:"serving,omitzero"`
 	// Exposed is true while the fleet's own service may end it, whatever it does, because nothing protects it.
 	Exposed bool `json:"exposed,omitzero"`
 }

@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/policy"
 )
 
 // AWS says how AWS is called, for all fleets together.
 type AWS struct {
 	// Region is used where nothing names another; empty means that of the SDK's configuration.
 	Region string
-	// CallsPerSecond is how many calls may be made in a second, 0.1 to 10,000, by default 20; Burst is how many at once, 1 to
-	// 10,000, by default 50.
+	// CallsPerSecond is how many calls may be made in a second, 0.1 to 10,000, by default 50; Burst is how many at once, 1 to
+	// 10,000, by default 100.
 	CallsPerSecond float64
 	Burst          int
 }
@@ -57,8 +59,8 @@ const maxGroupName = 255
 func awsKeys() []key {
 	return []key{
 		{name: "region", kind: kindText, what: "the region where nothing names another; by default that of the AWS tools"},
-		{name: "calls_per_second", kind: kindNumber, what: "calls to AWS in a second, of all fleets together: 0.1 to 10000, by default 20"},
-		{name: "burst", kind: kindWhole, what: "calls to AWS at once: 1 to 10000, by default 50"},
+		{name: "calls_per_second", kind: kindNumber, what: "calls to AWS in a second, of all fleets together: 0.1 to 10000, by default 100"},
+		{name: "burst", kind: kindWhole, what: "calls to AWS at once: 1 to 10000, by default 100"},
 	}
 }
 
@@ -149,7 +151,16 @@ func (f *Fleet) validateASG(s *source, path string) {
 		s.fault(at+".protect", "found true with reports: none, allowed is false: nobody could say when the protection may end",
 			"workers that do not report protect their own instance while they are busy")
 	}
+	f.validateReports(s, at+".reports", a.Reports)
 	f.validateAway(s, path, "asg", "in an Auto Scaling group", "its instances")
+}
+
+// validateReports refuses a fleet that can only fall by reports and has none.
+func (f *Fleet) validateReports(s *source, path, reports string) {
+	leaves := func(p policy.Spec) bool { return p.Name == "exact" }
+	if reports == ReportsNone && (leaves(f.Policy) || slices.ContainsFunc(f.Policy.Largest, leaves)) {
+		s.fault(path, "found none with the policy exact, allowed is required: its fleets fall when workers say that they are idle", "deadline, the default, needs no reports")
+	}
 }
 
 // validateAway checks that nothing is stated for a fleet elsewhere that only processes of this machine have.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/metricmath"
 )
 
 const onSQS = `queue: "https://sqs.eu-west-1.amazonaws.com/1/work", max: 3, `
@@ -54,5 +55,34 @@ func TestOnAWSLooksAreRareAndTimeHasAPrice(t *testing.T) {
 				t.Errorf("found a poll of %s and prompt %t, want %s and %t", f.Poll, f.Policy.Prompt, row.poll, row.prompt)
 			}
 		})
+	}
+}
+
+func TestAFleetMayBeMeasuredByCloudWatch(t *testing.T) {
+	f := parse(t, `
+version: 1
+fleets:
+  - name: f
+    max: 3
+    asg: {group: web}
+    metrics:
+      region: eu-west-1
+      processing: {namespace: App, metric: MPD, dimensions: [Queue=work], period: 10s, stat: Maximum}
+      backlog:
+        expression: "a + FILL(b, 0)"
+        using:
+          - {id: a, namespace: App, metric: Waiting, stat: Sum}
+          - {id: b, namespace: App, metric: Parked}
+      oldest_age: {expression: "SEARCH('{App} Age', 'Maximum', 60)", by_aws: true}`).Fleets[0]
+	m := f.Metrics
+	if m.Region != "eu-west-1" || len(m.Measures) != 3 || !m.Measures["oldest_age"].ByAWS || len(m.Measures["backlog"].Queries) != 3 {
+		t.Fatalf("found %+v", m)
+	}
+	one := m.Measures["processing"].Queries[0]
+	if one.MetricStat.PeriodSeconds != 10 || one.MetricStat.Stat != "Maximum" || one.MetricStat.Metric.Dimensions[0] != (metricmath.Dimension{Name: "Queue", Value: "work"}) || !*one.ReturnData {
+		t.Errorf("found %+v", one.MetricStat)
+	}
+	if b := m.Measures["backlog"].Queries[1]; b.ID != "b" || b.MetricStat.Stat != "Average" || b.MetricStat.PeriodSeconds != 60 || *b.ReturnData {
+		t.Errorf("found %+v", b)
 	}
 }

@@ -93,6 +93,8 @@ type Fleet struct {
 	Policy policy.Spec
 	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
 	Workers Workers
+	// Metrics are signals from CloudWatch; nil for a fleet that is measured by its queues alone.
+	Metrics *Metrics
 	// ASG is the Auto Scaling group that the fleet consists of; nil for a fleet of processes on this machine.
 	ASG *ASG
 	// ECS is the service, or the tasks, on Amazon ECS that the fleet consists of; nil for any other.

@@ -14,8 +14,8 @@ func (c *Config) setDefaults(s *source) {
 	otherwise(s, "data", &c.Data, ".muster")
 	otherwise(s, "listen.queue", &c.Listen.Queue, "127.0.0.1:9324")
 	otherwise(s, "listen.api", &c.Listen.API, "127.0.0.1:9325")
-	otherwise(s, "aws.calls_per_second", &c.AWS.CallsPerSecond, 20)
-	otherwise(s, "aws.burst", &c.AWS.Burst, 50)
+	otherwise(s, "aws.calls_per_second", &c.AWS.CallsPerSecond, 50)
+	otherwise(s, "aws.burst", &c.AWS.Burst, 100)
 	for i := range c.Queues {
 		q, path := &c.Queues[i], fmt.Sprintf("queues[%d]", i)
 		otherwise(s, path+".visibility", &q.Visibility, 30*time.Second)
@@ -71,9 +71,9 @@ func (f *Fleet) setDefaults(s *source, path string) {
 // Away tells whether the fleet's members are instances or tasks on AWS, and no processes of this machine.
 func (f *Fleet) Away() bool { return f.ASG != nil || f.ECS != nil }
 
-// OnAWS tells whether the fleet, or a queue that it serves, is on AWS.
+// OnAWS tells whether the fleet, a queue that it serves or a metric of it is on AWS.
 func (f *Fleet) OnAWS() bool {
-	return f.Away() || slices.ContainsFunc(f.Queues, func(q QueueRef) bool {
+	return f.Away() || f.Metrics != nil || slices.ContainsFunc(f.Queues, func(q QueueRef) bool {
 		u, err := url.Parse(q.URL)
 		return q.URL != "" && err == nil && !isLoopback(u.Hostname())
 	})

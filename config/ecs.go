@@ -164,6 +164,7 @@ func (f *Fleet) validateECS(s *source, path string) {
 	default:
 		e.validateTasks(s, at)
 	}
+	f.validateReports(s, at+".reports", e.Reports)
 	f.validateAway(s, path, "ecs", "on ECS", "its tasks")
 }
 

@@ -110,6 +110,7 @@ func fleetKeys() []key {
 		{name: "scale_out", kind: kindMapping, of: shapeKeys(), what: "how the size rises"},
 		{name: "scale_in", kind: kindMapping, of: shapeKeys(), what: "how the size falls"},
 		{name: "workers", kind: kindMapping, of: workerKeys(), what: "what a worker is"},
+		{name: "metrics", kind: kindMapping, of: metricsKeys(), what: "signals from CloudWatch, in place of what the queue says of itself, or beside it"},
 		{name: "asg", kind: kindMapping, of: asgKeys(), what: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine"},
 		{name: "ecs", kind: kindMapping, of: ecsKeys(), what: "a service or tasks on Amazon ECS that the fleet consists of, in place of processes on this machine"},
 		{name: "delegate", kind: kindMapping, of: delegateKeys(), what: "leaves the size to the target tracking of AWS, for which Muster provides metric and target"},

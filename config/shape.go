@@ -92,6 +92,9 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	m.shape("scale_out", &f.Policy.Out)
 	m.shape("scale_in", &f.Policy.In)
 	f.Workers = m.workers(Workers{})
+	if n, ok := m.values["metrics"]; ok {
+		f.Metrics = d.metrics(n, join(path, "metrics"))
+	}
 	if n, ok := m.values["asg"]; ok {
 		f.ASG = d.asg(n, join(path, "asg"))
 	}

@@ -164,6 +164,9 @@ func (f *Fleet) validate(s *source, path string) {
 	f.validateLimits(s, path)
 	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, span)
 	f.validatePolicy(s, path)
+	if f.Metrics != nil {
+		f.validateMetrics(s, path)
+	}
 	f.validateDelegate(s, path)
 	if f.ECS != nil {
 		f.validateECS(s, path)

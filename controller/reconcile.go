@@ -48,7 +48,7 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if !x.flushed.empty() {
+	if x.flushed.Sent != nil {
 		w.record(muster.Learned, x.flushed)
 	}
 	for _, c := range x.changes {
@@ -120,6 +120,9 @@ func (w *write) size() {
 	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
+	if missing < 0 && w.settings.Unreported {
+		return // its own service chooses who ends: see restate
+	}
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now(), w.rules) {
 			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))

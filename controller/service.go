@@ -16,6 +16,8 @@ type aim struct {
 	statedAt, protectedAt time.Time
 	// trimmedAt is when machines were last ended.
 	trimmedAt time.Time
+	// stated is the size that was last stated without a launch.
+	stated int
 }
 
 const (
@@ -63,14 +65,19 @@ func (w *write) total(c muster.Capacity, n int) int {
 func (w *write) restate() {
 	s, c := w.service(), w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	total := w.total(c, 0)
-	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 || w.now().Sub(w.state.aim.statedAt) < stateEvery {
+	if w.settings.Unreported {
+		total -= max(0, c.Active()-w.state.desired)
+	}
+	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 || s.Desired == total {
 		return
 	}
-	if more := s.Desired < total && c.Ordered > 0; s.Desired <= total && !more {
+	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)
+	again := total == w.state.aim.stated && w.now().Sub(w.state.aim.statedAt) < stateEvery
+	if s.Desired < total && !more || again || !w.settings.Unreported && w.now().Sub(w.state.aim.statedAt) < stateEvery {
 		return
 	}
-	w.state.aim.statedAt = w.now()
-	e := SetDesired{muster.Order{ID: w.id(), Desired: w.state.desired, Total: total}}
+	w.state.aim.statedAt, w.state.aim.stated = w.now(), total
+	e := SetDesired{muster.Order{ID: w.id(), Desired: w.state.desired, Total: total, Shrink: w.settings.Unreported}}
 	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)

@@ -28,6 +28,9 @@ type Settings struct {
 	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
 	// above that where sources look less often than they are asked while nothing happens.
 	Stale time.Duration
+	// Unreported is set for a fleet whose workers do not report: its members work while the fleet's own service says that they
+	// are in service, and it is the service that chooses which of them end.
+	Unreported bool
 	// Protect has members protected that the fleet's own service could end while they work.
 	Protect bool
 	// HandEvery is how often a fleet is handed over to a cloud's target tracking; zero means a minute.
@@ -101,7 +104,7 @@ func (s Settings) lookTimeout() time.Duration {
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
+	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
 }
 
 const (

@@ -33,7 +33,8 @@ type State struct {
 	// seasonal is what came in past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent map[string]counted
+	sent    map[string]counted
+	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
@@ -133,6 +134,9 @@ func (st *State) count(at time.Time, l Learned) {
 	if st.seasonal != nil {
 		st.seasonal = st.seasonal.remember(at, l)
 	}
+	if l.Finished > 0 {
+		st.balance = balance{finished: l.Finished}
+	}
 	if l.Counted = false; l.empty() {
 		return // that nothing came changes nothing else
 	}
@@ -183,7 +187,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
+	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -215,14 +219,20 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			st.arrived(now, x.QueueObservation, s.Poll)
-			st.look(x.QueueObservation)
+			q := s.balanced(st, x.QueueObservation)
+			st.arrived(now, q, s.Poll)
+			st.look(q)
 		case Listed:
 			if x.Failure == "" {
 				if x.Service != nil {
 					seen.named(st.roster.Name(x.Listing)...)
 				}
 				seen.gone(st.roster.Listed(x.Listing))
+				if s.Unreported {
+					for _, n := range st.roster.Serve(x.At) {
+						seen.news(st, n)
+					}
+				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
 				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
@@ -238,6 +248,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.resulted(x)
 		}
 	}
+	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
@@ -276,8 +287,8 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed := st.measured
-	flushed.Counted = counting && st.seasonal != nil
-	if st.measured.empty() && !(flushed.Counted && st.seasonal.overdue(now)) {
+	flushed.Counted, flushed.Finished = counting && st.seasonal != nil, st.balance.settled()
+	if st.measured.empty() && !st.balance.corrected && !(flushed.Counted && st.seasonal.overdue(now)) {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
@@ -286,6 +297,7 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
 	}
 	st.sent = sent
+	st.balance.corrected = false
 	st.count(now, flushed)
 	st.busiest = nil
 	st.measured = Learned{}
@@ -318,6 +330,11 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
+	x.news(st, news)
+}
+
+// news records what was seen of a member for the first time.
+func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
@@ -369,5 +386,6 @@ func newest(old, q muster.QueueObservation) muster.QueueObservation {
 			*f.o = *f.n
 		}
 	}
+	old.LateSeconds = q.LateSeconds
 	return old
 }

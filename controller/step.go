@@ -32,6 +32,7 @@ type Outcome struct {
 	Next State
 
 	bootWithin time.Duration
+	unreported bool
 }
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
@@ -52,7 +53,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
-	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
+	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
@@ -128,13 +129,16 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
 			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.ageStaleAfter()),
-			Sent:          q.Sent.Fresh(now, s.staleAfter()),
+			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
 			SentPerSecond: q.SentPerSecond.Fresh(now, s.ageStaleAfter()), DeletedPerSecond: q.DeletedPerSecond.Fresh(now, s.ageStaleAfter()),
 			ProcessingMean: q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter())),
 		})
 	}
 	if _, measured := st.processing.At(now); !measured.Known {
 		o.Processing = published(o)
+	}
+	if s.Unreported {
+		o.Capacity = occupied(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

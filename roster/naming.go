@@ -54,3 +54,20 @@ func (r *Roster) Rename(from, to string) {
 	r.reindex(0)
 	r.add(m) // among members of one instant the name decides the place
 }
+
+// Serve notes the members that the fleet's own service has said to be in service since the last call, for a fleet whose workers do
+// not report, and returns what that shows of their boots. It is called after [Roster.Listed] with the listing of the instant at.
+func (r *Roster) Serve(at time.Time) (all []News) {
+	for i := range r.members {
+		m := &r.members[i]
+		if !m.Serving || !m.JoinedAt.IsZero() {
+			continue
+		}
+		m.JoinedAt = at
+		n := News{Member: m.ID, Joined: m.timed, Boot: max(0, at.Sub(m.LaunchedAt)), Proved: r.failed > 0}
+		m.Proved = true
+		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
+		all = append(all, n)
+	}
+	return all
+}

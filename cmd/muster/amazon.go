@@ -1,16 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/source/cloudwatch"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
@@ -23,6 +33,7 @@ type amazon struct {
 	groups  *asg.Groups
 	// clusters makes the fleets on ECS.
 	clusters *ecs.Clusters
+	metrics  *awsmetrics.Reader
 }
 
 // prepareTimeout bounds what is done to a group's warm pool before its loop starts.
@@ -39,7 +50,8 @@ func (a *amazon) open(ctx context.Context, c config.AWS) error {
 		return err
 	}
 	a.account = account
-	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: awsmetrics.NewReader(account)})
+	a.metrics = awsmetrics.NewReader(account)
+	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: a.metrics})
 	a.groups = asg.NewGroups(account)
 	a.clusters = ecs.NewClusters(account)
 	return nil
@@ -59,13 +71,34 @@ func (l *local) amazonGroup(ctx context.Context, c config.Fleet) (*asg.Fleet, er
 		return nil, err
 	}
 	o := asg.Options{
-		Group: c.ASG.Group, Region: regionOf(c), Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
+		Group: c.ASG.Group, Region: regionOf(c, c.ASG.Region), Min: c.Limits.Min, Max: c.Limits.Max, Launch: asg.Launching(c.ASG.Launch), Zone: c.ASG.Zone,
 		Protect: c.ASG.Protect, Every: c.Poll,
 	}
 	if p := c.ASG.WarmPool; p != nil && p.State != "" {
 		o.Warm = asg.Warm{State: strings.ToUpper(p.State[:1]) + p.State[1:], Reuse: p.Reuse}
 	}
 	return l.amazon.groups.Fleet(o)
+}
+
+// amazonMetrics returns the source of what a fleet is measured by in CloudWatch, over that of its queue, which may be nil.
+func (l *local) amazonMetrics(ctx context.Context, c config.Fleet, base muster.Source) (*cloudwatch.Source, error) {
+	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+		return nil, err
+	}
+	o := cloudwatch.Options{Queue: c.Name, Region: regionOf(c, c.Metrics.Region), Reader: l.amazon.metrics, Base: base}
+	for _, signal := range slices.Sorted(maps.Keys(c.Metrics.Measures)) {
+		m := c.Metrics.Measures[signal]
+		o.Measures = append(o.Measures, cloudwatch.Measure{Signal: cloudwatch.Signal(signal), Queries: m.Queries, ByAWS: m.ByAWS})
+	}
+	return cloudwatch.New(o)
+}
+
+// regionOf returns the region that was stated, or that of the fleet's queue on SQS, or nothing.
+func regionOf(c config.Fleet, stated string) string {
+	for _, q := range c.Queues {
+		stated = cmp.Or(stated, awsapi.QueueRegion(q.URL))
+	}
+	return stated
 }
 
 // prepare brings the warm pool of a fleet to what is configured. When that fails the fleet is sized all the same, and boots are
@@ -79,4 +112,40 @@ func (l *local) prepare(ctx context.Context, own *ownFleet) {
 	if err := own.group.SetWarm(ctx, own.config.ASG.WarmPool.Size); err != nil {
 		l.options.logger.Warn("the warm pool could not be set", "fleet", own.config.Name, "error", err)
 	}
+}
+
+// fleetTokensDir holds, for each fleet of machines that are not started from here, the token with which their workers report.
+const fleetTokensDir = "fleet-tokens"
+
+// fleetToken is the file of a fleet's token.
+func (l *local) fleetToken(fleet string) string {
+	return filepath.Join(l.config.Data, fleetTokensDir, fleet)
+}
+
+// unreported tells whether the workers of a fleet do not report.
+func unreported(c config.Fleet) bool {
+	return c.ASG != nil && c.ASG.Reports == config.ReportsNone || c.ECS != nil && c.ECS.Reports == config.ReportsNone
+}
+
+// keepFleetToken writes the token of a fleet whose workers report from elsewhere, readable by the owner alone, so that it can be
+// put where its machines find it.
+func (l *local) keepFleetToken(c config.Fleet) error {
+	if !c.Away() || unreported(c) || l.options.look {
+		return nil
+	}
+	path := l.fleetToken(c.Name)
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("keep the token with which its workers report: %w", err)
+	}
+	text := l.token.Fleet(c.Name).Reveal() + "\n"
+	if found, err := os.ReadFile(path); err == nil && string(found) == text {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("keep the token with which its workers report: %w", err)
+	}
+	if err := durable.Create(path, []byte(text)); err != nil {
+		return fmt.Errorf("keep the token with which its workers report: %w", err)
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,19 +15,12 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// regionOf is where a fleet's group or cluster is: as stated, or where its queue is.
-func regionOf(c config.Fleet) string {
-	region := ""
-	switch {
-	case c.ASG != nil:
-		region = c.ASG.Region
-	case c.ECS != nil:
-		region = c.ECS.Region
+// homeOf is where a fleet's group or cluster is: as stated, or where its queue is.
+func homeOf(c config.Fleet) string {
+	if c.ASG != nil {
+		return regionOf(c, c.ASG.Region)
 	}
-	for _, q := range c.Queues {
-		region = cmp.Or(region, awsapi.QueueRegion(q.URL))
-	}
-	return region
+	return regionOf(c, c.ECS.Region)
 }
 
 // away puts a fleet on AWS, with its abilities, into the options of its loop.
@@ -63,7 +55,7 @@ func (l *local) amazonService(ctx context.Context, c config.Fleet) (*ecs.Service
 	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
 		return nil, err
 	}
-	o := ecs.ServiceOptions{Cluster: c.ECS.Cluster, Service: c.ECS.Service, Region: regionOf(c), Protect: c.ECS.Protect, Every: c.Poll}
+	o := ecs.ServiceOptions{Cluster: c.ECS.Cluster, Service: c.ECS.Service, Region: homeOf(c), Protect: c.ECS.Protect, Every: c.Poll}
 	if under := c.ECS.Capacity; under != nil {
 		instances := func(tasks int) int { return (tasks + under.TasksPerInstance - 1) / under.TasksPerInstance }
 		group, err := l.amazon.groups.Fleet(asg.Options{
@@ -83,7 +75,7 @@ func (l *local) amazonTasks(ctx context.Context, c config.Fleet) (*ecs.Tasks, er
 		return nil, err
 	}
 	o := ecs.TaskOptions{
-		Fleet: c.Name, Cluster: c.ECS.Cluster, Region: regionOf(c), Definition: c.ECS.TaskDefinition, LaunchType: strings.ToUpper(c.ECS.LaunchType), Every: c.Poll,
+		Fleet: c.Name, Cluster: c.ECS.Cluster, Region: homeOf(c), Definition: c.ECS.TaskDefinition, LaunchType: strings.ToUpper(c.ECS.LaunchType), Every: c.Poll,
 		Network: ecs.Network{Subnets: c.ECS.Network.Subnets, SecurityGroups: c.ECS.Network.SecurityGroups, PublicIP: c.ECS.Network.PublicIP},
 	}
 	for _, p := range c.ECS.Providers {
@@ -98,7 +90,7 @@ func (l *local) delegateOf(ctx context.Context, c config.Fleet, lines io.Writer)
 		return nil, err
 	}
 	o := delegate.Options{
-		Account: l.amazon.account, Region: regionOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
+		Account: l.amazon.account, Region: homeOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
 		Math: c.Delegate.Metric == config.MetricMath, Namespace: c.Delegate.Namespace, Period: c.Delegate.Period, KeepUp: !c.Delegate.ScaleIn,
 	}
 	if c.ASG != nil {

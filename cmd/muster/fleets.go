@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/fleet/asg"
@@ -72,21 +73,15 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 		return err
 	}
 	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
-	for _, q := range c.Queues {
-		if q.URL == "" {
-			source := embedded.New(l.queues, q.Name)
-			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
-			continue
-		}
-		source, err := l.amazonQueue(ctx, c, q.URL)
-		if err != nil {
-			return fmt.Errorf("fleet %s: %w", c.Name, err)
-		}
-		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
+	if err := l.sources(ctx, c, &o); err != nil {
+		return fmt.Errorf("fleet %s: %w", c.Name, err)
 	}
 	own := &ownFleet{config: c, stop: func() {}, ended: make(chan struct{})}
 	if c.Away() {
 		if err := l.away(ctx, c, own, &o); err != nil {
+			return fmt.Errorf("fleet %s: %w", c.Name, err)
+		}
+		if err := l.keepFleetToken(c); err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
 	} else {
@@ -106,6 +101,35 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	return nil
 }
 
+// sources puts what measures a fleet into o.
+func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
+	for _, q := range c.Queues {
+		if q.URL == "" {
+			source := embedded.New(l.queues, q.Name)
+			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
+			continue
+		}
+		source, err := l.amazonQueue(ctx, c, q.URL)
+		if err != nil {
+			return err
+		}
+		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
+	}
+	if c.Metrics == nil {
+		return nil
+	}
+	var base muster.Source
+	if len(o.Sources) > 0 {
+		base = o.Sources[0]
+	}
+	measured, err := l.amazonMetrics(ctx, c, base)
+	if err != nil {
+		return err
+	}
+	o.Sources = []muster.Source{measured}
+	return nil
+}
+
 // settingsOf are the controller's settings for a fleet.
 func settingsOf(c config.Fleet) (controller.Settings, error) {
 	s := controller.Settings{
@@ -115,9 +139,13 @@ func settingsOf(c config.Fleet) (controller.Settings, error) {
 	for _, q := range c.Queues {
 		s.Queues = append(s.Queues, q.Name)
 	}
+	if c.Metrics != nil && len(s.Queues) == 0 {
+		s.Queues = []string{c.Name} // what the metrics count has no other name
+	}
 	if c.OnAWS() {
 		s.Stale = 3 * max(awsapi.Slow, c.Poll)
 	}
+	s.Unreported = unreported(c)
 	s.Protect = c.Delegate == nil && (c.ASG != nil && c.ASG.Protect || c.ECS != nil && c.ECS.Protect)
 	if c.Delegate != nil {
 		s.HandEvery = c.Delegate.Period

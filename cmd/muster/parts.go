@@ -41,7 +41,7 @@ func samePart(a, b config.Part) bool {
 // sameKind tells whether a fleet can go from one configuration to the other without ending first.
 func sameKind(a, b config.Fleet) bool {
 	limits := a.Delegate == nil && a.ECS == nil || a.Limits == b.Limits // they are told to AWS
-	return limits && reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.ECS, b.ECS) && reflect.DeepEqual(a.Delegate, b.Delegate) && slices.EqualFunc(a.Split, b.Split, samePart)
+	return limits && reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && reflect.DeepEqual(a.ECS, b.ECS) && reflect.DeepEqual(a.Delegate, b.Delegate) && slices.EqualFunc(a.Split, b.Split, samePart)
 }
 
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.

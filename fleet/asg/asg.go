@@ -129,7 +129,7 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	}
 	for _, i := range v.living {
 		l.Members = append(l.Members, muster.Member{
-			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i),
+			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i), Serving: i.LifecycleState == types.LifecycleStateInService,
 			Exposed: i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn),
 		})
 	}
@@ -147,6 +147,10 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 // refresh tells the state of an instance refresh that is under way, asking rarely; empty where none is, or nobody may know.
 func (f *Fleet) refresh(ctx context.Context) string {
 	f.mu.Lock()
+	if f.refreshAt.IsZero() {
+		// Where there are many groups, they do not all ask at once.
+		f.refreshAt = time.Now().Add(f.region.share(f.o.Group, refreshEvery) - refreshEvery)
+	}
 	state, due := f.refreshing, time.Since(f.refreshAt) >= refreshEvery
 	if due {
 		f.refreshAt = time.Now()

@@ -526,6 +526,20 @@ func TestALostAnswerLaunchesNothingTwice(t *testing.T) {
 	}
 }
 
+func TestAShrinkingSizeLeavesTheChoiceToTheGroupWhichSparesProtectedOnes(t *testing.T) {
+	inTime(t, nil, asg.Options{Launch: asg.BySize}, func(s stage) {
+		s.must(s.order(4, "a", "b", "c", "d"))
+		time.Sleep(2 * time.Minute)
+		ids := s.living()
+		s.must(s.fleet.Protect(s.t.Context(), ids[1:3])) // their workers are busy
+		s.must(s.fleet.SetDesired(s.t.Context(), muster.Order{ID: "less", Desired: 1, Total: 1, Shrink: true}))
+		time.Sleep(3 * time.Minute)
+		if left := s.living(); !slices.Equal(left, ids[1:3]) || s.group().DesiredCapacity != 1 || s.list().Service.Desired != 1 {
+			s.t.Errorf("left are %v of %v with %d desired, want the protected ones and 1", left, ids, s.group().DesiredCapacity)
+		}
+	})
+}
+
 func TestLooksAreRareWhileNothingHappensAndManyGroupsShareACall(t *testing.T) {
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package asg
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -228,4 +229,19 @@ func printOf(g *types.AutoScalingGroup) string {
 		text += fmt.Sprintf(" %s %s %t", aws.ToString(i.InstanceId), i.LifecycleState, aws.ToBool(i.ProtectedFromScaleIn))
 	}
 	return text
+}
+
+// fewGroups is up to how many groups may all ask for something at once.
+const fewGroups = 20
+
+// share returns how long the named group waits with what it does every so often, so that many groups are spread over that time.
+func (r *region) share(name string, every time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.groups) <= fewGroups {
+		return 0
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	return time.Duration(float64(every) * float64(h.Sum32()) / (1 << 32))
 }

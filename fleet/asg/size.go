@@ -31,7 +31,7 @@ type ordered struct {
 }
 
 // SetDesired implements [muster.Fleet]. The group's size becomes order.Total in its own units, and never less than what lives; where
-// that is what it is, nothing is called. A size beyond the group's maximum is set to the maximum, and then is an error.
+// that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances that are not protected. A size beyond the group's maximum is set to the maximum, and then is an error.
 func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	done, err := f.take(ctx)
 	if err != nil {
@@ -47,11 +47,15 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	if err := s.mayChange(what); err != nil {
 		return err
 	}
-	want := max(s.unitsFor(max(order.Total, order.Desired)), s.min())
+	want := s.unitsFor(max(order.Total, order.Desired))
+	if order.Shrink && order.Total < len(s.living) {
+		want = s.unitsBelow(order.Total)
+	}
+	want = max(want, s.min())
 	short := error(nil)
 	if want > s.max() {
 		short = fmt.Errorf("%s: found its maximum %d, and %d is needed; it has been set to the maximum: raise that, or lower max of the fleet", what, s.max(), want)
-		if want = s.max(); want < s.units {
+		if want = s.max(); want < s.units && !order.Shrink {
 			// The group ends what is above a maximum that was lowered; Muster has no part in that, and leaves the size alone.
 			return short
 		}

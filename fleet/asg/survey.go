@@ -82,6 +82,11 @@ func (s survey) unitsFor(total int) int {
 	return s.units + max(0, total-len(s.living))*s.weight
 }
 
+// unitsBelow is the desired size for fewer members than live: the group chooses who ends.
+func (s survey) unitsBelow(total int) int {
+	return max(0, s.units-max(0, len(s.living)-total)*s.weight)
+}
+
 // find returns the living instance of that id.
 func (s survey) find(id string) (types.Instance, bool) {
 	i := slices.IndexFunc(s.living, func(i types.Instance) bool { return aws.ToString(i.InstanceId) == id })

@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	// DefaultPerSecond is how many attempts of calls an account makes in a second where nothing else is configured.
-	DefaultPerSecond = 20.0
+	// DefaultPerSecond is how many attempts of calls an account makes in a second where nothing else is configured: a thousand
+	// quiet fleets need 35.
+	DefaultPerSecond = 50.0
 	// DefaultBurst is how many it makes at once.
-	DefaultBurst = 50
+	DefaultBurst = 100
 	// maxPerSecond and maxBurst are far above what AWS lets an account call.
 	maxPerSecond = 100_000
 	maxBurst     = 100_000

@@ -124,7 +124,9 @@ func TestRunTaskIsIdempotentByItsClientToken(t *testing.T) {
 func TestTasksWithoutCapacityAreFailuresInTheAnswer(t *testing.T) {
 	w := serve(t, model.Settings{})
 	c := onFargate(t, w, 0)
-	w.Do(func(m *model.World) { m.LimitCapacity(model.Pool{InstanceType: model.Fargate, Market: model.OnDemand}, 2) })
+	w.Do(func(m *model.World) {
+		m.LimitCapacity(model.Pool{InstanceType: model.Fargate, Market: model.OnDemand}, 2)
+	})
 	out := must(c.RunTask(t.Context(), &ecs.RunTaskInput{Cluster: aws.String("jobs"), TaskDefinition: aws.String("worker"), Count: aws.Int32(3),
 		LaunchType: ecstypes.LaunchTypeFargate, NetworkConfiguration: subnets()}))(t)
 	if len(out.Tasks) != 2 || len(out.Failures) != 1 {

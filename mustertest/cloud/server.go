@@ -18,6 +18,8 @@ const (
 	maxBody = 8 << 20
 	// maxUnmodelled is how many names of members Unmodelled remembers.
 	maxUnmodelled = 1_000
+	// maxMemberName is how many bytes of each it keeps.
+	maxMemberName = 256
 )
 
 // Server serves one world. It is an [http.Handler] and safe for use by several goroutines: requests and calls of Do take turns.
@@ -161,7 +163,7 @@ func (s *Server) run(c call, members tree) (result any, lost bool, f *model.Faul
 	result, ignored, err := act(s.world, members)
 	for _, name := range ignored {
 		if len(s.unmodelled) < maxUnmodelled {
-			s.unmodelled[c.action+"."+name] = true
+			s.unmodelled[c.action+"."+name[:min(len(name), maxMemberName)]] = true
 		}
 	}
 	if f = faultOf(c.service, err); f != nil {

@@ -2,6 +2,7 @@ package cloud_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -29,7 +30,7 @@ import (
 // start is a whole minute, so that periods are easy to count.
 var start = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
-// aws1 is a served world and clients of it that do not retry.
+// world is a served world; its clients do not retry.
 type world struct {
 	*cloud.Server
 	url string
@@ -205,6 +206,24 @@ func TestCloudWatchOverEachOfItsProtocols(t *testing.T) {
 				t.Errorf("an alarm that is not there: %v", err)
 			}
 		})
+	}
+}
+
+func TestALargePutComesPackedAndIsUnpacked(t *testing.T) {
+	w := serve(t, model.Settings{})
+	c := w.cloudwatch()
+	var all []cwtypes.MetricDatum
+	for n := range 1000 {
+		all = append(all, cwtypes.MetricDatum{MetricName: aws.String(fmt.Sprint("metric-with-a-long-name-", n)), Value: aws.Float64(float64(n))})
+	}
+	must(c.PutMetricData(t.Context(), &cloudwatch.PutMetricDataInput{Namespace: aws.String("Muster"), MetricData: all}))(t)
+	pages := cloudwatch.NewListMetricsPaginator(c, &cloudwatch.ListMetricsInput{Namespace: aws.String("Muster")})
+	n := 0
+	for pages.HasMorePages() {
+		n += len(must(pages.NextPage(t.Context()))(t).Metrics)
+	}
+	if n != len(all) {
+		t.Errorf("%d metrics are listed, want %d", n, len(all))
 	}
 }
 

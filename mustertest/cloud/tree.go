@@ -62,8 +62,8 @@ func (f *filler) fillStruct(to reflect.Value, from any, path string) error {
 			fields[strings.ToLower(field.Name)] = field
 		}
 	}
-	for name, v := range members {
-		at := strings.TrimPrefix(path+"."+name, ".")
+	for _, name := range sortedKeys(members) {
+		v, at := members[name], strings.TrimPrefix(path+"."+name, ".")
 		field, known := fields[strings.ToLower(name)]
 		if !known {
 			f.ignored = append(f.ignored, at)
@@ -99,9 +99,9 @@ func (f *filler) fillMap(to reflect.Value, from any, path string) error {
 		return fmt.Errorf("%s: a map was expected", path)
 	}
 	to.Set(reflect.MakeMap(to.Type()))
-	for name, v := range members {
+	for _, name := range sortedKeys(members) {
 		x := reflect.New(to.Type().Elem()).Elem()
-		if err := f.fill(x, v, path+"."+name); err != nil {
+		if err := f.fill(x, members[name], path+"."+name); err != nil {
 			return err
 		}
 		to.SetMapIndex(reflect.ValueOf(name), x)
@@ -130,8 +130,8 @@ func scalar(to reflect.Value, from any, path string) error {
 		to.SetBool(b)
 	case reflect.Int:
 		var n float64
-		if n, err = number(from, text); err == nil && n != math.Trunc(n) {
-			err = fmt.Errorf("%v is no whole number", n)
+		if n, err = number(from, text); err == nil && (n != math.Trunc(n) || math.Abs(n) > math.MaxInt32) {
+			err = fmt.Errorf("%v is no whole number of 32 bits", n)
 		}
 		to.SetInt(int64(n))
 	case reflect.Float64:

@@ -112,6 +112,9 @@ func (w *World) newAlarm(in MetricAlarm) (*alarm, error) {
 		if err := w.checkQuery(q, w.now); err != nil {
 			return nil, err
 		}
+		if m := q.MetricStat; m != nil && or(m.Period, 60) < 10 {
+			return nil, fault("ValidationError", "The period of an alarm must be 10, 20, 30 or a multiple of 60 seconds, got %d.", *m.Period)
+		}
 	}
 	var err error
 	if a.program, err = metricmath.Compile(queries(list), metricmath.Options{Use: metricmath.ForAlarm, StrictReturnData: true}); err != nil {

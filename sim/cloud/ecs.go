@@ -135,6 +135,11 @@ func (e ECS) RegisterTaskDefinition(in TaskDefinition) (OneTaskDefinition, error
 	if len(e.w.ecs.definitions) >= MaxTaskDefinitions {
 		return OneTaskDefinition{}, ecsFault("LimitExceededException", "The model keeps at most %d task definitions.", MaxTaskDefinitions)
 	}
+	for _, d := range in.ContainerDefinitions {
+		if n := or(d.StopTimeout, 0); n < 0 || n > maxSeconds || d.Cpu < 0 || or(d.Memory, 0) < 0 {
+			return OneTaskDefinition{}, ecsFault("ClientException", "A container's cpu, memory and stopTimeout must not be below 0.")
+		}
+	}
 	in.Revision, in.Status = 1, "ACTIVE"
 	for _, d := range e.w.ecs.definitions {
 		if d.Family == in.Family {
@@ -208,6 +213,9 @@ func (e ECS) CreateService(in CreateServiceInput) (OneService, error) {
 	if err != nil {
 		return OneService{}, err
 	}
+	if err := in.DeploymentConfiguration.check(); err != nil {
+		return OneService{}, err
+	}
 	s := &service{cluster: c, way: way}
 	s.ServiceName, s.ClusterArn, s.Status, s.CreatedAt = in.ServiceName, c.ClusterArn, "ACTIVE", e.w.now
 	s.ServiceArn = e.w.arn("ecs", "service/"+c.ClusterName+"/"+in.ServiceName)
@@ -220,6 +228,16 @@ func (e ECS) CreateService(in CreateServiceInput) (OneService, error) {
 	e.w.deploy(s, d)
 	e.w.attend(s)
 	return OneService{s.show()}, nil
+}
+
+func (d *DeploymentConfiguration) check() error {
+	if d == nil {
+		return nil
+	}
+	if least, most := or(d.MinimumHealthyPercent, 100), or(d.MaximumPercent, 200); least < 0 || most < 1 || least > 1000 || most > 1000 || least >= most && most < 100 {
+		return invalidParameter("minimumHealthyPercent %d and maximumPercent %d must be in order, up to 1000.", least, most)
+	}
+	return nil
 }
 
 // service finds a service by its name or ARN.
@@ -259,6 +277,9 @@ func (e ECS) UpdateService(in UpdateServiceInput) (OneService, error) {
 	}
 	s.DesiredCount = or(in.DesiredCount, s.DesiredCount)
 	if in.DeploymentConfiguration != nil {
+		if err := in.DeploymentConfiguration.check(); err != nil {
+			return OneService{}, err
+		}
 		s.DeploymentConfiguration = in.DeploymentConfiguration
 	}
 	if in.PlacementStrategy != nil {
@@ -381,6 +402,9 @@ func (c *cluster) way(w *World, launchType string, strategy []StrategyPart, net 
 			return way{}, invalidParameter("The specified capacity provider strategy cannot contain a capacity provider that is not associated with the cluster: %s.", p.CapacityProvider)
 		}
 		fargate = fargate || p.CapacityProvider == Fargate || p.CapacityProvider == FargateSpot
+		if p.Weight < 0 || p.Weight > 1000 || p.Base < 0 || p.Base > 100_000 {
+			return way{}, invalidParameter("A weight must be from 0 to 1000 and a base from 0 to 100000, got %d and %d.", p.Weight, p.Base)
+		}
 		if weights += p.Weight; p.Base > 0 {
 			bases++
 		}

@@ -94,15 +94,7 @@ func (w *World) placeOnFargate(t *task, provider string) string {
 	if t.LaunchType = Fargate; provider == FargateSpot {
 		market = Spot
 	}
-	used := 0
-	for _, name := range sorted(w.ecs.clusters) {
-		for _, x := range w.ecs.clusters[name].tasks {
-			if x.LaunchType == Fargate && x.LastStatus != Stopped && (x.CapacityProviderName == FargateSpot) == (market == Spot) {
-				used++
-			}
-		}
-	}
-	if most, limited := w.pools[Pool{Fargate, "", market}]; limited && used >= most {
+	if most, limited := w.pools[Pool{Fargate, "", market}]; limited && w.onFargate(provider) >= most {
 		return "Capacity is unavailable at this time. Please try again later or in a different availability zone"
 	}
 	if !w.ecs.fargate[provider].take(w.now) {
@@ -114,6 +106,18 @@ func (w *World) placeOnFargate(t *task, provider string) string {
 	p := w.settings.Tasks
 	w.step(t, Provisioning, p.Provision, func() { w.pull(t, p.Pull) })
 	return ""
+}
+
+// onFargate is how many tasks have not stopped yet, on Fargate or on Fargate Spot.
+func (w *World) onFargate(provider string) (n int) {
+	for _, c := range w.ecs.clusters { // a sum: the order does not matter
+		for _, t := range c.tasks {
+			if t.LaunchType == Fargate && t.LastStatus != Stopped && t.CapacityProviderName == provider {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // waitForHost lets a task wait for an instance, for half an hour.

@@ -58,6 +58,8 @@ type instance struct {
 	next       func() // what comes after the hooks
 	activity   *Activity
 	reclaim    time.Time // when a Spot interruption ends it
+	atRisk     bool      // another was launched in its place, and it goes when that serves
+	replaces   *instance // the one at risk in whose place it was launched
 	refresh    bool      // an instance refresh replaces it
 }
 
@@ -67,7 +69,7 @@ func (i *instance) warmed() bool { return strings.HasPrefix(string(i.state), "Wa
 func (i *instance) counted() bool {
 	switch i.state {
 	case Pending, PendingWait, PendingProceed, InService:
-		return true
+		return !i.atRisk
 	}
 	return false
 }
@@ -196,6 +198,11 @@ func (g *group) apply(in GroupSettings) error {
 	case desired > most:
 		return invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d", desired, least, most)
 	}
+	for _, seconds := range []*int{in.DefaultCooldown, in.HealthCheckGracePeriod, in.DefaultInstanceWarmup} {
+		if n := or(seconds, 0); n < -1 || n > maxSeconds {
+			return invalid("DefaultCooldown, HealthCheckGracePeriod and DefaultInstanceWarmup must be from 0 to %d seconds, got %d.", maxSeconds, n)
+		}
+	}
 	if err := checkPolicies(in.TerminationPolicies); err != nil {
 		return err
 	}
@@ -227,7 +234,21 @@ func (g *group) apply(in GroupSettings) error {
 	}
 	g.placeIn(in)
 	g.launchFrom(in)
+	g.keep(in.ShownSettings)
 	return nil
+}
+
+// keep takes over what is only shown.
+func (g *group) keep(in ShownSettings) {
+	g.MaxInstanceLifetime = cmp.Or(in.MaxInstanceLifetime, g.MaxInstanceLifetime)
+	g.DesiredCapacityType = cmp.Or(in.DesiredCapacityType, g.DesiredCapacityType)
+	g.PlacementGroup = cmp.Or(in.PlacementGroup, g.PlacementGroup)
+	g.ServiceLinkedRoleARN = cmp.Or(in.ServiceLinkedRoleARN, g.ServiceLinkedRoleARN)
+	g.InstanceMaintenancePolicy = cmp.Or(in.InstanceMaintenancePolicy, g.InstanceMaintenancePolicy)
+	g.AvailabilityZoneDistribution = cmp.Or(in.AvailabilityZoneDistribution, g.AvailabilityZoneDistribution)
+	if in.TargetGroupARNs != nil {
+		g.TargetGroupARNs = slices.Clone(in.TargetGroupARNs)
+	}
 }
 
 func (g *group) placeIn(in GroupSettings) {
@@ -276,8 +297,8 @@ func checkMix(m *MixedInstancesPolicy) error {
 		}
 	}
 	if d := m.InstancesDistribution; d != nil {
-		if p := or(d.OnDemandPercentageAboveBaseCapacity, 100); p < 0 || p > 100 {
-			return invalid("OnDemandPercentageAboveBaseCapacity %d must be from 0 to 100.", p)
+		if p, base := or(d.OnDemandPercentageAboveBaseCapacity, 100), or(d.OnDemandBaseCapacity, 0); p < 0 || p > 100 || base < 0 {
+			return invalid("OnDemandPercentageAboveBaseCapacity %d must be from 0 to 100, and OnDemandBaseCapacity %d not below 0.", p, base)
 		}
 	}
 	return nil
@@ -465,6 +486,9 @@ func (w *World) look(g *group) {
 
 // reconcile launches what is missing and ends what is too much.
 func (w *World) reconcile(g *group) {
+	if g.replacing != nil && !g.replacing.counted() {
+		g.replacing = nil // it was taken out before it could replace anything
+	}
 	switch have := g.capacity(); {
 	case have < g.desired && g.runs("Launch"):
 		w.grow(g)

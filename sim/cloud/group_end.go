@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func (w *World) shrink(g *group) {
 		return
 	}
 	for surplus > 0 {
-		i := g.victim(fits, named)
+		i := g.victim(fits, named, w.now)
 		if i == nil {
 			break
 		}
@@ -44,7 +45,7 @@ func (w *World) sayStuck(g *group, surplus int) {
 
 // victim chooses the instance to end next: from the fullest zone, then from the market that has too much, then by the policies.
 // Instances that a policy named come before all others.
-func (g *group) victim(fits func(*instance) bool, named []string) *instance {
+func (g *group) victim(fits func(*instance) bool, named []string, now time.Time) *instance {
 	var all []*instance
 	for _, i := range g.instances {
 		if fits(i) {
@@ -52,9 +53,9 @@ func (g *group) victim(fits func(*instance) bool, named []string) *instance {
 		}
 	}
 	if chosen := keep(all, func(i *instance) bool { return slices.Contains(named, i.id) }); len(chosen) > 0 {
-		return g.byPolicy(chosen)
+		return g.byPolicy(chosen, now)
 	}
-	return g.byPolicy(g.fromMarket(g.fromZone(all)))
+	return g.byPolicy(g.fromMarket(g.fromZone(all)), now)
 }
 
 func keep(all []*instance, wanted func(*instance) bool) (kept []*instance) {
@@ -92,7 +93,7 @@ func (g *group) fromMarket(all []*instance) []*instance {
 }
 
 // byPolicy lets the termination policies choose, one after the other, until one instance is left.
-func (g *group) byPolicy(all []*instance) *instance {
+func (g *group) byPolicy(all []*instance, now time.Time) *instance {
 	if len(all) == 0 {
 		return nil
 	}
@@ -109,10 +110,10 @@ func (g *group) byPolicy(all []*instance) *instance {
 			}
 			all = keep(all, func(i *instance) bool { return i.generation == least })
 		case "ClosestToNextInstanceHour":
-			return closestToHour(all)
+			return closestToHour(all, now)
 		}
 	}
-	return closestToHour(all)
+	return closestToHour(all, now)
 }
 
 func oldest(all []*instance) *instance {
@@ -120,13 +121,19 @@ func oldest(all []*instance) *instance {
 }
 
 func newest(all []*instance) *instance {
-	return slices.MaxFunc(all, func(a, b *instance) int { return a.launchedAt.Compare(b.launchedAt) })
+	last := all[0]
+	for _, i := range all { // of several that were launched together the last
+		if !i.launchedAt.Before(last.launchedAt) {
+			last = i
+		}
+	}
+	return last
 }
 
-// closestToHour is the instance whose next hour begins first. Instances of equal age are in the order of their launch.
-func closestToHour(all []*instance) *instance {
-	into := func(i *instance) time.Duration { return time.Duration(i.launchedAt.UnixNano() % int64(time.Hour)) }
-	return slices.MinFunc(all, func(a, b *instance) int { return int(into(a)-into(b)) / int(time.Millisecond) })
+// closestToHour is the instance whose next hour begins first; of several the one that was launched first.
+func closestToHour(all []*instance, now time.Time) *instance {
+	into := func(i *instance) time.Duration { return now.Sub(i.launchedAt) % time.Hour }
+	return slices.MaxFunc(all, func(a, b *instance) int { return cmp.Compare(into(a), into(b)) })
 }
 
 // checkPolicies holds the order of termination policies: one function at most, and first; Default last.
@@ -202,7 +209,7 @@ func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []s
 	if policy == nil {
 		return nil, true
 	}
-	answer := policy(g.question(surplus, fits))
+	answer := policy(g.question(surplus, fits, w.now))
 	if answer.Failed || answer.Took > mostLambda {
 		return nil, true
 	}
@@ -215,11 +222,11 @@ func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []s
 }
 
 // question is what the function is told: how much in which zone and market, and the instances that lie there.
-func (g *group) question(surplus int, fits func(*instance) bool) TerminationRequest {
+func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) TerminationRequest {
 	q := TerminationRequest{AutoScalingGroupARN: g.AutoScalingGroupARN, AutoScalingGroupName: g.AutoScalingGroupName, Cause: "SCALE_IN"}
 	taken := map[string]bool{}
 	for surplus > 0 {
-		i := g.victim(func(i *instance) bool { return fits(i) && !taken[i.id] && i.weight <= surplus }, nil)
+		i := g.victim(func(i *instance) bool { return fits(i) && !taken[i.id] && i.weight <= surplus }, nil, now)
 		if i == nil {
 			break
 		}

@@ -105,6 +105,10 @@ func (w *World) serve(i *instance) {
 	i.activity = nil
 	w.tell("aws.autoscaling", "EC2 Instance Launch Successful", g.AutoScalingGroupName, i.id)
 	w.joinCluster(i)
+	if old := i.replaces; old != nil && w.instances[old.id] == old && old.state == InService {
+		w.end1(old, "an instance was taken out of service because "+i.id+" replaces it.", false)
+	}
+	i.replaces = nil
 	w.look(g)
 }
 
@@ -346,7 +350,13 @@ func (w *World) interrupt(i *instance) {
 	if or(g.CapacityRebalance, false) && g.runs("Launch") && i.counted() {
 		w.tell("aws.ec2", "EC2 Instance Rebalance Recommendation", i.id, "")
 		if g.capacity() < g.MaxSize+max(g.MaxSize/10, 1) { // a rebalance may go a tenth above the maximum
-			w.launch(g, nil, false, "an instance was started to replace "+i.id+", which is at risk of interruption.")
+			if i.atRisk = true; g.capacity() >= g.desired {
+				i.atRisk = false // there are enough without it
+			} else if other, failed := w.launch(g, nil, false, "an instance was started to replace "+i.id+", which is at risk of interruption."); failed != nil {
+				i.atRisk = false
+			} else {
+				other.replaces = i
+			}
 		}
 	}
 	w.at(i.reclaim, func() {

@@ -150,11 +150,11 @@ func (w *World) balance(g *group) {
 	switch {
 	case g.replacing != nil && g.replacing.state == InService:
 		g.replacing = nil
-		if v := g.victim(fits, nil); v != nil && g.capacity() > g.desired {
+		if v := g.victim(fits, nil, w.now); v != nil && g.capacity() > g.desired {
 			w.end1(v, "an instance was taken out of service to balance the zones.", true)
 		}
 		w.look(g)
-	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) || g.victim(fits, nil) == nil || !w.roomIn(g, empty):
+	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) || g.victim(fits, nil, w.now) == nil || !w.roomIn(g, empty):
 	default:
 		g.replacing, _ = w.launch(g, []string{empty}, false, "an instance was launched to balance the zones.")
 	}
@@ -336,10 +336,13 @@ func (w *World) refreshSome(g *group) {
 	}
 	for _, i := range slices.Clone(g.instances) {
 		switch {
-		case !i.refresh || i.state != InService || room == 0:
+		case !i.refresh || i.state != InService:
+		case i.protected && r.Preferences.ScaleInProtectedInstances == "Ignore":
+			i.refresh = false
+			w.look(g)
 		case i.protected && r.Preferences.ScaleInProtectedInstances == "Wait":
 			protected++
-		default:
+		case room > 0:
 			room--
 			w.end1(i, "an instance was taken out of service in response to an instance refresh.", false)
 			w.look(g)

@@ -178,6 +178,28 @@ type GroupSettings struct {
 	InstanceLifecyclePolicy          *InstanceLifecyclePolicy
 	Operator                         *Operator
 	DeletionProtection               string
+	ShownSettings
+}
+
+// ShownSettings are settings of a group that the model keeps and shows, and does nothing with.
+type ShownSettings struct {
+	MaxInstanceLifetime          *int
+	DesiredCapacityType          string
+	PlacementGroup               string
+	ServiceLinkedRoleARN         string
+	TargetGroupARNs              []string
+	InstanceMaintenancePolicy    *InstanceMaintenancePolicy
+	AvailabilityZoneDistribution *ZoneDistribution
+}
+
+// InstanceMaintenancePolicy bounds how far a group may go below and above its desired capacity while it replaces instances.
+type InstanceMaintenancePolicy struct {
+	MinHealthyPercentage, MaxHealthyPercentage *int
+}
+
+// ZoneDistribution says how hard a group tries to keep its zones level.
+type ZoneDistribution struct {
+	CapacityDistributionStrategy string
 }
 
 // CreateGroup is the input of CreateAutoScalingGroup.
@@ -255,6 +277,7 @@ type Group struct {
 	EnabledMetrics                   []EnabledMetric
 	Tags                             []Tag
 	Instances                        []Instance
+	ShownSettings
 }
 
 // Instance is an instance of a group as the API shows it. Only DescribeAutoScalingInstances names the group.

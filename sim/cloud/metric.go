@@ -485,6 +485,8 @@ func (w *World) checkPeriod(seconds int, start time.Time) error {
 	switch age := w.now.Sub(start); {
 	case seconds < 1 || seconds%60 != 0 && !slices.Contains([]int{1, 5, 10, 20, 30}, seconds):
 		return badValue("The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60, got %d.", seconds)
+	case seconds > 86_400:
+		return badValue("The model has periods of up to a day, got %d seconds.", seconds)
 	case age > keptFine+time.Minute && seconds < 60:
 		return badValue("A start more than 3 hours ago needs a period of 60 seconds at least.")
 	case age > keptMinutes+time.Minute && seconds%300 != 0:

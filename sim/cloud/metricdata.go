@@ -27,6 +27,9 @@ func (c CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 			return MetricResults{}, err
 		}
 	}
+	if n := points(in); n > maxDatapoints {
+		return MetricResults{}, fault("ValidationError", "The request is for up to %d points, more than the %d of one page; the model has no other pages.", n, maxDatapoints)
+	}
 	var out MetricResults
 	if !slices.ContainsFunc(in.MetricDataQueries, func(q MetricQuery) bool { return q.Expression != "" }) {
 		for _, q := range in.MetricDataQueries {
@@ -42,6 +45,17 @@ func (c CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 	}
 	out.MetricDataResults = answers
 	return out, cut(out, in.MaxDatapoints)
+}
+
+// points is how many points a request is for at most.
+func points(in GetMetrics) int64 {
+	n := int64(0)
+	for _, q := range in.MetricDataQueries {
+		if q.MetricStat != nil {
+			n += int64(in.EndTime.Sub(in.StartTime)/(time.Duration(or(q.MetricStat.Period, 60))*time.Second)) + 2
+		}
+	}
+	return n
 }
 
 // cut refuses an answer that is larger than the caller wants: the model has no second page.

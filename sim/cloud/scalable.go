@@ -229,6 +229,11 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 	case in.PolicyName == "" || k < 0 && len(t.policies) >= MaxPolicies:
 		return PutPolicyResult{}, aasFault("A policy needs a name, and a target has at most %d policies.", MaxPolicies)
 	}
+	for _, seconds := range []*int{c.ScaleOutCooldown, c.ScaleInCooldown} {
+		if n := or(seconds, 0); n < 0 || n > maxSeconds {
+			return PutPolicyResult{}, aasFault("Cooldowns must be from 0 to %d seconds, got %d.", maxSeconds, n)
+		}
+	}
 	p := &servicePolicy{config: *c, created: w.now}
 	p.PolicyName, p.PolicyType, p.Enabled, p.TargetTrackingConfiguration = in.PolicyName, in.PolicyType, true, &p.config.TargetTracking
 	if m := c.CustomizedMetricSpecification; m != nil {

@@ -160,6 +160,9 @@ func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 	if in.PolicyName == "" || k < 0 && len(g.policies) >= MaxPolicies {
 		return PutPolicyResult{}, invalid("A policy needs a name, and a group has at most %d policies.", MaxPolicies)
 	}
+	if n := or(in.EstimatedInstanceWarmup, 0); n < 0 || n > maxSeconds {
+		return PutPolicyResult{}, invalid("EstimatedInstanceWarmup must be from 0 to %d seconds, got %d.", maxSeconds, n)
+	}
 	t := &tracker{ScalingPolicy: ScalingPolicy{AutoScalingGroupName: in.AutoScalingGroupName, PolicyName: in.PolicyName, PolicyType: in.PolicyType,
 		Enabled: or(in.Enabled, true), EstimatedInstanceWarmup: in.EstimatedInstanceWarmup, TargetTrackingConfiguration: in.TargetTrackingConfiguration}}
 	high, low := 3, 15

@@ -30,6 +30,9 @@ const (
 	MaxEvents = 10_000
 	// MaxClientTokens is how many client tokens of launches are remembered; the oldest go first.
 	MaxClientTokens = 1_000
+
+	// maxSeconds bounds times that callers state, far above every limit of AWS that is not checked for itself.
+	maxSeconds = 31 * 24 * 3600
 )
 
 // Settings make a world. The zero value of every field but Start is a default.

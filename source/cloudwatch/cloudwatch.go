@@ -50,6 +50,8 @@ type Options struct {
 	Region   string
 	Reader   *awsmetrics.Reader
 	Measures []Measure
+	// Base measures what no measure is for; nil leaves that unknown.
+	Base muster.Source
 }
 
 // Source measures by metrics. It implements [muster.Source]. It is safe for use by several goroutines.
@@ -78,6 +80,9 @@ const (
 	window = 15 * time.Minute
 	// byAWSEvery is how often CloudWatch computes a list.
 	byAWSEvery = time.Minute
+	// late is by how much metrics of a minute lag behind: the minute that is under way, the one before, whose end they are read
+	// up to a minute after, and what it takes until that one is complete.
+	late = 2*time.Minute + awsmetrics.Settle
 )
 
 // New returns the source, or what is wrong with its measures.
@@ -134,10 +139,9 @@ func partOf(m Measure) (*part, error) {
 
 // Observe implements [muster.Source]. What is not measured is unknown.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
-	at := time.Now().UTC().Round(0)
-	none := muster.Unknown(at, "no metric was named for it")
-	q := muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
+	q := s.base(ctx)
 	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed, OldestAge: &q.OldestAge, Processing: &q.ProcessingMean}
+	q.LateSeconds = max(q.LateSeconds, s.late().Seconds())
 	var stats []metricmath.MetricStat
 	for _, p := range s.parts {
 		stats = append(stats, p.stats...)
@@ -156,6 +160,30 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 		}
 	}
 	return q, ctx.Err()
+}
+
+// base returns what the measures are put into.
+func (s *Source) base(ctx context.Context) muster.QueueObservation {
+	why := "no metric was named for it"
+	if s.o.Base != nil {
+		q, err := s.o.Base.Observe(ctx)
+		if err == nil {
+			return q
+		}
+		why = err.Error()
+	}
+	none := muster.Unknown(time.Now().UTC().Round(0), why)
+	return muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
+}
+
+// late is by how much the counts that metrics give lag behind; nothing where they give none.
+func (s *Source) late() time.Duration {
+	for _, p := range s.parts {
+		if p.Signal == Backlog || p.Signal == InFlight {
+			return late
+		}
+	}
+	return 0
 }
 
 // compute evaluates the program on what was read.

@@ -1,6 +1,8 @@
 package cloudwatch_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,6 +85,36 @@ func TestSignalsAreMeasuredByMetricsAndExpressions(t *testing.T) {
 		}
 		if calls := m.Calls(); len(calls) != 2 {
 			t.Errorf("calls of %v queries within a minute, want one for the metrics and one for what AWS computes", calls)
+		}
+	})
+}
+
+// counts is a source that knows its counts, or fails.
+type counts struct{ err error }
+
+func (c counts) Observe(context.Context) (muster.QueueObservation, error) {
+	now := time.Now().UTC()
+	return muster.QueueObservation{Queue: "work", Backlog: muster.Measured(now, 9), InFlight: muster.Measured(now, 3)}, c.err
+}
+
+func TestMeasuresGoOverWhatTheQueueSaysOfItself(t *testing.T) {
+	inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
+		m.Tell("App/MPD Sum", time.Now().Truncate(time.Minute), 25)
+		time.Sleep(80 * time.Second)
+		for _, err := range []error{nil, errors.New("no such queue")} {
+			s, fault := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Base: counts{err}, Measures: []cloudwatch.Measure{
+				{Signal: cloudwatch.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
+			}})
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			q, fault := s.Observe(t.Context())
+			if fault != nil || q.ProcessingMean.Value != 25 || q.LateSeconds != 0 {
+				t.Errorf("found %+v, %v; want the published mean, whatever the queue says", q, fault)
+			}
+			if err == nil && (q.Backlog.Value != 9 || q.InFlight.Value != 3) || err != nil && (q.Backlog.Known || q.Backlog.Reason != err.Error()) {
+				t.Errorf("found a backlog of %v with a queue that says %v", q.Backlog, err)
+			}
 		}
 	})
 }

@@ -35,6 +35,8 @@ const (
 	// secondLook is how long after a change a FIFO queue is looked at again.
 	secondLook = time.Second
 	fifoSuffix = ".fifo"
+	// settles is how far the counts lag behind at any time, as a rule; AWS promises no more than a minute after the last send.
+	settles = time.Second
 	// exactEvery is how often a queue on this machine may be looked at.
 	exactEvery = 50 * time.Millisecond
 )
@@ -117,10 +119,13 @@ type Source struct {
 	last    *muster.QueueObservation
 	failure error
 	// counts are what the last look that succeeded showed; zeros is how many in a row showed nothing, since zeroAt.
-	counts [3]float64
-	seen   bool
-	zeros  int
-	zeroAt time.Time
+	counts   [3]float64
+	seen     bool
+	lookedAt time.Time
+	zeros    int
+	zeroAt   time.Time
+	// emptyAt is when it was last believed to be empty.
+	emptyAt time.Time
 	// again is true while a second look is due.
 	again     bool
 	listeners map[chan struct{}]struct{}
@@ -149,8 +154,18 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	}
 	if s.metrics != nil {
 		s.metrics.fill(ctx, &q)
+		s.clip(&q)
 	}
 	return q, nil
+}
+
+// clip corrects an age from before the queue was last empty: nothing that waits is older than that.
+func (s *Source) clip(q *muster.QueueObservation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if since := q.Backlog.At.Sub(s.emptyAt); q.OldestAge.Known && s.emptyAt.After(q.OldestAge.At) && q.OldestAge.Value > since.Seconds() {
+		q.OldestAge = muster.Measured(q.Backlog.At, since.Seconds())
+	}
 }
 
 // cached returns what the last look gave, when it is not time for another.
@@ -205,9 +220,16 @@ func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
 		s.believe(at, &samples)
 	}
 	s.failure = nil
+	late := 0.0
+	if !s.exact && !s.lookedAt.IsZero() {
+		// What is new may have come right after the look before.
+		late = (settles + min(max(0, now.Sub(s.lookedAt)), awsapi.Slow)).Seconds()
+	}
+	s.lookedAt = now
 	s.last = &muster.QueueObservation{
 		Queue: s.url, Backlog: samples[0], InFlight: samples[1], Delayed: samples[2],
-		OldestAge: muster.Unknown(at, "SQS does not tell the age of the oldest message in its attributes"),
+		LateSeconds: late,
+		OldestAge:   muster.Unknown(at, "SQS does not tell the age of the oldest message in its attributes"),
 	}
 	return *s.last, nil
 }
@@ -243,7 +265,9 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 		for i := range samples {
 			samples[i] = muster.Doubt(at, why)
 		}
+		return
 	}
+	s.emptyAt = at
 }
 
 // Expect implements [muster.Expecter]. A FIFO queue is looked at again a second later.

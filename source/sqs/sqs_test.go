@@ -333,3 +333,15 @@ func TestAgesAndRatesComeFromCloudWatchWithTheirOwnInstants(t *testing.T) {
 		}
 	})
 }
+
+func TestNothingThatWaitsIsOlderThanTheLastEmptyLook(t *testing.T) {
+	metrics := told{"ApproximateAgeOfOldestMessage Maximum": muster.Measured(time.Date(1999, 12, 31, 23, 59, 0, 0, time.UTC), 500)}
+	inTime(t, queueURL, metrics, func(t *testing.T, s *sqs.Source, aws *standIn) {
+		watch(t, s, time.Minute) // believed to be empty
+		aws.set(4, 0, 0)
+		s.Expect()
+		if q := observe(t, s); !q.OldestAge.Known || q.OldestAge.Value > 31 {
+			t.Errorf("the oldest age is %v, although the queue was empty half a minute ago at most", q.OldestAge)
+		}
+	})
+}
