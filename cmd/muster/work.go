@@ -78,6 +78,13 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err := w.around.apply(&w.o, flags.Changed("grace")); err != nil {
 		return usage(err)
 	}
+	task, err := w.around.task(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if task.ID != "" && !flags.Changed("member") && os.Getenv("MUSTER_MEMBER") == "" {
+		w.o.Member = task.ID
+	}
 	if err := worker.KeepMemberLock(); err != nil {
 		return err
 	}
@@ -104,7 +111,13 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 		}
 		w.o.Reporter = reporter
 	}
-	return w.how.run(cmd.Context(), w.o)
+	if err := w.how.run(cmd.Context(), w.o); err != nil {
+		return err
+	}
+	if w.api != "" && task.Service != "" {
+		w.around.stay(cmd.Context(), w.o.Logger)
+	}
+	return nil
 }
 
 // openQueues puts into o the queue, or the queues, to work for.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -83,4 +85,33 @@ func (s surroundings) onEC2() bool {
 	}
 	uuid, err := s.readFile("/sys/hypervisor/uuid") // of the older instances
 	return err == nil && strings.HasPrefix(string(uuid), "ec2")
+}
+
+// task is the task of Amazon ECS that this is in; it is empty elsewhere. Its name is that of the member.
+func (s surroundings) task(ctx context.Context) (worker.ECSTask, error) {
+	uri := s.getenv("ECS_CONTAINER_METADATA_URI_V4")
+	if uri == "" || s.notices == "none" {
+		return worker.ECSTask{}, nil
+	}
+	task, err := worker.FindECSTask(ctx, uri, nil)
+	if err != nil {
+		return task, fmt.Errorf("find out which task this is: %w; with --notices none and --member it need not be known", err)
+	}
+	return task, nil
+}
+
+// stay waits for the end of a task that was released. A service would start another in place of one that ends by itself before its
+// count is lowered.
+func (s surroundings) stay(ctx context.Context, log *slog.Logger) {
+	if ctx.Err() != nil {
+		return
+	}
+	log.Info("released: the task waits until its service ends it")
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	worker.ECSNotices{MetadataURI: s.getenv("ECS_CONTAINER_METADATA_URI_V4"), Every: time.Second}.Watch(ctx, func(n worker.Notice, _ error) {
+		if n.Kind == worker.Ending {
+			done()
+		}
+	})
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -70,6 +72,44 @@ func TestSurroundings(t *testing.T) {
 				t.Errorf("a grace that was given became %s", given.Grace)
 			}
 		})
+	}
+}
+
+func TestATaskNamesItsMemberAndStaysUntilItsServiceEndsIt(t *testing.T) {
+	agent := mustertest.NewECSAgent(time.Now)
+	server := httptest.NewServer(agent)
+	defer server.Close()
+	env := agent.Environment(server.URL)
+	s := surroundings{notices: "auto", getenv: func(name string) string { return env[name] }}
+	task, err := s.task(t.Context())
+	if err != nil || task != (worker.ECSTask{ID: "0123456789abcdef0123456789abcdef", Service: "jobs"}) {
+		t.Errorf("found %+v, %v", task, err)
+	}
+	if task, err := (surroundings{notices: "none", getenv: s.getenv}).task(t.Context()); err != nil || task.ID != "" {
+		t.Errorf("told to look nowhere found %+v, %v", task, err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		s.stay(t.Context(), slog.New(slog.DiscardHandler))
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		t.Fatal("a released task of a service ends by itself, and the service starts another")
+	case <-time.After(50 * time.Millisecond):
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s.stay(ended, slog.New(slog.DiscardHandler)) // told to end, as by SIGTERM
+	agent.Stop()
+	select {
+	case <-gone:
+	case <-time.After(20 * time.Second):
+		t.Fatal("a task that shall be stopped stays")
+	}
+	server.Close()
+	if _, err := s.task(t.Context()); err == nil || !strings.Contains(err.Error(), "find out which task this is") {
+		t.Errorf("got %v without metadata", err)
 	}
 }
 

@@ -105,7 +105,7 @@ func printOf(l muster.Listing) string {
 		text = fmt.Sprint(l.Service.Desired, l.Service.Spare)
 	}
 	for _, m := range l.Members {
-		text += fmt.Sprintf(" %s %t %t", m.ID, m.Ended, m.Exposed)
+		text += fmt.Sprintf(" %s %t %t %t", m.ID, m.Ended, m.Serving, m.Exposed)
 	}
 	return text
 }
@@ -189,6 +189,7 @@ func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
 			m.LaunchedAt = t.CreatedAt.UTC().Round(0)
 		}
 		if lives(t) {
+			m.Serving = aws.ToString(t.LastStatus) == "RUNNING"
 			known[id] = since
 			s.living, s.members = append(s.living, t), append(s.members, m)
 		} else if _, noted := l.ended[id]; !noted {

@@ -53,6 +53,24 @@ func TestASizeIsSetOnceAndNeverBelowWhatLives(t *testing.T) {
 	})
 }
 
+func TestAServiceWhoseWorkersDoNotReportShrinksByItself(t *testing.T) {
+	inTime(t, model.Settings{}, func(s stage) {
+		f := s.service(4, ecs.ServiceOptions{})
+		s.must(f.Protect(s.t.Context(), s.living(f)[:3])) // as busy workers do themselves
+		for _, m := range s.list(f).Members {
+			if !m.Serving {
+				s.t.Errorf("%s runs and does not serve", m.ID)
+			}
+		}
+		busy := s.living(f)[:3]
+		s.must(f.SetDesired(s.t.Context(), muster.Order{ID: "x", Desired: 1, Total: 1, Shrink: true}))
+		pass(2 * time.Minute)
+		if left := s.living(f); !slices.Equal(left, busy) || s.shown().DesiredCount != 1 {
+			s.t.Errorf("%v live with a count of %d, want the protected %v until they are not", left, s.shown().DesiredCount, busy)
+		}
+	})
+}
+
 func TestOnlyReleasedTasksEnd(t *testing.T) {
 	for _, released := range [][]int{{0}, {2}, {1, 3}, {0, 1, 2, 3, 4}} {
 		inTime(t, model.Settings{}, func(s stage) {
