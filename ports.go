@@ -97,20 +97,6 @@ type Expecter interface {
 	Expect()
 }
 
-// Handover is what a cloud's target tracking is told of a fleet.
-type Handover struct {
-	// ID names the handover.
-	ID string
-	// At is the instant of what follows.
-	At time.Time
-	// Target is what the cloud shall track; zero while it is unknown.
-	Target float64
-	// Backlog and InFlight are those of all queues of the fleet.
-	Backlog, InFlight Sample
-	Capacity          Capacity
-	Processing        Estimate
-}
-
 // Order states the size of a fleet.
 type Order struct {
 	// ID derives from the recorded intent and serves as client token.

@@ -27,12 +27,7 @@ func (s Settings) follow(st *State) {
 
 // handOver tells a cloud's target tracking what it needs, at every period and when the target moves.
 func (w *write) handOver() {
-	target := 0.0
-	for _, v := range w.out.Decision.Kept {
-		if v.Name == policy.KeptTarget {
-			target = v.Value
-		}
-	}
+	target := policy.TargetOf(w.out.Decision)
 	every := w.settings.HandEvery
 	if every <= 0 {
 		every = handEvery
@@ -42,11 +37,8 @@ func (w *write) handOver() {
 		return
 	}
 	w.state.handed = handed{w.now(), target}
-	o := w.out.Observation
 	id := fmt.Sprintf("%s.handover.%d", w.settings.Fleet, w.now().UnixMilli())
-	w.out.Effects = append(w.out.Effects, HandOver{muster.Handover{
-		ID: id, At: o.At, Target: target, Backlog: o.Backlog(), InFlight: o.InFlight(), Capacity: o.Capacity, Processing: o.Processing,
-	}})
+	w.out.Effects = append(w.out.Effects, HandOver{muster.HandoverOf(id, w.out.Observation, target)})
 }
 
 // keepAll has workers that offer to leave work on: who leaves is for the cloud to say.

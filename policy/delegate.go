@@ -107,6 +107,16 @@ func (p Delegated) target(o muster.Observation) (target float64, in []muster.Val
 	return 0, nil, "no processing duration was measured yet"
 }
 
+// TargetOf is the target that a delegated decision keeps; zero where there is none.
+func TargetOf(d muster.Decision) float64 {
+	for _, v := range d.Kept {
+		if v.Name == KeptTarget && d.Verdict == muster.Delegate {
+			return v.Value
+		}
+	}
+	return 0
+}
+
 // checkDelegate finds faults of a delegation.
 func (s Spec) checkDelegate() []error {
 	d := s.Delegate

@@ -56,6 +56,9 @@ func (l *local) amazonService(ctx context.Context, c config.Fleet) (*ecs.Service
 		return nil, err
 	}
 	o := ecs.ServiceOptions{Cluster: c.ECS.Cluster, Service: c.ECS.Service, Region: homeOf(c), Protect: c.ECS.Protect, Every: c.Poll}
+	if c.Delegate != nil {
+		o.Owner = delegate.PolicyName(c.Name)
+	}
 	if under := c.ECS.Capacity; under != nil {
 		instances := func(tasks int) int { return (tasks + under.TasksPerInstance - 1) / under.TasksPerInstance }
 		group, err := l.amazon.groups.Fleet(asg.Options{
@@ -91,7 +94,7 @@ func (l *local) delegateOf(ctx context.Context, c config.Fleet, lines io.Writer)
 	}
 	o := delegate.Options{
 		Account: l.amazon.account, Region: homeOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
-		Math: c.Delegate.Metric == config.MetricMath, Namespace: c.Delegate.Namespace, Period: c.Delegate.Period, KeepUp: !c.Delegate.ScaleIn,
+		Math: c.Delegate.Metric == config.MetricMath, Namespace: c.Delegate.Namespace, Period: c.Delegate.Period, ChangePercent: c.Policy.Delegate.ChangePercent, KeepUp: !c.Delegate.ScaleIn,
 	}
 	if c.ASG != nil {
 		o.Group = c.ASG.Group

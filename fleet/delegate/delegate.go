@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -58,6 +59,9 @@ type Options struct {
 	Namespace string
 	// Period is 10 s, 30 s or a minute, which is also the default.
 	Period time.Duration
+	// ChangePercent is by how much the target that AWS has may differ from the one that is handed over, per hundred, before it is put
+	// again: a round that remembers nothing must not put it each time. Zero means that it may not differ.
+	ChangePercent float64
 	// KeepUp has AWS raise the size only.
 	KeepUp bool
 	// Lines, if it is set, gets the metrics as lines in the embedded metric format, for CloudWatch Logs; they are not published otherwise.
@@ -66,13 +70,31 @@ type Options struct {
 	CloudWatch []func(*cloudwatch.Options)
 }
 
-// Delegate hands over. It implements [muster.Delegator] and is safe for use by several goroutines.
-type Delegate struct {
+// Publisher publishes the metrics of a fleet. It is safe for use by several goroutines.
+type Publisher struct {
 	o       Options
 	region  string
 	what    string
 	metrics *cloudwatch.Client
-	policy  tracker
+}
+
+// NewPublisher returns a publisher for a fleet, which may be of any kind. Nothing is called. Account, Fleet and Formula are required.
+func NewPublisher(o Options) (*Publisher, error) {
+	if o.Account == nil || o.Fleet == "" {
+		return nil, fmt.Errorf("publish the metrics of the fleet %q: an account and a name are needed", o.Fleet)
+	}
+	o.Namespace, o.Period = cmp.Or(o.Namespace, "Muster"), cmp.Or(o.Period, time.Minute)
+	cfg, err := o.Account.Region(o.Region)
+	if err != nil {
+		return nil, fmt.Errorf("publish the metrics of the fleet %s: %w", o.Fleet, err)
+	}
+	return &Publisher{o: o, region: cfg.Region, what: "the fleet " + o.Fleet, metrics: cloudwatch.NewFromConfig(cfg, o.CloudWatch...)}, nil
+}
+
+// Delegate hands over. It implements [muster.Delegator] and is safe for use by several goroutines.
+type Delegate struct {
+	*Publisher
+	policy tracker
 
 	mu sync.Mutex
 	// target is what the policy was last seen with, at checked.
@@ -93,12 +115,15 @@ func New(o Options) (*Delegate, error) {
 	if o.Account == nil || o.Fleet == "" || (o.Group == "") == (o.Cluster == "" || o.Service == "") {
 		return nil, fmt.Errorf("delegate the fleet %q: found the group %q, the cluster %q and the service %q; a group or a service is needed", o.Fleet, o.Group, o.Cluster, o.Service)
 	}
-	o.Namespace, o.Period = cmp.Or(o.Namespace, "Muster"), cmp.Or(o.Period, time.Minute)
+	p, err := NewPublisher(o)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := o.Account.Region(o.Region)
 	if err != nil {
 		return nil, fmt.Errorf("delegate the fleet %s: %w", o.Fleet, err)
 	}
-	d := &Delegate{o: o, region: cfg.Region, metrics: cloudwatch.NewFromConfig(cfg, o.CloudWatch...)}
+	d := &Delegate{Publisher: p}
 	if o.Group != "" {
 		d.what = "the Auto Scaling group " + o.Group
 		d.policy = groupPolicy{d, autoscaling.NewFromConfig(cfg)}
@@ -117,7 +142,7 @@ const recheck = 5 * time.Minute
 
 // HandOver implements [muster.Delegator]: it publishes what is known, and puts the scaling policy when that is not as it should be.
 func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
-	published := d.publish(ctx, h)
+	published := d.Publish(ctx, h)
 	if !(h.Target > 0) {
 		return published
 	}
@@ -136,8 +161,13 @@ func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
 	return published
 }
 
-func (d *Delegate) explain(what string, err error) error {
+func (d *Publisher) explain(what string, err error) error {
 	return awsapi.Explain(what+" "+d.what, d.region, err)
+}
+
+// near tells whether a target that AWS has may stay.
+func (d *Delegate) near(has, target float64) bool {
+	return math.Abs(has-target) <= has*d.o.ChangePercent/100
 }
 
 // above is what is tracked while messages wait and nobody serves them: the target and more.

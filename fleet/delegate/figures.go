@@ -36,7 +36,7 @@ type figure struct {
 
 // figures are what is known at a handover. What is unknown is not published: a hole says so, and a zero would not. What other
 // articles call a worker is a slot here: TotalWorkers counts slots.
-func (d *Delegate) figures(h muster.Handover) (all []figure) {
+func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	add := func(name string, unit types.StandardUnit, v float64) { all = append(all, figure{name, unit, v}) }
 	if h.Capacity.Known {
 		add(MetricTotalWorkers, types.StandardUnitCount, float64(h.Capacity.Slots))
@@ -48,29 +48,30 @@ func (d *Delegate) figures(h muster.Handover) (all []figure) {
 	if d.o.Formula == BacklogPerWorker && h.Target > 0 {
 		add(MetricAcceptable, types.StandardUnitCount, h.Target)
 	}
-	if !h.Backlog.Known || !h.Capacity.Known {
+	backlog, inFlight := h.Backlog, h.InFlight
+	if !backlog.Known || !h.Capacity.Known {
 		return all
 	}
 	switch serving := float64(h.Capacity.InService()); {
 	case serving > 0:
-		add(MetricBacklogPerWorker, types.StandardUnitCount, h.Backlog.Value/serving)
-	case h.Backlog.Value > 0:
-		add(MetricBacklogPerWorker, types.StandardUnitCount, above(h.Backlog.Value, max(0, h.Target)))
+		add(MetricBacklogPerWorker, types.StandardUnitCount, backlog.Value/serving)
+	case backlog.Value > 0:
+		add(MetricBacklogPerWorker, types.StandardUnitCount, above(backlog.Value, max(0, h.Target)))
 	default:
 		add(MetricBacklogPerWorker, types.StandardUnitCount, 0)
 	}
-	if h.InFlight.Known {
-		work := h.InFlight.Value
+	if inFlight.Known {
+		work := inFlight.Value
 		if d.o.Formula != InFlight {
-			work += h.Backlog.Value
+			work += backlog.Value
 		}
 		add(MetricUtilization, types.StandardUnitNone, policy.Utilization(work, float64(h.Capacity.Slots)))
 	}
 	return all
 }
 
-// publish sends the figures, or writes them as a line.
-func (d *Delegate) publish(ctx context.Context, h muster.Handover) error {
+// Publish sends what is known, in one call, or writes it as a line.
+func (d *Publisher) Publish(ctx context.Context, h muster.Handover) error {
 	figures := d.figures(h)
 	if len(figures) == 0 {
 		return nil
@@ -97,7 +98,7 @@ func (d *Delegate) publish(ctx context.Context, h muster.Handover) error {
 }
 
 // resolution is 1 where the metrics are of high resolution, else 60.
-func (d *Delegate) resolution() int {
+func (d *Publisher) resolution() int {
 	if d.o.Period < time.Minute {
 		return 1
 	}

@@ -17,18 +17,19 @@ type groupPolicy struct {
 }
 
 func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
-	want := g.tracking(target)
 	out, err := g.client.DescribePolicies(ctx, &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
 	if err != nil {
 		return false, g.explain("find the scaling policy of", err)
 	}
 	for _, p := range out.ScalingPolicies {
-		if p.TargetTrackingConfiguration != nil && aws.ToBool(p.Enabled) && same(p.TargetTrackingConfiguration, want) {
-			return false, nil
+		if c := p.TargetTrackingConfiguration; c != nil && aws.ToBool(p.Enabled) {
+			if has := aws.ToFloat64(c.TargetValue); g.near(has, target) && same(c, g.tracking(has)) {
+				return false, nil
+			}
 		}
 	}
 	_, err = g.client.PutScalingPolicy(ctx, &autoscaling.PutScalingPolicyInput{
-		AutoScalingGroupName: aws.String(g.o.Group), PolicyName: aws.String(name), PolicyType: aws.String("TargetTrackingScaling"), TargetTrackingConfiguration: want,
+		AutoScalingGroupName: aws.String(g.o.Group), PolicyName: aws.String(name), PolicyType: aws.String("TargetTrackingScaling"), TargetTrackingConfiguration: g.tracking(target),
 	})
 	return true, g.explain("put the scaling policy of", err)
 }

@@ -24,7 +24,6 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 	if err := s.register(ctx); err != nil {
 		return false, err
 	}
-	want := s.tracking(target)
 	out, err := s.client.DescribeScalingPolicies(ctx, &applicationautoscaling.DescribeScalingPoliciesInput{
 		ServiceNamespace: types.ServiceNamespaceEcs, ResourceId: s.resource(), ScalableDimension: desiredCount, PolicyNames: []string{name},
 	})
@@ -32,13 +31,15 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 		return false, s.explain("find the scaling policy of", err)
 	}
 	for _, p := range out.ScalingPolicies {
-		if aws.ToString(p.PolicyName) == name && p.TargetTrackingScalingPolicyConfiguration != nil && same(p.TargetTrackingScalingPolicyConfiguration, want) {
-			return false, nil
+		if c := p.TargetTrackingScalingPolicyConfiguration; c != nil && aws.ToString(p.PolicyName) == name {
+			if has := aws.ToFloat64(c.TargetValue); s.near(has, target) && same(c, s.tracking(has)) {
+				return false, nil
+			}
 		}
 	}
 	_, err = s.client.PutScalingPolicy(ctx, &applicationautoscaling.PutScalingPolicyInput{
 		ServiceNamespace: types.ServiceNamespaceEcs, ResourceId: s.resource(), ScalableDimension: desiredCount,
-		PolicyName: aws.String(name), PolicyType: types.PolicyTypeTargetTrackingScaling, TargetTrackingScalingPolicyConfiguration: want,
+		PolicyName: aws.String(name), PolicyType: types.PolicyTypeTargetTrackingScaling, TargetTrackingScalingPolicyConfiguration: s.tracking(target),
 	})
 	return true, s.explain("put the scaling policy of", err)
 }

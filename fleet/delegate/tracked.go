@@ -22,12 +22,12 @@ type query struct {
 }
 
 // own is a metric that Muster publishes.
-func (d *Delegate) own(name string) stat {
+func (d *Publisher) own(name string) stat {
 	return stat{d.o.Namespace, name, "Average", []string{dimension, d.o.Fleet}}
 }
 
 // published is the metric that is tracked where Muster publishes it.
-func (d *Delegate) published() stat {
+func (d *Publisher) published() stat {
 	if d.o.Formula == BacklogPerWorker {
 		return d.own(MetricBacklogPerWorker)
 	}

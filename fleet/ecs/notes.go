@@ -35,6 +35,7 @@ func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 	for _, d := range svc.Deployments {
 		n.add(d.RolloutState == types.DeploymentRolloutStateFailed, "a deployment of the service %s failed: %s", name, aws.ToString(d.RolloutStateReason))
 	}
+	owners = slices.DeleteFunc(slices.Clone(owners), func(name string) bool { return name == o.Owner })
 	n.add(len(owners) > 0, "the scaling policy %s changes the count of the service %s too: remove it or suspend its scaling, or let it decide alone with delegate", strings.Join(owners, ", "), name)
 	n.add(svc.AvailabilityZoneRebalancing == types.AvailabilityZoneRebalancingEnabled && !o.Protect,
 		"ECS may stop busy tasks of the service %s to balance its zones: turn availability zone rebalancing off, or have tasks protected", name)

@@ -25,6 +25,8 @@ type ServiceOptions struct {
 	Protect bool
 	// Capacity are the instances that the service's tasks are placed on; nil on Fargate, and where ECS alone sees to them.
 	Capacity *Capacity
+	// Owner is the scaling policy that is meant to size the service, where Muster does not; empty otherwise.
+	Owner string
 	// Every is the time between looks while something changes; zero means 5 s.
 	Every time.Duration
 }
