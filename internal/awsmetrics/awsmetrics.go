@@ -50,14 +50,15 @@ const (
 // Reader reads metrics. It is safe for use by several goroutines.
 type Reader struct {
 	account *awsapi.Account
+	options []func(*cloudwatch.Options)
 
 	mu      sync.Mutex
 	regions map[string]*region
 }
 
-// NewReader returns a reader. Nothing is called.
-func NewReader(account *awsapi.Account) *Reader {
-	return &Reader{account: account, regions: map[string]*region{}}
+// NewReader returns a reader, whose clients have the options. Nothing is called.
+func NewReader(account *awsapi.Account, options ...func(*cloudwatch.Options)) *Reader {
+	return &Reader{account: account, options: options, regions: map[string]*region{}}
 }
 
 // Read is what was read of one metric.
@@ -105,7 +106,7 @@ func (r *Reader) region(name string) (*region, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &region{name: cfg.Region, client: cloudwatch.NewFromConfig(cfg), turn: make(chan struct{}, 1), stats: map[string]*stat{}}
+	g := &region{name: cfg.Region, client: cloudwatch.NewFromConfig(cfg, r.options...), turn: make(chan struct{}, 1), stats: map[string]*stat{}}
 	r.regions[name] = g
 	return g, nil
 }
