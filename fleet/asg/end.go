@@ -43,7 +43,7 @@ func (f *Fleet) End(ctx context.Context, members []string) error {
 	if err := s.mayChange(fmt.Sprintf("end instances of the Auto Scaling group %s", f.o.Group)); err != nil {
 		return err
 	}
-	defer f.Expect()
+	defer f.region.expect(f.o.Group, 0)
 	if f.reuses(s, ids) {
 		return f.giveBack(ctx, s, ids)
 	}
@@ -134,7 +134,7 @@ func (f *Fleet) Protect(ctx context.Context, members []string) error {
 			ids = append(ids, id)
 		}
 	}
-	defer f.Expect()
+	defer f.region.expect(f.o.Group, 0)
 	return f.setProtection(ctx, ids, true)
 }
 

@@ -76,7 +76,7 @@ func (m *many) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAThousandFleetsStayWithinTheLimitOfCalls(t *testing.T) {
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
-		const fleets, poll = 1000, 5 * time.Second
+		const fleets, poll = 1000, 10 * time.Second
 		aws := &many{seconds: map[int64]int{}, actions: map[string]int{}}
 		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: aws}})
 		if err != nil {
