@@ -19,7 +19,7 @@ import (
 
 func TestAQuietFleetWritesNothingAndReadsSixTimesAMinuteAtMost(t *testing.T) {
 	reads := []string{"GetQueueAttributes", "DescribeAutoScalingGroups", "DescribeInstanceRefreshes", "DescribeScalingActivities", "DescribeWarmPool", "GetMetricData"}
-	runPlant(t, policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, 20, 25*time.Second, 0, func(p *plant) {
+	runPlant(t, day{spec: policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, messages: 20, mpd: 25 * time.Second}, func(p *plant) {
 		count := func(actions []string) (n int) {
 			for _, a := range actions {
 				n += p.cloud.Calls(a)
