@@ -397,3 +397,20 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 		}
 	})
 }
+
+func TestADeploymentStaysWithinItsPercentages(t *testing.T) {
+	j := newJobs(t, cloud.Settings{}, 4, func(in *cloud.CreateServiceInput) {
+		in.DeploymentConfiguration = &cloud.DeploymentConfiguration{MinimumHealthyPercent: ptr(50), MaximumPercent: ptr(100)}
+	})
+	j.pass(time.Minute)
+	j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
+	least, most := 99, 0
+	for range 300 {
+		j.pass(time.Second)
+		s := j.service()
+		least, most = min(least, s.RunningCount), max(most, s.RunningCount+s.PendingCount)
+	}
+	expect(t, "fewest running", least, 2)
+	expect(t, "most at a time", most, 4)
+	expect(t, "rollout", j.service().Deployments[0].RolloutState, "COMPLETED")
+}
