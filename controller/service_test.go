@@ -23,6 +23,7 @@ type service struct {
 	members  []muster.Member
 	backlog  float64
 	unknown  bool
+	listedAt time.Time // now when zero
 	results  []controller.Input
 }
 
@@ -51,9 +52,13 @@ func (s *service) step(reports ...muster.Report) controller.Outcome {
 	if s.unknown {
 		backlog = muster.Doubt(s.now, "not believed")
 	}
+	listedAt := s.now
+	if !s.listedAt.IsZero() {
+		listedAt = s.listedAt
+	}
 	in := append(s.results,
 		controller.Measured{QueueObservation: muster.QueueObservation{Queue: "work", Backlog: backlog, InFlight: muster.Measured(s.now, 0)}},
-		controller.Listed{Listing: muster.Listing{At: s.now, Members: slices.Clone(s.members), Service: &muster.Service{Desired: s.aim, Notes: []string{"a note"}}}})
+		controller.Listed{Listing: muster.Listing{At: listedAt, Members: slices.Clone(s.members), Service: &muster.Service{Desired: s.aim, Notes: []string{"a note"}}}})
 	s.results = nil
 	for _, r := range reports {
 		r.At = s.now
@@ -126,8 +131,14 @@ func TestAServiceIsToldTheWholeNumberOfMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.state = again
-	if c := s.step().Observation.Capacity; c.Booting != 3 || c.Live() != 3 {
+	out = s.step()
+	if c := out.Observation.Capacity; c.Booting != 3 || c.Live() != 3 {
 		t.Errorf("after a restart the capacity is %+v, want the same three", c)
+	}
+	for _, m := range out.Members(s.now) {
+		if ordered := published0.Add(2 * time.Second); !m.LaunchedAt.Equal(ordered) {
+			t.Errorf("after a restart %s was launched at %v, want the instant of its order, %v", m.ID, m.LaunchedAt, ordered)
+		}
 	}
 }
 
@@ -162,6 +173,25 @@ func (s *service) step1(see func(*muster.Order)) {
 	}
 	if o := order(s.t, s.step(reports...)); o != nil {
 		see(o)
+	}
+}
+
+func TestAListingFromBeforeTheLastWriteStatesNothing(t *testing.T) {
+	s := newService(t, controller.Settings{Stale: 90 * time.Second})
+	s.step()
+	s.backlog = 3
+	if o := order(t, s.step()); o == nil {
+		t.Fatal("nothing was ordered")
+	}
+	s.listedAt = s.now // looks are rare: this one shows the service as it was before the order
+	for range 50 {
+		if o := order(t, s.step()); o != nil {
+			t.Fatalf("the order is %+v because of what was listed before the one of three", o)
+		}
+	}
+	s.listedAt = time.Time{}
+	if o := order(t, s.step()); o == nil || o.Total != 3 || len(o.Launch) != 0 {
+		t.Errorf("the order is %+v, want that the three are still wanted, once a listing of now says that the service forgot them", o)
 	}
 }
 

@@ -102,8 +102,11 @@ func (g *Groups) Fleet(o Options) (*Fleet, error) {
 	return &Fleet{o: o, region: r, writing: make(chan struct{}, 1), launched: map[string]time.Time{}}, nil
 }
 
+// expectEvery is how far looks are apart at least, however often something is expected.
+const expectEvery = 2 * time.Second
+
 // Expect implements [muster.Expecter].
-func (f *Fleet) Expect() { f.region.expect(f.o.Group) }
+func (f *Fleet) Expect() { f.region.expect(f.o.Group, expectEvery) }
 
 // Members implements [muster.Fleet]: instances that count towards the group's size, and those that are ending.
 func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {

@@ -119,6 +119,18 @@ func (s stage) writes() (n int) {
 	return n
 }
 
+func TestConformance(t *testing.T) {
+	for _, launch := range []asg.Launching{asg.BySize, asg.ByName} {
+		t.Run(string(launch), func(t *testing.T) {
+			mustertest.ServiceConformance(t, func(t *testing.T, test func(*testing.T, muster.Fleet, func())) {
+				inTime(t, nil, asg.Options{Launch: launch}, func(s stage) {
+					test(s.t, s.fleet, func() { time.Sleep(3 * time.Minute) })
+				})
+			})
+		})
+	}
+}
+
 func TestAnOrderIsAbsoluteAndTheSecondTimeNothing(t *testing.T) {
 	for _, launch := range []asg.Launching{asg.BySize, asg.ByName, asg.Auto} {
 		t.Run(string(launch), func(t *testing.T) {

@@ -187,7 +187,7 @@ func (r *region) describe(ctx context.Context, names []string) {
 
 // now describes one group at once, whatever is known of it.
 func (r *region) now(ctx context.Context, name string) (*types.AutoScalingGroup, error) {
-	r.expect(name)
+	r.expect(name, 0)
 	r.mu.Lock()
 	r.entry(name, awsapi.Fast).askedAt = time.Now()
 	r.mu.Unlock()
@@ -206,12 +206,12 @@ func (r *region) now(ctx context.Context, name string) (*types.AutoScalingGroup,
 	return d.group, nil
 }
 
-// expect makes the next look at a group a fresh one.
-func (r *region) expect(name string) {
+// expect makes the next look at a group a fresh one, once the last is so old.
+func (r *region) expect(name string, apart time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if d := r.groups[name]; d != nil {
-		d.pace.Expect()
+		d.pace.ExpectAt(d.at.Add(apart))
 	}
 }
 

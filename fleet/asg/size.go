@@ -67,7 +67,7 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 		return short
 	}
 	f.await(order)
-	defer f.Expect()
+	defer f.region.expect(f.o.Group, 0)
 	if want > s.desired() && f.byName(s) {
 		handled, err := f.launch(ctx, order, s, want-s.desired())
 		if handled {

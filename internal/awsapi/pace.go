@@ -51,7 +51,16 @@ func (p *Pace) Within(now time.Time, d time.Duration) {
 }
 
 // Expect makes a look due at once, and those that follow fast.
-func (p *Pace) Expect() { p.every, p.next = 0, time.Time{} }
+func (p *Pace) Expect() { p.ExpectAt(time.Time{}) }
+
+// ExpectAt makes a look due at the instant at, or before when one is due before, and those that follow fast. Whoever may be asked to expect something often, by
+// events that come in storms, keeps a distance from the look before.
+func (p *Pace) ExpectAt(at time.Time) {
+	p.every = 0
+	if at.Before(p.next) {
+		p.next = at
+	}
+}
 
 func (p *Pace) fast() time.Duration {
 	if p.Fast > 0 {

@@ -126,8 +126,9 @@ type Source struct {
 	zeroAt   time.Time
 	// emptyAt is when it was last believed to be empty.
 	emptyAt time.Time
-	// again is true while a second look is due.
+	// again is true while a second look is due, waking while somebody is going to be woken for one.
 	again     bool
+	waking    bool
 	listeners map[chan struct{}]struct{}
 }
 
@@ -270,20 +271,32 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	s.emptyAt = at
 }
 
-// Expect implements [muster.Expecter]. A FIFO queue is looked at again a second later.
+// Expect implements [muster.Expecter]. Looks are at least a second apart, however often something is expected, and a FIFO queue
+// is looked at again a second later.
 func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pace.Expect()
+	now := time.Now()
+	wait := max(0, s.lookedAt.Add(secondLook).Sub(now))
+	s.pace.ExpectAt(now.Add(wait))
 	s.again = false
-	if strings.HasSuffix(s.name, fifoSuffix) {
-		time.AfterFunc(secondLook, func() {
-			s.mu.Lock()
-			s.pace.Within(time.Now(), 0)
-			s.mu.Unlock()
-			s.wake()
-		})
+	fifo := strings.HasSuffix(s.name, fifoSuffix)
+	if s.waking || wait == 0 && !fifo {
+		return
 	}
+	if wait == 0 {
+		wait = secondLook
+	}
+	s.waking = true
+	time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		s.waking = false
+		if now := time.Now(); now.Sub(s.lookedAt) >= secondLook { // else somebody has just looked
+			s.pace.Within(now, 0)
+		}
+		s.mu.Unlock()
+		s.wake()
+	})
 }
 
 // Wakes implements [muster.Notifier]: it wakes for second looks, and for nothing else.

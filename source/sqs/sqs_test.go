@@ -345,3 +345,37 @@ func TestNothingThatWaitsIsOlderThanTheLastEmptyLook(t *testing.T) {
 		}
 	})
 }
+
+func TestAStormOfEventsIsOneLookASecond(t *testing.T) {
+	for _, url := range []string{queueURL, queueURL + ".fifo"} {
+		inTime(t, url, nil, func(t *testing.T, s *sqs.Source, aws *standIn) {
+			watch(t, s, 5*time.Minute)
+			wakes, stop := s.Wakes()
+			defer stop()
+			aws.looks(t)
+			for i := range 1000 { // a hundred events a second for ten seconds
+				if i == 999 {
+					aws.set(5, 0, 0)
+				}
+				s.Expect()
+				observe(t, s)
+				select {
+				case <-wakes:
+				default:
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if n := aws.looks(t); n < 9 || n > 12 {
+				t.Errorf("%d looks in ten seconds of events, want about one a second", n)
+			}
+			select {
+			case <-wakes:
+			case <-time.After(2 * time.Second):
+				t.Fatal("nobody was woken for the last event")
+			}
+			if q := observe(t, s); q.Backlog.Value != 5 {
+				t.Errorf("after the last event found %v, want 5", q.Backlog)
+			}
+		})
+	}
+}
