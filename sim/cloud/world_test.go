@@ -34,9 +34,9 @@ func TestOneLongStepIsAsManyShortOnes(t *testing.T) {
 }
 
 func TestEventsAreKeptUpToTheirBound(t *testing.T) {
-	f := newFleet(t, cloud.Settings{}, 0, 500, 0)
-	for range 22 {
-		f.resize(500)
+	f := newFleet(t, cloud.Settings{}, 0, 100, 0)
+	for range 110 {
+		f.resize(100)
 		f.pass(5 * time.Minute)
 		f.resize(0)
 		f.pass(5 * time.Minute)
