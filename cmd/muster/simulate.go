@@ -195,7 +195,9 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 			set()
 		}
 	}
-	return contest.Ours(f.Policy, f.Workers.Idle, f.Poll), nil
+	spec := f.Policy
+	spec.Delegate = nil // no cloud tracks here: the policy whose target it would take is played
+	return contest.Ours(spec, f.Workers.Idle, f.Poll), nil
 }
 
 // fleetOf returns the fleet of the given name, or the only one.

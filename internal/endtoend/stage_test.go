@@ -32,6 +32,7 @@ type stage struct {
 	account *awsapi.Account
 	line    *line
 	loop    *controller.Loop
+	history *history.Memory
 	// idle is how long a worker waits before it offers to leave; takes is what a message takes.
 	idle, takes time.Duration
 	// members are those on which a worker shall run now, and exits tells what is done when a worker has left by itself.
@@ -69,10 +70,24 @@ func onAWS(t *testing.T, test func(s *stage)) {
 		test(s)
 		s.stop()
 		s.running.Wait()
+		s.verify()
 		if len(s.killed) > 0 && !s.spared {
 			t.Errorf("busy workers were ended: %s", strings.Join(s.killed, ", "))
 		}
 	})
+}
+
+// verify recomputes every decision from its record.
+func (s *stage) verify() {
+	s.t.Helper()
+	var records []muster.Record
+	err := s.history.Read(context.Background(), "work", time.Time{}, func(r muster.Record) bool { records = append(records, r); return true })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if checked, skipped, err := controller.Verify(records); err != nil || checked == 0 || skipped > 0 {
+		s.t.Errorf("%d decisions recompute, %d were skipped: %v", checked, skipped, err)
+	}
 }
 
 func (s *stage) do(f func(w *model.World) error) {
@@ -104,7 +119,8 @@ func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
 		s.t.Fatal(err)
 	}
 	o.Settings, o.Sources, o.Wakes, o.Expecters = settings, []muster.Source{source}, []muster.Notifier{source}, append(o.Expecters, source)
-	o.History, o.Logger = history.NewMemory(), slog.New(slog.DiscardHandler)
+	s.history = history.NewMemory()
+	o.History, o.Logger = s.history, slog.New(slog.DiscardHandler)
 	s.loop = controller.NewLoop(o)
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
