@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/fleet/ecs"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
@@ -106,6 +107,37 @@ func TestAnInstanceThatIsAwaitedIsNotEnded(t *testing.T) {
 		}
 		if v := s.shown(); v.RunningCount != 4 || len(s.living(group)) != 2 {
 			s.t.Errorf("%d tasks run on %d instances, want 4 on 2", v.RunningCount, len(s.living(group)))
+		}
+	})
+}
+
+func TestAnInstanceThatTheServiceCouldNeedIsKept(t *testing.T) {
+	inTime(t, model.Settings{}, func(s stage) {
+		_, group := s.hosted(2, "DISABLED")
+		s.must(group.SetDesired(s.t.Context(), order(4, "a", "b", "c")))
+		pass(3 * time.Minute)
+		for per, spare := range map[int]int{1: 2, 2: 3} { // both tasks are on one of four instances
+			f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: per, Group: group, Ender: group}})
+			s.must(err)
+			if n := s.list(f).Service.Spare; n != spare {
+				s.t.Errorf("with %d tasks for each instance %d of 4 are to spare, want %d", per, n, spare)
+			}
+			kept, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: per, Group: group, Ender: group, Keep: true}})
+			s.must(err)
+			if n := s.list(kept).Service.Spare; n != 0 {
+				s.t.Errorf("%d are to spare although they are left to ECS", n)
+			}
+		}
+		f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group}})
+		s.must(err)
+		s.must(f.SetDesired(s.t.Context(), order(3, "d")))
+		pass(3 * time.Second) // the third task is on its way
+		if v, n := s.shown(), s.list(f).Service.Spare; v.PendingCount != 1 || n != 0 {
+			s.t.Errorf("%d are to spare while %d tasks are on their way, want none", n, v.PendingCount)
+		}
+		pass(2 * time.Minute)
+		if n := s.list(f).Service.Spare; n != 2 {
+			s.t.Errorf("%d of 4 are to spare for 3 tasks, want 2", n)
 		}
 	})
 }

@@ -73,8 +73,8 @@ func TestTheTargetFollowsTheProcessingDuration(t *testing.T) {
 				if most < row.instances || most > row.instances+2 {
 					s.t.Errorf("at most %d instances worked, want about %d", most, row.instances)
 				}
-				if d, _ := s.loop.Last(); d.Decision.Verdict != muster.Delegate {
-					s.t.Errorf("the verdict is %s", d.Decision.Verdict)
+				if d, _ := s.loop.Last(); d.Decision.Verdict != muster.Delegate || d.Decision.Desired < row.instances {
+					s.t.Errorf("the verdict is %s and the size %d, want AWS's", d.Decision.Verdict, d.Decision.Desired)
 				}
 				for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "TerminateInstanceInAutoScalingGroup"} {
 					if n := s.cloud.Calls(action); n != 0 {
@@ -103,6 +103,20 @@ func TestATargetIsSetAgainOnlyWhenDurationsMove(t *testing.T) {
 		if n := s.cloud.Calls("PutScalingPolicy"); n > 8 {
 			s.t.Errorf("the policy was put %d times on the way from 12 to 3", n)
 		}
+	})
+}
+
+func TestWorkersThatOfferToLeaveAreKeptWhereAWSDecides(t *testing.T) {
+	onAWS(t, func(s *stage) {
+		s.idle = 20 * time.Second
+		s.group("workers", 20)
+		s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, delegate.Options{Formula: delegate.BacklogPerWorker})
+		pass(time.Minute)
+		s.send(30)
+		s.peak(40 * time.Minute)
+		pass(2 * time.Minute) // longer than workers wait, and shorter than AWS does
+		s.send(4)
+		s.peak(2 * time.Minute)
 	})
 }
 
