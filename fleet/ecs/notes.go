@@ -83,7 +83,7 @@ func (f *Service) unplaced(at time.Time, svc types.Service, living int) (ended [
 	return ended
 }
 
-// ownersEvery is how often is asked who else changes the count.
+// ownersEvery is how often is asked who else changes the count, and what the capacity providers are.
 const ownersEvery = 10 * time.Minute
 
 // scaledBy returns the scaling policies that change the service's count, asking rarely; none where nobody may know.
@@ -139,23 +139,43 @@ func (f *Service) Owners(ctx context.Context) ([]string, error) {
 }
 
 // capacity notes whether ECS sizes the group too, and what else stands in the way of that.
-func (n *notes) capacity(ctx context.Context, p place, c *Capacity, svc types.Service) {
-	var names []string
+func (n *notes) capacity(c *Capacity, svc types.Service, providers []types.CapacityProvider) {
+	names := strategy(svc)
+	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
+	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in place of waiting for one", aws.ToString(svc.ServiceName))
+	for _, p := range providers {
+		n.provider(c, p)
+	}
+}
+
+// strategy names the capacity providers of a service.
+func strategy(svc types.Service) (names []string) {
 	for _, s := range svc.CapacityProviderStrategy {
 		names = append(names, aws.ToString(s.CapacityProvider))
 	}
-	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
-	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in place of waiting for one", aws.ToString(svc.ServiceName))
-	if len(names) == 0 || slices.Contains(names, "FARGATE") || slices.Contains(names, "FARGATE_SPOT") {
-		return
+	return names
+}
+
+// providedBy returns the service's capacity providers on groups, asking rarely; none where nobody may know.
+func (f *Service) providedBy(ctx context.Context, svc types.Service) []types.CapacityProvider {
+	names := slices.DeleteFunc(strategy(svc), func(name string) bool { return strings.HasPrefix(name, "FARGATE") })
+	f.mu.Lock()
+	providers, due := f.providers, time.Since(f.providersAt) >= ownersEvery
+	if due {
+		f.providersAt = time.Now()
 	}
-	out, err := p.ecs.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{CapacityProviders: names})
+	f.mu.Unlock()
+	if !due || len(names) == 0 {
+		return providers
+	}
+	out, err := f.ecs.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{CapacityProviders: names})
 	if err != nil {
-		return // whoever may not know that sizes the group all the same
+		return nil // whoever may not know that sizes the group all the same
 	}
-	for _, provider := range out.CapacityProviders {
-		n.provider(c, provider)
-	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.providers = out.CapacityProviders
+	return f.providers
 }
 
 func (n *notes) provider(c *Capacity, p types.CapacityProvider) {

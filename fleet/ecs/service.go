@@ -44,6 +44,9 @@ type Service struct {
 	// owners are the scaling policies that change the count too, as of ownersAt.
 	owners   []string
 	ownersAt time.Time
+	// providers are the service's capacity providers, as of providersAt.
+	providers   []types.CapacityProvider
+	providersAt time.Time
 }
 
 // ordered is an order whose tasks are awaited.
@@ -108,7 +111,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 				return muster.Listing{}, err
 			}
 			l.Service.Spare = len(c.spare(hosts, svc, len(s.living)))
-			notes.capacity(ctx, f.place, c, svc)
+			notes.capacity(c, svc, f.providedBy(ctx, svc))
 		}
 		l.Service.Notes = notes
 		return l, nil
