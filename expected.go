@@ -19,16 +19,16 @@ type Expected struct {
 	Open  float64 `json:"open"`
 	Held  float64 `json:"held,omitzero"`
 	// Levels are first the messages that come when the nodes end that are in the queue or in work now, then those that come when
-	// these end, and so on; at most [MaxLevels].
+	// these end, and so on; at most [MaxLevels]. They are cautious: what few nodes show counts for less than their mean.
 	Levels []ExpectedLevel `json:"levels,omitzero"`
-	// Perhaps is how many more messages of the first level there would be if nodes at depths of which none is done yet branched
-	// as those of the depth above did. It is a reason to keep workers, and none to launch any.
+	// Perhaps is how many more messages the first level may have: by the mean, and where none of a depth is done yet, by that of
+	// the depth above. It is a reason to keep workers, and none to launch any.
 	Perhaps float64 `json:"perhaps,omitzero"`
 }
 
 // ExpectedLevel is one level of messages to come.
 type ExpectedLevel struct {
-	// Parents is how many nodes name them, Messages how many there are on average.
+	// Parents is how many nodes name them, Messages how many there are.
 	Parents  float64 `json:"parents"`
 	Messages float64 `json:"messages"`
 }

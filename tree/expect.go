@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Expect sums up what the running ones of the roots, read at the given instant, are expected to send before long. Nodes whose
-// depth has none that is done yet count as leaves, but for Perhaps. Roots that are paused send nothing.
+// Expect sums up what the running ones of the roots, read at the given instant, are surely expected to send before long. Nodes
+// whose depth has none that is done yet count as leaves, but for Perhaps. Roots that are paused send nothing.
 func Expect(at time.Time, roots []Root) muster.Expected {
 	e := muster.Expected{At: at, Known: true}
 	var levels [muster.MaxLevels]muster.ExpectedLevel
@@ -33,7 +33,7 @@ func Expect(at time.Time, roots []Root) muster.Expected {
 	return e
 }
 
-// expect adds up what the root sends, and returns what the nodes of untold depths may send in the first level.
+// expect adds up what the root sends, and returns what its nodes may send beyond that in the first level.
 //
 // Nodes that are out end, name children and let as many of those that are held go as the limit of nodes at once allows. By
 // depth: of a nodes the share s that is out ends and has s a b children, where b is the branching of the depth.
@@ -44,23 +44,18 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 	}
 	share := float64(r.Counts.Out) / float64(r.Counts.Open())
 	room := math.Max(0, float64(r.Limits.Nodes-r.Counts.Created))
+	likely := math.Min(room, r.likely(share))
 	for i := range levels {
 		next := make([]float64, len(alive))
 		parents, children, held := 0.0, 0.0, 0.0
 		for depth := range r.Levels {
-			out := alive[depth] * share
+			out, named := alive[depth]*share, 0.0
 			next[depth] += alive[depth] - out
 			held += alive[depth] - out
-			named := 0.0
 			if i == 0 {
 				named = r.named(depth)
 			}
-			branching, known := r.Branching(depth)
-			if !known && i == 0 {
-				above, _ := r.Branching(depth - 1)
-				perhaps += r.breed(depth, out, above, named)
-			}
-			if n := r.breed(depth, out, branching, named); n > 0 {
+			if n := r.breed(depth, out, r.surely(depth), named); n > 0 {
 				parents, children = parents+out, children+n
 				next[depth+1] += n
 			}
@@ -72,6 +67,9 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 			children = room
 		}
 		room -= children
+		if i == 0 {
+			perhaps = math.Max(0, likely-children)
+		}
 		share = 1
 		if most := float64(r.Limits.Parallel); most > 0 && held+children > most {
 			share = most / (held + children)
@@ -82,7 +80,36 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 			break
 		}
 	}
-	return math.Min(perhaps, math.Max(0, float64(r.Limits.Nodes-r.Counts.Created)))
+	return perhaps
+}
+
+// likely is how many further children the share of the open nodes that is out has. Those of a depth of which none is done yet
+// are taken to branch as those of the depth above.
+func (r Root) likely(share float64) (n float64) {
+	for depth, level := range r.Levels {
+		branching, known := r.Branching(depth)
+		if !known {
+			branching, _ = r.Branching(depth - 1)
+		}
+		n += r.breed(depth, float64(level.Open())*share, branching, r.named(depth))
+	}
+	return n
+}
+
+// surely is a branching that the nodes of a depth surely have: the mean of those that are done, less its standard error. What
+// few show may be chance, so one deviation counts as observed that is that of a geometric distribution, b + b^2.
+func (r Root) surely(depth int) float64 {
+	b, known := r.Branching(depth)
+	if !known || b == 0 {
+		return 0
+	}
+	level := r.Levels[depth]
+	n, usual := float64(level.Done), b+b*b
+	squares := float64(level.BredSquares) - n*b*b
+	if level.BredSquares < level.Bred { // some were done before squares were counted
+		squares = n * usual
+	}
+	return math.Max(0, b-math.Sqrt(math.Max(0, squares)+usual)/n)
 }
 
 // named returns how many children the open nodes of a depth have named already.
