@@ -6,10 +6,11 @@ import (
 )
 
 // Expected is what running trees are expected to send to a fleet's queues before it is there: nodes that are worked on name
-// children, and how many is told by others of their depth that are done. The zero Expected says that no tree runs.
+// children, and how many is told by others of their depth that are done. No Expected at all says that no tree
+// runs.
 type Expected struct {
-	// At is when the trees were read; zero where none runs.
-	At time.Time `json:"at,omitzero"`
+	// At is when the trees were read.
+	At time.Time `json:"at"`
 	// Known is false while the trees cannot be read; Reason then says why, and all else is zero.
 	Known  bool   `json:"known"`
 	Reason string `json:"reason,omitzero"`
@@ -37,10 +38,10 @@ type ExpectedLevel struct {
 const MaxLevels = 8
 
 // None tells whether no tree runs, as far as is known.
-func (e Expected) None() bool { return e.At.IsZero() }
+func (e *Expected) None() bool { return e == nil }
 
 // Next returns how many messages come when the nodes end that are in the queue or in work now.
-func (e Expected) Next() float64 {
+func (e *Expected) Next() float64 {
 	if len(e.Levels) == 0 {
 		return 0
 	}
@@ -48,7 +49,7 @@ func (e Expected) Next() float64 {
 }
 
 // Branching returns how many messages each of their parents sends; 0 where none is expected.
-func (e Expected) Branching() float64 {
+func (e *Expected) Branching() float64 {
 	if len(e.Levels) == 0 || e.Levels[0].Parents == 0 {
 		return 0
 	}

@@ -19,8 +19,9 @@ type State struct {
 	roster   roster.Roster
 	queues   []muster.QueueObservation
 	listed   Listed
-	// expected is what trees are expected to send; treesRead is true once they were looked at, with or without success.
-	expected  muster.Expected
+	// expected is what trees are expected to send, nil where nothing was read; it is replaced, never changed. treesRead is true
+	// once they were looked at, with or without success.
+	expected  *muster.Expected
 	treesRead bool
 	recent    muster.Recent
 	// desired is the size asked for; it means something once adopted is true.
@@ -349,8 +350,8 @@ func (st *State) look(q muster.QueueObservation) {
 // expect keeps what the last look at the trees that succeeded found; how old it may be is judged when it is used.
 func (st *State) expect(e muster.Expected) {
 	st.treesRead = true
-	if e.Known || !st.expected.Known {
-		st.expected = e
+	if e.Known || st.expected == nil || !st.expected.Known {
+		st.expected = &e
 	}
 }
 

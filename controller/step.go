@@ -117,8 +117,10 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Sent: q.Sent.Fresh(now, s.staleAfter()),
 		})
 	}
-	if e := st.expected.Fresh(now, max(treesStale, s.staleAfter())); !e.Known || e.Trees > 0 {
-		o.Expected = e
+	if st.expected != nil {
+		if e := st.expected.Fresh(now, max(treesStale, s.staleAfter())); !e.Known || e.Trees > 0 {
+			o.Expected = &e
+		}
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

@@ -124,7 +124,7 @@ func TestATreeThatCannotBeReadLetsNobodyGo(t *testing.T) {
 	w := wooded(t, 2, 3)
 	w.working(40*time.Second, w.unread) // what was read last counts for half a minute
 	o := w.step(time.Second, append(w.everybody(), w.offer(w.members[4]), w.unread())...)
-	if e := o.Observation.Expected; e.Known || !strings.Contains(e.Reason, "last read 41s ago") {
+	if e := o.Observation.Expected; e.None() || e.Known || !strings.Contains(e.Reason, "last read 41s ago") {
 		t.Errorf("what was read long ago still counts: %+v", e)
 	}
 	if o.Decision.Desired != 5 || w.ask(w.members[4]) != muster.Work {
@@ -166,7 +166,7 @@ func TestTheLoopReadsTheTreesAtEveryLook(t *testing.T) {
 		defer stop()
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if last, ok := l.Last(); !ok || last.Observation.Expected.Open != 7 {
+		if last, ok := l.Last(); !ok || last.Observation.Expected.None() || last.Observation.Expected.Open != 7 {
 			t.Errorf("the loop saw %+v", last.Observation.Expected)
 		}
 	})

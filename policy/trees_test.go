@@ -19,7 +19,7 @@ func grown(s see, e muster.Expected) muster.Observation {
 	o := s.observation()
 	o.Boot = muster.Estimate{Known: true, Count: 10, MeanSeconds: 20, P95Seconds: 20}
 	o.Processing.P95Seconds, o.Processing.P99Seconds = o.Processing.MeanSeconds, o.Processing.MeanSeconds
-	o.Expected = e
+	o.Expected = &e
 	return o
 }
 
@@ -107,7 +107,8 @@ func TestTreesOnlyEverAskForMore(t *testing.T) {
 		o.Boot = muster.Estimate{Known: true, MeanSeconds: rapid.Float64Range(0.1, 100).Draw(t, "boot")}
 		p := rapid.SampledFrom([]muster.Policy{policy.Exact{}, policy.Deadline{}, policy.Deadline{Prompt: true}, policy.Deadline{Seasonal: true}}).Draw(t, "policy")
 		without := p.Decide(o, nil)
-		o.Expected = outlooks().Draw(t, "expected")
+		expected := outlooks().Draw(t, "expected")
+		o.Expected = &expected
 		with := p.Decide(o, nil)
 		switch {
 		case with.Desired < without.Desired || with.Floor < min(without.Floor, with.Desired) || with.Floor > with.Desired:
@@ -122,7 +123,8 @@ func TestDecisionsWithTreesRecomputeToTheByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom([]muster.Policy{policy.Exact{}, policy.Deadline{}}).Draw(t, "policy")
 		o := sights().Draw(t, "see").observation()
-		o.Expected = outlooks().Draw(t, "expected")
+		expected := outlooks().Draw(t, "expected")
+		o.Expected = &expected
 		var again muster.Observation
 		reread(t, o, &again)
 		var a, b muster.Decision
