@@ -23,7 +23,7 @@ const levelParts = 4
 func (p plan) sendings(o muster.Observation) []ahead {
 	var all []ahead
 	waiting := o.Backlog().Value
-	first, last := p.residual, p.residual
+	first, last := p.ends()
 	if p.inHand(o) == 0 {
 		first, last = p.boot+p.mean, p.boot+p.mean
 		if at, ok := p.finished(1); ok {
@@ -55,6 +55,12 @@ func (p plan) sendings(o muster.Observation) []ahead {
 		return 0
 	})
 	return all
+}
+
+// ends returns when the first and the last of the messages in hand end, as far as they are known to be at different points of
+// their work: on average they need the residual time.
+func (p plan) ends() (first, last float64) {
+	return p.residual * (1 - p.mixed), p.residual * (1 + p.mixed)
 }
 
 // inHand is how many messages are in work.

@@ -61,8 +61,10 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 		return n
 	}
 	finished := 0.0
-	if at >= p.residual {
+	if first, last := p.ends(); at >= last {
 		finished = inHand
+	} else if at > first {
+		finished = inHand * (at - first) / (last - first)
 	}
 	if begun := at - p.mean; begun >= 0 {
 		finished += math.Min(p.begun(begun), came(begun))

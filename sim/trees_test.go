@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -138,7 +139,8 @@ func treeNodes(root trace.Message) []treeNode {
 	return all
 }
 
-func workOf(all []treeNode) (work, span float64) {
+// sumOf returns the work of all nodes, and that of the longest way.
+func sumOf(all []treeNode) (work, span float64) {
 	for _, j := range all {
 		work += j.service
 	}
@@ -149,7 +151,7 @@ func workOf(all []treeNode) (work, span float64) {
 // the work, and a boot for each worker. No work begins before the first boot is over. How many workers there must be
 // follows from what must be done between two instants however the nodes are put off or hurried (Fernandez and Bussell, 1973).
 func leastCost(all []treeNode, boot, within float64) float64 {
-	work, _ := workOf(all)
+	work, _ := sumOf(all)
 	const grid = 48
 	at := func(i int) float64 { return boot + (within-boot)*float64(i)/grid }
 	must := make([][grid + 1]float64, grid)
@@ -173,25 +175,24 @@ func leastCost(all []treeNode, boot, within float64) float64 {
 	return work + workers*boot
 }
 
-// treeRun is what a tree came to under a policy.
+// treeRun is what a tree came to under a policy, in proportion to its bounds.
 type treeRun struct {
-	shape, policy string
-	nodes         int
-	// time and cost are in proportion to their bounds; without is the same without the outlook.
-	seconds, bound, time, cost float64
-	launches, reversals        int
+	nodes               int
+	bound, time, cost   float64
+	wait                float64 // the mean, in seconds
+	launches, reversals int
 }
 
+// treeBoot and treeWorkers are the world that the goals are for: each worker has one slot.
 const treeBoot, treeWorkers = 30 * time.Second, 40
 
-func runTree(t testing.TB, s shape, spec policy.Spec, latency time.Duration, seed uint64, foresee bool) treeRun {
-	d := dice{rand.New(rand.NewPCG(seed, 0x7ee))}
-	root := s.grow(d)
+func runTree(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, foresee bool) treeRun {
+	root := s.grow(dice{rand.New(rand.NewPCG(seed, 0x7ee))})
 	all := treeNodes(root)
-	work, span := workOf(all)
+	work, span := sumOf(all)
 	settings, err := controller.NewSettings(controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Spec: spec, Objective: muster.Objective{Latency: latency, Quantile: 0.95},
-		Limits: muster.Limits{Max: treeWorkers, LaunchesPerHour: 10_000}, BootPrior: treeBoot,
+		Fleet: "f", Queues: []string{"q"}, Spec: spec, Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.95},
+		Limits: muster.Limits{Max: workers, LaunchesPerHour: 10_000}, BootPrior: treeBoot,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -202,31 +203,102 @@ func runTree(t testing.TB, s shape, spec policy.Spec, latency time.Duration, see
 		World:    World{Boot: Draw{Mean: treeBoot}, Wakes: true, IdleStop: 10 * time.Second, Exit: 100 * time.Millisecond, Trees: foresee},
 		Finished: func(_, finished time.Duration) { last = max(last, finished) },
 	})
-	bound := treeBoot.Seconds() + math.Max(span, work/treeWorkers)
+	bound := treeBoot.Seconds() + math.Max(span, work/float64(workers))
 	return treeRun{
-		shape: s.name, policy: spec.Name, nodes: len(all), seconds: last.Seconds(), bound: bound, time: last.Seconds() / bound,
-		cost: res.WorkerSeconds / leastCost(all, treeBoot.Seconds(), last.Seconds()), launches: res.Launches, reversals: res.Reversals,
+		nodes: len(all), bound: bound, time: last.Seconds() / bound, cost: res.WorkerSeconds / leastCost(all, treeBoot.Seconds(), last.Seconds()),
+		wait: res.MeanWait, launches: res.Launches, reversals: res.Reversals,
 	}
 }
 
-func TestTreesSuite(t *testing.T) {
-	for _, s := range shapes() {
-		for _, spec := range []policy.Spec{{Name: "exact"}, {Name: "deadline"}} {
-			for _, foresee := range []bool{false, true} {
-				var times, costs []float64
-				var r treeRun
-				l, rev := 0, 0
-				for seed := uint64(1); seed <= 5; seed++ {
-					r = runTree(t, s, spec, 45*time.Second, seed, foresee)
-					times, costs = append(times, r.time), append(costs, r.cost)
-					l += r.launches
-					rev += r.reversals
-				}
-				slices.Sort(times)
-				slices.Sort(costs)
-				fmt.Printf("%-8s %-9s foresee=%-5v nodes %5d bound %6.0f time %.2f..%.2f..%.2f cost %.2f..%.2f..%.2f launches %d reversals %d\n", s.name, spec.Name, foresee, r.nodes, r.bound,
-					times[0], times[2], times[4], costs[0], costs[2], costs[4], l/5, rev/5)
-			}
+// medianOf returns the run with the middle figures of several seeds.
+func medianOf(t testing.TB, s shape, spec policy.Spec, seeds uint64, foresee bool) treeRun {
+	var all []treeRun
+	for seed := uint64(1); seed <= seeds; seed++ {
+		x := runTree(t, s, spec, treeWorkers, seed, foresee)
+		if x.time < 1 || x.cost < 1-1e-9 {
+			t.Errorf("%s, seed %d: time %.3f, cost %.3f; none can be below its bound", s.name, seed, x.time, x.cost)
 		}
+		all = append(all, x)
+	}
+	figure := func(of func(treeRun) float64) float64 {
+		values := make([]float64, 0, len(all))
+		for _, x := range all {
+			values = append(values, of(x))
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	return treeRun{
+		nodes: int(figure(func(x treeRun) float64 { return float64(x.nodes) })), bound: figure(func(x treeRun) float64 { return x.bound }),
+		time: figure(func(x treeRun) float64 { return x.time }), cost: figure(func(x treeRun) float64 { return x.cost }),
+		launches:  int(figure(func(x treeRun) float64 { return float64(x.launches) })),
+		reversals: int(figure(func(x treeRun) float64 { return float64(x.reversals) })),
+	}
+}
+
+// TestTreesAreDoneSoonAndAtLittleCost holds the policy exact to what a tree may take, in proportion to the time that no schedule
+// is below and to the cost that none which is as soon is below. Where a goal is missed the table says by how much. With
+// MUSTER_TREES set it prints the table of docs/trees.md.
+func TestTreesAreDoneSoonAndAtLittleCost(t *testing.T) {
+	const goalTime, goalCost = 1.15, 1.2
+	// What each shape may take: the goals, or what was found where they are missed.
+	may := map[string]struct{ time, cost float64 }{
+		"wide": {goalTime, goalCost}, "account": {goalTime, goalCost},
+		"slow":   {1.18, goalCost}, // four levels in a row begin with a boot
+		"deep":   {goalTime, 1.4},  // a dozen nodes at a time come in twos and threes, and each gets a worker
+		"skewed": {1.5, goalCost},  // two boots are half of its time: nobody can know how large it is before
+	}
+	if os.Getenv("MUSTER_TREES") != "" {
+		printTrees(t)
+	}
+	for _, s := range shapes() {
+		if slowdown > 1 && s.name == "account" {
+			continue // with the race detector it takes long, and shows nothing that the others do not
+		}
+		x, most := medianOf(t, s, policy.Spec{Name: "exact"}, 3, true), may[s.name]
+		t.Logf("%-8s %5d nodes, time %.2f, cost %.2f, %d launches", s.name, x.nodes, x.time, x.cost, x.launches)
+		if x.time > most.time || x.cost > most.cost || x.reversals > 1 {
+			t.Errorf("%s: time %.3f, cost %.3f, %d reversals; want at most %v, %v and 1", s.name, x.time, x.cost, x.reversals, most.time, most.cost)
+		}
+	}
+}
+
+// printTrees prints what all shapes take under both policies, with and without the outlook.
+func printTrees(t *testing.T) {
+	fmt.Println("| shape | nodes | least, s | policy | time | cost | launches | without the outlook |")
+	fmt.Println("| --- | ---: | ---: | --- | ---: | ---: | ---: | --- |")
+	for _, s := range shapes() {
+		for _, name := range []string{"exact", "deadline"} {
+			spec := policy.Spec{Name: name}
+			x, w := medianOf(t, s, spec, 9, true), medianOf(t, s, spec, 9, false)
+			fmt.Printf("| %s | %d | %.0f | %s | %.2f | %.2f | %d | %.2f, %.2f, %d |\n", s.name, x.nodes, x.bound, name, x.time, x.cost, x.launches, w.time, w.cost, w.launches)
+		}
+	}
+}
+
+// TestTheOutlookHasWorkersReadyForANextLevel: nodes take as long as two boots, and there may be as many workers as nodes. How
+// long a whole tree takes, its slowest node decides; what the outlook saves is waiting.
+func TestTheOutlookHasWorkersReadyForANextLevel(t *testing.T) {
+	s := shape{"steady", func(d dice) trace.Message {
+		var grow func(level int) trace.Message
+		grow = func(level int) trace.Message {
+			m := trace.Message{Service: d.lasting(60*time.Second, 0.3)}
+			for n := 10; level > 0 && n > 0; n-- {
+				m.Children = append(m.Children, grow(level-1))
+			}
+			return m
+		}
+		return grow(2)
+	}}
+	var with, without treeRun
+	for seed := uint64(1); seed <= 10; seed++ {
+		for _, x := range []*treeRun{&with, &without} {
+			run := runTree(t, s, policy.Spec{Name: "exact"}, 200, seed, x == &with)
+			x.time, x.cost, x.wait = x.time+run.time/10, x.cost+run.cost/10, x.wait+run.wait/10
+		}
+	}
+	t.Logf("wait %.2f s, time %.3f, cost %.3f with the outlook; %.2f s, %.3f and %.3f without", with.wait, with.time, with.cost, without.wait, without.time, without.cost)
+	if with.wait > 0.93*without.wait || with.time > without.time || with.cost > 1.03*without.cost {
+		t.Error("want waits shorter by 7 % at least, no longer a time, and a cost at most 3 % higher")
 	}
 }
