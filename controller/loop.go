@@ -93,14 +93,6 @@ func NewLoop(o LoopOptions) *Loop {
 	}
 }
 
-// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
-func (l *Loop) Wake() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
 // Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers stays. It
 // returns false when the loop has ended or ctx does.
 func (l *Loop) Change(ctx context.Context, s Settings) bool {
@@ -204,23 +196,6 @@ func (l *Loop) Run(ctx context.Context) error {
 		if err := l.step(ctx); err != nil {
 			return err
 		}
-	}
-}
-
-func (l *Loop) forwardWakes(ctx context.Context) {
-	for _, n := range l.o.Wakes {
-		wakes, stop := n.Wakes()
-		l.running.Go(func() {
-			defer stop()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-wakes:
-					l.Wake()
-				}
-			}
-		})
 	}
 }
 
