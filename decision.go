@@ -34,6 +34,8 @@ const (
 	UnknownInFlight   Reason = "unknown_in_flight"
 	UnknownProcessing Reason = "unknown_processing"
 	UnknownCapacity   Reason = "unknown_capacity"
+	// UnknownTrees: the trees cannot be read whose nodes are in the queue, so what is to come from them is unknown.
+	UnknownTrees Reason = "unknown_trees"
 	// Stabilising: the wish has not lasted long enough.
 	Stabilising Reason = "stabilising"
 	// CoolingDown: the last change is too recent for another step.

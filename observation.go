@@ -52,6 +52,8 @@ type Observation struct {
 	Launches Launches `json:"launches"`
 	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
 	Forecast Forecast `json:"forecast,omitzero"`
+	// Expected is what running trees are expected to send; it is nil while none runs, and never changed.
+	Expected *Expected `json:"expected,omitzero"`
 }
 
 // Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in

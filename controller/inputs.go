@@ -6,7 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Reported], a pointer to one, or [Resulted].
+// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Reported], a pointer to one, or
+// [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.
@@ -18,6 +19,10 @@ type Listed struct {
 	// Failure is empty when the listing succeeded.
 	Failure string
 }
+
+// Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is known and
+// of no tree while none runs.
+type Expected struct{ muster.Expected }
 
 // Reported is a worker's report.
 type Reported struct{ muster.Report }
@@ -33,6 +38,7 @@ type Resulted struct {
 
 func (Measured) input() {}
 func (Listed) input()   {}
+func (Expected) input() {}
 func (Reported) input() {}
 func (Resulted) input() {}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// LoopOptions are what a [Loop] drives. All but Releaser and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Releaser, Trees and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -20,6 +20,9 @@ type LoopOptions struct {
 	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
 	Wakes []muster.Notifier
 	Fleet muster.Fleet
+	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon after ctx ends.
+	// It is nil, and Settings.Trees false, where there are no trees.
+	Trees func(ctx context.Context) muster.Expected
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	History  muster.History
@@ -39,7 +42,6 @@ type Loop struct {
 	looked  chan []Input
 	results chan Input
 	last    atomic.Pointer[Outcome]
-	queues  []string // never changes
 	running sync.WaitGroup
 	over    chan struct{} // closed when Run has returned
 
@@ -86,16 +88,8 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 // NewLoop returns a loop that does nothing until [Loop.Run].
 func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
-		o: o, queues: o.Settings.Queues, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
 		over: make(chan struct{}), changes: make(chan Settings),
-	}
-}
-
-// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
-func (l *Loop) Wake() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -205,23 +199,6 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-func (l *Loop) forwardWakes(ctx context.Context) {
-	for _, n := range l.o.Wakes {
-		wakes, stop := n.Wakes()
-		l.running.Go(func() {
-			defer stop()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-wakes:
-					l.Wake()
-				}
-			}
-		})
-	}
-}
-
 // look starts a look at the queues and the fleet, one at a time.
 func (l *Loop) look(ctx context.Context) {
 	if l.looking {
@@ -229,9 +206,9 @@ func (l *Loop) look(ctx context.Context) {
 		return
 	}
 	l.looking = true
-	timeout := l.o.Settings.lookTimeout()
+	o := l.o // a copy: the settings may change meanwhile
 	l.running.Go(func() {
-		in := see(ctx, timeout, l.o.Sources, l.queues, l.o.Fleet)
+		in := see(ctx, o)
 		select {
 		case l.looked <- in:
 		case <-ctx.Done():
@@ -239,31 +216,38 @@ func (l *Loop) look(ctx context.Context) {
 	})
 }
 
-// see measures every queue and lists the fleet, side by side and within the timeout, which is shorter than what is seen
-// stays fresh.
-func see(ctx context.Context, timeout time.Duration, sources []muster.Source, queues []string, fleet muster.Fleet) []Input {
-	ctx, stop := context.WithTimeout(ctx, timeout)
+// see measures every queue, reads the trees and lists the fleet, side by side and within a time that is shorter than what is
+// seen stays fresh.
+func see(ctx context.Context, o LoopOptions) []Input {
+	ctx, stop := context.WithTimeout(ctx, o.Settings.lookTimeout())
 	defer stop()
-	in := make([]Input, len(sources)+1)
+	in := make([]Input, len(o.Sources)+1, len(o.Sources)+2)
 	var all sync.WaitGroup
-	for i, source := range sources {
+	for i, source := range o.Sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
 			if err != nil {
 				lost := muster.Unknown(clock(), err.Error())
 				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
 			}
-			q.Queue = queues[i]
+			q.Queue = o.Settings.Queues[i]
 			in[i] = Measured{q}
 		})
 	}
-	listing, err := fleet.Members(ctx)
+	var expected muster.Expected
+	if o.Trees != nil {
+		all.Go(func() { expected = o.Trees(ctx) })
+	}
+	listing, err := o.Fleet.Members(ctx)
 	listed := Listed{Listing: listing}
 	if err != nil {
 		listed.Failure = err.Error()
 	}
 	in[len(in)-1] = listed
 	all.Wait()
+	if o.Trees != nil {
+		in = append(in, Expected{expected})
+	}
 	return in
 }
 

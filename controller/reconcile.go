@@ -65,6 +65,9 @@ func (w *write) decision() {
 	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
+	// That trees begin, end or can no longer be read is news, whatever it comes to.
+	now, before := w.out.Observation.Expected, w.state.recorded.Observation.Expected
+	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 {
 		return

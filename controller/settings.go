@@ -25,6 +25,8 @@ type Settings struct {
 	BootPrior time.Duration
 	// Poll is how often the queue and the fleet are looked at; above zero.
 	Poll time.Duration
+	// Trees says that [Expected] tells what running trees are expected to send: nothing is decided before it did once.
+	Trees bool
 	// Learn is how far back measured durations count; above zero.
 	Learn time.Duration
 
@@ -90,6 +92,8 @@ func (s Settings) rules(boot muster.Estimate) roster.Rules {
 const (
 	// silence is how long after its last report a worker is lost. Workers report every second.
 	silence = 10 * time.Second
+	// treesStale is how long what trees are expected to send counts. Some are read seldom, because each reading costs.
+	treesStale = 30 * time.Second
 	// grace is how long after it joined a member is not asked to go.
 	grace = 10 * time.Second
 	// endOverdue is how long a released worker may take to leave by itself before the fleet ends it.

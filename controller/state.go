@@ -19,7 +19,11 @@ type State struct {
 	roster   roster.Roster
 	queues   []muster.QueueObservation
 	listed   Listed
-	recent   muster.Recent
+	// expected is what trees are expected to send, nil where nothing was read; it is replaced, never changed. treesRead is true
+	// once they were looked at, with or without success.
+	expected  *muster.Expected
+	treesRead bool
+	recent    muster.Recent
 	// desired is the size asked for; it means something once adopted is true.
 	desired    int
 	adopted    bool
@@ -72,6 +76,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		st.recent = st.recent.With(body.Decision, s.memory)
 		st.desired, st.adopted = body.Decision.Desired, true
 		st.recorded, st.recordedAt = body, r.At
+		st.expected = body.Observation.Expected
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
 	case muster.Changed:
@@ -223,6 +228,8 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			} else {
 				st.listed.Failure = x.Failure
 			}
+		case Expected:
+			st.expect(x.Expected)
 		case Reported:
 			seen.report(st, &x.Report)
 		case *Reported:
@@ -345,6 +352,14 @@ func (st *State) look(q muster.QueueObservation) {
 		queues = slices.Insert(queues, i, q)
 	}
 	st.queues = queues
+}
+
+// expect keeps what the last look at the trees that succeeded found; how old it may be is judged when it is used.
+func (st *State) expect(e muster.Expected) {
+	st.treesRead = true
+	if e.Known || st.expected == nil || !st.expected.Known {
+		st.expected = &e
+	}
 }
 
 // newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements

@@ -72,9 +72,9 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	return o
 }
 
-// ready tells whether every queue was measured and the fleet listed at least once since the start.
+// ready tells whether every queue was measured, the trees were looked at and the fleet was listed at least once since the start.
 func (s Settings) ready(st *State) bool {
-	return !st.listed.At.IsZero() && len(st.queues) >= len(s.Queues)
+	return !st.listed.At.IsZero() && (st.treesRead || !s.Trees) && len(st.queues) >= len(s.Queues)
 }
 
 // observe assembles what the policy sees: the newest samples, those that are too old as unknown.
@@ -116,6 +116,11 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
 			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
 		})
+	}
+	if st.expected != nil {
+		if e := st.expected.Fresh(now, max(treesStale, s.staleAfter())); !e.Known || e.Trees > 0 {
+			o.Expected = &e
+		}
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

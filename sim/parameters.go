@@ -51,6 +51,8 @@ func Parameters() []Parameter {
 		{"approximate", share, "largest relative error of counts", numberOf(func(w *World) *float64 { return &w.Approximate })},
 		{"lose-samples", share, "share of measurements that fail", numberOf(func(w *World) *float64 { return &w.LoseSamples })},
 		{"lose-listings", share, "share of fleet listings that fail", numberOf(func(w *World) *float64 { return &w.LoseListings })},
+		{"trees", "true|false", "messages that have children are nodes of trees, which tell the controller what is to come", truthOf(func(w *World) *bool { return &w.Trees })},
+		{"lose-trees", share, "share of looks at the trees that fail", numberOf(func(w *World) *float64 { return &w.LoseTrees })},
 		{"api", span, "time an order or a look takes", spanOf(func(w *World) *time.Duration { return &w.API.Mean })},
 		{"api-cv", number, "its variation", numberOf(func(w *World) *float64 { return &w.API.CV })},
 		{"throttle", share, "share of orders refused as too many", numberOf(func(w *World) *float64 { return &w.Throttle })},

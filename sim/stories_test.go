@@ -57,6 +57,9 @@ func tell(t testing.TB, seed uint64) story {
 	d := dice{rand.New(rand.NewPCG(seed, 0x5eed))}
 	s := story{Options: Options{Seed: seed, World: d.world()}}
 	s.Trace, s.messages = d.trace()
+	if of := (dice{rand.New(rand.NewPCG(seed, 0x7ee5))}); of.often() { // not of d: what else the story is made of stays
+		s.World.Trees, s.World.LoseTrees = true, maybe(of, of.share(0.9))
+	}
 	s.Settings, s.rest, s.rival = d.settings(t, s.World)
 	if s.rival || s.Settings.Spec.Metric == policy.MetricOldestAge {
 		s.World.CountsOnly = false // some go by the age alone

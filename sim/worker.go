@@ -219,8 +219,9 @@ func (r *run) settle(ref int32) {
 	if r.Finished != nil {
 		r.Finished(time.Duration(x.sent), time.Duration(done))
 	}
+	r.settled(x, false)
 	for _, c := range x.children {
-		r.expect(c)
+		r.awaitChild(c, x.place.below())
 	}
 	r.queue.gone(ref)
 	r.hand()
@@ -232,6 +233,7 @@ func (r *run) failed(ref int32) {
 	if int(x.receives) >= r.world.MaxReceives {
 		r.queue.dead++
 		r.score.lost()
+		r.settled(x, true)
 		r.lastFinish = r.now
 		r.queue.gone(ref)
 		r.hand()

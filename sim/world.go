@@ -130,6 +130,10 @@ type World struct {
 	CountsOnly                       bool
 	Approximate                      float64
 	LoseSamples                      float64
+	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for nodes.
+	// LoseTrees is the share of looks at them that fail.
+	Trees     bool
+	LoseTrees float64
 	// LoseListings is the share of fleet listings that fail.
 	LoseListings float64
 
@@ -192,7 +196,7 @@ func (w World) Check() (World, error) {
 	}{
 		{"share of failing launches", w.LaunchFails}, {"share of refused launches", w.RefuseLaunch}, {"share of spot members", w.Spot.Share},
 		{"share of poison messages", w.Poison}, {"share of lost wakes", w.LoseWakes}, {"error of counts", w.Approximate},
-		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings}, {"share of throttled orders", w.Throttle},
+		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings}, {"share of lost looks at trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
 		{"share of lost answers", w.LoseAnswers}, {"share of lost reports", w.LoseReports}, {"share of repeated reports", w.RepeatReports},
 	} {
 		if !(s.value >= 0 && s.value <= 1) {

@@ -69,6 +69,7 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
+	settings.Trees = len(c.Queues) > 0
 	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
 	for _, q := range c.Queues {
 		if q.URL == "" {
@@ -81,6 +82,9 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
 		o.Sources = append(o.Sources, source)
+	}
+	if settings.Trees {
+		o.Trees = l.trees.of(c.Queues)
 	}
 	parts, err := l.partsOf(c)
 	if err != nil {
@@ -156,6 +160,7 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
+	settings.Trees = len(c.Queues) > 0
 	if err := own.parts.change(f.local, c); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type local struct {
 	keys    sqsapi.Keys
 	token   server.Token
 	history store
+	trees   *foresight
 	sqs     net.Listener
 	api     net.Listener
 	// beyond are the listeners for other machines, with what they serve.
@@ -97,7 +98,7 @@ type localOptions struct {
 
 // openLocal opens the data and the ports. What it opened is closed again when it fails.
 func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local, err error) {
-	l = &local{config: c, options: o}
+	l = &local{config: c, options: o, trees: newForesight(treesPlace(c.Data))}
 	l.fleets = newFleets(l)
 	defer func() {
 		if err != nil {
@@ -339,6 +340,7 @@ func (l *local) close() error {
 			failures = append(failures, c.Close())
 		}
 	}
+	failures = append(failures, l.trees.close())
 	if l.queues != nil {
 		failures = append(failures, l.queues.Close())
 	}

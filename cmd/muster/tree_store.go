@@ -25,6 +25,8 @@ const tablePrefix = "dynamodb:"
 type treeStore interface {
 	tree.Store
 	io.Closer
+	// Running returns the roots that run, at most so many. It may return others too, but none that skip knows.
+	Running(ctx context.Context, limit int, skip func(id string) bool) ([]tree.Root, error)
 }
 
 // tableStore is a table, which needs no closing.
