@@ -303,7 +303,10 @@ func (j *job) let(now time.Time) { j.runner.lease.Returned(now, j.received) }
 
 func (j *job) ended(took time.Duration, ok bool) event {
 	class := classOf(j.Message, j.runner.ClassAttribute)
-	return func(now time.Time) { j.runner.lease.FinishedAs(now, j.received, took, ok, class) }
+	return func(now time.Time) {
+		j.runner.lease.FinishedAs(now, j.received, took, ok, class)
+		j.runner.outlets.count(took, ok, class)
+	}
 }
 
 // bury moves the message to the dead letters. It is deleted only once it is kept there.

@@ -288,11 +288,18 @@ func (l *Lease) Report(now time.Time) muster.Report {
 	for _, t := range l.unanswered {
 		all = all.plus(t)
 	}
+	r := l.Says(now)
+	r.Finished, r.Failed, r.Processing, r.Classes = all.finished, all.failed, all.processing, all.classes
+	return r
+}
+
+// Says returns what the worker says now, without counts, for whoever does not answer: it is no report of its own, and has the
+// number of the newest one.
+func (l *Lease) Says(now time.Time) muster.Report {
 	return muster.Report{
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
 		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
 		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now),
-		Finished: all.finished, Failed: all.failed, Processing: all.processing, Classes: all.classes,
 	}
 }
 

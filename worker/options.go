@@ -18,6 +18,8 @@ const (
 	maxRetryBase = 20 * time.Minute
 	// maxAttempts bounds Options.MaxAttempts.
 	maxAttempts = 1000
+	// MaxOutlets bounds Options.Outlets.
+	MaxOutlets = 8
 	// receivesPerAttempt is how many receives without an attempt that we counted are allowed for each attempt.
 	receivesPerAttempt = 5
 )
@@ -119,6 +121,10 @@ type Options struct {
 	// default 5 minutes; also one that has not stopped receiving, when its queue cannot be reached for that long either.
 	Orphaned time.Duration
 
+	// Outlets are told what the worker says where nobody answers, at most MaxOutlets of them. They never let the work wait:
+	// what they do not take is logged, counted and tried again later.
+	Outlets []Outlet
+
 	// Notices are where the worker learns that what it runs on will end. It then takes no more messages, uses the time that
 	// is left, and gives back in time what it cannot finish.
 	Notices []Notices
@@ -178,6 +184,14 @@ func (o Options) check() error {
 		return fmt.Errorf("start a worker: found a protection of %s, whole minutes from %s to %s are allowed", o.ProtectFor, MinProtection, MaxProtection)
 	case o.RetryBase < 0 || o.RetryBase > maxRetryBase:
 		return fmt.Errorf("start a worker: found a retry base of %s, at most %s is allowed", o.RetryBase, maxRetryBase)
+	}
+	if len(o.Outlets) > MaxOutlets {
+		return fmt.Errorf("start a worker: found %d outlets for reports, at most %d are allowed", len(o.Outlets), MaxOutlets)
+	}
+	for _, out := range o.Outlets {
+		if out.Sink == nil || out.Every <= 0 {
+			return fmt.Errorf("start a worker: found the outlet %q with a period of %s, one with a sink and a period above 0 is allowed", out.Name, out.Every)
+		}
 	}
 	for _, d := range []struct {
 		name  string

@@ -26,9 +26,11 @@ func Run(ctx context.Context, o Options) error {
 	defer r.stopAll(nil)
 	r.log.Info("worker started", "fleet", o.Fleet, "member", o.Member, "slots", o.Slots)
 	r.loop(ctx)
+	r.outlets.stop()
 	r.wg.Wait()
 	r.protects.last(r.base)
 	r.reports.last(r.base, &r.lease)
+	r.outlets.last(r.base, time.Now(), r)
 	r.log.Info("worker left", "cause", string(r.lease.Cause()))
 	return nil
 }
@@ -49,6 +51,7 @@ type runner struct {
 	warmAt, graceAt   time.Time
 	watches           watches
 	protects          protects
+	outlets           outlets
 	// calls counts the calls of Do or DoBatch that are under way.
 	calls int
 	// changed receives when Readiness changes; nil without one.
@@ -72,6 +75,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	}
 	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger}
 	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
+	r.outlets = newOutlets(r.base, o, now)
 	return r
 }
 
@@ -139,6 +143,7 @@ func (r *runner) advance(now time.Time) time.Time {
 	r.leaveUnasked(now, &next)
 	r.protects.advance(now, &next, r)
 	r.reports.advance(now, &next, r)
+	r.outlets.advance(now, &next, r)
 	if s := r.lease.State(); s != before {
 		r.log.Info("worker changes state", "from", string(before), "to", string(s), "cause", string(r.lease.Cause()))
 	}
