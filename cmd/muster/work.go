@@ -20,12 +20,13 @@ type working struct {
 	o          worker.Options
 	how        means
 	around     surroundings
+	reporting  reporting
 	api, level string
 	urls       []string
 }
 
 func newWork(g *global) *cobra.Command {
-	w := &working{around: newSurroundings()}
+	w := &working{around: newSurroundings(), reporting: reporting{configure: awsConfiguration}}
 	cmd := &cobra.Command{
 		Use:   "work --queue URL -- COMMAND [ARGUMENT...]",
 		Short: "Handle the messages of a queue with any command",
@@ -62,6 +63,7 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
 	w.how.flags(f, &w.o)
+	w.reporting.flags(f)
 	return cmd
 }
 
@@ -80,6 +82,11 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	}
 	if err := worker.KeepMemberLock(); err != nil {
 		return err
+	}
+	// Before the keys of an embedded queue are taken from its directory: those are not for AWS.
+	w.reporting.out = cmd.OutOrStdout()
+	if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
+		return usage(err)
 	}
 	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
 		g.useLocalKeys(url)
