@@ -121,6 +121,8 @@ const (
 	Asked Cause = "asked"
 	// IdleTooLong: no message came for the configured time.
 	IdleTooLong Cause = "idle_too_long"
+	// EndOfBilling: no message waits, and what the member is paid for ends soon.
+	EndOfBilling Cause = "end_of_billing"
 	// Signalled: an operator or the system told the process to end.
 	Signalled Cause = "signalled"
 )

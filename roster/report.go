@@ -47,9 +47,10 @@ func Check(r muster.Report) error {
 		return err
 	}
 	switch r.Cause {
-	case "", muster.Asked, muster.IdleTooLong, muster.Signalled:
+	case "", muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled:
 	default:
-		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s or %s", r.Worker, r.Cause, muster.Asked, muster.IdleTooLong, muster.Signalled)
+		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s, %s or %s", r.Worker, r.Cause,
+			muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled)
 	}
 	return checkState(r)
 }

@@ -108,6 +108,9 @@ type Options struct {
 	WarmUp time.Duration
 	// IdleStop is how long the worker waits for a message before it stops receiving; 0 means for ever.
 	IdleStop time.Duration
+	// Billing says in which periods the member is paid for; its Start is by default when the worker starts, its Margin two
+	// minutes. A worker that is idle shortly before the end of one stops receiving and offers to leave, once in each period.
+	Billing Billing
 	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for held messages; 0 means as long
 	// as they need. After it the work is
 	// stopped, which takes a command up to five seconds, and its messages are given back to be seen at once.
@@ -149,6 +152,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.ProtectFor = orElse(o.ProtectFor, usualTerm(o.Visibility))
 	o.Worker = orElse(o.Worker, o.Member)
 	o.Logger = orElse(o.Logger, slog.New(slog.DiscardHandler))
+	o.Billing = o.Billing.withDefaults(time.Now())
 	return o, o.check()
 }
 
@@ -185,6 +189,9 @@ func (o Options) check() error {
 	case o.RetryBase < 0 || o.RetryBase > maxRetryBase:
 		return fmt.Errorf("start a worker: found a retry base of %s, at most %s is allowed", o.RetryBase, maxRetryBase)
 	}
+	if err := o.Billing.check(); err != nil {
+		return err
+	}
 	if len(o.Outlets) > MaxOutlets {
 		return fmt.Errorf("start a worker: found %d outlets for reports, at most %d are allowed", len(o.Outlets), MaxOutlets)
 	}
@@ -212,7 +219,7 @@ func (o Options) check() error {
 // of the visibility, because a message may come at the start of the wait and is counted as held from then on.
 func (o Options) wait() time.Duration {
 	longest := 20 * time.Second
-	if o.Reporter != nil || o.IdleStop > 0 {
+	if o.Reporter != nil || o.IdleStop > 0 || o.Billing.Period > 0 {
 		longest = shortWait
 	}
 	return min(longest, o.Visibility/2).Truncate(time.Second)

@@ -45,7 +45,7 @@ func (p *protects) covers(now time.Time, ahead time.Duration) bool {
 // protection, so that its service may end it and does not start another in its place; then it receives again. It is false for
 // a worker that is to leave.
 func (p *protects) rests(now time.Time, next *alarm, l *Lease) bool {
-	if p.Protection == nil || l.Cause() != muster.IdleTooLong || p.shield.Needless() {
+	if p.Protection == nil || !l.offers() || p.shield.Needless() {
 		return false
 	}
 	if p.restUntil.IsZero() {

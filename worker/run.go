@@ -65,7 +65,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
 	r := &runner{Options: o, log: o.Logger, events: make(chan event), warmAt: now.Add(o.WarmUp)}
 	r.lease = NewLease(LeaseOptions{
-		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Born: now.UnixMilli(),
+		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Billing: o.Billing, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.work, r.stopWork = context.WithCancelCause(r.base)
@@ -135,6 +135,9 @@ func (r *runner) advance(now time.Time) time.Time {
 	r.forsaken(now, &next)
 	r.polls.advance(now, &next)
 	if at, ok := r.lease.IdleAt(); ok && !r.polls.outstanding() {
+		next.due(now, at)
+	}
+	if at, ok := r.lease.PaidUntil(now); ok && !r.polls.outstanding() {
 		next.due(now, at)
 	}
 	if r.lease.CanMint() {
