@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// MinBillingPeriod and MaxBillingPeriod bound Billing.Period.
+	// MinBillingPeriod is the shortest Billing.Period.
 	MinBillingPeriod = time.Minute
+	// MaxBillingPeriod is the longest.
 	MaxBillingPeriod = 31 * 24 * time.Hour
 	// usualBillingMargin is the usual Billing.Margin, where the period is long enough for it.
 	usualBillingMargin = 2 * time.Minute
