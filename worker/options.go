@@ -131,6 +131,9 @@ type Options struct {
 	// Notices are where the worker learns that what it runs on will end. It then takes no more messages, uses the time that
 	// is left, and gives back in time what it cannot finish.
 	Notices []Notices
+	// Hook keeps the machine while the worker finishes, once a notice says that it waits, and lets it end then; nil means that
+	// nothing does. After a release, Run waits up to a quarter of an hour for the machine to end, unless its context ends.
+	Hook Hook
 	// Protection shields the worker's member from scale-in while the worker is not idle; nil means that there is none. No
 	// message is received without it.
 	Protection Protection

@@ -31,6 +31,7 @@ func Run(ctx context.Context, o Options) error {
 	r.protects.last(r.base)
 	r.reports.last(r.base, &r.lease)
 	r.outlets.last(r.base, time.Now(), r)
+	r.hook.last(r.base, ctx, r)
 	r.log.Info("worker left", "cause", string(r.lease.Cause()))
 	return nil
 }
@@ -52,6 +53,7 @@ type runner struct {
 	watches           watches
 	protects          protects
 	outlets           outlets
+	hook              hooked
 	// calls counts the calls of Do or DoBatch that are under way.
 	calls int
 	// changed receives when Readiness changes; nil without one.
@@ -76,6 +78,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger}
 	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
 	r.outlets = newOutlets(r.base, o, now)
+	r.hook = hooked{Hook: o.Hook, log: o.Logger}
 	return r
 }
 
@@ -102,7 +105,7 @@ func (r *runner) loop(ctx context.Context) {
 
 // over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
 func (r *runner) over() bool {
-	return r.lease.State() == muster.Leaving && !r.reports.inFlight && !r.protects.calling
+	return r.lease.State() == muster.Leaving && !r.reports.inFlight && !r.protects.calling && !r.hook.calling
 }
 
 func (r *runner) signalled(now time.Time, cause error) {
@@ -125,6 +128,7 @@ func (r *runner) advance(now time.Time) time.Time {
 	if (r.able() == 0 || !r.protects.covers(now, r.longestPoll())) && !r.polls.outstanding() {
 		r.lease.Unable(now)
 	}
+	r.hook.advance(now, &next, r)
 	if !r.graceAt.IsZero() && next.due(now, r.graceAt) {
 		r.graceAt = time.Time{}
 		r.log.Warn("grace is over, giving messages back", "holding", r.lease.Busy())

@@ -63,7 +63,9 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.DurationVar(&w.o.WarmUp, "warm-up", 0, "wait so long before the first message, to show slow boots")
 	f.StringVar(&w.api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
 	f.StringVar(&w.o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
-	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on")
+	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on; auto asks the metadata of the task or the instance, unless MUSTER_MEMBER names it")
+	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
+	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook, the group's name; it is asked for by default")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
 	w.how.flags(f, &w.o)
 	w.reporting.flags(f)
@@ -86,10 +88,15 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err := worker.KeepMemberLock(); err != nil {
 		return err
 	}
-	// Before the keys of an embedded queue are taken from its directory: those are not for AWS.
-	w.reporting.out = cmd.OutOrStdout()
-	if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
-		return usage(err)
+	if !w.how.conformance {
+		// Before the keys of an embedded queue are taken from its directory: those are not for AWS.
+		w.reporting.out = cmd.OutOrStdout()
+		if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
+			return usage(err)
+		}
+		if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure); err != nil {
+			return err
+		}
 	}
 	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
 		g.useLocalKeys(url)
@@ -107,6 +114,11 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err := openQueues(cmd.Context(), &w.o, w.urls); err != nil {
 		return usage(err)
 	}
+	member, err := w.around.member(cmd.Context(), w.o.Member)
+	if err != nil {
+		return err
+	}
+	w.o.Member = member
 	if w.api != "" {
 		reporter, err := worker.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
 		if err != nil {
