@@ -158,6 +158,8 @@ type Report struct {
 	Processing Durations `json:"processing,omitzero"`
 	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
 	Classes map[string]Durations `json:"classes,omitzero"`
+	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
+	Incidents []Incident `json:"incidents,omitzero"`
 }
 
 // MaxClasses bounds the classes in one report, but for the one that stands for all others.

@@ -60,6 +60,9 @@ type Changed struct {
 	Wasted bool `json:"wasted,omitzero"`
 	// Desired is the desired size afterwards: it falls with a worker that left by itself.
 	Desired int `json:"desired"`
+	// Worker and Incident are set when something went wrong at a worker; its count is that since the worker started.
+	Worker   string           `json:"worker,omitzero"`
+	Incident *muster.Incident `json:"incident,omitzero"`
 }
 
 func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {

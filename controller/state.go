@@ -79,6 +79,10 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, true
+		if body.Incident != nil {
+			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
+			return nil
+		}
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended
@@ -171,6 +175,8 @@ type MemberView struct {
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
+	// Incidents are what went wrong at its workers.
+	Incidents []roster.Incident
 }
 
 // Members returns the members that exist at now, in the order of their launch.
@@ -179,6 +185,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
+		v.Incidents = m.Incidents()
 		for _, w := range m.Workers {
 			v.Slots += w.Slots
 			v.Busy += w.Busy
@@ -290,6 +297,8 @@ type seen struct {
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
+	// incidents counts what went wrong at workers, by kind; nil for nothing.
+	incidents map[muster.IncidentKind]int64
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
@@ -306,9 +315,27 @@ func (x *seen) report(st *State, r *muster.Report) {
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
+	for kind, n := range news.More {
+		if x.incidents == nil {
+			x.incidents = map[muster.IncidentKind]int64{}
+		}
+		x.incidents[kind] += n
+	}
+	for _, i := range news.Incidents {
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker, Incident: &i.Incident,
+			Why: fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
+	}
 	if news.Proved {
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
 	}
+}
+
+// times says how often.
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func (x *seen) gone(members []roster.Gone) {

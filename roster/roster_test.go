@@ -3,6 +3,7 @@ package roster_test
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -301,7 +302,7 @@ func TestBootTimesAreOnlyLearnedWhereTheBootWasSeen(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var r roster.Roster
 			test.before(&r)
-			if got := took(t, &r, says("m", 30, muster.Receiving)); got != test.want {
+			if got := took(t, &r, says("m", 30, muster.Receiving)); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("news is %+v, want %+v", got, test.want)
 			}
 			if got := took(t, &r, says("m", 31, muster.Receiving)); got.Joined {

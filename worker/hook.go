@@ -64,7 +64,12 @@ func (h *hooked) advance(now time.Time, next *alarm, r *runner) {
 		ctx, cancel := context.WithTimeout(r.base, hookTimeout)
 		defer cancel()
 		kept, err := h.Extend(ctx)
-		return func(ended time.Time) { h.extended(now, ended, kept, err) }
+		return func(ended time.Time) {
+			if err != nil {
+				r.lease.Incident(muster.HookFailed, err.Error())
+			}
+			h.extended(now, ended, kept, err)
+		}
 	})
 }
 

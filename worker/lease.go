@@ -57,6 +57,8 @@ type Lease struct {
 	// offered to leave.
 	empty bool
 	paid  time.Time
+	// incidents are those since the worker started, sorted by kind. They are replaced, never changed.
+	incidents []muster.Incident
 	// current counts since the newest report; unanswered holds what earlier reports said and nobody confirmed.
 	current    tally
 	unanswered []tally
@@ -323,7 +325,7 @@ func (l *Lease) Says(now time.Time) muster.Report {
 	return muster.Report{
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
 		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
-		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now),
+		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now), Incidents: l.incidents,
 	}
 }
 

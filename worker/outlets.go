@@ -194,14 +194,14 @@ func (s *outlets) send(now time.Time, i int, r *runner) {
 		defer cancel()
 		err := o.Sink.Take(ctx, d)
 		select {
-		case r.events <- func(now time.Time) { s.taken(now, i, d, err) }:
+		case r.events <- func(now time.Time) { s.taken(now, i, d, err, r) }:
 		case <-s.life.Done():
 		}
 	})
 }
 
 // taken takes in how the digest of the i-th outlet ended.
-func (s *outlets) taken(now time.Time, i int, d Digest, err error) {
+func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	o := &s.all[i]
 	o.sending = false
 	o.fault.see(s.log, now, err)
@@ -209,6 +209,7 @@ func (s *outlets) taken(now time.Time, i int, d Digest, err error) {
 		o.taken, o.failures, o.notBefore = d.Total, 0, time.Time{}
 		return
 	}
+	r.lease.Incident(muster.ReportFailed, o.Name+": "+err.Error())
 	o.failures++
 	o.said = "" // a change is told again
 	pause := changeGap

@@ -58,6 +58,7 @@ func printStatus(w io.Writer, s server.Status) error {
 		if f.Trouble != "" {
 			fmt.Fprintf(w, "  %s\n", f.Trouble)
 		}
+		printIncidents(w, f, s.At)
 		for _, q := range f.Observation.Queues {
 			if !q.Backlog.Known {
 				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)
