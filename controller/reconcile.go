@@ -93,11 +93,7 @@ func (w *write) releases() {
 		active--
 		w.state.roster.Release(id, w.now)
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
-		why := "no message came for it"
-		if w.state.roster.Cause(id) == muster.EndOfBilling {
-			why = "it is idle, and its paid period ends"
-		}
-		w.changed(id, roster.Left, why)
+		w.changed(id, roster.Left, w.state.whyLeft(id))
 	}
 	if overdue := w.state.roster.Overdue(w.now, endOverdue); len(overdue) > 0 && w.now.Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now

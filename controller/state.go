@@ -167,6 +167,14 @@ func (st *State) Answer(member, worker string) (muster.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
+// whyLeft says why a member that offered to leave may.
+func (st *State) whyLeft(member string) string {
+	if st.roster.Cause(member) == muster.EndOfBilling {
+		return "it is idle, and its paid period ends"
+	}
+	return "no message came for it"
+}
+
 // MemberView is one member as it stood after a step.
 type MemberView struct {
 	ID         string
