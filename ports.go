@@ -162,8 +162,12 @@ type Report struct {
 	Incidents []Incident `json:"incidents,omitzero"`
 }
 
-// MaxClasses bounds the classes in one report, but for the one that stands for all others.
-const MaxClasses = 16
+const (
+	// MaxClasses bounds the classes in one report, but for the one that stands for all others.
+	MaxClasses = 16
+	// OtherClass is the class of messages whose own has no usable name, or came when there was no room for one more.
+	OtherClass = "other"
+)
 
 // Durations is a histogram of durations with logarithmic buckets; package series fills and reads it.
 type Durations struct {

@@ -34,6 +34,8 @@ type ResultedBody struct {
 type Learned struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	// Classes are the durations of those that have a class, by class.
+	Classes map[string]muster.Durations `json:"classes,omitzero"`
 	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`

@@ -25,6 +25,8 @@ type State struct {
 	adopted    bool
 	processing series.Window
 	boots      series.Window
+	// classes are those of the messages measured, by name. It is replaced, never changed.
+	classes []class
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
 	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
@@ -139,6 +141,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.learnedAt = at
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
+	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
@@ -243,6 +246,9 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		}
 	}
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
+	for _, c := range seen.classes {
+		st.measured.Classes = mergeClasses(st.measured.Classes, c)
+	}
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -305,6 +311,7 @@ type seen struct {
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
+	classes          []map[string]muster.Durations
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
 	incidents map[muster.IncidentKind]int64
 }
@@ -317,6 +324,9 @@ func (x *seen) report(st *State, r *muster.Report) {
 	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
+	}
+	if len(r.Classes) > 0 {
+		x.classes = append(x.classes, r.Classes)
 	}
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)

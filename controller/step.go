@@ -95,6 +95,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
+	st.classes, o.Classes = mix(st.classes, now)
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""

@@ -138,6 +138,10 @@ func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ..
 	if o.Boot.Known {
 		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
 	}
+	for _, c := range o.Classes {
+		gauge(desc("muster_class_processing_mean_seconds", "Mean processing duration of a class of messages.", "fleet", "class"), c.Processing.MeanSeconds, c.Name)
+		gauge(desc("muster_class_share", "Share of a class of the messages that ended lately.", "fleet", "class"), c.Share, c.Name)
+	}
 	c := o.Capacity
 	if !c.Known {
 		gauge(known(), 0, "", "capacity")

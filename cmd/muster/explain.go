@@ -178,6 +178,9 @@ func printExplanation(w io.Writer, e controller.Explanation) {
 			fmt.Fprintf(w, "  %-22s %s\n", "", t.Why)
 		}
 	}
+	if line := classesLine(e.Observation); line != "" {
+		fmt.Fprintf(w, "  classes: %s\n", line)
+	}
 	fmt.Fprintf(w, "\nwhy not more\n  %s\n\nwhat would change it\n", e.WhyNotMore)
 	for _, c := range e.Changes {
 		fmt.Fprintf(w, "  %s\n", c.Sentence)
