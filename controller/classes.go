@@ -19,20 +19,20 @@ type class struct {
 	finished series.Counts
 }
 
-// mergeClasses returns the histograms of both, of no more classes than [muster.MaxClasses] and the one of the rest. Neither is
-// changed.
-func mergeClasses(a, b map[string]muster.Durations) map[string]muster.Durations {
-	if len(b) == 0 {
+// mergeClasses returns the histograms of a with those of many reports, of no more classes than [muster.MaxClasses] and the one of
+// the rest. Neither is changed.
+func mergeClasses(a map[string]muster.Durations, reports map[string][]muster.Durations) map[string]muster.Durations {
+	if len(reports) == 0 {
 		return a
 	}
-	sum := make(map[string]muster.Durations, len(a)+len(b))
+	sum := make(map[string]muster.Durations, len(a)+len(reports))
 	maps.Copy(sum, a)
-	for _, name := range slices.Sorted(maps.Keys(b)) {
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		into := name
 		if _, known := sum[name]; !known && len(sum) >= muster.MaxClasses {
 			into = muster.OtherClass
 		}
-		sum[into] = series.Merge(sum[into], b[name])
+		sum[into] = series.MergeAll(sum[into], reports[name]...)
 	}
 	return sum
 }

@@ -246,9 +246,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		}
 	}
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
-	for _, c := range seen.classes {
-		st.measured.Classes = mergeClasses(st.measured.Classes, c)
-	}
+	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -311,7 +309,7 @@ type seen struct {
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
-	classes          []map[string]muster.Durations
+	classes          map[string][]muster.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
 	incidents map[muster.IncidentKind]int64
 }
@@ -325,8 +323,11 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
-	if len(r.Classes) > 0 {
-		x.classes = append(x.classes, r.Classes)
+	for name, d := range r.Classes { // each class by itself, so that their order does not matter
+		if x.classes == nil {
+			x.classes = map[string][]muster.Durations{}
+		}
+		x.classes[name] = append(x.classes[name], d)
 	}
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)

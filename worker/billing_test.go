@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,13 +85,13 @@ func TestLeaseThatIsPaidByPeriodsKeepsItsPromises(t *testing.T) {
 
 func TestRunOffersToLeaveWhenAPaidPeriodEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		offered := 0
+		var offered atomic.Int64
 		c := &fakeController{rule: func(_ int, r muster.Report) (muster.Directive, error) {
 			switch {
 			case r.Token == "":
 				return work, nil
-			case offered < 2: // it is needed in the first two periods
-				offered++
+			case offered.Load() < 2: // it is needed in the first two periods
+				offered.Add(1)
 				return work, nil
 			}
 			return muster.Directive{Ask: muster.Leave, Token: r.Token}, nil
@@ -99,14 +100,14 @@ func TestRunOffersToLeaveWhenAPaidPeriodEnds(t *testing.T) {
 		begun := time.Now()
 		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(time.Second), Billing: worker.Billing{Period: time.Hour}})
 		after(57 * time.Minute)
-		if got := c.last(); got.State != muster.Receiving || offered > 0 {
+		if got := c.last(); got.State != muster.Receiving || offered.Load() > 0 {
 			t.Errorf("after 57 minutes it is %s", got.State)
 		}
 		after(30 * time.Minute)
 		q.send("a")
 		r.left(2 * time.Hour)
-		if last := c.last(); last.Cause != muster.EndOfBilling || offered != 2 {
-			t.Errorf("offered %d times before the last, whose cause was %q", offered, last.Cause)
+		if last := c.last(); last.Cause != muster.EndOfBilling || offered.Load() != 2 {
+			t.Errorf("offered %d times before the last, whose cause was %q", offered.Load(), last.Cause)
 		}
 		if took := time.Since(begun); took < 178*time.Minute || took > 3*time.Hour {
 			t.Errorf("left after %s, want shortly before the end of the third hour", took)
