@@ -121,6 +121,8 @@ const (
 	Asked Cause = "asked"
 	// IdleTooLong: no message came for the configured time.
 	IdleTooLong Cause = "idle_too_long"
+	// EndOfBilling: no message waits, and what the member is paid for ends soon.
+	EndOfBilling Cause = "end_of_billing"
 	// Signalled: an operator or the system told the process to end.
 	Signalled Cause = "signalled"
 )
@@ -156,10 +158,16 @@ type Report struct {
 	Processing Durations `json:"processing,omitzero"`
 	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
 	Classes map[string]Durations `json:"classes,omitzero"`
+	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
+	Incidents []Incident `json:"incidents,omitzero"`
 }
 
-// MaxClasses bounds the classes in one report, but for the one that stands for all others.
-const MaxClasses = 16
+const (
+	// MaxClasses bounds the classes in one report, but for the one that stands for all others.
+	MaxClasses = 16
+	// OtherClass is the class of messages whose own has no usable name, or came when there was no room for one more.
+	OtherClass = "other"
+)
 
 // Durations is a histogram of durations with logarithmic buckets; package series fills and reads it.
 type Durations struct {

@@ -183,7 +183,12 @@ func workerKeys() []key {
 	return []key{
 		{name: "command", kind: kindCommand, what: "the program and its arguments, run for each message; there is no shell"},
 		{name: "json_lines", kind: kindTruth, what: "run the command once for each slot, and speak lines of JSON with it (docs/worker-protocol.md); false by default"},
-		{name: "slots", kind: kindWhole, what: "messages a worker handles at once: 1 to 1000, by default 1"},
+		{name: "http", kind: kindText, what: "an http URL on this machine to POST each message to, in place of a command"},
+		{name: "slots", kind: kindWhole, what: "calls a worker makes at once, each with a message or a batch: 1 to 1000, by default 1"},
+		{name: "batch", kind: kindWhole, what: "with json_lines or http, messages that a call brings at most: 1 to 10, by default 1"},
+		{name: "max_attempts", kind: kindWhole, what: "failed attempts after which a message goes to dead_letter: 1 to 1000; 0, the default, leaves that to the queue"},
+		{name: "dead_letter", kind: kindText, what: "with max_attempts, the name of an embedded queue or the URL of one on SQS; by default the dead_letter of the fleet's embedded queue"},
+		{name: "class_attribute", kind: kindText, what: "the message attribute whose text is a message's class, for durations by class"},
 		{name: "boot", kind: kindDuration, what: "expected boot time, until boots were measured; by default 1s"},
 		{name: "idle", kind: kindDuration, what: "a worker without a message for so long offers to leave; 0s never; by default 30s with exact, else never"},
 		{name: "visibility", kind: kindDuration, what: "how long a worker holds a message before it extends the hold: 2s to 12h, by default 30s"},

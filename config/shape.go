@@ -193,48 +193,6 @@ func (m mapping) shape(key string, s *policy.Shape) {
 	sub.duration("period", &s.Period)
 }
 
-// workers decodes what a worker is; what it does not state is as in w.
-func (m mapping) workers(w Workers) Workers {
-	sub := m.sub("workers", names(workerKeys())...)
-	sub.command(&w.Command)
-	sub.truth("json_lines", &w.JSONLines)
-	sub.whole("slots", &w.Slots)
-	sub.duration("boot", &w.Boot)
-	sub.duration("idle", &w.Idle)
-	sub.duration("visibility", &w.Visibility)
-	sub.duration("time_limit", &w.TimeLimit)
-	sub.duration("grace", &w.Grace)
-	if _, ok := sub.values["env"]; ok {
-		w.Env = nil
-	}
-	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
-	sub.duration("warm_up", &w.WarmUp)
-	return w
-}
-
-// command decodes a list of the program and its arguments, or a text that is the program alone. An argument may look like
-// a number: it is taken as it is written.
-func (m mapping) command(into *[]string) {
-	n, ok := m.values["command"]
-	if !ok {
-		return
-	}
-	*into = nil
-	if n.Kind == yaml.ScalarNode {
-		*into = []string{m.decoder.text(n, join(m.path, "command"))}
-		return
-	}
-	m.each("command", maxArguments, func(n *yaml.Node, path string) {
-		argument := ""
-		if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
-			argument = m.expanded(n, path)
-		} else {
-			m.wrong(n, path, "text", "")
-		}
-		*into = append(*into, argument)
-	})
-}
-
 // missing words a fault for a value that is absent or not the allowed one.
 func (s *source) missing(path, found, allowed string) string {
 	if !s.has(path) {

@@ -101,7 +101,7 @@ func (w *write) releases() {
 		active--
 		w.state.roster.Release(id, w.now())
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
-		w.changed(id, roster.Left, "no message came for it")
+		w.changed(id, roster.Left, w.state.whyLeft(id))
 	}
 	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 && w.now().Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now()

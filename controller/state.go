@@ -29,6 +29,8 @@ type State struct {
 	adopted    bool
 	processing series.Window
 	boots      series.Window
+	// classes are those of the messages measured, by name. It is replaced, never changed.
+	classes []class
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
 	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
@@ -85,6 +87,10 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, true
+		if body.Incident != nil {
+			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
+			return nil
+		}
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended
@@ -144,6 +150,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.learnedAt = at
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
+	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
@@ -172,6 +179,14 @@ func (st *State) Answer(member, worker string) (muster.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
+// whyLeft says why a member that offered to leave may.
+func (st *State) whyLeft(member string) string {
+	if st.roster.Cause(member) == muster.EndOfBilling {
+		return "it is idle, and its paid period ends"
+	}
+	return "no message came for it"
+}
+
 // MemberView is one member as it stood after a step.
 type MemberView struct {
 	ID         string
@@ -180,6 +195,8 @@ type MemberView struct {
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
+	// Incidents are what went wrong at its workers.
+	Incidents []roster.Incident
 }
 
 // Members returns the members that exist at now, in the order of their launch.
@@ -188,6 +205,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
+		v.Incidents = m.Incidents()
 		for _, w := range m.Workers {
 			v.Slots += w.Slots
 			v.Busy += w.Busy
@@ -241,6 +259,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	}
 	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
+	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -304,6 +323,9 @@ type seen struct {
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
+	classes          map[string][]muster.Durations // by class
+	// incidents counts what went wrong at workers, by kind; nil for nothing.
+	incidents map[muster.IncidentKind]int64
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
@@ -315,14 +337,38 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
+	for name, d := range r.Classes { // each class by itself, so that their order does not matter
+		if x.classes == nil {
+			x.classes = map[string][]muster.Durations{}
+		}
+		x.classes[name] = append(x.classes[name], d)
+	}
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
+	for kind, n := range news.More {
+		if x.incidents == nil {
+			x.incidents = map[muster.IncidentKind]int64{}
+		}
+		x.incidents[kind] += n
+	}
+	for _, i := range news.Incidents {
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker, Incident: &i.Incident,
+			Why: fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
+	}
 	if news.Proved {
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
 	}
+}
+
+// times says how often.
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func (x *seen) gone(members []roster.Gone) {

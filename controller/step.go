@@ -22,6 +22,8 @@ type Outcome struct {
 	Changes []Changed
 	// Finished and Failed count the messages that workers reported since the step before.
 	Finished, Failed int64
+	// Incidents counts, by kind, what went wrong at workers since the step before; nil for nothing.
+	Incidents map[muster.IncidentKind]int64
 	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
 	PricePerHour float64
 	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
@@ -60,7 +62,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))
-	o.Finished, o.Failed = seen.finished, seen.failed
+	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
 	w := write{settings: &s, rules: rules, state: next, out: &o}
 	w.seen(seen)
 	if o.Ready {
@@ -93,6 +95,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
+	st.classes, o.Classes = mix(st.classes, now)
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""

@@ -67,6 +67,8 @@ type Member struct {
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
 	// member that was found at work booted at a time nobody knows.
 	timed bool
+	// told are the incidents that were told. What is in it is never changed, so that clones share it.
+	told []told
 	// Workers are its workers, by name; empty until the first report.
 	Workers []Worker
 }

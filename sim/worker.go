@@ -200,7 +200,11 @@ func (r *run) finished(i int32, work uint32) {
 	r.busyTime += x.service
 	r.queue.inFlight--
 	ok := !x.poison
-	m.lease.Finished(r.time(), r.at(x.since), time.Duration(x.service), ok)
+	class := ""
+	if r.world.Classes {
+		class = x.class
+	}
+	m.lease.FinishedAs(r.time(), r.at(x.since), time.Duration(x.service), ok, class)
 	if ok {
 		r.settle(ref)
 	} else {

@@ -114,6 +114,8 @@ type World struct {
 	Poison      float64
 	MaxReceives int
 	RetryBase   time.Duration
+	// Classes has workers report durations by the classes of the trace.
+	Classes bool
 	// Random hands a message to any of the waiting workers, as SQS does, instead of to the one that waits longest.
 	Random bool
 

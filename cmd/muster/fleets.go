@@ -106,7 +106,7 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 func settingsOf(c config.Fleet) (controller.Settings, error) {
 	s := controller.Settings{
 		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
-		Slots: c.Workers.Slots, BootPrior: c.Workers.Boot, Poll: c.Poll,
+		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
 	}
 	for _, q := range c.Queues {
 		s.Queues = append(s.Queues, q.Name)

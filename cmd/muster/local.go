@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -219,8 +220,12 @@ func (l *local) createQueues(ctx context.Context, c *config.Config) error {
 		}
 	}
 	for _, f := range c.Fleets {
-		for _, q := range f.Queues {
-			if q.URL != "" {
+		served := f.Queues
+		for _, kind := range kinds(f) {
+			served = append(slices.Clip(served), kind.Workers.DeadLetter)
+		}
+		for _, q := range served {
+			if q.URL != "" || q.Name == "" {
 				continue
 			}
 			if err := create(q.Name, nil); err != nil {
