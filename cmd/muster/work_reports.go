@@ -20,8 +20,8 @@ import (
 	"github.com/muster-scale/muster/worker/dynamoreport"
 )
 
-// tableEvery is how often a worker puts its report into a table, besides at each change.
-const tableEvery = 10 * time.Second
+// entryEvery is how often a worker puts its report into a table, besides at each change.
+const entryEvery = 10 * time.Second
 
 // reporting says where a worker reports to.
 type reporting struct {
@@ -84,7 +84,7 @@ func (r *reporting) outlet(kind, name string, o worker.Options, api string, cfg 
 		return worker.Outlet{}, errors.New("found no fleet, by whose name the table is read; give it by --fleet")
 	case kind == "dynamodb":
 		sink, err := dynamoreport.New(dynamodb.NewFromConfig(*cfg), name)
-		return worker.Outlet{Sink: sink, Name: "the table " + name, Every: tableEvery, Changes: true}, err
+		return worker.Outlet{Sink: sink, Name: "the table " + name, Every: entryEvery, Changes: true}, err
 	}
 	return worker.Outlet{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE")
 }
