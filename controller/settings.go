@@ -32,7 +32,9 @@ type Settings struct {
 
 	policy muster.Policy
 	memory time.Duration
-	spec   []byte
+	// plansAhead is true for a policy that may ask for the busiest times: they take the longest to tell.
+	plansAhead bool
+	spec       []byte
 }
 
 // NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
@@ -46,7 +48,7 @@ func NewSettings(s Settings) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
-	s.policy, s.spec, s.memory = p, spec, s.Spec.Memory()
+	s.policy, s.spec, s.memory, s.plansAhead = p, spec, s.Spec.Memory(), s.Spec.PlansAhead()
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute
@@ -66,7 +68,7 @@ func NewSettings(s Settings) (Settings, error) {
 // Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made with it
 // cannot be recomputed from their records, because those keep the configured policy.
 func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
-	s.policy, s.memory = p, memory
+	s.policy, s.memory, s.plansAhead = p, memory, true
 	return s
 }
 

@@ -39,7 +39,7 @@ type State struct {
 	// seasonal is what came in past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent map[string]counted
+	sent    tallies
 	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
@@ -51,8 +51,19 @@ type State struct {
 	again bool
 	endAt time.Time
 	// recorded is the last decision that was recorded, and what it was made from.
-	recorded   Decided
+	recorded   remembered
 	recordedAt time.Time
+}
+
+// remembered is what a recorded decision is still asked for.
+type remembered struct {
+	decision         muster.Decision
+	processing, boot muster.Estimate
+	expected         *muster.Expected
+}
+
+func remember(d Decided) remembered {
+	return remembered{d.Decision, d.Observation.Processing, d.Observation.Boot, d.Observation.Expected}
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
@@ -77,7 +88,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.recent = st.recent.With(body.Decision, s.memory)
 		st.desired, st.adopted = body.Decision.Desired, true
-		st.recorded, st.recordedAt = body, r.At
+		st.recorded, st.recordedAt = remember(body), r.At
 		st.expected = body.Observation.Expected
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
@@ -114,7 +125,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.count(r.At, body)
 		for queue, n := range body.Sent {
-			st.sent = with(st.sent, queue, counted{n: n, at: r.At})
+			st.sent = st.sent.with(queue, counted{n: n, at: r.At})
 		}
 	}
 	return nil
@@ -301,9 +312,9 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
-	sent := make(map[string]counted, len(st.sent))
-	for queue, c := range st.sent {
-		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
+	sent := make(tallies, len(st.sent))
+	for i, c := range st.sent {
+		flushed.Sent[c.queue], sent[i] = c.n, tally{c.queue, counted{n: c.n, at: now}}
 	}
 	st.sent = sent
 	st.balance.corrected = false

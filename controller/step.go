@@ -49,7 +49,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
-	boot := estimate(&next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
+	boot := estimate(&next.boots, now, next.recorded.boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
@@ -84,14 +84,14 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(&st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
+		Processing: estimate(&st.processing, now, st.recorded.processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 		Arrivals:   rates(st.arrivals, now),
 		Coming:     st.roster.Coming(now, s.rules(boot)),
 		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
 	}
-	if at := now.Truncate(busiestEvery); o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
+	if at := now.Truncate(busiestEvery); s.plansAhead && o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
