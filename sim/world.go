@@ -106,8 +106,8 @@ type World struct {
 	// costs; 1 when zero, so that cost reads in worker-hours.
 	MinimumBill, BillStep time.Duration
 	// BillMargin is how long before the end of a BillStep that is paid for an idle worker offers to leave; zero is never.
-	BillMargin time.Duration
-	PricePerHour          float64
+	BillMargin   time.Duration
+	PricePerHour float64
 
 	// Visibility is how long a received message is hidden unless its hold is extended; workers extend it at half of that.
 	Visibility time.Duration
