@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestDeadlinePlansWithTheMixOfTheLastMinutes(t *testing.T) {
 // More long messages are no longer ones: what few messages exceed is still what few long ones exceed.
 func TestDeadlineDoesNotTakeMoreLongMessagesForLongerOnes(t *testing.T) {
 	o := mixed(50, 50)
-	if tail := term(t, o, "service_s"); tail != 30 {
+	if tail := term(t, o, "service_s"); math.Abs(tail-30) > 1e-9 {
 		t.Errorf("it plans with %v s for a message, want 30", tail)
 	}
 	o.Classes = nil
@@ -77,6 +78,54 @@ func TestARareClassDoesNotMakeTheTail(t *testing.T) {
 	o.Classes[0].Processing.Count = 2
 	if tail := term(t, o, "service_s"); tail > 2 {
 		t.Errorf("one message in a thousand is long, and it plans with %v s for each", tail)
+	}
+}
+
+// A class that is between one message in a hundred and three counts by how far it is: no message more or less of it changes the
+// plan at once.
+func TestTheTailOfAClassThatIsSeldomComesByDegrees(t *testing.T) {
+	last := 0.0
+	for long := 0.0; long <= 60; long++ {
+		o := mixed(long, 940)
+		o.Classes[0].Processing.Count, o.Classes[1].Processing.Count = 30, 970
+		tail := term(t, o, "service_s")
+		if tail < last || tail > last+3 {
+			t.Errorf("with %v long messages of %v it plans with %v s, with one less %v s", long, 940+long, tail, last)
+		}
+		last = max(tail, 1)
+	}
+	if last < 29 {
+		t.Errorf("with one in seventeen it plans with %v s, want 30", last)
+	}
+}
+
+func TestFewMessagesArePlannedWithTheLongestClassThatIsNotRare(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		long, short int64
+		want        float64
+	}{{"two in a hundred are long", 20, 980, 30}, {"one in two hundred is", 5, 995, 1}} {
+		o := waits(mixed(0, 0), []muster.Waiting{{AgeSeconds: 1, Messages: 2}})
+		o.Classes[0].Processing.Count, o.Classes[1].Processing.Count = row.long, row.short
+		if tail := term(t, o, "service_s"); math.Abs(tail-row.want) > 2 {
+			t.Errorf("%s, and it plans with %v s for the two that wait, want about %v", row.name, tail, row.want)
+		}
+	}
+}
+
+// An objective that leaves time to launch for most messages may leave none for those of a class.
+func TestHeadroomIsKeptForAClassThatLeavesNoTimeToLaunch(t *testing.T) {
+	o := mixed(5, 95)
+	o.Processing.P95Seconds, o.Processing.P99Seconds = 2, 30
+	o.Boot = muster.Estimate{Known: true, Count: 10, MeanSeconds: 92, P95Seconds: 92}
+	o = waits(o, nil)
+	o.Capacity.Busy, o.Capacity.BusySlots, o.Capacity.Slots, o.Queues[0].InFlight.Value = 0, 0, 0, 0
+	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 1, Minute: 1, FiveMinutes: 1, Hour: 1, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60}}}
+	p := deadline(t, 1)
+	with := p.Decide(o, nil)
+	o.Classes = nil
+	if without := p.Decide(o, nil); with.Desired < 1 || without.Desired > 0 {
+		t.Errorf("%d workers are kept, and %d without classes; want some and none\n%s\n%s", with.Desired, without.Desired, with.Sentence(), without.Sentence())
 	}
 }
 

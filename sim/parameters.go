@@ -35,6 +35,7 @@ func Parameters() []Parameter {
 		{"handover", span, "time a worker takes after a message until it asks for the next", spanOf(func(w *World) *time.Duration { return &w.Handover })},
 		{"minimum-bill", span, "least time that a member is paid for", spanOf(func(w *World) *time.Duration { return &w.MinimumBill })},
 		{"bill-step", span, "granularity of the bill", spanOf(func(w *World) *time.Duration { return &w.BillStep })},
+		{"bill-margin", span, "how long before the end of such a step an idle worker offers to leave; 0s is never", spanOf(func(w *World) *time.Duration { return &w.BillMargin })},
 		{"price", number, "price of a worker-hour; 1 when 0", numberOf(func(w *World) *float64 { return &w.PricePerHour })},
 		{"visibility", span, "how long a received message is hidden unless its hold is extended; 30s when 0s", spanOf(func(w *World) *time.Duration { return &w.Visibility })},
 		{"poison", share, "share of messages whose work always fails", numberOf(func(w *World) *float64 { return &w.Poison })},

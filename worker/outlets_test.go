@@ -141,6 +141,13 @@ func TestAnOutletIsToldOfChanges(t *testing.T) {
 				states = append(states, d.Report.State)
 			}
 		}
+		first := map[time.Time]bool{}
+		for i, d := range digests {
+			if !d.Extra && first[d.Period] {
+				t.Errorf("digest %d is a second one of the period %s, and does not say so", i, d.Period)
+			}
+			first[d.Period] = true
+		}
 		if len(states) < 3 || states[0] != muster.Starting || states[1] != muster.Receiving || states[len(states)-1] != muster.Leaving {
 			t.Errorf("told of %v, want starting, receiving and at last leaving", states)
 		}
