@@ -50,6 +50,8 @@ type State struct {
 	// again is true after a restart that found the order without a result: nobody knows whether it reached the fleet.
 	again bool
 	endAt time.Time
+	// aim is what is remembered of the fleet's own service.
+	aim aim
 	// recorded is the last decision that was recorded, and what it was made from.
 	recorded   remembered
 	recordedAt time.Time
@@ -101,6 +103,10 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		if body.Incident != nil {
 			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
 			return nil
+		}
+		if body.What == roster.Named {
+			st.roster.Rename(body.Member, body.As)
+			break
 		}
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
@@ -212,7 +218,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
+	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -250,10 +256,18 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.look(q)
 		case Listed:
 			if x.Failure == "" {
+				if x.Service != nil {
+					seen.named(st.roster.Name(x.Listing)...)
+				}
 				seen.gone(st.roster.Listed(x.Listing))
+				if s.Unreported {
+					for _, n := range st.roster.Serve(x.At) {
+						seen.news(st, n)
+					}
+				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -279,6 +293,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 
 // resulted takes in how an effect ended.
 func (st *State) resulted(x Resulted) {
+	st.aim.resulted(x)
 	if st.order == nil || st.order.ID != x.Effect {
 		return
 	}
@@ -340,6 +355,11 @@ type seen struct {
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
+	if st.listed.Service != nil && roster.Check(*r) == nil {
+		if n, ok := st.roster.NameOne(r.Member); ok {
+			x.named(n)
+		}
+	}
 	taken, news := st.roster.Reported(*r)
 	if !taken {
 		return
@@ -354,6 +374,11 @@ func (x *seen) report(st *State, r *muster.Report) {
 		}
 		x.classes[name] = append(x.classes[name], d)
 	}
+	x.news(st, news)
+}
+
+// news records what was seen of a member for the first time.
+func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
@@ -392,6 +417,30 @@ func (x *seen) gone(members []roster.Gone) {
 	}
 }
 
+// fresh is a measurement in which what is too old by now is unknown.
+func (s Settings) fresh(q muster.QueueObservation, now time.Time) muster.QueueObservation {
+	for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
+		*x = x.Fresh(now, s.staleAfter())
+	}
+	for _, x := range []*muster.Sample{&q.OldestAge, &q.SentPerSecond, &q.DeletedPerSecond} {
+		*x = x.Fresh(now, s.ageStaleAfter())
+	}
+	q.ProcessingMean = q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
+	return q
+}
+
+// expected is what trees are expected to send, as far as that is known at now; nil while none runs.
+func (s Settings) expected(st *State, now time.Time) *muster.Expected {
+	if st.expected == nil {
+		return nil
+	}
+	e := st.expected.Fresh(now, max(treesStale, s.staleAfter()))
+	if e.Known && e.Trees == 0 {
+		return nil
+	}
+	return &e
+}
+
 // look keeps the newest measurement of each queue, sorted by name.
 func (st *State) look(q muster.QueueObservation) {
 	queues := slices.Clone(st.queues)
@@ -424,9 +473,10 @@ func (st *State) expect(e muster.Expected) {
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
+		{&old.Sent, &q.Sent}, {&old.SentPerSecond, &q.SentPerSecond}, {&old.DeletedPerSecond, &q.DeletedPerSecond},
+		{&old.ProcessingMean, &q.ProcessingMean},
 	} {
-		if f.n.Known || !f.o.Known {
+		if f.n.Known || !f.o.Known || f.n.Doubted {
 			*f.o = *f.n
 		}
 	}

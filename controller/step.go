@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -33,6 +34,7 @@ type Outcome struct {
 	Next State
 
 	bootWithin time.Duration
+	unreported bool
 }
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
@@ -53,7 +55,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
-	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
+	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
@@ -69,6 +71,8 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.decision()
 		w.releases()
 		w.size()
+		w.restate()
+		w.protect()
 	}
 	next.Position.Seq += int64(len(o.Records))
 	return o
@@ -99,6 +103,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
+	if st.listed.Service != nil {
+		o.Notes = st.listed.Service.Notes
+	}
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
@@ -106,24 +113,21 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			o.Capacity.Reason += ": " + st.listed.Failure
 		}
 		if st.listed.At.IsZero() {
-			o.Capacity.Reason = "it was not listed yet"
+			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
 	if len(st.queues) > 0 {
 		o.Queues = make([]muster.QueueObservation, 0, len(st.queues))
 	}
 	for _, q := range st.queues {
-		o.Queues = append(o.Queues, muster.QueueObservation{
-			Queue:   q.Queue,
-			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
-			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
-		})
+		o.Queues = append(o.Queues, s.fresh(q, now))
 	}
-	if st.expected != nil {
-		if e := st.expected.Fresh(now, max(treesStale, s.staleAfter())); !e.Known || e.Trees > 0 {
-			o.Expected = &e
-		}
+	o.Expected = s.expected(st, now)
+	if _, measured := st.processing.At(now); !measured.Known {
+		o.Processing = published(o)
+	}
+	if s.Unreported {
+		o.Capacity = occupied(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

@@ -25,6 +25,8 @@ const (
 	HasEnded Change = "ended"
 	// HadIncident: something went wrong at a worker of it.
 	HadIncident Change = "incident"
+	// Named: the fleet's own service gave it another name.
+	Named Change = "named"
 )
 
 // RecallLaunch takes a recorded launch order back into r. Records come oldest first, and before any listing.
