@@ -34,6 +34,8 @@ const (
 	UnknownInFlight   Reason = "unknown_in_flight"
 	UnknownProcessing Reason = "unknown_processing"
 	UnknownCapacity   Reason = "unknown_capacity"
+	// UnknownMetric: the expression of metric-math has no value, or none that could let workers go.
+	UnknownMetric Reason = "unknown_metric"
 	// Stabilising: the wish has not lasted long enough.
 	Stabilising Reason = "stabilising"
 	// CoolingDown: the last change is too recent for another step.

@@ -52,6 +52,9 @@ type Observation struct {
 	Launches Launches `json:"launches"`
 	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
 	Forecast Forecast `json:"forecast,omitzero"`
+	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most [MaxMetrics]: of
+	// metrics that another system keeps whatever was read of them, of our own the periods that are past.
+	Metrics []MetricSeries `json:"metrics,omitzero"`
 }
 
 // Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in

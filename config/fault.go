@@ -82,11 +82,13 @@ type source struct {
 	// places has the position of each value by its path; bad holds the paths of values that could not be decoded.
 	places map[string]place
 	bad    map[string]bool
-	faults Faults
+	// ownQueue holds the paths of values that name the fleet's queue in the words of a template.
+	ownQueue map[string]bool
+	faults   Faults
 }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}}
+	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}, ownQueue: map[string]bool{}}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		s.lines = append(s.lines, strings.TrimSuffix(line, "\r"))
 	}

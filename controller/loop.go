@@ -20,6 +20,8 @@ type LoopOptions struct {
 	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
 	Wakes []muster.Notifier
 	Fleet muster.Fleet
+	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
+	Meter muster.Meter
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	History  muster.History
@@ -88,14 +90,6 @@ func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
 		o: o, queues: o.Settings.Queues, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
 		over: make(chan struct{}), changes: make(chan Settings),
-	}
-}
-
-// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
-func (l *Loop) Wake() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -205,23 +199,6 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-func (l *Loop) forwardWakes(ctx context.Context) {
-	for _, n := range l.o.Wakes {
-		wakes, stop := n.Wakes()
-		l.running.Go(func() {
-			defer stop()
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-wakes:
-					l.Wake()
-				}
-			}
-		})
-	}
-}
-
 // look starts a look at the queues and the fleet, one at a time.
 func (l *Loop) look(ctx context.Context) {
 	if l.looking {
@@ -229,9 +206,9 @@ func (l *Loop) look(ctx context.Context) {
 		return
 	}
 	l.looking = true
-	timeout := l.o.Settings.lookTimeout()
+	settings := l.o.Settings
 	l.running.Go(func() {
-		in := see(ctx, timeout, l.o.Sources, l.queues, l.o.Fleet)
+		in := l.see(ctx, settings)
 		select {
 		case l.looked <- in:
 		case <-ctx.Done():
@@ -239,31 +216,38 @@ func (l *Loop) look(ctx context.Context) {
 	})
 }
 
-// see measures every queue and lists the fleet, side by side and within the timeout, which is shorter than what is seen
-// stays fresh.
-func see(ctx context.Context, timeout time.Duration, sources []muster.Source, queues []string, fleet muster.Fleet) []Input {
-	ctx, stop := context.WithTimeout(ctx, timeout)
+// see measures every queue, lists the fleet and reads metrics, side by side and within a time that is shorter than what is
+// seen stays fresh.
+func (l *Loop) see(ctx context.Context, s Settings) []Input {
+	ctx, stop := context.WithTimeout(ctx, s.lookTimeout())
 	defer stop()
-	in := make([]Input, len(sources)+1)
+	in := make([]Input, len(l.o.Sources)+1, len(l.o.Sources)+2)
 	var all sync.WaitGroup
-	for i, source := range sources {
+	metered, reads := Metered{}, s.Reads()
+	meter := l.o.Meter != nil && len(reads) > 0
+	if meter {
+		all.Go(func() { metered = read(ctx, l.o.Meter, reads) })
+	}
+	for i, source := range l.o.Sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
 			if err != nil {
 				lost := muster.Unknown(clock(), err.Error())
 				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
 			}
-			q.Queue = queues[i]
+			q.Queue = l.queues[i]
 			in[i] = Measured{q}
 		})
 	}
-	listing, err := fleet.Members(ctx)
+	listing, err := l.o.Fleet.Members(ctx)
 	listed := Listed{Listing: listing}
 	if err != nil {
 		listed.Failure = err.Error()
 	}
 	in[len(in)-1] = listed
-	all.Wait()
+	if all.Wait(); meter {
+		in = append(in, metered)
+	}
 	return in
 }
 

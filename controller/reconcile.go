@@ -61,7 +61,7 @@ func (w *write) decision() {
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
-	if same && !wished && age < holdEvery && age >= 0 {
+	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now) {
 		return
 	}
 	w.state.recent = w.state.recent.With(d, memory)

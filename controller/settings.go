@@ -31,6 +31,8 @@ type Settings struct {
 	policy muster.Policy
 	memory time.Duration
 	spec   []byte
+	// uses are the metrics that the policy reads, sorted by key.
+	uses []policy.MetricUse
 }
 
 // NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
@@ -45,6 +47,7 @@ func NewSettings(s Settings) (Settings, error) {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
 	s.policy, s.spec, s.memory = p, spec, s.Spec.Memory()
+	s.uses = s.Spec.Metrics(s.Fleet, s.Queues)
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute

@@ -19,6 +19,7 @@ type State struct {
 	roster   roster.Roster
 	queues   []muster.QueueObservation
 	listed   Listed
+	metered  Metered
 	recent   muster.Recent
 	// desired is the size asked for; it means something once adopted is true.
 	desired    int
@@ -218,6 +219,8 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			} else {
 				st.listed.Failure = x.Failure
 			}
+		case Metered:
+			st.meter(x)
 		case Reported:
 			seen.report(st, &x.Report)
 		case *Reported:

@@ -117,6 +117,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Sent: q.Sent.Fresh(now, s.staleAfter()),
 		})
 	}
+	o.Metrics = s.metrics(st, now)
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o
 }

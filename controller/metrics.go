@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Reads returns what a [muster.Meter] has to read for the fleet's policy, sorted by key; none for most policies.
+func (s Settings) Reads() (queries []muster.MetricQuery) {
+	for _, u := range s.uses {
+		if !u.Own {
+			queries = append(queries, u.Query)
+		}
+	}
+	return queries
+}
+
+// newPeriod tells whether a period of a metric that we keep ourselves began since a decision was recorded. What the metric was
+// in a period is known from the records alone, so each period needs one.
+func (s Settings) newPeriod(recorded, now time.Time) bool {
+	return slices.ContainsFunc(s.uses, func(u policy.MetricUse) bool {
+		return u.Own && !muster.PeriodAt(recorded, u.Query.PeriodSeconds).Equal(muster.PeriodAt(now, u.Query.PeriodSeconds))
+	})
+}
+
+// meter keeps what was read last. What could be read before counts until it is too old.
+func (st *State) meter(x Metered) {
+	if x.Failure != "" && len(st.metered.Series) > 0 {
+		st.metered.Failure = x.Failure
+		return
+	}
+	st.metered = x
+}
+
+// meterStale is how old what was read of metrics may be, in periods of each metric: then it is unknown.
+const meterStale = 3
+
+// metrics are the series for the policy, sorted by key: of our own the past periods, which the last record tells; of others
+// what was read.
+func (s Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
+	if len(s.uses) == 0 {
+		return nil
+	}
+	all := policy.Remember(s.uses, st.recorded.Observation, s.Queues, now)
+	age := now.Sub(st.metered.At)
+	for _, u := range s.uses {
+		if u.Own {
+			continue
+		}
+		unknown := muster.MetricSeries{Key: u.Query.Key(), Reason: "nobody reads metrics of CloudWatch for this fleet"}
+		if st.metered.Failure != "" {
+			unknown.Reason = st.metered.Failure
+		}
+		i := slices.IndexFunc(st.metered.Series, func(m muster.MetricSeries) bool { return m.Key == unknown.Key })
+		switch {
+		case i >= 0 && age <= meterStale*time.Duration(u.Query.PeriodSeconds)*time.Second:
+			all = append(all, bounded(st.metered.Series[i]))
+			continue
+		case i >= 0:
+			unknown.Reason = fmt.Sprintf("it was last read %s ago", muster.Seconds(age.Seconds())) + because(st.metered.Failure)
+		}
+		all = append(all, unknown)
+	}
+	slices.SortFunc(all, func(a, b muster.MetricSeries) int { return cmp.Compare(a.Key, b.Key) })
+	return all
+}
+
+func because(failure string) string {
+	if failure == "" {
+		return ""
+	}
+	return ": " + failure
+}
+
+// bounded returns s with its newest points alone, if it has more than an observation carries.
+func bounded(s muster.MetricSeries) muster.MetricSeries {
+	if k := len(s.Points); k > 0 && s.Points[k-1].N >= muster.MaxMetricPoints {
+		first := s.Points[k-1].N - muster.MaxMetricPoints + 1
+		s.Start = s.Start.Add(time.Duration(first*s.PeriodSeconds) * time.Second)
+		points := make([]muster.MetricPoint, 0, muster.MaxMetricPoints)
+		for _, p := range s.Points {
+			if p.N >= first {
+				points = append(points, muster.MetricPoint{N: p.N - first, Value: p.Value})
+			}
+		}
+		s.Points = points
+	}
+	return s
+}
+
+// read reads the metrics that others keep.
+func read(ctx context.Context, m muster.Meter, queries []muster.MetricQuery) Metered {
+	series, err := m.Metrics(ctx, queries)
+	out := Metered{At: clock(), Series: series}
+	if err != nil {
+		out.Failure = err.Error()
+	}
+	return out
+}

@@ -1,0 +1,28 @@
+package controller
+
+import "context"
+
+// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Loop) forwardWakes(ctx context.Context) {
+	for _, n := range l.o.Wakes {
+		wakes, stop := n.Wakes()
+		l.running.Go(func() {
+			defer stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-wakes:
+					l.Wake()
+				}
+			}
+		})
+	}
+}
