@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
 	"github.com/muster-scale/muster/sim/trace"
@@ -201,6 +202,8 @@ func (d dice) single() policy.Spec {
 		s.Acceptable = 0.5 + d.share(5)
 	case "worker-utilization":
 		s.Target = 0.2 + d.share(0.8)
+	case "metric-math":
+		s.Target, s.Queries = 0.2+d.share(0.8), utilization("q")
 	case "step":
 		s.Metric = []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}[d.IntN(4)]
 		s.Steps = []policy.StepChange{{To: 0.4, Add: -1}, {From: 0.4, To: 5, Add: 1}, {From: 5, Percent: 50}}
@@ -234,3 +237,16 @@ func (d dice) rival(w World, limits *muster.Limits) (p muster.Policy, memory tim
 
 // bounded gives a peer the limits that every fleet has.
 func bounded(p muster.Policy) muster.Policy { return policy.Bounds{Of: policy.LaunchLimits{Of: p}} }
+
+// utilization is the published list for worker utilization.
+func utilization(queue string) []metricmath.Query {
+	of := func(id, namespace, name string, dimensions ...metricmath.Dimension) metricmath.Query {
+		return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: "Maximum", Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions}}}
+	}
+	named := metricmath.Dimension{Name: "QueueName", Value: queue}
+	return []metricmath.Query{
+		of("backlog", "AWS/SQS", "ApproximateNumberOfMessagesVisible", named), of("inFlight", "AWS/SQS", "ApproximateNumberOfMessagesNotVisible", named),
+		of("workers", "YourApp", "TotalWorkers"), {ID: "totalWork", Expression: "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"},
+		{ID: "utilization", Expression: "IF(FILL(workers, 0) > 0, totalWork / workers, IF(totalWork > 0, 1, 0))", ReturnData: new(true)},
+	}
+}

@@ -29,8 +29,12 @@ func newCheck(g *global) *cobra.Command {
 			if err != nil && !isFaults {
 				return usage(err)
 			}
+			var remarks []config.Fault
+			if err == nil {
+				remarks = c.Remarks()
+			}
 			if g.json() {
-				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...)}); err != nil {
+				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...), "remarks": append([]config.Fault{}, remarks...)}); err != nil {
 					return err
 				}
 				if isFaults {
@@ -45,6 +49,9 @@ func newCheck(g *global) *cobra.Command {
 			for _, f := range c.Fleets {
 				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)\n", f.Name, f.Limits.Min, f.Limits.Max,
 					fleetQueue(f), f.Policy.Name, policy.Describe(f.Policy.Name))
+			}
+			for _, r := range remarks {
+				fmt.Fprintln(cmd.OutOrStdout(), r)
 			}
 			return nil
 		},
