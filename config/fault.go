@@ -217,3 +217,11 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// FaultAt returns a fault at a place of a text that is not a configuration: what is said of it, and what to do. Line and column
+// count from 1; places outside of the text count as the nearest within.
+func FaultAt(name string, text []byte, line, column int, message, hint string) Fault {
+	s := newSource(name, text)
+	s.at(place{line, column}, "", message, hint)
+	return s.faults[0]
+}
