@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -164,6 +165,12 @@ func queueName(name string) bool {
 	})
 }
 
+// goodURL tells whether a configuration takes a URL whose last part is the queue's name.
+func goodURL(text, name string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && strings.HasSuffix(u.Path, "/"+name)
+}
+
 // useValue is use of what was resolved.
 func (d *draft) useValue(n *yaml.Node, v value) {
 	if v.guess != "" && d.Queue == "" {
@@ -175,7 +182,7 @@ func (d *draft) useValue(n *yaml.Node, v value) {
 // use makes a name or URL the fleet's queue, unless it has one.
 func (d *draft) use(n *yaml.Node, queue string) {
 	base := queue[strings.LastIndexByte(queue, '/')+1:]
-	if base != queue && (!strings.HasPrefix(queue, "https://") || strings.ContainsAny(queue, "?#@ %[]\\")) {
+	if base != queue && !goodURL(queue, base) {
 		d.note(n, "the queue's URL %s is not carried over, its name is: a configuration takes https alone, without anything behind the path", brief(queue))
 		queue = base
 	}
