@@ -51,7 +51,7 @@ func newCheck(g *global) *cobra.Command {
 					fleetQueue(f), f.Policy.Name, policy.Describe(f.Policy.Name))
 			}
 			for _, r := range remarks {
-				fmt.Fprintln(cmd.OutOrStdout(), r)
+				fmt.Fprintln(cmd.OutOrStdout(), r.String())
 			}
 			return nil
 		},
