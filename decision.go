@@ -175,6 +175,9 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 	for from+1 < len(r) && !r[from+1].At.After(d.At.Add(-keep)) {
 		from++
 	}
+	if d.Verdict == Shadow {
+		d.Desired = d.Previous // nothing was done: the size is what the system in charge made it
+	}
 	from = max(from, len(r)-MaxRecent+1)
 	next := make(Recent, 0, len(r)-from+1)
 	next = append(next, r[from:]...)

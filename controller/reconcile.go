@@ -33,7 +33,7 @@ func (w *write) changed(member string, what roster.Change, why string) {
 }
 
 func (w *write) change(c Changed) {
-	c.Desired = w.state.desired
+	c.Desired, c.Wasted = w.state.desired, c.Wasted && !w.settings.Spec.Shadow
 	w.out.Changes = append(w.out.Changes, c)
 	w.record(muster.Changed, c)
 }
@@ -56,7 +56,9 @@ func (w *write) seen(x seen) {
 // remembered, so that a restart remembers the same.
 func (w *write) decision() {
 	d, last := w.out.Decision, w.state.recorded.Decision
-	w.state.desired = d.Desired
+	if d.Verdict != muster.Shadow {
+		w.state.desired = d.Desired
+	}
 	age := w.now.Sub(w.state.recordedAt)
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason

@@ -87,7 +87,11 @@ func (s Settings) lookTimeout() time.Duration { return min(s.staleAfter()*3/4, 1
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
+	r := roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
+	if s.Spec.Shadow { // the workers of another system need not report
+		r.Unreported, r.ReadyAfter = s.Slots, s.BootPrior
+	}
+	return r
 }
 
 const (

@@ -22,8 +22,10 @@ type State struct {
 	metered  Metered
 	recent   muster.Recent
 	// desired is the size asked for; it means something once adopted is true.
-	desired    int
-	adopted    bool
+	desired int
+	adopted bool
+	// watched is true while the history tells of a fleet that another system sized: its size then was not Muster's.
+	watched    bool
 	processing series.Window
 	boots      series.Window
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
@@ -70,7 +72,8 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.recent = st.recent.With(body.Decision, s.memory)
-		st.desired, st.adopted = body.Decision.Desired, true
+		st.watched = watched(r)
+		st.desired, st.adopted = body.Decision.Desired, !st.watched
 		st.recorded, st.recordedAt = body, r.At
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
@@ -79,7 +82,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.desired, st.adopted = body.Desired, true
+		st.desired, st.adopted = body.Desired, !st.watched
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended

@@ -51,6 +51,9 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
+	if s.Spec.Shadow {
+		s.follow(next, now, rules)
+	}
 	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
@@ -63,7 +66,11 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	o.Finished, o.Failed = seen.finished, seen.failed
 	w := write{settings: s, now: now, rules: rules, state: next, out: &o}
 	w.seen(seen)
-	if o.Ready {
+	switch {
+	case o.Ready && s.Spec.Shadow:
+		w.decision()
+		w.keepAll()
+	case o.Ready:
 		w.decision()
 		w.releases()
 		w.size()
@@ -118,6 +125,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		})
 	}
 	o.Metrics = s.metrics(st, now)
+	if s.Spec.Shadow {
+		o.Capacity = st.roster.Supposed(o.Capacity, now, s.rules(boot), o.InFlight())
+	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o
 }
