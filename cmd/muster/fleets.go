@@ -35,6 +35,13 @@ type ownFleet struct {
 	ended  chan struct{} // closed when the loop has ended
 }
 
+// close ends the workers of the fleet once they have finished what they hold, unless another system sizes it.
+func (o *ownFleet) close() {
+	if !o.config.Policy.Shadow {
+		o.parts.close()
+	}
+}
+
 func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
 
 // served returns the loops as the API needs them.
@@ -65,6 +72,7 @@ func (f *fleets) loop(name string) *controller.Loop {
 // open adds a fleet. It starts at once when the others run.
 func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	l := f.local
+	c = l.options.watched(c)
 	settings, err := settingsOf(c)
 	if err != nil {
 		return err
@@ -134,6 +142,7 @@ func (f *fleets) begin(own *ownFleet) {
 
 // change puts another configuration of a fleet in force. A fleet whose queues or parts are others ends and begins anew.
 func (f *fleets) change(ctx context.Context, c config.Fleet) error {
+	c = f.local.options.watched(c)
 	f.mu.Lock()
 	own := f.all[c.Name]
 	f.mu.Unlock()
@@ -174,7 +183,7 @@ func (f *fleets) remove(name string) {
 	f.mu.Unlock()
 	own.stop()
 	<-own.ended
-	own.parts.close()
+	own.close()
 }
 
 // stop waits for the loops, whose context has ended, and ends all workers once they have finished what they hold.
@@ -185,7 +194,7 @@ func (f *fleets) stop() {
 	f.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, own := range all {
-		closing.Go(own.parts.close)
+		closing.Go(own.close)
 	}
 	closing.Wait()
 }
