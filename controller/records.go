@@ -97,7 +97,7 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 // checked, and an error that shows the first that does not recompute to itself.
 //
 // Where older records were removed, the first decisions cannot be recomputed, because what their policies remembered is
-// gone: skipped counts those.
+// gone; nor can those of a policy that has another revision now. skipped counts both.
 func Verify(records []muster.Record) (checked, skipped int, err error) {
 	var recent muster.Recent
 	whole := len(records) > 0 && records[0].Position.Seq <= 1
@@ -122,6 +122,11 @@ func Verify(records []muster.Record) (checked, skipped int, err error) {
 		recorded, again, err := Recompute(r, recent)
 		if err != nil {
 			return checked, skipped, err
+		}
+		if recorded.Policy != again.Policy {
+			recent = recent.With(recorded, verifyMemory)
+			skipped++
+			continue
 		}
 		was, err := json.Marshal(recorded)
 		if err != nil {

@@ -357,5 +357,6 @@ func newest(old, q muster.QueueObservation) muster.QueueObservation {
 			*f.o = *f.n
 		}
 	}
+	old.LateSeconds = q.LateSeconds
 	return old
 }

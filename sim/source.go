@@ -80,7 +80,8 @@ func (r *run) measure() muster.QueueObservation {
 	}
 	r.seenAt = r.now
 	return muster.QueueObservation{
-		Queue: name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
+		LateSeconds: (r.world.Stale + r.world.MetricDelay + r.world.MetricPeriod).Seconds(),
+		Queue:       name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
 		Delayed: muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest), Sent: muster.Measured(at, float64(c.sent)),
 	}
 }
