@@ -19,10 +19,10 @@ type Rules struct {
 	Grace time.Duration
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
-	// Unreported is how many slots a member counts with that never reports; with 0 members have to report. ReadyAfter is how
+	// Watched is how many slots a member counts with that never reports; with 0 members have to report. WatchedAfter is how
 	// long after its launch such a member is in service.
-	Unreported int
-	ReadyAfter time.Duration
+	Watched      int
+	WatchedAfter time.Duration
 }
 
 // Roster is a fleet's members, in the order of their launch. The zero Roster is empty.

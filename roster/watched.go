@@ -9,7 +9,7 @@ import (
 // workless is the state of a member none of whose workers ever reported, where members need not: it counts as booting for the time
 // that a boot takes, then as in service. Whether it is idle only a worker could say, so it is not.
 func (m *Member) workless(now time.Time, rules Rules) State {
-	if now.Sub(m.LaunchedAt) < rules.ReadyAfter {
+	if now.Sub(m.LaunchedAt) < rules.WatchedAfter {
 		return Booting
 	}
 	return Busy
@@ -17,7 +17,7 @@ func (m *Member) workless(now time.Time, rules Rules) State {
 
 // silent tells whether a member counts although it says nothing.
 func (m *Member) silent(rules Rules) bool {
-	return rules.Unreported > 0 && m.Listed && len(m.Workers) == 0 && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
+	return rules.Watched > 0 && m.Listed && len(m.Workers) == 0 && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
 }
 
 // Supposed puts into c what is supposed of the members in service that do not report, from the messages in flight: those that no
@@ -33,12 +33,12 @@ func (r Roster) Supposed(c muster.Capacity, now time.Time, rules Rules, inFlight
 	if members == 0 {
 		return c
 	}
-	slots := members * rules.Unreported
+	slots := members * rules.Watched
 	busy := slots
 	if n, known := inFlight.Count(); known {
 		busy = min(slots, max(0, n-c.BusySlots))
 	}
-	idle := (slots - busy) / rules.Unreported
+	idle := (slots - busy) / rules.Watched
 	c.Slots, c.BusySlots = c.Slots+slots, c.BusySlots+busy
 	c.Busy, c.Idle = c.Busy-idle, c.Idle+idle
 	return c
