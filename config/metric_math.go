@@ -11,8 +11,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// maxDimensions bounds the dimensions of a metric, as CloudWatch does.
-const maxDimensions = 30
+// mostDimensions bounds the dimensions of a metric, as CloudWatch does.
+const mostDimensions = 30
 
 // entryKeys are those of an entry of Metrics. The names are the ones of AWS, so that a list can be pasted.
 func entryKeys() []key {
@@ -28,14 +28,14 @@ func entryKeys() []key {
 
 func metricStatKeys() []key {
 	return []key{
-		{name: "Metric", kind: kindMapping, required: true, of: metricKeys(), what: "the metric"},
+		{name: "Metric", kind: kindMapping, required: true, of: cloudMetricKeys(), what: "the metric"},
 		{name: "Stat", kind: kindText, required: true, what: "Average, Sum, Minimum, Maximum, SampleCount or another statistic"},
 		{name: "Period", kind: kindWhole, what: "in seconds, by default 60"},
 		{name: "Unit", kind: kindText, what: "only what was published with this unit"},
 	}
 }
 
-func metricKeys() []key {
+func cloudMetricKeys() []key {
 	return []key{
 		{name: "Namespace", kind: kindText, required: true, what: "the metric's namespace, as in AWS/SQS"},
 		{name: "MetricName", kind: kindText, required: true, what: "the metric's name"},
@@ -70,10 +70,10 @@ func (d *decoder) entry(n *yaml.Node, path string) metricmath.Query {
 	stat.text("Stat", &q.MetricStat.Stat)
 	stat.whole("Period", &q.MetricStat.PeriodSeconds)
 	stat.text("Unit", &q.MetricStat.Unit)
-	metric := stat.sub("Metric", names(metricKeys())...)
+	metric := stat.sub("Metric", names(cloudMetricKeys())...)
 	metric.text("Namespace", &q.MetricStat.Metric.Namespace)
 	metric.text("MetricName", &q.MetricStat.Metric.MetricName)
-	metric.each("Dimensions", maxDimensions, func(n *yaml.Node, path string) {
+	metric.each("Dimensions", mostDimensions, func(n *yaml.Node, path string) {
 		dimension := d.mapping(n, path, names(dimensionKeys())...)
 		var x metricmath.Dimension
 		dimension.text("Name", &x.Name)
