@@ -223,11 +223,7 @@ func (l *Loop) see(ctx context.Context, s Settings) []Input {
 	defer stop()
 	in := make([]Input, len(l.o.Sources)+1, len(l.o.Sources)+2)
 	var all sync.WaitGroup
-	metered, reads := Metered{}, s.Reads()
-	meter := l.o.Meter != nil && len(reads) > 0
-	if meter {
-		all.Go(func() { metered = read(ctx, l.o.Meter, reads) })
-	}
+	metered := l.meter(ctx, s, &all)
 	for i, source := range l.o.Sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
@@ -245,10 +241,8 @@ func (l *Loop) see(ctx context.Context, s Settings) []Input {
 		listed.Failure = err.Error()
 	}
 	in[len(in)-1] = listed
-	if all.Wait(); meter {
-		in = append(in, metered)
-	}
-	return in
+	all.Wait()
+	return append(in, metered()...)
 }
 
 func (l *Loop) add(due bool, in ...Input) {

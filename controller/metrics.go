@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -94,12 +95,19 @@ func bounded(s muster.MetricSeries) muster.MetricSeries {
 	return s
 }
 
-// read reads the metrics that others keep.
-func read(ctx context.Context, m muster.Meter, queries []muster.MetricQuery) Metered {
-	series, err := m.Metrics(ctx, queries)
-	out := Metered{At: clock(), Series: series}
-	if err != nil {
-		out.Failure = err.Error()
+// meter begins to read the metrics that others keep, if the policy needs any, as one of all. The function that it returns tells
+// what came of it once all are done.
+func (l *Loop) meter(ctx context.Context, s Settings, all *sync.WaitGroup) func() []Input {
+	queries := s.Reads()
+	if l.o.Meter == nil || len(queries) == 0 {
+		return func() []Input { return nil }
 	}
-	return out
+	var out Metered
+	all.Go(func() {
+		series, err := l.o.Meter.Metrics(ctx, queries)
+		if out = (Metered{At: clock(), Series: series}); err != nil {
+			out.Failure = err.Error()
+		}
+	})
+	return func() []Input { return []Input{out} }
 }

@@ -89,7 +89,7 @@ func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
 	r := roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
 	if s.Spec.Shadow { // the workers of another system need not report
-		r.Watched, r.WatchedAfter = s.Slots, s.BootPrior
+		r.Watched, r.WatchedAfter = true, s.BootPrior
 	}
 	return r
 }

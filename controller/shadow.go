@@ -22,6 +22,17 @@ func (w *write) keepAll() {
 	}
 }
 
+// supposed takes the slots of members that do not report to be busy with the messages in flight that no other worker can hold, as
+// far as it is known how many those are.
+func supposed(o muster.Observation) muster.Capacity {
+	c := o.Capacity
+	if n, known := o.InFlight().Count(); known && c.SlotsPerWorker > 0 && n < c.BusySlots {
+		idle := min(c.Busy, int(float64(c.BusySlots-n)/c.SlotsPerWorker))
+		c.BusySlots, c.Busy, c.Idle = n, c.Busy-idle, c.Idle+idle
+	}
+	return c
+}
+
 // watched tells whether a recorded decision was made for a fleet that another system sized.
 func watched(r muster.Record) bool {
 	var spec struct {

@@ -126,7 +126,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	}
 	o.Metrics = s.metrics(st, now)
 	if s.Spec.Shadow {
-		o.Capacity = st.roster.Supposed(o.Capacity, now, s.rules(boot), o.InFlight())
+		o.Capacity = supposed(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

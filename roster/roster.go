@@ -19,9 +19,9 @@ type Rules struct {
 	Grace time.Duration
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
-	// Watched is how many slots a member counts with that never reports; with 0 members have to report. WatchedAfter is how
-	// long after its launch such a member is in service.
-	Watched      int
+	// Watched is set for a fleet that another system sizes: a member whose workers never report is in service WatchedAfter its
+	// launch.
+	Watched      bool
 	WatchedAfter time.Duration
 }
 
@@ -202,6 +202,12 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
+			if len(m.Workers) == 0 { // unreported
+				c.Busy++
+				c.Slots += max(1, slots)
+				c.BusySlots += max(1, slots)
+				continue
+			}
 			c.Slots += m.slots()
 			c.BusySlots += m.busy()
 			if m.busy() > 0 {

@@ -1,10 +1,6 @@
 package roster
 
-import (
-	"time"
-
-	"github.com/muster-scale/muster"
-)
+import "time"
 
 // workless is the state of a member none of whose workers ever reported, where members need not: it counts as booting for the time
 // that a boot takes, then as in service. Whether it is idle only a worker could say, so it is not.
@@ -17,31 +13,7 @@ func (m *Member) workless(now time.Time, rules Rules) State {
 
 // silent tells whether a member counts although it says nothing.
 func (m *Member) silent(rules Rules) bool {
-	return rules.Watched > 0 && m.Listed && len(m.Workers) == 0 && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
-}
-
-// Supposed puts into c what is supposed of the members in service that do not report, from the messages in flight: those that no
-// reporting worker holds are in their hands. It changes nothing where rules ask members to report. Where the messages in flight
-// are not known all of them are busy.
-func (r Roster) Supposed(c muster.Capacity, now time.Time, rules Rules, inFlight muster.Sample) muster.Capacity {
-	members := 0
-	for i := range r.members {
-		if m := &r.members[i]; m.silent(rules) && m.State(now, rules) == Busy {
-			members++
-		}
-	}
-	if members == 0 {
-		return c
-	}
-	slots := members * rules.Watched
-	busy := slots
-	if n, known := inFlight.Count(); known {
-		busy = min(slots, max(0, n-c.BusySlots))
-	}
-	idle := (slots - busy) / rules.Watched
-	c.Slots, c.BusySlots = c.Slots+slots, c.BusySlots+busy
-	c.Busy, c.Idle = c.Busy-idle, c.Idle+idle
-	return c
+	return rules.Watched && m.Listed && len(m.Workers) == 0 && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
 }
 
 // Forgive forgets that launches failed: members that somebody else launched and ended tell nothing of ours.
