@@ -9,9 +9,9 @@ import (
 	"github.com/muster-scale/muster/config/foreign"
 )
 
-// TestTheAWSPageShowsWhatImportWrites keeps docs/aws.md true: the second block is what import writes of the first.
-func TestTheAWSPageShowsWhatImportWrites(t *testing.T) {
-	page := read(t, "../../docs/aws.md")
+// TestTheImportPageShowsWhatImportWrites keeps docs/import.md true: the second block is what import writes of the first.
+func TestTheImportPageShowsWhatImportWrites(t *testing.T) {
+	page := read(t, "../../docs/import.md")
 	template := block(page, "```yaml")
 	_, rest, _ := strings.Cut(page, template)
 	written := block(rest, "```yaml")
@@ -20,6 +20,6 @@ func TestTheAWSPageShowsWhatImportWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(r.YAML()), written); d != "" {
-		t.Errorf("docs/aws.md shows another configuration (-written +shown):\n%s", d)
+		t.Errorf("docs/import.md shows another configuration (-written +shown):\n%s", d)
 	}
 }
