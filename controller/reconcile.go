@@ -48,7 +48,7 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if !x.flushed.empty() {
+	if x.flushed.Sent != nil {
 		w.record(muster.Learned, x.flushed)
 	}
 	for _, c := range x.changes {

@@ -38,6 +38,8 @@ type Learned struct {
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
 	Sent    map[string]float64 `json:"sent,omitzero"`
+	// Finished is how many messages were finished in all by then.
+	Finished float64 `json:"finished,omitzero"`
 	// Counted is true where it was known, at the instant of the record, what every queue had counted. Only fleets with a
 	// forecast say so.
 	Counted bool `json:"counted,omitzero"`

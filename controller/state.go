@@ -37,6 +37,7 @@ type State struct {
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent map[string]counted
+	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
@@ -129,6 +130,9 @@ func (st *State) count(at time.Time, l Learned) {
 	if st.seasonal != nil {
 		st.seasonal = st.seasonal.remember(at, l)
 	}
+	if l.Finished > 0 {
+		st.balance = balance{finished: l.Finished}
+	}
 	if l.Counted = false; l.empty() {
 		return // that nothing came changes nothing else
 	}
@@ -211,8 +215,9 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			st.arrived(now, x.QueueObservation, s.Poll)
-			st.look(x.QueueObservation)
+			q := s.balanced(st, x.QueueObservation)
+			st.arrived(now, q, s.Poll)
+			st.look(q)
 		case Listed:
 			if x.Failure == "" {
 				seen.gone(st.roster.Listed(x.Listing))
@@ -233,6 +238,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.resulted(x)
 		}
 	}
+	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
@@ -270,8 +276,8 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed := st.measured
-	flushed.Counted = counting && st.seasonal != nil
-	if st.measured.empty() && !(flushed.Counted && st.seasonal.overdue(now)) {
+	flushed.Counted, flushed.Finished = counting && st.seasonal != nil, st.balance.settled()
+	if st.measured.empty() && !st.balance.corrected && !(flushed.Counted && st.seasonal.overdue(now)) {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
@@ -280,6 +286,7 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
 	}
 	st.sent = sent
+	st.balance.corrected = false
 	st.count(now, flushed)
 	st.busiest = nil
 	st.measured = Learned{}

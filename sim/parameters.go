@@ -47,6 +47,7 @@ func Parameters() []Parameter {
 		{"metric-period", span, "counts change only so often", spanOf(func(w *World) *time.Duration { return &w.MetricPeriod })},
 		{"metric-delay", span, "counts show so much later", spanOf(func(w *World) *time.Duration { return &w.MetricDelay })},
 		{"stale", span, "counts show how it was so long ago, and the source says that they may", spanOf(func(w *World) *time.Duration { return &w.Stale })},
+		{"counts-only", "true|false", "the source tells counts alone, as SQS does: no ages, and not how many were sent", truthOf(func(w *World) *bool { return &w.CountsOnly })},
 		{"approximate", share, "largest relative error of counts", numberOf(func(w *World) *float64 { return &w.Approximate })},
 		{"lose-samples", share, "share of measurements that fail", numberOf(func(w *World) *float64 { return &w.LoseSamples })},
 		{"lose-listings", share, "share of fleet listings that fail", numberOf(func(w *World) *float64 { return &w.LoseListings })},
