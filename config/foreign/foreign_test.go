@@ -212,6 +212,39 @@ func TestStepsCountFromTheThreshold(t *testing.T) {
 	}
 }
 
+func TestTimesOfDayBecomeASchedule(t *testing.T) {
+	for _, row := range []struct{ name, start, end, want string }{
+		{"every day", "0 8 * * *", "30 18 * * *", "[] 08:00 to 18:30"},
+		{"on weekdays, by numbers", "0 8 * * 1-5", "0 18 * * 1-5", "[mon tue wed thu fri] 08:00 to 18:00"},
+		{"by names", "5 0 * * MON,sat", "6 1 * * Mon,SAT", "[mon sat] 00:05 to 01:06"},
+		{"over midnight, every day", "0 22 * * *", "0 6 * * *", "[] 22:00 to 06:00"},
+		{"over midnight, to the next day", "0 22 * * 5", "0 6 * * 6", "[fri] 22:00 to 06:00"},
+		{"over the end of the week", "0 8 * * 6-0", "0 9 * * 6,7", "[sun sat] 08:00 to 09:00"},
+		{"for three days", "0 8 * * 1", "0 8 * * 4", "it ends on other days than it begins"},
+		{"by the hour", "0 */2 * * *", "0 18 * * *", "which is not one time of each day"},
+		{"on a day of the month", "0 8 1 * *", "0 18 1 * *", "which is not one time of each day"},
+		{"nothing", "", "0 18 * * *", "allowed are five fields"},
+		{"no weekday", "0 8 * * someday", "0 18 * * *", "found the weekdays"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r, err := foreign.Read("t.yaml", []byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, spec: {scaleTargetRef: {name: f}, triggers: [
+				{type: cron, metadata: {timezone: Europe/Berlin, desiredReplicas: "4", start: "`+row.start+`", end: "`+row.end+`"}}]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := valid(t, r)
+			got := fmt.Sprint(r.Notes)
+			if len(r.Notes) == 0 {
+				i := c.Fleets[0].Policy.Intervals[0]
+				got = fmt.Sprintf("%v %s to %s", i.Days, i.From, i.To)
+			}
+			if len(r.Notes) == 0 && got != row.want || !strings.Contains(got, row.want) {
+				t.Errorf("found %s, expected %s", got, row.want)
+			}
+		})
+	}
+}
+
 func TestATextThatCannotBeReadIsRefusedAtItsPlace(t *testing.T) {
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for _, row := range []struct{ name, text, want string }{

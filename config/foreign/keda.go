@@ -84,6 +84,10 @@ func (d *draft) pace(spec *yaml.Node) {
 // trigger takes in a trigger.
 func (d *draft) trigger(n *yaml.Node) {
 	kind := plain(get(n, "type"))
+	if kind == "cron" {
+		d.cron(n)
+		return
+	}
 	if kind != "aws-sqs-queue" {
 		d.note(orNode(get(n, "type"), n), "a trigger of the type %s is not carried over", brief(kind))
 		return

@@ -130,7 +130,7 @@ func (b *writer) fleet(f Fleet) {
 // needsQueue tells whether a policy goes by the backlog of a queue.
 func needsQueue(all []policy.Spec) bool {
 	for _, s := range all {
-		if s.Name != "metric-math" {
+		if s.Name != "metric-math" && s.Name != "schedule" {
 			return true
 		}
 	}
@@ -173,12 +173,29 @@ func (b *writer) parameters(indent int, first string, s policy.Spec) {
 	for _, step := range s.Steps {
 		b.line(indent+2, "- {%s}", stepKeys(step))
 	}
+	if len(s.Intervals) > 0 {
+		b.line(indent, "intervals:")
+	}
+	for _, i := range s.Intervals {
+		b.interval(indent+2, i)
+	}
 	if len(s.Queries) > 0 {
 		b.line(indent, "Metrics:")
 	}
 	for _, q := range s.Queries {
 		b.query(indent+2, q)
 	}
+}
+
+func (b *writer) interval(indent int, i policy.Interval) {
+	keys := []string{fmt.Sprintf("from: %q, to: %q", i.From, i.To), "workers: " + strconv.Itoa(i.Workers)}
+	if len(i.Days) > 0 {
+		keys = append([]string{"days: [" + strings.Join(i.Days, ", ") + "]"}, keys...)
+	}
+	if i.Zone != "" {
+		keys = append(keys, "zone: "+text(i.Zone))
+	}
+	b.line(indent, "- {%s}", strings.Join(keys, ", "))
 }
 
 func stepKeys(s policy.StepChange) string {
