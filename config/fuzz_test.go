@@ -33,6 +33,7 @@ func FuzzParse(f *testing.F) {
 		c, err := config.Parse("fuzz.yaml", text, lookup)
 		if err == nil {
 			keepsPromises(t, c)
+			pointInto(t, string(text), c.Remarks())
 			return
 		}
 		faults, ok := errors.AsType[config.Faults](err)
