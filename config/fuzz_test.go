@@ -29,11 +29,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(config.Example()))
+	f.Add([]byte(pasted))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := config.Parse("fuzz.yaml", text, lookup)
 		if err == nil {
 			keepsPromises(t, c)
-			pointInto(t, string(text), c.Remarks())
+			if remarks := c.Remarks(); len(remarks) > 0 {
+				pointInto(t, string(text), remarks)
+			}
 			return
 		}
 		faults, ok := errors.AsType[config.Faults](err)
