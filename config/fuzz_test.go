@@ -30,6 +30,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(config.Example()))
 	f.Add([]byte(pasted))
+	f.Add([]byte("! d\n\n    a")) // a value of several lines that is no text
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := config.Parse("fuzz.yaml", text, lookup)
 		if err == nil {
