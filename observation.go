@@ -55,6 +55,8 @@ type Observation struct {
 	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most [MaxMetrics]: of
 	// metrics that another system keeps whatever was read of them, of our own the periods that are past.
 	Metrics []MetricSeries `json:"metrics,omitzero"`
+	// Notes are those of the fleet's own service, for a person; no policy reads them.
+	Notes []string `json:"notes,omitzero"`
 }
 
 // Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in
@@ -142,6 +144,11 @@ type QueueObservation struct {
 	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and now.
 	// It is 0 where they are exact.
 	LateSeconds float64 `json:"late_s,omitzero"`
+	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant, where the source knows them.
+	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
+	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
+	// ProcessingMean is the mean processing duration of its messages in seconds, where the source knows it.
+	ProcessingMean Sample `json:"processing_mean_s,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

@@ -13,6 +13,9 @@ func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 	s := &source{name: c.source.name, lines: c.source.lines, places: c.source.places}
 	for i, f := range c.Fleets {
 		path := fmt.Sprintf("fleets[%d]", i)
+		if f.ASG != nil {
+			continue // its instances have their own programs
+		}
 		if len(f.Split) == 0 {
 			s.look(c, path, f.Workers, lookPath)
 		}

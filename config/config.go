@@ -26,6 +26,8 @@ type Config struct {
 	// Strict lets the embedded queues refuse, as AWS does, a second purge of a queue and the name of a deleted one for
 	// 60 s. By default they are relaxed about both. The limits of SQS hold either way.
 	Strict bool
+	// AWS says how AWS is called.
+	AWS AWS
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
 	// Fleets have distinct names, and no queue is served by two of them.
@@ -84,12 +86,17 @@ type Fleet struct {
 	Objective muster.Objective
 	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
 	Limits muster.Limits
-	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s.
+	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s, and 5 s for a fleet on AWS. There looks are
+	// rarer while nothing changes.
 	Poll time.Duration
 	// Policy is the policy with its headroom, its budget and the shapes of rise and fall, by default deadline. It passes Check.
 	Policy policy.Spec
 	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
 	Workers Workers
+	// Metrics are signals from CloudWatch; nil for a fleet that is measured by its queues alone.
+	Metrics *Metrics
+	// ASG is the Auto Scaling group that the fleet consists of; nil for a fleet of processes on this machine.
+	ASG *ASG
 	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
 	Split []Part
 }

@@ -112,6 +112,10 @@ func keepsPromises(t *testing.T, c *config.Config) {
 		promise(between(f.Poll, 100*time.Millisecond, time.Hour), "poll")
 		_, err := policy.New(f.Policy)
 		promise(err == nil, "the policy can be built")
+		if a := f.ASG; a != nil {
+			promise(a.Group != "" && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a group in place of processes")
+			kinds = nil
+		}
 		for _, w := range kinds {
 			promise(len(w.Command) > 0 && w.Command[0] != "" && w.Slots >= 1 && w.Slots <= 1000, "workers")
 			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")

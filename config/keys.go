@@ -51,6 +51,7 @@ func rootKeys() []key {
 		{name: "data", kind: kindText, what: "the directory of the queue, the history and the keys; .muster beside the file by default"},
 		{name: "listen", kind: kindMapping, of: listenKeys(), what: "where the servers listen"},
 		{name: "strict", kind: kindTruth, what: "whether embedded queues hold, as AWS does, a second purge and the name of a deleted queue back for 60s; false by default"},
+		{name: "aws", kind: kindMapping, of: awsKeys(), what: "how AWS is called, for all fleets together"},
 		{name: "queues", kind: kindMapping, list: true, of: queueKeys(), what: "attributes of embedded queues"},
 		{name: "fleets", kind: kindMapping, list: true, of: fleetKeys(), what: "the fleets"},
 	}
@@ -101,7 +102,7 @@ func fleetKeys() []key {
 		{name: "min", kind: kindWhole, what: "the fewest workers, by default 0"},
 		{name: "max", kind: kindWhole, required: true, what: "the most workers, up to 10000"},
 		{name: "launches_per_hour", kind: kindWhole, what: "launch attempts, failed ones too; by default 10 for each worker of max, at least 60"},
-		{name: "poll", kind: kindDuration, what: "time between two looks at the queue: 100ms to 1h, by default 1s"},
+		{name: "poll", kind: kindDuration, what: "time between two looks at the queue: 100ms to 1h, by default 1s, and 5s on AWS"},
 		{name: "policy", kind: kindPolicy, enum: policy.Names(), of: policyKeys(true), what: "how the size is decided, by default deadline"},
 		{name: "headroom", kind: kindHeadroom, what: "workers kept above what the policy asks for, as in 4 or 10%"},
 		{name: "price", kind: kindNumber, what: "what one worker costs in an hour, in any currency"},
@@ -110,6 +111,8 @@ func fleetKeys() []key {
 		{name: "scale_in", kind: kindMapping, of: shapeKeys(), what: "how the size falls"},
 		{name: "shadow", kind: kindTruth, what: "whether Muster only decides and records, beside another system that sizes the fleet; false by default"},
 		{name: "workers", kind: kindMapping, of: workerKeys(), what: "what a worker is"},
+		{name: "metrics", kind: kindMapping, of: metricsKeys(), what: "signals from CloudWatch, in place of what the queue says of itself, or beside it"},
+		{name: "asg", kind: kindMapping, of: asgKeys(), what: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine"},
 	}
 }
 
@@ -136,7 +139,7 @@ func policyKeys(outermost bool) []key {
 		{name: "acceptable", kind: kindNumber, what: "the acceptable backlog per worker"},
 		{name: "processing", kind: kindDuration, what: "the mean processing duration, until it was measured"},
 		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1, the default) to fast: the share of the latency objective that it plans with"},
-		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet without a price"},
+		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet of processes without a price"},
 		{name: "forecast", kind: kindText, enum: []string{policy.ForecastNone, policy.ForecastSeasonal}, what: "whether deadline plans by what came at the same time of other days, while that proves right; by default none"},
 		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7; the value that metric-math keeps"},
 		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},

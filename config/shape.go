@@ -49,6 +49,7 @@ func (d *decoder) config(root *yaml.Node) *Config {
 	beyond.text("cert", &b.Cert)
 	beyond.text("key", &b.Key)
 	beyond.each("hosts", maxServed, func(n *yaml.Node, path string) { b.Hosts = append(b.Hosts, d.text(n, path)) })
+	m.aws(&c.AWS)
 	m.each("queues", maxQueues, func(n *yaml.Node, path string) { c.Queues = append(c.Queues, d.queue(n, path)) })
 	m.each("fleets", maxFleets, func(n *yaml.Node, path string) { c.Fleets = append(c.Fleets, d.fleet(n, path)) })
 	return c
@@ -92,6 +93,12 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	m.shape("scale_in", &f.Policy.In)
 	m.truth("shadow", &f.Policy.Shadow)
 	f.Workers = m.workers(Workers{})
+	if n, ok := m.values["metrics"]; ok {
+		f.Metrics = d.metrics(n, join(path, "metrics"))
+	}
+	if n, ok := m.values["asg"]; ok {
+		f.ASG = d.asg(n, join(path, "asg"))
+	}
 	m.each("split", maxServed, func(n *yaml.Node, path string) { f.Split = append(f.Split, d.part(n, path, f.Workers)) })
 	return f
 }

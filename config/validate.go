@@ -27,6 +27,7 @@ func (c *Config) validate(s *source) {
 		s.fault("data", fmt.Sprintf("found %s, allowed is the path of a directory", quote(c.Data)), "")
 	}
 	c.Listen.validate(s)
+	c.AWS.validate(s, "aws")
 	names := unique{}
 	for i, q := range c.Queues {
 		path := fmt.Sprintf("queues[%d]", i)
@@ -163,6 +164,13 @@ func (f *Fleet) validate(s *source, path string) {
 	f.validateLimits(s, path)
 	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, span)
 	f.validatePolicy(s, path)
+	if f.Metrics != nil {
+		f.validateMetrics(s, path)
+	}
+	if f.ASG != nil {
+		f.validateASG(s, path)
+		return
+	}
 	f.validateSplit(s, path)
 }
 

@@ -122,6 +122,9 @@ func (w *write) size() {
 	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
+	if missing < 0 && w.settings.Unreported {
+		return // its own service chooses who ends: see restate
+	}
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now(), w.rules) {
 			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
@@ -136,7 +139,7 @@ func (w *write) size() {
 		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
 	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
-		w.launch(n)
+		w.launch(n, w.total(c, n))
 	}
 }
 
@@ -154,9 +157,9 @@ func (w *write) room(c muster.Capacity) int {
 	return room
 }
 
-func (w *write) launch(n int) {
+func (w *write) launch(n, total int) {
 	id := w.id()
-	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired}}
+	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired, Total: total}}
 	for i := range n {
 		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
 	}

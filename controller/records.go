@@ -18,10 +18,11 @@ type Decided struct {
 	Decision    muster.Decision    `json:"decision"`
 }
 
-// Intended is the body of a [muster.Intended] record. One of the two is set.
+// Intended is the body of a [muster.Intended] record. One of them is set.
 type Intended struct {
 	SetDesired *SetDesired `json:"set_desired,omitzero"`
 	End        *End        `json:"end,omitzero"`
+	Protect    *Protect    `json:"protect,omitzero"`
 }
 
 // ResultedBody is the body of a [muster.Resulted] record.
@@ -56,6 +57,8 @@ func (l Learned) empty() bool {
 type Changed struct {
 	Member string        `json:"member"`
 	What   roster.Change `json:"what"`
+	// As is the name that a member has from then on; empty while its name stays.
+	As string `json:"as,omitzero"`
 	// Why explains it in words.
 	Why string `json:"why,omitzero"`
 	// Wasted is true for a launch that failed.

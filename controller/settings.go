@@ -25,6 +25,14 @@ type Settings struct {
 	BootPrior time.Duration
 	// Poll is how often the queue and the fleet are looked at; above zero.
 	Poll time.Duration
+	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
+	// above that where sources look less often than they are asked while nothing happens.
+	Stale time.Duration
+	// Unreported is set for a fleet whose workers do not report: its members work while the fleet's own service says that they
+	// are in service, and it is the service that chooses which of them end.
+	Unreported bool
+	// Protect has members protected that the fleet's own service could end while they work.
+	Protect bool
 	// Learn is how far back measured durations count; above zero.
 	Learn time.Duration
 
@@ -77,18 +85,28 @@ func (s Settings) lookBack() time.Duration {
 }
 
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
-func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second) }
+func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
+
+// ageStaleAfter is the same for ages. Where looks are rare, ages come by the minute and a minute or two late.
+func (s Settings) ageStaleAfter() time.Duration {
+	if s.Stale > 0 {
+		return max(s.staleAfter(), 3*time.Minute)
+	}
+	return s.staleAfter()
+}
 
 // lookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
-func (s Settings) lookTimeout() time.Duration { return min(s.staleAfter()*3/4, 10*time.Second) }
+func (s Settings) lookTimeout() time.Duration {
+	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
+}
 
 // rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
 // giving it up too early launches a second one.
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	r := roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
-	if s.Spec.Shadow { // the workers of another system need not report
+	r := roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
 		r.Watched, r.WatchedAfter = true, s.BootPrior
 	}
 	return r

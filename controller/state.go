@@ -36,7 +36,7 @@ type State struct {
 	// seasonal is what came in past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent map[string]counted
+	sent    map[string]counted
 	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
@@ -47,6 +47,8 @@ type State struct {
 	// again is true after a restart that found the order without a result: nobody knows whether it reached the fleet.
 	again bool
 	endAt time.Time
+	// aim is what is remembered of the fleet's own service.
+	aim aim
 	// recorded is the last decision that was recorded, and what it was made from.
 	recorded   Decided
 	recordedAt time.Time
@@ -84,6 +86,10 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, !st.watched
+		if body.What == roster.Named {
+			st.roster.Rename(body.Member, body.As)
+			break
+		}
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended
@@ -183,7 +189,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
+	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -220,10 +226,18 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.look(q)
 		case Listed:
 			if x.Failure == "" {
+				if x.Service != nil {
+					seen.named(st.roster.Name(x.Listing)...)
+				}
 				seen.gone(st.roster.Listed(x.Listing))
+				if s.Unreported {
+					for _, n := range st.roster.Serve(x.At) {
+						seen.news(st, n)
+					}
+				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -248,6 +262,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 
 // resulted takes in how an effect ended.
 func (st *State) resulted(x Resulted) {
+	st.aim.resulted(x)
 	if st.order == nil || st.order.ID != x.Effect {
 		return
 	}
@@ -306,6 +321,11 @@ type seen struct {
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
+	if st.listed.Service != nil && roster.Check(*r) == nil {
+		if n, ok := st.roster.NameOne(r.Member); ok {
+			x.named(n)
+		}
+	}
 	taken, news := st.roster.Reported(*r)
 	if !taken {
 		return
@@ -314,6 +334,11 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
+	x.news(st, news)
+}
+
+// news records what was seen of a member for the first time.
+func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
@@ -358,9 +383,10 @@ func (st *State) look(q muster.QueueObservation) {
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
+		{&old.Sent, &q.Sent}, {&old.SentPerSecond, &q.SentPerSecond}, {&old.DeletedPerSecond, &q.DeletedPerSecond},
+		{&old.ProcessingMean, &q.ProcessingMean},
 	} {
-		if f.n.Known || !f.o.Known {
+		if f.n.Known || !f.o.Known || f.n.Doubted {
 			*f.o = *f.n
 		}
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -31,6 +32,7 @@ type Outcome struct {
 	Next State
 
 	bootWithin time.Duration
+	unreported bool
 }
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
@@ -54,7 +56,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	if s.Spec.Shadow {
 		s.follow(next, now, rules)
 	}
-	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
+	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
@@ -74,6 +76,8 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.decision()
 		w.releases()
 		w.size()
+		w.restate()
+		w.protect()
 	}
 	next.Position.Seq += int64(len(o.Records))
 	return o
@@ -103,6 +107,9 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
+	if st.listed.Service != nil {
+		o.Notes = st.listed.Service.Notes
+	}
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
@@ -110,7 +117,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			o.Capacity.Reason += ": " + st.listed.Failure
 		}
 		if st.listed.At.IsZero() {
-			o.Capacity.Reason = "it was not listed yet"
+			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
 	if len(st.queues) > 0 {
@@ -120,13 +127,21 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		o.Queues = append(o.Queues, muster.QueueObservation{
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
-			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
+			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.ageStaleAfter()),
 			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
+			SentPerSecond: q.SentPerSecond.Fresh(now, s.ageStaleAfter()), DeletedPerSecond: q.DeletedPerSecond.Fresh(now, s.ageStaleAfter()),
+			ProcessingMean: q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter())),
 		})
 	}
 	o.Metrics = s.metrics(st, now)
 	if s.Spec.Shadow {
 		o.Capacity = supposed(o)
+	}
+	if _, measured := st.processing.At(now); !measured.Known {
+		o.Processing = published(o)
+	}
+	if s.Unreported {
+		o.Capacity = occupied(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

@@ -126,3 +126,14 @@ func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	}
 	return ids
 }
+
+// Exposed returns the members that the fleet's own service may end although they were not released, in the order of their
+// launch.
+func (r Roster) Exposed() (ids []string) {
+	for i := range r.members {
+		if m := &r.members[i]; m.Exposed && m.ReleasedAt.IsZero() {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}

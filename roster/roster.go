@@ -17,6 +17,8 @@ type Rules struct {
 	BootWithin time.Duration
 	// Grace is how long after it joined a member is not asked to go: it was launched for work that is on its way to it.
 	Grace time.Duration
+	// Unreported has members work as soon as the fleet says that they are in service, because their workers do not report.
+	Unreported bool
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
 	// Watched is set for a fleet that another system sizes: a member whose workers never report is in service WatchedAfter its
@@ -59,10 +61,16 @@ type Member struct {
 	JoinedAt time.Time
 	// Listed is true once the fleet listed it.
 	Listed bool
+	// Serving is true while the fleet's own service says that it is in service.
+	Serving bool
+	// Exposed is true while the fleet's own service may end it, as far as it was listed.
+	Exposed bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
 	// failed is true once its launch was counted as failed.
 	failed bool
+	// named is true once the fleet's own service gave it its name.
+	named bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
 	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
@@ -141,6 +149,8 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
+	case len(m.Workers) == 0 && rules.Unreported && m.Serving:
+		return Busy // nobody says that it is idle
 	case m.silent(rules):
 		return m.workless(now, rules)
 	case len(m.Workers) == 0:

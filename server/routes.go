@@ -82,7 +82,7 @@ func (a *api) status(w http.ResponseWriter, _ *http.Request) {
 	answer(w, NewStatus(a.Version, time.Now().UTC(), a.Fleets()))
 }
 
-// report takes a worker's report. The API token and the member's own token open it.
+// report takes a worker's report. The API token, the fleet's and the member's own open it.
 func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	given := bearer(r)
 	if given == "" {
@@ -92,7 +92,7 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	var rep muster.Report
 	err := read(r, &rep)
 	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
-	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) {
+	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) && !a.Token.Fleet(rep.Fleet).equal(given) {
 		unauthorized(w)
 		return
 	}

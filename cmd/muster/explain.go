@@ -170,6 +170,12 @@ func printExplanation(w io.Writer, e controller.Explanation) {
 	if e.LastChange != "" {
 		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)
 	}
+	if c := e.Observation.Capacity; !c.Known && c.Reason != "" {
+		fmt.Fprintf(w, "  members: %s\n", c.Reason)
+	}
+	for _, note := range e.Observation.Notes {
+		fmt.Fprintf(w, "  note: %s\n", note)
+	}
 	fmt.Fprintf(w, "\nwhy this number\n")
 	for _, t := range d.Trail {
 		fmt.Fprintf(w, "  %-22s %s = %d\n", t.Rule, values(t.In), t.Out)

@@ -52,6 +52,7 @@ type local struct {
 	// beyond are the listeners for other machines, with what they serve.
 	beyond  []beyond
 	fleets  *fleets
+	amazon  amazon
 	servers struct {
 		sqs, api *http.Server
 		front    *sqsapi.Front // serves what sqs does, on loopback

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +36,11 @@ func kinds(c config.Fleet) []config.Part {
 
 func samePart(a, b config.Part) bool {
 	return a.Name == b.Name && a.Base == b.Base && a.Weight == b.Weight && a.Max == b.Max
+}
+
+// sameKind tells whether a fleet can go from one configuration to the other without ending first.
+func sameKind(a, b config.Fleet) bool {
+	return reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && slices.EqualFunc(a.Split, b.Split, samePart)
 }
 
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.
