@@ -80,7 +80,7 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
-	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
+	o := controller.LoopOptions{Settings: settings, Meter: meter{l, c}, History: l.history, Logger: l.options.logger}
 	if err := l.sources(ctx, c, &o); err != nil {
 		return fmt.Errorf("fleet %s: %w", c.Name, err)
 	}
