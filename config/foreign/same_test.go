@@ -35,7 +35,7 @@ func TestAScaledObjectIsSizedAsKubernetesDoes(t *testing.T) {
 		replicas := rapid.IntRange(0, 30).Draw(t, "replicas")
 		d := p.Decide(muster.Observation{
 			Fleet: "f", At: at, Limits: muster.Limits{Max: 10_000, LaunchesPerHour: 1_000_000},
-			Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, float64(visible)), InFlight: muster.Measured(at, float64(held)), Delayed: muster.Measured(at, float64(later))}},
+			Queues:   []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, float64(visible)), InFlight: muster.Measured(at, float64(held)), Delayed: muster.Measured(at, float64(later))}},
 			Capacity: muster.Capacity{Known: true, Desired: replicas, Busy: replicas, Slots: replicas, BusySlots: replicas, SlotsPerWorker: 1},
 		}, nil)
 		messages := visible
