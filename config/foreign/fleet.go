@@ -20,6 +20,8 @@ type Fleet struct {
 	Name, From string
 	// Queue is the name or the URL of its queue; empty when it has none.
 	Queue string
+	// Group is the name of the Auto Scaling group that it is; empty for another fleet.
+	Group string
 	// Min and Max are sizes.
 	Min, Max int
 	// Poll and Boot are zero where nothing was said of them.

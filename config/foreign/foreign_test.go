@@ -83,7 +83,7 @@ func TestWhatIsWritten(t *testing.T) {
 func read(t *testing.T, target, rest string) (foreign.Result, error) {
 	t.Helper()
 	return foreign.Read("t.yaml", []byte(`Resources:
-  Group: {Type: "AWS::AutoScaling::AutoScalingGroup", Properties: {MinSize: 1, MaxSize: 9}}
+  Group: {Type: "AWS::AutoScaling::AutoScalingGroup", Properties: {AutoScalingGroupName: g, MinSize: 1, MaxSize: 9}}
   Policy:
     Type: AWS::AutoScaling::ScalingPolicy
     Properties:

@@ -76,6 +76,12 @@ func (t *template) group(name, n *yaml.Node) *scaled {
 		s.note(of, "the group of %s cannot be told: %s", name.Value, v.why)
 	}
 	s.From = fmt.Sprintf("the Auto Scaling group %s", s.Name)
+	if v.why == "" && len(v.text) <= maxGroupName {
+		s.Group = shown(v.text)
+	}
+	if v.guess != "" {
+		s.note(of, "the name of the group cannot be told (%s); its logical id %s stands for it", v.guess, brief(v.text))
+	}
 	s.Max = unstatedMax
 	g := get(get(t.resources, v.resource), "Properties")
 	if g == nil {
@@ -130,6 +136,9 @@ func (t *template) service(name, n *yaml.Node) *scaled {
 	}
 	return s
 }
+
+// maxGroupName is how long the name of an Auto Scaling group may be.
+const maxGroupName = 255
 
 // targetOf finds the scalable target of a resource id.
 func (t *template) targetOf(id value) (properties *yaml.Node) {

@@ -119,11 +119,29 @@ func (b *writer) fleet(f Fleet) {
 	}
 	b.shape("scale_out", f.Out)
 	b.shape("scale_in", f.In)
+	if f.Group != "" {
+		b.group(f)
+		return
+	}
 	b.line(4, "workers:")
 	b.comment(6, "The program that handles a message, with its arguments. false fails each one, so that none is lost.")
 	b.line(6, `command: ["false"]`)
 	if f.Boot > 0 {
 		b.line(6, "boot: %s", span(f.Boot))
+	}
+}
+
+// group writes what the members of an Auto Scaling group are. It begins as a fleet that is only watched: two systems that size one
+// group would undo what the other does.
+func (b *writer) group(f Fleet) {
+	b.comment(4, "Only watched, as long as the policies of AWS are in charge. Remove them and this to take over.")
+	b.line(4, "shadow: true")
+	b.line(4, "asg:")
+	b.line(6, "group: %s", text(f.Group))
+	b.comment(6, "Its instances run your own workers, which do not report. Say required where they run muster work.")
+	b.line(6, "reports: none")
+	if f.Boot > 0 {
+		b.line(4, "workers: {boot: %s}", span(f.Boot))
 	}
 }
 
