@@ -15,15 +15,15 @@ import (
 
 // published is the list for worker utilization as it was published, for the queue q. The entries do not say ReturnData, but
 // for the last one.
-func published(t testing.TB) []metricmath.Query {
-	return list(t, `[
+func published(t testing.TB) []metricmath.Query { return list(t, utilization) }
+
+const utilization = `[
 		{"Id": "backlog", "MetricStat": {"Stat": "Maximum", "Metric": {"Namespace": "AWS/SQS", "MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "q"}]}}},
 		{"Id": "inFlight", "MetricStat": {"Stat": "Maximum", "Metric": {"Namespace": "AWS/SQS", "MetricName": "ApproximateNumberOfMessagesNotVisible", "Dimensions": [{"Name": "QueueName", "Value": "q"}]}}},
 		{"Id": "workers", "MetricStat": {"Stat": "Sum", "Metric": {"Namespace": "YourApp", "MetricName": "TotalWorkers"}}},
 		{"Id": "totalWork", "Expression": "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"},
 		{"Id": "utilizationRatio", "Expression": "totalWork / workers"},
-		{"Id": "utilization", "Expression": "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))", "ReturnData": true}]`)
-}
+		{"Id": "utilization", "Expression": "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))", "ReturnData": true}]`
 
 // withoutBacklog is the published variant for work that never waits.
 func withoutBacklog(t testing.TB) []metricmath.Query {
@@ -47,8 +47,7 @@ func elsewhere(t testing.TB) []metricmath.Query {
 	return queries
 }
 
-func list(t testing.TB, text string) (queries []metricmath.Query) {
-	t.Helper()
+func list(t interface{ Fatal(...any) }, text string) (queries []metricmath.Query) {
 	if err := json.Unmarshal([]byte(text), &queries); err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +186,26 @@ func TestAnOldValueCountsForNothing(t *testing.T) {
 		if d := decide(t, tracking(50, queries), o); d.Desired != row.want {
 			t.Errorf("%d minutes late: found %d, expected %d\n%s", row.minutes, d.Desired, row.want, d.Sentence())
 		}
+	}
+}
+
+func TestADisabledDirectionAllowsNoChange(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		out, in bool
+		backlog float64
+		want    int
+		floor   int
+	}{
+		{"a rise", true, false, 80, 5, 5}, {"a fall", false, true, 10, 5, 5}, {"a rise while falls are", false, true, 80, 8, 8}, {"a fall while rises are", true, false, 10, 1, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			spec := policy.Spec{Name: "backlog-per-worker", Acceptable: 10, Out: policy.Shape{Disabled: row.out}, In: policy.Shape{Disabled: row.in}}
+			d := decide(t, spec, see{backlog: row.backlog, busy: 5}.observation())
+			if d.Desired != row.want || d.Floor != row.floor || row.want == 5 && d.Reason != muster.RateLimited {
+				t.Errorf("found %d with the floor %d (%s), expected %d and %d\n%s", d.Desired, d.Floor, d.Reason, row.want, row.floor, d.Sentence())
+			}
+		})
 	}
 }
 
