@@ -14,13 +14,25 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// maxProtect is how many instances one call protects.
-const maxProtect = 50
+const (
+	// maxProtect is how many instances one call protects.
+	maxProtect = 50
+	// maxEnd is how many instances are ended before a launch that waits gets its turn.
+	maxEnd = 20
+)
 
 // End implements [muster.Releaser]. It ends the named instances that live, each by a call that lowers the group's desired size by
 // its weight, so that the group starts no other in its place. Where the size is lower than what lives already, because somebody
 // else has lowered it, the call does not lower it further. With a warm pool that takes instances back they go there.
 func (f *Fleet) End(ctx context.Context, members []string) error {
+	var failures []error
+	for some := range slices.Chunk(members, maxEnd) {
+		failures = append(failures, f.endSome(ctx, some))
+	}
+	return errors.Join(failures...)
+}
+
+func (f *Fleet) endSome(ctx context.Context, members []string) error {
 	done, err := f.take(ctx)
 	if err != nil {
 		return err

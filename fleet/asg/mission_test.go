@@ -160,16 +160,29 @@ func (p *plant) work(ctx context.Context, id string) {
 	}
 }
 
+// day is what happens to a plant.
+type day struct {
+	spec     policy.Spec
+	messages int
+	// mpd is how long a message takes.
+	mpd time.Duration
+	// restart has the controller end and begin anew every so often; zero never.
+	restart time.Duration
+	// launch is how instances are launched, capacity how many the cloud has; zero is enough.
+	launch   asg.Launching
+	capacity int
+}
+
 // runPlant sizes a group of one instance for a batch of messages with the real clients until an hour has passed, and returns the
 // most instances there were and how long all messages took.
-func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, restart time.Duration, then func(p *plant)) (peak int, took time.Duration) {
+func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Duration) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
 		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1, Counts: model.Counts{Stale: 3 * time.Second}})
 		server := cloud.New(world)
 		server.Follow(time.Now)
-		p := &plant{t: t, cloud: server, mpd: mpd, started: map[string]bool{}, ended: map[string]bool{}}
+		p := &plant{t: t, cloud: server, mpd: d.mpd, started: map[string]bool{}, ended: map[string]bool{}}
 		server.Do(func(w *model.World) {
 			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
 				AutoScalingGroupName: "web", MinSize: num(1), MaxSize: num(20), AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
@@ -192,11 +205,11 @@ func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, r
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.fleet, err = asg.NewGroups(account).Fleet(asg.Options{Group: "web", Min: 1, Max: 20, Protect: true}); err != nil {
+		if p.fleet, err = asg.NewGroups(account).Fleet(asg.Options{Group: "web", Min: 1, Max: 20, Protect: true, Launch: d.launch}); err != nil {
 			t.Fatal(err)
 		}
 		settings, err := controller.NewSettings(controller.Settings{
-			Fleet: "web", Queues: []string{"work"}, Spec: spec, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
+			Fleet: "web", Queues: []string{"work"}, Spec: d.spec, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
 			Limits: muster.Limits{Min: 1, Max: 20, LaunchesPerHour: 200}, BootPrior: 90 * time.Second, Poll: 5 * time.Second, Stale: 90 * time.Second, Protect: true,
 		})
 		if err != nil {
@@ -225,17 +238,25 @@ func runPlant(t *testing.T, spec policy.Spec, messages int, mpd time.Duration, r
 		all.Go(func() { p.watch(ctx) })
 		time.Sleep(5 * time.Minute) // the first instance boots
 		sent := time.Now()
-		p.send(messages)
-		for range restartsIn(time.Hour, restart) { // a controller that ends with all it knows but the history, again and again
-			time.Sleep(restart)
+		if g := p.group(); d.capacity > 0 {
+			i := g.Instances[0]
+			server.Do(func(w *model.World) {
+				w.LimitCapacity(model.Pool{InstanceType: i.InstanceType, AvailabilityZone: i.AvailabilityZone, Market: model.OnDemand}, d.capacity)
+			})
+		}
+		p.send(d.messages)
+		for range restartsIn(time.Hour, d.restart) { // a controller that ends with all it knows but the history, again and again
+			time.Sleep(d.restart)
 			end()
 			end = begin()
 		}
 		time.Sleep(time.Until(sent.Add(time.Hour)))
+		p.mu.Lock()
 		if p.finishedAt.IsZero() {
 			t.Errorf("after an hour %d messages wait and %d are in hand", p.waiting, p.busy)
 		}
 		peak, took = p.peak, p.finishedAt.Sub(sent)
+		p.mu.Unlock()
 		if then != nil {
 			then(p)
 		}
@@ -258,9 +279,9 @@ func restartsIn(d, every time.Duration) int {
 
 func TestRestartsOfTheControllerLaunchNothingTwiceAndEndNobodyBusy(t *testing.T) {
 	spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: 5 * time.Minute}}
-	calm, _ := runPlant(t, spec, 50, 25*time.Second, 0, nil)
+	calm, _ := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second}, nil)
 	for _, every := range []time.Duration{7 * time.Second, 40 * time.Second, 3 * time.Minute} {
-		peak, took := runPlant(t, spec, 50, 25*time.Second, every, func(p *plant) {
+		peak, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, restart: every}, func(p *plant) {
 			if g := p.group(); g.DesiredCapacity != 1 {
 				p.t.Errorf("an hour later %d are desired, want the minimum of 1", g.DesiredCapacity)
 			}
@@ -268,6 +289,27 @@ func TestRestartsOfTheControllerLaunchNothingTwiceAndEndNobodyBusy(t *testing.T)
 		if peak > calm {
 			t.Errorf("with a restart every %v there were %d instances, want no more than %d; all was done after %v", every, peak, calm, took)
 		}
+	}
+}
+
+// Where the cloud has too few instances, those that there are do the work, and nobody goes on asking for more than was ever wanted.
+func TestALackOfCapacityIsLivedWith(t *testing.T) {
+	for _, launch := range []asg.Launching{asg.BySize, asg.ByName} {
+		t.Run(string(launch), func(t *testing.T) {
+			spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: 5 * time.Minute}}
+			peak, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, launch: launch, capacity: 3}, func(p *plant) {
+				if g := p.group(); g.DesiredCapacity != 1 {
+					p.t.Errorf("an hour later %d are desired, want the minimum of 1", g.DesiredCapacity)
+				}
+				if n := p.cloud.Calls("SetDesiredCapacity") + p.cloud.Calls("LaunchInstances"); n > 60 {
+					p.t.Errorf("the group was told %d times to grow or to shrink, want ever more rarely", n)
+				}
+			})
+			if peak != 3 || took > 12*time.Minute {
+				t.Errorf("with three instances to be had there were %d, and it took %v", peak, took)
+			}
+			t.Logf("%d instances, %v", peak, took)
+		})
 	}
 }
 
@@ -285,9 +327,9 @@ func TestADynamicTargetKeepsTheTimeAndAStaticOneTheInstances(t *testing.T) {
 			p.t.Errorf("the size was set %d times although instances are launched and ended by name", n)
 		}
 	}
-	firstPeak, firstTook := runPlant(t, dynamic, 50, 25*time.Second, 0, settled)
-	secondPeak, secondTook := runPlant(t, dynamic, 50, 50*time.Second, 0, settled)
-	staticPeak, staticTook := runPlant(t, static, 50, 50*time.Second, 0, settled)
+	firstPeak, firstTook := runPlant(t, day{spec: dynamic, messages: 50, mpd: 25 * time.Second}, settled)
+	secondPeak, secondTook := runPlant(t, day{spec: dynamic, messages: 50, mpd: 50 * time.Second}, settled)
+	staticPeak, staticTook := runPlant(t, day{spec: static, messages: 50, mpd: 50 * time.Second}, settled)
 	t.Logf("dynamic, 25 s: %d instances, %v; dynamic, 50 s: %d instances, %v; static, 50 s: %d instances, %v", firstPeak, firstTook, secondPeak, secondTook, staticPeak, staticTook)
 	if firstPeak < 4 || firstPeak > 5 {
 		t.Errorf("50 messages of 25 s had %d instances, want the 50 / 12 that the target asks for", firstPeak)

@@ -9,17 +9,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/policy"
+	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
 func TestAQuietFleetWritesNothingAndReadsSixTimesAMinuteAtMost(t *testing.T) {
 	reads := []string{"GetQueueAttributes", "DescribeAutoScalingGroups", "DescribeInstanceRefreshes", "DescribeScalingActivities", "DescribeWarmPool", "GetMetricData"}
-	runPlant(t, policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, 20, 25*time.Second, 0, func(p *plant) {
+	runPlant(t, day{spec: policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, messages: 20, mpd: 25 * time.Second}, func(p *plant) {
 		count := func(actions []string) (n int) {
 			for _, a := range actions {
 				n += p.cloud.Calls(a)
@@ -33,6 +35,30 @@ func TestAQuietFleetWritesNothingAndReadsSixTimesAMinuteAtMost(t *testing.T) {
 			p.t.Errorf("a quiet fleet read %d times in half an hour and wrote %d times; allowed are 180 reads and no write", read, written)
 		}
 		p.t.Logf("%.1f reads a minute", float64(read)/30)
+	})
+}
+
+func TestALaunchNeedNotWaitUntilManyHaveEnded(t *testing.T) {
+	inTime(t, func(in *model.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize, Max: 200}, func(s stage) {
+		s.must(s.order(100, "a"))
+		time.Sleep(2 * time.Minute)
+		ids := s.living()
+		s.cloud.Do(func(w *model.World) { // by far not all calls get through
+			w.Inject(model.Injection{Trouble: model.Throttled, Action: "TerminateInstanceInAutoScalingGroup", Share: 0.3})
+		})
+		ended, launched := make(chan error, 1), make(chan error, 1)
+		go func() { ended <- s.fleet.End(s.t.Context(), ids[:90]) }()
+		time.Sleep(time.Millisecond)
+		go func() {
+			launched <- s.fleet.SetDesired(s.t.Context(), muster.Order{ID: "more", Desired: 110, Total: 110})
+		}()
+		if err := <-launched; err != nil {
+			s.t.Errorf("SetDesired: %v", err)
+		}
+		if n := s.cloud.Calls("TerminateInstanceInAutoScalingGroup"); n > 60 {
+			s.t.Errorf("the launch waited for %d calls that end instances", n)
+		}
+		<-ended // some may have failed for good; the controller asks again
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/mustertest"
 )
 
 // surroundings gives the test credentials of its own and nothing else that the SDK would find on this machine.
@@ -26,7 +28,7 @@ func surroundings(t *testing.T) {
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "", "AWS_DEFAULT_REGION": "",
 		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_SQS": "", "AWS_MAX_ATTEMPTS": "", "AWS_RETRY_MODE": "",
+		"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_SQS": "", "AWS_CA_BUNDLE": "", "AWS_MAX_ATTEMPTS": "", "AWS_RETRY_MODE": "",
 	} {
 		t.Setenv(name, value)
 	}
@@ -146,24 +148,49 @@ func TestACallWithoutAnAnswerIsExplained(t *testing.T) {
 
 func TestAThrottledCallIsTriedAgainWithinTheBudgetOfRetries(t *testing.T) {
 	surroundings(t)
-	queueURL, attempts := answering(t, http.StatusServiceUnavailable, "ServiceUnavailable", "try later")
-	c := client(t, open(t, awsapi.Options{PerSecond: 10_000, Burst: 10_000}), queueURL)
-	const calls = 30
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	done := make(chan error, calls)
-	for range calls {
-		go func() { done <- ask(ctx, c, queueURL) }()
-	}
-	for range calls {
-		if err := <-done; err == nil {
-			t.Error("a call succeeded that nothing answered")
+	synctest.Test(t, func(t *testing.T) {
+		var attempts, succeeding atomic.Int64
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			attempts.Add(1)
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			if succeeding.Load() > 0 {
+				fmt.Fprint(w, `{"Attributes":{}}`)
+				return
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{"__type":"ServiceUnavailable"}`)
+		})
+		const queueURL = "https://sqs.eu-west-1.amazonaws.com/123456789012/work"
+		c := client(t, open(t, awsapi.Options{PerSecond: 10_000, Burst: 10_000, HTTP: mustertest.InProcess{Handler: handler}}), queueURL)
+		const calls = 30
+		failing := func() int64 {
+			before := attempts.Load()
+			done := make(chan error, calls)
+			for range calls {
+				go func() { done <- ask(t.Context(), c, queueURL) }()
+			}
+			for range calls {
+				if err := <-done; err == nil {
+					t.Error("a call succeeded that nothing answered")
+				}
+			}
+			return attempts.Load() - before
 		}
-	}
-	// The budget holds ten retries, and nothing succeeds that would add to it.
-	if n := attempts.Load(); n != calls+10 {
-		t.Errorf("%d calls that all fail made %d attempts, want %d", calls, n, calls+10)
-	}
+		// The budget holds ten retries, and nothing succeeds that would add to it.
+		if n := failing(); n != calls+10 {
+			t.Errorf("%d calls that all fail made %d attempts, want %d", calls, n, calls+10)
+		}
+		succeeding.Store(1)
+		for range 50 {
+			if err := ask(t.Context(), c, queueURL); err != nil {
+				t.Fatal(err)
+			}
+		}
+		succeeding.Store(0)
+		if n := failing(); n != calls+5 {
+			t.Errorf("after 50 calls that succeeded %d made %d attempts, want a tenth of 50 more", calls, n)
+		}
+	})
 }
 
 func TestAllClientsShareOneBucket(t *testing.T) {

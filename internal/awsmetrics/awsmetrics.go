@@ -224,7 +224,7 @@ func (s *stat) dueIn(now time.Time) time.Duration {
 }
 
 // due returns the metrics that are due within half of their time, and forgets those that nobody asks for.
-func (g *region) due(now time.Time) (due []*stat) {
+func (g *region) due(now time.Time) (due []wanted) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var keys []string
@@ -238,13 +238,20 @@ func (g *region) due(now time.Time) (due []*stat) {
 	}
 	slices.Sort(keys) // the same metrics make the same calls
 	for _, k := range keys {
-		due = append(due, g.stats[k])
+		due = append(due, wanted{k, g.stats[k].MetricStat, g.stats[k].window})
 	}
 	return due
 }
 
+// wanted is a metric that is about to be read.
+type wanted struct {
+	key string
+	metricmath.MetricStat
+	window time.Duration
+}
+
 // readBatch reads up to MaxQueries metrics, page by page, and notes what came, or why nothing did.
-func (g *region) readBatch(ctx context.Context, now time.Time, batch []*stat) {
+func (g *region) readBatch(ctx context.Context, now time.Time, batch []wanted) {
 	in := &cloudwatch.GetMetricDataInput{ScanBy: types.ScanByTimestampAscending, EndTime: aws.Time(now)}
 	start := now
 	for i, s := range batch {
@@ -258,8 +265,12 @@ func (g *region) readBatch(ctx context.Context, now time.Time, batch []*stat) {
 	at := now.UTC().Round(0)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, s := range batch {
+	for i, w := range batch {
 		id := fmt.Sprintf("q%d", i)
+		s := g.stats[w.key]
+		if s == nil {
+			continue // nobody asks for it any more
+		}
 		switch {
 		case err != nil && ctx.Err() != nil: // nobody knows; the next one who asks reads
 		case err != nil:

@@ -20,5 +20,7 @@
 // refuses unknown ones, with a message that says so; members that the model does not have are ignored, as AWS ignores unknown
 // ones, and [Server.Unmodelled] lists them.
 //
+// The world has counts of queues and no messages; [Server.Messages] lets the embedded queue hold some.
+//
 // Time stands still between the calls of [Server.Advance] and [Server.Until], unless the server follows a clock.
 package cloud

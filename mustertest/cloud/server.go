@@ -27,6 +27,7 @@ type Server struct {
 	mu         sync.Mutex
 	world      *model.World
 	clock      func() time.Time
+	messages   http.Handler // answers for SQS in the world's stead
 	calls      map[string]int
 	unmodelled map[string]bool
 	requests   int
@@ -133,6 +134,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.wire.refuse(w, c, malformed(c.service, err))
 		return
 	}
+	if s.forward(w, r, c, body) {
+		return
+	}
 	result, lost, f := s.run(c, members)
 	switch {
 	case lost || f != nil && f.Hang:
@@ -155,7 +159,7 @@ func (s *Server) run(c call, members tree) (result any, lost bool, f *model.Faul
 	if !known {
 		return nil, false, unknown(c)
 	}
-	s.calls[c.action]++
+	s.count(c.action)
 	admission := s.world.Admit(c.service, c.action)
 	if admission.Fault != nil {
 		return nil, false, admission.Fault
@@ -170,6 +174,13 @@ func (s *Server) run(c call, members tree) (result any, lost bool, f *model.Faul
 		return nil, admission.LoseAnswer, f
 	}
 	return result, admission.LoseAnswer, nil
+}
+
+// count counts a call. Names that somebody makes up are counted as long as there is room.
+func (s *Server) count(action string) {
+	if _, known := s.calls[action]; known || len(s.calls) < maxUnmodelled {
+		s.calls[action]++
+	}
 }
 
 // hang gives no answer: at once, as a connection that breaks does, or until the client has had enough.

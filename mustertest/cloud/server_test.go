@@ -262,7 +262,7 @@ func TestTroublesComeAsAWSSendsThem(t *testing.T) {
 		code    string
 	}{
 		{model.AccessDenied, "AccessDenied"}, {model.ExpiredToken, "ExpiredToken"}, {model.Throttled, "Throttling"},
-		{model.InternalFailure, "InternalFailure"}, {model.LostAnswer, "no answer"},
+		{model.InternalFailure, "InternalFailure"}, {model.Contention, "ResourceContention"}, {model.LostAnswer, "no answer"},
 	} {
 		t.Run(string(x.trouble), func(t *testing.T) {
 			w := serve(t, model.Settings{})

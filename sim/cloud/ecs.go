@@ -115,7 +115,12 @@ func (e ECS) DescribeClusters(in ClusterNames) (ClusterList, error) {
 
 func (c *cluster) show() Cluster {
 	s := c.Cluster
-	s.ActiveServicesCount, s.RegisteredContainerInstancesCount = len(c.services), len(c.hosts)
+	s.RegisteredContainerInstancesCount = len(c.hosts)
+	for _, x := range c.services { // a sum: the order does not matter
+		if x.Status == "ACTIVE" {
+			s.ActiveServicesCount++
+		}
+	}
 	for _, t := range c.tasks {
 		switch {
 		case t.LastStatus == Running:
@@ -328,6 +333,11 @@ func (e ECS) DeleteService(in DeleteServiceInput) (OneService, error) {
 		return OneService{}, invalidParameter("The service cannot be stopped while it is scaled above 0.")
 	}
 	s.Status, s.DesiredCount = "INACTIVE", 0
+	e.w.after(keptStopped, func() {
+		if c.services[s.ServiceName] == s {
+			delete(c.services, s.ServiceName)
+		}
+	})
 	for _, t := range s.tasks() {
 		e.w.stop(t, "ServiceSchedulerInitiated", "The service was deleted.")
 	}

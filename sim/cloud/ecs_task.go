@@ -21,6 +21,7 @@ type task struct {
 	turn       int
 	ran        bool
 	protection time.Time // until when it is protected
+	watched    time.Time // when the scheduler looks at that next
 	strategy   []PlacementStrategy
 	waits      bool // for an instance of a group that ECS sizes
 }
@@ -419,12 +420,27 @@ func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 		t.protection = time.Time{}
 		if in.ProtectionEnabled {
 			t.protection = e.w.now.Add(time.Duration(minutes) * time.Minute)
-			e.w.at(t.protection, func() { e.w.attend(t.service) })
+			e.w.watchProtection(t)
 		}
 		e.w.attend(t.service)
 		out.ProtectedTasks = append(out.ProtectedTasks, ProtectedTask{t.TaskArn, in.ProtectionEnabled, t.protection})
 	}
 	return out, nil
+}
+
+// watchProtection has the scheduler look again when the protection of a task is over, however often it is renewed until then.
+func (w *World) watchProtection(t *task) {
+	if !t.watched.IsZero() && !t.protection.Before(t.watched) {
+		return
+	}
+	t.watched = t.protection
+	w.at(t.protection, func() {
+		if t.watched = (time.Time{}); t.protected(w.now) {
+			w.watchProtection(t)
+			return
+		}
+		w.attend(t.service)
+	})
 }
 
 // unprotectable says why a task cannot be protected, or nothing.

@@ -397,3 +397,53 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 		}
 	})
 }
+
+func TestADeploymentStaysWithinItsPercentages(t *testing.T) {
+	j := newJobs(t, cloud.Settings{}, 4, func(in *cloud.CreateServiceInput) {
+		in.DeploymentConfiguration = &cloud.DeploymentConfiguration{MinimumHealthyPercent: ptr(50), MaximumPercent: ptr(100)}
+	})
+	j.pass(time.Minute)
+	j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
+	least, most := 99, 0
+	for range 300 {
+		j.pass(time.Second)
+		s := j.service()
+		least, most = min(least, s.RunningCount), max(most, s.RunningCount+s.PendingCount)
+	}
+	expect(t, "fewest running", least, 2)
+	expect(t, "most at a time", most, 4)
+	expect(t, "rollout", j.service().Deployments[0].RolloutState, "COMPLETED")
+}
+
+func TestProtectionThatIsShortenedEndsEarly(t *testing.T) {
+	j := newJobs(t, cloud.Settings{}, 1)
+	j.pass(time.Minute)
+	ids := j.tasks()
+	j.protect(true, 60, ids[0])
+	j.resize(0)
+	j.protect(true, 5, ids[0])
+	j.pass(4 * time.Minute)
+	expect(t, "protected", len(j.tasks()), 1)
+	j.protect(true, 5, ids[0]) // renewed: five minutes from now
+	j.pass(4 * time.Minute)
+	expect(t, "renewed", len(j.tasks()), 1)
+	j.pass(2 * time.Minute)
+	expect(t, "over", len(j.tasks()), 0)
+}
+
+func TestADeletedServiceIsForgottenAndItsNameIsFree(t *testing.T) {
+	j := newJobs(t, cloud.Settings{}, 2)
+	j.pass(time.Minute)
+	_, err := j.ecs.DeleteService(cloud.DeleteServiceInput{Cluster: "jobs", Service: "workers"})
+	expect(t, "with tasks", code(err), "InvalidParameterException")
+	must(j.ecs.DeleteService(cloud.DeleteServiceInput{Cluster: "jobs", Service: "workers", Force: ptr(true)}))(t)
+	j.pass(time.Minute)
+	expect(t, "tasks", len(j.tasks()), 0)
+	expect(t, "status", j.service().Status, "INACTIVE")
+	_, err = j.ecs.UpdateService(cloud.UpdateServiceInput{Cluster: "jobs", Service: "workers", DesiredCount: ptr(1)})
+	expect(t, "to change it", code(err), "ServiceNotActiveException")
+	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker", DesiredCount: ptr(1), LaunchType: cloud.Fargate, NetworkConfiguration: network}))(t)
+	j.pass(2 * time.Hour)
+	expect(t, "the new one stays", j.service().RunningCount, 1)
+	expect(t, "services", must(j.ecs.DescribeClusters(cloud.ClusterNames{Clusters: []string{"jobs"}}))(t).Clusters[0].ActiveServicesCount, 1)
+}

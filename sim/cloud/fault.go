@@ -110,6 +110,8 @@ const (
 	Throttled Trouble = "throttled"
 	// InternalFailure: the service has a fault, status 500.
 	InternalFailure Trouble = "internal failure"
+	// Contention: EC2 Auto Scaling has another update of the group under way, status 500; other services fail as with InternalFailure.
+	Contention Trouble = "contention"
 	// Timeout: the call is not carried out and never answered.
 	Timeout Trouble = "timeout"
 	// LostAnswer: the call is carried out and never answered.
@@ -202,7 +204,10 @@ func trouble(t Trouble, s API, action string) *Fault {
 			return &Fault{Code: "RequestThrottled", Message: "Rate exceeded", Status: 403}
 		}
 		return fault("Throttling", "Rate exceeded")
-	case InternalFailure:
+	case InternalFailure, Contention:
+		if t == Contention && s == AutoScalingService {
+			return &Fault{Code: "ResourceContention", Message: "You already have a pending update to an Amazon EC2 Auto Scaling resource.", Status: 500}
+		}
 		if json {
 			return &Fault{Code: "ServerException", Message: "Service unavailable. Please try again later.", Status: 500}
 		}

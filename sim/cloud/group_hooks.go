@@ -167,9 +167,12 @@ func (w *World) hold(i *instance, transition string, paused LifecycleState, next
 
 // watch gives a hook its default result when its heartbeat stops.
 func (w *World) watch(i *instance, p *wait) {
-	deadline := p.deadline
-	w.at(deadline, func() {
-		if !p.done && p.deadline.Equal(deadline) && slices.Contains(i.waits, p) {
+	w.at(p.deadline, func() {
+		switch {
+		case p.done || !slices.Contains(i.waits, p):
+		case w.now.Before(p.deadline): // a heartbeat came
+			w.watch(i, p)
+		default:
 			w.complete(i, p, p.hook.DefaultResult)
 		}
 	})
@@ -244,7 +247,7 @@ func (a AutoScaling) CompleteLifecycleAction(in LifecycleAction) (Nothing, error
 
 // RecordLifecycleActionHeartbeat begins the heartbeat's time again, up to the global timeout.
 func (a AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing, error) {
-	i, p, err := a.action(in)
+	_, p, err := a.action(in)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -252,7 +255,6 @@ func (a AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing
 	if p.deadline.After(p.until) {
 		p.deadline = p.until
 	}
-	a.w.watch(i, p)
 	return Nothing{}, nil
 }
 

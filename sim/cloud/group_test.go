@@ -451,3 +451,33 @@ func TestAGroupIsDeletedOnlyWhenItIsEmptyOrByForce(t *testing.T) {
 	_, err := f.Census("g")
 	expect(t, "gone", code(err), "ValidationError")
 }
+
+func TestNewInstancesAreProtectedWhereTheGroupSaysSo(t *testing.T) {
+	f := newFleet(t, cloud.Settings{}, 0, 10, 2, func(in *cloud.CreateGroup) { in.NewInstancesProtectedFromScaleIn = ptr(true) })
+	f.pass(2 * time.Minute)
+	ids := f.in(cloud.InService)
+	f.resize(0)
+	f.pass(5 * time.Minute)
+	same(t, "both stay", f.in(cloud.InService), ids)
+	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)}, MaxGroupPreparedCapacity: ptr(2)}))(t)
+	f.protect(false, ids...)
+	f.pass(5 * time.Minute)
+	expect(t, "unprotected they go to the pool", len(f.in(cloud.WarmedStopped)), 2)
+	f.resize(1)
+	f.pass(5 * time.Minute)
+	expect(t, "and are protected when they come back", f.group().Instances[0].ProtectedFromScaleIn, true)
+}
+
+func TestANewOrderIsTriedAtOnceAfterAFailure(t *testing.T) {
+	f := newFleet(t, cloud.Settings{Machines: cloud.Machines{Retry: time.Hour}}, 0, 10, 0)
+	p := cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand}
+	f.LimitCapacity(p, 0)
+	f.resize(2)
+	f.pass(time.Minute)
+	f.LimitCapacity(p, -1)
+	f.pass(10 * time.Minute)
+	expect(t, "by itself only after its hour", len(f.group().Instances), 0)
+	f.resize(3)
+	f.pass(2 * time.Minute)
+	expect(t, "with a new order", len(f.in(cloud.InService)), 3)
+}

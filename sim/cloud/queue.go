@@ -69,7 +69,8 @@ type SQS struct{ w *World }
 // SQS is the API of SQS in this world.
 func (w *World) SQS() SQS { return SQS{w} }
 
-// SetQueue says what is in a queue now. Receives and deletes are what happened since the last call; they go into CloudWatch.
+// SetQueue says what is in a queue now. Receives and deletes are what happened since the last call; they go into CloudWatch. The
+// last 4,096 changes are remembered for looks that are stale.
 func (w *World) SetQueue(name string, c QueueCounts, since Traffic) error {
 	q := w.queues[name]
 	if q == nil {

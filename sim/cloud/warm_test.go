@@ -57,6 +57,21 @@ func TestReuseOnScaleInSendsInstancesBackToThePool(t *testing.T) {
 	}
 }
 
+func TestWhatATerminationPolicyNamesGoesBackToThePool(t *testing.T) {
+	const arn = "arn:aws:lambda:us-east-1:000000000000:function:idle"
+	f := newFleet(t, cloud.Settings{}, 0, 4, 3, policies(arn))
+	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)}}))(t)
+	f.pass(5 * time.Minute)
+	idle := f.in(cloud.InService)[1]
+	f.OfferTerminationPolicy(arn, func(cloud.TerminationRequest) cloud.TerminationAnswer {
+		return cloud.TerminationAnswer{InstanceIDs: []string{idle}}
+	})
+	f.resize(2)
+	f.pass(5 * time.Minute)
+	expect(t, "in the pool", slices.Contains(f.in(cloud.WarmedStopped), idle), true)
+	expect(t, "in service", len(f.in(cloud.InService)), 2)
+}
+
 func TestAWarmPoolGoesWithItsInstances(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 0, 4, 1)
 	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g"}))(t)

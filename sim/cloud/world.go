@@ -269,14 +269,14 @@ type Event struct {
 
 func (w *World) tell(source, kind, resource, detail string) {
 	w.events = append(w.events, Event{w.now, source, kind, resource, detail})
-	if n := len(w.events) - MaxEvents; n > 0 {
-		w.events = slices.Delete(w.events, 0, n)
+	if len(w.events) > 2*MaxEvents { // seldom, as it moves all that stay
+		w.events = slices.Delete(w.events, 0, len(w.events)-MaxEvents)
 	}
 }
 
 // TakeEvents returns the events since the last call, oldest first, at most MaxEvents.
 func (w *World) TakeEvents() []Event {
-	taken := w.events
+	taken := w.events[max(len(w.events)-MaxEvents, 0):]
 	w.events = nil
 	return taken
 }

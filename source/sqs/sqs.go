@@ -291,7 +291,9 @@ func (s *Source) Expect() {
 	time.AfterFunc(wait, func() {
 		s.mu.Lock()
 		s.waking = false
-		s.pace.Within(time.Now(), 0)
+		if now := time.Now(); now.Sub(s.lookedAt) >= secondLook { // else somebody has just looked
+			s.pace.Within(now, 0)
+		}
 		s.mu.Unlock()
 		s.wake()
 	})
