@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/source/cloudwatch"
 )
 
+// The time is that of a bubble of testing/synctest, see inTime.
 func TestAMeterReadsTheMetricsOfAPolicy(t *testing.T) {
 	inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
 		spec := policy.Spec{Name: "metric-math", Target: 2, Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Silent"), shown(expression("e", "a + FILL(b, 0)"))}}
