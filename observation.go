@@ -57,6 +57,9 @@ type Observation struct {
 	Forecast Forecast `json:"forecast,omitzero"`
 	// Expected is what running trees are expected to send; it is nil while none runs, and never changed.
 	Expected *Expected `json:"expected,omitzero"`
+	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most [MaxMetrics]: of
+	// metrics that another system keeps whatever was read of them, of our own the periods that are past.
+	Metrics []MetricSeries `json:"metrics,omitzero"`
 	// Notes are those of the fleet's own service, for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }

@@ -13,6 +13,15 @@ type Source interface {
 	Observe(ctx context.Context) (QueueObservation, error)
 }
 
+// Meter reads metrics that no queue and no fleet of ours tells. Implementations are safe for use by several goroutines.
+type Meter interface {
+	// Metrics reads the given metrics: of each the last [MaxMetricPoints] periods that have begun, with the instants that
+	// the keeper of the metrics gave them. A metric that cannot be read is a series that is not known, with its reason; an
+	// error means that none could be read. It returns soon after ctx ends, and may be asked once a second: how often it asks
+	// in turn is its own business.
+	Metrics(ctx context.Context, queries []MetricQuery) ([]MetricSeries, error)
+}
+
 // Policy decides how many members a fleet needs. Decide is a pure function: equal arguments give equal decisions, byte
 // for byte. It reads no clock, keeps no state and starts nothing. What it cannot know becomes a hold with a reason.
 type Policy interface {

@@ -29,10 +29,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(config.Example()))
+	f.Add([]byte(pasted))
+	f.Add([]byte("! d\n\n    a")) // a value of several lines that is no text
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := config.Parse("fuzz.yaml", text, lookup)
 		if err == nil {
 			keepsPromises(t, c)
+			if remarks := c.Remarks(); len(remarks) > 0 {
+				pointInto(t, string(text), remarks)
+			}
 			return
 		}
 		faults, ok := errors.AsType[config.Faults](err)

@@ -91,6 +91,7 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	m.number("budget", &f.Policy.BudgetPerHour)
 	m.shape("scale_out", &f.Policy.Out)
 	m.shape("scale_in", &f.Policy.In)
+	m.truth("shadow", &f.Policy.Shadow)
 	f.Workers = m.workers(Workers{})
 	if n, ok := m.values["metrics"]; ok {
 		f.Metrics = d.metrics(n, join(path, "metrics"))
@@ -142,6 +143,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 	m.duration("cooldown", &s.Cooldown)
 	m.each("steps", maxSteps, func(n *yaml.Node, path string) { s.Steps = append(s.Steps, d.step(n, path)) })
 	m.each("intervals", maxIntervals, func(n *yaml.Node, path string) { s.Intervals = append(s.Intervals, d.interval(n, path)) })
+	m.each("Metrics", policy.MaxQueries, func(n *yaml.Node, path string) { s.Queries = append(s.Queries, d.entry(n, path)) })
 	m.each("largest", maxLargest, func(n *yaml.Node, path string) { s.Largest = append(s.Largest, d.policy(n, path, false)) })
 	return s
 }
@@ -198,6 +200,7 @@ func (m mapping) shape(key string, s *policy.Shape) {
 	sub.whole("max_workers", &s.MaxWorkers)
 	sub.number("max_percent", &s.MaxPercent)
 	sub.duration("period", &s.Period)
+	sub.truth("disabled", &s.Disabled)
 }
 
 // missing words a fault for a value that is absent or not the allowed one.

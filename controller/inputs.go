@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Reported], a pointer to one, or
+// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a pointer to one, or
 // [Resulted].
 type Input interface{ input() }
 
@@ -23,6 +23,14 @@ type Listed struct {
 // Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is known and
 // of no tree while none runs.
 type Expected struct{ muster.Expected }
+// Metered is what was read of metrics that others keep: those of [Settings.Reads].
+type Metered struct {
+	At time.Time
+	// Series are sorted by key.
+	Series []muster.MetricSeries
+	// Failure is empty when anything could be read.
+	Failure string
+}
 
 // Reported is a worker's report.
 type Reported struct{ muster.Report }
@@ -39,6 +47,7 @@ type Resulted struct {
 func (Measured) input() {}
 func (Listed) input()   {}
 func (Expected) input() {}
+func (Metered) input()  {}
 func (Reported) input() {}
 func (Resulted) input() {}
 

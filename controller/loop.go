@@ -25,6 +25,8 @@ type LoopOptions struct {
 	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon after ctx ends.
 	// It is nil, and Settings.Trees false, where there are no trees.
 	Trees func(ctx context.Context) muster.Expected
+	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
+	Meter muster.Meter
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	// Protector is nil for a fleet whose members nobody ends by himself.
@@ -220,13 +222,14 @@ func (l *Loop) look(ctx context.Context) {
 	})
 }
 
-// see measures every queue, reads the trees and lists the fleet, side by side and within a time that is shorter than what is
-// seen stays fresh.
+// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is shorter than
+// what is seen stays fresh.
 func see(ctx context.Context, o LoopOptions) []Input {
 	ctx, stop := context.WithTimeout(ctx, o.Settings.lookTimeout())
 	defer stop()
-	in := make([]Input, len(o.Sources)+1, len(o.Sources)+2)
+	in := make([]Input, len(o.Sources)+1, len(o.Sources)+3)
 	var all sync.WaitGroup
+	beside := o.beside(ctx, &all)
 	for i, source := range o.Sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
@@ -238,10 +241,6 @@ func see(ctx context.Context, o LoopOptions) []Input {
 			in[i] = Measured{q}
 		})
 	}
-	var expected muster.Expected
-	if o.Trees != nil {
-		all.Go(func() { expected = o.Trees(ctx) })
-	}
 	listing, err := o.Fleet.Members(ctx)
 	listed := Listed{Listing: listing}
 	if err != nil {
@@ -249,10 +248,7 @@ func see(ctx context.Context, o LoopOptions) []Input {
 	}
 	in[len(in)-1] = listed
 	all.Wait()
-	if o.Trees != nil {
-		in = append(in, Expected{expected})
-	}
-	return in
+	return append(in, beside()...)
 }
 
 func (l *Loop) add(due bool, in ...Input) {

@@ -38,7 +38,7 @@ func (w *write) changed(member string, what roster.Change, why string) {
 }
 
 func (w *write) change(c Changed) {
-	c.Desired = w.state.desired
+	c.Desired, c.Wasted = w.state.desired, c.Wasted && !w.settings.Spec.Shadow
 	w.out.Changes = append(w.out.Changes, c)
 	w.record(muster.Changed, c)
 }
@@ -61,7 +61,9 @@ func (w *write) seen(x seen) {
 // remembered, so that a restart remembers the same.
 func (w *write) decision() {
 	d, last := w.out.Decision, w.state.recorded.decision
-	w.state.desired = d.Desired
+	if d.Verdict != muster.Shadow {
+		w.state.desired = d.Desired
+	}
 	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
@@ -69,12 +71,12 @@ func (w *write) decision() {
 	now, before := w.out.Observation.Expected, w.state.recorded.expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
-	if same && !wished && age < holdEvery && age >= 0 {
+	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return
 	}
 	w.state.recent = w.state.recent.With(d, memory)
 	body := Decided{Observation: w.out.Observation, Decision: d}
-	w.state.recorded, w.state.recordedAt = remember(body), w.now()
+	w.state.recorded, w.state.recordedAt = w.settings.remember(body), w.now()
 	w.state.noted(w.now(), w.out.Observation)
 	w.state.watch(w.out.Observation)
 	w.record(muster.Decided, body)

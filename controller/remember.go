@@ -67,7 +67,7 @@ func (l *Loop) stuck(err error) {
 
 func looks(in Input) bool {
 	switch in.(type) {
-	case Measured, Listed, Expected:
+	case Measured, Listed, Expected, Metered:
 		return true
 	}
 	return false

@@ -43,6 +43,8 @@ type Settings struct {
 	// plansAhead is true for a policy that may ask for the busiest times: they take the longest to tell.
 	plansAhead bool
 	spec       []byte
+	// uses are the metrics that the policy reads, sorted by key.
+	uses []policy.MetricUse
 }
 
 // NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
@@ -57,6 +59,7 @@ func NewSettings(s Settings) (Settings, error) {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
 	s.policy, s.spec, s.memory, s.plansAhead = p, spec, s.Spec.Memory(), s.Spec.PlansAhead()
+	s.uses = s.Spec.Metrics(s.Fleet, s.Queues)
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute
@@ -106,7 +109,11 @@ func (s Settings) lookTimeout() time.Duration {
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	r := roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
+		r.Watched, r.WatchedAfter = true, s.BootPrior
+	}
+	return r
 }
 
 const (

@@ -23,10 +23,14 @@ type State struct {
 	// once they were looked at, with or without success.
 	expected  *muster.Expected
 	treesRead bool
-	recent    muster.Recent
+	// metered is what was read of metrics last; it is replaced, never changed.
+	metered *Metered
+	recent  muster.Recent
 	// desired is the size asked for; it means something once adopted is true.
-	desired    int
-	adopted    bool
+	desired int
+	adopted bool
+	// watched is true while the history tells of a fleet that another system sized: its size then was not Muster's.
+	watched    bool
 	processing series.Window
 	boots      series.Window
 	// classes are those of the messages measured, by name. It is replaced, never changed.
@@ -62,10 +66,16 @@ type remembered struct {
 	decision         muster.Decision
 	processing, boot muster.Estimate
 	expected         *muster.Expected
+	// whole is all that it was made from, for policies that tell the past periods of metrics from it; nil for others.
+	whole *muster.Observation
 }
 
-func remember(d Decided) remembered {
-	return remembered{d.Decision, d.Observation.Processing, d.Observation.Boot, d.Observation.Expected}
+func (s Settings) remember(d Decided) remembered {
+	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
+	if len(s.uses) > 0 {
+		r.whole = &d.Observation
+	}
+	return r
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
@@ -89,8 +99,9 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.recent = st.recent.With(body.Decision, s.memory)
-		st.desired, st.adopted = body.Decision.Desired, true
-		st.recorded, st.recordedAt = remember(body), r.At
+		st.watched = watched(r)
+		st.desired, st.adopted = body.Decision.Desired, !st.watched
+		st.recorded, st.recordedAt = s.remember(body), r.At
 		st.expected = body.Observation.Expected
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
@@ -99,7 +110,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.desired, st.adopted = body.Desired, true
+		st.desired, st.adopted = body.Desired, !st.watched
 		if body.Incident != nil {
 			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
 			return nil
@@ -273,6 +284,8 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			}
 		case Expected:
 			st.expect(x.Expected)
+		case Metered:
+			st.meter(x)
 		case Reported:
 			seen.report(st, &x.Report)
 		case *Reported:

@@ -55,6 +55,9 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
+	if s.Spec.Shadow {
+		s.follow(next, now, rules)
+	}
 	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
@@ -67,7 +70,11 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
 	w := write{settings: &s, rules: rules, state: next, out: &o}
 	w.seen(seen)
-	if o.Ready {
+	switch {
+	case o.Ready && s.Spec.Shadow:
+		w.decision()
+		w.keepAll()
+	case o.Ready:
 		w.decision()
 		w.releases()
 		w.size()
@@ -122,7 +129,10 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	for _, q := range st.queues {
 		o.Queues = append(o.Queues, s.fresh(q, now))
 	}
-	o.Expected = s.expected(st, now)
+	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
+	if s.Spec.Shadow {
+		o.Capacity = supposed(o)
+	}
 	if _, measured := st.processing.At(now); !measured.Known {
 		o.Processing = published(o)
 	}

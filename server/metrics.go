@@ -87,6 +87,9 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		collectQueues(o.Observation, gauge)
 		if o.Ready {
 			gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
+			if o.Decision.Verdict == muster.Shadow {
+				gauge(desc("muster_shadow_desired", "Members that would be asked for, of a fleet that another system sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
+			}
 			collectOutlook(o, gauge)
 		}
 		collectFleet(o.Observation, gauge)

@@ -20,19 +20,24 @@ import (
 
 func newExplain(g *global) *cobra.Command {
 	var (
-		at     string
-		seq    int64
-		verify bool
+		at      string
+		seq     int64
+		verify  bool
+		against bool
 	)
 	cmd := &cobra.Command{
 		Use:   "explain [FLEET]",
 		Short: "Say why a fleet has its size, why not more, and what would change it",
 		Long: `Explain reads a decision back from the history, the last one by default, and says why it has its number, why
 it is no larger and what would change it. With --verify it recomputes every recorded decision from its
-recorded inputs and compares the result byte for byte.`,
-		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain --verify",
+recorded inputs and compares the result byte for byte. With --against it shows, for a fleet that is sized by
+another system and watched (muster up --shadow), when its size differed from what Muster would have asked for.`,
+		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain --verify\n  muster explain thumbnails --against",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if against && (verify || at != "" || seq != 0) {
+				return usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
+			}
 			c, err := g.load()
 			if err != nil {
 				return err
@@ -61,6 +66,9 @@ recorded inputs and compares the result byte for byte.`,
 			if err != nil {
 				return usage(err)
 			}
+			if against {
+				return showAgainst(cmd.Context(), g, h, fleet, cmd.OutOrStdout())
+			}
 			e, err := explain(cmd.Context(), h, fleet, when, seq)
 			if err != nil {
 				return err
@@ -75,6 +83,7 @@ recorded inputs and compares the result byte for byte.`,
 	}
 	cmd.Flags().StringVar(&at, "at", "", "the decision in force at that time: 15:04:05 today, or 2006-01-02T15:04:05Z")
 	cmd.Flags().Int64Var(&seq, "seq", 0, "the decision with that sequence number")
+	cmd.Flags().BoolVar(&against, "against", false, "show when the system in charge had another size than Muster would have asked for")
 	cmd.Flags().BoolVar(&verify, "verify", false, "recompute every recorded decision and compare")
 	return cmd
 }

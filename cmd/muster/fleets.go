@@ -38,6 +38,13 @@ type ownFleet struct {
 	ended chan struct{} // closed when the loop has ended
 }
 
+// close ends the workers of the fleet once they have finished what they hold, unless another system sizes it.
+func (o *ownFleet) close() {
+	if !o.config.Policy.Shadow {
+		o.parts.close()
+	}
+}
+
 func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
 
 // served returns the loops as the API needs them.
@@ -68,12 +75,13 @@ func (f *fleets) loop(name string) *controller.Loop {
 // open adds a fleet. It starts at once when the others run.
 func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	l := f.local
+	c = l.options.watched(c)
 	settings, err := settingsOf(c)
 	if err != nil {
 		return err
 	}
 	settings.Trees = len(c.Queues) > 0
-	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
+	o := controller.LoopOptions{Settings: settings, Meter: meter{l, c}, History: l.history, Logger: l.options.logger}
 	if err := l.sources(ctx, c, &o); err != nil {
 		return fmt.Errorf("fleet %s: %w", c.Name, err)
 	}
@@ -172,7 +180,7 @@ func (f *fleets) begin(own *ownFleet) {
 	own.stop = stop
 	f.running.Go(func() {
 		defer close(own.ended)
-		if own.group != nil {
+		if own.group != nil && !own.config.Policy.Shadow {
 			f.local.prepare(ctx, own)
 		}
 		if err := own.loop.Run(ctx); err != nil {
@@ -183,6 +191,7 @@ func (f *fleets) begin(own *ownFleet) {
 
 // change puts another configuration of a fleet in force. A fleet whose queues or parts are others ends and begins anew.
 func (f *fleets) change(ctx context.Context, c config.Fleet) error {
+	c = f.local.options.watched(c)
 	f.mu.Lock()
 	own := f.all[c.Name]
 	f.mu.Unlock()
@@ -226,7 +235,7 @@ func (f *fleets) remove(name string) {
 	f.mu.Unlock()
 	own.stop()
 	<-own.ended
-	own.parts.close()
+	own.close()
 }
 
 // stop waits for the loops, whose context has ended, and ends all workers once they have finished what they hold.
@@ -237,7 +246,7 @@ func (f *fleets) stop() {
 	f.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, own := range all {
-		closing.Go(own.parts.close)
+		closing.Go(own.close)
 	}
 	closing.Wait()
 }

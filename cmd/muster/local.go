@@ -85,6 +85,8 @@ type localOptions struct {
 	look bool
 	// anyCredentials accepts any signature at the SQS endpoint.
 	anyCredentials bool
+	// shadow makes every fleet one that is only watched, also where the configuration does not say so.
+	shadow bool
 	// strict lets the queues refuse for 60 s what AWS refuses, also when the configuration does not say so.
 	strict bool
 	logger *slog.Logger
@@ -96,6 +98,12 @@ type localOptions struct {
 	watch string
 	// told says, in a line for a person, what came of reading it again.
 	told func(string)
+}
+
+// watched returns the fleet as the options have it.
+func (o localOptions) watched(f config.Fleet) config.Fleet {
+	f.Policy.Shadow = f.Policy.Shadow || o.shadow
+	return f
 }
 
 // openLocal opens the data and the ports. What it opened is closed again when it fails.

@@ -195,6 +195,7 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 			set()
 		}
 	}
+	f.Policy.Shadow = false // in a simulated world nobody else is in charge
 	return contest.Ours(f.Policy, f.Workers.Idle, f.Poll), nil
 }
 
