@@ -23,6 +23,7 @@ type Listed struct {
 // Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is known and
 // of no tree while none runs.
 type Expected struct{ muster.Expected }
+
 // Metered is what was read of metrics that others keep: those of [Settings.Reads].
 type Metered struct {
 	At time.Time

@@ -99,26 +99,6 @@ func NewLoop(o LoopOptions) *Loop {
 	}
 }
 
-// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers stays. It
-// returns false when the loop has ended or ctx does.
-func (l *Loop) Change(ctx context.Context, s Settings) bool {
-	select {
-	case l.changes <- s:
-		return true
-	case <-l.over:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// Last returns the outcome of the last step; false before the first.
-func (l *Loop) Last() (Outcome, bool) {
-	if o := l.last.Load(); o != nil {
-		return *o, true
-	}
-	return Outcome{}, false
-}
-
 // Report hands in a worker's report and returns what the worker is to do. A report that changes what is decided is
 // answered after the step it caused, which is recorded by then; others are answered at once.
 func (l *Loop) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
