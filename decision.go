@@ -34,6 +34,10 @@ const (
 	UnknownInFlight   Reason = "unknown_in_flight"
 	UnknownProcessing Reason = "unknown_processing"
 	UnknownCapacity   Reason = "unknown_capacity"
+	// UnknownTrees: the trees cannot be read whose nodes are in the queue, so what is to come from them is unknown.
+	UnknownTrees Reason = "unknown_trees"
+	// UnknownMetric: the expression of metric-math has no value, or none that could let workers go.
+	UnknownMetric Reason = "unknown_metric"
 	// Stabilising: the wish has not lasted long enough.
 	Stabilising Reason = "stabilising"
 	// CoolingDown: the last change is too recent for another step.
@@ -172,6 +176,9 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 	// An entry holds until the next one begins: it may go only when its successor is old enough.
 	for from+1 < len(r) && !r[from+1].At.After(d.At.Add(-keep)) {
 		from++
+	}
+	if d.Verdict == Shadow {
+		d.Desired = d.Previous // nothing was done: the size is what the system in charge made it
 	}
 	from = max(from, len(r)-MaxRecent+1)
 	next := make(Recent, 0, len(r)-from+1)

@@ -39,6 +39,9 @@ type Observation struct {
 	// Processing is what was learned about processing durations, Boot about boot times.
 	Processing Estimate `json:"processing"`
 	Boot       Estimate `json:"boot"`
+	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are one of
+	// the empty name.
+	Classes []Class `json:"classes,omitzero"`
 	// Arrivals is how fast messages come.
 	Arrivals Arrivals `json:"arrivals,omitzero"`
 	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
@@ -52,6 +55,11 @@ type Observation struct {
 	Launches Launches `json:"launches"`
 	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
 	Forecast Forecast `json:"forecast,omitzero"`
+	// Expected is what running trees are expected to send; it is nil while none runs, and never changed.
+	Expected *Expected `json:"expected,omitzero"`
+	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most [MaxMetrics]: of
+	// metrics that another system keeps whatever was read of them, of our own the periods that are past.
+	Metrics []MetricSeries `json:"metrics,omitzero"`
 	// Notes are those of the fleet's own service, for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }
@@ -77,6 +85,17 @@ type Forecast struct {
 	Tested                int     `json:"tested"`
 	MissPerSecond         float64 `json:"miss_per_s"`
 	ReactingMissPerSecond float64 `json:"reacting_miss_per_s"`
+}
+
+// Class is what is known of the messages of one class.
+type Class struct {
+	Name string `json:"name"`
+	// Share is its share of the messages that ended during the last two minutes, or, when none did, of all that were measured:
+	// 0 to 1. Finished is how many of it ended during the last two minutes.
+	Share    float64 `json:"share"`
+	Finished float64 `json:"finished"`
+	// Processing is what was learned about its processing durations.
+	Processing Estimate `json:"processing"`
 }
 
 // MaxGroups bounds the groups by age in an observation.

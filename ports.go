@@ -13,6 +13,15 @@ type Source interface {
 	Observe(ctx context.Context) (QueueObservation, error)
 }
 
+// Meter reads metrics that no queue and no fleet of ours tells. Implementations are safe for use by several goroutines.
+type Meter interface {
+	// Metrics reads the given metrics: of each the last [MaxMetricPoints] periods that have begun, with the instants that
+	// the keeper of the metrics gave them. A metric that cannot be read is a series that is not known, with its reason; an
+	// error means that none could be read. It returns soon after ctx ends, and may be asked once a second: how often it asks
+	// in turn is its own business.
+	Metrics(ctx context.Context, queries []MetricQuery) ([]MetricSeries, error)
+}
+
 // Policy decides how many members a fleet needs. Decide is a pure function: equal arguments give equal decisions, byte
 // for byte. It reads no clock, keeps no state and starts nothing. What it cannot know becomes a hold with a reason.
 type Policy interface {
@@ -183,6 +192,8 @@ const (
 	Asked Cause = "asked"
 	// IdleTooLong: no message came for the configured time.
 	IdleTooLong Cause = "idle_too_long"
+	// EndOfBilling: no message waits, and what the member is paid for ends soon.
+	EndOfBilling Cause = "end_of_billing"
 	// Signalled: an operator or the system told the process to end.
 	Signalled Cause = "signalled"
 )
@@ -218,10 +229,16 @@ type Report struct {
 	Processing Durations `json:"processing,omitzero"`
 	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
 	Classes map[string]Durations `json:"classes,omitzero"`
+	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
+	Incidents []Incident `json:"incidents,omitzero"`
 }
 
-// MaxClasses bounds the classes in one report, but for the one that stands for all others.
-const MaxClasses = 16
+const (
+	// MaxClasses bounds the classes in one report, but for the one that stands for all others.
+	MaxClasses = 16
+	// OtherClass is the class of messages whose own has no usable name, or came when there was no room for one more.
+	OtherClass = "other"
+)
 
 // Durations is a histogram of durations with logarithmic buckets; package series fills and reads it.
 type Durations struct {

@@ -123,12 +123,24 @@ type Part struct {
 
 // Workers says what a fleet's workers run, and how.
 type Workers struct {
-	// Command is the program and its arguments, run for each message. It is never given to a shell.
+	// Command is the program and its arguments, run for each message. It is never given to a shell. It is empty with HTTP.
 	Command []string
 	// JSONLines has the command run once for each slot, to speak lines of JSON; docs/worker-protocol.md specifies them.
 	JSONLines bool
-	// Slots is how many messages a worker handles at once: 1 to 1000, by default 1.
+	// HTTP is an http URL on this machine to which each message is POSTed, in place of a command; empty for none.
+	HTTP string
+	// Slots is how many calls of the command or the URL a worker makes at once: 1 to 1000, by default 1.
 	Slots int
+	// Batch is how many messages a call brings at most: 1 to 10, by default 1, and more only with JSONLines or HTTP. Slots
+	// times Batch is at most 1000.
+	Batch int
+	// MaxAttempts is after how many failed attempts a message goes to DeadLetter: 1 to 1000, or 0 for what the queue says.
+	MaxAttempts int
+	// DeadLetter is where messages go whose attempts are used up; its Name is empty without MaxAttempts. By default it is
+	// that of the one embedded queue the fleet serves.
+	DeadLetter QueueRef
+	// ClassAttribute names the message attribute whose text is a message's class; empty for none.
+	ClassAttribute string
 	// Boot is the expected boot time, used until boots were measured: 0 to 24 h, by default 1 s.
 	Boot time.Duration
 	// Idle is how long a worker waits for a message before it offers to leave; zero means never. It is 0 to 24 h, by
@@ -147,6 +159,9 @@ type Workers struct {
 	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
 	WarmUp time.Duration
 }
+
+// AtOnce is how many messages a worker handles at once: each of its slots a batch.
+func (w Workers) AtOnce() int { return w.Slots * max(1, w.Batch) }
 
 // Load reads the configuration in the file at path, with the variables of the environment. Faults in the text are
 // returned as [Faults].

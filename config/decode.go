@@ -32,7 +32,7 @@ func describe(n *yaml.Node) string {
 		return "a list"
 	case n.Tag == "!!null":
 		return "nothing"
-	case n.Tag != "!!str" && len(n.Value) < 40:
+	case n.Tag != "!!str" && len(n.Value) < 40 && !strings.Contains(n.Value, "\n"):
 		return n.Value
 	}
 	return quote(n.Value)

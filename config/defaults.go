@@ -22,7 +22,12 @@ func (c *Config) setDefaults(s *source) {
 		otherwise(s, path+".retention", &q.Retention, 4*24*time.Hour)
 	}
 	for i := range c.Fleets {
-		c.Fleets[i].setDefaults(s, fmt.Sprintf("fleets[%d]", i))
+		f := &c.Fleets[i]
+		f.setDefaults(s, fmt.Sprintf("fleets[%d]", i))
+		c.setDeadLetter(f, &f.Workers)
+		for j := range f.Split {
+			c.setDeadLetter(f, &f.Split[j].Workers)
+		}
 	}
 }
 
@@ -62,7 +67,7 @@ func (f *Fleet) setDefaults(s *source, path string) {
 	if f.Policy.Name == "exact" || slices.ContainsFunc(f.Policy.Largest, func(of policy.Spec) bool { return of.Name == "exact" }) {
 		idle = 30 * time.Second
 	}
-	f.Workers.setDefaults(s, path, Workers{Slots: 1, Boot: boot, Visibility: 30 * time.Second, Idle: idle})
+	f.Workers.setDefaults(s, path, Workers{Slots: 1, Batch: 1, Boot: boot, Visibility: 30 * time.Second, Idle: idle})
 	for i := range f.Split {
 		f.Split[i].Workers.setDefaults(s, fmt.Sprintf("%s.split[%d]", path, i), f.Workers)
 	}
@@ -77,14 +82,6 @@ func (f *Fleet) OnAWS() bool {
 		u, err := url.Parse(q.URL)
 		return q.URL != "" && err == nil && !isLoopback(u.Hostname())
 	})
-}
-
-// setDefaults takes from w what the workers stated at path do not state themselves.
-func (o *Workers) setDefaults(s *source, path string, w Workers) {
-	otherwise(s, path+".workers.slots", &o.Slots, w.Slots)
-	otherwise(s, path+".workers.boot", &o.Boot, w.Boot)
-	otherwise(s, path+".workers.visibility", &o.Visibility, w.Visibility)
-	otherwise(s, path+".workers.idle", &o.Idle, w.Idle)
 }
 
 // otherwise sets the value at path when the text has none.

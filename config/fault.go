@@ -82,11 +82,13 @@ type source struct {
 	// places has the position of each value by its path; bad holds the paths of values that could not be decoded.
 	places map[string]place
 	bad    map[string]bool
-	faults Faults
+	// ownQueue holds the paths of values that name the fleet's queue in the words of a template.
+	ownQueue map[string]bool
+	faults   Faults
 }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}}
+	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}, ownQueue: map[string]bool{}}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		s.lines = append(s.lines, strings.TrimSuffix(line, "\r"))
 	}
@@ -214,4 +216,12 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// FaultAt returns a fault at a place of a text that is not a configuration: what is said of it, and what to do. Line and column
+// count from 1; places outside of the text count as the nearest within.
+func FaultAt(name string, text []byte, line, column int, message, hint string) Fault {
+	s := newSource(name, text)
+	s.at(place{line, column}, "", message, hint)
+	return s.faults[0]
 }

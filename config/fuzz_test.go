@@ -29,10 +29,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(config.Example()))
+	f.Add([]byte(pasted))
+	f.Add([]byte("! d\n\n    a")) // a value of several lines that is no text
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := config.Parse("fuzz.yaml", text, lookup)
 		if err == nil {
 			keepsPromises(t, c)
+			if remarks := c.Remarks(); len(remarks) > 0 {
+				pointInto(t, string(text), remarks)
+			}
 			return
 		}
 		faults, ok := errors.AsType[config.Faults](err)
@@ -117,7 +122,9 @@ func keepsPromises(t *testing.T, c *config.Config) {
 		}
 		promise((f.Delegate == nil) == (f.Policy.Delegate == nil), "delegate")
 		for _, w := range kinds {
-			promise(len(w.Command) > 0 && w.Command[0] != "" && w.Slots >= 1 && w.Slots <= 1000, "workers")
+			promise((len(w.Command) > 0 && w.Command[0] != "") != (w.HTTP != ""), "what does the work")
+			promise(w.Slots >= 1 && w.Batch >= 1 && w.Batch <= 10 && w.AtOnce() <= 1000, "messages at once")
+			promise((w.MaxAttempts > 0) == (w.DeadLetter.Name != ""), "dead letters")
 			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")
 			promise(between(w.Boot, 0, 24*time.Hour) && between(w.Idle, 0, 24*time.Hour) && between(w.Grace, 0, 24*time.Hour) && between(w.WarmUp, 0, time.Hour) && between(w.TimeLimit, 0, 12*time.Hour), "durations of workers")
 		}

@@ -109,6 +109,7 @@ func fleetKeys() []key {
 		{name: "budget", kind: kindNumber, what: "the most that the fleet may cost in an hour, in the currency of price"},
 		{name: "scale_out", kind: kindMapping, of: shapeKeys(), what: "how the size rises"},
 		{name: "scale_in", kind: kindMapping, of: shapeKeys(), what: "how the size falls"},
+		{name: "shadow", kind: kindTruth, what: "whether Muster only decides and records, beside another system that sizes the fleet; false by default"},
 		{name: "workers", kind: kindMapping, of: workerKeys(), what: "what a worker is"},
 		{name: "metrics", kind: kindMapping, of: metricsKeys(), what: "signals from CloudWatch, in place of what the queue says of itself, or beside it"},
 		{name: "asg", kind: kindMapping, of: asgKeys(), what: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine"},
@@ -142,12 +143,13 @@ func policyKeys(outermost bool) []key {
 		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1, the default) to fast: the share of the latency objective that it plans with"},
 		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet of processes without a price"},
 		{name: "forecast", kind: kindText, enum: []string{policy.ForecastNone, policy.ForecastSeasonal}, what: "whether deadline plans by what came at the same time of other days, while that proves right; by default none"},
-		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7"},
+		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7; the value that metric-math keeps"},
 		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},
 		{name: "metric", kind: kindText, enum: []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}, what: "what step looks at, by default backlog"},
 		{name: "steps", kind: kindMapping, list: true, of: stepKeys(), what: "what step does"},
 		{name: "cooldown", kind: kindDuration, what: "time between two changes by step"},
 		{name: "intervals", kind: kindMapping, list: true, of: intervalKeys(), what: "the sizes of schedule"},
+		{name: "Metrics", kind: kindMapping, list: true, of: entryKeys(), what: "the metrics and expressions of metric-math, as AWS takes them"},
 	}
 	if outermost {
 		keys = append(keys, key{name: "largest", kind: kindPolicy, list: true, enum: policy.Names(), of: policyKeys(false), what: "the policies of largest"})
@@ -181,6 +183,7 @@ func shapeKeys() []key {
 		{name: "max_workers", kind: kindWhole, what: "the largest change within a period, in workers"},
 		{name: "max_percent", kind: kindNumber, what: "the largest change within a period, per hundred; the larger of the two counts"},
 		{name: "period", kind: kindDuration, what: "the period of max_workers and max_percent"},
+		{name: "disabled", kind: kindTruth, what: "true for no change in this direction at all, but for min and max; false by default"},
 	}
 }
 
@@ -188,7 +191,12 @@ func workerKeys() []key {
 	return []key{
 		{name: "command", kind: kindCommand, what: "the program and its arguments, run for each message; there is no shell"},
 		{name: "json_lines", kind: kindTruth, what: "run the command once for each slot, and speak lines of JSON with it (docs/worker-protocol.md); false by default"},
-		{name: "slots", kind: kindWhole, what: "messages a worker handles at once: 1 to 1000, by default 1"},
+		{name: "http", kind: kindText, what: "an http URL on this machine to POST each message to, in place of a command"},
+		{name: "slots", kind: kindWhole, what: "calls a worker makes at once, each with a message or a batch: 1 to 1000, by default 1"},
+		{name: "batch", kind: kindWhole, what: "with json_lines or http, messages that a call brings at most: 1 to 10, by default 1"},
+		{name: "max_attempts", kind: kindWhole, what: "failed attempts after which a message goes to dead_letter: 1 to 1000; 0, the default, leaves that to the queue"},
+		{name: "dead_letter", kind: kindText, what: "with max_attempts, the name of an embedded queue or the URL of one on SQS; by default the dead_letter of the fleet's embedded queue"},
+		{name: "class_attribute", kind: kindText, what: "the message attribute whose text is a message's class, for durations by class"},
 		{name: "boot", kind: kindDuration, what: "expected boot time, until boots were measured; by default 1s"},
 		{name: "idle", kind: kindDuration, what: "a worker without a message for so long offers to leave; 0s never; by default 30s with exact, else never"},
 		{name: "visibility", kind: kindDuration, what: "how long a worker holds a message before it extends the hold: 2s to 12h, by default 30s"},

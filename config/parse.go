@@ -102,7 +102,7 @@ func (s *source) plain(n *yaml.Node) {
 		s.at(p, "", fmt.Sprintf("found the alias *%s, allowed are plain values", n.Value), "write the value itself")
 	case n.Anchor != "":
 		s.at(p, "", fmt.Sprintf("found the anchor &%s, allowed are plain values", n.Anchor), "remove the anchor")
-	case n.Style&yaml.TaggedStyle != 0:
+	case n.Style&yaml.TaggedStyle != 0 && !ofTemplate(n):
 		s.at(p, "", fmt.Sprintf("found the tag %s, allowed are plain values", n.Tag), "remove the tag")
 	}
 	for _, c := range n.Content {

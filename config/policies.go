@@ -19,6 +19,7 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 	if !known {
 		return
 	}
+	f.fillQueue(s, path+".policy", &f.Policy)
 	faults := f.validateBudget(s, path)
 	for i, of := range f.Policy.Largest {
 		faults += s.policy(fmt.Sprintf("%s.policy.largest[%d]", path, i), path, of)
@@ -27,7 +28,7 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 		faults = s.policy(path+".policy", path, f.Policy)
 	}
 	if faults == 0 && len(f.Queues) == 0 && f.Metrics == nil && !s.has(path+".queue") && !s.has(path+".queues") && !needsNoQueue(f.Policy) {
-		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is schedule, or worker-utilization with signal: reports", f.Policy.Name),
+		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is schedule, metric-math, or worker-utilization with signal: reports", f.Policy.Name),
 			"name the fleet's queue, or use a policy that needs none")
 	}
 }
@@ -93,7 +94,7 @@ func needsNoQueue(s policy.Spec) bool {
 	if len(s.Largest) > 0 {
 		return !slices.ContainsFunc(s.Largest, func(of policy.Spec) bool { return !needsNoQueue(of) })
 	}
-	return s.Name == "schedule" || s.Name == "worker-utilization" && s.Signal == policy.SignalReports
+	return s.Name == "schedule" || s.Name == "metric-math" || s.Name == "worker-utilization" && s.Signal == policy.SignalReports
 }
 
 // policyFaults takes joined faults apart.

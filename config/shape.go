@@ -91,6 +91,7 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	m.number("budget", &f.Policy.BudgetPerHour)
 	m.shape("scale_out", &f.Policy.Out)
 	m.shape("scale_in", &f.Policy.In)
+	m.truth("shadow", &f.Policy.Shadow)
 	f.Workers = m.workers(Workers{})
 	if n, ok := m.values["metrics"]; ok {
 		f.Metrics = d.metrics(n, join(path, "metrics"))
@@ -148,6 +149,7 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 	m.duration("cooldown", &s.Cooldown)
 	m.each("steps", maxSteps, func(n *yaml.Node, path string) { s.Steps = append(s.Steps, d.step(n, path)) })
 	m.each("intervals", maxIntervals, func(n *yaml.Node, path string) { s.Intervals = append(s.Intervals, d.interval(n, path)) })
+	m.each("Metrics", policy.MaxQueries, func(n *yaml.Node, path string) { s.Queries = append(s.Queries, d.entry(n, path)) })
 	m.each("largest", maxLargest, func(n *yaml.Node, path string) { s.Largest = append(s.Largest, d.policy(n, path, false)) })
 	return s
 }
@@ -204,48 +206,7 @@ func (m mapping) shape(key string, s *policy.Shape) {
 	sub.whole("max_workers", &s.MaxWorkers)
 	sub.number("max_percent", &s.MaxPercent)
 	sub.duration("period", &s.Period)
-}
-
-// workers decodes what a worker is; what it does not state is as in w.
-func (m mapping) workers(w Workers) Workers {
-	sub := m.sub("workers", names(workerKeys())...)
-	sub.command(&w.Command)
-	sub.truth("json_lines", &w.JSONLines)
-	sub.whole("slots", &w.Slots)
-	sub.duration("boot", &w.Boot)
-	sub.duration("idle", &w.Idle)
-	sub.duration("visibility", &w.Visibility)
-	sub.duration("time_limit", &w.TimeLimit)
-	sub.duration("grace", &w.Grace)
-	if _, ok := sub.values["env"]; ok {
-		w.Env = nil
-	}
-	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
-	sub.duration("warm_up", &w.WarmUp)
-	return w
-}
-
-// command decodes a list of the program and its arguments, or a text that is the program alone. An argument may look like
-// a number: it is taken as it is written.
-func (m mapping) command(into *[]string) {
-	n, ok := m.values["command"]
-	if !ok {
-		return
-	}
-	*into = nil
-	if n.Kind == yaml.ScalarNode {
-		*into = []string{m.decoder.text(n, join(m.path, "command"))}
-		return
-	}
-	m.each("command", maxArguments, func(n *yaml.Node, path string) {
-		argument := ""
-		if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
-			argument = m.expanded(n, path)
-		} else {
-			m.wrong(n, path, "text", "")
-		}
-		*into = append(*into, argument)
-	})
+	sub.truth("disabled", &s.Disabled)
 }
 
 // missing words a fault for a value that is absent or not the allowed one.

@@ -32,10 +32,10 @@ func (s Settings) balanced(st *State, q muster.QueueObservation) muster.QueueObs
 	}
 	there := q.Backlog.Value + q.InFlight.Value + q.Delayed.Value
 	sent := there + st.balance.finished
-	if last, known := st.sent[q.Queue]; known && sent < last.n {
+	if last, known := st.sent.of(q.Queue); known && sent < last.n {
 		if there == 0 {
 			st.balance.corrected = true
-			st.sent = with(st.sent, q.Queue, counted{sent, last.at, last.blind})
+			st.sent = st.sent.with(q.Queue, counted{sent, last.at, last.blind})
 		} else {
 			sent = last.n
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy"
-	"github.com/muster-scale/muster/roster"
 )
 
 // handEvery is how often a fleet is handed over where nothing else is configured.
@@ -18,8 +17,8 @@ type handed struct {
 	target float64
 }
 
-// follow takes the size from the fleet's own service, which a cloud's target tracking sets.
-func (s Settings) follow(st *State) {
+// tracked takes the size from the fleet's own service, which a cloud's target tracking sets.
+func (s Settings) tracked(st *State) {
 	if s.Spec.Delegate != nil && st.listed.Service != nil {
 		st.desired, st.adopted = st.listed.Service.Desired, true
 	}
@@ -39,13 +38,4 @@ func (w *write) handOver() {
 	w.state.handed = handed{w.now(), target}
 	id := fmt.Sprintf("%s.handover.%d", w.settings.Fleet, w.now().UnixMilli())
 	w.out.Effects = append(w.out.Effects, HandOver{muster.HandoverOf(id, w.out.Observation, target)})
-}
-
-// keepAll has workers that offer to leave work on: who leaves is for the cloud to say.
-func (w *write) keepAll() {
-	asked, offered := w.state.roster.Offers(w.now(), w.rules)
-	for _, id := range append(asked, offered...) {
-		w.state.roster.Refuse(id)
-		w.changed(id, roster.Kept, "offered to leave, but the cloud sizes the fleet")
-	}
 }

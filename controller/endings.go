@@ -5,6 +5,23 @@ import (
 	"errors"
 )
 
+// carryOut does what an effect says.
+func (l *Loop) carryOut(ctx context.Context, e Effect) error {
+	switch e := e.(type) {
+	case SetDesired:
+		return l.o.Fleet.SetDesired(ctx, e.Order)
+	case End:
+		return l.end(ctx, e)
+	case Protect:
+		return l.protect(ctx, e)
+	case Trim:
+		return l.trim(ctx)
+	case HandOver:
+		return l.handOver(ctx, e)
+	}
+	return nil
+}
+
 func (l *Loop) end(ctx context.Context, e End) error {
 	if l.o.Releaser == nil {
 		return errors.New("this fleet cannot end members; they have to leave by themselves")

@@ -6,7 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Reported], a pointer to one, or [Resulted].
+// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a pointer to one, or
+// [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.
@@ -16,6 +17,19 @@ type Measured struct{ muster.QueueObservation }
 type Listed struct {
 	muster.Listing
 	// Failure is empty when the listing succeeded.
+	Failure string
+}
+
+// Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is known and
+// of no tree while none runs.
+type Expected struct{ muster.Expected }
+
+// Metered is what was read of metrics that others keep: those of [Settings.Reads].
+type Metered struct {
+	At time.Time
+	// Series are sorted by key.
+	Series []muster.MetricSeries
+	// Failure is empty when anything could be read.
 	Failure string
 }
 
@@ -33,6 +47,8 @@ type Resulted struct {
 
 func (Measured) input() {}
 func (Listed) input()   {}
+func (Expected) input() {}
+func (Metered) input()  {}
 func (Reported) input() {}
 func (Resulted) input() {}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Releaser, Protector, Trimmer, Delegator and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Releaser, Protector, Trimmer, Delegator and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -22,6 +22,11 @@ type LoopOptions struct {
 	// Expecters are those among the sources and the fleet that are told when [Loop.Wake] is called.
 	Expecters []muster.Expecter
 	Fleet     muster.Fleet
+	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon after ctx ends.
+	// It is nil, and Settings.Trees false, where there are no trees.
+	Trees func(ctx context.Context) muster.Expected
+	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
+	Meter muster.Meter
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	// Protector is nil for a fleet whose members nobody ends by himself.
@@ -47,7 +52,6 @@ type Loop struct {
 	looked  chan []Input
 	results chan Input
 	last    atomic.Pointer[Outcome]
-	queues  []string // never changes
 	running sync.WaitGroup
 	over    chan struct{} // closed when Run has returned
 
@@ -94,29 +98,9 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 // NewLoop returns a loop that does nothing until [Loop.Run].
 func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
-		o: o, queues: o.Settings.Queues, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
 		over: make(chan struct{}), changes: make(chan Settings),
 	}
-}
-
-// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers stays. It
-// returns false when the loop has ended or ctx does.
-func (l *Loop) Change(ctx context.Context, s Settings) bool {
-	select {
-	case l.changes <- s:
-		return true
-	case <-l.over:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// Last returns the outcome of the last step; false before the first.
-func (l *Loop) Last() (Outcome, bool) {
-	if o := l.last.Load(); o != nil {
-		return *o, true
-	}
-	return Outcome{}, false
 }
 
 // Report hands in a worker's report and returns what the worker is to do. A report that changes what is decided is
@@ -212,9 +196,9 @@ func (l *Loop) look(ctx context.Context) {
 		return
 	}
 	l.looking = true
-	timeout := l.o.Settings.lookTimeout()
+	o := l.o // a copy: the settings may change meanwhile
 	l.running.Go(func() {
-		in := see(ctx, timeout, l.o.Sources, l.queues, l.o.Fleet)
+		in := see(ctx, o)
 		select {
 		case l.looked <- in:
 		case <-ctx.Done():
@@ -222,32 +206,33 @@ func (l *Loop) look(ctx context.Context) {
 	})
 }
 
-// see measures every queue and lists the fleet, side by side and within the timeout, which is shorter than what is seen
-// stays fresh.
-func see(ctx context.Context, timeout time.Duration, sources []muster.Source, queues []string, fleet muster.Fleet) []Input {
-	ctx, stop := context.WithTimeout(ctx, timeout)
+// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is shorter than
+// what is seen stays fresh.
+func see(ctx context.Context, o LoopOptions) []Input {
+	ctx, stop := context.WithTimeout(ctx, o.Settings.lookTimeout())
 	defer stop()
-	in := make([]Input, len(sources)+1)
+	in := make([]Input, len(o.Sources)+1, len(o.Sources)+3)
 	var all sync.WaitGroup
-	for i, source := range sources {
+	beside := o.beside(ctx, &all)
+	for i, source := range o.Sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
 			if err != nil {
 				lost := muster.Unknown(clock(), err.Error())
 				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
 			}
-			q.Queue = queues[i]
+			q.Queue = o.Settings.Queues[i]
 			in[i] = Measured{q}
 		})
 	}
-	listing, err := fleet.Members(ctx)
+	listing, err := o.Fleet.Members(ctx)
 	listed := Listed{Listing: listing}
 	if err != nil {
 		listed.Failure = err.Error()
 	}
 	in[len(in)-1] = listed
 	all.Wait()
-	return in
+	return append(in, beside()...)
 }
 
 func (l *Loop) add(due bool, in ...Input) {
@@ -336,20 +321,9 @@ func (l *Loop) execute(ctx context.Context, e Effect) {
 	l.running.Go(func() {
 		limited, stop := context.WithTimeout(ctx, orderTimeout)
 		defer stop()
-		var err error
-		switch e := e.(type) {
-		case SetDesired:
-			err = l.o.Fleet.SetDesired(limited, e.Order)
-		case End:
-			err = l.end(limited, e)
-		case Protect:
-			err = l.protect(limited, e)
-		case Trim:
-			err = l.trim(limited)
-		case HandOver:
-			if err = l.handOver(limited, e); err == nil {
-				return
-			}
+		err := l.carryOut(limited, e)
+		if _, quiet := e.(HandOver); quiet && err == nil {
+			return
 		}
 		result := Resulted{At: clock(), Effect: e.EffectID()}
 		if err != nil {

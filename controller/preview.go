@@ -22,6 +22,6 @@ func (l *Loop) Preview(ctx context.Context) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	in := see(ctx, l.o.Settings.lookTimeout(), l.o.Sources, l.queues, l.o.Fleet)
+	in := see(ctx, l.o)
 	return Preview{l.o.Settings.Step(st, clock(), in), l.o.Settings.Spec, st.recent}, nil
 }

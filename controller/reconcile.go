@@ -38,7 +38,7 @@ func (w *write) changed(member string, what roster.Change, why string) {
 }
 
 func (w *write) change(c Changed) {
-	c.Desired = w.state.desired
+	c.Desired, c.Wasted = w.state.desired, c.Wasted && !w.settings.Spec.Shadow
 	w.out.Changes = append(w.out.Changes, c)
 	w.record(muster.Changed, c)
 }
@@ -60,20 +60,26 @@ func (w *write) seen(x seen) {
 // minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded is
 // remembered, so that a restart remembers the same.
 func (w *write) decision() {
-	d, last := w.out.Decision, w.state.recorded.Decision
-	w.state.desired = d.Desired
+	d, last := w.out.Decision, w.state.recorded.decision
+	if d.Verdict != muster.Shadow {
+		w.state.desired = d.Desired
+	}
 	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
+	// That trees begin, end or can no longer be read is news, whatever it comes to.
+	now, before := w.out.Observation.Expected, w.state.recorded.expected
+	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
-	if same && !wished && age < holdEvery && age >= 0 {
+	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return
 	}
 	w.state.recent = w.state.recent.With(d, memory)
-	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now()
+	body := Decided{Observation: w.out.Observation, Decision: d}
+	w.state.recorded, w.state.recordedAt = w.settings.remember(body), w.now()
 	w.state.noted(w.now(), w.out.Observation)
 	w.state.watch(w.out.Observation)
-	w.record(muster.Decided, w.state.recorded)
+	w.record(muster.Decided, body)
 }
 
 // releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough
@@ -98,7 +104,7 @@ func (w *write) releases() {
 		active--
 		w.state.roster.Release(id, w.now())
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
-		w.changed(id, roster.Left, "no message came for it")
+		w.changed(id, roster.Left, w.state.whyLeft(id))
 	}
 	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 && w.now().Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now()

@@ -36,6 +36,8 @@ type ResultedBody struct {
 type Learned struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	// Classes are the durations of those that have a class, by class.
+	Classes map[string]muster.Durations `json:"classes,omitzero"`
 	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
@@ -66,6 +68,9 @@ type Changed struct {
 	Wasted bool `json:"wasted,omitzero"`
 	// Desired is the desired size afterwards: it falls with a worker that left by itself.
 	Desired int `json:"desired"`
+	// Worker and Incident are set when something went wrong at a worker; its count is that since the worker started.
+	Worker   string           `json:"worker,omitzero"`
+	Incident *muster.Incident `json:"incident,omitzero"`
 }
 
 func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {

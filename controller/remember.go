@@ -67,8 +67,28 @@ func (l *Loop) stuck(err error) {
 
 func looks(in Input) bool {
 	switch in.(type) {
-	case Measured, Listed:
+	case Measured, Listed, Expected, Metered:
 		return true
 	}
 	return false
+}
+
+// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers stays. It
+// returns false when the loop has ended or ctx does.
+func (l *Loop) Change(ctx context.Context, s Settings) bool {
+	select {
+	case l.changes <- s:
+		return true
+	case <-l.over:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// Last returns the outcome of the last step; false before the first.
+func (l *Loop) Last() (Outcome, bool) {
+	if o := l.last.Load(); o != nil {
+		return *o, true
+	}
+	return Outcome{}, false
 }

@@ -25,6 +25,8 @@ type Settings struct {
 	BootPrior time.Duration
 	// Poll is how often the queue and the fleet are looked at; above zero.
 	Poll time.Duration
+	// Trees says that [Expected] tells what running trees are expected to send: nothing is decided before it did once.
+	Trees bool
 	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
 	// above that where sources look less often than they are asked while nothing happens.
 	Stale time.Duration
@@ -40,7 +42,11 @@ type Settings struct {
 
 	policy muster.Policy
 	memory time.Duration
-	spec   []byte
+	// plansAhead is true for a policy that may ask for the busiest times: they take the longest to tell.
+	plansAhead bool
+	spec       []byte
+	// uses are the metrics that the policy reads, sorted by key.
+	uses []policy.MetricUse
 }
 
 // NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
@@ -54,7 +60,8 @@ func NewSettings(s Settings) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
-	s.policy, s.spec, s.memory = p, spec, s.Spec.Memory()
+	s.policy, s.spec, s.memory, s.plansAhead = p, spec, s.Spec.Memory(), s.Spec.PlansAhead()
+	s.uses = s.Spec.Metrics(s.Fleet, s.Queues)
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute
@@ -74,7 +81,7 @@ func NewSettings(s Settings) (Settings, error) {
 // Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made with it
 // cannot be recomputed from their records, because those keep the configured policy.
 func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
-	s.policy, s.memory = p, memory
+	s.policy, s.memory, s.plansAhead = p, memory, true
 	return s
 }
 
@@ -104,12 +111,18 @@ func (s Settings) lookTimeout() time.Duration {
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	r := roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
+		r.Watched, r.WatchedAfter = true, s.BootPrior
+	}
+	return r
 }
 
 const (
 	// silence is how long after its last report a worker is lost. Workers report every second.
 	silence = 10 * time.Second
+	// treesStale is how long what trees are expected to send counts. Some are read seldom, because each reading costs.
+	treesStale = 30 * time.Second
 	// grace is how long after it joined a member is not asked to go.
 	grace = 10 * time.Second
 	// endOverdue is how long a released worker may take to leave by itself before the fleet ends it.

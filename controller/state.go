@@ -19,12 +19,22 @@ type State struct {
 	roster   roster.Roster
 	queues   []muster.QueueObservation
 	listed   Listed
-	recent   muster.Recent
+	// expected is what trees are expected to send, nil where nothing was read; it is replaced, never changed. treesRead is true
+	// once they were looked at, with or without success.
+	expected  *muster.Expected
+	treesRead bool
+	// metered is what was read of metrics last; it is replaced, never changed.
+	metered *Metered
+	recent  muster.Recent
 	// desired is the size asked for; it means something once adopted is true.
-	desired    int
-	adopted    bool
+	desired int
+	adopted bool
+	// watched is true while the history tells of a fleet that another system sized: its size then was not Muster's.
+	watched    bool
 	processing series.Window
 	boots      series.Window
+	// classes are those of the messages measured, by name. It is replaced, never changed.
+	classes []class
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
 	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
@@ -33,7 +43,7 @@ type State struct {
 	// seasonal is what came in past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent    map[string]counted
+	sent    tallies
 	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
@@ -49,8 +59,25 @@ type State struct {
 	// handed is what a cloud's target tracking was last told.
 	handed handed
 	// recorded is the last decision that was recorded, and what it was made from.
-	recorded   Decided
+	recorded   remembered
 	recordedAt time.Time
+}
+
+// remembered is what a recorded decision is still asked for.
+type remembered struct {
+	decision         muster.Decision
+	processing, boot muster.Estimate
+	expected         *muster.Expected
+	// whole is all that it was made from, for policies that tell the past periods of metrics from it; nil for others.
+	whole *muster.Observation
+}
+
+func (s Settings) remember(d Decided) remembered {
+	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
+	if len(s.uses) > 0 {
+		r.whole = &d.Observation
+	}
+	return r
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
@@ -74,8 +101,10 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.recent = st.recent.With(body.Decision, s.memory)
-		st.desired, st.adopted = body.Decision.Desired, true
-		st.recorded, st.recordedAt = body, r.At
+		st.watched = watched(r)
+		st.desired, st.adopted = body.Decision.Desired, !st.watched
+		st.recorded, st.recordedAt = s.remember(body), r.At
+		st.expected = body.Observation.Expected
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
 	case muster.Changed:
@@ -83,7 +112,11 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.desired, st.adopted = body.Desired, true
+		st.desired, st.adopted = body.Desired, !st.watched
+		if body.Incident != nil {
+			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
+			return nil
+		}
 		if body.What == roster.Named {
 			st.roster.Rename(body.Member, body.As)
 			break
@@ -111,7 +144,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.count(r.At, body)
 		for queue, n := range body.Sent {
-			st.sent = with(st.sent, queue, counted{n: n, at: r.At})
+			st.sent = st.sent.with(queue, counted{n: n, at: r.At})
 		}
 	}
 	return nil
@@ -147,6 +180,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.learnedAt = at
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
+	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
@@ -175,6 +209,14 @@ func (st *State) Answer(member, worker string) (muster.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
+// whyLeft says why a member that offered to leave may.
+func (st *State) whyLeft(member string) string {
+	if st.roster.Cause(member) == muster.EndOfBilling {
+		return "it is idle, and its paid period ends"
+	}
+	return "no message came for it"
+}
+
 // MemberView is one member as it stood after a step.
 type MemberView struct {
 	ID         string
@@ -183,6 +225,8 @@ type MemberView struct {
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
+	// Incidents are what went wrong at its workers.
+	Incidents []roster.Incident
 }
 
 // Members returns the members that exist at now, in the order of their launch.
@@ -191,6 +235,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
+		v.Incidents = m.Incidents()
 		for _, w := range m.Workers {
 			v.Slots += w.Slots
 			v.Busy += w.Busy
@@ -239,6 +284,10 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			} else {
 				st.listed.Failure = x.Failure
 			}
+		case Expected:
+			st.expect(x.Expected)
+		case Metered:
+			st.meter(x)
 		case Reported:
 			seen.report(st, &x.Report)
 		case *Reported:
@@ -250,6 +299,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	}
 	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
+	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -292,9 +342,9 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
-	sent := make(map[string]counted, len(st.sent))
-	for queue, c := range st.sent {
-		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
+	sent := make(tallies, len(st.sent))
+	for i, c := range st.sent {
+		flushed.Sent[c.queue], sent[i] = c.n, tally{c.queue, counted{n: c.n, at: now}}
 	}
 	st.sent = sent
 	st.balance.corrected = false
@@ -314,6 +364,9 @@ type seen struct {
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
+	classes          map[string][]muster.Durations // by class
+	// incidents counts what went wrong at workers, by kind; nil for nothing.
+	incidents map[muster.IncidentKind]int64
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
@@ -330,6 +383,12 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
+	for name, d := range r.Classes { // each class by itself, so that their order does not matter
+		if x.classes == nil {
+			x.classes = map[string][]muster.Durations{}
+		}
+		x.classes[name] = append(x.classes[name], d)
+	}
 	x.news(st, news)
 }
 
@@ -340,9 +399,27 @@ func (x *seen) news(st *State, news roster.News) {
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
+	for kind, n := range news.More {
+		if x.incidents == nil {
+			x.incidents = map[muster.IncidentKind]int64{}
+		}
+		x.incidents[kind] += n
+	}
+	for _, i := range news.Incidents {
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker, Incident: &i.Incident,
+			Why: fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
+	}
 	if news.Proved {
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
 	}
+}
+
+// times says how often.
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func (x *seen) gone(members []roster.Gone) {
@@ -353,6 +430,30 @@ func (x *seen) gone(members []roster.Gone) {
 		}
 		x.changes = append(x.changes, c)
 	}
+}
+
+// fresh is a measurement in which what is too old by now is unknown.
+func (s Settings) fresh(q muster.QueueObservation, now time.Time) muster.QueueObservation {
+	for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
+		*x = x.Fresh(now, s.staleAfter())
+	}
+	for _, x := range []*muster.Sample{&q.OldestAge, &q.SentPerSecond, &q.DeletedPerSecond} {
+		*x = x.Fresh(now, s.ageStaleAfter())
+	}
+	q.ProcessingMean = q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
+	return q
+}
+
+// expected is what trees are expected to send, as far as that is known at now; nil while none runs.
+func (s Settings) expected(st *State, now time.Time) *muster.Expected {
+	if st.expected == nil {
+		return nil
+	}
+	e := st.expected.Fresh(now, max(treesStale, s.staleAfter()))
+	if e.Known && e.Trees == 0 {
+		return nil
+	}
+	return &e
 }
 
 // look keeps the newest measurement of each queue, sorted by name.
@@ -372,6 +473,14 @@ func (st *State) look(q muster.QueueObservation) {
 		queues = slices.Insert(queues, i, q)
 	}
 	st.queues = queues
+}
+
+// expect keeps what the last look at the trees that succeeded found; how old it may be is judged when it is used.
+func (st *State) expect(e muster.Expected) {
+	st.treesRead = true
+	if e.Known || st.expected == nil || !st.expected.Known {
+		st.expected = &e
+	}
 }
 
 // newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements

@@ -23,6 +23,8 @@ type Outcome struct {
 	Changes []Changed
 	// Finished and Failed count the messages that workers reported since the step before.
 	Finished, Failed int64
+	// Incidents counts, by kind, what went wrong at workers since the step before; nil for nothing.
+	Incidents map[muster.IncidentKind]int64
 	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
 	PricePerHour float64
 	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
@@ -49,28 +51,34 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
-	boot := estimate(&next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
+	boot := estimate(&next.boots, now, next.recorded.boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
+	if s.Spec.Shadow {
+		s.follow(next, now, rules)
+	}
 	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
-	s.follow(next)
+	s.tracked(next)
 	o.Observation = s.observe(next, now, boot)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))
-	o.Finished, o.Failed = seen.finished, seen.failed
+	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
 	w := write{settings: &s, rules: rules, state: next, out: &o}
 	w.seen(seen)
 	switch {
 	case !o.Ready:
+	case s.Spec.Shadow:
+		w.decision()
+		w.keepAll("another system sizes the fleet")
 	case o.Decision.Verdict == muster.Delegate:
 		w.decision()
-		w.keepAll()
+		w.keepAll("the cloud sizes the fleet")
 		w.handOver()
 	default:
 		w.decision()
@@ -84,9 +92,9 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	return o
 }
 
-// ready tells whether every queue was measured and the fleet listed at least once since the start.
+// ready tells whether every queue was measured, the trees were looked at and the fleet was listed at least once since the start.
 func (s Settings) ready(st *State) bool {
-	return !st.listed.At.IsZero() && len(st.queues) >= len(s.Queues)
+	return !st.listed.At.IsZero() && (st.treesRead || !s.Trees) && len(st.queues) >= len(s.Queues)
 }
 
 // observe assembles what the policy sees: the newest samples, those that are too old as unknown.
@@ -94,17 +102,18 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(&st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
+		Processing: estimate(&st.processing, now, st.recorded.processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 		Arrivals:   rates(st.arrivals, now),
 		Coming:     st.roster.Coming(now, s.rules(boot)),
 		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
 	}
-	if at := now.Truncate(busiestEvery); o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
+	if at := now.Truncate(busiestEvery); s.plansAhead && o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
+	st.classes, o.Classes = mix(st.classes, now)
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
@@ -125,14 +134,11 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 		o.Queues = make([]muster.QueueObservation, 0, len(st.queues))
 	}
 	for _, q := range st.queues {
-		o.Queues = append(o.Queues, muster.QueueObservation{
-			Queue:   q.Queue,
-			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
-			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.ageStaleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
-			SentPerSecond: q.SentPerSecond.Fresh(now, s.ageStaleAfter()), DeletedPerSecond: q.DeletedPerSecond.Fresh(now, s.ageStaleAfter()),
-			ProcessingMean: q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter())),
-		})
+		o.Queues = append(o.Queues, s.fresh(q, now))
+	}
+	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
+	if s.Spec.Shadow {
+		o.Capacity = supposed(o)
 	}
 	if _, measured := st.processing.At(now); !measured.Known {
 		o.Processing = published(o)

@@ -18,6 +18,7 @@ func (l *Loop) rouse() {
 	}
 }
 
+// forwardWakes lets what the notifiers say wake the loop, until ctx ends.
 func (l *Loop) forwardWakes(ctx context.Context) {
 	for _, n := range l.o.Wakes {
 		wakes, stop := n.Wakes()

@@ -16,6 +16,8 @@ import (
 // Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead:
 // the workers that the busiest times of the past hours would have needed. With a forecast that is put in proportion to what
 // is expected for when a worker that is launched now takes messages.
+//
+// What running trees are expected to send is planned for from when it comes: see [muster.Expected].
 type Deadline struct {
 	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
 	// means 1.
@@ -49,15 +51,19 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	}
 	work, known := workOf(o)
 	if !known {
-		return d.With(p.learn(o, backlog.Value))
+		return untimed(d.With(p.learn(o, backlog.Value)), o)
 	}
 	plan := newPlan(o, work, p.Scale)
 	sized := p.size(d, o, plan)
-	if !p.Seasonal {
+	if p.Seasonal {
+		without := sized
+		plan.forecast = o.Forecast
+		sized = plan.foresee(without, p.size(d, o, plan), o)
+	}
+	if o.Expected.None() {
 		return sized
 	}
-	plan.forecast = o.Forecast
-	return plan.foresee(sized, p.size(d, o, plan), o)
+	return plan.expect(sized, o)
 }
 
 // size makes d the size that the plan asks for.
@@ -89,8 +95,8 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,
-		In: []muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
-			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))},
+		In: plan.told([]muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
+			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))}),
 		Why: plan.why(o, need, out-active),
 	})
 }

@@ -133,6 +133,9 @@ func (s Spec) checkDelegate() []error {
 	default:
 		faults = append(faults, &Fault{"policy", fmt.Sprintf("%q with delegate", s.Name), "backlog-per-worker, dynamic-backlog or worker-utilization: a cloud tracks one number"})
 	}
+	if s.Shadow {
+		faults = append(faults, &Fault{"delegate", "delegate with shadow", "one of them: a shadow leaves target tracking as it is"})
+	}
 	if !(d.ChangePercent >= 1 && d.ChangePercent <= 100) {
 		faults = append(faults, &Fault{"delegate.change", muster.Number(d.ChangePercent), "a percentage from 1 to 100"})
 	}

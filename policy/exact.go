@@ -11,6 +11,9 @@ import (
 // pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to what
 // the work in the queue occupies. Its source is the event-driven scaling of ECS services; it finishes earliest of all
 // policies and pays for it.
+//
+// What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner than it
+// comes: see [muster.Expected].
 type Exact struct{}
 
 // Decide implements [muster.Policy].
@@ -37,13 +40,14 @@ func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	if inFlight.Known {
 		d.Floor = min(d.Floor, ceil((backlog.Value+inFlight.Value)/slots))
 	}
-	return d.With(muster.Term{
+	d = d.With(muster.Term{
 		Rule: rule,
 		In: []muster.Value{value("queued", backlog.Value), value("pending_slots", pending), value("free_slots", free),
 			value("slots_per_worker", slots), value("desired", float64(d.Previous))},
 		Out: d.Previous + add,
 		Why: exactWhy(backlog.Value, pending, free, add),
 	})
+	return exactTrees(d, o)
 }
 
 func exactWhy(queued, pending, free float64, add int) string {

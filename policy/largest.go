@@ -53,7 +53,7 @@ func checkLargest(s Spec) []error {
 	}
 	var faults []error
 	for _, of := range s.Largest {
-		if of.Name == "largest" || of.HeadroomWorkers != 0 || of.HeadroomPercent != 0 || of.PricePerHour != 0 || of.BudgetPerHour != 0 || of.Out != (Shape{}) || of.In != (Shape{}) {
+		if of.Name == "largest" || of.HeadroomWorkers != 0 || of.HeadroomPercent != 0 || of.PricePerHour != 0 || of.BudgetPerHour != 0 || of.Out != (Shape{}) || of.In != (Shape{}) || of.Shadow {
 			faults = append(faults, &Fault{"policy.largest", fmt.Sprintf("%q", of.Name),
 				"any other policy, without limits of its own"})
 			continue

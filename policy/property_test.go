@@ -17,14 +17,19 @@ func specs() *rapid.Generator[policy.Spec] {
 		if rapid.Bool().Draw(t, "rated") {
 			s.MaxWorkers, s.Period = rapid.IntRange(1, 9).Draw(t, "workers"), time.Duration(rapid.IntRange(1, 60).Draw(t, "period"))*time.Second
 		}
+		s.Disabled = rapid.IntRange(0, 7).Draw(t, "disabled") == 0
 		return s
 	})
 	return rapid.Custom(func(t *rapid.T) policy.Spec {
-		return policy.Spec{
-			Name:       rapid.SampledFrom([]string{"deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"}).Draw(t, "policy"),
+		s := policy.Spec{
+			Name:       rapid.SampledFrom([]string{"deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization", "metric-math"}).Draw(t, "policy"),
 			Acceptable: rapid.Float64Range(0.1, 50).Draw(t, "acceptable"), HeadroomWorkers: rapid.IntRange(0, 3).Draw(t, "headroom"),
 			Out: shape.Draw(t, "out"), In: shape.Draw(t, "in"),
 		}
+		if s.Name == "metric-math" {
+			s.Target, s.Queries = rapid.Float64Range(0.1, 5).Draw(t, "target"), list(t, utilization)
+		}
+		return s
 	})
 }
 

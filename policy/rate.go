@@ -21,6 +21,20 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	if up {
 		shape = p.Out
 	}
+	if p.In.Disabled { // nobody leaves by itself either
+		d.Floor = max(d.Floor, min(d.Previous, d.Desired))
+	}
+	if shape.Disabled && d.Desired != d.Previous && d.Verdict != muster.Hold {
+		way := "fall"
+		if up {
+			way = "rise"
+		}
+		d = d.Held(muster.RateLimited, muster.Term{Rule: "rate", Why: "the configuration disables every " + way})
+		if p.In.Disabled {
+			d.Floor = d.Previous
+		}
+		return d
+	}
 	if shape.Period == 0 || d.Desired == d.Previous || d.Verdict == muster.Hold {
 		return d
 	}

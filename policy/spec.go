@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/metricmath"
 )
 
 // Spec is a policy with its parameters, as the configuration states it and as every recorded decision keeps it. Durations
@@ -31,7 +32,8 @@ type Spec struct {
 	// Forecast makes deadline plan by what came at the same time of other days: [ForecastSeasonal], or [ForecastNone], which is
 	// the default.
 	Forecast string `json:"forecast,omitzero"`
-	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default.
+	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default. For metric-math it is
+	// the value that the expression shall have, above 0.
 	Target float64 `json:"target,omitzero"`
 	// Signal is what worker-utilization counts as work: "total" (backlog plus in flight, the default), "in-flight", or
 	// "reports" (busy slots reported by workers; the only choice for a fleet without a queue).
@@ -42,6 +44,8 @@ type Spec struct {
 	Metric   string        `json:"metric,omitzero"`
 	Steps    []StepChange  `json:"steps,omitzero"`
 	Cooldown time.Duration `json:"cooldown_ns,omitzero"`
+	// Queries is the list of metric-math: metrics and expressions, one of which is returned; see [MetricMath].
+	Queries []metricmath.Query `json:"metrics,omitzero"`
 	// Intervals are those of schedule; see [Schedule].
 	Intervals []Interval `json:"intervals,omitzero"`
 	// HeadroomWorkers and HeadroomPercent keep so many workers, or so many per hundred of those needed, above what the
@@ -57,6 +61,8 @@ type Spec struct {
 	// Out and In shape rises and falls, each with its own clock.
 	Out Shape `json:"out,omitzero"`
 	In  Shape `json:"in,omitzero"`
+	// Shadow has decisions recorded and nothing done: another system sizes the fleet; see [Shadow].
+	Shadow bool `json:"shadow,omitzero"`
 }
 
 // Shape limits how a size changes in one direction.
@@ -69,6 +75,8 @@ type Shape struct {
 	MaxWorkers int           `json:"max_workers,omitzero"`
 	MaxPercent float64       `json:"max_percent,omitzero"`
 	Period     time.Duration `json:"period_ns,omitzero"`
+	// Disabled allows no change in this direction at all, but for the limits of the fleet.
+	Disabled bool `json:"disabled,omitzero"`
 }
 
 // Default is the name of the policy of a fleet that names none.
@@ -102,6 +110,7 @@ func kinds() []kind {
 			func(s Spec) muster.Policy {
 				return WorkerUtilization{Target: orDefault(s.Target, DefaultTarget), Signal: orDefault(s.Signal, SignalTotal)}
 			}, checkUtilization},
+		{metricMath, "keeps the value of a CloudWatch metric-math expression at a target", buildMetricMath, checkMetricMath},
 		{"step", "changes the size by an amount that depends on how far a metric has gone",
 			func(s Spec) muster.Policy {
 				return Step{Metric: orDefault(s.Metric, MetricBacklog), Steps: s.Steps, Cooldown: s.Cooldown}
@@ -158,6 +167,11 @@ func (s Spec) Seasonal() bool {
 	return s.Forecast == ForecastSeasonal || slices.ContainsFunc(s.Largest, Spec.Seasonal)
 }
 
+// PlansAhead tells whether the policy asks for the busiest times.
+func (s Spec) PlansAhead() bool {
+	return s.Name == "deadline" || slices.ContainsFunc(s.Largest, Spec.PlansAhead)
+}
+
 // New builds the policy that s describes, with its combinators, or returns every fault of s, joined.
 func New(s Spec) (muster.Policy, error) {
 	if err := s.Check(); err != nil {
@@ -174,6 +188,9 @@ func New(s Spec) (muster.Policy, error) {
 	p = Bounds{Of: p}
 	if s.Delegate != nil {
 		p = Delegated{Of: p, Spec: s}
+	}
+	if s.Shadow {
+		p = Shadow{Of: p}
 	}
 	return p, nil
 }

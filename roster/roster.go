@@ -21,6 +21,10 @@ type Rules struct {
 	Unreported bool
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
+	// Watched is set for a fleet that another system sizes: a member whose workers never report is in service WatchedAfter its
+	// launch.
+	Watched      bool
+	WatchedAfter time.Duration
 }
 
 // Roster is a fleet's members, in the order of their launch. The zero Roster is empty.
@@ -75,6 +79,8 @@ type Member struct {
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
 	// member that was found at work booted at a time nobody knows.
 	timed bool
+	// told are the incidents that were told. What is in it is never changed, so that clones share it.
+	told []told
 	// Workers are its workers, by name; empty until the first report.
 	Workers []Worker
 }
@@ -147,6 +153,8 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Released
 	case len(m.Workers) == 0 && rules.Unreported && m.Serving:
 		return Busy // nobody says that it is idle
+	case m.silent(rules):
+		return m.workless(now, rules)
 	case len(m.Workers) == 0:
 		return m.unreported(now, rules)
 	}

@@ -189,6 +189,17 @@ func TestMetricsSayWhatTheObjectiveHasToExpect(t *testing.T) {
 	}
 }
 
+func TestMetricsSayWhatAShadowWouldAskFor(t *testing.T) {
+	w := newWorld(t)
+	if body := w.ask("GET", "/metrics", "").Body.String(); strings.Contains(body, "muster_shadow_desired") {
+		t.Errorf("the metrics speak of a shadow although Muster sizes the fleet:\n%s", body)
+	}
+	last := w.steps[2]
+	last.Decision.Verdict, last.Decision.Desired = muster.Shadow, 17
+	w.a.last = &last
+	wants(t, w.ask("GET", "/metrics", ""), http.StatusOK, `muster_shadow_desired{fleet="a"} 17`)
+}
+
 func TestMetricsOfAFleetThatCannotBeListedCountNoMembers(t *testing.T) {
 	w := newWorld(t)
 	blind := w.steps[0]

@@ -16,6 +16,7 @@ type letter struct {
 	call      call
 	directive muster.Directive
 	child     trace.Message
+	place     place // of the child
 }
 
 // post keeps a letter until its event and returns its number.
@@ -38,10 +39,10 @@ func (r *run) open(at uint64) letter {
 	return l
 }
 
-// expect notes a child that will be sent.
-func (r *run) expect(child trace.Message) {
+// awaitChild notes a child that will be sent.
+func (r *run) awaitChild(child trace.Message, at place) {
 	r.unborn++
-	r.after(child.Arrival, evBorn, none, r.post(letter{child: child}))
+	r.after(child.Arrival, evBorn, none, r.post(letter{child: child, place: at}))
 }
 
 // report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before, and

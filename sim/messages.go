@@ -10,6 +10,7 @@ type message struct {
 	children []trace.Message
 	class    string
 	group    string
+	place    place
 	receives int32
 	next     int32 // of its group's line
 	poison   bool

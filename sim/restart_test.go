@@ -37,6 +37,9 @@ func (s *shadow) sees() []controller.Input {
 		Delayed: muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest), Sent: muster.Measured(at, float64(c.sent)),
 	}
 	in := []controller.Input{controller.Measured{QueueObservation: q}, controller.Listed{Listing: r.list()}}
+	if r.world.Trees {
+		in = append(in, controller.Expected{Expected: r.expect(at)})
+	}
 	for _, i := range r.listed {
 		if m := r.members[i]; m.stage == working {
 			lease := m.lease // a copy is independent

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tree"
 )
 
 // Options say what a run is of.
@@ -111,6 +112,10 @@ type run struct {
 	past     []counts
 	seenAt   int64 // when a measurement last succeeded
 
+	// trees are those that run; treesReadAt is when a look at them last succeeded.
+	trees       []*tree.Root
+	treesReadAt int64
+
 	score      score
 	steps      int64
 	lastFinish int64
@@ -132,6 +137,7 @@ func newRun(o Options) (*run, error) {
 		Options: o, settings: o.Settings, world: w, chance: newChance(o.Seed), byID: map[string]int32{}, waiters: newWaiters(),
 		warm: w.Warm.Size, more: true,
 	}
+	r.settings.Trees = w.Trees
 	r.score.objective = int64(o.Settings.Objective.Latency)
 	r.history.keep, r.history.anyone = w.ControllerCrashes > 0, o.plant.anyWriter
 	return r, nil
@@ -192,7 +198,7 @@ func (r *run) loop() error {
 		}
 		if r.more && int64(r.next.Arrival) <= r.nodes[0].at {
 			r.now = int64(r.next.Arrival)
-			r.send(r.next)
+			r.send(r.next, r.plantTree(r.next))
 			if err := r.read(); err != nil {
 				return err
 			}
@@ -220,9 +226,9 @@ func (r *run) over() bool {
 }
 
 // send puts a message into the queue.
-func (r *run) send(m trace.Message) {
+func (r *run) send(m trace.Message, at place) {
 	ref := r.queue.add(message{
-		sent: r.now, service: int64(m.Service), class: m.Class, group: m.Group, children: m.Children,
+		sent: r.now, service: int64(m.Service), class: m.Class, group: m.Group, children: m.Children, place: at,
 		poison: hit(r.chance.message, r.world.Poison),
 	})
 	r.queue.offer(ref)
@@ -268,7 +274,8 @@ func (r *run) happen(e event) error {
 		r.wake()
 	case evBorn:
 		r.unborn--
-		r.send(r.open(e.what).child)
+		l := r.open(e.what)
+		r.send(l.child, l.place)
 	case evSnapshot:
 		r.snapshot()
 	case evWake:

@@ -56,8 +56,11 @@ func (r *run) seen() (counts, time.Time, bool) {
 
 // observe is what a look sees: each queue and the fleet.
 func (r *run) observe() []controller.Input {
-	in := make([]controller.Input, 0, 2)
+	in := make([]controller.Input, 0, 3)
 	in = append(in, controller.Measured{QueueObservation: r.measure()})
+	if r.world.Trees {
+		in = append(in, r.expected())
+	}
 	if hit(r.chance.source, r.world.LoseListings) && r.faulty() {
 		return append(in, controller.Listed{Failure: "the listing failed"})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
 	"github.com/muster-scale/muster/sim/trace"
@@ -57,6 +58,9 @@ func tell(t testing.TB, seed uint64) story {
 	d := dice{rand.New(rand.NewPCG(seed, 0x5eed))}
 	s := story{Options: Options{Seed: seed, World: d.world()}}
 	s.Trace, s.messages = d.trace()
+	if of := (dice{rand.New(rand.NewPCG(seed, 0x7ee5))}); of.often() { // not of d: what else the story is made of stays
+		s.World.Trees, s.World.LoseTrees = true, maybe(of, of.share(0.9))
+	}
 	s.Settings, s.rest, s.rival = d.settings(t, s.World)
 	if s.rival || s.Settings.Spec.Metric == policy.MetricOldestAge {
 		s.World.CountsOnly = false // some go by the age alone
@@ -195,7 +199,7 @@ func names(s policy.Spec, name string) bool {
 }
 
 func (d dice) single() policy.Spec {
-	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" })
+	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" || name == "metric-math" })
 	s := policy.Spec{Name: all[d.IntN(len(all))], Processing: maybe(d, d.seconds(1, 30))}
 	switch s.Name {
 	case "deadline":
@@ -204,6 +208,9 @@ func (d dice) single() policy.Spec {
 		s.Acceptable = 0.5 + d.share(5)
 	case "worker-utilization":
 		s.Target = 0.2 + d.share(0.8)
+		if int(s.Target*1000)%2 == 0 { // half of them by the formula, without a draw of its own: other stories stay what they are
+			s.Name, s.Queries = "metric-math", utilization("q")
+		}
 	case "step":
 		s.Metric = []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}[d.IntN(4)]
 		s.Steps = []policy.StepChange{{To: 0.4, Add: -1}, {From: 0.4, To: 5, Add: 1}, {From: 5, Percent: 50}}
@@ -237,3 +244,16 @@ func (d dice) rival(w World, limits *muster.Limits) (p muster.Policy, memory tim
 
 // bounded gives a peer the limits that every fleet has.
 func bounded(p muster.Policy) muster.Policy { return policy.Bounds{Of: policy.LaunchLimits{Of: p}} }
+
+// utilization is the published list for worker utilization.
+func utilization(queue string) []metricmath.Query {
+	of := func(id, namespace, name string, dimensions ...metricmath.Dimension) metricmath.Query {
+		return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: "Maximum", Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions}}}
+	}
+	named := metricmath.Dimension{Name: "QueueName", Value: queue}
+	return []metricmath.Query{
+		of("backlog", "AWS/SQS", "ApproximateNumberOfMessagesVisible", named), of("inFlight", "AWS/SQS", "ApproximateNumberOfMessagesNotVisible", named),
+		of("workers", "YourApp", "TotalWorkers"), {ID: "totalWork", Expression: "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"},
+		{ID: "utilization", Expression: "IF(FILL(workers, 0) > 0, totalWork / workers, IF(totalWork > 0, 1, 0))", ReturnData: new(true)},
+	}
+}

@@ -105,7 +105,9 @@ type World struct {
 	// MinimumBill and BillStep are the least time a member is paid for and the granularity. PricePerHour is what a worker
 	// costs; 1 when zero, so that cost reads in worker-hours.
 	MinimumBill, BillStep time.Duration
-	PricePerHour          float64
+	// BillMargin is how long before the end of a BillStep that is paid for an idle worker offers to leave; zero is never.
+	BillMargin   time.Duration
+	PricePerHour float64
 
 	// Visibility is how long a received message is hidden unless its hold is extended; workers extend it at half of that.
 	Visibility time.Duration
@@ -114,6 +116,8 @@ type World struct {
 	Poison      float64
 	MaxReceives int
 	RetryBase   time.Duration
+	// Classes has workers report durations by the classes of the trace.
+	Classes bool
 	// Random hands a message to any of the waiting workers, as SQS does, instead of to the one that waits longest.
 	Random bool
 
@@ -130,6 +134,10 @@ type World struct {
 	CountsOnly                       bool
 	Approximate                      float64
 	LoseSamples                      float64
+	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for nodes.
+	// LoseTrees is the share of looks at them that fail.
+	Trees     bool
+	LoseTrees float64
 	// LoseListings is the share of fleet listings that fail.
 	LoseListings float64
 
@@ -192,7 +200,7 @@ func (w World) Check() (World, error) {
 	}{
 		{"share of failing launches", w.LaunchFails}, {"share of refused launches", w.RefuseLaunch}, {"share of spot members", w.Spot.Share},
 		{"share of poison messages", w.Poison}, {"share of lost wakes", w.LoseWakes}, {"error of counts", w.Approximate},
-		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings}, {"share of throttled orders", w.Throttle},
+		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings}, {"share of lost looks at trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
 		{"share of lost answers", w.LoseAnswers}, {"share of lost reports", w.LoseReports}, {"share of repeated reports", w.RepeatReports},
 	} {
 		if !(s.value >= 0 && s.value <= 1) {
@@ -204,7 +212,7 @@ func (w World) Check() (World, error) {
 		value time.Duration
 		least time.Duration
 	}{
-		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0},
+		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0}, {"bill margin", w.BillMargin, 0},
 		{"visibility", w.Visibility, 2 * time.Second}, {"retry base", w.RetryBase, 0}, {"wake delay", w.Wake, 0},
 		{"metric period", w.MetricPeriod, 0}, {"metric delay", w.MetricDelay, 0}, {"staleness", w.Stale, 0},
 		{"report interval", w.ReportEvery, 10 * time.Millisecond}, {"controller's downtime", w.ControllerDown, 0},

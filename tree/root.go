@@ -40,6 +40,8 @@ type Level struct {
 	Failed  int64 `json:"failed"`
 	// Bred counts the children of the nodes that are done. Children that others named first are not counted again.
 	Bred int64 `json:"bred"`
+	// BredSquares adds up the squares of their numbers of children; those that were done before it was counted are missing.
+	BredSquares int64 `json:"bred_squares,omitzero"`
 }
 
 // Open returns the open nodes of the depth.

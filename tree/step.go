@@ -105,6 +105,7 @@ func (l *ledger) move(n Node, to State, claimer ID) Node {
 		case Done:
 			level.Done += s.by
 			level.Bred += s.by * n.Children
+			level.BredSquares += s.by * n.Children * n.Children
 		case Failed:
 			level.Failed += s.by
 		}

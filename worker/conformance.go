@@ -27,6 +27,8 @@ type Conformance struct {
 	Samples []string
 	// Bad is the body of a message that must fail; nil leaves that rule out.
 	Bad *string
+	// Node is the body of a node of a tree that has children; nil leaves the rules for trees out.
+	Node *string
 	// TimeLimit is how long each call may take, by default 10 s.
 	TimeLimit time.Duration
 	// Tell is called with each finding in turn, and may be nil.
@@ -105,7 +107,12 @@ func (c *Conformance) call(ctx context.Context, do calls, batch ...Message) []er
 // OfCommand checks a command that is run for each message.
 func (c *Conformance) OfCommand(ctx context.Context, command Command) {
 	c.common(ctx, func(ctx context.Context, batch []Message) []error {
-		err := command.Run(ctx, batch[0])
+		err := error(nil)
+		if batch[0].Node != nil {
+			err = nodeCommand(ctx, command, batch[0])
+		} else {
+			err = command.Run(ctx, batch[0])
+		}
 		if exit, ok := errors.AsType[*ExitError](err); ok && exit.Cause == nil && exit.Signal == "" {
 			err = &said{exit.Error()} // an exit status is an answer
 		}
@@ -135,6 +142,7 @@ func (c *Conformance) common(ctx context.Context, do calls, batch int) {
 		c.rule("failure", mustFail(c.call(ctx, do, c.message(*c.Bad))[0]))
 	}
 	c.rule("any body", c.anyBody(ctx, do))
+	c.children(ctx, do)
 	if batch <= 1 {
 		c.skip("batch", "batches of one message")
 		return
@@ -238,7 +246,7 @@ func (s *session) send(ctx context.Context, batch []Message, change func([]byte)
 	if err != nil {
 		return all(len(batch), err)
 	}
-	return s.p.call(ctx, change(line), deliveries)
+	return s.p.call(ctx, change(line), deliveries, batch)
 }
 
 // once checks that nothing follows an answer.

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -177,7 +178,10 @@ func (e *Endpoint) DoBatch(ctx context.Context, batch []Message) []error {
 	for i, m := range batch {
 		header, err := e.header(m)
 		if err == nil {
-			_, err = e.post(ctx, header, []byte(m.Body))
+			var answer []byte
+			if answer, err = e.post(ctx, header, []byte(m.Body), m.Node != nil); err == nil && m.Node != nil {
+				err = m.Node.nameLines(ctx, answer)
+			}
 		}
 		errs[i] = err
 	}
@@ -204,7 +208,10 @@ func (e *Endpoint) header(m Message) (http.Header, error) {
 	if m.Attempt > 0 {
 		set("X-Muster-Attempt", strconv.Itoa(m.Attempt))
 	}
-	set("X-Muster-Idempotency-Key", m.ID)
+	set("X-Muster-Idempotency-Key", m.key())
+	if m.Node != nil {
+		m.Node.header(h)
+	}
 	set("X-Muster-Sent-At", stamp(m.SentAt))
 	set("X-Muster-Group", m.Group)
 	if len(m.Attributes) > maxAttributes {
@@ -238,11 +245,12 @@ func (e *Endpoint) together(ctx context.Context, batch []Message) []error {
 	body, err := wireWorkOf(ctx, batch, deliveries)
 	var answer []byte
 	if err == nil {
-		answer, err = e.post(ctx, http.Header{"Content-Type": {defaultContentType}, "X-Muster-Batch": {strconv.Itoa(len(batch))}}, body)
+		answer, err = e.post(ctx, http.Header{"Content-Type": {defaultContentType}, "X-Muster-Batch": {strconv.Itoa(len(batch))}}, body,
+			slices.ContainsFunc(batch, func(m Message) bool { return m.Node != nil }))
 	}
 	errs := make([]error, len(batch))
 	if err == nil {
-		err = readFailures(answer, deliveries, errs)
+		err = readFailures(ctx, answer, deliveries, batch, errs)
 	}
 	if err != nil {
 		return all(len(batch), err)
@@ -250,14 +258,15 @@ func (e *Endpoint) together(ctx context.Context, batch []Message) []error {
 	return errs
 }
 
-// readFailures reads the answer to a batch: nothing, or which deliveries failed. An answer that cannot be understood is an
+// readFailures reads the answer to a batch: nothing, or which deliveries failed, and the children of nodes. An answer that cannot be understood is an
 // error, because nobody knows which messages it means.
-func readFailures(answer []byte, deliveries []string, errs []error) error {
+func readFailures(ctx context.Context, answer []byte, deliveries []string, batch []Message, errs []error) error {
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil
 	}
 	var failures struct {
-		Failed []wireAnswer `json:"failed"`
+		Failed   []wireAnswer `json:"failed"`
+		Children []wireChild  `json:"children"`
 	}
 	if err := json.Unmarshal(answer, &failures); err != nil {
 		return fmt.Errorf("the endpoint answered a batch with %d bytes that are not JSON; nothing or a list of what failed is allowed", len(answer))
@@ -274,11 +283,15 @@ func readFailures(answer []byte, deliveries []string, errs []error) error {
 		a.OK = new(bool)
 		errs[place] = a.result()
 	}
-	return nil
+	return nameEach(ctx, failures.Children, batch, places, errs)
 }
 
-// post makes one request and returns the body of the answer 200.
-func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte) ([]byte, error) {
+// post makes one request and returns the body of the answer 200, which may be long where it may name children.
+func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, children bool) ([]byte, error) {
+	most := int64(maxAnswer)
+	if children {
+		most = maxChildren
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.o.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("work by HTTP: %w", err)
@@ -290,14 +303,14 @@ func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte) ([
 		return nil, e.failed(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	switch {
 	case response.StatusCode != http.StatusOK:
 		return nil, &said{fmt.Sprintf("the endpoint answered %d %s; 200 is success", response.StatusCode, http.StatusText(response.StatusCode))}
 	case err != nil:
 		return nil, e.failed(ctx, err)
-	case len(answer) > maxAnswer:
-		return nil, fmt.Errorf("the endpoint answered more than %d bytes", maxAnswer)
+	case int64(len(answer)) > most:
+		return nil, fmt.Errorf("the endpoint answered more than %d bytes", most)
 	}
 	return answer, nil
 }

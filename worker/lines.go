@@ -168,7 +168,7 @@ func (l *Lines) DoBatch(ctx context.Context, batch []Message) []error {
 	if err != nil {
 		return all(len(batch), err)
 	}
-	results := p.call(ctx, line, deliveries)
+	results := p.call(ctx, line, deliveries, batch)
 	if p.alive() {
 		l.offer(p)
 	}

@@ -140,7 +140,7 @@ func TestLinesSurvivesEveryFaultOfAProgram(t *testing.T) {
 		{"half", "it wrote an answer without delivery or ok", true},
 		{"unknown", `it answered the delivery "nonesuch", which is unknown or was answered before`, true},
 		{"ready", "it said a second time that it is ready", true},
-		{"flood", "it wrote a line of more than 65536 bytes", true},
+		{"flood", "it wrote a line of more than 399660 bytes", true},
 		{"close", "it closed its standard output", true},
 	}
 	for _, test := range tests {

@@ -64,6 +64,8 @@ type Message struct {
 	Deadline time.Time
 	// Attributes are the sender's, by name.
 	Attributes map[string]Attribute
+	// Node is the node of a tree that the message names, where what does the work may name children; else nil.
+	Node *Node
 }
 
 // Attribute is one attribute that the sender gave a message.

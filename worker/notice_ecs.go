@@ -54,22 +54,22 @@ func readTask(ctx context.Context, c *http.Client, uri string) (task ecsTask, er
 	return task, nil
 }
 
-// ECSTask is the task of Amazon ECS that a worker runs in.
-type ECSTask struct {
+// TaskIdentity is the task of Amazon ECS that a worker runs in.
+type TaskIdentity struct {
 	// ID is the last part of the task's ARN. Service is the service whose task it is; empty for a task without one.
 	ID, Service string
 }
 
 // FindECSTask reads from task metadata, version 4, what ECS_CONTAINER_METADATA_URI_V4 names, which task it is. Client may be nil, for one that goes through no proxy.
-func FindECSTask(ctx context.Context, metadataURI string, client *http.Client) (ECSTask, error) {
+func FindECSTask(ctx context.Context, metadataURI string, client *http.Client) (TaskIdentity, error) {
 	task, err := readTask(ctx, metadataClient(client), metadataURI)
 	if err != nil {
-		return ECSTask{}, err
+		return TaskIdentity{}, err
 	}
 	if task.TaskARN == "" {
-		return ECSTask{}, fmt.Errorf("read the task metadata at %s: found no TaskARN in it", metadataURI)
+		return TaskIdentity{}, fmt.Errorf("read the task metadata at %s: found no TaskARN in it", metadataURI)
 	}
-	return ECSTask{ID: task.TaskARN[strings.LastIndexByte(task.TaskARN, '/')+1:], Service: task.ServiceName}, nil
+	return TaskIdentity{ID: task.TaskARN[strings.LastIndexByte(task.TaskARN, '/')+1:], Service: task.ServiceName}, nil
 }
 
 // ECSProtection is the protection of a task of Amazon ECS, through its agent's endpoint. The task's role needs

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,10 @@ type program struct {
 	// waiting holds the deliveries of the call that are not answered yet, with their places in results.
 	waiting map[string]int
 	results []error
+	// nodes are those of the call's messages, nil where one names none, and within the context of the call. What a message's
+	// children were refused for is its result, whatever the program answers.
+	nodes  []*Node
+	within context.Context
 	// answered is closed when waiting becomes empty.
 	answered chan struct{}
 	// calls counts those that were answered in full.
@@ -98,7 +103,7 @@ func (p *program) wait() {
 // listen reads answers until the program ends or does what is not allowed.
 func (p *program) listen(r io.Reader) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 4<<10), maxAnswer)
+	lines.Buffer(make([]byte, 4<<10), maxChildLine)
 	for lines.Scan() {
 		if err := p.hear(lines.Bytes()); err != nil {
 			p.blame(err)
@@ -106,7 +111,7 @@ func (p *program) listen(r io.Reader) {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		p.blame(fmt.Errorf("it wrote a line of more than %d bytes", maxAnswer))
+		p.blame(fmt.Errorf("it wrote a line of more than %d bytes", maxChildLine))
 		return
 	}
 	// Usually it has ended. If it goes on, it can answer nothing any more.
@@ -120,6 +125,12 @@ func (p *program) hear(line []byte) error {
 	a, err := parseAnswer(line)
 	if err != nil {
 		return err
+	}
+	if a.Type == typeChild {
+		return p.name(a)
+	}
+	if a.Type == typeDone && *a.OK {
+		p.flush(a.Delivery)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,12 +147,51 @@ func (p *program) hear(line []byte) error {
 		return fmt.Errorf("it answered the delivery %s, which is unknown or was answered before", excerpt([]byte(a.Delivery)))
 	}
 	delete(p.waiting, a.Delivery)
-	p.results[place] = a.result()
+	p.results[place] = cmp.Or(p.results[place], a.result())
 	if len(p.waiting) == 0 {
 		p.calls++
 		close(p.answered)
 	}
 	return nil
+}
+
+// node returns the node of a delivery that is not answered yet, its place, and the context of the call.
+func (p *program) node(delivery string) (ctx context.Context, n *Node, place int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	place, ok := p.waiting[delivery]
+	if !ok || p.results[place] != nil {
+		return p.within, nil, place
+	}
+	return p.within, p.nodes[place], place
+}
+
+// name names a child. It waits until that is done, and the program waits with what it writes.
+func (p *program) name(a wireAnswer) error {
+	ctx, n, place := p.node(a.Delivery)
+	if n == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if _, ok := p.waiting[a.Delivery]; ok && p.results[place] != nil {
+			return nil // refused before
+		}
+		return errNoNode
+	}
+	p.refuse(place, n.Name(ctx, a.Child))
+	return nil
+}
+
+// flush has the children of a delivery that is done registered and sent.
+func (p *program) flush(delivery string) {
+	if ctx, n, place := p.node(delivery); n != nil {
+		p.refuse(place, n.Flush(ctx))
+	}
+}
+
+func (p *program) refuse(place int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.results[place] = cmp.Or(p.results[place], err)
 }
 
 // suspect says why the program ends; the first reason counts.
@@ -178,8 +228,8 @@ func (p *program) answeredCalls() int64 {
 
 // call sends a line that brings the deliveries and waits for all answers. When ctx ends first, the program is ended; what it
 // still answers while it is asked to counts.
-func (p *program) call(ctx context.Context, line []byte, deliveries []string) []error {
-	answered := p.expect(deliveries)
+func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []Message) []error {
+	answered := p.expect(ctx, deliveries, batch)
 	wrote := make(chan int, 1)
 	go func() {
 		n, _ := p.in.Write(line) // when that fails the program is gone, or soon will be
@@ -200,18 +250,19 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string) []
 		fault = fmt.Errorf("%w: %w", ErrNotBegun, fault)
 	}
 	for _, place := range p.waiting {
-		p.results[place] = fault
+		p.results[place] = cmp.Or(p.results[place], fault)
 	}
-	p.waiting = nil
+	p.waiting, p.nodes, p.within = nil, nil, nil
 	return p.results
 }
 
-func (p *program) expect(deliveries []string) (answered <-chan struct{}) {
+func (p *program) expect(ctx context.Context, deliveries []string, batch []Message) (answered <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting, p.results, p.answered = make(map[string]int, len(deliveries)), make([]error, len(deliveries)), make(chan struct{})
+	p.within, p.nodes = ctx, make([]*Node, len(deliveries))
 	for i, d := range deliveries {
-		p.waiting[d] = i
+		p.waiting[d], p.nodes[i] = i, batch[i].Node
 	}
 	return p.answered
 }

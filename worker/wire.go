@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/muster-scale/muster/tree"
 )
 
 // ProtocolVersion is the version of the JSON that programs and endpoints get. docs/worker-protocol.md specifies it; fields are
@@ -16,11 +18,14 @@ import (
 const ProtocolVersion = 1
 
 const (
-	// maxAnswer bounds a line that a program answers, in bytes.
+	// maxAnswer bounds a line that a program answers, in bytes, but for one that names a child.
 	maxAnswer = 64 << 10
+	// maxChildLine bounds that.
+	maxChildLine = tree.MaxLine + 200
 
 	typeHello, typeReady = "hello", "ready"
 	typeWork, typeDone   = "work", "done"
+	typeChild            = "child"
 )
 
 // wireHello is the first line that a program gets.
@@ -56,6 +61,7 @@ type wireMessage struct {
 	Body       *string                  `json:"body,omitzero"`
 	Base64     []byte                   `json:"body_base64,omitzero"`
 	Attributes map[string]wireAttribute `json:"attributes,omitzero"`
+	Tree       *wireNode                `json:"tree,omitzero"`
 }
 
 // wireAttribute is one attribute of a message.
@@ -65,20 +71,22 @@ type wireAttribute struct {
 	Base64 []byte `json:"base64,omitzero"`
 }
 
-// wireAnswer is a line that a program answers: that it is ready, or how one delivery went.
+// wireAnswer is a line that a program answers: that it is ready, how one delivery went, or a child of the node that it names.
 type wireAnswer struct {
 	Type     string `json:"type"`
 	Protocol int    `json:"protocol"`
 	Delivery string `json:"delivery"`
 	OK       *bool  `json:"ok"`
 	Error    string `json:"error"`
+	tree.Child
 }
 
 // wireMessageOf returns what is said of m.
 func wireMessageOf(m Message, delivery string) wireMessage {
 	w := wireMessage{
-		Delivery: delivery, ID: m.ID, IdempotencyKey: m.ID, Queue: m.Queue, Group: m.Group,
+		Delivery: delivery, ID: m.ID, IdempotencyKey: m.key(), Queue: m.Queue, Group: m.Group,
 		Attempt: m.Attempt, ReceiveCount: m.ReceiveCount, SentAt: stamp(m.SentAt),
+		Tree: wireNodeOf(m.Node),
 	}
 	if utf8.ValidString(m.Body) {
 		w.Body = &m.Body
@@ -144,10 +152,12 @@ func parseAnswer(line []byte) (wireAnswer, error) {
 	switch {
 	case a.Type == typeReady && a.Protocol != ProtocolVersion:
 		return a, fmt.Errorf("it is ready for protocol %d, only %d is spoken here", a.Protocol, ProtocolVersion)
-	case a.Type == typeReady:
+	case a.Type != typeChild && len(line) > maxAnswer:
+		return a, fmt.Errorf("it wrote a line of more than %d bytes", maxAnswer)
+	case a.Type == typeReady, a.Type == typeChild:
 		return a, nil
 	case a.Type != typeDone:
-		return a, fmt.Errorf("it wrote an answer of the type %s, ready and done are allowed", excerpt([]byte(a.Type)))
+		return a, fmt.Errorf("it wrote an answer of the type %s, ready, done and child are allowed", excerpt([]byte(a.Type)))
 	case a.Delivery == "" || a.OK == nil:
 		return a, errors.New("it wrote an answer without delivery or ok; both are required")
 	}

@@ -93,6 +93,24 @@ func (l *local) amazonMetrics(ctx context.Context, c config.Fleet, base muster.S
 	return cloudwatch.New(o)
 }
 
+// meter reads the metrics of a fleet's policy that CloudWatch keeps. AWS is called by the first policy that needs any.
+type meter struct {
+	local *local
+	fleet config.Fleet
+}
+
+// Metrics implements [muster.Meter].
+func (m meter) Metrics(ctx context.Context, queries []muster.MetricQuery) ([]muster.MetricSeries, error) {
+	if err := m.local.amazon.open(ctx, m.local.config.AWS); err != nil {
+		return nil, err
+	}
+	region := ""
+	if m.fleet.ASG != nil {
+		region = m.fleet.ASG.Region
+	}
+	return cloudwatch.Meter{Reader: m.local.amazon.metrics, Region: regionOf(m.fleet, region)}.Metrics(ctx, queries)
+}
+
 // regionOf returns the region that was stated, or that of the fleet's queue on SQS, or nothing.
 func regionOf(c config.Fleet, stated string) string {
 	for _, q := range c.Queues {

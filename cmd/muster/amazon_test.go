@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/mustertest"
@@ -145,6 +146,54 @@ func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
 			t.Errorf("found %+v, %v; want a group of 4 although up has ended", g.AutoScalingGroups[0], err)
 		}
 	})
+}
+
+// The group has two instances of its own; a shadow would ask for four, and must not touch it.
+func TestUpInShadowCallsNothingThatWritesToAGroup(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 3}}")
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	server.Do(func(w *model.World) {
+		if _, err := w.AutoScaling().SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web", DesiredCapacity: new(2)}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	followed := make(chan muster.Decision, 1)
+	o := localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, shadow: true, notify: func(o controller.Outcome) {
+		if d := o.Decision; d.Verdict == muster.Shadow && d.Previous == 2 {
+			select {
+			case followed <- d:
+			default:
+			}
+		}
+	}}
+	l, err := openLocal(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.run(ctx) }()
+	select {
+	case d := <-followed:
+		if d.Desired != 4 {
+			t.Errorf("found %s", d.Sentence())
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the two instances were not followed within half a minute")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("run: %v", err)
+	}
+	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "SetInstanceProtection", "PutWarmPool", "DeleteWarmPool", "TerminateInstanceInAutoScalingGroup"} {
+		if n := server.Calls(action); n != 0 {
+			t.Errorf("a shadow called %s %d times", action, n)
+		}
+	}
+	if server.Calls("DescribeAutoScalingGroups") == 0 {
+		t.Error("nobody looked at the group: the test proves nothing")
+	}
 }
 
 func TestPlanSaysThatThereIsNoSuchGroup(t *testing.T) {

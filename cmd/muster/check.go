@@ -29,8 +29,12 @@ func newCheck(g *global) *cobra.Command {
 			if err != nil && !isFaults {
 				return usage(err)
 			}
+			var remarks []config.Fault
+			if err == nil {
+				remarks = c.Remarks()
+			}
 			if g.json() {
-				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...)}); err != nil {
+				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...), "remarks": append([]config.Fault{}, remarks...)}); err != nil {
 					return err
 				}
 				if isFaults {
@@ -43,8 +47,15 @@ func newCheck(g *global) *cobra.Command {
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: no faults, %s\n", g.config, muster.Plural(len(c.Fleets), "fleet"))
 			for _, f := range c.Fleets {
-				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)\n", f.Name, f.Limits.Min, f.Limits.Max,
-					fleetQueue(f), f.Policy.Name, policy.Describe(f.Policy.Name))
+				watched := ""
+				if f.Policy.Shadow {
+					watched = ", watched only: another system sizes it"
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)%s\n", f.Name, f.Limits.Min, f.Limits.Max,
+					fleetQueue(f), f.Policy.Name, policy.Describe(f.Policy.Name), watched)
+			}
+			for _, r := range remarks {
+				fmt.Fprintln(cmd.OutOrStdout(), r.String())
 			}
 			return nil
 		},

@@ -30,6 +30,8 @@ type comparison struct {
 	sweep     bool
 	page      bool
 	parallel  int
+	// only is the fleet of the configuration that is compared; empty where there is one.
+	only string
 	// command is the command line as it was given.
 	command []string
 }
@@ -226,7 +228,7 @@ func (c *comparison) contenders(cmd *cobra.Command) ([]contest.Contender, error)
 	}
 	var all []contest.Contender
 	if c.g.config != "" {
-		x, err := c.configured(cmd, "")
+		x, err := c.configured(cmd, c.only)
 		if err != nil {
 			return nil, err
 		}

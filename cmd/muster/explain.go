@@ -20,19 +20,24 @@ import (
 
 func newExplain(g *global) *cobra.Command {
 	var (
-		at     string
-		seq    int64
-		verify bool
+		at      string
+		seq     int64
+		verify  bool
+		against bool
 	)
 	cmd := &cobra.Command{
 		Use:   "explain [FLEET]",
 		Short: "Say why a fleet has its size, why not more, and what would change it",
 		Long: `Explain reads a decision back from the history, the last one by default, and says why it has its number, why
 it is no larger and what would change it. With --verify it recomputes every recorded decision from its
-recorded inputs and compares the result byte for byte.`,
-		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain --verify",
+recorded inputs and compares the result byte for byte. With --against it shows, for a fleet that is sized by
+another system and watched (muster up --shadow), when its size differed from what Muster would have asked for.`,
+		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain --verify\n  muster explain thumbnails --against",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if against && (verify || at != "" || seq != 0) {
+				return usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
+			}
 			c, err := g.load()
 			if err != nil {
 				return err
@@ -61,6 +66,9 @@ recorded inputs and compares the result byte for byte.`,
 			if err != nil {
 				return usage(err)
 			}
+			if against {
+				return showAgainst(cmd.Context(), g, h, fleet, cmd.OutOrStdout())
+			}
 			e, err := explain(cmd.Context(), h, fleet, when, seq)
 			if err != nil {
 				return err
@@ -68,12 +76,14 @@ recorded inputs and compares the result byte for byte.`,
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			printExplanation(cmd.OutOrStdout(), e)
+			printExplanation(cmd.OutOrStdout(), e.Explanation)
+			e.Incidents.print(cmd.OutOrStdout())
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "the decision in force at that time: 15:04:05 today, or 2006-01-02T15:04:05Z")
 	cmd.Flags().Int64Var(&seq, "seq", 0, "the decision with that sequence number")
+	cmd.Flags().BoolVar(&against, "against", false, "show when the system in charge had another size than Muster would have asked for")
 	cmd.Flags().BoolVar(&verify, "verify", false, "recompute every recorded decision and compare")
 	return cmd
 }
@@ -116,15 +126,23 @@ func parseAt(text string) (time.Time, error) {
 // errNoDecision means that the history holds no decision that was asked for.
 var errNoDecision = errors.New("the history holds no such decision")
 
+// explained is the explanation of a decision, with what went wrong at workers about that time.
+type explained struct {
+	controller.Explanation
+	Incidents pastIncidents `json:"incidents,omitzero"`
+}
+
 // explain finds the decision and what its policy remembered.
-func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (controller.Explanation, error) {
+func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (explained, error) {
 	var found *muster.Record
+	var incidents pastIncidents
 	var recent, before muster.Recent
 	var failure error
 	change := ""
 	err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind != muster.Decided {
-			return true
+			failure = incidents.see(r)
+			return failure == nil
 		}
 		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
 			return false
@@ -143,11 +161,12 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 	})
 	switch {
 	case err != nil || failure != nil:
-		return controller.Explanation{}, errors.Join(err, failure)
+		return explained{}, errors.Join(err, failure)
 	case found == nil || seq > 0 && found.Position.Seq != seq:
-		return controller.Explanation{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
+		return explained{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
 	}
-	e, err := controller.Explain(*found, before)
+	explanation, err := controller.Explain(*found, before)
+	e := explained{explanation, incidents.around(found.At)}
 	if e.Decision.Verdict == muster.Hold {
 		e.LastChange = change
 	}
@@ -173,6 +192,9 @@ func printExplanation(w io.Writer, e controller.Explanation) {
 		if t.Why != "" {
 			fmt.Fprintf(w, "  %-22s %s\n", "", t.Why)
 		}
+	}
+	if line := classesLine(e.Observation); line != "" {
+		fmt.Fprintf(w, "  classes: %s\n", line)
 	}
 	fmt.Fprintf(w, "\nwhy not more\n  %s\n\nwhat would change it\n", e.WhyNotMore)
 	for _, c := range e.Changes {

@@ -38,6 +38,13 @@ type ownFleet struct {
 	ended chan struct{} // closed when the loop has ended
 }
 
+// close ends the workers of the fleet once they have finished what they hold, unless another system sizes it.
+func (o *ownFleet) close() {
+	if !o.config.Policy.Shadow {
+		o.parts.close()
+	}
+}
+
 func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
 
 // served returns the loops as the API needs them.
@@ -68,11 +75,13 @@ func (f *fleets) loop(name string) *controller.Loop {
 // open adds a fleet. It starts at once when the others run.
 func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	l := f.local
+	c = l.options.watched(c)
 	settings, err := settingsOf(c)
 	if err != nil {
 		return err
 	}
-	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
+	settings.Trees = len(c.Queues) > 0
+	o := controller.LoopOptions{Settings: settings, Meter: meter{l, c}, History: l.history, Logger: l.options.logger}
 	if err := l.sources(ctx, c, &o); err != nil {
 		return fmt.Errorf("fleet %s: %w", c.Name, err)
 	}
@@ -115,6 +124,9 @@ func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopO
 		}
 		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
 	}
+	if len(c.Queues) > 0 {
+		o.Trees = l.trees.of(c.Queues)
+	}
 	if c.Metrics == nil {
 		return nil
 	}
@@ -134,7 +146,7 @@ func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopO
 func settingsOf(c config.Fleet) (controller.Settings, error) {
 	s := controller.Settings{
 		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
-		Slots: c.Workers.Slots, BootPrior: c.Workers.Boot, Poll: c.Poll,
+		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
 	}
 	for _, q := range c.Queues {
 		s.Queues = append(s.Queues, q.Name)
@@ -169,7 +181,7 @@ func (f *fleets) begin(own *ownFleet) {
 	own.stop = stop
 	f.running.Go(func() {
 		defer close(own.ended)
-		if own.group != nil {
+		if own.group != nil && !own.config.Policy.Shadow {
 			f.local.prepare(ctx, own)
 		}
 		if err := own.loop.Run(ctx); err != nil {
@@ -180,6 +192,7 @@ func (f *fleets) begin(own *ownFleet) {
 
 // change puts another configuration of a fleet in force. A fleet whose queues or parts are others ends and begins anew.
 func (f *fleets) change(ctx context.Context, c config.Fleet) error {
+	c = f.local.options.watched(c)
 	f.mu.Lock()
 	own := f.all[c.Name]
 	f.mu.Unlock()
@@ -202,6 +215,7 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
+	settings.Trees = len(c.Queues) > 0
 	if !c.Away() {
 		if err := own.parts.change(f.local, c); err != nil {
 			return err
@@ -222,7 +236,7 @@ func (f *fleets) remove(name string) {
 	f.mu.Unlock()
 	own.stop()
 	<-own.ended
-	own.parts.close()
+	own.close()
 }
 
 // stop waits for the loops, whose context has ended, and ends all workers once they have finished what they hold.
@@ -233,7 +247,7 @@ func (f *fleets) stop() {
 	f.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, own := range all {
-		closing.Go(own.parts.close)
+		closing.Go(own.close)
 	}
 	closing.Wait()
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,7 @@ type local struct {
 	keys    sqsapi.Keys
 	token   server.Token
 	history store
+	trees   *foresight
 	sqs     net.Listener
 	api     net.Listener
 	// beyond are the listeners for other machines, with what they serve.
@@ -83,6 +85,8 @@ type localOptions struct {
 	look bool
 	// anyCredentials accepts any signature at the SQS endpoint.
 	anyCredentials bool
+	// shadow makes every fleet one that is only watched, also where the configuration does not say so.
+	shadow bool
 	// strict lets the queues refuse for 60 s what AWS refuses, also when the configuration does not say so.
 	strict bool
 	logger *slog.Logger
@@ -96,9 +100,15 @@ type localOptions struct {
 	told func(string)
 }
 
+// watched returns the fleet as the options have it.
+func (o localOptions) watched(f config.Fleet) config.Fleet {
+	f.Policy.Shadow = f.Policy.Shadow || o.shadow
+	return f
+}
+
 // openLocal opens the data and the ports. What it opened is closed again when it fails.
 func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local, err error) {
-	l = &local{config: c, options: o}
+	l = &local{config: c, options: o, trees: newForesight(treesPlace(c.Data))}
 	l.fleets = newFleets(l)
 	defer func() {
 		if err != nil {
@@ -219,8 +229,12 @@ func (l *local) createQueues(ctx context.Context, c *config.Config) error {
 		}
 	}
 	for _, f := range c.Fleets {
-		for _, q := range f.Queues {
-			if q.URL != "" {
+		served := f.Queues
+		for _, kind := range kinds(f) {
+			served = append(slices.Clip(served), kind.Workers.DeadLetter)
+		}
+		for _, q := range served {
+			if q.URL != "" || q.Name == "" {
 				continue
 			}
 			if err := create(q.Name, nil); err != nil {
@@ -340,6 +354,7 @@ func (l *local) close() error {
 			failures = append(failures, c.Close())
 		}
 	}
+	failures = append(failures, l.trees.close())
 	if l.queues != nil {
 		failures = append(failures, l.queues.Close())
 	}

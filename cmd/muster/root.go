@@ -47,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		return usage(fmt.Errorf("%w\nrun %s --help to see what there is", err, cmd.CommandPath()))
 	})
 	root.AddCommand(newUp(g), newDemo(g), newWork(g), newSend(g), newCheck(g), newPlan(g), newExplain(g), newStatus(g),
-		newQueue(g), newTree(g), newTrace(g), newSimulate(g), newCompare(g), newSchema(), newVersion(g), newSleepBody(), newValidate(g),
+		newQueue(g), newTree(g), newTrace(g), newSimulate(g), newCompare(g), newImport(g), newSchema(), newVersion(g), newSleepBody(), newValidate(g),
 		newPublish(g), newDoctor(g))
 	withUsageErrors(root)
 	return root

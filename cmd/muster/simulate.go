@@ -185,7 +185,7 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 		"objective":  func() { a.latency = f.Objective.Latency },
 		"quantile":   func() { a.quantile = f.Objective.Quantile },
 		"boot":       func() { a.boot = f.Workers.Boot },
-		"slots":      func() { a.slots = f.Workers.Slots },
+		"slots":      func() { a.slots = f.Workers.AtOnce() },
 		"min":        func() { a.min = f.Limits.Min },
 		"max":        func() { a.max = f.Limits.Max },
 		"poll":       func() { a.poll = f.Poll },
@@ -195,9 +195,9 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 			set()
 		}
 	}
-	spec := f.Policy
-	spec.Delegate = nil // no cloud tracks here: the policy whose target it would take is played
-	return contest.Ours(spec, f.Workers.Idle, f.Poll), nil
+	f.Policy.Shadow = false // in a simulated world nobody else is in charge
+	f.Policy.Delegate = nil // and no cloud tracks: the policy whose target it would take is played
+	return contest.Ours(f.Policy, f.Workers.Idle, f.Poll), nil
 }
 
 // fleetOf returns the fleet of the given name, or the only one.

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/muster-scale/muster/tree"
-	"github.com/muster-scale/muster/tree/runner"
 )
 
 // manifest is a list of children, one JSON object a line.
@@ -35,7 +34,7 @@ func openManifest(path string, stdin io.Reader) (*manifest, error) {
 		from, m.file = file, file
 	}
 	m.lines = bufio.NewScanner(from)
-	m.lines.Buffer(nil, runner.MaxLine)
+	m.lines.Buffer(nil, tree.MaxLine)
 	return m, nil
 }
 
@@ -44,7 +43,7 @@ func (m *manifest) next() (tree.Child, error) {
 	for m.lines.Scan() {
 		m.line++
 		if line := bytes.TrimSpace(m.lines.Bytes()); len(line) > 0 {
-			c, err := runner.ReadChild(line)
+			c, err := tree.ReadChild(line)
 			if err == nil {
 				err = c.Check()
 			}

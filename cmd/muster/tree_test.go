@@ -85,7 +85,7 @@ func TestWhatIsUnknownOfATreeIsNotShown(t *testing.T) {
 }
 
 func TestBatchesAreWithoutNodes(t *testing.T) {
-	failed := errors.New("no disk")
+	failed, unknown := errors.New("no disk"), errors.New("nobody knows where the trees are")
 	var got []string
 	do := withoutNodes(func(_ context.Context, batch []worker.Message) (errs []error) {
 		for _, m := range batch {
@@ -93,10 +93,10 @@ func TestBatchesAreWithoutNodes(t *testing.T) {
 			errs = append(errs, map[string]error{"b": failed}[m.Body])
 		}
 		return errs
-	})
+	}, unknown)
 	node := worker.Message{Body: `{"muster_tree":1,"root":"t"}`}
 	errs := do(t.Context(), []worker.Message{{Body: "a"}, node, {Body: "b"}})
-	if errs[0] != nil || errs[1] == nil || errs[2] != failed || strings.Join(got, " ") != "a b" {
+	if errs[0] != nil || errs[1] != unknown || errs[2] != failed || strings.Join(got, " ") != "a b" {
 		t.Errorf("worked on %v, became %v", got, errs)
 	}
 	got = nil

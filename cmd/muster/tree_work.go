@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -25,7 +26,9 @@ type treeWork struct {
 	// path is the file of the trees, whenComplete a program that is told of completions; both may be empty.
 	path, whenComplete string
 
+	// One of command and batch does the work: batch gets several messages at once.
 	command worker.Command
+	batch   func(context.Context, []worker.Message) []error
 	logger  *slog.Logger
 	mu      sync.Mutex
 	store   treeStore
@@ -42,6 +45,19 @@ func (w *treeWork) do(ctx context.Context, m worker.Message) error {
 		return err
 	}
 	return r.Do(ctx, m)
+}
+
+// doBatch works on any messages, several at once.
+func (w *treeWork) doBatch(ctx context.Context, batch []worker.Message) []error {
+	if !slices.ContainsFunc(batch, func(m worker.Message) bool { _, isNode, _ := tree.Decode(m.Body); return isNode }) {
+		return w.batch(ctx, batch)
+	}
+	r, err := w.open(ctx)
+	if err == nil {
+		return r.DoBatch(ctx, batch)
+	}
+	// Nobody knows where the trees are, which is no reason for others to wait.
+	return withoutNodes(w.batch, err)(ctx, batch)
 }
 
 func (w *treeWork) open(ctx context.Context) (*runner.Runner, error) {
@@ -61,7 +77,10 @@ func (w *treeWork) open(ctx context.Context) (*runner.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := runner.Options{Store: store, Sender: &runner.SQSSender{}, Do: runner.Command(w.command), Logger: w.logger}
+	options := runner.Options{Store: store, Sender: &runner.SQSSender{}, Logger: w.logger}
+	if options.DoBatch = w.batch; w.batch == nil {
+		options.Do = runner.Command(w.command)
+	}
 	if w.whenComplete != "" {
 		options.Announce = w.announce
 	}
@@ -102,16 +121,15 @@ func (w *treeWork) close() {
 	}
 }
 
-// withoutNodes gives back messages that name nodes of trees: what does batches cannot name children, and would take them for
-// work of another kind.
-func withoutNodes(do func(context.Context, []worker.Message) []error) func(context.Context, []worker.Message) []error {
+// withoutNodes fails messages that name nodes of trees, and works on the others.
+func withoutNodes(do func(context.Context, []worker.Message) []error, failure error) func(context.Context, []worker.Message) []error {
 	return func(ctx context.Context, batch []worker.Message) []error {
 		errs := make([]error, len(batch))
 		var others []worker.Message
 		var places []int
 		for i, m := range batch {
 			if _, isNode, _ := tree.Decode(m.Body); isNode {
-				errs[i] = errors.New("the message names a node of a tree, which neither --json-lines nor --http can work on; run a command for each message")
+				errs[i] = failure
 				continue
 			}
 			others, places = append(others, m), append(places, i)

@@ -42,6 +42,7 @@ the one before stays in force.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.ephemeral, "ephemeral", false, "keep the queue and the history in memory")
+	cmd.Flags().BoolVar(&o.shadow, "shadow", false, "only decide and record, beside the systems that size the fleets; muster explain --against compares")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "refuse for 60 s, as AWS does, a second purge and the name of a deleted queue")
 	cmd.Flags().BoolVar(&o.anyCredentials, "any-credentials", false, "accept any signature at the SQS endpoint")
 	return cmd
@@ -143,7 +144,10 @@ func (s *sayer) outcome(o controller.Outcome) {
 		s.last = map[string]string{}
 	}
 	key := string(d.Reason)
-	if d.Verdict != muster.Hold || (d.Reason != muster.Steady && s.last[d.Fleet] != key) {
+	if d.Verdict == muster.Shadow {
+		key = fmt.Sprintf("would set %d, now %d", d.Desired, d.Previous)
+	}
+	if d.Verdict == muster.Apply || d.Verdict == muster.Shadow && s.last[d.Fleet] != key || d.Verdict == muster.Hold && (d.Reason != muster.Steady && s.last[d.Fleet] != key) {
 		fmt.Fprintf(s.out, "%s %s %s\n", at, d.Fleet, d.Sentence())
 	}
 	s.last[d.Fleet] = key

@@ -16,13 +16,14 @@ import (
 
 // means are the flags that say by what means muster work does its work, and what becomes of what fails.
 type means struct {
-	command                     worker.Command
-	lines, conformance          bool
-	http, contentType           string
-	startLimit                  time.Duration
-	data, deadLetter, badSample string
-	samples                     []string
-	trees                       treeWork
+	command               worker.Command
+	lines, conformance    bool
+	http, contentType     string
+	startLimit            time.Duration
+	data, deadLetter      string
+	badSample, nodeSample string
+	samples               []string
+	trees                 treeWork
 }
 
 func (m *means) flags(f *pflag.FlagSet, o *worker.Options) {
@@ -41,6 +42,7 @@ func (m *means) flags(f *pflag.FlagSet, o *worker.Options) {
 	f.StringSliceVar(&m.command.Env, "env", nil, "names of variables to pass to the command")
 	f.BoolVar(&m.conformance, "conformance", false, "check that the command keeps to the protocol, and end; no queue is needed")
 	f.StringArrayVar(&m.samples, "sample", []string{"{}"}, "with --conformance, the body of a message that must succeed; may be repeated")
+	f.StringVar(&m.nodeSample, "node-sample", "", "with --conformance, the body of a node of a tree that has children")
 	f.StringVar(&m.badSample, "bad-sample", "", "with --conformance, the body of a message that must fail")
 }
 
@@ -96,9 +98,6 @@ func (m *means) run(ctx context.Context, o worker.Options) (err error) {
 		return err
 	}
 	defer end()
-	if o.DoBatch != nil {
-		o.DoBatch = withoutNodes(o.DoBatch)
-	}
 	return worker.Run(ctx, o)
 }
 
@@ -107,6 +106,9 @@ func (m *means) conform(ctx context.Context, o worker.Options, badGiven, asJSON 
 	c := &worker.Conformance{Samples: m.samples, TimeLimit: o.TimeLimit}
 	if badGiven {
 		c.Bad = &m.badSample
+	}
+	if m.nodeSample != "" {
+		c.Node = &m.nodeSample
 	}
 	if !asJSON {
 		c.Tell = func(f worker.Finding) { printFinding(out, f) }
@@ -156,15 +158,17 @@ func (m *means) open(ctx context.Context, o *worker.Options) (close func(), err 
 		if err != nil {
 			return nil, usage(err)
 		}
-		o.DoBatch, o.Readiness = e.DoBatch, e
-		return e.Close, nil
+		m.trees.batch, m.trees.command, m.trees.logger = e.DoBatch, m.command, o.Logger
+		o.DoBatch, o.Readiness = m.trees.doBatch, e
+		return func() { m.trees.close(); e.Close() }, nil
 	case m.lines:
 		l, err := worker.StartLines(ctx, worker.LinesOptions{Command: m.command, Slots: o.Slots, Batch: o.Batch, StartLimit: m.startLimit})
 		if err != nil {
 			return nil, err
 		}
-		o.DoBatch, o.Readiness = l.DoBatch, l
-		return l.Close, nil
+		m.trees.batch, m.trees.command, m.trees.logger = l.DoBatch, m.command, o.Logger
+		o.DoBatch, o.Readiness = m.trees.doBatch, l
+		return func() { m.trees.close(); l.Close() }, nil
 	}
 	m.trees.command, m.trees.logger = m.command, o.Logger
 	o.Do = m.trees.do

@@ -20,6 +20,8 @@ const taskGrace = 20 * time.Second
 type surroundings struct {
 	// notices is auto, ec2, ecs or none, protection auto or none.
 	notices, protection string
+	// hook is the name of a lifecycle hook, or auto; group that of its Auto Scaling group. Both may be empty.
+	hook, group string
 	// getenv and readFile are those of the system.
 	getenv   func(name string) string
 	readFile func(path string) ([]byte, error)
@@ -32,7 +34,7 @@ func newSurroundings() surroundings {
 // apply tells the worker where to look for notices of an end, and how to protect itself.
 func (s surroundings) apply(o *worker.Options, graceGiven bool) error {
 	agent, task := s.getenv("ECS_AGENT_URI"), s.getenv("ECS_CONTAINER_METADATA_URI_V4")
-	disabled := strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
+	disabled := s.metadataDisabled()
 	ec2, ecs := s.notices == "ec2", s.notices == "ecs"
 	switch s.notices {
 	case "auto":
@@ -88,10 +90,10 @@ func (s surroundings) onEC2() bool {
 }
 
 // task is the task of Amazon ECS that this is in; it is empty elsewhere. Its name is that of the member.
-func (s surroundings) task(ctx context.Context) (worker.ECSTask, error) {
+func (s surroundings) task(ctx context.Context) (worker.TaskIdentity, error) {
 	uri := s.getenv("ECS_CONTAINER_METADATA_URI_V4")
 	if uri == "" || s.notices == "none" {
-		return worker.ECSTask{}, nil
+		return worker.TaskIdentity{}, nil
 	}
 	task, err := worker.FindECSTask(ctx, uri, nil)
 	if err != nil {

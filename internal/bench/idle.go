@@ -19,7 +19,7 @@ func (b *bench) idle() error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	u, err := b.up(dir, "    workers: {command: [\"true\"]}\n")
+	u, err := b.up(dir, 1, "    workers: {command: [\"true\"]}\n")
 	if err != nil {
 		return err
 	}

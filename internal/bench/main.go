@@ -43,6 +43,7 @@ var parts = []struct {
 	{"start", (*bench).start},
 	{"decisions", (*bench).decisions},
 	{"idle", (*bench).idle},
+	{"trees", (*bench).trees},
 	{"sim", (*bench).simulator},
 }
 

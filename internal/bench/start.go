@@ -39,7 +39,7 @@ func (b *bench) start() error {
 	if err != nil {
 		return err
 	}
-	u, err := b.up(dir, fmt.Sprintf("    policy: exact\n    workers: {command: [%q, %q], idle: 200ms}\n", tee, pipe))
+	u, err := b.up(dir, 1, fmt.Sprintf("    policy: exact\n    workers: {command: [%q, %q], idle: 200ms}\n", tee, pipe))
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ type upProcess struct {
 	token      string
 }
 
-// up starts muster up in dir with a fleet that has the given settings, and waits until it is ready.
-func (b *bench) up(dir, fleet string) (*upProcess, error) {
+// up starts muster up in dir with a fleet of so many workers at most that has the given settings, and waits until it is ready.
+func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 	program, err := filepath.Abs(b.muster)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (b *bench) up(dir, fleet string) (*upProcess, error) {
 		*address = fmt.Sprintf("127.0.0.1:%d", port)
 	}
 	config := filepath.Join(dir, "muster.yaml")
-	text := fmt.Sprintf("version: 1\nlisten: {queue: %q, api: %q}\nfleets:\n  - name: %s\n    queue: %s\n    max: 1\n%s", u.queue, u.api, queueName, queueName, fleet)
+	text := fmt.Sprintf("version: 1\nlisten: {queue: %q, api: %q}\nfleets:\n  - name: %s\n    queue: %s\n    max: %d\n%s", u.queue, u.api, queueName, queueName, most, fleet)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

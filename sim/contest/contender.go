@@ -57,7 +57,7 @@ func All() []Contender {
 	for _, name := range policy.Names() {
 		spec := policy.Spec{Name: name}
 		switch name {
-		case "step", "schedule", "largest":
+		case "metric-math", "step", "schedule", "largest":
 			continue // they say nothing without parameters
 		case "exact":
 			all = append(all, Ours(spec, idleStop, 0))
@@ -137,7 +137,7 @@ func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
 		w.IdleStop = c.idle
 	}
 	s := controller.Settings{
-		Fleet: "fleet", Queues: []string{"queue"}, Spec: c.spec, Objective: e.Objective, Limits: limits, Slots: e.World.Slots,
+		Fleet: "fleet", Queues: []string{queueOf(c.spec)}, Spec: c.spec, Objective: e.Objective, Limits: limits, Slots: e.World.Slots,
 		BootPrior: max(time.Millisecond, e.BootPrior), Poll: c.pace(e),
 	}
 	if c.Peer {
@@ -152,6 +152,28 @@ func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
 	p := c.peer.Build(c.Value, e.Prior)
 	return s.Deciding(policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: p}}}, c.peer.Memory), w, nil
 }
+
+// queueOf is the name of the simulated queue: the one whose metrics the policy reads, if it reads any.
+func queueOf(spec policy.Spec) string {
+	for _, q := range spec.Queries {
+		if m := q.MetricStat; m != nil && m.Metric.Namespace == "AWS/SQS" {
+			for _, d := range m.Metric.Dimensions {
+				if d.Name == "QueueName" {
+					return d.Value
+				}
+			}
+		}
+	}
+	for _, of := range spec.Largest {
+		if name := queueOf(of); name != anyQueue {
+			return name
+		}
+	}
+	return anyQueue
+}
+
+// anyQueue is the name of the simulated queue where it does not matter.
+const anyQueue = "queue"
 
 // pace is the time between two looks: a peer that acts at its own period alone needs no more.
 func (c Contender) pace(e Event) time.Duration {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -275,6 +276,15 @@ func conflict(err error) bool {
 
 // Roots implements [tree.Store].
 func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
+	return s.roots(ctx, math.MaxInt, func(string) bool { return false })
+}
+
+// Running returns roots that run, and others, at most so many: all but those that skip knows. Each costs a read.
+func (s *Store) Running(ctx context.Context, limit int, skip func(id string) bool) ([]tree.Root, error) {
+	return s.roots(ctx, limit, skip)
+}
+
+func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool) ([]tree.Root, error) {
 	roots := []tree.Root{}
 	in := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#p = :p"),
@@ -286,6 +296,12 @@ func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
 			return nil, s.failed("list the trees", err)
 		}
 		for _, e := range out.Items {
+			if skip(textOf(e[sort])) {
+				continue
+			}
+			if len(roots) == limit {
+				return roots, nil
+			}
 			found, err := s.get(ctx, textOf(e[sort]), []string{rootKey})
 			if err != nil {
 				return nil, s.failed("list the trees", err)

@@ -3,10 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"sync"
 
@@ -15,8 +12,6 @@ import (
 )
 
 const (
-	// MaxLine bounds one line of a program's output: a child with the largest key and body, every byte escaped.
-	MaxLine = 6*(tree.MaxKey+tree.MaxBody) + 100
 	// maxUnread bounds the output that was printed and not registered yet, in bytes.
 	maxUnread = 64 << 20
 )
@@ -62,7 +57,7 @@ func (n *Node) nameAll(ctx context.Context, from *lines) error {
 			if len(bytes.TrimSpace(line)) == 0 {
 				continue
 			}
-			c, err := ReadChild(line)
+			c, err := tree.ReadChild(line)
 			if err == nil {
 				err = n.Name(ctx, c)
 			} else {
@@ -92,19 +87,6 @@ func (n *Node) fail(err error) error {
 		return n.over
 	}
 	return n.end(err, "")
-}
-
-// ReadChild reads a line strictly.
-func ReadChild(line []byte) (c tree.Child, err error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err = d.Decode(&c); err == nil {
-		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return c, errors.New(`read a child: found something after the object, allowed is one like {"key":"a","body":"b"} a line`)
-		}
-		return c, nil
-	}
-	return c, fmt.Errorf(`read a child: %w; found %.60q, allowed is an object like {"key":"a","body":"b"} a line; print everything else to standard error`, err, line)
 }
 
 // lines takes a program's output without waiting, and gives it by the line.
@@ -160,8 +142,8 @@ func (l *lines) take() (all [][]byte, more bool, err error) {
 		switch {
 		case over:
 			return nil, false, fmt.Errorf("more than %d MiB of children were printed faster than they could be registered; name fewer in one node", maxUnread>>20)
-		case len(rest) > MaxLine:
-			return nil, false, fmt.Errorf("found a line of more than %d bytes, at most %d are allowed", len(rest), MaxLine)
+		case len(rest) > tree.MaxLine:
+			return nil, false, fmt.Errorf("found a line of more than %d bytes, at most %d are allowed", len(rest), tree.MaxLine)
 		}
 		if len(whole) > 0 {
 			all = bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))

@@ -30,6 +30,9 @@ type Options struct {
 	// Do is the work. Of a message that names a node it gets the node's body, or its key when that is empty, and a context
 	// that [Of] knows. Messages that name no node come as they are.
 	Do func(ctx context.Context, m worker.Message) error
+	// DoBatch is work on several messages at once, in place of Do: see worker.Options. Of a message that names a node it gets the
+	// same, and its Node. A node whose children are refused has failed, whatever the result says; the call goes on for the others.
+	DoBatch func(ctx context.Context, batch []worker.Message) []error
 	// Announce tells of completions, after the final message was sent; nil tells nobody else. It is called at least once for
 	// each, perhaps by several workers at once.
 	Announce func(ctx context.Context, c tree.Completion) error
@@ -40,50 +43,112 @@ type Options struct {
 // Runner works on nodes. It is safe for use by several goroutines.
 type Runner struct {
 	desk
-	do func(ctx context.Context, m worker.Message) error
+	do      func(ctx context.Context, m worker.Message) error
+	doBatch func(ctx context.Context, batch []worker.Message) []error
 }
 
 // New returns a runner.
 func New(o Options) (*Runner, error) {
-	if o.Store == nil || o.Sender == nil || o.Do == nil {
-		return nil, errors.New("make a runner for trees: a store, a sender and the work are needed")
+	if o.Store == nil || o.Sender == nil || (o.Do == nil) == (o.DoBatch == nil) {
+		return nil, errors.New("make a runner for trees: a store, a sender and the work are needed, Do or DoBatch")
 	}
-	return &Runner{newDesk(o.Store, o.Sender, o.Announce, o.Logger), o.Do}, nil
+	return &Runner{newDesk(o.Store, o.Sender, o.Announce, o.Logger), o.Do, o.DoBatch}, nil
 }
 
-// Do works on one message; it is meant for worker.Options.Do. It returns nil once the message may be deleted.
+// Do works on one message; it is meant for worker.Options.Do, where Options.Do is set. It returns nil once the message may be
+// deleted.
 func (r *Runner) Do(ctx context.Context, m worker.Message) error {
-	named, isNode, err := tree.Decode(m.Body)
-	if !isNode {
+	if _, isNode, _ := tree.Decode(m.Body); !isNode {
 		return r.do(ctx, m)
 	}
-	if err != nil {
+	a, err := r.begin(ctx, m)
+	if a == nil {
 		return err
+	}
+	defer a.stop(nil)
+	err = r.do(context.WithValue(a.working, nodeKey{}, a.Node), a.message)
+	return r.end(ctx, a, err)
+}
+
+// DoBatch works on several messages; it is meant for worker.Options.DoBatch, where Options.DoBatch is set. A result is nil once
+// its message may be deleted.
+func (r *Runner) DoBatch(ctx context.Context, batch []worker.Message) []error {
+	errs := make([]error, len(batch))
+	var messages []worker.Message
+	var places []int
+	attempts := make([]*attempt, len(batch))
+	for i, m := range batch {
+		if _, isNode, _ := tree.Decode(m.Body); isNode {
+			a, err := r.begin(ctx, m)
+			if errs[i] = err; a == nil {
+				continue
+			}
+			defer a.stop(nil)
+			attempts[i], m = a, a.message
+		}
+		messages, places = append(messages, m), append(places, i)
+	}
+	if len(messages) == 0 {
+		return errs
+	}
+	results := r.doBatch(ctx, messages)
+	for k, i := range places {
+		var err error
+		if k < len(results) {
+			err = results[k]
+		} else if results != nil {
+			err = fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(messages), len(results))
+		}
+		if attempts[i] != nil {
+			err = r.end(ctx, attempts[i], err)
+		}
+		errs[i] = err
+	}
+	return errs
+}
+
+// attempt is one attempt at a node, under way.
+type attempt struct {
+	*Node
+	// message is what the work gets.
+	message worker.Message
+	working context.Context
+	began   time.Time
+}
+
+// begin counts an attempt at the node that a message names. Without an attempt, the message may be deleted when the error is
+// nil.
+func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) {
+	named, _, err := tree.Decode(m.Body)
+	if err != nil {
+		return nil, err
 	}
 	o, err := r.step(ctx, tree.BeginWant(named.Root, named.Node), func(v tree.View) (tree.Change, tree.Outcome, error) {
 		return tree.Begin(v, time.Now().UTC())
 	})
 	if err != nil {
-		return fmt.Errorf("begin the work on node %s of the tree %s: %w", named.Node, named.Root, err)
+		return nil, fmt.Errorf("begin the work on node %s of the tree %s: %w", named.Node, named.Root, err)
 	}
 	if o.Verdict != tree.Work {
-		return r.see(ctx, named.Node, o)
+		return nil, r.see(ctx, named.Node, o)
 	}
-	return r.work(ctx, m, o)
-}
-
-// work does one attempt at a node.
-func (r *Runner) work(ctx context.Context, m worker.Message, o tree.Outcome) error {
 	working, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	n := &Node{desk: r.desk, root: o.Root, node: o.Node, stop: stop}
 	m.Body = cmp.Or(o.Node.Body, o.Node.Key)
-	began := time.Now()
-	err := r.do(context.WithValue(working, nodeKey{}, n), m)
-	if err == nil {
-		err = n.Flush(working)
+	if r.doBatch != nil {
+		m.Attempt = n.Attempt()
+		m.Node = &worker.Node{Root: n.Root(), ID: n.ID().String(), Key: n.Key(), Depth: n.Depth(), DepthLeft: n.DepthLeft(), Name: n.Name, Flush: n.Flush}
 	}
-	verdict, sent, refused := n.close()
+	return &attempt{Node: n, message: m, working: working, began: time.Now()}, nil
+}
+
+// end takes down how an attempt ended, err by its own account, and does what is then to be done. It returns nil once the
+// message may be deleted.
+func (r *Runner) end(ctx context.Context, a *attempt, err error) error {
+	if err == nil {
+		err = a.Flush(a.working)
+	}
+	verdict, sent, refused := a.close()
 	if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLeaseLost) {
 		return cmp.Or(err, cause) // somebody else has the message
 	}
@@ -95,18 +160,22 @@ func (r *Runner) work(ctx context.Context, m worker.Message, o tree.Outcome) err
 		return nil
 	case tree.Settled:
 		// Whoever settled it may have crashed right then, and this message answers for what it left.
-		owed, err := r.step(settling, tree.BeginWant(o.Root.ID, o.Node.ID), tree.Owed)
+		owed, err := r.step(settling, tree.BeginWant(a.root.ID, a.node.ID), tree.Owed)
 		if err != nil {
-			return fmt.Errorf("see what node %s of the tree %s left: %w", o.Node.ID, o.Root.ID, err)
+			return fmt.Errorf("see what node %s of the tree %s left: %w", a.node.ID, a.root.ID, err)
 		}
-		return r.see(settling, o.Node.ID, owed)
+		return r.see(settling, a.node.ID, owed)
 	}
-	err = cmp.Or(refused, err)
+	return r.settle(ctx, settling, a, sent, cmp.Or(refused, err))
+}
+
+// settle brings an attempt to its end in the store, within the context settling.
+func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.ID, err error) error {
 	// Work that takes longer than it may is no interruption: it would be begun for ever.
 	interrupted := err != nil && (ctx.Err() != nil && !errors.Is(context.Cause(ctx), worker.ErrTimeLimit) || errors.Is(err, worker.ErrNotBegun))
-	settled, failed := r.step(settling, tree.SettleWant(o.Root.ID, o.Node.ID), func(v tree.View) (tree.Change, tree.Outcome, error) {
+	settled, failed := r.step(settling, tree.SettleWant(a.root.ID, a.node.ID), func(v tree.View) (tree.Change, tree.Outcome, error) {
 		now := time.Now()
-		result := tree.Result{Sent: sent, Took: now.Sub(began), At: now.UTC()}
+		result := tree.Result{Sent: sent, Took: now.Sub(a.began), At: now.UTC()}
 		switch {
 		case err == nil:
 			return tree.Finish(v, result)
@@ -116,15 +185,15 @@ func (r *Runner) work(ctx context.Context, m worker.Message, o tree.Outcome) err
 		return tree.Fail(v, result, err.Error())
 	})
 	if failed != nil {
-		return fmt.Errorf("end the work on node %s of the tree %s: %w", o.Node.ID, o.Root.ID, errors.Join(failed, err))
+		return fmt.Errorf("end the work on node %s of the tree %s: %w", a.node.ID, a.root.ID, errors.Join(failed, err))
 	}
 	if settled.Verdict == tree.Again {
 		return err
 	}
 	if err != nil {
-		r.log.Error("a node failed for good", "root", o.Root.ID, "node", o.Node.ID, "attempts", settled.Node.Attempts, "err", err)
+		r.log.Error("a node failed for good", "root", a.root.ID, "node", a.node.ID, "attempts", settled.Node.Attempts, "err", err)
 	}
-	return r.see(settling, o.Node.ID, settled)
+	return r.see(settling, a.node.ID, settled)
 }
 
 func idsOf(nodes []tree.Node) []tree.ID {

@@ -1,11 +1,11 @@
-package runner_test
+package tree_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/muster-scale/muster/tree/runner"
+	"github.com/muster-scale/muster/tree"
 )
 
 func FuzzReadChild(f *testing.F) {
@@ -13,7 +13,7 @@ func FuzzReadChild(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		c, err := runner.ReadChild([]byte(line))
+		c, err := tree.ReadChild([]byte(line))
 		if err != nil {
 			if !strings.Contains(err.Error(), "read a child") {
 				t.Fatalf("%q: the error does not say what was attempted: %v", line, err)
@@ -27,7 +27,7 @@ func FuzzReadChild(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := runner.ReadChild(again); back != c || err != nil {
+		if back, err := tree.ReadChild(again); back != c || err != nil {
 			t.Fatalf("%+v becomes %s and reads back as %+v, %v", c, again, back, err)
 		}
 	})

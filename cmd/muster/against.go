@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/history"
+)
+
+// shownDifferences is how many differences are shown to a person.
+const shownDifferences = 40
+
+// showAgainst shows when a fleet that another system sizes had another size than Muster would have asked for.
+func showAgainst(ctx context.Context, g *global, h *history.Reader, fleet string, out io.Writer) error {
+	var records []muster.Record
+	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
+		if r.Kind == muster.Decided {
+			records = append(records, r)
+		}
+		return true
+	}); err != nil {
+		return err
+	}
+	c, some, err := controller.Against(records)
+	if err != nil {
+		return fmt.Errorf("fleet %s: %w", fleet, err)
+	}
+	if !some {
+		return fmt.Errorf("the history has no decision of the fleet %s that was made in shadow; muster up --shadow, or shadow: true in the fleet's configuration, makes them", fleet)
+	}
+	if g.json() {
+		return printJSON(out, c)
+	}
+	return printContrast(out, c)
+}
+
+func printContrast(w io.Writer, c controller.Contrast) error {
+	const clock = "2006-01-02 15:04:05"
+	fmt.Fprintf(w, "%s was watched for %s, from %s to %s\n\n", c.Fleet, muster.Seconds(c.Seconds), c.From.Local().Format(clock), c.To.Local().Format(clock))
+	share := 0.0
+	if c.Seconds > 0 {
+		share = 100 * c.Differed / c.Seconds
+	}
+	fmt.Fprintf(w, "  the fleet had     %s worker-seconds\n", muster.Number(c.FleetSeconds))
+	fmt.Fprintf(w, "  Muster asked for  %s worker-seconds\n", muster.Number(c.MusterSeconds))
+	fmt.Fprintf(w, "  they differed for %s (%s %% of the time), by %d more and %d fewer at most\n", muster.Seconds(c.Differed), muster.Number(share), c.More, c.Fewer)
+	if len(c.Differences) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  FROM\tFOR\tFLEET\tMUSTER\tWHY")
+	shown := c.Differences[max(0, len(c.Differences)-shownDifferences):]
+	for _, d := range shown {
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\t%s\n", d.From.Local().Format(clock), muster.Seconds(d.To.Sub(d.From).Seconds()), d.Size, d.Desired, d.Why)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if before := len(c.Differences) - len(shown) + c.Earlier; before > 0 {
+		fmt.Fprintf(w, "  and %d before; -o json shows more of them\n", before)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/sqlitetree"
+)
+
+// plantTree puts a tree into a file, in the state that change leaves it in.
+func plantTree(t *testing.T, path, id, queue string, change func(*tree.Root)) {
+	t.Helper()
+	s, err := sqlitetree.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	spec := tree.Spec{ID: id, Queue: queue, Node: tree.Child{Key: "0"}}
+	err = s.Step(t.Context(), tree.SubmitWant(spec), func(v tree.View) (tree.Change, error) {
+		c, _, err := tree.Submit(v, spec, time.Now().UTC())
+		if change != nil {
+			change(&c.Root)
+		}
+		return c, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUpForeseesTheTreesOfItsQueues(t *testing.T) {
+	const jobs = "http://127.0.0.1:9324/000000000000/jobs"
+	path := filepath.Join(t.TempDir(), "trees.db")
+	f := newForesight(path)
+	t.Cleanup(func() { f.close() })
+	look := func(queues ...config.QueueRef) muster.Expected {
+		f.at = time.Time{} // as if it were read long ago
+		return f.of(queues)(t.Context())
+	}
+	embedded := config.QueueRef{Name: "jobs"}
+	if e := look(embedded); !e.Known || e.Trees != 0 {
+		t.Errorf("without a file: %+v", e)
+	}
+	plantTree(t, path, "here", jobs, nil)
+	plantTree(t, path, "ended", jobs, func(r *tree.Root) { r.State = tree.Complete })
+	plantTree(t, path, "paused", jobs, func(r *tree.Root) { r.State, r.Reason = tree.Paused, `it was "state":"running" for long` })
+	plantTree(t, path, "cloud", "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs", nil)
+	for _, row := range []struct {
+		name   string
+		queues []config.QueueRef
+		want   int
+	}{
+		{"the embedded queue", []config.QueueRef{embedded}, 1},
+		{"another queue", []config.QueueRef{{Name: "other"}}, 0},
+		{"a queue of the cloud", []config.QueueRef{{Name: "jobs", URL: "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs"}}, 1},
+		{"both", []config.QueueRef{embedded, {Name: "x", URL: "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs"}}, 2},
+	} {
+		if e := look(row.queues...); !e.Known || e.Trees != row.want {
+			t.Errorf("%s: %+v, want %d trees", row.name, e, row.want)
+		}
+	}
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if e := look(embedded); !e.Known || e.Trees != 0 {
+		t.Errorf("the file was moved away: %+v", e)
+	}
+	if err := os.WriteFile(path, []byte("this is no file of trees, and long enough to be taken for one that is damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e := look(embedded); e.Known || !strings.Contains(e.Reason, path) || e.At.IsZero() {
+		t.Errorf("a file that cannot be read must be unknown, with the reason: %+v", e)
+	}
+	if err := os.Rename(path+".old", path); err != nil {
+		t.Fatal(err)
+	}
+	if e := look(embedded); !e.Known || e.Trees != 1 {
+		t.Errorf("the file is back: %+v", e)
+	}
+}
+
+func TestOneReadingServesAllFleetsAndWaitsForNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trees.db")
+	f := newForesight(path)
+	t.Cleanup(func() { f.close() })
+	jobs := f.of([]config.QueueRef{{Name: "jobs"}})
+	jobs(t.Context())
+	plantTree(t, path, "late", "http://127.0.0.1:9324/000000000000/jobs", nil)
+	f.at = time.Now().UTC().Add(fileEvery) // the clock was set back: read anew
+	if e := jobs(t.Context()); e.Trees != 1 {
+		t.Fatalf("found %+v", e)
+	}
+	at := f.at
+	if e := f.of([]config.QueueRef{{Name: "other"}})(t.Context()); !e.At.Equal(at) && e.At.Sub(at) < fileEvery {
+		t.Errorf("it was read again after %s, and %s is soon enough", e.At.Sub(at), fileEvery)
+	}
+	f.reading <- struct{}{} // somebody reads, and goes on for long
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if e := jobs(ctx); e.Known || e.At.IsZero() {
+		t.Errorf("found %+v, want unknown", e)
+	}
+	<-f.reading
+}

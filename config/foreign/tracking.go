@@ -1,0 +1,232 @@
+package foreign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/policy"
+)
+
+// tracking takes in a target-tracking policy.
+func (t *template) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
+	of := get(c, "TargetValue")
+	v := t.resolve(of, 0)
+	target, ok := number(v.text)
+	if v.why != "" || !ok || target <= 0 {
+		s.note(orNode(of, p.at), "the TargetValue of %s cannot be told%s; the policy is not carried over", p.name, reason(v, ok && target > 0))
+		return
+	}
+	if w := get(p.properties, "EstimatedInstanceWarmup"); w != nil {
+		s.warmup(w, t.resolve(w, 0))
+	}
+	if in := get(c, "DisableScaleIn"); in != nil && truth(t.resolve(in, 0).text) {
+		s.kept = true
+	} else {
+		s.steady = true
+	}
+	switch custom, predefined := get(c, "CustomizedMetricSpecification"), get(c, "PredefinedMetricSpecification"); {
+	case get(custom, "Metrics") != nil:
+		t.metrics(s, p, target, get(custom, "Metrics"))
+	case custom != nil:
+		t.custom(s, p, target, custom)
+	case predefined != nil:
+		t.predefined(s, p, target, predefined)
+	default:
+		s.note(orNode(c, p.at), "%s names no metric; the policy is not carried over", p.name)
+		return
+	}
+	if s.In.Stabilization == 0 {
+		s.In.Stabilization = 15 * time.Minute
+		s.remark("AWS lets members go once the metric was low for 15 minutes, so a fall waits as long here. It waits 3 minutes before a rise as well, for fear of noise; here a rise is at once.")
+	}
+	t.cooldowns(s, c)
+	s.rest(c, p.name, "TargetValue", "DisableScaleIn", "CustomizedMetricSpecification", "PredefinedMetricSpecification", "ScaleInCooldown", "ScaleOutCooldown")
+}
+
+// cooldowns of Application Auto Scaling.
+func (t *template) cooldowns(s *scaled, c *yaml.Node) {
+	if in := get(c, "ScaleInCooldown"); in != nil {
+		if v := t.resolve(in, 0); v.why != "" {
+			s.note(in, "ScaleInCooldown cannot be told: %s", v.why)
+		} else if wait := s.seconds(in, v.text, "ScaleInCooldown", 24*time.Hour); wait > s.In.Stabilization {
+			s.In.Stabilization = wait
+		}
+	}
+	if out := get(c, "ScaleOutCooldown"); out != nil {
+		s.note(out, "ScaleOutCooldown is not carried over: what is on its way counts, so a rise does not repeat itself")
+	}
+}
+
+// reason says why a number cannot be told.
+func reason(v value, fine bool) string {
+	switch {
+	case v.why != "":
+		return ": " + v.why
+	case !fine:
+		return fmt.Sprintf(": found %s, allowed is a number above 0", brief(v.text))
+	}
+	return ""
+}
+
+func orNode(n, otherwise *yaml.Node) *yaml.Node {
+	if n != nil {
+		return n
+	}
+	return otherwise
+}
+
+// metrics takes in a list of metrics and expressions.
+func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.Node) {
+	var queries []metricmath.Query
+	for _, n := range elements(list) {
+		q := metricmath.Query{ID: t.text(s, n, "Id"), Expression: t.text(s, n, "Expression"), Label: t.text(s, n, "Label")}
+		if r := get(n, "ReturnData"); r != nil {
+			q.ReturnData = new(truth(t.resolve(r, 0).text))
+		}
+		if m := get(n, "MetricStat"); m != nil {
+			of := get(m, "Metric")
+			q.MetricStat = &metricmath.MetricStat{Stat: t.text(s, m, "Stat"), Unit: t.text(s, m, "Unit"), PeriodSeconds: t.period(m),
+				Metric: metricmath.Metric{Namespace: t.text(s, of, "Namespace"), MetricName: t.text(s, of, "MetricName"), Dimensions: t.dimensions(s, of)}}
+			s.rest(m, q.ID, "Metric", "Stat", "Unit", "Period")
+		}
+		s.rest(n, p.name, "Id", "Expression", "Label", "ReturnData", "MetricStat", "Period")
+		queries = append(queries, q)
+	}
+	program, err := metricmath.Compile(queries, metricmath.Options{})
+	if err != nil {
+		s.note(list, "the metrics of %s cannot be computed, so the policy is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	returned := program.Returned()[0]
+	var silent []string
+	for i := range queries {
+		if queries[i].ReturnData == nil && queries[i].ID != returned {
+			silent = append(silent, queries[i].ID)
+		}
+		queries[i].ReturnData = new(queries[i].ID == returned)
+	}
+	if len(silent) > 0 {
+		s.note(list, "ReturnData is not written on %s: its default is true, and AWS allows one true alone. It is written out here.", strings.Join(silent, ", "))
+	}
+	t.track(s, p, list, target, queries)
+}
+
+// track adds the policy that keeps a list at a target.
+func (t *template) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64, queries []metricmath.Query) {
+	spec := policy.Spec{Name: "metric-math", Target: target, Queries: queries}
+	if err := spec.Check(); err != nil {
+		s.note(at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	s.add(at, spec)
+	uses := spec.Metrics(s.Name, []string{s.Queue[strings.LastIndexByte(s.Queue, '/')+1:]})
+	var read []string
+	slots := false
+	for _, u := range uses {
+		if !u.Own {
+			read = append(read, u.Query.Namespace+" "+u.Query.Name)
+		}
+		slots = slots || u.Own && u.Query.Name == "TotalWorkers"
+	}
+	if len(read) > 0 {
+		s.note(at, "%s is read from CloudWatch; while it cannot be read the size is held", strings.Join(slices.Compact(read), ", "))
+	}
+	if slots && len(read) == 0 && target <= 1 {
+		s.Peer = fmt.Sprintf("aws-utilization[%g]", target)
+		s.remark("TotalWorkers is what workers report themselves; nothing needs to publish it. The policy worker-utilization with the target %s says the same in a line.", words(target))
+	}
+}
+
+// text resolves a text of a list; one that cannot be told is noted.
+func (t *template) text(s *scaled, n *yaml.Node, key string) string {
+	of := get(n, key)
+	if of == nil {
+		return ""
+	}
+	v := t.resolve(of, 0)
+	if v.why != "" {
+		s.note(of, "%s cannot be told: %s; %q stands for it", key, v.why, unresolved)
+		return unresolved
+	}
+	return v.text
+}
+
+// unresolved stands for a text that cannot be told.
+const unresolved = "unresolved"
+
+func (t *template) period(n *yaml.Node) int {
+	v, ok := number(t.resolve(get(n, "Period"), 0).text)
+	if get(n, "Period") == nil || !ok || v < 1 || v > 86400 {
+		return 0
+	}
+	return int(v)
+}
+
+func (t *template) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimension) {
+	for _, d := range elements(get(n, "Dimensions")) {
+		all = append(all, metricmath.Dimension{Name: t.text(s, d, "Name"), Value: t.text(s, d, "Value")})
+	}
+	return all
+}
+
+// custom takes in a single metric.
+func (t *template) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
+	name := t.text(s, c, "MetricName")
+	s.rest(c, p.name, "MetricName", "Namespace", "Statistic", "Dimensions", "Unit", "Period")
+	if isBacklogPerWorker(name) {
+		s.add(c, policy.Spec{Name: "backlog-per-worker", Acceptable: target})
+		s.remark("The metric %s is taken to be the backlog over the instances in service, which is seen here: nothing needs to publish it. "+
+			"Where something sets the target anew as durations change, dynamic-backlog does that by itself.", name)
+		return
+	}
+	m := &metricmath.MetricStat{Stat: t.text(s, c, "Statistic"), Unit: t.text(s, c, "Unit"), PeriodSeconds: t.period(c),
+		Metric: metricmath.Metric{Namespace: t.text(s, c, "Namespace"), MetricName: name, Dimensions: t.dimensions(s, c)}}
+	if m.Metric.Namespace == "AWS/SQS" {
+		s.note(c, "%s does not fall when workers are added, so a target for it alone cannot be kept; AWS advises against it", name)
+	}
+	t.track(s, p, c, target, []metricmath.Query{{ID: "m1", MetricStat: m, ReturnData: new(true)}})
+}
+
+// isBacklogPerWorker tells whether a metric's name says that it is the backlog per worker.
+func isBacklogPerWorker(name string) bool {
+	bare := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
+	for _, of := range []string{"instance", "worker", "task", "container", "host"} {
+		if strings.Contains(bare, "backlogper"+of) || strings.Contains(bare, "messagesper"+of) {
+			return true
+		}
+	}
+	return bare == "bpi" || bare == "backlogperecstask"
+}
+
+// predefined takes in one of the metrics that AWS names itself.
+func (t *template) predefined(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
+	kind := t.text(s, c, "PredefinedMetricType")
+	group := metricmath.Dimension{Name: "AutoScalingGroupName", Value: s.Name}
+	stat := func(namespace, name, stat string, dimensions ...metricmath.Dimension) *metricmath.MetricStat {
+		return &metricmath.MetricStat{Stat: stat, Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions}}
+	}
+	cluster := "unresolved"
+	if parts := strings.Split(strings.TrimPrefix(s.key, "service "), "/"); len(parts) == 3 {
+		cluster = parts[1]
+	}
+	service := []metricmath.Dimension{{Name: "ClusterName", Value: cluster}, {Name: "ServiceName", Value: s.Name}}
+	m := map[string]*metricmath.MetricStat{
+		"ASGAverageCPUUtilization":           stat("AWS/EC2", "CPUUtilization", "Average", group),
+		"ASGAverageNetworkIn":                stat("AWS/EC2", "NetworkIn", "Average", group),
+		"ASGAverageNetworkOut":               stat("AWS/EC2", "NetworkOut", "Average", group),
+		"ECSServiceAverageCPUUtilization":    stat("AWS/ECS", "CPUUtilization", "Average", service...),
+		"ECSServiceAverageMemoryUtilization": stat("AWS/ECS", "MemoryUtilization", "Average", service...),
+	}[strings.TrimSuffix(kind, "HighResolution")]
+	s.rest(c, p.name, "PredefinedMetricType")
+	if m == nil {
+		s.note(c, "the metric %s is not carried over, and with it the policy %s", brief(kind), p.name)
+		return
+	}
+	s.note(c, "%s says nothing of a queue: a worker that waits for others has little of it while messages wait", kind)
+	t.track(s, p, c, target, []metricmath.Query{{ID: "m1", MetricStat: m, ReturnData: new(true)}})
+}

@@ -1,0 +1,324 @@
+package foreign
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/policy"
+)
+
+// width is the longest line of a comment, in characters.
+const width = 110
+
+// YAML writes the configuration, with comments for what was chosen and for what could not be carried over.
+func (r Result) YAML() []byte {
+	var b writer
+	b.comment(0, "Written by muster import from %s. Comments tell what was chosen, and what could not be carried over.", r.name)
+	for _, n := range r.Notes {
+		if !slices.ContainsFunc(r.Fleets, func(f Fleet) bool { return slices.Contains(f.Notes, n) }) {
+			b.comment(0, "%s", n.String())
+		}
+	}
+	b.line(0, "version: 1")
+	b.line(0, "fleets:")
+	names := map[string]bool{}
+	queues := map[string]string{}
+	for i, f := range r.Fleets {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for base, n := f.Name, 2; names[f.Name]; n++ {
+			f.Name = fmt.Sprintf("%.57s-%d", base, n)
+		}
+		names[f.Name] = true
+		if first, taken := queues[f.Queue]; taken && f.Queue != "" {
+			f.Remarks = append(f.Remarks, fmt.Sprintf("It serves the queue %s, as the fleet %s does. Two kinds of workers on one queue are one fleet with split.", f.Queue, first))
+			f.Queue = ""
+		} else {
+			queues[f.Queue] = f.Name
+		}
+		b.fleet(f)
+	}
+	return []byte(b.String())
+}
+
+// writer writes lines of YAML.
+type writer struct{ strings.Builder }
+
+func (b *writer) line(indent int, format string, args ...any) {
+	b.WriteString(strings.Repeat(" ", indent))
+	fmt.Fprintf(b, format, args...)
+	b.WriteByte('\n')
+}
+
+// comment writes a comment, over several lines where it is long. Line breaks and control characters in it become spaces.
+func (b *writer) comment(indent int, format string, args ...any) {
+	line := ""
+	flush := func() {
+		if line != "" {
+			b.line(indent, "#%s", line)
+		}
+		line = ""
+	}
+	for _, word := range strings.Fields(shown(fmt.Sprintf(format, args...))) {
+		if line != "" && indent+len([]rune(line))+len([]rune(word)) > width {
+			flush()
+		}
+		line += " " + word
+	}
+	flush()
+}
+
+// shown is text without what must not stand in a configuration.
+func shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == '\uFFFD' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func (b *writer) fleet(f Fleet) {
+	b.comment(2, "From %s.", f.From)
+	for _, remark := range f.Remarks {
+		b.comment(2, "%s", remark)
+	}
+	for _, note := range f.Notes {
+		b.comment(2, "%s", note.String())
+	}
+	b.line(2, "- name: %s", text(f.Name))
+	if f.Queue != "" {
+		b.line(4, "queue: %s", text(f.Queue))
+	}
+	b.comment(4, "State the latency that your messages shall have. Only deadline and dynamic-backlog go by it.")
+	b.line(4, "objective: {latency: 30s}")
+	b.line(4, "min: %d", f.Min)
+	b.line(4, "max: %d", f.Max)
+	if f.Poll > 0 {
+		b.line(4, "poll: %s", span(f.Poll))
+	}
+	if f.Queue == "" && len(f.Policies) == 0 {
+		b.comment(4, "Without a queue there is nothing that deadline could go by; name the queue, and state policy: deadline.")
+		b.line(4, "policy: {name: worker-utilization, signal: reports}")
+	} else if f.Queue == "" && needsQueue(f.Policies) {
+		b.comment(4, "The policy needs a queue: name it with the key queue, and put the policy below in place of this one.")
+		b.line(4, "policy: {name: worker-utilization, signal: reports}")
+		var aside writer
+		aside.policy(f.Spec())
+		for line := range strings.Lines(aside.String()) {
+			b.line(4, "# %s", strings.TrimSpace(line))
+		}
+	} else {
+		b.policy(f.Spec())
+	}
+	b.shape("scale_out", f.Out)
+	b.shape("scale_in", f.In)
+	if f.Group != "" {
+		b.group(f)
+		return
+	}
+	b.line(4, "workers:")
+	b.comment(6, "The program that handles a message, with its arguments. false fails each one, so that none is lost.")
+	b.line(6, `command: ["false"]`)
+	if f.Boot > 0 {
+		b.line(6, "boot: %s", span(f.Boot))
+	}
+}
+
+// group writes what the members of an Auto Scaling group are. It begins as a fleet that is only watched: two systems that size one
+// group would undo what the other does.
+func (b *writer) group(f Fleet) {
+	b.comment(4, "Only watched, as long as the policies of AWS are in charge. Remove them and this to take over.")
+	b.line(4, "shadow: true")
+	b.line(4, "asg:")
+	b.line(6, "group: %s", text(f.Group))
+	b.comment(6, "Its instances run your own workers, which do not report. Say required where they run muster work.")
+	b.line(6, "reports: none")
+	if f.Boot > 0 {
+		b.line(4, "workers: {boot: %s}", span(f.Boot))
+	}
+}
+
+// needsQueue tells whether a policy goes by the backlog of a queue.
+func needsQueue(all []policy.Spec) bool {
+	for _, s := range all {
+		if s.Name != "metric-math" && s.Name != "schedule" {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *writer) policy(s policy.Spec) {
+	if s.Name != "largest" {
+		b.line(4, "policy:")
+		b.parameters(6, "", s)
+		return
+	}
+	b.line(4, "policy:")
+	b.line(6, "name: largest")
+	b.line(6, "largest:")
+	for _, of := range s.Largest {
+		b.parameters(8, "- ", of)
+	}
+}
+
+// parameters writes the keys of a policy; first stands before the first one.
+func (b *writer) parameters(indent int, first string, s policy.Spec) {
+	b.line(indent, "%sname: %s", first, s.Name)
+	indent += len(first)
+	if s.Acceptable > 0 {
+		b.line(indent, "acceptable: %s", number64(s.Acceptable))
+	}
+	if s.Target > 0 {
+		b.line(indent, "target: %s", number64(s.Target))
+	}
+	if s.Metric != "" {
+		b.line(indent, "metric: %s", s.Metric)
+	}
+	if s.Cooldown > 0 {
+		b.line(indent, "cooldown: %s", span(s.Cooldown))
+	}
+	if len(s.Steps) > 0 {
+		b.line(indent, "steps:")
+	}
+	for _, step := range s.Steps {
+		b.line(indent+2, "- {%s}", stepKeys(step))
+	}
+	if len(s.Intervals) > 0 {
+		b.line(indent, "intervals:")
+	}
+	for _, i := range s.Intervals {
+		b.interval(indent+2, i)
+	}
+	if len(s.Queries) > 0 {
+		b.line(indent, "Metrics:")
+	}
+	for _, q := range s.Queries {
+		b.query(indent+2, q)
+	}
+}
+
+func (b *writer) interval(indent int, i policy.Interval) {
+	keys := []string{fmt.Sprintf("from: %q, to: %q", i.From, i.To), "workers: " + strconv.Itoa(i.Workers)}
+	if len(i.Days) > 0 {
+		keys = append([]string{"days: [" + strings.Join(i.Days, ", ") + "]"}, keys...)
+	}
+	if i.Zone != "" {
+		keys = append(keys, "zone: "+text(i.Zone))
+	}
+	b.line(indent, "- {%s}", strings.Join(keys, ", "))
+}
+
+func stepKeys(s policy.StepChange) string {
+	keys := []string{"from: " + number64(s.From)}
+	if s.To > 0 {
+		keys = append(keys, "to: "+number64(s.To))
+	}
+	switch {
+	case s.Set != nil:
+		keys = append(keys, "set: "+strconv.Itoa(*s.Set))
+	case s.Percent != 0:
+		keys = append(keys, "percent: "+number64(s.Percent))
+	default:
+		keys = append(keys, "add: "+strconv.Itoa(s.Add))
+	}
+	return strings.Join(keys, ", ")
+}
+
+func (b *writer) query(indent int, q metricmath.Query) {
+	b.line(indent, "- Id: %s", text(q.ID))
+	indent += 2
+	if q.Label != "" {
+		b.line(indent, "Label: %s", text(q.Label))
+	}
+	if q.Expression != "" {
+		b.line(indent, "Expression: %s", text(q.Expression))
+	}
+	if m := q.MetricStat; m != nil {
+		b.line(indent, "MetricStat:")
+		b.line(indent+2, "Metric:")
+		b.line(indent+4, "Namespace: %s", text(m.Metric.Namespace))
+		b.line(indent+4, "MetricName: %s", text(m.Metric.MetricName))
+		if len(m.Metric.Dimensions) > 0 {
+			b.line(indent+4, "Dimensions:")
+		}
+		for _, d := range m.Metric.Dimensions {
+			b.line(indent+6, "- Name: %s", text(d.Name))
+			b.line(indent+6, "  Value: %s", text(d.Value))
+		}
+		b.line(indent+2, "Stat: %s", text(m.Stat))
+		if m.PeriodSeconds > 0 {
+			b.line(indent+2, "Period: %d", m.PeriodSeconds)
+		}
+		if m.Unit != "" {
+			b.line(indent+2, "Unit: %s", text(m.Unit))
+		}
+	}
+	if q.ReturnData != nil {
+		b.line(indent, "ReturnData: %t", *q.ReturnData)
+	}
+}
+
+func (b *writer) shape(key string, s policy.Shape) {
+	if s == (policy.Shape{}) {
+		return
+	}
+	b.line(4, "%s:", key)
+	if s.Stabilization > 0 || key == "scale_in" {
+		b.line(6, "stabilization: %s", span(s.Stabilization))
+	}
+	if s.MaxWorkers > 0 {
+		b.line(6, "max_workers: %d", s.MaxWorkers)
+	}
+	if s.MaxPercent > 0 {
+		b.line(6, "max_percent: %s", number64(s.MaxPercent))
+	}
+	if s.Period > 0 {
+		b.line(6, "period: %s", span(s.Period))
+	}
+	if s.Disabled {
+		b.line(6, "disabled: true")
+	}
+}
+
+// text writes a text so that it reads as just that: plain where nobody can mistake it, else in quotes. A dollar would begin a
+// variable.
+func text(s string) string {
+	safe := s != "" && len(s) <= 100
+	for i, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789_-./:", r)) || r == ':' && (i+1 == len(s)) {
+			safe = false
+		}
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "yes", "no", "on", "off", "y", "n", "null":
+		safe = false
+	}
+	if safe {
+		return s
+	}
+	return strconv.Quote(strings.ReplaceAll(shown(s), "$", "$$"))
+}
+
+func number64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// span writes a duration of whole seconds.
+func span(d time.Duration) string {
+	if d%time.Minute == 0 && d > 0 {
+		return strconv.Itoa(int(d/time.Minute)) + "m"
+	}
+	return strconv.Itoa(int(d/time.Second)) + "s"
+}
+
+// Summary says in a line what was found.
+func (r Result) Summary() string {
+	return fmt.Sprintf("%s, %s", muster.Plural(len(r.Fleets), "fleet"), muster.Plural(len(r.Notes), "note"))
+}

@@ -1,0 +1,133 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Reads returns what a [muster.Meter] has to read for the fleet's policy, sorted by key; none for most policies.
+func (s Settings) Reads() (queries []muster.MetricQuery) {
+	for _, u := range s.uses {
+		if !u.Own {
+			queries = append(queries, u.Query)
+		}
+	}
+	return queries
+}
+
+// newPeriod tells whether a period of a metric that we keep ourselves began since a decision was recorded. What the metric was
+// in a period is known from the records alone, so each period needs one.
+func (s Settings) newPeriod(recorded, now time.Time) bool {
+	return slices.ContainsFunc(s.uses, func(u policy.MetricUse) bool {
+		return u.Own && !muster.PeriodAt(recorded, u.Query.PeriodSeconds).Equal(muster.PeriodAt(now, u.Query.PeriodSeconds))
+	})
+}
+
+// meter keeps what was read last. What could be read before counts until it is too old.
+func (st *State) meter(x Metered) {
+	if x.Failure != "" && st.metered != nil && len(st.metered.Series) > 0 {
+		x = Metered{At: st.metered.At, Series: st.metered.Series, Failure: x.Failure}
+	}
+	st.metered = &x
+}
+
+// meterStale is how old what was read of metrics may be, in periods of each metric: then it is unknown.
+const meterStale = 3
+
+// metrics are the series for the policy, sorted by key: of our own the past periods, which the last record tells; of others
+// what was read.
+func (s Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
+	if len(s.uses) == 0 {
+		return nil
+	}
+	var all []muster.MetricSeries
+	if st.recorded.whole != nil {
+		all = policy.Remember(s.uses, *st.recorded.whole, s.Queues, now)
+	} else {
+		all = policy.Remember(s.uses, muster.Observation{}, s.Queues, now)
+	}
+	var metered Metered
+	if st.metered != nil {
+		metered = *st.metered
+	}
+	age := now.Sub(metered.At)
+	for _, u := range s.uses {
+		if u.Own {
+			continue
+		}
+		unknown := muster.MetricSeries{Key: u.Query.Key(), Reason: "nobody reads metrics of CloudWatch for this fleet"}
+		if metered.Failure != "" {
+			unknown.Reason = metered.Failure
+		}
+		i := slices.IndexFunc(metered.Series, func(m muster.MetricSeries) bool { return m.Key == unknown.Key })
+		switch {
+		case i >= 0 && age <= meterStale*time.Duration(u.Query.PeriodSeconds)*time.Second:
+			all = append(all, bounded(metered.Series[i]))
+			continue
+		case i >= 0:
+			unknown.Reason = fmt.Sprintf("it was last read %s ago", muster.Seconds(age.Seconds())) + because(metered.Failure)
+		}
+		all = append(all, unknown)
+	}
+	slices.SortFunc(all, func(a, b muster.MetricSeries) int { return cmp.Compare(a.Key, b.Key) })
+	return all
+}
+
+func because(failure string) string {
+	if failure == "" {
+		return ""
+	}
+	return ": " + failure
+}
+
+// bounded returns s with its newest points alone, if it has more than an observation carries.
+func bounded(s muster.MetricSeries) muster.MetricSeries {
+	if k := len(s.Points); k > 0 && s.Points[k-1].N >= muster.MaxMetricPoints {
+		first := s.Points[k-1].N - muster.MaxMetricPoints + 1
+		s.Start = s.Start.Add(time.Duration(first*s.PeriodSeconds) * time.Second)
+		points := make([]muster.MetricPoint, 0, muster.MaxMetricPoints)
+		for _, p := range s.Points {
+			if p.N >= first {
+				points = append(points, muster.MetricPoint{N: p.N - first, Value: p.Value})
+			}
+		}
+		s.Points = points
+	}
+	return s
+}
+
+// beside begins to read what there is beside queues and fleet, as one of all: the trees, and the metrics that others keep if the
+// policy needs any. The function that it returns tells what came of it once all are done.
+func (o LoopOptions) beside(ctx context.Context, all *sync.WaitGroup) func() []Input {
+	var expected muster.Expected
+	if o.Trees != nil {
+		all.Go(func() { expected = o.Trees(ctx) })
+	}
+	var metered Metered
+	queries := o.Settings.Reads()
+	meters := o.Meter != nil && len(queries) > 0
+	if meters {
+		all.Go(func() {
+			series, err := o.Meter.Metrics(ctx, queries)
+			if metered = (Metered{At: clock(), Series: series}); err != nil {
+				metered.Failure = err.Error()
+			}
+		})
+	}
+	return func() (in []Input) {
+		if o.Trees != nil {
+			in = append(in, Expected{expected})
+		}
+		if meters {
+			in = append(in, metered)
+		}
+		return in
+	}
+}

@@ -1,0 +1,362 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/metricmath"
+)
+
+// metricMath is the name of [MetricMath].
+const metricMath = "metric-math"
+
+// Bounds of a list of metric-math.
+const (
+	// MaxQueries bounds the entries of a list, MaxRead those among them that are metrics: as many as an alarm of AWS takes.
+	MaxQueries = 30
+	MaxRead    = 10
+)
+
+// patience is how many periods a metric of another keeper may be late before its holes count as such.
+const patience = 3
+
+// MetricMath keeps the value of an expression at a target: target tracking on any expression of CloudWatch's metric math.
+//
+// A size keeps it when in service * value / target workers share what the members in service have now; this is the rule of
+// target tracking, rounded up. It rises at once. It falls only while every metric behind the value is known: a value that
+// rests on a metric without any point, as FILL makes of it, may launch workers and lets none go.
+//
+// Sources: EC2 Auto Scaling user guide, "Target tracking scaling policies" and "Create a target tracking scaling policy using
+// metric math"; AWS Compute Blog, "Enhancing auto scaling resilience by tracking worker utilization metrics".
+type MetricMath struct {
+	// Target is above zero.
+	Target float64
+	// all computes every entry of the list, id is the entry to keep at the target, text its expression.
+	all      metricmath.Program
+	id, text string
+	place    int
+}
+
+// newMetricMath builds the policy of a list that was checked.
+func newMetricMath(target float64, queries []metricmath.Query) (MetricMath, error) {
+	p := MetricMath{Target: target}
+	program, err := metricmath.Compile(queries, metricmath.Options{})
+	if err != nil {
+		return p, err
+	}
+	p.id = program.Returned()[0]
+	shown := slices.Clone(queries)
+	for i := range shown {
+		shown[i].ReturnData = new(true)
+		if shown[i].ID == p.id {
+			p.place, p.text = i, shown[i].Expression
+		}
+	}
+	p.all, err = metricmath.Compile(shown, metricmath.Options{Use: metricmath.ForGraph})
+	return p, err
+}
+
+// buildMetricMath builds the policy of a spec that was checked; of another one, a policy that holds.
+func buildMetricMath(s Spec) muster.Policy {
+	p, err := newMetricMath(s.Target, s.Queries)
+	if err != nil {
+		return MetricMath{}
+	}
+	return p
+}
+
+// Decide implements [muster.Policy].
+func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	d := begin(o, metricMath+"/1")
+	if !o.Capacity.Known {
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: metricMath, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+	}
+	r := p.read(o)
+	answers := p.all.EvaluateAll(r.in, r.at)
+	if len(answers) <= p.place {
+		return d.Held(muster.UnknownMetric, muster.Term{Rule: metricMath, Why: "the list of metrics is empty"})
+	}
+	in := p.values(answers)
+	metric, why := p.value(answers[p.place], r)
+	if why != "" {
+		return d.Held(muster.UnknownMetric, muster.Term{Rule: metricMath, In: in, Why: why + r.said()})
+	}
+	serving := o.Capacity.InService()
+	n := max(0, ceil(float64(serving)*(metric.Value/p.Target)))
+	why = fmt.Sprintf("%s is %s, the target %s: %d in service x %s / %s, so %s", p.id, muster.Number(metric.Value), muster.Number(p.Target),
+		serving, muster.Number(metric.Value), muster.Number(p.Target), muster.Plural(n, "worker"))
+	if serving == 0 {
+		n, why = 0, fmt.Sprintf("%s is %s and nobody is in service, so no worker", p.id, muster.Number(metric.Value))
+		if metric.Value > 0 {
+			// A multiple of nothing is nothing: the rule cannot leave zero. More follow when the first is in service.
+			n = max(1, d.Previous)
+			why = fmt.Sprintf("%s is %s and nobody is in service, so at least 1 worker", p.id, muster.Number(metric.Value))
+		}
+	}
+	if p.text != "" {
+		why += "; " + p.id + " = " + brief(p.text)
+	}
+	in = append(in, value("target", p.Target), value("in_service", float64(serving)))
+	doubt := p.doubt(answers[p.place], metric, r)
+	if doubt != "" && n < d.Previous {
+		return d.With(muster.Term{Rule: metricMath, In: in, Out: n, Why: why}).Held(muster.UnknownMetric,
+			muster.Term{Rule: "caution", Why: "no decrease: " + doubt})
+	}
+	if d.Floor = n; doubt != "" {
+		d.Floor = max(n, d.Previous)
+	}
+	return d.With(muster.Term{Rule: metricMath, In: in, Out: n, Why: why})
+}
+
+// reading is what there is to compute with.
+type reading struct {
+	in metricmath.Inputs
+	// at ends the last period that counts.
+	at time.Time
+	// unknown says of which metrics nothing is known now, and why, in the order of the list.
+	unknown []string
+}
+
+// said is what to add to a reason.
+func (r reading) said() string {
+	if len(r.unknown) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(r.unknown, "; ") + ")"
+}
+
+// read finds the series of the list's metrics. Where all of them are our own the period that has just begun counts; otherwise the
+// last one that is over and of which every metric of others has its point, but for those that are long silent.
+func (p MetricMath) read(o muster.Observation) reading {
+	period := int(p.all.Period() / time.Second)
+	open := muster.PeriodAt(o.At, period)
+	r := reading{in: metricmath.Inputs{Series: map[string]metricmath.Series{}}, at: open.Add(p.all.Period())}
+	queues := make([]string, len(o.Queues))
+	for i, q := range o.Queues {
+		queues[i] = q.Queue
+	}
+	late, external := time.Duration(0), false
+	now := map[string]muster.Sample{}
+	for _, entry := range p.all.Metrics() {
+		q := queryOf(*entry.MetricStat)
+		s, _ := o.Metric(q.Key())
+		own, is := ownMetric(q, o.Fleet, queues)
+		if is {
+			seen := own.read(o)
+			if !seen.Known {
+				r.unknown = append(r.unknown, entry.ID+": "+own.what+" is "+seen.String())
+			}
+			if q.Stat == "SampleCount" {
+				seen.Value = 1
+			}
+			now[entry.ID] = seen
+			r.in.Series[entry.ID] = row(s, open, period, q.Stat == "SampleCount")
+			continue
+		}
+		external = true
+		if !s.Known {
+			r.unknown = append(r.unknown, entry.ID+" was not read"+because(s.Reason))
+			continue
+		}
+		r.in.Series[entry.ID] = row(s, open, period, false)
+		if k := len(s.Points); k > 0 {
+			end := s.Start.Add(time.Duration(s.Points[k-1].N+1) * p.all.Period())
+			if lag := open.Sub(end); lag <= patience*p.all.Period() {
+				late = max(late, lag)
+			}
+		}
+	}
+	if external {
+		r.at = open.Add(-late)
+	}
+	for id, seen := range now {
+		// The size that the value is for is that of now, so what we see now stands in the newest period that counts.
+		if s := r.in.Series[id]; seen.Known {
+			s.Points[int(r.at.Sub(s.Start)/s.Period)-1] = metricmath.Known(seen.Value)
+		}
+	}
+	r.in.Since = r.at.Add(-muster.MaxMetricPoints * p.all.Period())
+	return r
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// row makes the series that is computed with of a remembered one, up to the period that has just begun. Samples are counted where
+// ones is true: what we see ourselves counts as published once a period.
+func row(s muster.MetricSeries, open time.Time, seconds int, ones bool) metricmath.Series {
+	period := time.Duration(seconds) * time.Second
+	out := metricmath.Series{Start: open.Add(-(muster.MaxMetricPoints - 1) * period), Period: period, Points: make([]metricmath.Point, muster.MaxMetricPoints)}
+	put := func(at time.Time, v float64) {
+		if i := int64(at.Sub(out.Start) / period); !at.Before(out.Start) && i < int64(len(out.Points)) {
+			if ones {
+				v = 1
+			}
+			out.Points[i] = metricmath.Known(v)
+		}
+	}
+	if s.PeriodSeconds == seconds {
+		for _, x := range s.Points {
+			put(s.Start.Add(time.Duration(x.N)*period), x.Value)
+		}
+	}
+	return out
+}
+
+// value returns the newest value, or why there is none that is new enough.
+func (p MetricMath) value(a metricmath.Answer, r reading) (metricmath.Point, string) {
+	if a.Reason != "" {
+		return metricmath.Point{}, a.Reason
+	}
+	point, start := a.Value.Newest()
+	if age := r.at.Sub(start) - p.all.Period(); age > patience*p.all.Period() {
+		return metricmath.Point{}, fmt.Sprintf("%s has had no value for %s", p.id, muster.Seconds(age.Seconds()))
+	}
+	return point, ""
+}
+
+// doubt says what keeps workers from being let go by the value; empty for nothing.
+func (p MetricMath) doubt(a metricmath.Answer, point metricmath.Point, r reading) string {
+	switch {
+	case len(r.unknown) > 0:
+		return strings.Join(r.unknown, "; ")
+	case len(a.Value.Silent) > 0:
+		return "nothing was published for " + strings.Join(a.Value.Silent, ", ") + " within " + muster.Seconds((muster.MaxMetricPoints * p.all.Period()).Seconds()) + ", and unknown is not zero"
+	case a.Value.Last() != point:
+		return p.id + " has no value for the newest period"
+	}
+	return ""
+}
+
+// values are the newest values of all entries that have one.
+func (p MetricMath) values(answers []metricmath.Answer) (in []muster.Value) {
+	for _, a := range answers {
+		if point, _ := a.Value.Newest(); a.Reason == "" && point.Known {
+			in = append(in, value(a.ID, point.Value))
+		}
+	}
+	return in
+}
+
+// brief is an expression as far as a person reads it.
+func brief(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 160 {
+		return string(r[:160]) + "..."
+	}
+	return text
+}
+
+// checkMetricMath returns the faults of a list, each where it is.
+func checkMetricMath(s Spec) []error {
+	var faults []error
+	if !(s.Target > 0) || math.IsInf(s.Target, 0) {
+		found := muster.Number(s.Target)
+		if s.Target == 0 {
+			found = "nothing"
+		}
+		faults = append(faults, &Fault{"policy.target", found, "a number above 0: the value that the expression shall have"})
+	}
+	read := 0
+	for _, q := range s.Queries {
+		if q.MetricStat != nil {
+			read++
+		}
+	}
+	switch n := len(s.Queries); {
+	case n == 0:
+		return append(faults, &Fault{"policy.Metrics", "nothing", "a list of metrics and expressions, as AWS takes it in CustomizedMetricSpecification"})
+	case n > MaxQueries || read > MaxRead:
+		return append(faults, &Fault{"policy.Metrics", fmt.Sprintf("%d entries, %d of them metrics", n, read),
+			fmt.Sprintf("at most %d, and %d metrics", MaxQueries, MaxRead)})
+	}
+	_, err := metricmath.Compile(s.Queries, metricmath.Options{})
+	return append(faults, listFaults(s.Queries, err)...)
+}
+
+// listFaults says where in a list the faults are that compiling it found.
+func listFaults(queries []metricmath.Query, err error) (faults []error) {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			faults = append(faults, listFaults(queries, one)...)
+		}
+		return faults
+	}
+	f := &Fault{"policy.Metrics", err.Error(), "a list that can be computed"}
+	e, ok := errors.AsType[*metricmath.Error](err)
+	if !ok {
+		return []error{f}
+	}
+	f.Found, f.Allowed = e.Found, orDefault(e.Expected, "a list that can be computed")
+	if e.Fix != "" {
+		f.Allowed += "; " + e.Fix
+	}
+	for i, q := range queries {
+		if q.ID == e.Query || e.Query == fmt.Sprintf("query %d", i+1) {
+			f.Field = fmt.Sprintf("policy.Metrics[%d]", i)
+			if e.Line > 0 {
+				f.Field += ".Expression"
+				f.Found = fmt.Sprintf("at character %d %s", e.Column, e.Found)
+				if e.Line > 1 {
+					f.Found = fmt.Sprintf("in line %d at character %d %s", e.Line, e.Column, e.Found)
+				}
+			}
+			break
+		}
+	}
+	return []error{f}
+}
+
+// Remark is something about a policy that is valid and may not mean what it seems.
+type Remark struct {
+	// Field is the parameter as in a [Fault], Text one or two sentences.
+	Field, Text string
+}
+
+// Remarks returns the remarks on a policy of a fleet that serves the queues of the given names.
+func (s Spec) Remarks(fleet string, queues []string) (remarks []Remark) {
+	if s.Name != metricMath {
+		return nil
+	}
+	program, err := metricmath.Compile(s.Queries, metricmath.Options{})
+	if err != nil {
+		return nil // those are faults
+	}
+	places := map[string]int{}
+	for i, q := range s.Queries {
+		places[q.ID] = i
+	}
+	for _, n := range program.Notes() {
+		r := Remark{"policy.Metrics", n.Text}
+		if at, ok := places[n.Query]; ok {
+			r.Field = fmt.Sprintf("policy.Metrics[%d]", at)
+			if strings.HasPrefix(n.Text, "Sum ") {
+				r.Field += ".MetricStat.Stat"
+				if _, own := ownMetric(queryOf(*s.Queries[at].MetricStat), fleet, queues); own {
+					r.Text += " That goes for CloudWatch: here " + n.Query + " counts as published once a period."
+				}
+			}
+		}
+		remarks = append(remarks, r)
+	}
+	for _, q := range program.Metrics() {
+		r := Remark{fmt.Sprintf("policy.Metrics[%d].MetricStat", places[q.ID]), q.ID + " is read from CloudWatch; where it cannot be read the size is held."}
+		if o, own := ownMetric(queryOf(*q.MetricStat), fleet, queues); own {
+			r.Text = q.ID + " is " + o.what + ", as seen here; nothing is read from CloudWatch."
+		}
+		remarks = append(remarks, r)
+	}
+	return remarks
+}

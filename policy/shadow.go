@@ -1,0 +1,17 @@
+package policy
+
+import "github.com/muster-scale/muster"
+
+// Shadow turns what would be done into what is only recorded: another system sizes the fleet. What would hold holds.
+type Shadow struct {
+	Of muster.Policy
+}
+
+// Decide implements [muster.Policy].
+func (p Shadow) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	d := p.Of.Decide(o, recent)
+	if d.Verdict == muster.Apply {
+		d.Verdict = muster.Shadow
+	}
+	return d
+}

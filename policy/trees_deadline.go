@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/muster-scale/muster"
+)
+
+// expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned for like
+// others, from when they come: workers are launched at the last moment at which they are in service in time for them. Workers
+// that are there stay for messages that come sooner than they could be launched again.
+func (p plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
+	if !o.Expected.Known {
+		return withoutTrees(d, o)
+	}
+	in, words := treesIn(o)
+	all := p.sendings(o)
+	when, words := treesWhen(o, words, all)
+	before, active := d.Desired, o.Capacity.Active()
+	keep := min(active, ceil(p.keptFor(o, all)))
+	launch := 0
+	if next := p.ahead(o, all); len(next.waiting) > len(p.waiting) {
+		need := next.need(0)
+		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.slack() <= 0 || need.whom == lateOnes {
+			launch = ceil(need.workers)
+		}
+	}
+	out := max(before, active+launch, keep)
+	if launch == 0 {
+		out = max(before, keep)
+	}
+	switch {
+	case out == before:
+	case launch > 0 && out == active+launch:
+		words += fmt.Sprintf("; %s to be in service for it", launches(launch))
+	default:
+		words += fmt.Sprintf("; %s for it", stay(out))
+	}
+	d.Floor = max(d.Floor, keep)
+	in = append(append(in, when...), value("launch", float64(launch)), value("keep", float64(keep)), value("without", float64(before)))
+	return d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
+}
+
+func stay(n int) string {
+	if n == 1 {
+		return "1 worker stays"
+	}
+	return fmt.Sprintf("%d workers stay", n)
+}
+
+// horizon is until when messages that come are planned for. Where the objective leaves no time to launch, these are the ones
+// that come while a worker boots that is launched now.
+func (p plan) horizon() float64 {
+	if p.slack() <= 0 || p.blind {
+		return p.boot + p.step
+	}
+	return p.boot + p.step + p.latency
+}
+
+// ahead returns the plan with the messages that come, as groups of an age below zero.
+func (p plan) ahead(o muster.Observation, all []ahead) plan {
+	messages := 0.0
+	if o.Backlog().Value == 0 {
+		p.waiting, p.begunBy = nil, nil
+	}
+	for _, g := range p.waiting {
+		messages += g.Messages
+	}
+	waiting, begunBy := append([]muster.Waiting(nil), p.waiting...), append([]float64(nil), p.begunBy...)
+	for _, a := range all {
+		if a.at > p.horizon() || a.messages <= 0 {
+			break
+		}
+		g := muster.Waiting{AgeSeconds: -a.at, Messages: a.messages}
+		// What is begun before it comes are the ones before it.
+		latest := p.lastMoment(g)
+		waiting, begunBy = append(waiting, g), append(begunBy, math.Min(p.begun(latest), messages+p.between(a.at, latest)))
+		messages += a.messages
+	}
+	p.waiting, p.begunBy = waiting, begunBy
+	return p
+}
+
+// between returns how many messages the workers that are there and on their way can begin from one time to another.
+func (p plan) between(from, until float64) float64 {
+	if until < from {
+		return 0
+	}
+	n := p.up * p.starts(until-from, p.varied)
+	for _, a := range p.coming {
+		if until >= a.at {
+			n += a.slots * p.starts(until-math.Max(from, a.at), p.varied)
+		}
+	}
+	return n
+}
+
+// keptFor returns how many workers the messages need that come before one that is launched now could be there, so that they
+// begin in time. Whether nodes have children of whose depth none is done is taken as for the depth above.
+func (p plan) keptFor(o muster.Observation, all []ahead) float64 {
+	if o.Expected.Perhaps > 0 {
+		all = append([]ahead{{p.residual, o.Expected.Perhaps}}, all...)
+	}
+	slots, messages := 0.0, 0.0
+	spare := math.Max(0, p.latency-p.tail)
+	for _, a := range all {
+		if a.at > p.boot+p.step {
+			break
+		}
+		messages += a.messages
+		slots = math.Max(slots, messages/p.starts(math.Max(0, a.at-all[0].at)+spare, p.varied))
+	}
+	return slots / p.slots
+}

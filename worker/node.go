@@ -1,0 +1,111 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+// Node says of a message that names a node of a tree which one it is, and takes the node's children. Package tree/runner
+// makes it; work on several messages at once gets it in [Message.Node].
+type Node struct {
+	// Root is the tree's name, ID the node's, which is the same for every attempt, and Key the name its parent gave it.
+	Root, ID, Key string
+	// Depth counts from 0, the root node's. DepthLeft is how much deeper children may lie; at 0 the work may name none.
+	Depth, DepthLeft int
+	// Name names children, and Flush has those that were named registered and sent. After an error the work on the node should
+	// end: its attempt fails, or it is over already. Both are safe for use by several goroutines.
+	Name  func(ctx context.Context, children ...tree.Child) error
+	Flush func(ctx context.Context) error
+}
+
+// maxChildren bounds the children in one answer of an endpoint, in bytes.
+const maxChildren = 16 << 20
+
+// key returns what tells the work on a message from that on any other, however often it comes.
+func (m Message) key() string {
+	if m.Node != nil {
+		return m.Node.ID
+	}
+	return m.ID
+}
+
+// wireNode is what is said of a node.
+type wireNode struct {
+	Root      string `json:"root"`
+	Node      string `json:"node"`
+	Key       string `json:"key"`
+	Depth     int    `json:"depth"`
+	DepthLeft int    `json:"depth_left"`
+}
+
+func wireNodeOf(n *Node) *wireNode {
+	if n == nil {
+		return nil
+	}
+	return &wireNode{Root: n.Root, Node: n.ID, Key: n.Key, Depth: n.Depth, DepthLeft: n.DepthLeft}
+}
+
+// header tells an endpoint of the node. A key may hold what no header can, so it is escaped as in a URL's path.
+func (n *Node) header(h http.Header) {
+	h.Set("X-Muster-Tree-Root", n.Root)
+	h.Set("X-Muster-Tree-Node", n.ID)
+	h.Set("X-Muster-Tree-Key", url.PathEscape(n.Key))
+	h.Set("X-Muster-Tree-Depth", strconv.Itoa(n.Depth))
+	h.Set("X-Muster-Tree-Depth-Left", strconv.Itoa(n.DepthLeft))
+}
+
+// nameLines names the children in the lines of an endpoint's answer.
+func (n *Node) nameLines(ctx context.Context, answer []byte) error {
+	number := 0
+	for line := range bytes.Lines(answer) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		child, err := tree.ReadChild(line)
+		if err != nil {
+			return fmt.Errorf("line %d of what it says: %w", number, err)
+		}
+		if err := n.Name(ctx, child); err != nil {
+			return err
+		}
+	}
+	return n.Flush(ctx)
+}
+
+// wireChild is a child in the answer to a batch.
+type wireChild struct {
+	Delivery string `json:"delivery"`
+	tree.Child
+}
+
+// nameEach names the children of a batch's messages. What it refuses fails the message.
+func nameEach(ctx context.Context, children []wireChild, batch []Message, places map[string]int, errs []error) error {
+	for _, c := range children {
+		place, ok := places[c.Delivery]
+		if !ok || batch[place].Node == nil {
+			return fmt.Errorf("the endpoint names a child of the delivery %s, which is unknown or no node of a tree", excerpt([]byte(c.Delivery)))
+		}
+	}
+	for _, c := range children {
+		if place := places[c.Delivery]; errs[place] == nil {
+			errs[place] = batch[place].Node.Name(ctx, c.Child)
+		}
+	}
+	for i, m := range batch {
+		if m.Node != nil && errs[i] == nil {
+			errs[i] = m.Node.Flush(ctx)
+		}
+	}
+	return nil
+}
+
+// errNoNode is what a program did wrong that names a child of a message that names no node.
+var errNoNode = errors.New("it named a child of a delivery that is unknown, was answered before or is no node of a tree")
