@@ -63,6 +63,12 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 		return Change{}, Outcome{}, err
 	}
 	n := Node{ID: s.rootNode(), Key: s.Node.Key, Body: s.Node.Body, State: Claimed}
+	if v.Root.State == Removed {
+		if v.Root.Counts.Created > 0 {
+			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: one of that name is being removed; remove it again, or give this one another name: %w", s.ID, ErrState)
+		}
+		v.Root = Root{}
+	}
 	if v.Root.ID != "" {
 		if v.Root.Queue != s.Queue || v.Root.Visited != s.Visited || v.Root.Manifest != s.Manifest || len(v.Nodes) == 0 || v.Nodes[0].State == Absent {
 			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: there is another of that name; give this one another: %w", s.ID, ErrState)

@@ -18,6 +18,8 @@ const (
 	Complete RootState = "complete"
 	// Cancelled roots have no open node either: those that were open count as failed.
 	Cancelled RootState = "cancelled"
+	// Removed roots are a name and nothing more; stores do not list them.
+	Removed RootState = "removed"
 )
 
 // Counts are numbers of nodes. Created is always the sum of the others.

@@ -42,7 +42,7 @@ They need no running muster up. With --trees dynamodb:TABLE they are in a table 
 several machines; submit makes the table.`,
 	}
 	cmd.PersistentFlags().StringVar(&f.path, "trees", os.Getenv(treesVariable), "the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
-	cmd.AddCommand(newTreeSubmit(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f))
+	cmd.AddCommand(newTreeSubmit(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f), newTreeRemove(f))
 	return cmd
 }
 
@@ -137,7 +137,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 					return err
 				}
 				if watch {
-					return f.watch(cmd, store, p, s.ID, time.Second)
+					return f.watch(cmd, store, p, s.ID, time.Second, 0)
 				}
 				if f.json() {
 					return printJSON(cmd.OutOrStdout(), statusOf(r, nil, time.Now().UTC()))
@@ -266,6 +266,43 @@ func newTreeCancel(f *forest) *cobra.Command {
 			})
 		},
 	}
+}
+
+func newTreeRemove(f *forest) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "rm ID...", Short: "Forget trees that have ended", Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: f.complete,
+		Long: `Rm forgets trees that have ended, with all their nodes, so that what they are kept in stays small. One that runs or is
+paused is refused; with --force it is cancelled first. Its messages go when they are received. The name is free again.`,
+		Example: "  muster tree rm photos",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
+				for _, id := range args {
+					if err := p.Remove(cmd.Context(), id, force); err != nil {
+						return removal(err)
+					}
+					if !f.json() {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s: removed\n", id)
+					}
+				}
+				if f.json() {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"removed": args})
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "cancel a tree that has not ended, and remove it")
+	return cmd
+}
+
+// removal says what can be done about a tree that is not removed.
+func removal(err error) error {
+	if errors.Is(err, tree.ErrState) {
+		return fmt.Errorf("%w; wait for its end, or use --force", err)
+	}
+	return err
 }
 
 // report prints what was done with a tree.
