@@ -48,6 +48,9 @@ interop: ## run SQS clients of other people against the embedded queue; needs Py
 bench: build ## measure the speed goals beside their peers, into docs/benchmarks.md; installs redis-server on Debian, SimPy from PyPI (BENCH_FULL=1)
 	@$(GO) run ./internal/bench -muster $(BIN) $(if $(BENCH_FULL),-full)
 
+bench-math: ## evaluate a formula beside the Prometheus query language; fetches its many modules first
+	@cd internal/bench/promql && $(GO) run -mod=mod .
+
 score: ## measure decisions against the goals, into docs/quality.md; 40 minutes or more (SCORE="-only a,c -traces DIR")
 	@$(GO) run ./internal/score $(SCORE)
 
@@ -57,4 +60,4 @@ validate: build ## compare the simulator with reality: the demo, for real and si
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
 
-.PHONY: help build demo test fuzz powercuts races proofs cross interop bench score validate fmt
+.PHONY: help build demo test fuzz powercuts races proofs cross interop bench bench-math score validate fmt

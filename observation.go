@@ -138,6 +138,9 @@ type QueueObservation struct {
 	OldestAge Sample `json:"oldest_age_s"`
 	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
 	Sent Sample `json:"sent,omitzero"`
+	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and now.
+	// It is 0 where they are exact.
+	LateSeconds float64 `json:"late_s,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released
@@ -234,6 +237,15 @@ func (o Observation) Room() int { return max(0, o.Limits.Max-o.Capacity.Live()) 
 func (o Observation) Pending() int {
 	c := o.Capacity
 	return min(c.Pending(), c.Ordered+c.Booting+o.Room())
+}
+
+// LateSeconds returns by how much the counts of any queue may lag behind at most.
+func (o Observation) LateSeconds() float64 {
+	late := 0.0
+	for _, q := range o.Queues {
+		late = max(late, q.LateSeconds)
+	}
+	return late
 }
 
 // OldestAge returns the age in seconds of the oldest waiting message of all queues.

@@ -150,3 +150,10 @@ func whyNotMore(o muster.Observation, d muster.Decision) string {
 	}
 	return "the policy asks for no more: " + d.Trail[0].Why
 }
+
+func isAre(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}

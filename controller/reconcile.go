@@ -10,16 +10,21 @@ import (
 )
 
 // write turns a decision into records and effects, and brings the roster to it.
+//
+// It holds nothing but pointers and numbers, so that the outcome, the largest value of a step, stays off the heap: for the
+// compiler, what escapes from one field of a struct escapes from all.
 type write struct {
-	settings Settings
-	now      time.Time
+	settings *Settings
 	rules    roster.Rules
 	state    *State
 	out      *Outcome
 }
 
+// now is the instant of the step.
+func (w *write) now() time.Time { return w.out.Observation.At }
+
 func (w *write) record(kind muster.RecordKind, body any) {
-	w.out.Records = append(w.out.Records, w.settings.record(w.now, kind, body))
+	w.out.Records = append(w.out.Records, w.settings.record(w.now(), kind, body))
 }
 
 // id names an effect by the place its intent takes in the history.
@@ -43,7 +48,7 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if !x.flushed.empty() {
+	if x.flushed.Sent != nil {
 		w.record(muster.Learned, x.flushed)
 	}
 	for _, c := range x.changes {
@@ -57,7 +62,7 @@ func (w *write) seen(x seen) {
 func (w *write) decision() {
 	d, last := w.out.Decision, w.state.recorded.Decision
 	w.state.desired = d.Desired
-	age := w.now.Sub(w.state.recordedAt)
+	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
 	// That trees begin, end or can no longer be read is news, whatever it comes to.
@@ -68,8 +73,8 @@ func (w *write) decision() {
 		return
 	}
 	w.state.recent = w.state.recent.With(d, memory)
-	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now
-	w.state.noted(w.now, w.out.Observation)
+	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now()
+	w.state.noted(w.now(), w.out.Observation)
 	w.state.watch(w.out.Observation)
 	w.record(muster.Decided, w.state.recorded)
 }
@@ -77,15 +82,15 @@ func (w *write) decision() {
 // releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough
 // remain. With a worker that offered, the size asked for falls.
 func (w *write) releases() {
-	asked, offered := w.state.roster.Offers(w.now, w.rules)
+	asked, offered := w.state.roster.Offers(w.now(), w.rules)
 	for _, id := range asked {
-		w.state.roster.Release(id, w.now)
+		w.state.roster.Release(id, w.now())
 		w.changed(id, roster.ReleaseGranted, "holds no message and takes no more")
 	}
 	active := 0
 	if len(offered) > 0 {
 		// A worker that offers to go still counts as in service, so the size without it must cover the floor.
-		active = w.state.roster.Capacity(w.now, w.rules, w.settings.Slots).Active()
+		active = w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots).Active()
 	}
 	for _, id := range offered {
 		if active <= w.out.Decision.Floor || w.unsure() {
@@ -94,12 +99,12 @@ func (w *write) releases() {
 			continue
 		}
 		active--
-		w.state.roster.Release(id, w.now)
+		w.state.roster.Release(id, w.now())
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
 		w.changed(id, roster.Left, "no message came for it")
 	}
-	if overdue := w.state.roster.Overdue(w.now, endOverdue); len(overdue) > 0 && w.now.Sub(w.state.endAt) > endOverdue {
-		w.state.endAt = w.now
+	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 && w.now().Sub(w.state.endAt) > endOverdue {
+		w.state.endAt = w.now()
 		e := End{ID: w.id(), Members: overdue}
 		w.record(muster.Intended, Intended{End: &e})
 		w.out.Effects = append(w.out.Effects, e)
@@ -115,11 +120,11 @@ func (w *write) unsure() bool {
 // size brings the members to the size asked for: too many are asked to drain; too few are first made up by those that were
 // asked to drain and are still there, then by launches.
 func (w *write) size() {
-	c := w.state.roster.Capacity(w.now, w.rules, w.settings.Slots)
+	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
 	if missing < 0 {
-		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now, w.rules) {
+		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now(), w.rules) {
 			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
 		}
 		return
@@ -127,7 +132,7 @@ func (w *write) size() {
 	if missing == 0 {
 		return
 	}
-	kept := w.state.roster.Keep(missing, w.now, w.rules)
+	kept := w.state.roster.Keep(missing, w.now(), w.rules)
 	for _, id := range kept {
 		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
@@ -142,7 +147,7 @@ func (w *write) room(c muster.Capacity) int {
 	l := w.state.roster.Launches()
 	room := min(w.settings.Limits.Max-c.Live(), w.settings.Limits.LaunchesPerHour-l.LastHour)
 	if l.Failed > 0 {
-		if l.RetryAt.After(w.now) || w.state.roster.OnTrial(w.now, w.rules) {
+		if l.RetryAt.After(w.now()) || w.state.roster.OnTrial(w.now(), w.rules) {
 			return 0
 		}
 		return min(room, 1)
@@ -156,8 +161,8 @@ func (w *write) launch(n int) {
 	for i := range n {
 		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
 	}
-	w.state.roster.Launched(w.now, e.Launch)
-	w.state.order, w.state.orderAt = &e, w.now
+	w.state.roster.Launched(w.now(), e.Launch)
+	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)
 }
@@ -169,11 +174,4 @@ func (w *write) orderAgain(c muster.Capacity) {
 		w.out.Effects = append(w.out.Effects, *w.state.order)
 	}
 	w.state.again = false
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }

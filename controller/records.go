@@ -38,6 +38,8 @@ type Learned struct {
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
 	Sent    map[string]float64 `json:"sent,omitzero"`
+	// Finished is how many messages were finished in all by then.
+	Finished float64 `json:"finished,omitzero"`
 	// Counted is true where it was known, at the instant of the record, what every queue had counted. Only fleets with a
 	// forecast say so.
 	Counted bool `json:"counted,omitzero"`
@@ -97,7 +99,7 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 // checked, and an error that shows the first that does not recompute to itself.
 //
 // Where older records were removed, the first decisions cannot be recomputed, because what their policies remembered is
-// gone: skipped counts those.
+// gone; nor can those of a policy that has another revision now. skipped counts both.
 func Verify(records []muster.Record) (checked, skipped int, err error) {
 	var recent muster.Recent
 	whole := len(records) > 0 && records[0].Position.Seq <= 1
@@ -122,6 +124,11 @@ func Verify(records []muster.Record) (checked, skipped int, err error) {
 		recorded, again, err := Recompute(r, recent)
 		if err != nil {
 			return checked, skipped, err
+		}
+		if recorded.Policy != again.Policy {
+			recent = recent.With(recorded, verifyMemory)
+			skipped++
+			continue
 		}
 		was, err := json.Marshal(recorded)
 		if err != nil {

@@ -38,6 +38,7 @@ type State struct {
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent map[string]counted
+	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
@@ -130,6 +131,9 @@ func (st *State) count(at time.Time, l Learned) {
 	if st.seasonal != nil {
 		st.seasonal = st.seasonal.remember(at, l)
 	}
+	if l.Finished > 0 {
+		st.balance = balance{finished: l.Finished}
+	}
 	if l.Counted = false; l.empty() {
 		return // that nothing came changes nothing else
 	}
@@ -212,8 +216,9 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			st.arrived(now, x.QueueObservation, s.Poll)
-			st.look(x.QueueObservation)
+			q := s.balanced(st, x.QueueObservation)
+			st.arrived(now, q, s.Poll)
+			st.look(q)
 		case Listed:
 			if x.Failure == "" {
 				seen.gone(st.roster.Listed(x.Listing))
@@ -234,6 +239,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.resulted(x)
 		}
 	}
+	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
@@ -271,8 +277,8 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed := st.measured
-	flushed.Counted = counting && st.seasonal != nil
-	if st.measured.empty() && !(flushed.Counted && st.seasonal.overdue(now)) {
+	flushed.Counted, flushed.Finished = counting && st.seasonal != nil, st.balance.settled()
+	if st.measured.empty() && !st.balance.corrected && !(flushed.Counted && st.seasonal.overdue(now)) {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
@@ -281,6 +287,7 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
 	}
 	st.sent = sent
+	st.balance.corrected = false
 	st.count(now, flushed)
 	st.busiest = nil
 	st.measured = Learned{}
@@ -366,5 +373,6 @@ func newest(old, q muster.QueueObservation) muster.QueueObservation {
 			*f.o = *f.n
 		}
 	}
+	old.LateSeconds = q.LateSeconds
 	return old
 }

@@ -61,7 +61,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))
 	o.Finished, o.Failed = seen.finished, seen.failed
-	w := write{settings: s, now: now, rules: rules, state: next, out: &o}
+	w := write{settings: &s, rules: rules, state: next, out: &o}
 	w.seen(seen)
 	if o.Ready {
 		w.decision()
@@ -114,7 +114,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			Queue:   q.Queue,
 			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
 			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()),
+			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
 		})
 	}
 	if st.expected != nil {

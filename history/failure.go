@@ -3,37 +3,12 @@ package history
 import (
 	"errors"
 	"fmt"
-)
 
-// Result codes of SQLite; the low byte is the primary code.
-const (
-	codeBusy     = 5
-	codeReadOnly = 8
-	codeIO       = 10
-	codeCorrupt  = 11
-	codeFull     = 13
-	codeCantOpen = 14
-	codeNotADB   = 26
-
-	codeSync          = codeIO | 4<<8
-	codeSyncDirectory = codeIO | 5<<8
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // errDamaged means that the structure of the file is broken.
 var errDamaged = errors.New("the file is damaged")
-
-// coded is an error with a result code of SQLite.
-type coded interface {
-	error
-	Code() int
-}
-
-func code(err error) int {
-	if c, ok := errors.AsType[coded](err); ok {
-		return c.Code()
-	}
-	return 0
-}
 
 // explain says what was attempted on which file, and what a person can do about the failure.
 func explain(path, attempted string, err error) error {
@@ -41,26 +16,19 @@ func explain(path, attempted string, err error) error {
 	if errors.Is(err, errDamaged) {
 		return fmt.Errorf("%s: %w; %s", what, err, keepDamaged)
 	}
-	switch code(err) & 0xff {
-	case codeFull:
+	switch sqlitefile.Primary(err) {
+	case sqlitefile.CodeFull:
 		return fmt.Errorf("%s: %w: the disk has no room or the file has reached its bound, nothing was written; free the disk or keep less history, then try again: %w", what, ErrFull, err)
-	case codeIO:
+	case sqlitefile.CodeIO:
 		return fmt.Errorf("%s: the disk failed, nothing was acknowledged; look into the system's log, and start again on a disk that works: %w", what, err)
-	case codeCorrupt, codeNotADB:
+	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
 		return fmt.Errorf("%s: %w: %w; %s", what, errDamaged, err, keepDamaged)
-	case codeReadOnly, codeCantOpen:
+	case sqlitefile.CodeReadOnly, sqlitefile.CodeCantOpen:
 		return fmt.Errorf("%s: the file or its directory cannot be opened for this; check that they belong to you and are writable: %w", what, err)
-	case codeBusy:
+	case sqlitefile.CodeBusy:
 		return fmt.Errorf("%s: another process has been writing for more than %s; end it, or try again: %w", what, busyTimeout, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
 const keepDamaged = "move it away (`sqlite3 FILE .recover` may save its content) and start with a new one: the history is rebuilt as Muster runs"
-
-// lostSync tells whether err means that the disk may have dropped what it had accepted. Whatever it says afterwards about
-// the same pages cannot be believed, so nothing may be acknowledged any more.
-func lostSync(err error) bool {
-	c := code(err)
-	return c == codeSync || c == codeSyncDirectory
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 var ctx = context.Background()
@@ -93,13 +94,13 @@ func TestAfterAFailedSyncNothingIsAcknowledged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.write(ctx, "fill the disk", func(*sql.Tx) error { return failure(codeFull) }); !errors.Is(err, ErrFull) {
+	if err := h.write(ctx, "fill the disk", func(*sql.Tx) error { return failure(sqlitefile.CodeFull) }); !errors.Is(err, ErrFull) {
 		t.Errorf("a full disk gives %v, want ErrFull", err)
 	}
 	if _, err := h.Begin(ctx, "a"); err != nil {
 		t.Errorf("after a full disk: %v", err)
 	}
-	if err := h.write(ctx, "sync", func(*sql.Tx) error { return failure(codeSync) }); err == nil {
+	if err := h.write(ctx, "sync", func(*sql.Tx) error { return failure(sqlitefile.CodeSync) }); err == nil {
 		t.Fatal("a failed sync was acknowledged")
 	}
 	if _, err := h.Begin(ctx, "a"); err == nil || !strings.Contains(err.Error(), "the disk failed") {
@@ -109,8 +110,8 @@ func TestAfterAFailedSyncNothingIsAcknowledged(t *testing.T) {
 
 func TestFailuresSayWhatToDo(t *testing.T) {
 	for code, want := range map[int]string{
-		codeFull: "free the disk", codeIO | 3<<8: "system's log", codeCorrupt: "move it away", codeNotADB: "move it away",
-		codeReadOnly | 1<<8: "are writable", codeCantOpen: "are writable", codeBusy: "another process", 1: "result code 1",
+		sqlitefile.CodeFull: "free the disk", sqlitefile.CodeIO | 3<<8: "system's log", sqlitefile.CodeCorrupt: "move it away", sqlitefile.CodeNotADB: "move it away",
+		sqlitefile.CodeReadOnly | 1<<8: "are writable", sqlitefile.CodeCantOpen: "are writable", sqlitefile.CodeBusy: "another process", 1: "result code 1",
 	} {
 		if err := explain("/data/history.db", "append", failure(code)); !strings.Contains(err.Error(), want) || code != 1 && !errors.As(err, new(failure)) {
 			t.Errorf("result code %d: found %q, want %q and the cause", code, err, want)

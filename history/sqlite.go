@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 const (
@@ -197,7 +198,7 @@ func (h *History) write(ctx context.Context, attempted string, do func(*sql.Tx) 
 		return err
 	}
 	err = explain(h.path, attempted, err)
-	if lostSync(err) {
+	if sqlitefile.LostSync(err) {
 		h.broken.CompareAndSwap(nil, &err)
 	}
 	return err

@@ -180,19 +180,9 @@ func (p *parser) minus() (*node, error) {
 		return p.power()
 	}
 	at := p.token.at
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer func() { p.nested-- }()
-	if err := p.next(); err != nil {
-		return nil, err
-	}
-	inner, err := p.minus()
+	inner, err := p.right("a minus before ^")
 	if err != nil {
 		return nil, err
-	}
-	if p.strict && ungrouped(inner, levelPower) {
-		return nil, p.ambiguous(at, "a minus before ^")
 	}
 	n := &node{kind: nodeMinus, at: at, args: []*node{inner}, depth: inner.depth + 1}
 	return n, p.shallow(n)
@@ -205,6 +195,18 @@ func (p *parser) power() (*node, error) {
 		return base, err
 	}
 	at := p.token.at
+	exponent, err := p.right("one ^ after the other")
+	if err != nil {
+		return nil, err
+	}
+	n := &node{kind: nodeBinary, operator: opPower, at: at, args: []*node{base, exponent}, depth: max(base.depth, exponent.depth) + 1}
+	return n, p.shallow(n)
+}
+
+// right reads what stands to the right of the minus or ^ that was just seen. Where order is to be plain, another ^ in it must
+// be in parentheses: what says which case that is.
+func (p *parser) right(what string) (*node, error) {
+	at := p.token.at
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -212,15 +214,14 @@ func (p *parser) power() (*node, error) {
 	if err := p.next(); err != nil {
 		return nil, err
 	}
-	exponent, err := p.minus()
+	operand, err := p.minus()
 	if err != nil {
 		return nil, err
 	}
-	if p.strict && ungrouped(exponent, levelPower) {
-		return nil, p.ambiguous(at, "one ^ after the other")
+	if p.strict && ungrouped(operand, levelPower) {
+		return nil, p.ambiguous(at, what)
 	}
-	n := &node{kind: nodeBinary, operator: opPower, at: at, args: []*node{base, exponent}, depth: max(base.depth, exponent.depth) + 1}
-	return n, p.shallow(n)
+	return operand, nil
 }
 
 // primary reads what no operator can split.

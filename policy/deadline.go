@@ -41,7 +41,7 @@ const (
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	d := begin(o, "deadline/1")
+	d := begin(o, "deadline/2")
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -133,8 +133,10 @@ func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept) muster.Te
 		// What is in flight may have been received since the workers reported.
 		busy = max(busy, ceil(inFlight.Value/c.SlotsPerWorker))
 	}
-	out := min(active, max(keep.workers, busy))
-	why := fmt.Sprintf("nothing waits; %s busy", isAre(busy, "worker"))
+	why := "nothing waits; " + isAre(busy, "worker") + " busy"
+	if busy < c.Busy {
+		why = fmt.Sprintf("nothing waits; %s busy, and %d can hold all that is in hand", isAre(c.Busy, "worker"), busy)
+	}
 	if keep.workers > busy {
 		verb := "stay"
 		if keep.workers == 1 {
@@ -142,8 +144,7 @@ func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept) muster.Te
 		}
 		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
-	out = max(out, keep.workers)
-	return muster.Term{Rule: deadlineRule, Out: out, Why: why,
+	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why,
 		In: []muster.Value{value("busy", float64(busy)), value("keep", float64(keep.workers)), value("workers", float64(active))}}
 }
 

@@ -27,7 +27,8 @@ const sticky = 1.2
 // stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt, while a
 // message a minute comes, and all while launches are scarce, because who is let go then may not come back within the hour.
 func (p Deadline) stay(o muster.Observation, active int) (workers int, because string) {
-	// A quarter of what an hour may have is for work that waits.
+	// A quarter of what an hour may have is for work that waits. While launches fail they
+	// are tried again and again, and would keep everybody for hours after that is mended.
 	if l := o.Limits.LaunchesPerHour; l > 0 && 4*o.Launches.LastHour >= 3*l && o.Launches.Failed == 0 {
 		return active, fmt.Sprintf("%s in the past hour, %d are allowed", launches(o.Launches.LastHour), l)
 	}

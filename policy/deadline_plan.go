@@ -46,7 +46,8 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	c := o.Capacity
 	p := plan{
 		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
-		latency: o.Objective.Latency.Seconds() * planned * scale, boot: bootOf(o.Boot), arrivals: o.Arrivals,
+		// What is seen late has waited for longer than it seems.
+		latency: o.Objective.Latency.Seconds()*planned*scale - o.LateSeconds(), boot: bootOf(o.Boot), arrivals: o.Arrivals,
 	}
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
 	p.hand(c)

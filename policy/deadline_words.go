@@ -33,6 +33,9 @@ func (p plan) finished(messages float64) (float64, bool) {
 // why says the plan in words.
 func (p plan) why(o muster.Observation, n need, launch int) string {
 	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))
+	if late := o.LateSeconds(); late > 0 {
+		waiting += " or " + muster.Seconds(math.Round(late)) + " more"
+	}
 	workers, verb := muster.Plural(o.Capacity.Active(), "worker"), " finish "
 	if o.Capacity.Active() == 1 {
 		verb = " finishes "

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"sync"
+	"syscall"
 
-	"modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
@@ -117,7 +117,7 @@ func openFile(ctx context.Context, path, vfs string, l *opLog) (_ *sqliteStore, 
 // openError says what an error on opening means.
 func (s *sqliteStore) openError(err error) error {
 	switch primaryCode(err) {
-	case codeCorrupt, codeNotADB:
+	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
 		return fmt.Errorf("open queue file %s: %w: %w; restore it from a backup, or move it away to start empty", s.path, ErrCorruptFile, err)
 	}
 	return fmt.Errorf("open queue file %s: %w", s.path, err)
@@ -190,7 +190,7 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 
 // prepareError calls the file damaged if it lacks what the statement names, and not if it could not be read.
 func prepareError(text string, err error) error {
-	if primaryCode(err) == codeError {
+	if primaryCode(err) == sqlitefile.CodeError {
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
 	return fmt.Errorf("prepare %.40q: %w", text, err)
@@ -198,9 +198,9 @@ func prepareError(text string, err error) error {
 
 func (s *sqliteStore) writeError(step string, err error) error {
 	switch primaryCode(err) {
-	case codeFull:
+	case sqlitefile.CodeFull:
 		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.path, err)
-	case codeBusy:
+	case sqlitefile.CodeBusy:
 		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.path, err)
 	}
 	return fmt.Errorf("%s %s: %w", step, s.path, err)
@@ -280,21 +280,10 @@ func (s *sqliteStore) Close() error {
 	return err
 }
 
-// Primary result codes of SQLite.
-const (
-	codeError   = 1
-	codeBusy    = 5
-	codeCorrupt = 11
-	codeFull    = 13
-	codeNotADB  = 26
-)
-
+// primaryCode is SQLite's primary result code of err; a full disk has the same one when it is the log that met it.
 func primaryCode(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
+	if errors.Is(err, syscall.ENOSPC) {
+		return sqlitefile.CodeFull
 	}
-	if err != nil && strings.Contains(err.Error(), "no space left on device") {
-		return codeFull
-	}
-	return 0
+	return sqlitefile.Primary(err)
 }

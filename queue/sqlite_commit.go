@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // Commit makes ops durable with one sync: in the log where there is one, and
@@ -51,7 +53,7 @@ func (s *sqliteStore) append(ops []op) (fits bool, err error) {
 	switch {
 	case !fits:
 		return false, nil
-	case primaryCode(err) == codeFull:
+	case primaryCode(err) == sqlitefile.CodeFull:
 		return false, nil // the file system writes nothing in place; a transaction voids what there is of it
 	case err != nil:
 		s.failed = true

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // Load reads the numbers of all messages in one scan and, once everything was
@@ -33,7 +35,7 @@ func (s *sqliteStore) Load(begin func(saved) error, visit func(row, label) error
 	}
 	for range 2 {
 		_, err = s.db.Exec(`UPDATE meta SET value = ? WHERE key = 'epoch'`, int64(kept.epoch))
-		if primaryCode(err) != codeFull {
+		if primaryCode(err) != sqlitefile.CodeFull {
 			break
 		}
 		s.giveReserve()

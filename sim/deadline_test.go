@@ -84,3 +84,22 @@ func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 		})
 	}
 }
+
+func TestCountsThatLagBehindMakeHardlyAnythingLate(t *testing.T) {
+	const latency, work, boot = 300 * time.Second, 50 * time.Second, 90 * time.Second
+	var seldom []trace.Message
+	for at := time.Minute; at < 3*time.Hour; at += 9 * time.Minute {
+		seldom = append(seldom, trace.Message{Arrival: at, Service: work})
+	}
+	for _, x := range []struct {
+		name string
+		of   trace.Trace
+	}{{"a burst", batch(50, time.Minute, work)}, {"a message now and then", trace.Of("seldom", seldom...)}} {
+		t.Run(x.name, func(t *testing.T) {
+			res := ran(t, Options{Settings: timely(t, latency, work, boot, 1), Trace: x.of, World: World{Boot: Draw{Mean: boot}, Wakes: true, Stale: time.Minute}})
+			if lost := 1 - float64(res.InTime)/float64(res.Messages); lost > 0.005 {
+				t.Errorf("found %d of %d in time with counts that are a minute old, want all but 0.5 %%", res.InTime, res.Messages)
+			}
+		})
+	}
+}

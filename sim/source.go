@@ -82,10 +82,15 @@ func (r *run) measure() muster.QueueObservation {
 		return muster.QueueObservation{Queue: name, Backlog: u, InFlight: u, Delayed: u, OldestAge: u, Sent: u}
 	}
 	r.seenAt = r.now
-	return muster.QueueObservation{
-		Queue: name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
+	seen := muster.QueueObservation{
+		LateSeconds: (r.world.Stale + r.world.MetricDelay + r.world.MetricPeriod).Seconds(),
+		Queue:       name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
 		Delayed: muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest), Sent: muster.Measured(at, float64(c.sent)),
 	}
+	if r.world.CountsOnly {
+		seen.OldestAge, seen.Sent = muster.Unknown(at, "the source does not tell ages"), muster.Unknown(at, "the source does not count what is sent")
+	}
+	return seen
 }
 
 // roughly is a count as an approximate source shows it.

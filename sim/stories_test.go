@@ -61,6 +61,9 @@ func tell(t testing.TB, seed uint64) story {
 		s.World.Trees, s.World.LoseTrees = true, maybe(of, of.share(0.9))
 	}
 	s.Settings, s.rest, s.rival = d.settings(t, s.World)
+	if s.rival || s.Settings.Spec.Metric == policy.MetricOldestAge {
+		s.World.CountsOnly = false // some go by the age alone
+	}
 	return s
 }
 
@@ -79,7 +82,7 @@ func (d dice) world() World {
 		Wakes: d.often(), Wake: maybe(d, d.seconds(0, 2)), LoseWakes: maybe(d, d.share(0.9)),
 
 		MetricPeriod: maybe(d, d.seconds(1, 60)), MetricDelay: maybe(d, d.seconds(0, 60)), Stale: maybe(d, d.seconds(0, 30)),
-		Approximate: maybe(d, d.share(0.3)), LoseSamples: maybe(d, d.share(0.7)), LoseListings: maybe(d, d.share(0.7)),
+		CountsOnly: d.often(), Approximate: maybe(d, d.share(0.3)), LoseSamples: maybe(d, d.share(0.7)), LoseListings: maybe(d, d.share(0.7)),
 
 		API: maybe(d, d.draw(5)), Throttle: maybe(d, d.share(0.5)), LoseAnswers: maybe(d, d.share(0.3)),
 		Report: maybe(d, d.draw(1)), ReportEvery: d.seconds(0.5, 5), LoseReports: maybe(d, d.share(0.5)), RepeatReports: maybe(d, d.share(0.5)),
@@ -99,7 +102,7 @@ func (d dice) world() World {
 		case 3:
 			calm.Capacity = w.Capacity
 		case 4:
-			calm.MetricDelay, calm.MetricPeriod, calm.Stale = w.MetricDelay, w.MetricPeriod, w.Stale
+			calm.MetricDelay, calm.MetricPeriod, calm.Stale, calm.CountsOnly = w.MetricDelay, w.MetricPeriod, w.Stale, w.CountsOnly
 		case 5:
 			calm.LoseAnswers, calm.API = w.LoseAnswers, w.API
 		}

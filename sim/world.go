@@ -123,9 +123,11 @@ type World struct {
 	LoseWakes float64
 
 	// MetricPeriod makes counts change only so often, MetricDelay shows them so much later. Stale shows counts as they were
-	// so long ago under the present instant, as a distributed queue may. Approximate is the largest relative error of
-	// counts, LoseSamples the share of measurements that fail.
+	// so long ago under the present instant, as a distributed queue may. CountsOnly is a source that knows neither ages nor
+	// how many messages were sent. Approximate is the largest relative error of counts, LoseSamples the share of
+	// measurements that fail.
 	MetricPeriod, MetricDelay, Stale time.Duration
+	CountsOnly                       bool
 	Approximate                      float64
 	LoseSamples                      float64
 	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for nodes.

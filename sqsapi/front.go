@@ -333,7 +333,8 @@ func (x *exchange) finish() {
 		case "Content-Type":
 			x.fast.Response.Header.SetContentType(values[0])
 		default:
-			for _, value := range values {
+			x.fast.Response.Header.SetCanonical([]byte(name), []byte(values[0])) // as all names of answers are
+			for _, value := range values[1:] {
 				x.fast.Response.Header.Add(name, value)
 			}
 		}

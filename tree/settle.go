@@ -21,42 +21,32 @@ func SettleWant(root string, node ID) Want { return BeginWant(root, node) }
 // Finish takes down that the work on a node is done. The node's children were all registered before. The verdict is
 // [Settled].
 func Finish(v View, r Result) (Change, Outcome, error) {
-	l, n, err := openAt(v)
-	if err != nil {
-		return Change{}, Outcome{}, err
-	}
-	if n.settled(l.root) {
-		return Change{}, settled(v, n), nil
-	}
-	l.mark(v.Claimed, r.Sent)
-	n = l.settle(v, n, Done, "", r.Took, r.At)
-	return l.change(n)
+	return ending(v, r, func(l *ledger, n Node) Node { return l.settle(v, n, Done, "", r.Took, r.At) })
 }
 
 // Fail takes down that an attempt at a node failed, and why. The verdict is [Again], or [Settled] after the last attempt that
 // the limits allow, which makes the node failed. Children it named stay.
 func Fail(v View, r Result, reason string) (Change, Outcome, error) {
-	l, n, err := openAt(v)
-	if err != nil {
-		return Change{}, Outcome{}, err
-	}
-	if n.settled(l.root) {
-		return Change{}, settled(v, n), nil
-	}
-	l.mark(v.Claimed, r.Sent)
-	if int(n.Attempts) >= l.root.Limits.Attempts {
-		n = l.settle(v, n, Failed, reason, r.Took, r.At)
-		return l.change(n)
-	}
-	n.Reason = cut(reason)
-	l.put(n)
-	l.spend(r.Took)
-	l.out.Verdict = Again
-	return l.change(n)
+	return ending(v, r, func(l *ledger, n Node) Node {
+		if int(n.Attempts) >= l.root.Limits.Attempts {
+			return l.settle(v, n, Failed, reason, r.Took, r.At)
+		}
+		n.Reason = cut(reason)
+		return l.again(n, r.Took)
+	})
 }
 
 // GiveBack takes back an attempt that was interrupted: it does not count. The verdict is [Again].
 func GiveBack(v View, r Result) (Change, Outcome, error) {
+	return ending(v, r, func(l *ledger, n Node) Node {
+		n.Attempts = max(0, n.Attempts-1)
+		return l.again(n, r.Took)
+	})
+}
+
+// ending is what all ends of an attempt share: end is not asked for a node that is settled already, and gets the node after
+// its children were marked as sent.
+func ending(v View, r Result, end func(*ledger, Node) Node) (Change, Outcome, error) {
 	l, n, err := openAt(v)
 	if err != nil {
 		return Change{}, Outcome{}, err
@@ -65,11 +55,15 @@ func GiveBack(v View, r Result) (Change, Outcome, error) {
 		return Change{}, settled(v, n), nil
 	}
 	l.mark(v.Claimed, r.Sent)
-	n.Attempts = max(0, n.Attempts-1)
+	return l.change(end(l, n))
+}
+
+// again leaves a node to another attempt.
+func (l *ledger) again(n Node, took time.Duration) Node {
 	l.put(n)
-	l.spend(r.Took)
+	l.spend(took)
 	l.out.Verdict = Again
-	return l.change(n)
+	return n
 }
 
 // settle brings a node to its end, lets others go in its place and ends the round when it was the last.

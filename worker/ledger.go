@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/muster-scale/muster/internal/sqlitefile"
+
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -39,8 +41,6 @@ CREATE INDEX attempts_touched ON attempts (touched);
 	ledgerMost = 100_000
 	// ledgerPatience is how long a file that others write is waited for.
 	ledgerPatience = 5 * time.Second
-	// sqliteBusy is SQLite's result code for such a file.
-	sqliteBusy = 5
 	// ledgerTidy is how many attempts there are between two looks at these bounds.
 	ledgerTidy = 1000
 )
@@ -114,11 +114,7 @@ func (l *Ledger) keepLog(ctx context.Context) error {
 	defer cancel()
 	for {
 		_, err := l.db.ExecContext(ctx, "PRAGMA journal_mode=WAL")
-		coded, ok := errors.AsType[interface {
-			error
-			Code() int
-		}](err)
-		if !ok || coded.Code()&0xff != sqliteBusy {
+		if sqlitefile.Primary(err) != sqlitefile.CodeBusy {
 			return err
 		}
 		select {

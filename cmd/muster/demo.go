@@ -266,7 +266,7 @@ In time: finished within %s of being sent. Seconds: until the last message was f
 As published: 9 minutes with 4 workers, 10 minutes with 8, for an objective of 5 minutes; here at 1:%d.
 Least possible: the cheapest way to be in time for somebody who knows all but when the messages come.
 exact gives every message a worker of its own, up to %d: fast, and not cheap.
-deadline launches as few workers as are still in time, and no earlier than it must.
+deadline launches as few workers as are still in time: at once what is sure to be needed, the rest when it must.
 `, muster.Seconds(demoLatency.Seconds()), demoScale, demoMax)
 	return err
 }

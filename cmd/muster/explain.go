@@ -189,7 +189,7 @@ func verifyAll(ctx context.Context, g *global, h *history.Reader, fleets []strin
 	type result struct {
 		Fleet    string `json:"fleet"`
 		Verified int    `json:"verified"`
-		// Skipped could not be checked, because what their policy remembered was removed with old records.
+		// Skipped could not be checked: what their policy remembered was removed with old records, or it has another revision now.
 		Skipped int    `json:"skipped"`
 		Failure string `json:"failure,omitzero"`
 	}
@@ -208,7 +208,7 @@ func verifyAll(ctx context.Context, g *global, h *history.Reader, fleets []strin
 		} else if !g.json() {
 			fmt.Fprintf(out, "%s: all %s recompute to the same bytes\n", fleet, muster.Plural(n, "recorded decision"))
 			if skipped > 0 {
-				fmt.Fprintf(out, "%s: %d more could not be checked, because what they remembered was removed with old records\n", fleet, skipped)
+				fmt.Fprintf(out, "%s: %d more could not be checked, because what they remembered was removed with old records, or their policy had another revision\n", fleet, skipped)
 			}
 		}
 		results = append(results, r)

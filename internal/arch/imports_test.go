@@ -9,7 +9,7 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/durable", "internal/sqlitefile", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "tree/runner",
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/durable", "internal/sqlitefile", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "tree/runner",
 	"source/", "fleet/", "sim/trace", "sim/limit", "sim", "sim/contest", "sim/report", "server", "deploy", "mustertest", "cmd/", "internal/", "examples/", "interop",
 }
 

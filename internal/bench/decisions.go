@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 )
@@ -80,7 +80,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 			feeds[i].look(now, finished)
 		}
 		runtime.GC() // of the inputs; the steps pay for their own
-		begin, err := ownTime()
+		begin, err := host.OwnTime()
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -88,7 +88,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 			o := all[i].settings.Step(all[i].state, now, feeds[i].in)
 			all[i].state, all[i].last = o.Next, &o
 		}
-		end, err := ownTime()
+		end, err := host.OwnTime()
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -111,15 +111,6 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 	state = float64(heap()-before) / float64(fleets)
 	runtime.KeepAlive(all)
 	return float64(made) / took.Seconds(), state, whole, nil
-}
-
-// ownTime is the processor time that this process has used.
-func ownTime() (time.Duration, error) {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0, fmt.Errorf("read the processor time: %w", err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
 func heap() int64 {

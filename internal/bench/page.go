@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/internal/host"
 )
 
 // page is the report in the making.
@@ -25,7 +27,7 @@ type page struct {
 }
 
 func (p *page) begin(dir string, full bool) {
-	p.full, p.started, p.load = full, time.Now(), load()
+	p.full, p.started, p.load = full, time.Now(), host.Load()
 	p.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s, temporary files on %s", processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), fileSystem(dir))
 }
 
@@ -85,7 +87,7 @@ func (p *page) end() string {
 	}
 	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`; do not edit. Every figure is of one run on one machine, next to its peer in the same run.\n\n", command)
 	fmt.Fprintf(&b, "- machine: %s\n- date: %s, %s long\n- load of the machine: %s at the start, %s at the end\n", p.machine,
-		p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.load, load())
+		p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.load, host.Load())
 	if p.peer != "" {
 		fmt.Fprintf(&b, "- peer: %s, `--appendonly yes --appendfsync always`\n", p.peer)
 	}
@@ -127,16 +129,6 @@ func processor() string {
 	}
 	name, _, _ := bytes.Cut(after, []byte("\n"))
 	return strings.TrimSpace(strings.TrimLeft(string(name), "\t :"))
-}
-
-// load is the number of runnable processes over the past minute.
-func load() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	first, _, ok := strings.Cut(string(text), " ")
-	if !ok {
-		return "unknown"
-	}
-	return first
 }
 
 func fileSystem(dir string) string {

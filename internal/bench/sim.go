@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/trace"
@@ -143,7 +144,7 @@ func simulateOnce(args []string, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400) // as muster simulate does
 	var most int64
-	begin, err := ownTime()
+	begin, err := host.OwnTime()
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func simulateOnce(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	end, err := ownTime()
+	end, err := host.OwnTime()
 	if err != nil {
 		return err
 	}

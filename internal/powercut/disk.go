@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"syscall"
 )
 
 // Op is a kind of change of the disk.
@@ -43,7 +44,7 @@ var (
 	// later sync brings them to the disk: that is how Linux file systems behave.
 	ErrIO = errors.New("input/output error")
 	// ErrNoSpace makes the change fail as a full disk does.
-	ErrNoSpace = errors.New("no space left on device")
+	ErrNoSpace error = syscall.ENOSPC
 )
 
 // Disk is a directory of files in memory. It is safe for use by several goroutines.

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
 )
@@ -243,12 +244,20 @@ func (s *score) play(wanted []part, path string) error {
 			continue
 		}
 		s.say("%s: %s", p.name, p.title)
-		began, before := time.Now(), processorTime()
+		began := time.Now()
+		before, err := host.OwnTime()
+		if err != nil {
+			return err
+		}
 		found, err := p.play(s)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
 		}
-		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second), (processorTime() - before).Round(time.Second))
+		after, err := host.OwnTime()
+		if err != nil {
+			return err
+		}
+		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second), (after - before).Round(time.Second))
 		s.say("%s: done in %s", p.name, took)
 		s.page.add(p, found, took)
 		if err := errors.Join(s.limits.write(), s.page.write(path)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -47,7 +48,7 @@ type page struct {
 
 func begin(o options, s *score, commit string, dirty bool) page {
 	p := page{
-		command: "go run ./internal/score" + o.words(), machine: machine(), load: load(), commit: commit, dirty: dirty, started: time.Now(),
+		command: "go run ./internal/score" + o.words(), machine: machine(), load: host.Load(), commit: commit, dirty: dirty, started: time.Now(),
 		parallel: o.parallel, seeds: s.seeds, fresh: s.fresh, limits: s.limits,
 	}
 	p.some = map[string]string{}
@@ -110,7 +111,7 @@ func (p *page) add(x part, found section, took string) {
 	met := 0
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s. %s\n\n%s\n\n%s%s; load of the machine %s; it took %s.\n\n", x.name, x.title, found.about, playedOn,
-		p.when(), load(), took)
+		p.when(), host.Load(), took)
 	if some := p.some[x.name]; some != "" {
 		fmt.Fprintf(&b, "%s%s.\n\n", onlySome, some)
 	}
@@ -196,7 +197,7 @@ func (p *page) text() string {
 		"It has one configuration throughout: the default. [simulation.md](simulation.md) says what the model holds and leaves out, [traces.md](traces.md) what the scenarios are.\n\n")
 	commit := strings.TrimSuffix(p.at(), ",")
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
-		p.command, commit, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, load())
+		p.command, commit, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, host.Load())
 	fmt.Fprintf(&b, "- %s; held-aside shapes: %s\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), seedWords(p.fresh), p.limits.computed, p.limits.taken)
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)

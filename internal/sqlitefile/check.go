@@ -1,5 +1,5 @@
-// Package sqlitefile tells an SQLite file that is damaged from one that the disk did not let us read: the first is to be
-// repaired or replaced, the second must be left alone.
+// Package sqlitefile knows what SQLite's failures mean. It tells a file that is damaged from one that the disk did not let us
+// read: the first is to be repaired or replaced, the second must be left alone.
 package sqlitefile
 
 import (
@@ -9,12 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-)
-
-// codeCorrupt and codeIORead are result codes of SQLite.
-const (
-	codeCorrupt = 11
-	codeIORead  = 10 | 1<<8
 )
 
 // unread is what quick_check says of a page that it did not get. The number of a page that does not exist is said in
@@ -28,7 +22,7 @@ type Unreadable struct{ found string }
 func (u *Unreadable) Error() string { return "disk I/O error: " + u.found }
 
 // Code is SQLite's result code for a read that failed.
-func (u *Unreadable) Code() int { return codeIORead }
+func (u *Unreadable) Code() int { return CodeRead }
 
 // Check reads the structure of the file that db has open, or of one of its tables, and returns the first thing found
 // wrong, in SQLite's words; nothing is a file in order. An error, of type [*Unreadable] or SQLite's, says that nobody
@@ -47,7 +41,7 @@ func Check(ctx context.Context, db *sql.DB, table string) (damage string, err er
 	}
 	found = strings.TrimPrefix(found, "*** in database main ***\n")
 	if m := unread.FindStringSubmatch(found); m != nil {
-		if code, err := strconv.Atoi(m[1]); err != nil || code&0xff != codeCorrupt {
+		if code, err := strconv.Atoi(m[1]); err != nil || code&0xff != CodeCorrupt {
 			return "", fmt.Errorf("check the file: %w", &Unreadable{found})
 		}
 	}

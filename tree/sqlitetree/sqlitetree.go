@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/tree"
 )
 
@@ -134,7 +135,7 @@ func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (
 		return r.err
 	}
 	err = explain(s.path, fmt.Sprintf("change the tree %s", want.Root), err)
-	if lostSync(err) {
+	if sqlitefile.LostSync(err) {
 		s.broken.CompareAndSwap(nil, &err)
 	}
 	return err

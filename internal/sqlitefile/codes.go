@@ -1,0 +1,40 @@
+package sqlitefile
+
+import "errors"
+
+// Result codes of SQLite. The primary ones have one byte; an extended one has its primary code as its low byte.
+const (
+	CodeError    = 1
+	CodeBusy     = 5
+	CodeReadOnly = 8
+	CodeIO       = 10
+	CodeCorrupt  = 11
+	CodeFull     = 13
+	CodeCantOpen = 14
+	CodeNotADB   = 26
+
+	CodeRead          = CodeIO | 1<<8
+	CodeSync          = CodeIO | 4<<8
+	CodeSyncDirectory = CodeIO | 5<<8
+)
+
+// Code returns SQLite's result code of err, the extended one where SQLite gave it, or 0 when err has none.
+func Code(err error) int {
+	if c, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
+		return c.Code()
+	}
+	return 0
+}
+
+// Primary returns the primary result code of err, or 0 when it has none.
+func Primary(err error) int { return Code(err) & 0xff }
+
+// LostSync tells whether err means that the disk may have dropped what it had accepted. Whatever it says afterwards about
+// the same pages cannot be believed, so nothing may be acknowledged any more.
+func LostSync(err error) bool {
+	c := Code(err)
+	return c == CodeSync || c == CodeSyncDirectory
+}
