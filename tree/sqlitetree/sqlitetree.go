@@ -158,7 +158,7 @@ func (s *Store) Erase(ctx context.Context, root string) error {
 		}
 		if err != nil {
 			err = explain(s.path, fmt.Sprintf("erase the nodes of the tree %s", root), err)
-			if lostSync(err) {
+			if sqlitefile.LostSync(err) {
 				s.broken.CompareAndSwap(nil, &err)
 			}
 			return err
