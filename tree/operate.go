@@ -19,6 +19,9 @@ type Spec struct {
 	Visited  bool
 	Manifest bool
 	Final    Final
+	// Before are the levels of an earlier tree that this one is like: what is expected of a depth of which little is known yet goes
+	// by them. Those beyond [MaxBefore] are left out.
+	Before []Level
 }
 
 // Check says what is wrong with the tree to submit, and returns it with its defaults.
@@ -81,7 +84,7 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	}
 	l := &ledger{root: Root{
 		ID: s.ID, Queue: s.Queue, State: Running, Limits: s.Limits, Visited: s.Visited, Manifest: s.Manifest, Final: s.Final,
-		Round: 1, SubmittedAt: at,
+		Round: 1, SubmittedAt: at, Before: s.Before[:min(len(s.Before), MaxBefore)],
 	}}
 	l.out.Verdict = Work
 	if s.Manifest {

@@ -68,6 +68,8 @@ type Root struct {
 	Counts Counts `json:"counts"`
 	// Levels count by depth, the root node's first; at most [MaxDepth]+1.
 	Levels []Level `json:"levels"`
+	// Before are the levels of an earlier tree that this one is like; at most [MaxBefore].
+	Before []Level `json:"before,omitzero"`
 	// SlotTime is the time spent in attempts whose end was recorded.
 	SlotTime time.Duration `json:"slot_time_ns"`
 	// Pace is when nodes were settled lately.

@@ -107,6 +107,7 @@ func newTreeSubmit(f *forest) *cobra.Command {
 	var (
 		s     tree.Spec
 		list  string
+		like  string
 		watch bool
 	)
 	cmd := &cobra.Command{
@@ -132,6 +133,13 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 			}
 			defer m.close()
 			return f.with(cmd.Context(), true, func(store tree.Store, p *runner.Operator) error {
+				if like != "" {
+					earlier, err := p.Root(cmd.Context(), like)
+					if err != nil {
+						return fmt.Errorf("--like %s: %w", like, err)
+					}
+					s.Before = earlier.Levels
+				}
 				r, err := p.Submit(cmd.Context(), s, m.next)
 				if err != nil {
 					return err
@@ -155,6 +163,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 	fl.StringVar(&list, "manifest", "", "a file with the children of the root node, - for standard input")
 	fl.StringVar(&s.Final.Queue, "final-queue", "", "the URL of a queue that gets a message when the tree is complete")
 	fl.StringVar(&s.Final.Body, "final-body", "", "the body member of that message")
+	fl.StringVar(&like, "like", "", "the name of an earlier tree that this one is like: workers are launched for its levels before anything is known of this one's")
 	fl.BoolVar(&watch, "watch", false, "then watch the tree to its end")
 	limitFlags(fl, &s.Limits)
 	cmd.MarkFlagRequired("queue")
