@@ -98,6 +98,9 @@ func TestExpectationsOfAnyTreeAreBounded(t *testing.T) {
 			r.Limits = tree.Limits{Depth: rapid.IntRange(-1, 12).Draw(t, "depth"), Nodes: r.Counts.Created + rapid.Int64Range(-5, 10_000).Draw(t, "room"), Parallel: rapid.Int64Range(0, 50).Draw(t, "parallel")}
 			r.Counts.Waiting = rapid.Int64Range(0, r.Counts.Out).Draw(t, "waiting")
 			r.Counts.Out -= r.Counts.Waiting
+			for range rapid.IntRange(0, 15).Draw(t, "levels before") {
+				r.Before = append(r.Before, bred(5, rapid.Int64Range(0, 5).Draw(t, "done before"), rapid.Int64Range(0, 100).Draw(t, "each before")))
+			}
 			open += r.Counts.Open()
 			roots = append(roots, r)
 		}
