@@ -39,6 +39,9 @@ type Observation struct {
 	// Processing is what was learned about processing durations, Boot about boot times.
 	Processing Estimate `json:"processing"`
 	Boot       Estimate `json:"boot"`
+	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are one of
+	// the empty name.
+	Classes []Class `json:"classes,omitzero"`
 	// Arrivals is how fast messages come.
 	Arrivals Arrivals `json:"arrivals,omitzero"`
 	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
@@ -54,6 +57,8 @@ type Observation struct {
 	Forecast Forecast `json:"forecast,omitzero"`
 	// Expected is what running trees are expected to send; it is nil while none runs, and never changed.
 	Expected *Expected `json:"expected,omitzero"`
+	// Notes are those of the fleet's own service, for a person; no policy reads them.
+	Notes []string `json:"notes,omitzero"`
 }
 
 // Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in
@@ -77,6 +82,17 @@ type Forecast struct {
 	Tested                int     `json:"tested"`
 	MissPerSecond         float64 `json:"miss_per_s"`
 	ReactingMissPerSecond float64 `json:"reacting_miss_per_s"`
+}
+
+// Class is what is known of the messages of one class.
+type Class struct {
+	Name string `json:"name"`
+	// Share is its share of the messages that ended during the last two minutes, or, when none did, of all that were measured:
+	// 0 to 1. Finished is how many of it ended during the last two minutes.
+	Share    float64 `json:"share"`
+	Finished float64 `json:"finished"`
+	// Processing is what was learned about its processing durations.
+	Processing Estimate `json:"processing"`
 }
 
 // MaxGroups bounds the groups by age in an observation.
@@ -141,6 +157,11 @@ type QueueObservation struct {
 	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and now.
 	// It is 0 where they are exact.
 	LateSeconds float64 `json:"late_s,omitzero"`
+	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant, where the source knows them.
+	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
+	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
+	// ProcessingMean is the mean processing duration of its messages in seconds, where the source knows it.
+	ProcessingMean Sample `json:"processing_mean_s,omitzero"`
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

@@ -26,7 +26,7 @@ type Fleet interface {
 	// error.
 	Members(ctx context.Context) (Listing, error)
 	// SetDesired brings the fleet to order.Desired members. It is idempotent: an order given twice changes nothing the
-	// second time. It never ends a member.
+	// second time. It never ends a member, unless order.Shrink lets the fleet's service do so.
 	SetDesired(ctx context.Context, order Order) error
 }
 
@@ -59,11 +59,30 @@ type Releaser interface {
 	End(ctx context.Context, members []string) error
 }
 
+// Protector is the ability of a fleet to protect named members from being ended by its own service, until they are ended by
+// name. Protecting one twice, or one that is gone, is no error.
+type Protector interface {
+	Protect(ctx context.Context, members []string) error
+}
+
+// WarmPool is the ability of a fleet to keep so many members prepared beyond its size, which are started sooner than new ones. It
+// is idempotent; 0 keeps none.
+type WarmPool interface {
+	SetWarm(ctx context.Context, members int) error
+}
+
 // Notifier is the ability of a source to wake the loop when the queue changes. A wake carries no number; wakes may be
 // lost, repeated or late at the cost of one poll.
 type Notifier interface {
 	// Wakes returns a channel that receives after changes; stop releases it.
 	Wakes() (wakes <-chan struct{}, stop func())
+}
+
+// Expecter is the ability of a source, or of a fleet, that looks rarely while nothing happens: after Expect its next look is a
+// fresh one, because something is said to have happened. It never blocks. Expectations may be lost or repeated at the cost of
+// one look.
+type Expecter interface {
+	Expect()
 }
 
 // Order states the size of a fleet.
@@ -75,13 +94,37 @@ type Order struct {
 	// Launch names the members that a fleet without a service of its own starts to get there. A name it already started
 	// is never started again. Fleets with a service ignore the names.
 	Launch []string `json:"launch,omitzero"`
+	// Total is how many members exist once the order is carried out: those of Desired, and those that still drain or wait for
+	// their end. It is what a service of the fleet's own is set to, and zero for a fleet without one.
+	Total int `json:"total,omitzero"`
+	// Shrink lets the fleet's own service end members of its choice to get down to Total, those that it does not protect. It is
+	// set only for fleets whose workers do not report.
+	Shrink bool `json:"shrink,omitzero"`
 }
 
 // Listing is a fleet's members at one instant.
 type Listing struct {
 	At      time.Time `json:"at"`
 	Members []Member  `json:"members"`
+	// Service is what the fleet's own service says of itself; nil for a fleet without one.
+	Service *Service `json:"service,omitzero"`
 }
+
+// Service is a service that starts and replaces the members of a fleet by itself, such as an Auto Scaling group. It names the
+// members: a member that was ordered gets its name when it is first listed or reports.
+type Service struct {
+	// Desired is how many members the service itself aims at.
+	Desired int `json:"desired"`
+	// Notes say, for a person, what stands in the way or may surprise, as in "launching is suspended": at most [MaxNotes], each
+	// at most MaxNoteBytes long.
+	Notes []string `json:"notes,omitzero"`
+}
+
+// The bounds of the notes of a service.
+const (
+	MaxNotes     = 16
+	MaxNoteBytes = 400
+)
 
 // Member is one member as the fleet lists it.
 type Member struct {
@@ -92,6 +135,11 @@ type Member struct {
 	// Ended is true when it exists no more; Failure then says why, and is empty for an orderly end.
 	Ended   bool   `json:"ended,omitzero"`
 	Failure string `json:"failure,omitzero"`
+	// Serving is true while the fleet's own service says that it is in service; nobody but its worker can say that it takes
+	// messages, so it counts only where workers do not report.
+	Serving bool `json:"serving,omitzero"`
+	// Exposed is true while the fleet's own service may end it, whatever it does, because nothing protects it.
+	Exposed bool `json:"exposed,omitzero"`
 }
 
 // WorkerState is what a worker says of itself.
@@ -121,6 +169,8 @@ const (
 	Asked Cause = "asked"
 	// IdleTooLong: no message came for the configured time.
 	IdleTooLong Cause = "idle_too_long"
+	// EndOfBilling: no message waits, and what the member is paid for ends soon.
+	EndOfBilling Cause = "end_of_billing"
 	// Signalled: an operator or the system told the process to end.
 	Signalled Cause = "signalled"
 )
@@ -156,10 +206,16 @@ type Report struct {
 	Processing Durations `json:"processing,omitzero"`
 	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
 	Classes map[string]Durations `json:"classes,omitzero"`
+	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
+	Incidents []Incident `json:"incidents,omitzero"`
 }
 
-// MaxClasses bounds the classes in one report, but for the one that stands for all others.
-const MaxClasses = 16
+const (
+	// MaxClasses bounds the classes in one report, but for the one that stands for all others.
+	MaxClasses = 16
+	// OtherClass is the class of messages whose own has no usable name, or came when there was no room for one more.
+	OtherClass = "other"
+)
 
 // Durations is a histogram of durations with logarithmic buckets; package series fills and reads it.
 type Durations struct {

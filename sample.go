@@ -19,6 +19,9 @@ type Sample struct {
 	Known bool `json:"known"`
 	// Reason says why the value is unknown, in words for a person; it is empty when Known.
 	Reason string `json:"reason,omitzero"`
+	// Doubted is true for a value that was measured and is not believed yet. It is unknown like any other, and what was known
+	// before is not known any more either.
+	Doubted bool `json:"doubted,omitzero"`
 }
 
 // Measured returns the sample of value at the instant at. Counts, ages and durations are never negative here, so a value
@@ -33,6 +36,11 @@ func Measured(at time.Time, value float64) Sample {
 // Unknown returns a sample that was looked for at the instant at and could not be had; reason says why.
 func Unknown(at time.Time, reason string) Sample {
 	return Sample{At: at, Reason: reason}
+}
+
+// Doubt returns the sample of something that was measured at the instant at and is not believed yet; reason says why.
+func Doubt(at time.Time, reason string) Sample {
+	return Sample{At: at, Reason: reason, Doubted: true}
 }
 
 // Fresh returns s, or an unknown sample in its place when s is older than maxAge at now or comes from more than maxAge in

@@ -13,6 +13,9 @@ func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 	s := &source{name: c.source.name, lines: c.source.lines, places: c.source.places}
 	for i, f := range c.Fleets {
 		path := fmt.Sprintf("fleets[%d]", i)
+		if f.ASG != nil {
+			continue // its instances have their own programs
+		}
 		if len(f.Split) == 0 {
 			s.look(c, path, f.Workers, lookPath)
 		}
@@ -32,6 +35,9 @@ func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 
 // look looks for the program of the workers stated below path.
 func (s *source) look(c *Config, path string, w Workers, lookPath func(string) (string, error)) {
+	if w.HTTP != "" {
+		return // whether somebody listens there, workers see when it matters
+	}
 	program := w.Command[0]
 	if strings.ContainsRune(program, '/') {
 		program = c.under(program)

@@ -26,6 +26,8 @@ type Config struct {
 	// Strict lets the embedded queues refuse, as AWS does, a second purge of a queue and the name of a deleted one for
 	// 60 s. By default they are relaxed about both. The limits of SQS hold either way.
 	Strict bool
+	// AWS says how AWS is called.
+	AWS AWS
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
 	// Fleets have distinct names, and no queue is served by two of them.
@@ -84,12 +86,17 @@ type Fleet struct {
 	Objective muster.Objective
 	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
 	Limits muster.Limits
-	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s.
+	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s, and 5 s for a fleet on AWS. There looks are
+	// rarer while nothing changes.
 	Poll time.Duration
 	// Policy is the policy with its headroom, its budget and the shapes of rise and fall, by default deadline. It passes Check.
 	Policy policy.Spec
 	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
 	Workers Workers
+	// Metrics are signals from CloudWatch; nil for a fleet that is measured by its queues alone.
+	Metrics *Metrics
+	// ASG is the Auto Scaling group that the fleet consists of; nil for a fleet of processes on this machine.
+	ASG *ASG
 	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
 	Split []Part
 }
@@ -112,12 +119,24 @@ type Part struct {
 
 // Workers says what a fleet's workers run, and how.
 type Workers struct {
-	// Command is the program and its arguments, run for each message. It is never given to a shell.
+	// Command is the program and its arguments, run for each message. It is never given to a shell. It is empty with HTTP.
 	Command []string
 	// JSONLines has the command run once for each slot, to speak lines of JSON; docs/worker-protocol.md specifies them.
 	JSONLines bool
-	// Slots is how many messages a worker handles at once: 1 to 1000, by default 1.
+	// HTTP is an http URL on this machine to which each message is POSTed, in place of a command; empty for none.
+	HTTP string
+	// Slots is how many calls of the command or the URL a worker makes at once: 1 to 1000, by default 1.
 	Slots int
+	// Batch is how many messages a call brings at most: 1 to 10, by default 1, and more only with JSONLines or HTTP. Slots
+	// times Batch is at most 1000.
+	Batch int
+	// MaxAttempts is after how many failed attempts a message goes to DeadLetter: 1 to 1000, or 0 for what the queue says.
+	MaxAttempts int
+	// DeadLetter is where messages go whose attempts are used up; its Name is empty without MaxAttempts. By default it is
+	// that of the one embedded queue the fleet serves.
+	DeadLetter QueueRef
+	// ClassAttribute names the message attribute whose text is a message's class; empty for none.
+	ClassAttribute string
 	// Boot is the expected boot time, used until boots were measured: 0 to 24 h, by default 1 s.
 	Boot time.Duration
 	// Idle is how long a worker waits for a message before it offers to leave; zero means never. It is 0 to 24 h, by
@@ -136,6 +155,9 @@ type Workers struct {
 	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
 	WarmUp time.Duration
 }
+
+// AtOnce is how many messages a worker handles at once: each of its slots a batch.
+func (w Workers) AtOnce() int { return w.Slots * max(1, w.Batch) }
 
 // Load reads the configuration in the file at path, with the variables of the environment. Faults in the text are
 // returned as [Faults].

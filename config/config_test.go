@@ -84,7 +84,7 @@ func compareGolden(t *testing.T, file, got string) {
 func TestFaultsAreOneJSONObjectEach(t *testing.T) {
 	_, err := config.Parse("m.yaml", []byte("version: 1\nfleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]\n"), lookup)
 	got, errJSON := json.Marshal(err)
-	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, price, budget, scale_out, scale_in, workers","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
+	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, price, budget, scale_out, scale_in, workers, metrics, asg","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
 	if errJSON != nil || string(got) != want {
 		t.Errorf("found %s (%v), want %s", got, errJSON, want)
 	}
@@ -98,6 +98,7 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 	want := &config.Config{
 		Data:   ".muster",
 		Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"},
+		AWS:    config.AWS{CallsPerSecond: 50, Burst: 100},
 		Queues: []config.Queue{{Name: "q", Visibility: 30 * time.Second, Retention: 96 * time.Hour}},
 		Fleets: []config.Fleet{{
 			Name: "f", Queues: []config.QueueRef{{Name: "q"}},
@@ -105,7 +106,7 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 			Limits:    muster.Limits{Max: 3, LaunchesPerHour: 60},
 			Poll:      time.Second,
 			Policy:    policy.Spec{Name: "deadline", Prompt: true},
-			Workers:   config.Workers{Command: []string{"./work.sh"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
+			Workers:   config.Workers{Command: []string{"./work.sh"}, Slots: 1, Batch: 1, Boot: time.Second, Visibility: 30 * time.Second},
 		}},
 	}
 	if diff := diff(want, got); diff != "" {
@@ -153,7 +154,7 @@ fleets:
     headroom: 12.5%
     scale_out: {stabilization: 1s, max_workers: 2, max_percent: 50, period: 1m}
     scale_in: {stabilization: 2s}
-    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1], warm_up: 8s, json_lines: true, time_limit: 9s}
+    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1], warm_up: 8s, json_lines: true, time_limit: 9s, batch: 4, max_attempts: 5, dead_letter: "https://sqs.eu-west-1.amazonaws.com/1/dead.fifo", class_attribute: job.kind}
   - name: none
     max: 0
     policy: {name: worker-utilization, target: 0.5, signal: reports}
@@ -195,6 +196,7 @@ fleets:
 		Data: "/var/lib/muster",
 		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0",
 			Beyond: config.Beyond{Queue: "0.0.0.0:1", API: ":2", Cert: "c", Key: "k", Hosts: []string{"h"}}},
+		AWS:    config.AWS{CallsPerSecond: 50, Burst: 100},
 		Queues: []config.Queue{{Name: "q", Delay: time.Minute, Retention: time.Hour, DeadLetter: config.DeadLetter{Queue: "dead", After: 7}}},
 		Fleets: []config.Fleet{
 			{
@@ -205,12 +207,13 @@ fleets:
 					Out: policy.Shape{Stabilization: time.Second, MaxWorkers: 2, MaxPercent: 50, Period: time.Minute},
 					In:  policy.Shape{Stabilization: 2 * time.Second}},
 				Workers: config.Workers{Command: []string{"sleep", "1", "$x", "/home/me", "true"}, Slots: 3, Boot: 4 * time.Second,
-					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1"}, WarmUp: 8 * time.Second, JSONLines: true, TimeLimit: 9 * time.Second},
+					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1"}, WarmUp: 8 * time.Second, JSONLines: true, TimeLimit: 9 * time.Second,
+					Batch: 4, MaxAttempts: 5, DeadLetter: config.QueueRef{Name: "dead.fifo", URL: "https://sqs.eu-west-1.amazonaws.com/1/dead.fifo"}, ClassAttribute: "job.kind"},
 			},
 			{
 				Name: "none", Objective: f[1].Objective, Limits: muster.Limits{LaunchesPerHour: 60}, Poll: time.Second,
 				Policy:  policy.Spec{Name: "worker-utilization", Target: 0.5, Signal: "reports", HeadroomWorkers: 4, In: fiveMinutes},
-				Workers: config.Workers{Command: []string{"x"}, Slots: 1, Boot: time.Second, Visibility: 30 * time.Second},
+				Workers: config.Workers{Command: []string{"x"}, Slots: 1, Batch: 1, Boot: time.Second, Visibility: 30 * time.Second},
 			},
 			{
 				Name: "local", Queues: []config.QueueRef{{"other", "http://127.0.0.1:9324/000000000000/other"}}, Objective: f[1].Objective,
@@ -228,10 +231,10 @@ fleets:
 			{
 				Name: "parts", Queues: []config.QueueRef{{Name: "parts"}}, Objective: f[1].Objective, Limits: muster.Limits{Max: 9, LaunchesPerHour: 90},
 				Poll: time.Second, Policy: policy.Spec{Name: "worker-utilization", In: fiveMinutes},
-				Workers: config.Workers{Command: []string{"x"}, Slots: 2, Boot: time.Second, Visibility: 30 * time.Second, Env: []string{"A"}},
+				Workers: config.Workers{Command: []string{"x"}, Slots: 2, Batch: 1, Boot: time.Second, Visibility: 30 * time.Second, Env: []string{"A"}},
 				Split: []config.Part{
 					{Name: "reserved", Base: 2, Workers: f[4].Workers},
-					{Name: "spot", Weight: 3, Max: 5, Workers: config.Workers{Command: []string{"y", "z"}, Slots: 4, Boot: time.Second,
+					{Name: "spot", Weight: 3, Max: 5, Workers: config.Workers{Command: []string{"y", "z"}, Slots: 4, Batch: 1, Boot: time.Second,
 						Idle: time.Minute, Visibility: 30 * time.Second, Env: []string{"B"}}},
 				},
 			},

@@ -107,8 +107,14 @@ func keepsPromises(t *testing.T, c *config.Config) {
 		promise(between(f.Poll, 100*time.Millisecond, time.Hour), "poll")
 		_, err := policy.New(f.Policy)
 		promise(err == nil, "the policy can be built")
+		if a := f.ASG; a != nil {
+			promise(a.Group != "" && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a group in place of processes")
+			kinds = nil
+		}
 		for _, w := range kinds {
-			promise(len(w.Command) > 0 && w.Command[0] != "" && w.Slots >= 1 && w.Slots <= 1000, "workers")
+			promise((len(w.Command) > 0 && w.Command[0] != "") != (w.HTTP != ""), "what does the work")
+			promise(w.Slots >= 1 && w.Batch >= 1 && w.Batch <= 10 && w.AtOnce() <= 1000, "messages at once")
+			promise((w.MaxAttempts > 0) == (w.DeadLetter.Name != ""), "dead letters")
 			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")
 			promise(between(w.Boot, 0, 24*time.Hour) && between(w.Idle, 0, 24*time.Hour) && between(w.Grace, 0, 24*time.Hour) && between(w.WarmUp, 0, time.Hour) && between(w.TimeLimit, 0, 12*time.Hour), "durations of workers")
 		}

@@ -51,6 +51,7 @@ func rootKeys() []key {
 		{name: "data", kind: kindText, what: "the directory of the queue, the history and the keys; .muster beside the file by default"},
 		{name: "listen", kind: kindMapping, of: listenKeys(), what: "where the servers listen"},
 		{name: "strict", kind: kindTruth, what: "whether embedded queues hold, as AWS does, a second purge and the name of a deleted queue back for 60s; false by default"},
+		{name: "aws", kind: kindMapping, of: awsKeys(), what: "how AWS is called, for all fleets together"},
 		{name: "queues", kind: kindMapping, list: true, of: queueKeys(), what: "attributes of embedded queues"},
 		{name: "fleets", kind: kindMapping, list: true, of: fleetKeys(), what: "the fleets"},
 	}
@@ -101,7 +102,7 @@ func fleetKeys() []key {
 		{name: "min", kind: kindWhole, what: "the fewest workers, by default 0"},
 		{name: "max", kind: kindWhole, required: true, what: "the most workers, up to 10000"},
 		{name: "launches_per_hour", kind: kindWhole, what: "launch attempts, failed ones too; by default 10 for each worker of max, at least 60"},
-		{name: "poll", kind: kindDuration, what: "time between two looks at the queue: 100ms to 1h, by default 1s"},
+		{name: "poll", kind: kindDuration, what: "time between two looks at the queue: 100ms to 1h, by default 1s, and 5s on AWS"},
 		{name: "policy", kind: kindPolicy, enum: policy.Names(), of: policyKeys(true), what: "how the size is decided, by default deadline"},
 		{name: "headroom", kind: kindHeadroom, what: "workers kept above what the policy asks for, as in 4 or 10%"},
 		{name: "price", kind: kindNumber, what: "what one worker costs in an hour, in any currency"},
@@ -109,6 +110,8 @@ func fleetKeys() []key {
 		{name: "scale_out", kind: kindMapping, of: shapeKeys(), what: "how the size rises"},
 		{name: "scale_in", kind: kindMapping, of: shapeKeys(), what: "how the size falls"},
 		{name: "workers", kind: kindMapping, of: workerKeys(), what: "what a worker is"},
+		{name: "metrics", kind: kindMapping, of: metricsKeys(), what: "signals from CloudWatch, in place of what the queue says of itself, or beside it"},
+		{name: "asg", kind: kindMapping, of: asgKeys(), what: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine"},
 	}
 }
 
@@ -135,7 +138,7 @@ func policyKeys(outermost bool) []key {
 		{name: "acceptable", kind: kindNumber, what: "the acceptable backlog per worker"},
 		{name: "processing", kind: kindDuration, what: "the mean processing duration, until it was measured"},
 		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1, the default) to fast: the share of the latency objective that it plans with"},
-		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet without a price"},
+		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet of processes without a price"},
 		{name: "forecast", kind: kindText, enum: []string{policy.ForecastNone, policy.ForecastSeasonal}, what: "whether deadline plans by what came at the same time of other days, while that proves right; by default none"},
 		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7"},
 		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},
@@ -183,7 +186,12 @@ func workerKeys() []key {
 	return []key{
 		{name: "command", kind: kindCommand, what: "the program and its arguments, run for each message; there is no shell"},
 		{name: "json_lines", kind: kindTruth, what: "run the command once for each slot, and speak lines of JSON with it (docs/worker-protocol.md); false by default"},
-		{name: "slots", kind: kindWhole, what: "messages a worker handles at once: 1 to 1000, by default 1"},
+		{name: "http", kind: kindText, what: "an http URL on this machine to POST each message to, in place of a command"},
+		{name: "slots", kind: kindWhole, what: "calls a worker makes at once, each with a message or a batch: 1 to 1000, by default 1"},
+		{name: "batch", kind: kindWhole, what: "with json_lines or http, messages that a call brings at most: 1 to 10, by default 1"},
+		{name: "max_attempts", kind: kindWhole, what: "failed attempts after which a message goes to dead_letter: 1 to 1000; 0, the default, leaves that to the queue"},
+		{name: "dead_letter", kind: kindText, what: "with max_attempts, the name of an embedded queue or the URL of one on SQS; by default the dead_letter of the fleet's embedded queue"},
+		{name: "class_attribute", kind: kindText, what: "the message attribute whose text is a message's class, for durations by class"},
 		{name: "boot", kind: kindDuration, what: "expected boot time, until boots were measured; by default 1s"},
 		{name: "idle", kind: kindDuration, what: "a worker without a message for so long offers to leave; 0s never; by default 30s with exact, else never"},
 		{name: "visibility", kind: kindDuration, what: "how long a worker holds a message before it extends the hold: 2s to 12h, by default 30s"},

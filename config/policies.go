@@ -26,7 +26,7 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 	if faults == 0 {
 		faults = s.policy(path+".policy", path, f.Policy)
 	}
-	if faults == 0 && len(f.Queues) == 0 && !s.has(path+".queue") && !s.has(path+".queues") && !needsNoQueue(f.Policy) {
+	if faults == 0 && len(f.Queues) == 0 && f.Metrics == nil && !s.has(path+".queue") && !s.has(path+".queues") && !needsNoQueue(f.Policy) {
 		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is schedule, or worker-utilization with signal: reports", f.Policy.Name),
 			"name the fleet's queue, or use a policy that needs none")
 	}

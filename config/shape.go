@@ -49,6 +49,7 @@ func (d *decoder) config(root *yaml.Node) *Config {
 	beyond.text("cert", &b.Cert)
 	beyond.text("key", &b.Key)
 	beyond.each("hosts", maxServed, func(n *yaml.Node, path string) { b.Hosts = append(b.Hosts, d.text(n, path)) })
+	m.aws(&c.AWS)
 	m.each("queues", maxQueues, func(n *yaml.Node, path string) { c.Queues = append(c.Queues, d.queue(n, path)) })
 	m.each("fleets", maxFleets, func(n *yaml.Node, path string) { c.Fleets = append(c.Fleets, d.fleet(n, path)) })
 	return c
@@ -91,6 +92,12 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	m.shape("scale_out", &f.Policy.Out)
 	m.shape("scale_in", &f.Policy.In)
 	f.Workers = m.workers(Workers{})
+	if n, ok := m.values["metrics"]; ok {
+		f.Metrics = d.metrics(n, join(path, "metrics"))
+	}
+	if n, ok := m.values["asg"]; ok {
+		f.ASG = d.asg(n, join(path, "asg"))
+	}
 	m.each("split", maxServed, func(n *yaml.Node, path string) { f.Split = append(f.Split, d.part(n, path, f.Workers)) })
 	return f
 }
@@ -191,48 +198,6 @@ func (m mapping) shape(key string, s *policy.Shape) {
 	sub.whole("max_workers", &s.MaxWorkers)
 	sub.number("max_percent", &s.MaxPercent)
 	sub.duration("period", &s.Period)
-}
-
-// workers decodes what a worker is; what it does not state is as in w.
-func (m mapping) workers(w Workers) Workers {
-	sub := m.sub("workers", names(workerKeys())...)
-	sub.command(&w.Command)
-	sub.truth("json_lines", &w.JSONLines)
-	sub.whole("slots", &w.Slots)
-	sub.duration("boot", &w.Boot)
-	sub.duration("idle", &w.Idle)
-	sub.duration("visibility", &w.Visibility)
-	sub.duration("time_limit", &w.TimeLimit)
-	sub.duration("grace", &w.Grace)
-	if _, ok := sub.values["env"]; ok {
-		w.Env = nil
-	}
-	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
-	sub.duration("warm_up", &w.WarmUp)
-	return w
-}
-
-// command decodes a list of the program and its arguments, or a text that is the program alone. An argument may look like
-// a number: it is taken as it is written.
-func (m mapping) command(into *[]string) {
-	n, ok := m.values["command"]
-	if !ok {
-		return
-	}
-	*into = nil
-	if n.Kind == yaml.ScalarNode {
-		*into = []string{m.decoder.text(n, join(m.path, "command"))}
-		return
-	}
-	m.each("command", maxArguments, func(n *yaml.Node, path string) {
-		argument := ""
-		if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
-			argument = m.expanded(n, path)
-		} else {
-			m.wrong(n, path, "text", "")
-		}
-		*into = append(*into, argument)
-	})
 }
 
 // missing words a fault for a value that is absent or not the allowed one.

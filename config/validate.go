@@ -27,6 +27,7 @@ func (c *Config) validate(s *source) {
 		s.fault("data", fmt.Sprintf("found %s, allowed is the path of a directory", quote(c.Data)), "")
 	}
 	c.Listen.validate(s)
+	c.AWS.validate(s, "aws")
 	names := unique{}
 	for i, q := range c.Queues {
 		path := fmt.Sprintf("queues[%d]", i)
@@ -163,6 +164,13 @@ func (f *Fleet) validate(s *source, path string) {
 	f.validateLimits(s, path)
 	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, span)
 	f.validatePolicy(s, path)
+	if f.Metrics != nil {
+		f.validateMetrics(s, path)
+	}
+	if f.ASG != nil {
+		f.validateASG(s, path)
+		return
+	}
 	f.validateSplit(s, path)
 }
 
@@ -211,7 +219,7 @@ func (q *QueueRef) validate(s *source, path string) {
 // validateSplit checks the parts of a fleet.
 func (f *Fleet) validateSplit(s *source, path string) {
 	if !s.has(path + ".split") {
-		f.Workers.validate(s, path+".workers")
+		f.validateWorkers(s, path, &f.Workers)
 		return
 	}
 	if n := len(f.Split); n < 2 && !s.bad[path+".split"] {
@@ -229,33 +237,7 @@ func (f *Fleet) validateSplit(s *source, path string) {
 		if within(s, at+".weight", p.Weight, 0, 1000, strconv.Itoa) && p.Weight == 0 && p.Base == 0 {
 			s.fault(at, "found neither base nor weight, allowed is one of them above 0: the part would never get a worker", "")
 		}
-		p.Workers.validate(s, at+".workers")
-	}
-}
-
-func (w Workers) validate(s *source, path string) {
-	program := "a program with its arguments, as in [./resize.sh, --fast]"
-	if len(w.Command) == 0 {
-		s.fault(path+".command", s.missing(path+".command", "no program", program), "")
-	} else if w.Command[0] == "" {
-		s.fault(path+".command[0]", "found no program, allowed is "+program, "")
-	}
-	for i, argument := range w.Command {
-		if strings.ContainsRune(argument, 0) {
-			s.fault(fmt.Sprintf("%s.command[%d]", path, i), "found a NUL character, allowed is text without", "")
-		}
-	}
-	within(s, path+".slots", w.Slots, 1, 1000, strconv.Itoa)
-	within(s, path+".boot", w.Boot, 0, day, span)
-	within(s, path+".idle", w.Idle, 0, day, span)
-	s.seconds(path+".visibility", w.Visibility, 2*time.Second, 12*time.Hour)
-	within(s, path+".time_limit", w.TimeLimit, 0, 12*time.Hour, span)
-	within(s, path+".grace", w.Grace, 0, day, span)
-	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, span)
-	for i, name := range w.Env {
-		if !isVariable(name) {
-			s.fault(fmt.Sprintf("%s.env[%d]", path, i), fmt.Sprintf("found %s, allowed is the name of an environment variable", quote(name)), "")
-		}
+		f.validateWorkers(s, at, &f.Split[i].Workers)
 	}
 }
 

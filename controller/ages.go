@@ -1,7 +1,7 @@
 package controller
 
 import (
-	"maps"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -16,12 +16,36 @@ type counted struct {
 	blind bool
 }
 
-// with returns sent with c for the queue; sent itself is not changed.
-func with(sent map[string]counted, queue string, c counted) map[string]counted {
-	more := make(map[string]counted, len(sent)+1)
-	maps.Copy(more, sent)
-	more[queue] = c
-	return more
+// tallies are what queues had counted, sorted by name. They are replaced, never changed.
+type tallies []tally
+
+type tally struct {
+	queue string
+	counted
+}
+
+// of returns what a queue had counted; false if that is not known.
+func (t tallies) of(queue string) (counted, bool) {
+	for i := range t {
+		if t[i].queue == queue {
+			return t[i].counted, true
+		}
+	}
+	return counted{}, false
+}
+
+// with returns t with c for the queue.
+func (t tallies) with(queue string, c counted) tallies {
+	i := 0
+	for i < len(t) && t[i].queue < queue {
+		i++
+	}
+	if i < len(t) && t[i].queue == queue {
+		t = slices.Clone(t)
+		t[i].counted = c
+		return t
+	}
+	return slices.Insert(slices.Clip(t), i, tally{queue, c})
 }
 
 // arrived counts what came to a queue since it was last measured: what it counted itself, where it does. While records say
@@ -30,7 +54,7 @@ func (st *State) arrived(now time.Time, q muster.QueueObservation, poll time.Dur
 	if !q.Sent.Known {
 		return
 	}
-	last, known := st.sent[q.Queue]
+	last, known := st.sent.of(q.Queue)
 	came := q.Sent.Value - last.n
 	if came < 0 {
 		came = q.Sent.Value // the queue counts anew
@@ -39,10 +63,10 @@ func (st *State) arrived(now time.Time, q muster.QueueObservation, poll time.Dur
 		return
 	}
 	if !known {
-		st.sent = with(st.sent, q.Queue, counted{n: q.Sent.Value, at: now})
+		st.sent = st.sent.with(q.Queue, counted{n: q.Sent.Value, at: now})
 		return
 	}
-	st.sent = with(st.sent, q.Queue, counted{q.Sent.Value, last.at, last.blind})
+	st.sent = st.sent.with(q.Queue, counted{q.Sent.Value, last.at, last.blind})
 	since := now.Add(-poll)
 	if last.blind || now.Sub(last.at) > holdEvery+learnEvery+2*poll {
 		since = last.at // nobody looked, or what was sent was not known
@@ -66,12 +90,12 @@ func (st *State) watch(o muster.Observation) {
 // been sent, where nothing else says so.
 func (st *State) noted(at time.Time, o muster.Observation) {
 	for _, q := range o.Queues {
-		last, known := st.sent[q.Queue]
+		last, known := st.sent.of(q.Queue)
 		switch {
 		case !q.Sent.Known && known:
-			st.sent = with(st.sent, q.Queue, counted{last.n, last.at, true})
+			st.sent = st.sent.with(q.Queue, counted{last.n, last.at, true})
 		case q.Sent.Known && (!known || last.n == q.Sent.Value) && (last.blind || !last.at.Equal(at)):
-			st.sent = with(st.sent, q.Queue, counted{n: q.Sent.Value, at: at})
+			st.sent = st.sent.with(q.Queue, counted{n: q.Sent.Value, at: at})
 		}
 	}
 }
@@ -79,12 +103,9 @@ func (st *State) noted(at time.Time, o muster.Observation) {
 // rates summarises the arrivals.
 func rates(c series.Counts, now time.Time) muster.Arrivals {
 	var a muster.Arrivals
-	for _, r := range []struct {
-		over time.Duration
-		rate *float64
-	}{{10 * time.Second, &a.TenSeconds}, {time.Minute, &a.Minute}, {5 * time.Minute, &a.FiveMinutes}, {time.Hour, &a.Hour}} {
-		*r.rate, a.Known = c.PerSecond(now, r.over)
-	}
+	var r [4]float64
+	a.Known = c.Rates(now, []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, time.Hour}, r[:])
+	a.TenSeconds, a.Minute, a.FiveMinutes, a.Hour = r[0], r[1], r[2], r[3]
 	return a
 }
 

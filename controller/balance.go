@@ -24,12 +24,18 @@ func (s Settings) balanced(st *State, q muster.QueueObservation) muster.QueueObs
 	if q.Sent.Known || len(s.Queues) != 1 || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
 		return q
 	}
+	for _, old := range st.queues {
+		if old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
+			q.Sent = old.Sent // the same look again, where looks are rare: what was finished since is still in its counts
+			return q
+		}
+	}
 	there := q.Backlog.Value + q.InFlight.Value + q.Delayed.Value
 	sent := there + st.balance.finished
-	if last, known := st.sent[q.Queue]; known && sent < last.n {
+	if last, known := st.sent.of(q.Queue); known && sent < last.n {
 		if there == 0 {
 			st.balance.corrected = true
-			st.sent = with(st.sent, q.Queue, counted{sent, last.at, last.blind})
+			st.sent = st.sent.with(q.Queue, counted{sent, last.at, last.blind})
 		} else {
 			sent = last.n
 		}

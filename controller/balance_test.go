@@ -67,3 +67,28 @@ func TestOfSeveralQueuesNobodyKnowsWhatWasSent(t *testing.T) {
 		t.Errorf("found %v sent, want it unknown: a worker does not say from which queue it finished a message", o.Observation.Queues[0].Sent)
 	}
 }
+
+func TestALookThatIsShownAgainCountsOnce(t *testing.T) {
+	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 1))
+	w.members = []*worker{{id: "m", at: w.now, state: muster.Receiving}}
+	listed := func() controller.Listed {
+		return controller.Listed{Listing: muster.Listing{At: w.now, Members: []muster.Member{{ID: "m", LaunchedAt: t0}}}}
+	}
+	w.now = w.now.Add(10 * time.Second)
+	look := w.balanceOf(10, 0)
+	w.stepOn(listed(), look)
+	for range 3 { // the source looks rarely, and two messages are finished meanwhile
+		w.now = w.now.Add(700 * time.Millisecond)
+		w.stepOn(listed(), w.say(w.members[0], 2))
+		w.now = w.now.Add(700 * time.Millisecond)
+		if got := w.stepOn(listed(), look).Observation.Queues[0].Sent; got.Value != 10 {
+			t.Errorf("found %v sent, want the 10 of the look that is shown again", got)
+		}
+	}
+	w.now = w.now.Add(6 * time.Second)
+	w.stepOn(listed(), w.say(w.members[0], 0)) // what is finished is recorded every few seconds
+	w.now = w.now.Add(time.Second)
+	if got := w.stepOn(listed(), w.balanceOf(5, 0)).Observation.Queues[0].Sent; got.Value != 11 {
+		t.Errorf("found %v sent, want 11: six were finished, five are there", got)
+	}
+}

@@ -42,7 +42,7 @@ func (Expected) input() {}
 func (Reported) input() {}
 func (Resulted) input() {}
 
-// Effect is something to do to the fleet: [SetDesired] or [End]. What workers are told is no effect of its own: it is read
+// Effect is something to do to the fleet: [SetDesired], [End] or [Protect]. What workers are told is no effect of its own: it is read
 // from the state, as the answer to their reports.
 type Effect interface {
 	// EffectID names the effect within the history; its [Resulted] carries the same.
@@ -63,3 +63,12 @@ type End struct {
 
 // EffectID implements [Effect].
 func (e End) EffectID() string { return e.ID }
+
+// Protect protects members from the fleet's own service.
+type Protect struct {
+	ID      string   `json:"id"`
+	Members []string `json:"members"`
+}
+
+// EffectID implements [Effect].
+func (e Protect) EffectID() string { return e.ID }

@@ -12,21 +12,25 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// LoopOptions are what a [Loop] drives. All but Releaser, Trees and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Releaser, Protector and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
 	Sources []muster.Source
 	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
 	Wakes []muster.Notifier
-	Fleet muster.Fleet
+	// Expecters are those among the sources and the fleet that are told when [Loop.Wake] is called.
+	Expecters []muster.Expecter
+	Fleet     muster.Fleet
 	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon after ctx ends.
 	// It is nil, and Settings.Trees false, where there are no trees.
 	Trees func(ctx context.Context) muster.Expected
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
-	History  muster.History
-	Logger   *slog.Logger
+	// Protector is nil for a fleet whose members nobody ends by himself.
+	Protector muster.Protector
+	History   muster.History
+	Logger    *slog.Logger
 	// Notify is called after every step, one call at a time; it must return soon and must not call the loop.
 	Notify func(Outcome)
 }
@@ -343,6 +347,8 @@ func (l *Loop) execute(ctx context.Context, e Effect) {
 			err = l.o.Fleet.SetDesired(limited, e.Order)
 		case End:
 			err = l.end(limited, e)
+		case Protect:
+			err = l.protect(limited, e)
 		}
 		result := Resulted{At: clock(), Effect: e.EffectID()}
 		if err != nil {
@@ -353,17 +359,6 @@ func (l *Loop) execute(ctx context.Context, e Effect) {
 		case <-ctx.Done():
 		}
 	})
-}
-
-func (l *Loop) end(ctx context.Context, e End) error {
-	if l.o.Releaser == nil {
-		return errors.New("this fleet cannot end members; they have to leave by themselves")
-	}
-	if !l.ending.CompareAndSwap(false, true) {
-		return errors.New("the members ended before are still ending")
-	}
-	defer l.ending.Store(false)
-	return l.o.Releaser.End(ctx, e.Members)
 }
 
 // clock returns the instant that inputs and steps are stamped with: wall time, without a monotonic reading.

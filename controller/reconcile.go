@@ -60,23 +60,24 @@ func (w *write) seen(x seen) {
 // minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded is
 // remembered, so that a restart remembers the same.
 func (w *write) decision() {
-	d, last := w.out.Decision, w.state.recorded.Decision
+	d, last := w.out.Decision, w.state.recorded.decision
 	w.state.desired = d.Desired
 	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
 	// That trees begin, end or can no longer be read is news, whatever it comes to.
-	now, before := w.out.Observation.Expected, w.state.recorded.Observation.Expected
+	now, before := w.out.Observation.Expected, w.state.recorded.expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 {
 		return
 	}
 	w.state.recent = w.state.recent.With(d, memory)
-	w.state.recorded, w.state.recordedAt = Decided{Observation: w.out.Observation, Decision: d}, w.now()
+	body := Decided{Observation: w.out.Observation, Decision: d}
+	w.state.recorded, w.state.recordedAt = remember(body), w.now()
 	w.state.noted(w.now(), w.out.Observation)
 	w.state.watch(w.out.Observation)
-	w.record(muster.Decided, w.state.recorded)
+	w.record(muster.Decided, body)
 }
 
 // releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough
@@ -101,7 +102,7 @@ func (w *write) releases() {
 		active--
 		w.state.roster.Release(id, w.now())
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
-		w.changed(id, roster.Left, "no message came for it")
+		w.changed(id, roster.Left, w.state.whyLeft(id))
 	}
 	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 && w.now().Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now()
@@ -123,6 +124,9 @@ func (w *write) size() {
 	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
+	if missing < 0 && w.settings.Unreported {
+		return // its own service chooses who ends: see restate
+	}
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now(), w.rules) {
 			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
@@ -137,7 +141,7 @@ func (w *write) size() {
 		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
 	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
-		w.launch(n)
+		w.launch(n, w.total(c, n))
 	}
 }
 
@@ -155,9 +159,9 @@ func (w *write) room(c muster.Capacity) int {
 	return room
 }
 
-func (w *write) launch(n int) {
+func (w *write) launch(n, total int) {
 	id := w.id()
-	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired}}
+	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired, Total: total}}
 	for i := range n {
 		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
 	}

@@ -18,10 +18,11 @@ type Decided struct {
 	Decision    muster.Decision    `json:"decision"`
 }
 
-// Intended is the body of a [muster.Intended] record. One of the two is set.
+// Intended is the body of a [muster.Intended] record. One of them is set.
 type Intended struct {
 	SetDesired *SetDesired `json:"set_desired,omitzero"`
 	End        *End        `json:"end,omitzero"`
+	Protect    *Protect    `json:"protect,omitzero"`
 }
 
 // ResultedBody is the body of a [muster.Resulted] record.
@@ -34,6 +35,8 @@ type ResultedBody struct {
 type Learned struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	// Classes are the durations of those that have a class, by class.
+	Classes map[string]muster.Durations `json:"classes,omitzero"`
 	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
@@ -56,12 +59,17 @@ func (l Learned) empty() bool {
 type Changed struct {
 	Member string        `json:"member"`
 	What   roster.Change `json:"what"`
+	// As is the name that a member has from then on; empty while its name stays.
+	As string `json:"as,omitzero"`
 	// Why explains it in words.
 	Why string `json:"why,omitzero"`
 	// Wasted is true for a launch that failed.
 	Wasted bool `json:"wasted,omitzero"`
 	// Desired is the desired size afterwards: it falls with a worker that left by itself.
 	Desired int `json:"desired"`
+	// Worker and Incident are set when something went wrong at a worker; its count is that since the worker started.
+	Worker   string           `json:"worker,omitzero"`
+	Incident *muster.Incident `json:"incident,omitzero"`
 }
 
 func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {

@@ -27,12 +27,22 @@ type Settings struct {
 	Poll time.Duration
 	// Trees says that [Expected] tells what running trees are expected to send: nothing is decided before it did once.
 	Trees bool
+	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
+	// above that where sources look less often than they are asked while nothing happens.
+	Stale time.Duration
+	// Unreported is set for a fleet whose workers do not report: its members work while the fleet's own service says that they
+	// are in service, and it is the service that chooses which of them end.
+	Unreported bool
+	// Protect has members protected that the fleet's own service could end while they work.
+	Protect bool
 	// Learn is how far back measured durations count; above zero.
 	Learn time.Duration
 
 	policy muster.Policy
 	memory time.Duration
-	spec   []byte
+	// plansAhead is true for a policy that may ask for the busiest times: they take the longest to tell.
+	plansAhead bool
+	spec       []byte
 }
 
 // NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
@@ -46,7 +56,7 @@ func NewSettings(s Settings) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
-	s.policy, s.spec, s.memory = p, spec, s.Spec.Memory()
+	s.policy, s.spec, s.memory, s.plansAhead = p, spec, s.Spec.Memory(), s.Spec.PlansAhead()
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute
@@ -66,7 +76,7 @@ func NewSettings(s Settings) (Settings, error) {
 // Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made with it
 // cannot be recomputed from their records, because those keep the configured policy.
 func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
-	s.policy, s.memory = p, memory
+	s.policy, s.memory, s.plansAhead = p, memory, true
 	return s
 }
 
@@ -76,17 +86,27 @@ func (s Settings) lookBack() time.Duration {
 }
 
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
-func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second) }
+func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
+
+// ageStaleAfter is the same for ages. Where looks are rare, ages come by the minute and a minute or two late.
+func (s Settings) ageStaleAfter() time.Duration {
+	if s.Stale > 0 {
+		return max(s.staleAfter(), 3*time.Minute)
+	}
+	return s.staleAfter()
+}
 
 // lookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
-func (s Settings) lookTimeout() time.Duration { return min(s.staleAfter()*3/4, 10*time.Second) }
+func (s Settings) lookTimeout() time.Duration {
+	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
+}
 
 // rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
 // giving it up too early launches a second one.
 func (s Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute}
+	return roster.Rules{Silence: silence, BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
 }
 
 const (

@@ -29,6 +29,8 @@ type State struct {
 	adopted    bool
 	processing series.Window
 	boots      series.Window
+	// classes are those of the messages measured, by name. It is replaced, never changed.
+	classes []class
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
 	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
@@ -37,7 +39,7 @@ type State struct {
 	// seasonal is what came in past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent    map[string]counted
+	sent    tallies
 	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
@@ -48,9 +50,22 @@ type State struct {
 	// again is true after a restart that found the order without a result: nobody knows whether it reached the fleet.
 	again bool
 	endAt time.Time
+	// aim is what is remembered of the fleet's own service.
+	aim aim
 	// recorded is the last decision that was recorded, and what it was made from.
-	recorded   Decided
+	recorded   remembered
 	recordedAt time.Time
+}
+
+// remembered is what a recorded decision is still asked for.
+type remembered struct {
+	decision         muster.Decision
+	processing, boot muster.Estimate
+	expected         *muster.Expected
+}
+
+func remember(d Decided) remembered {
+	return remembered{d.Decision, d.Observation.Processing, d.Observation.Boot, d.Observation.Expected}
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
@@ -75,7 +90,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.recent = st.recent.With(body.Decision, s.memory)
 		st.desired, st.adopted = body.Decision.Desired, true
-		st.recorded, st.recordedAt = body, r.At
+		st.recorded, st.recordedAt = remember(body), r.At
 		st.expected = body.Observation.Expected
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
@@ -85,6 +100,14 @@ func (s Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.desired, st.adopted = body.Desired, true
+		if body.Incident != nil {
+			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
+			return nil
+		}
+		if body.What == roster.Named {
+			st.roster.Rename(body.Member, body.As)
+			break
+		}
 		st.roster.Recall(r.At, body.Member, body.What, body.Wasted, body.Why)
 	case muster.Intended:
 		var body Intended
@@ -108,7 +131,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		st.count(r.At, body)
 		for queue, n := range body.Sent {
-			st.sent = with(st.sent, queue, counted{n: n, at: r.At})
+			st.sent = st.sent.with(queue, counted{n: n, at: r.At})
 		}
 	}
 	return nil
@@ -144,6 +167,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.learnedAt = at
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
+	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
@@ -172,6 +196,14 @@ func (st *State) Answer(member, worker string) (muster.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
+// whyLeft says why a member that offered to leave may.
+func (st *State) whyLeft(member string) string {
+	if st.roster.Cause(member) == muster.EndOfBilling {
+		return "it is idle, and its paid period ends"
+	}
+	return "no message came for it"
+}
+
 // MemberView is one member as it stood after a step.
 type MemberView struct {
 	ID         string
@@ -180,14 +212,17 @@ type MemberView struct {
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
+	// Incidents are what went wrong at its workers.
+	Incidents []roster.Incident
 }
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin}
+	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
+		v.Incidents = m.Incidents()
 		for _, w := range m.Workers {
 			v.Slots += w.Slots
 			v.Busy += w.Busy
@@ -221,10 +256,18 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.look(q)
 		case Listed:
 			if x.Failure == "" {
+				if x.Service != nil {
+					seen.named(st.roster.Name(x.Listing)...)
+				}
 				seen.gone(st.roster.Listed(x.Listing))
+				if s.Unreported {
+					for _, n := range st.roster.Serve(x.At) {
+						seen.news(st, n)
+					}
+				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -241,6 +284,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	}
 	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
+	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -249,6 +293,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 
 // resulted takes in how an effect ended.
 func (st *State) resulted(x Resulted) {
+	st.aim.resulted(x)
 	if st.order == nil || st.order.ID != x.Effect {
 		return
 	}
@@ -282,9 +327,9 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
-	sent := make(map[string]counted, len(st.sent))
-	for queue, c := range st.sent {
-		flushed.Sent[queue], sent[queue] = c.n, counted{n: c.n, at: now}
+	sent := make(tallies, len(st.sent))
+	for i, c := range st.sent {
+		flushed.Sent[c.queue], sent[i] = c.n, tally{c.queue, counted{n: c.n, at: now}}
 	}
 	st.sent = sent
 	st.balance.corrected = false
@@ -304,9 +349,17 @@ type seen struct {
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
+	classes          map[string][]muster.Durations // by class
+	// incidents counts what went wrong at workers, by kind; nil for nothing.
+	incidents map[muster.IncidentKind]int64
 }
 
 func (x *seen) report(st *State, r *muster.Report) {
+	if st.listed.Service != nil && roster.Check(*r) == nil {
+		if n, ok := st.roster.NameOne(r.Member); ok {
+			x.named(n)
+		}
+	}
 	taken, news := st.roster.Reported(*r)
 	if !taken {
 		return
@@ -315,14 +368,43 @@ func (x *seen) report(st *State, r *muster.Report) {
 	if r.Processing.Count > 0 {
 		x.processing = append(x.processing, r.Processing)
 	}
+	for name, d := range r.Classes { // each class by itself, so that their order does not matter
+		if x.classes == nil {
+			x.classes = map[string][]muster.Durations{}
+		}
+		x.classes[name] = append(x.classes[name], d)
+	}
+	x.news(st, news)
+}
+
+// news records what was seen of a member for the first time.
+func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
+	for kind, n := range news.More {
+		if x.incidents == nil {
+			x.incidents = map[muster.IncidentKind]int64{}
+		}
+		x.incidents[kind] += n
+	}
+	for _, i := range news.Incidents {
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker, Incident: &i.Incident,
+			Why: fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
+	}
 	if news.Proved {
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
 	}
+}
+
+// times says how often.
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func (x *seen) gone(members []roster.Gone) {
@@ -333,6 +415,30 @@ func (x *seen) gone(members []roster.Gone) {
 		}
 		x.changes = append(x.changes, c)
 	}
+}
+
+// fresh is a measurement in which what is too old by now is unknown.
+func (s Settings) fresh(q muster.QueueObservation, now time.Time) muster.QueueObservation {
+	for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
+		*x = x.Fresh(now, s.staleAfter())
+	}
+	for _, x := range []*muster.Sample{&q.OldestAge, &q.SentPerSecond, &q.DeletedPerSecond} {
+		*x = x.Fresh(now, s.ageStaleAfter())
+	}
+	q.ProcessingMean = q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
+	return q
+}
+
+// expected is what trees are expected to send, as far as that is known at now; nil while none runs.
+func (s Settings) expected(st *State, now time.Time) *muster.Expected {
+	if st.expected == nil {
+		return nil
+	}
+	e := st.expected.Fresh(now, max(treesStale, s.staleAfter()))
+	if e.Known && e.Trees == 0 {
+		return nil
+	}
+	return &e
 }
 
 // look keeps the newest measurement of each queue, sorted by name.
@@ -367,9 +473,10 @@ func (st *State) expect(e muster.Expected) {
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
+		{&old.Sent, &q.Sent}, {&old.SentPerSecond, &q.SentPerSecond}, {&old.DeletedPerSecond, &q.DeletedPerSecond},
+		{&old.ProcessingMean, &q.ProcessingMean},
 	} {
-		if f.n.Known || !f.o.Known {
+		if f.n.Known || !f.o.Known || f.n.Doubted {
 			*f.o = *f.n
 		}
 	}

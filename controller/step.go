@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -22,6 +23,8 @@ type Outcome struct {
 	Changes []Changed
 	// Finished and Failed count the messages that workers reported since the step before.
 	Finished, Failed int64
+	// Incidents counts, by kind, what went wrong at workers since the step before; nil for nothing.
+	Incidents map[muster.IncidentKind]int64
 	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
 	PricePerHour float64
 	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
@@ -31,6 +34,7 @@ type Outcome struct {
 	Next State
 
 	bootWithin time.Duration
+	unreported bool
 }
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
@@ -47,11 +51,11 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
-	boot := estimate(&next.boots, now, next.recorded.Observation.Boot, s.BootPrior)
+	boot := estimate(&next.boots, now, next.recorded.boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
-	o.Ready, o.bootWithin = s.ready(next), rules.BootWithin
+	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
@@ -60,13 +64,15 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))
-	o.Finished, o.Failed = seen.finished, seen.failed
+	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
 	w := write{settings: &s, rules: rules, state: next, out: &o}
 	w.seen(seen)
 	if o.Ready {
 		w.decision()
 		w.releases()
 		w.size()
+		w.restate()
+		w.protect()
 	}
 	next.Position.Seq += int64(len(o.Records))
 	return o
@@ -82,20 +88,24 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(&st.processing, now, st.recorded.Observation.Processing, s.Spec.Processing),
+		Processing: estimate(&st.processing, now, st.recorded.processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 		Arrivals:   rates(st.arrivals, now),
 		Coming:     st.roster.Coming(now, s.rules(boot)),
 		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
 	}
-	if at := now.Truncate(busiestEvery); o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
+	if at := now.Truncate(busiestEvery); s.plansAhead && o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
+	st.classes, o.Classes = mix(st.classes, now)
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
+	if st.listed.Service != nil {
+		o.Notes = st.listed.Service.Notes
+	}
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
@@ -103,24 +113,21 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			o.Capacity.Reason += ": " + st.listed.Failure
 		}
 		if st.listed.At.IsZero() {
-			o.Capacity.Reason = "it was not listed yet"
+			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
 	if len(st.queues) > 0 {
 		o.Queues = make([]muster.QueueObservation, 0, len(st.queues))
 	}
 	for _, q := range st.queues {
-		o.Queues = append(o.Queues, muster.QueueObservation{
-			Queue:   q.Queue,
-			Backlog: q.Backlog.Fresh(now, s.staleAfter()), InFlight: q.InFlight.Fresh(now, s.staleAfter()),
-			Delayed: q.Delayed.Fresh(now, s.staleAfter()), OldestAge: q.OldestAge.Fresh(now, s.staleAfter()),
-			Sent: q.Sent.Fresh(now, s.staleAfter()), LateSeconds: q.LateSeconds,
-		})
+		o.Queues = append(o.Queues, s.fresh(q, now))
 	}
-	if st.expected != nil {
-		if e := st.expected.Fresh(now, max(treesStale, s.staleAfter())); !e.Known || e.Trees > 0 {
-			o.Expected = &e
-		}
+	o.Expected = s.expected(st, now)
+	if _, measured := st.processing.At(now); !measured.Known {
+		o.Processing = published(o)
+	}
+	if s.Unreported {
+		o.Capacity = occupied(o)
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o

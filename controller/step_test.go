@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/roster"
 )
 
 func TestNothingIsDoneBeforeQueueAndFleetWereSeen(t *testing.T) {
@@ -91,6 +92,24 @@ func TestAWorkerThatOffersToLeaveGoesOnlyWhenNoWorkNeedsIt(t *testing.T) {
 	w.gone(idle, "")
 	if o := w.step(time.Second, w.everybody()...); launched(o) != 0 || o.Decision.Desired != 2 {
 		t.Errorf("after it left: launched %d, desired %d; want 0 and 2", launched(o), o.Decision.Desired)
+	}
+}
+
+func TestWhyAWorkerMayLeaveIsRecorded(t *testing.T) {
+	for cause, want := range map[muster.Cause]string{muster.IdleTooLong: "no message came for it", muster.EndOfBilling: "it is idle, and its paid period ends"} {
+		w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
+		w.backlog = 1
+		w.step(0)
+		w.obey()
+		w.backlog = 0
+		w.step(time.Second, w.receiving(0)...)
+		m := w.members[0]
+		w.offer(m)
+		m.cause = cause
+		o := w.step(time.Second, w.say(m, 0))
+		if len(o.Changes) != 1 || o.Changes[0].What != roster.Left || o.Changes[0].Why != want {
+			t.Errorf("%s: found %+v, want that it left because %s", cause, o.Changes, want)
+		}
 	}
 }
 

@@ -2,8 +2,16 @@ package controller
 
 import "context"
 
-// Wake makes the loop look and step soon. It never blocks, and many calls may cause one step.
+// Wake makes the loop look and step soon, and has sources that look rarely look anew. It never blocks, and many calls may cause
+// one step.
 func (l *Loop) Wake() {
+	for _, e := range l.o.Expecters {
+		e.Expect()
+	}
+	l.rouse()
+}
+
+func (l *Loop) rouse() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -21,7 +29,7 @@ func (l *Loop) forwardWakes(ctx context.Context) {
 				case <-ctx.Done():
 					return
 				case <-wakes:
-					l.Wake()
+					l.rouse()
 				}
 			}
 		})

@@ -95,8 +95,8 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,
-		In: []muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
-			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))},
+		In: plan.told([]muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
+			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))}),
 		Why: plan.why(o, need, out-active),
 	})
 }

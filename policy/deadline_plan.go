@@ -62,7 +62,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(g.Members) * p.slots})
 	}
 	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
-		p.tail = math.Max(p.tail, o.Processing.P99Seconds*w.mean/o.Processing.MeanSeconds)
+		p.tail = math.Max(p.tail, w.longest)
 	}
 	p.begunBy = make([]float64, len(p.waiting))
 	for i, g := range p.waiting {

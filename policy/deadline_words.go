@@ -30,6 +30,14 @@ func (p plan) finished(messages float64) (float64, bool) {
 	return high + p.mean, true
 }
 
+// told are the numbers of a term, with how many classes were told apart, where they were.
+func (p plan) told(in []muster.Value) []muster.Value {
+	if p.classes == 0 {
+		return in
+	}
+	return append(in, value("classes", float64(p.classes)))
+}
+
 // why says the plan in words.
 func (p plan) why(o muster.Observation, n need, launch int) string {
 	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))

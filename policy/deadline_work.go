@@ -11,10 +11,14 @@ type work struct {
 	// mean is the mean processing duration, deviation its standard deviation, tail the duration that few messages exceed, and
 	// usual the same over the whole time that was measured.
 	mean, deviation, tail, usual float64
+	// longest is the 99th percentile.
+	longest float64
 	// lately is the mean as far as finished work shows it: in hand may be a few long ones.
 	lately float64
 	// variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
 	variation float64
+	// classes is how many classes were told apart; 0 where the work is taken as one.
+	classes int
 }
 
 // weightBefore is how many durations the mean from before the last minutes counts for, where all are about the same. The mean
@@ -29,8 +33,10 @@ func workOf(o muster.Observation) (work, bool) {
 	if !e.Known || e.MeanSeconds <= 0 {
 		return work{}, false
 	}
-	// Of the usual shapes, the 95th percentile lies about 1.7 deviations above the mean, the 99th of skewed ones 3.
-	deviation := math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
+	if m, mixed := mixtureOf(o); mixed {
+		return workOfMixture(o, m), true
+	}
+	deviation := deviationOf(e)
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
 	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have just
@@ -45,7 +51,14 @@ func workOf(o muster.Observation) (work, bool) {
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return work{
 		mean: mean, lately: lately, deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
+		longest: e.P99Seconds * mean / e.MeanSeconds,
 	}, true
+}
+
+// deviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the mean, the 99th
+// of skewed ones 3.
+func deviationOf(e muster.Estimate) float64 {
+	return math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 }
 
 // held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of exponential work

@@ -153,6 +153,11 @@ func (s Spec) Seasonal() bool {
 	return s.Forecast == ForecastSeasonal || slices.ContainsFunc(s.Largest, Spec.Seasonal)
 }
 
+// PlansAhead tells whether the policy asks for the busiest times.
+func (s Spec) PlansAhead() bool {
+	return s.Name == "deadline" || slices.ContainsFunc(s.Largest, Spec.PlansAhead)
+}
+
 // New builds the policy that s describes, with its combinators, or returns every fault of s, joined.
 func New(s Spec) (muster.Policy, error) {
 	if err := s.Check(); err != nil {

@@ -60,7 +60,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		case at > 0 && l.Members[at-1].Ended:
 			gone = append(gone, r.end(i, l.At, l.Members[at-1].Failure))
 		case at > 0:
-			m.Listed = true
+			m.Listed, m.Serving, m.Exposed = true, l.Members[at-1].Serving, l.Members[at-1].Exposed
 			if m.recalled {
 				m.recalled, m.SeenAt = false, l.At
 			}

@@ -33,7 +33,7 @@ func (s *story) report(t *rapid.T) {
 		Fleet: "f", Member: rapid.SampledFrom(memberNames).Draw(t, "member"), Worker: rapid.SampledFrom(workerNames).Draw(t, "worker"),
 		Epoch: rapid.Int64Range(-1, 3).Draw(t, "epoch"), Seq: rapid.Int64Range(0, 40).Draw(t, "seq"), At: s.now,
 		State: rapid.SampledFrom([]muster.WorkerState{muster.Starting, muster.Receiving, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving, "nonsense"}).Draw(t, "state"),
-		Cause: rapid.SampledFrom([]muster.Cause{"", muster.Asked, muster.IdleTooLong, muster.Signalled}).Draw(t, "cause"),
+		Cause: rapid.SampledFrom([]muster.Cause{"", muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled}).Draw(t, "cause"),
 		Slots: rapid.IntRange(1, 3).Draw(t, "slots"), Busy: rapid.IntRange(-1, 4).Draw(t, "busy"), Finished: rapid.Int64Range(0, 1).Draw(t, "finished"),
 	}
 	if r.State == muster.Idle && rapid.IntRange(0, 9).Draw(t, "honest") > 0 {

@@ -66,7 +66,7 @@ func (m *raceMember) boot() {
 	if m.s.one(2) {
 		idle = m.s.upTo(4 * time.Second)
 	}
-	m.lease = runner.NewLease(runner.LeaseOptions{Fleet: "f", Member: m.id, Worker: m.id, Slots: 1 + m.s.IntN(2), IdleStop: idle, Born: m.s.time().UnixMilli()})
+	m.lease = runner.NewLease(runner.LeaseOptions{Fleet: "f", Member: m.id, Worker: m.id, Slots: 1 + m.s.IntN(2), IdleStop: idle, Billing: m.s.billing(m.id), Born: m.s.time().UnixMilli()})
 	if m.s.one(3) {
 		m.s.at(m.s.upTo(30*time.Second), m.freeze)
 	}
@@ -111,6 +111,9 @@ func (m *raceMember) advance() {
 		m.lease.Ready(now)
 	}
 	m.lease.Tick(now)
+	if m.lease.State() == muster.Draining && m.lease.Cause() == muster.EndOfBilling && m.said.state == muster.Receiving {
+		m.s.count.unpaid++
+	}
 	if at, ok := m.lease.IdleAt(); ok && m.poll == nil {
 		m.alarm(at.Sub(t0))
 	}

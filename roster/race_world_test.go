@@ -37,6 +37,7 @@ type raceStory struct {
 	chance
 	agenda
 	plant
+	seed   uint64
 	count  tally
 	faults []string
 	now    time.Duration
@@ -88,7 +89,7 @@ func raceSettings(seed uint64) (controller.Settings, error) {
 
 // race tells the story of a seed and returns what went wrong and what happened.
 func race(seed uint64, p plant) ([]string, tally) {
-	s := &raceStory{chance: chance{rand.New(rand.NewPCG(seed, 7))}, plant: p, left: raceEvents}
+	s := &raceStory{chance: chance{rand.New(rand.NewPCG(seed, 7))}, seed: seed, plant: p, left: raceEvents}
 	var err error
 	if s.settings, err = raceSettings(seed); err == nil {
 		s.guarded = s.one(2) || p.bare
@@ -118,6 +119,21 @@ func race(seed uint64, p plant) ([]string, tally) {
 }
 
 func (s *raceStory) at(in time.Duration, do func()) { s.put(s.now+in, do) }
+
+// billing are the paid periods of a member. Most have none; those of others are short. They draw nothing from the story's chance, so
+// that its seeds tell what they told.
+func (s *raceStory) billing(id string) runner.Billing {
+	name := uint64(0)
+	for i := range len(id) {
+		name = 31*name + uint64(id[i])
+	}
+	c := rand.New(rand.NewPCG(s.seed, name))
+	if c.IntN(3) > 0 {
+		return runner.Billing{}
+	}
+	period := time.Second + time.Duration(c.Int64N(int64(10*time.Second)))
+	return runner.Billing{Start: s.time(), Period: period, Margin: period / 2}
+}
 
 // regular tells whether there is to be one more of what happens again and again. In the end everybody who may take a message
 // has one, and what is still under way arrives.

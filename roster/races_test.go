@@ -46,6 +46,7 @@ func TestNoRaceEndsABusyWorker(t *testing.T) {
 		"messages handed to a member that was to go": all.crossed, "releases granted": all.granted, "members ended by force": all.forced,
 		"offers refused": all.kept, "answers after their time": all.late, "pauses": all.paused, "restarts": all.restarts,
 		"stops of unprotected tasks": all.culled, "messages that came to a process after a pause": all.stale,
+		"offers to leave at the end of a paid period": all.unpaid,
 	} {
 		if count < n/100 {
 			t.Errorf("%s: %d in %d stories, want at least one in a hundred", what, count, n)
@@ -126,7 +127,7 @@ func raceAll(n int, p plant) (faults []string, all tally) {
 
 // tally counts what happened in stories.
 type tally struct {
-	crossed, granted, kept, asked, forced, late, paused, restarts, revived, culled, stale, handed, steps int
+	crossed, granted, kept, asked, forced, late, paused, restarts, revived, culled, stale, handed, steps, unpaid int
 }
 
 func (c *tally) add(o tally) {
@@ -143,11 +144,12 @@ func (c *tally) add(o tally) {
 	c.stale += o.stale
 	c.handed += o.handed
 	c.steps += o.steps
+	c.unpaid += o.unpaid
 }
 
 func (c tally) String() string {
-	return fmt.Sprintf("%d messages handed out, %d of them to members that were to go; %d requests to go, %d releases, %d kept, %d ended by force, %d without protection; %d late answers, %d pauses, %d restarts, %d old tokens after one, %d messages after a pause; %d steps",
-		c.handed, c.crossed, c.asked, c.granted, c.kept, c.forced, c.culled, c.late, c.paused, c.restarts, c.revived, c.stale, c.steps)
+	return fmt.Sprintf("%d messages handed out, %d of them to members that were to go; %d requests to go, %d releases, %d kept, %d ended by force, %d without protection; %d late answers, %d pauses, %d restarts, %d old tokens after one, %d messages after a pause; %d offers at the end of a paid period; %d steps",
+		c.handed, c.crossed, c.asked, c.granted, c.kept, c.forced, c.culled, c.late, c.paused, c.restarts, c.revived, c.stale, c.unpaid, c.steps)
 }
 
 // chance is the seeded randomness of a story.

@@ -23,6 +23,10 @@ const (
 	// GivenUp: it never took a message in time. Gone members have ended.
 	GivenUp  Change = "given up"
 	HasEnded Change = "ended"
+	// HadIncident: something went wrong at a worker of it.
+	HadIncident Change = "incident"
+	// Named: the fleet's own service gave it another name.
+	Named Change = "named"
 )
 
 // RecallLaunch takes a recorded launch order back into r. Records come oldest first, and before any listing.

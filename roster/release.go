@@ -10,7 +10,7 @@ import (
 
 // Offers returns the members that may be released now: all their workers are idle, hold a release token of their current
 // epoch, repeated the challenge and reported within the silence rule. asked are those that were asked to drain, or that somebody else told to go;
-// offered are those that stopped by themselves because no message came.
+// offered are those that stopped by themselves because no message came, or because what is paid for ends.
 func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -34,6 +34,21 @@ func (m *Member) releasable(now time.Time, rules Rules) bool {
 		}
 	}
 	return true
+}
+
+// Cause returns why a member offers to leave: because its paid period ends, if a worker of it says so.
+func (r Roster) Cause(id string) muster.Cause {
+	i, ok := r.find(id)
+	if !ok {
+		return ""
+	}
+	cause := muster.IdleTooLong
+	for k := range r.members[i].Workers {
+		if r.members[i].Workers[k].Cause == muster.EndOfBilling {
+			cause = muster.EndOfBilling
+		}
+	}
+	return cause
 }
 
 // Release grants the release of a member that [Roster.Offers] named.
@@ -121,6 +136,17 @@ func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	for i := range r.members {
 		m := &r.members[i]
 		if !m.ReleasedAt.IsZero() && m.busy() == 0 && now.Sub(m.ReleasedAt) > after {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// Exposed returns the members that the fleet's own service may end although they were not released, in the order of their
+// launch.
+func (r Roster) Exposed() (ids []string) {
+	for i := range r.members {
+		if m := &r.members[i]; m.Exposed && m.ReleasedAt.IsZero() {
 			ids = append(ids, m.ID)
 		}
 	}

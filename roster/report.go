@@ -46,10 +46,14 @@ func Check(r muster.Report) error {
 	if err := checkClasses(r); err != nil {
 		return err
 	}
+	if err := checkIncidents(r); err != nil {
+		return err
+	}
 	switch r.Cause {
-	case "", muster.Asked, muster.IdleTooLong, muster.Signalled:
+	case "", muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled:
 	default:
-		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s or %s", r.Worker, r.Cause, muster.Asked, muster.IdleTooLong, muster.Signalled)
+		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s, %s or %s", r.Worker, r.Cause,
+			muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled)
 	}
 	return checkState(r)
 }
@@ -98,6 +102,9 @@ type News struct {
 	Boot   time.Duration
 	// Proved is true when it was of use after others had failed, so that launching works again.
 	Proved bool
+	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
+	Incidents []Incident
+	More      map[muster.IncidentKind]int64
 }
 
 // Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
@@ -132,6 +139,9 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
 	w.ReportedAt, w.HeldSeconds, w.Repeated = rep.At, rep.HeldSeconds, rep.Challenge
+	if len(rep.Incidents) > 0 {
+		news.Incidents, news.More = m.incidents(rep)
+	}
 	m.timed = m.timed || m.Listed && rep.State == muster.Starting
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At

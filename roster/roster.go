@@ -17,6 +17,8 @@ type Rules struct {
 	BootWithin time.Duration
 	// Grace is how long after it joined a member is not asked to go: it was launched for work that is on its way to it.
 	Grace time.Duration
+	// Unreported has members work as soon as the fleet says that they are in service, because their workers do not report.
+	Unreported bool
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
 }
@@ -55,10 +57,16 @@ type Member struct {
 	JoinedAt time.Time
 	// Listed is true once the fleet listed it.
 	Listed bool
+	// Serving is true while the fleet's own service says that it is in service.
+	Serving bool
+	// Exposed is true while the fleet's own service may end it, as far as it was listed.
+	Exposed bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
 	// failed is true once its launch was counted as failed.
 	failed bool
+	// named is true once the fleet's own service gave it its name.
+	named bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
 	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
@@ -67,6 +75,8 @@ type Member struct {
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
 	// member that was found at work booted at a time nobody knows.
 	timed bool
+	// told are the incidents that were told. What is in it is never changed, so that clones share it.
+	told []told
 	// Workers are its workers, by name; empty until the first report.
 	Workers []Worker
 }
@@ -137,6 +147,8 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
+	case len(m.Workers) == 0 && rules.Unreported && m.Serving:
+		return Busy // nobody says that it is idle
 	case len(m.Workers) == 0:
 		return m.unreported(now, rules)
 	}
@@ -196,6 +208,12 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
+			if len(m.Workers) == 0 { // unreported
+				c.Busy++
+				c.Slots += max(1, slots)
+				c.BusySlots += max(1, slots)
+				continue
+			}
 			c.Slots += m.slots()
 			c.BusySlots += m.busy()
 			if m.busy() > 0 {

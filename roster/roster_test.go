@@ -3,6 +3,7 @@ package roster_test
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func states(r roster.Roster, now time.Time) string {
 }
 
 func TestAMemberWhoseWorkersLeaveIsNoCapacity(t *testing.T) {
-	for _, why := range []muster.Cause{muster.Asked, muster.IdleTooLong, muster.Signalled} {
+	for _, why := range []muster.Cause{muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled} {
 		var r roster.Roster
 		took(t, &r, says("m", 1, muster.Receiving), says("m", 2, muster.Leaving, cause(why)))
 		if got := states(r, at(2)); got != "m draining" {
@@ -195,7 +196,7 @@ func TestAReportThatCannotBeTrueIsRefusedWhole(t *testing.T) {
 		{"a giant token", func(r *muster.Report) { r.State, r.Token = muster.Idle, long }, "at most 256 characters"},
 		{"no state", func(r *muster.Report) { r.State = "" }, "allowed is starting, receiving"},
 		{"a state of its own", func(r *muster.Report) { r.State = "released" }, `found state "released"`},
-		{"a cause of its own", cause("because"), "allowed is asked, idle_too_long or signalled"},
+		{"a cause of its own", cause("because"), "allowed is asked, idle_too_long, end_of_billing or signalled"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -301,7 +302,7 @@ func TestBootTimesAreOnlyLearnedWhereTheBootWasSeen(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var r roster.Roster
 			test.before(&r)
-			if got := took(t, &r, says("m", 30, muster.Receiving)); got != test.want {
+			if got := took(t, &r, says("m", 30, muster.Receiving)); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("news is %+v, want %+v", got, test.want)
 			}
 			if got := took(t, &r, says("m", 31, muster.Receiving)); got.Joined {

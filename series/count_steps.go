@@ -70,11 +70,13 @@ func (p countSteps) at(i int) countStep {
 	return countStep{s.start, uint16(tiers[0].width), s.n, s.n, s.n}
 }
 
-// unpacked returns the steps in a slice with room for more.
-func (p countSteps) unpacked(more int) []countStep {
-	steps := make([]countStep, p.len(), p.len()+more)
-	for i := range steps {
-		steps[i] = p.at(i)
+// usualSteps is room for the steps of two hours, beside a few: more than most fleets keep.
+const usualSteps = 160
+
+// unpacked appends the steps to those given.
+func (p countSteps) unpacked(steps []countStep) []countStep {
+	for i := range p.len() {
+		steps = append(steps, p.at(i))
 	}
 	return steps
 }

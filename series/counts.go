@@ -78,7 +78,8 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	steps := c.steps.unpacked(1 + int(min(64, (now-at)/width+1)))
+	var room [usualSteps]countStep                                           // not on the heap: every fleet adds every few seconds
+	steps := c.steps.unpacked(room[:0])
 	for ; at <= now; at += width {
 		share := 1.0
 		if begin < end {
@@ -157,49 +158,91 @@ func (c Counts) Since(now time.Time) (time.Time, bool) {
 
 // Over returns how much happened during the last span before now, which is above zero.
 func (c Counts) Over(now time.Time, span time.Duration) float64 {
-	from, to := float64(now.Add(-span).UnixNano())/1e9, float64(now.UnixNano())/1e9
-	sum := 0.0
+	var sum [1]float64
+	c.over(now, []time.Duration{span}, sum[:])
+	return sum[0]
+}
+
+// over adds to each sum what happened during the last span of the same place before now; no span is shorter than the one before.
+func (c Counts) over(now time.Time, spans []time.Duration, sums []float64) {
+	to := float64(now.UnixNano()) / 1e9
+	var room [maxSpans]float64
+	from := room[:len(spans)]
+	for k := range spans {
+		from[k] = float64(now.Add(-spans[k]).UnixNano()) / 1e9
+	}
+	first := 0 // of the spans that reach further back than the steps seen so far
 	for i := c.steps.len() - 1; i >= 0; i-- {
 		s := c.steps.at(i)
-		low, high := float64(s.start), float64(s.start)+float64(s.width)
-		if high <= from {
-			break
-		}
+		low, end := float64(s.start), float64(s.start)+float64(s.width)
 		if low > to {
 			continue // the clock was set back
 		}
-		share := 1.0 // of what happened at this very instant
 		// What is in the newest step happened before now, not evenly up to its end.
-		if high = min(high, to); high > low {
-			share = (high - max(low, from)) / (high - low)
+		high := min(end, to)
+		for k := first; k < len(spans); k++ {
+			if end <= from[k] {
+				first = k + 1
+				continue
+			}
+			share := 1.0 // of what happened at this very instant
+			if high > low {
+				share = (high - max(low, from[k])) / (high - low)
+			}
+			sums[k] += float64(s.n) * share
 		}
-		sum += float64(s.n) * share
+		if first == len(spans) {
+			return
+		}
 	}
-	return sum
 }
+
+// maxSpans bounds the spans that are told at once.
+const maxSpans = 8
 
 // PerSecond returns the mean rate over the last span, or over what was watched of it; false when that is less than a second.
 func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
+	var rate [1]float64
+	known := c.Rates(now, []time.Duration{span}, rate[:])
+	return rate[0], known
+}
+
+// Rates puts into each rate what [Counts.PerSecond] returns for the span of the same place; no span is shorter than the one
+// before, and there are as many rates as spans, which are at least one and at most 8.
+func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (known bool) {
 	since, ok := c.Since(now)
-	watched := min(span, now.Sub(since))
-	if !ok || watched < time.Second {
-		return 0, false
+	watched := now.Sub(since)
+	clear(rates)
+	if !ok || min(watched, spans[0]) < time.Second {
+		return false
 	}
-	return c.Over(now, watched) / watched.Seconds(), true
+	var room [maxSpans]time.Duration
+	reach := append(room[:0], spans...)
+	for k := range reach {
+		reach[k] = min(reach[k], watched)
+	}
+	c.over(now, reach, rates)
+	for k := range rates {
+		rates[k] /= reach[k].Seconds()
+	}
+	return true
 }
 
 // Envelope returns, for each window, how many came within so long at the busiest times since Length before now: so many that
 // the share q of all that came did so in windows with no more. A window is at least the finest step. Of times long past only
 // the sums over coarser steps are known, and the busiest finer steps in each; windows in between are taken in proportion.
 func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
-	steps := c.steps.unpacked(0)
+	var room [usualSteps]countStep
+	steps := c.steps.unpacked(room[:0])
 	for oldest := now.Add(-c.Length).Unix(); len(steps) > 0 && int64(steps[0].start) < oldest; {
 		steps = steps[1:]
 	}
 	peaks := make([]float64, len(windows))
 	type seen struct{ came, weight float64 }
-	all := make([]seen, 0, len(steps))
-	before, fine := sums(steps)
+	var roomOfAll [usualSteps]seen
+	var roomOfSums [usualSteps + 1]float64
+	all := roomOfAll[:0]
+	before, fine := sums(roomOfSums[:0], steps)
 	for k, w := range windows {
 		seconds := max(w.Seconds(), float64(tiers[0].width))
 		all = all[:0]
@@ -238,10 +281,10 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 }
 
 // sums returns how much happened before each step, and in all; and where the finest steps begin, which are the newest.
-func sums(steps []countStep) (before []float64, fine int) {
-	before = make([]float64, len(steps)+1)
+func sums(before []float64, steps []countStep) (_ []float64, fine int) {
+	before = append(before, 0)
 	for i, s := range steps {
-		before[i+1] = before[i] + float64(s.n)
+		before = append(before, before[i]+float64(s.n))
 		if int64(s.width) > tiers[0].width {
 			fine = i + 1
 		}

@@ -119,6 +119,29 @@ func Merge(a, b muster.Durations) muster.Durations {
 	return merged
 }
 
+// Less returns what is in h and was not in before, an earlier state of the same growing histogram. What cannot be taken away,
+// because before was no such state, is left out.
+func Less(h, before muster.Durations) muster.Durations {
+	var more muster.Durations
+	old := ordered(before.Buckets)
+	for _, b := range ordered(h.Buckets) {
+		for len(old) > 0 && old[0].Index < b.Index {
+			old = old[1:]
+		}
+		if len(old) > 0 && old[0].Index == b.Index {
+			b.Count -= old[0].Count
+		}
+		if b.Count > 0 {
+			more.Count += b.Count
+			more.Buckets = append(more.Buckets, b)
+		}
+	}
+	if more.Count > 0 {
+		more.SumSeconds = max(0, h.SumSeconds-before.SumSeconds)
+	}
+	return more
+}
+
 // ordered returns the buckets sorted by index: themselves, if they are.
 func ordered(buckets []muster.Bucket) []muster.Bucket {
 	by := func(x, y muster.Bucket) int { return cmp.Compare(x.Index, y.Index) }

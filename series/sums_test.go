@@ -62,7 +62,7 @@ func TestTheEnvelopeIsThatOfItsDefinition(t *testing.T) {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 3, 5, 5, 5, 8, 60, 400}).Draw(t, "s")) * time.Second)
 			c = c.Add(from, now, float64(rapid.IntRange(0, 50).Draw(t, "n")))
 		}
-		kept := slices.DeleteFunc(c.steps.unpacked(0), func(s countStep) bool { return int64(s.start) < now.Add(-c.Length).Unix() })
+		kept := slices.DeleteFunc(c.steps.unpacked(nil), func(s countStep) bool { return int64(s.start) < now.Add(-c.Length).Unix() })
 		q := rapid.SampledFrom([]float64{0.5, 0.9, 0.99, 0.995, 1}).Draw(t, "q")
 		windows := []time.Duration{time.Second, 5 * time.Second, 40 * time.Second, 160 * time.Second, 640 * time.Second, time.Hour}
 		for i, got := range c.Envelope(now, q, windows) {

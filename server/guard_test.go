@@ -42,6 +42,9 @@ func TestEveryRouteButHealthNeedsTheToken(t *testing.T) {
 		{"the same member's token of another fleet", bearer(server.NewToken(secret).Member("b", "m1").Reveal()), false},
 		{"the same member's token of an API without a token", bearer(server.Token{}.Member("a", "m1").Reveal()), false},
 		{"the member's own token", bearer(member), true},
+		{"the token of another fleet", bearer(server.NewToken(secret).Fleet("b").Reveal()), false},
+		{"the token of a fleet of an API without a token", bearer(server.Token{}.Fleet("a").Reveal()), false},
+		{"the token of the member's fleet", bearer(server.NewToken(secret).Fleet("a").Reveal()), true},
 	}
 	for _, token := range tokens {
 		t.Run(token.name, func(t *testing.T) {

@@ -231,7 +231,14 @@ func TestAMembersTokenIsItsOwn(t *testing.T) {
 		}
 		seen[text] = true
 	}
-	if empty := (server.Token{}).Member("a", "m1").Reveal(); empty != "" {
+	for _, fleet := range []string{"a", "b", "report\x00a\x00m1"} {
+		text := token.Fleet(fleet).Reveal()
+		if seen[text] {
+			t.Errorf("the token of the fleet %q is another's", fleet)
+		}
+		seen[text] = true
+	}
+	if empty := (server.Token{}).Member("a", "m1").Reveal() + (server.Token{}).Fleet("a").Reveal(); empty != "" {
 		t.Error("a token could be made without a secret")
 	}
 }

@@ -15,6 +15,7 @@ type Metrics struct {
 	decisions *prometheus.CounterVec
 	ended     *prometheus.CounterVec
 	messages  *prometheus.CounterVec
+	incidents *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics of the given fleets with r.
@@ -28,7 +29,9 @@ func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet) (*Metri
 	}
 	m.messages = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_messages_total",
 		Help: "Messages that workers have reported, by how their work ended."}, []string{"fleet", "result"})
-	for _, c := range []prometheus.Collector{m, m.decisions, m.ended, m.messages} {
+	m.incidents = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_worker_incidents_total",
+		Help: "What went wrong at workers, by kind."}, []string{"fleet", "kind"})
+	for _, c := range []prometheus.Collector{m, m.decisions, m.ended, m.messages, m.incidents} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -44,9 +47,24 @@ func (m *Metrics) Count(o controller.Outcome) {
 	m.decisions.WithLabelValues(o.Decision.Fleet, string(o.Decision.Verdict), string(o.Decision.Reason)).Inc()
 	m.messages.WithLabelValues(o.Decision.Fleet, "finished").Add(float64(o.Finished))
 	m.messages.WithLabelValues(o.Decision.Fleet, "failed").Add(float64(o.Failed))
+	for kind, n := range o.Incidents {
+		m.incidents.WithLabelValues(o.Decision.Fleet, incidentLabel(kind)).Add(float64(n))
+	}
 	for _, c := range o.Changes {
+		if c.Incident != nil {
+			continue // counted above
+		}
 		m.ended.WithLabelValues(o.Decision.Fleet, string(c.What)).Inc()
 	}
+}
+
+// incidentLabel keeps workers from making labels of their own.
+func incidentLabel(kind muster.IncidentKind) string {
+	switch kind {
+	case muster.ProtectionFailed, muster.LeaseLost, muster.DeleteFailed, muster.ReportFailed, muster.HookFailed:
+		return string(kind)
+	}
+	return "other"
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -119,6 +137,10 @@ func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ..
 	}
 	if o.Boot.Known {
 		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
+	}
+	for _, c := range o.Classes {
+		gauge(desc("muster_class_processing_mean_seconds", "Mean processing duration of a class of messages.", "fleet", "class"), c.Processing.MeanSeconds, c.Name)
+		gauge(desc("muster_class_share", "Share of a class of the messages that ended lately.", "fleet", "class"), c.Share, c.Name)
 	}
 	c := o.Capacity
 	if !c.Known {

@@ -45,6 +45,24 @@ type MemberStatus struct {
 	LaunchedAt time.Time    `json:"launched_at"`
 	Slots      int          `json:"slots"`
 	Busy       int          `json:"busy"`
+	// Incidents are what went wrong at its workers, as it was told last.
+	Incidents []IncidentStatus `json:"incidents,omitzero"`
+}
+
+// IncidentStatus is what went wrong at a worker, in [MemberStatus].
+type IncidentStatus struct {
+	Worker string `json:"worker"`
+	muster.Incident
+	// At is when the controller was told.
+	At time.Time `json:"at"`
+}
+
+func memberStatus(m controller.MemberView) MemberStatus {
+	s := MemberStatus{ID: m.ID, State: m.State, LaunchedAt: m.LaunchedAt, Slots: m.Slots, Busy: m.Busy}
+	for _, i := range m.Incidents {
+		s.Incidents = append(s.Incidents, IncidentStatus{Worker: i.Worker, Incident: i.Incident, At: i.At})
+	}
+	return s
 }
 
 // DecisionRecord is one recorded decision, as GET /v1/decisions gives it.
@@ -64,7 +82,7 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet) Status {
 			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision, o.Decision.Sentence()
 			status.Trouble, status.CostPerHour = o.Unrecorded, o.PricePerHour*float64(o.Decision.Desired)
 			for _, m := range o.Members(at) {
-				status.Members = append(status.Members, MemberStatus{ID: m.ID, State: m.State, LaunchedAt: m.LaunchedAt, Slots: m.Slots, Busy: m.Busy})
+				status.Members = append(status.Members, memberStatus(m))
 			}
 		}
 		s.Fleets = append(s.Fleets, status)
@@ -82,7 +100,7 @@ func (a *api) status(w http.ResponseWriter, _ *http.Request) {
 	answer(w, NewStatus(a.Version, time.Now().UTC(), a.Fleets()))
 }
 
-// report takes a worker's report. The API token and the member's own token open it.
+// report takes a worker's report. The API token, the fleet's and the member's own open it.
 func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	given := bearer(r)
 	if given == "" {
@@ -92,7 +110,7 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	var rep muster.Report
 	err := read(r, &rep)
 	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
-	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) {
+	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) && !a.Token.Fleet(rep.Fleet).equal(given) {
 		unauthorized(w)
 		return
 	}

@@ -84,6 +84,17 @@ func (t Token) Member(fleet, member string) Token {
 	return Token{hex.EncodeToString(mac.Sum(nil))}
 }
 
+// Fleet returns the token that lets the workers of the given fleet report, for whichever member, and nothing else: machines that a
+// cloud starts and names cannot be given one of their own. That of an empty token is empty.
+func (t Token) Fleet(fleet string) Token {
+	if t.text == "" {
+		return Token{}
+	}
+	mac := hmac.New(sha256.New, []byte(t.text))
+	fmt.Fprintf(mac, "fleet\x00%s", fleet)
+	return Token{hex.EncodeToString(mac.Sum(nil))}
+}
+
 // equal compares in constant time. An empty token equals nothing.
 func (t Token) equal(text string) bool {
 	return t.text != "" && subtle.ConstantTimeCompare([]byte(t.text), []byte(text)) == 1

@@ -81,7 +81,11 @@ func (m *member) gist() gist {
 func (r *run) booted(i int32) {
 	m := r.members[i]
 	m.stage = working
-	m.lease = worker.NewLease(worker.LeaseOptions{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots, IdleStop: r.world.IdleStop})
+	o := worker.LeaseOptions{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots, IdleStop: r.world.IdleStop}
+	if r.world.BillMargin > 0 {
+		o.Billing = worker.Billing{Start: r.at(m.launched), Period: r.world.BillStep, Margin: r.world.BillMargin}
+	}
+	m.lease = worker.NewLease(o)
 	m.lease.Ready(r.time())
 	m.reportedAt, m.reportDue = r.now-int64(time.Hour), never
 	r.ready++
@@ -200,7 +204,11 @@ func (r *run) finished(i int32, work uint32) {
 	r.busyTime += x.service
 	r.queue.inFlight--
 	ok := !x.poison
-	m.lease.Finished(r.time(), r.at(x.since), time.Duration(x.service), ok)
+	class := ""
+	if r.world.Classes {
+		class = x.class
+	}
+	m.lease.FinishedAs(r.time(), r.at(x.since), time.Duration(x.service), ok, class)
 	if ok {
 		r.settle(ref)
 	} else {

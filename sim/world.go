@@ -105,7 +105,9 @@ type World struct {
 	// MinimumBill and BillStep are the least time a member is paid for and the granularity. PricePerHour is what a worker
 	// costs; 1 when zero, so that cost reads in worker-hours.
 	MinimumBill, BillStep time.Duration
-	PricePerHour          float64
+	// BillMargin is how long before the end of a BillStep that is paid for an idle worker offers to leave; zero is never.
+	BillMargin   time.Duration
+	PricePerHour float64
 
 	// Visibility is how long a received message is hidden unless its hold is extended; workers extend it at half of that.
 	Visibility time.Duration
@@ -114,6 +116,8 @@ type World struct {
 	Poison      float64
 	MaxReceives int
 	RetryBase   time.Duration
+	// Classes has workers report durations by the classes of the trace.
+	Classes bool
 	// Random hands a message to any of the waiting workers, as SQS does, instead of to the one that waits longest.
 	Random bool
 
@@ -208,7 +212,7 @@ func (w World) Check() (World, error) {
 		value time.Duration
 		least time.Duration
 	}{
-		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0},
+		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0}, {"bill margin", w.BillMargin, 0},
 		{"visibility", w.Visibility, 2 * time.Second}, {"retry base", w.RetryBase, 0}, {"wake delay", w.Wake, 0},
 		{"metric period", w.MetricPeriod, 0}, {"metric delay", w.MetricDelay, 0}, {"staleness", w.Stale, 0},
 		{"report interval", w.ReportEvery, 10 * time.Millisecond}, {"controller's downtime", w.ControllerDown, 0},

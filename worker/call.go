@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/muster-scale/muster"
 )
 
 // chain is messages of one group, which are worked on one after the other, or a single message.
@@ -265,14 +267,18 @@ func (j *job) settle(r result) (happened event, done bool) {
 	}
 	switch r.outcome {
 	case finished:
-		j.delete()
+		err := j.delete()
 		j.forget()
 		log.Debug("message finished")
+		if err != nil {
+			return j.incident(j.ended(r.took, true), muster.DeleteFailed, "message "+j.ID+": "+err.Error()), true
+		}
 	case lost:
 		if r.err == nil {
 			return j.let, false
 		}
 		log.Error("work stopped: the lease is lost and the message will be delivered again")
+		return j.incident(j.ended(r.took, false), muster.LeaseLost, "message "+j.ID+": its hold was lost after "+r.took.String()), false
 	case returned:
 		j.uncount()
 		if r.err != nil {
@@ -303,7 +309,18 @@ func (j *job) let(now time.Time) { j.runner.lease.Returned(now, j.received) }
 
 func (j *job) ended(took time.Duration, ok bool) event {
 	class := classOf(j.Message, j.runner.ClassAttribute)
-	return func(now time.Time) { j.runner.lease.FinishedAs(now, j.received, took, ok, class) }
+	return func(now time.Time) {
+		j.runner.lease.FinishedAs(now, j.received, took, ok, class)
+		j.runner.outlets.count(took, ok, class)
+	}
+}
+
+// incident is the event happened, and an incident.
+func (j *job) incident(happened event, kind muster.IncidentKind, text string) event {
+	return func(now time.Time) {
+		j.runner.lease.Incident(kind, text)
+		happened(now)
+	}
 }
 
 // bury moves the message to the dead letters. It is deleted only once it is kept there.

@@ -15,8 +15,8 @@ import (
 const (
 	// maxClassBytes bounds the name of a class.
 	maxClassBytes = 64
-	// OtherClass is the class of messages whose own has no usable name, or came when a report had its fill of them.
-	OtherClass = "other"
+	// OtherClass is [muster.OtherClass].
+	OtherClass = muster.OtherClass
 )
 
 // classOf returns the class of m: the text of the named attribute. It is empty when m has none, or when no name is given.

@@ -18,7 +18,9 @@
 // specifies what they say, and [Conformance] checks a program against it.
 //
 // [SQS] is the queue behind an Amazon SQS endpoint, and takes dead letters; [Ledger] counts attempts where they survive the
-// worker; and [HTTPReporter] talks to the controller.
+// worker; and [HTTPReporter] talks to the controller. Where nobody answers, a [Sink] takes what the worker says: package
+// worker/cloudwatch has metrics, package worker/dynamoreport a table. A [Hook] keeps a machine that is to end while its worker
+// finishes: package worker/autoscaling has that of an Auto Scaling group.
 //
 // Delivery is at least once: a message may be worked on again after a crash, a lost lease or a failed delete. The
 // message's ID stays the same and serves as idempotency key.

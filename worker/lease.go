@@ -21,6 +21,8 @@ type LeaseOptions struct {
 	Slots int
 	// IdleStop is how long the worker receives without getting a message before it stops by itself; 0 means never.
 	IdleStop time.Duration
+	// Billing says when the worker stops by itself because what is paid for ends.
+	Billing Billing
 	// Born is below the first epoch and the first sequence number. A worker that is started again under the same name
 	// must be born with a higher number than its forerunner used, as milliseconds since 1970 are, or its reports would
 	// be taken for old ones.
@@ -51,6 +53,12 @@ type Lease struct {
 	challenge int64
 	// active is when a message was last held or could have come; heard is when the controller last answered the token.
 	active, heard time.Time
+	// empty is true when the newest receive call brought nothing; paid is the end of the paid period for which the worker has
+	// offered to leave.
+	empty bool
+	paid  time.Time
+	// incidents are those since the worker started, sorted by kind. They are replaced, never changed.
+	incidents []muster.Incident
 	// current counts since the newest report; unanswered holds what earlier reports said and nobody confirmed.
 	current    tally
 	unanswered []tally
@@ -103,7 +111,7 @@ func (l *Lease) Ready(now time.Time) {
 }
 
 func (l *Lease) receive(now time.Time) {
-	l.state, l.cause, l.token, l.active = muster.Receiving, "", "", now
+	l.state, l.cause, l.token, l.active, l.empty = muster.Receiving, "", "", now, false
 	l.epoch++
 }
 
@@ -137,7 +145,7 @@ func (l *Lease) EndReceive(now time.Time, asked, n int) {
 	}
 	l.busy += min(n, asked)
 	l.began += float64(min(n, asked)) * now.Sub(l.origin).Seconds()
-	if n > 0 {
+	if l.empty = n <= 0; n > 0 {
 		l.active = now
 	}
 }
@@ -146,12 +154,12 @@ func (l *Lease) EndReceive(now time.Time, asked, n int) {
 // anew.
 func (l *Lease) FailReceive(now time.Time, asked int) {
 	l.endReceive(asked)
-	l.active = now
+	l.active, l.empty = now, false
 }
 
 // Unable says that nothing can be received now, although the queue may hold messages, so the time without messages begins
 // anew. It is meant for when no receive call is outstanding.
-func (l *Lease) Unable(now time.Time) { l.active = now }
+func (l *Lease) Unable(now time.Time) { l.active, l.empty = now, false }
 
 func (l *Lease) endReceive(asked int) {
 	l.receives = max(0, l.receives-1)
@@ -208,11 +216,26 @@ func (l *Lease) IdleAt() (time.Time, bool) {
 	return l.active.Add(l.IdleStop), l.IdleStop > 0 && l.state == muster.Receiving && l.busy == 0
 }
 
-// Tick stops the worker when it got no message for too long. It never does so while a receive call is outstanding: that
-// call may still bring one.
+// PaidUntil returns from when on [Lease.Tick] will stop the worker, when it is idle then, because a paid period ends; it is false
+// while it will not. A worker that offered to leave in a period, and was kept, offers again in the next.
+func (l *Lease) PaidUntil(now time.Time) (time.Time, bool) {
+	at, _, ok := l.Billing.offerAt(now, l.paid)
+	return at, ok && l.state == muster.Receiving && l.busy == 0
+}
+
+// Tick stops the worker when it got no message for too long, or when what is paid for ends and no message waited when it last
+// asked. It never does so while a receive call is outstanding: that call may still bring one.
 func (l *Lease) Tick(now time.Time) {
-	if at, ok := l.IdleAt(); ok && l.receives == 0 && !now.Before(at) {
+	if l.receives > 0 {
+		return
+	}
+	if at, ok := l.IdleAt(); ok && !now.Before(at) {
 		l.drain(muster.IdleTooLong)
+		return
+	}
+	if at, ok := l.PaidUntil(now); ok && l.empty && !now.Before(at) {
+		_, l.paid, _ = l.Billing.offerAt(now, l.paid)
+		l.drain(muster.EndOfBilling)
 	}
 }
 
@@ -258,12 +281,15 @@ func (l *Lease) Leave() bool {
 // Resume makes an idle worker receive again whose token nobody was told, and returns true; it changes nothing unless the
 // worker is idle because no message came. It is for workers without a controller.
 func (l *Lease) Resume(now time.Time) bool {
-	if l.state != muster.Idle || l.cause != muster.IdleTooLong {
+	if l.state != muster.Idle || !l.offers() {
 		return false
 	}
 	l.receive(now)
 	return true
 }
+
+// offers tells whether the worker stopped by itself.
+func (l *Lease) offers() bool { return l.cause == muster.IdleTooLong || l.cause == muster.EndOfBilling }
 
 // OrphanedAt returns when an idle worker counts as orphaned: no report of its token was answered for the duration
 // patience. It is false while the worker is not idle.
@@ -288,11 +314,18 @@ func (l *Lease) Report(now time.Time) muster.Report {
 	for _, t := range l.unanswered {
 		all = all.plus(t)
 	}
+	r := l.Says(now)
+	r.Finished, r.Failed, r.Processing, r.Classes = all.finished, all.failed, all.processing, all.classes
+	return r
+}
+
+// Says returns what the worker says now, without counts, for whoever does not answer: it is no report of its own, and has the
+// number of the newest one.
+func (l *Lease) Says(now time.Time) muster.Report {
 	return muster.Report{
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
 		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
-		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now),
-		Finished: all.finished, Failed: all.failed, Processing: all.processing, Classes: all.classes,
+		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now), Incidents: l.incidents,
 	}
 }
 

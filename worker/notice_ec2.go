@@ -31,9 +31,7 @@ type EC2Notices struct {
 
 // Watch implements [Notices].
 func (n EC2Notices) Watch(ctx context.Context, tell func(Notice, error)) {
-	s := &imdsSession{
-		base: strings.TrimSuffix(orElse(n.Endpoint, imdsAddress), "/") + "/latest/", client: metadataClient(n.Client),
-	}
+	s := newIMDSSession(n.Endpoint, n.Client)
 	look(ctx, orElse(n.Every, noticeEvery), s.notice, tell)
 }
 
@@ -45,6 +43,10 @@ type imdsSession struct {
 	// interrupted is the interruption that was found, and what it was found in: the time that is left counts from then.
 	interrupted     Notice
 	interruptedText string
+}
+
+func newIMDSSession(endpoint string, c *http.Client) *imdsSession {
+	return &imdsSession{base: strings.TrimSuffix(orElse(endpoint, imdsAddress), "/") + "/latest/", client: metadataClient(c)}
 }
 
 // notice returns the most pressing notice. One that was found counts even if the rest could not be read.
@@ -145,7 +147,7 @@ func lifecycle(_ time.Time, _ http.Header, state string) (Notice, error) {
 	why := "the Auto Scaling group moves the instance to " + state
 	switch {
 	case state == "Terminated" || state == "Warmed:Terminated":
-		return Notice{Kind: Ending, Why: why}, nil
+		return Notice{Kind: Ending, Waits: true, Why: why}, nil
 	case strings.HasPrefix(state, "Warmed:") || state == "Standby":
 		return Notice{Kind: OutOfService, Why: why}, nil
 	}

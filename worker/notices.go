@@ -38,6 +38,8 @@ type Notice struct {
 	Kind NoticeKind
 	// By is when it happens; zero is unknown.
 	By time.Time
+	// Waits is true when it waits for the worker to say that it is done, see [Hook].
+	Waits bool
 	// Why says where the notice came from, for the log.
 	Why string
 }
@@ -108,6 +110,7 @@ func (r *runner) noticed(now time.Time, n Notice) {
 	if n.Kind == "" || n.Kind == OutOfService && r.lease.State() == muster.Starting {
 		return
 	}
+	r.hook.noticed(n)
 	r.lease.Signal()
 	switch at, known := n.handBackAt(now); {
 	case known:

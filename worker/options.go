@@ -18,6 +18,8 @@ const (
 	maxRetryBase = 20 * time.Minute
 	// maxAttempts bounds Options.MaxAttempts.
 	maxAttempts = 1000
+	// MaxOutlets bounds Options.Outlets.
+	MaxOutlets = 8
 	// receivesPerAttempt is how many receives without an attempt that we counted are allowed for each attempt.
 	receivesPerAttempt = 5
 )
@@ -106,6 +108,9 @@ type Options struct {
 	WarmUp time.Duration
 	// IdleStop is how long the worker waits for a message before it stops receiving; 0 means for ever.
 	IdleStop time.Duration
+	// Billing says in which periods the member is paid for; its Start is by default when the worker starts, its Margin two
+	// minutes. A worker that is idle shortly before the end of one stops receiving and offers to leave, once in each period.
+	Billing Billing
 	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for held messages; 0 means as long
 	// as they need. After it the work is
 	// stopped, which takes a command up to five seconds, and its messages are given back to be seen at once.
@@ -119,9 +124,16 @@ type Options struct {
 	// default 5 minutes; also one that has not stopped receiving, when its queue cannot be reached for that long either.
 	Orphaned time.Duration
 
+	// Outlets are told what the worker says where nobody answers, at most MaxOutlets of them. They never let the work wait:
+	// what they do not take is logged, counted and tried again later.
+	Outlets []Outlet
+
 	// Notices are where the worker learns that what it runs on will end. It then takes no more messages, uses the time that
 	// is left, and gives back in time what it cannot finish.
 	Notices []Notices
+	// Hook keeps the machine while the worker finishes, once a notice says that it waits, and lets it end then; nil means that
+	// nothing does. After a release, Run waits up to a quarter of an hour for the machine to end, unless its context ends.
+	Hook Hook
 	// Protection shields the worker's member from scale-in while the worker is not idle; nil means that there is none. No
 	// message is received without it.
 	Protection Protection
@@ -143,6 +155,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.ProtectFor = orElse(o.ProtectFor, usualTerm(o.Visibility))
 	o.Worker = orElse(o.Worker, o.Member)
 	o.Logger = orElse(o.Logger, slog.New(slog.DiscardHandler))
+	o.Billing = o.Billing.withDefaults(time.Now())
 	return o, o.check()
 }
 
@@ -179,6 +192,17 @@ func (o Options) check() error {
 	case o.RetryBase < 0 || o.RetryBase > maxRetryBase:
 		return fmt.Errorf("start a worker: found a retry base of %s, at most %s is allowed", o.RetryBase, maxRetryBase)
 	}
+	if err := o.Billing.check(); err != nil {
+		return err
+	}
+	if len(o.Outlets) > MaxOutlets {
+		return fmt.Errorf("start a worker: found %d outlets for reports, at most %d are allowed", len(o.Outlets), MaxOutlets)
+	}
+	for _, out := range o.Outlets {
+		if out.Sink == nil || out.Every <= 0 {
+			return fmt.Errorf("start a worker: found the outlet %q with a period of %s, one with a sink and a period above 0 is allowed", out.Name, out.Every)
+		}
+	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -198,7 +222,7 @@ func (o Options) check() error {
 // of the visibility, because a message may come at the start of the wait and is counted as held from then on.
 func (o Options) wait() time.Duration {
 	longest := 20 * time.Second
-	if o.Reporter != nil || o.IdleStop > 0 {
+	if o.Reporter != nil || o.IdleStop > 0 || o.Billing.Period > 0 {
 		longest = shortWait
 	}
 	return min(longest, o.Visibility/2).Truncate(time.Second)

@@ -45,7 +45,7 @@ func (p *protects) covers(now time.Time, ahead time.Duration) bool {
 // protection, so that its service may end it and does not start another in its place; then it receives again. It is false for
 // a worker that is to leave.
 func (p *protects) rests(now time.Time, next *alarm, l *Lease) bool {
-	if p.Protection == nil || l.Cause() != muster.IdleTooLong || p.shield.Needless() {
+	if p.Protection == nil || !l.offers() || p.shield.Needless() {
 		return false
 	}
 	if p.restUntil.IsZero() {
@@ -81,7 +81,7 @@ func (p *protects) advance(now time.Time, next *alarm, r *runner) {
 		ctx, cancel := context.WithTimeout(r.base, protectTimeout)
 		defer cancel()
 		err := p.Protect(ctx, term)
-		return func(now time.Time) { p.ended(now, err) }
+		return func(now time.Time) { p.ended(now, r, err) }
 	})
 }
 
@@ -94,15 +94,19 @@ func (p *protects) watch(now time.Time, next *alarm, r *runner) {
 		p.lapsed = false
 	case !p.lapsed:
 		p.lapsed = true
+		r.lease.Incident(muster.ProtectionFailed, "the protection has run out at "+until.UTC().Format(time.RFC3339))
 		p.log.Error("incident: the protection has run out and could not be renewed; the worker takes no more until it is back, and may be ended while busy",
 			"since", until, "holding", r.lease.Busy())
 	}
 }
 
 // ended takes in how a call ended. Failing ones are incidents: a busy member may be ended when its protection runs out.
-func (p *protects) ended(now time.Time, err error) {
+func (p *protects) ended(now time.Time, r *runner, err error) {
 	p.calling = false
 	p.shield.End(now, err)
+	if err != nil && !errors.Is(err, ErrUnprotectable) {
+		r.lease.Incident(muster.ProtectionFailed, err.Error())
+	}
 	switch {
 	case errors.Is(err, ErrUnprotectable):
 		p.log.Info("worker needs no protection", "why", err)

@@ -26,9 +26,12 @@ func Run(ctx context.Context, o Options) error {
 	defer r.stopAll(nil)
 	r.log.Info("worker started", "fleet", o.Fleet, "member", o.Member, "slots", o.Slots)
 	r.loop(ctx)
+	r.outlets.stop()
 	r.wg.Wait()
 	r.protects.last(r.base)
 	r.reports.last(r.base, &r.lease)
+	r.outlets.last(r.base, time.Now(), r)
+	r.hook.last(r.base, ctx, r)
 	r.log.Info("worker left", "cause", string(r.lease.Cause()))
 	return nil
 }
@@ -49,6 +52,8 @@ type runner struct {
 	warmAt, graceAt   time.Time
 	watches           watches
 	protects          protects
+	outlets           outlets
+	hook              hooked
 	// calls counts the calls of Do or DoBatch that are under way.
 	calls int
 	// changed receives when Readiness changes; nil without one.
@@ -62,7 +67,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
 	r := &runner{Options: o, log: o.Logger, events: make(chan event), warmAt: now.Add(o.WarmUp)}
 	r.lease = NewLease(LeaseOptions{
-		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Born: now.UnixMilli(),
+		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Billing: o.Billing, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.work, r.stopWork = context.WithCancelCause(r.base)
@@ -72,6 +77,8 @@ func newRunner(ctx context.Context, o Options) *runner {
 	}
 	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger}
 	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
+	r.outlets = newOutlets(r.base, o, now)
+	r.hook = hooked{Hook: o.Hook, log: o.Logger}
 	return r
 }
 
@@ -98,7 +105,7 @@ func (r *runner) loop(ctx context.Context) {
 
 // over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
 func (r *runner) over() bool {
-	return r.lease.State() == muster.Leaving && !r.reports.inFlight && !r.protects.calling
+	return r.lease.State() == muster.Leaving && !r.reports.inFlight && !r.protects.calling && !r.hook.calling
 }
 
 func (r *runner) signalled(now time.Time, cause error) {
@@ -121,6 +128,7 @@ func (r *runner) advance(now time.Time) time.Time {
 	if (r.able() == 0 || !r.protects.covers(now, r.longestPoll())) && !r.polls.outstanding() {
 		r.lease.Unable(now)
 	}
+	r.hook.advance(now, &next, r)
 	if !r.graceAt.IsZero() && next.due(now, r.graceAt) {
 		r.graceAt = time.Time{}
 		r.log.Warn("grace is over, giving messages back", "holding", r.lease.Busy())
@@ -133,12 +141,16 @@ func (r *runner) advance(now time.Time) time.Time {
 	if at, ok := r.lease.IdleAt(); ok && !r.polls.outstanding() {
 		next.due(now, at)
 	}
+	if at, ok := r.lease.PaidUntil(now); ok && !r.polls.outstanding() {
+		next.due(now, at)
+	}
 	if r.lease.CanMint() {
 		r.lease.Mint(now, rand.Text())
 	}
 	r.leaveUnasked(now, &next)
 	r.protects.advance(now, &next, r)
 	r.reports.advance(now, &next, r)
+	r.outlets.advance(now, &next, r)
 	if s := r.lease.State(); s != before {
 		r.log.Info("worker changes state", "from", string(before), "to", string(s), "cause", string(r.lease.Cause()))
 	}

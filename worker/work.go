@@ -98,16 +98,16 @@ func (j *job) extend(v Visibility, now time.Time) Visibility {
 
 // delete removes the message, trying again for a while. It is tried even after the lease was lost, because the work is done
 // and need not be done again.
-func (j *job) delete() {
+func (j *job) delete() error {
 	wait := deletePause
 	for try := 1; ; try++ {
 		err := j.call(func(ctx context.Context) error { return j.runner.Queue.Delete(ctx, j.Message) })
 		if err == nil {
-			return
+			return nil
 		}
 		if try == deleteTries || errors.Is(err, ErrGone) || j.lease.Err() != nil {
 			j.log.Error("deleting a finished message failed: it will be delivered again", "tries", try, "err", err)
-			return
+			return err
 		}
 		select {
 		case <-time.After(wait):

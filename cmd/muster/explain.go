@@ -68,7 +68,8 @@ recorded inputs and compares the result byte for byte.`,
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			printExplanation(cmd.OutOrStdout(), e)
+			printExplanation(cmd.OutOrStdout(), e.Explanation)
+			e.Incidents.print(cmd.OutOrStdout())
 			return nil
 		},
 	}
@@ -116,15 +117,23 @@ func parseAt(text string) (time.Time, error) {
 // errNoDecision means that the history holds no decision that was asked for.
 var errNoDecision = errors.New("the history holds no such decision")
 
+// explained is the explanation of a decision, with what went wrong at workers about that time.
+type explained struct {
+	controller.Explanation
+	Incidents pastIncidents `json:"incidents,omitzero"`
+}
+
 // explain finds the decision and what its policy remembered.
-func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (controller.Explanation, error) {
+func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (explained, error) {
 	var found *muster.Record
+	var incidents pastIncidents
 	var recent, before muster.Recent
 	var failure error
 	change := ""
 	err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind != muster.Decided {
-			return true
+			failure = incidents.see(r)
+			return failure == nil
 		}
 		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
 			return false
@@ -143,11 +152,12 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 	})
 	switch {
 	case err != nil || failure != nil:
-		return controller.Explanation{}, errors.Join(err, failure)
+		return explained{}, errors.Join(err, failure)
 	case found == nil || seq > 0 && found.Position.Seq != seq:
-		return controller.Explanation{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
+		return explained{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
 	}
-	e, err := controller.Explain(*found, before)
+	explanation, err := controller.Explain(*found, before)
+	e := explained{explanation, incidents.around(found.At)}
 	if e.Decision.Verdict == muster.Hold {
 		e.LastChange = change
 	}
@@ -161,12 +171,21 @@ func printExplanation(w io.Writer, e controller.Explanation) {
 	if e.LastChange != "" {
 		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)
 	}
+	if c := e.Observation.Capacity; !c.Known && c.Reason != "" {
+		fmt.Fprintf(w, "  members: %s\n", c.Reason)
+	}
+	for _, note := range e.Observation.Notes {
+		fmt.Fprintf(w, "  note: %s\n", note)
+	}
 	fmt.Fprintf(w, "\nwhy this number\n")
 	for _, t := range d.Trail {
 		fmt.Fprintf(w, "  %-22s %s = %d\n", t.Rule, values(t.In), t.Out)
 		if t.Why != "" {
 			fmt.Fprintf(w, "  %-22s %s\n", "", t.Why)
 		}
+	}
+	if line := classesLine(e.Observation); line != "" {
+		fmt.Fprintf(w, "  classes: %s\n", line)
 	}
 	fmt.Fprintf(w, "\nwhy not more\n  %s\n\nwhat would change it\n", e.WhyNotMore)
 	for _, c := range e.Changes {

@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/fleet/asg"
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/source/embedded"
-	"github.com/muster-scale/muster/source/sqs"
 )
 
 // fleets are the fleets of a muster up. They may be added, changed and removed while it runs.
@@ -29,10 +30,12 @@ type fleets struct {
 // ownFleet is one fleet with its loop.
 type ownFleet struct {
 	config config.Fleet
-	parts  parts
-	loop   *controller.Loop
-	stop   context.CancelFunc
-	ended  chan struct{} // closed when the loop has ended
+	// parts are the process fleets of one on this machine, group is the Auto Scaling group of one on AWS.
+	parts parts
+	group *asg.Fleet
+	loop  *controller.Loop
+	stop  context.CancelFunc
+	ended chan struct{} // closed when the loop has ended
 }
 
 func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
@@ -71,30 +74,28 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	}
 	settings.Trees = len(c.Queues) > 0
 	o := controller.LoopOptions{Settings: settings, History: l.history, Logger: l.options.logger}
-	for _, q := range c.Queues {
-		if q.URL == "" {
-			source := embedded.New(l.queues, q.Name)
-			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
-			continue
-		}
-		source, err := sqs.New(ctx, q.URL)
-		if err != nil {
+	if err := l.sources(ctx, c, &o); err != nil {
+		return fmt.Errorf("fleet %s: %w", c.Name, err)
+	}
+	own := &ownFleet{config: c, stop: func() {}, ended: make(chan struct{})}
+	if c.ASG != nil {
+		if own.group, err = l.amazonGroup(ctx, c); err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
-		o.Sources = append(o.Sources, source)
+		if err := l.keepFleetToken(c); err != nil {
+			return fmt.Errorf("fleet %s: %w", c.Name, err)
+		}
+		o.Fleet, o.Releaser, o.Protector, o.Expecters = own.group, own.group, own.group, append(o.Expecters, own.group)
+	} else {
+		if own.parts, err = l.partsOf(c); err != nil {
+			return err
+		}
+		o.Fleet, o.Releaser = own.parts.whole()
 	}
-	if settings.Trees {
-		o.Trees = l.trees.of(c.Queues)
-	}
-	parts, err := l.partsOf(c)
-	if err != nil {
-		return err
-	}
-	o.Fleet, o.Releaser = parts.whole()
 	o.Notify = func(out controller.Outcome) { l.options.notify(out) }
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	own := &ownFleet{config: c, parts: parts, loop: controller.NewLoop(o), stop: func() {}, ended: make(chan struct{})}
+	own.loop = controller.NewLoop(o)
 	f.all[c.Name] = own
 	if f.run != nil {
 		f.begin(own)
@@ -102,14 +103,55 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 	return nil
 }
 
+// sources puts what measures a fleet into o.
+func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
+	for _, q := range c.Queues {
+		if q.URL == "" {
+			source := embedded.New(l.queues, q.Name)
+			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
+			continue
+		}
+		source, err := l.amazonQueue(ctx, c, q.URL)
+		if err != nil {
+			return err
+		}
+		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
+	}
+	if len(c.Queues) > 0 {
+		o.Trees = l.trees.of(c.Queues)
+	}
+	if c.Metrics == nil {
+		return nil
+	}
+	var base muster.Source
+	if len(o.Sources) > 0 {
+		base = o.Sources[0]
+	}
+	measured, err := l.amazonMetrics(ctx, c, base)
+	if err != nil {
+		return err
+	}
+	o.Sources = []muster.Source{measured}
+	return nil
+}
+
 // settingsOf are the controller's settings for a fleet.
 func settingsOf(c config.Fleet) (controller.Settings, error) {
 	s := controller.Settings{
 		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
-		Slots: c.Workers.Slots, BootPrior: c.Workers.Boot, Poll: c.Poll,
+		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
 	}
 	for _, q := range c.Queues {
 		s.Queues = append(s.Queues, q.Name)
+	}
+	if c.Metrics != nil && len(s.Queues) == 0 {
+		s.Queues = []string{c.Name} // what the metrics count has no other name
+	}
+	if c.OnAWS() {
+		s.Stale = 3 * max(awsapi.Slow, c.Poll)
+	}
+	if c.ASG != nil {
+		s.Protect, s.Unreported = c.ASG.Protect, c.ASG.Reports == config.ReportsNone
 	}
 	return controller.NewSettings(s)
 }
@@ -130,6 +172,9 @@ func (f *fleets) begin(own *ownFleet) {
 	own.stop = stop
 	f.running.Go(func() {
 		defer close(own.ended)
+		if own.group != nil {
+			f.local.prepare(ctx, own)
+		}
 		if err := own.loop.Run(ctx); err != nil {
 			f.fail(err)
 		}
@@ -141,7 +186,7 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 	f.mu.Lock()
 	own := f.all[c.Name]
 	f.mu.Unlock()
-	if !reflect.DeepEqual(own.config.Queues, c.Queues) || !slices.EqualFunc(own.config.Split, c.Split, samePart) {
+	if !sameKind(own.config, c) {
 		// Its workers first finish what they hold, which may take long: nothing else waits for that.
 		f.running.Go(func() {
 			f.remove(c.Name)
@@ -161,8 +206,10 @@ func (f *fleets) change(ctx context.Context, c config.Fleet) error {
 		return err
 	}
 	settings.Trees = len(c.Queues) > 0
-	if err := own.parts.change(f.local, c); err != nil {
-		return err
+	if c.ASG == nil {
+		if err := own.parts.change(f.local, c); err != nil {
+			return err
+		}
 	}
 	own.loop.Change(ctx, settings)
 	f.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,7 @@ type local struct {
 	// beyond are the listeners for other machines, with what they serve.
 	beyond  []beyond
 	fleets  *fleets
+	amazon  amazon
 	servers struct {
 		sqs, api *http.Server
 		front    *sqsapi.Front // serves what sqs does, on loopback
@@ -219,8 +221,12 @@ func (l *local) createQueues(ctx context.Context, c *config.Config) error {
 		}
 	}
 	for _, f := range c.Fleets {
-		for _, q := range f.Queues {
-			if q.URL != "" {
+		served := f.Queues
+		for _, kind := range kinds(f) {
+			served = append(slices.Clip(served), kind.Workers.DeadLetter)
+		}
+		for _, q := range served {
+			if q.URL != "" || q.Name == "" {
 				continue
 			}
 			if err := create(q.Name, nil); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +36,11 @@ func kinds(c config.Fleet) []config.Part {
 
 func samePart(a, b config.Part) bool {
 	return a.Name == b.Name && a.Base == b.Base && a.Weight == b.Weight && a.Max == b.Max
+}
+
+// sameKind tells whether a fleet can go from one configuration to the other without ending first.
+func sameKind(a, b config.Fleet) bool {
+	return reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && slices.EqualFunc(a.Split, b.Split, samePart)
 }
 
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.
@@ -116,19 +123,43 @@ func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String(),
 		"--protection", "none"} // workers that share a machine cannot share its protection: the first to be idle would lift it
 	for _, q := range c.Queues {
-		argv = append(argv, "--queue", cmp.Or(q.URL, l.queueURL(q.Name)))
-	}
-	if w.JSONLines {
-		argv = append(argv, "--json-lines")
+		argv = append(argv, "--queue", l.urlOf(q))
 	}
 	if w.TimeLimit > 0 {
 		argv = append(argv, "--time-limit", w.TimeLimit.String())
 	}
+	if w.MaxAttempts > 0 {
+		data, err := filepath.Abs(l.config.Data)
+		if err != nil {
+			return nil, fmt.Errorf("fleet %s: find the directory in which attempts are counted: %w", c.Name, err)
+		}
+		argv = append(argv, "--max-attempts", strconv.Itoa(w.MaxAttempts), "--dead-letter", l.urlOf(w.DeadLetter), "--data", data)
+	}
+	if w.ClassAttribute != "" {
+		argv = append(argv, "--class-attribute", w.ClassAttribute)
+	}
+	if w.Batch > 1 {
+		argv = append(argv, "--batch", strconv.Itoa(w.Batch))
+	}
 	if len(w.Env) > 0 {
 		argv = append(argv, "--env", strings.Join(w.Env, ","))
 	}
-	return append(append(argv, "--"), w.Command...), nil
+	return append(argv, meansArgv(w)...), nil
 }
+
+// meansArgv says what does the work.
+func meansArgv(w config.Workers) (argv []string) {
+	if w.HTTP != "" {
+		return []string{"--http", w.HTTP}
+	}
+	if w.JSONLines {
+		argv = append(argv, "--json-lines")
+	}
+	return append(append(argv, "--"), w.Command...)
+}
+
+// urlOf is where workers find a queue.
+func (l *local) urlOf(q config.QueueRef) string { return cmp.Or(q.URL, l.queueURL(q.Name)) }
 
 // workerEnv is the environment of a worker: that of this process, where to report, and the keys of the embedded queue when
 // it serves one.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -72,7 +71,7 @@ func (l *local) reload(ctx context.Context, path string) string {
 
 // whenLater says that a change waits for the workers of before.
 func whenLater(old, now config.Fleet) string {
-	if reflect.DeepEqual(old.Queues, now.Queues) && slices.EqualFunc(old.Split, now.Split, samePart) {
+	if sameKind(old, now) {
 		return ""
 	}
 	return " and begins anew once its workers have finished what they hold"

@@ -118,7 +118,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 func quietly(ts *testscript.TestScript, args []string) (string, error) {
 	c := exec.Command("/usr/bin/env", args...)
 	c.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "QUEUE_PORT", "API_PORT", "AWS_EC2_METADATA_DISABLED", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+	for _, name := range []string{"PATH", "HOME", "QUEUE_PORT", "API_PORT", "ENDPOINT_PORT", "AWS_EC2_METADATA_DISABLED", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
 		c.Env = append(c.Env, name+"="+ts.Getenv(name))
 	}
 	out, err := c.CombinedOutput()

@@ -55,9 +55,19 @@ func printStatus(w io.Writer, s server.Status) error {
 		if f.CostPerHour > 0 {
 			fmt.Fprintf(w, "  it costs %s an hour\n", muster.Number(f.CostPerHour))
 		}
+		if line := classesLine(f.Observation); line != "" {
+			fmt.Fprintf(w, "  classes: %s\n", line)
+		}
 		if f.Trouble != "" {
 			fmt.Fprintf(w, "  %s\n", f.Trouble)
 		}
+		if !f.Observation.Capacity.Known && f.Observation.Capacity.Reason != "" {
+			fmt.Fprintf(w, "  members: %s\n", f.Observation.Capacity.Reason)
+		}
+		for _, note := range f.Observation.Notes {
+			fmt.Fprintf(w, "  note: %s\n", note)
+		}
+		printIncidents(w, f, s.At)
 		for _, q := range f.Observation.Queues {
 			if !q.Backlog.Known {
 				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)

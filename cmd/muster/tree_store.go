@@ -9,13 +9,11 @@ import (
 	"os"
 	"strings"
 
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/dynamotree"
 	"github.com/muster-scale/muster/tree/sqlitetree"
-	"github.com/muster-scale/muster/worker"
 )
 
 // tablePrefix tells a DynamoDB table from a file.
@@ -56,11 +54,10 @@ func openTable(ctx context.Context, table string, make bool) (treeStore, error) 
 	if table == "" {
 		return nil, usage(fmt.Errorf("--trees: found %q, allowed is a file or %sTABLE", tablePrefix, tablePrefix))
 	}
-	cfg, err := awsconfig.LoadDefaultConfig(ctx)
+	cfg, err := awsConfiguration(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+		return nil, err
 	}
-	cfg.Credentials = worker.SayWhatIsMissing(cfg.Credentials)
 	client := dynamodb.NewFromConfig(cfg)
 	if make {
 		if err := dynamotree.Create(ctx, client, table); err != nil {

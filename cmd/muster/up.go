@@ -103,6 +103,14 @@ func (s *sayer) start(l *local) {
 		}
 	}
 	s.printf("  api    %s (its token is in %s/%s)\n\n", l.apiURL(), l.config.Data, tokenFile)
+	for _, f := range l.config.Fleets {
+		if f.ASG != nil && f.ASG.Reports == config.ReportsRequired {
+			s.printf("  the workers on instances of %s report with the token in %s\n", f.ASG.Group, l.fleetToken(f.Name))
+			if l.config.Listen.Beyond.API == "" {
+				s.printf("  they cannot reach the api above: state listen.beyond.api, or asg.reports: none for workers that do not report\n")
+			}
+		}
+	}
 	for _, b := range l.beyond {
 		s.printf("  open to other machines, with TLS: %s\n", b.Addr())
 	}

@@ -20,12 +20,13 @@ type working struct {
 	o          worker.Options
 	how        means
 	around     surroundings
+	reporting  reporting
 	api, level string
 	urls       []string
 }
 
 func newWork(g *global) *cobra.Command {
-	w := &working{around: newSurroundings()}
+	w := &working{around: newSurroundings(), reporting: reporting{configure: awsConfiguration}}
 	cmd := &cobra.Command{
 		Use:   "work --queue URL -- COMMAND [ARGUMENT...]",
 		Short: "Handle the messages of a queue with any command",
@@ -51,6 +52,9 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.StringArrayVar(&w.urls, "queue", nil, "the queue's URL; may be repeated, to take from several in turn")
 	f.IntVar(&w.o.Slots, "slots", 1, "how many messages to handle at once")
 	f.DurationVar(&w.o.IdleStop, "idle", 0, "leave after so long without a message; 0 stays")
+	f.DurationVar(&w.o.Billing.Period, "billing-period", 0, "what the machine is paid by, as in 1h: when it is idle shortly before the end of a period, the worker offers to leave; 0 is by the second")
+	f.DurationVar(&w.o.Billing.Margin, "billing-margin", 0, "how long before the end of a billing period; by default 2m, at most half a period")
+	f.TimeVar(&w.o.Billing.Start, "billing-start", time.Time{}, []string{time.RFC3339}, "when the first billing period began, by default when the worker starts")
 	f.DurationVar(&w.o.Visibility, "visibility", 30*time.Second, "how long a message is held before its hold is extended")
 	f.DurationVar(&w.o.RetryBase, "retry", 30*time.Second, "how long a message waits after its first failure; doubled each time")
 	f.DurationVar(&w.o.Grace, "grace", 0, "how long messages may take when told to stop; 0 lets them finish, the default in an ECS task is 20s")
@@ -59,9 +63,12 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.DurationVar(&w.o.WarmUp, "warm-up", 0, "wait so long before the first message, to show slow boots")
 	f.StringVar(&w.api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
 	f.StringVar(&w.o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
-	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on")
+	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on; auto asks the metadata of the task or the instance, unless MUSTER_MEMBER names it")
+	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
+	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook, the group's name; it is asked for by default")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
 	w.how.flags(f, &w.o)
+	w.reporting.flags(f)
 	return cmd
 }
 
@@ -81,6 +88,16 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err := worker.KeepMemberLock(); err != nil {
 		return err
 	}
+	if !w.how.conformance {
+		// Before the keys of an embedded queue are taken from its directory: those are not for AWS.
+		w.reporting.out = cmd.OutOrStdout()
+		if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
+			return usage(err)
+		}
+		if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure); err != nil {
+			return err
+		}
+	}
 	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
 		g.useLocalKeys(url)
 	}
@@ -97,6 +114,11 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err := openQueues(cmd.Context(), &w.o, w.urls); err != nil {
 		return usage(err)
 	}
+	member, err := w.around.member(cmd.Context(), w.o.Member)
+	if err != nil {
+		return err
+	}
+	w.o.Member = member
 	if w.api != "" {
 		reporter, err := worker.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
 		if err != nil {

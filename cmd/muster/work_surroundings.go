@@ -18,6 +18,8 @@ const taskGrace = 20 * time.Second
 type surroundings struct {
 	// notices is auto, ec2, ecs or none, protection auto or none.
 	notices, protection string
+	// hook is the name of a lifecycle hook, or auto; group that of its Auto Scaling group. Both may be empty.
+	hook, group string
 	// getenv and readFile are those of the system.
 	getenv   func(name string) string
 	readFile func(path string) ([]byte, error)
@@ -30,7 +32,7 @@ func newSurroundings() surroundings {
 // apply tells the worker where to look for notices of an end, and how to protect itself.
 func (s surroundings) apply(o *worker.Options, graceGiven bool) error {
 	agent, task := s.getenv("ECS_AGENT_URI"), s.getenv("ECS_CONTAINER_METADATA_URI_V4")
-	disabled := strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
+	disabled := s.metadataDisabled()
 	ec2, ecs := s.notices == "ec2", s.notices == "ecs"
 	switch s.notices {
 	case "auto":

@@ -77,12 +77,16 @@ func TestSurroundings(t *testing.T) {
 type standIns struct {
 	imds *mustertest.IMDS
 	ecs  *mustertest.ECSAgent
+	asg  groups
 }
 
 // standIn is the command of scripts for the services of a cloud:
 //
 //	standin imds              serves instance metadata, and points AWS_EC2_METADATA_SERVICE_ENDPOINT at it
 //	standin interrupt 6s      tells of an interruption so much later
+//	standin target STATE      tells that the instance is moved to that state
+//	standin groups            serves Auto Scaling, and points AWS_ENDPOINT_URL_AUTO_SCALING at it
+//	standin acted ACTION      tells whether Auto Scaling was called for that action
 //	standin ecs               serves the agent of a task, and points ECS_... at it
 //	standin stop              makes the service stop the task
 //	[!] standin protected     tells whether the task is protected
@@ -102,6 +106,16 @@ func standIn(ts *testscript.TestScript, neg bool, args []string) {
 		ahead, err := time.ParseDuration(args[1])
 		ts.Check(err)
 		all.imds.Interrupt("terminate", time.Now().Add(ahead))
+	case "target":
+		all.imds.Target(args[1])
+	case "groups":
+		server := httptest.NewServer(&all.asg)
+		ts.Defer(server.Close)
+		ts.Setenv("AWS_ENDPOINT_URL_AUTO_SCALING", server.URL)
+	case "acted":
+		if seen := all.asg.seen(); strings.Contains(seen, args[1]) == neg {
+			ts.Fatalf("found the calls %s", seen)
+		}
 	case "ecs":
 		all.ecs = mustertest.NewECSAgent(time.Now)
 		server := httptest.NewServer(all.ecs)

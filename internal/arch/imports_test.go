@@ -9,8 +9,8 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/durable", "internal/sqlitefile", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "tree/runner",
-	"source/", "fleet/", "sim/trace", "sim/limit", "sim", "sim/contest", "sim/report", "server", "deploy", "mustertest", "cmd/", "internal/", "examples/", "interop",
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "internal/awsapi", "internal/awsmetrics", "internal/durable", "internal/sqlitefile", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "tree/runner",
+	"source/", "fleet/", "sim/trace", "sim/limit", "sim/cloud", "sim", "sim/contest", "sim/report", "server", "deploy", "mustertest", "mustertest/cloud", "cmd/", "internal/", "examples/", "interop",
 }
 
 // layer returns the place of a package in layers, or -1.
@@ -44,7 +44,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 }
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
-var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree"}
+var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "sim/cloud"}
 
 var pureImports = []string{
 	"bytes", "cmp", "context", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",

@@ -72,7 +72,9 @@ func generators() []Generator {
 		{Name: "bimodal", What: "two classes of work, short and long", plan: bimodalPlan,
 			Parameters: all(work("500ms", "0"), rate("8", "messages a second"),
 				Parameter{Name: "to", Default: "2s", What: "the mean service of the long class", kind: duration, least: 1e-6, most: day.Seconds() * 30},
-				Parameter{Name: "share", Default: "0.5", What: "the share of long messages", least: 0, most: 1}, over("1h"))},
+				Parameter{Name: "share", Default: "0.5", What: "the share of long messages", least: 0, most: 1},
+				span("at", "0s", "when the share changes; 0s is never", 0),
+				Parameter{Name: "then", Default: "0.5", What: "the share of long messages from then on", least: 0, most: 1}, over("1h"))},
 		{Name: "tree", What: "roots whose messages send more when they finish", plan: treePlan,
 			Parameters: all(work("5s", "1"),
 				Parameter{Name: "roots", Default: "20", What: "roots", kind: whole, least: 1, most: 1e8},
@@ -234,8 +236,12 @@ func burstPlan(s settings, seed uint64) plan {
 func bimodalPlan(s settings, seed uint64) plan {
 	means := func() meanAt {
 		classes := newStream(seed, forClasses)
-		return func(time.Duration) (float64, string) {
-			if classes.uniform() < s.number("share") {
+		return func(at time.Duration) (float64, string) {
+			share := s.number("share")
+			if turns := s.time("at"); turns > 0 && at >= turns {
+				share = s.number("then")
+			}
+			if classes.uniform() < share {
 				return s.number("to"), "long"
 			}
 			return s.number("service"), "short"

@@ -1,14 +1,23 @@
-// Package sqs measures an Amazon SQS queue by its attributes. It never receives a message to look.
+// Package sqs measures Amazon SQS queues by their attributes. It never receives a message to look.
 //
-// The counts are approximate and settle about a minute after producers stop; the age of the oldest message is not among
-// the attributes and stays unknown here.
+// The counts are approximate, and settle about a minute after producers stop. So an empty queue is believed only when several
+// looks have shown it empty: until then its counts are unknown, and nobody is let go because of them. A count above zero is
+// believed at once.
+//
+// A [Source] looks every few seconds while the counts change, and twice a minute while they do not; whoever asks in between gets
+// what was seen last, with the instant of that look. A look at a FIFO queue that shows a change is repeated a second later,
+// since that is how long its counts take to follow. Ages and rates come from CloudWatch where the queue has them; they are a
+// minute or two old, and say so.
 package sqs
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"path"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,51 +25,300 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// Source measures one SQS queue. It implements [muster.Source].
-type Source struct {
-	client *sqs.Client
-	url    string
+const (
+	// emptyLooks and emptyFor are how many looks in a row must show a queue empty, and over how long, before that is believed.
+	emptyLooks = 3
+	emptyFor   = 20 * time.Second
+	// secondLook is how long after a change a FIFO queue is looked at again.
+	secondLook = time.Second
+	fifoSuffix = ".fifo"
+	// settles is how far the counts lag behind at any time, as a rule; AWS promises no more than a minute after the last send.
+	settles = time.Second
+	// exactEvery is how often a queue on this machine may be looked at.
+	exactEvery = 50 * time.Millisecond
+)
+
+// Options say how queues are looked at. Account is required.
+type Options struct {
+	Account *awsapi.Account
+	// Metrics reads what CloudWatch knows of queues; nil leaves ages and rates unknown.
+	Metrics Metrics
 }
 
-var _ muster.Source = (*Source)(nil)
+// Queues hands out the sources of queues: one for each, however many fleets ask. It is safe for use by several goroutines.
+type Queues struct {
+	o Options
 
-// New returns the source of the queue at the given URL. Region, credentials and endpoint are found as for the workers that
-// serve it.
-func New(ctx context.Context, queueURL string) (*Source, error) {
-	client, err := worker.SQSClient(ctx, queueURL)
+	mu  sync.Mutex
+	all map[string]*Source
+}
+
+// NewQueues returns the sources of queues. Nothing is called.
+func NewQueues(o Options) *Queues { return &Queues{o: o, all: map[string]*Source{}} }
+
+// Queue returns the source of the queue with the given URL, which is looked at every so often while it changes, and at least
+// twice a minute or every so often, whichever is rarer, while it does not. Zero means 5 s; the shortest time that anybody asked
+// for holds. The queue itself is not asked for.
+//
+// A queue on this machine is no queue of Amazon's: its counts are exact, so they are believed at once, and nobody minds how often
+// it is looked at.
+func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
+	every = cmp.Or(every, awsapi.Fast)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if s, ok := q.all[queueURL]; ok {
+		s.atLeast(every)
+		return s, nil
+	}
+	cfg, err := q.o.Account.Queue(queueURL)
 	if err != nil {
 		return nil, err
 	}
-	return &Source{client, queueURL}, nil
+	s := &Source{
+		client: sqs.NewFromConfig(cfg), url: queueURL, name: path.Base(strings.TrimRight(queueURL, "/")), region: cfg.Region,
+		pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow}, turn: make(chan struct{}, 1), listeners: map[chan struct{}]struct{}{},
+		exact: awsapi.Local(queueURL),
+	}
+	if s.exact {
+		s.pace = awsapi.Pace{Fast: exactEvery, Slow: exactEvery}
+	}
+	if q.o.Metrics != nil && !s.exact {
+		s.metrics = metricsOf(q.o.Metrics, cfg.Region, s.name)
+	}
+	q.all[queueURL] = s
+	return s, nil
 }
 
-// Observe implements [muster.Source] with one GetQueueAttributes call.
+func (s *Source) atLeast(every time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pace.Fast = min(s.pace.Fast, every)
+}
+
+// attributes is the one call that a source makes.
+type attributes interface {
+	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
+}
+
+// Source measures one SQS queue. It implements [muster.Source], [muster.Notifier] and [muster.Expecter].
+type Source struct {
+	client            attributes
+	url, name, region string
+	metrics           *queueMetrics
+	// exact is true for a queue on this machine.
+	exact bool
+	// turn is held by the one who looks.
+	turn chan struct{}
+
+	mu   sync.Mutex
+	pace awsapi.Pace
+	// last is what the last look gave, or failure why it gave nothing; neither before the first.
+	last    *muster.QueueObservation
+	failure error
+	// counts are what the last look that succeeded showed; zeros is how many in a row showed nothing, since zeroAt.
+	counts   [3]float64
+	seen     bool
+	lookedAt time.Time
+	zeros    int
+	zeroAt   time.Time
+	// emptyAt is when it was last believed to be empty.
+	emptyAt time.Time
+	// again is true while a second look is due, waking while somebody is going to be woken for one.
+	again     bool
+	waking    bool
+	listeners map[chan struct{}]struct{}
+}
+
+var (
+	_ muster.Source   = (*Source)(nil)
+	_ muster.Notifier = (*Source)(nil)
+	_ muster.Expecter = (*Source)(nil)
+)
+
+// Observe implements [muster.Source] with at most one GetQueueAttributes call.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
-	const backlog, inFlight, delayed = types.QueueAttributeNameApproximateNumberOfMessages,
-		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed
-	out, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl:       aws.String(s.url),
-		AttributeNames: []types.QueueAttributeName{backlog, inFlight, delayed},
-	})
-	if unsigned, ok := errors.AsType[*worker.NoCredentialsError](err); ok {
-		return muster.QueueObservation{}, fmt.Errorf("measure queue %s: %w", s.url, unsigned)
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return muster.QueueObservation{}, fmt.Errorf("measure the queue %s: %w", s.url, ctx.Err())
+	}
+	q, err, fresh := s.cached(time.Now())
+	if !fresh {
+		q, err = s.look(ctx)
 	}
 	if err != nil {
-		return muster.QueueObservation{}, fmt.Errorf("measure queue %s (needs sqs:GetQueueAttributes): %w", s.url, err)
+		return muster.QueueObservation{}, err
 	}
-	at := time.Now().UTC()
-	sample := func(name types.QueueAttributeName) muster.Sample {
-		v, err := strconv.ParseFloat(out.Attributes[string(name)], 64)
-		if err != nil {
-			return muster.Unknown(at, fmt.Sprintf("SQS gave %q as %s", out.Attributes[string(name)], name))
+	if s.metrics != nil {
+		s.metrics.fill(ctx, &q)
+		s.clip(&q)
+	}
+	return q, nil
+}
+
+// clip corrects an age from before the queue was last empty: nothing that waits is older than that.
+func (s *Source) clip(q *muster.QueueObservation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if since := q.Backlog.At.Sub(s.emptyAt); q.OldestAge.Known && s.emptyAt.After(q.OldestAge.At) && q.OldestAge.Value > since.Seconds() {
+		q.OldestAge = muster.Measured(q.Backlog.At, since.Seconds())
+	}
+}
+
+// cached returns what the last look gave, when it is not time for another.
+func (s *Source) cached(now time.Time) (q muster.QueueObservation, err error, fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pace.Due(now) || s.last == nil && s.failure == nil {
+		return q, nil, false
+	}
+	if s.failure != nil {
+		return q, s.failure, true
+	}
+	return *s.last, nil, true
+}
+
+// counted are the attributes with counts, in the order of Source.counts.
+var counted = [3]types.QueueAttributeName{
+	types.QueueAttributeNameApproximateNumberOfMessages,
+	types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+}
+
+func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
+	out, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url), AttributeNames: counted[:]})
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		err = awsapi.Explain("measure the queue "+s.url, s.region, err)
+		if ctx.Err() == nil {
+			s.last, s.failure = nil, err
+			s.pace.Failed(now)
 		}
-		return muster.Measured(at, v)
+		return muster.QueueObservation{}, err
 	}
-	return muster.QueueObservation{
-		Queue: s.url, Backlog: sample(backlog), InFlight: sample(inFlight), Delayed: sample(delayed),
-		OldestAge: muster.Unknown(at, "SQS does not tell the age of the oldest message in its attributes"),
-	}, nil
+	at := now.UTC().Round(0)
+	var samples [3]muster.Sample
+	whole := true
+	counts := s.counts
+	for i, name := range counted {
+		text, given := out.Attributes[string(name)]
+		v, err := strconv.ParseFloat(text, 64)
+		samples[i] = muster.Measured(at, v)
+		if !given || err != nil {
+			samples[i] = muster.Unknown(at, fmt.Sprintf("found %q as %s of the queue, a number is allowed", text, name))
+		}
+		counts[i] = samples[i].Value
+		whole = whole && samples[i].Known
+	}
+	s.paced(now, counts)
+	if whole && !s.exact {
+		s.believe(at, &samples)
+	}
+	s.failure = nil
+	late := 0.0
+	if !s.exact && !s.lookedAt.IsZero() {
+		// What is new may have come right after the look before.
+		late = (settles + min(max(0, now.Sub(s.lookedAt)), awsapi.Slow)).Seconds()
+	}
+	s.lookedAt = now
+	s.last = &muster.QueueObservation{
+		Queue: s.url, Backlog: samples[0], InFlight: samples[1], Delayed: samples[2],
+		LateSeconds: late,
+		OldestAge:   muster.Unknown(at, "SQS does not tell the age of the oldest message in its attributes"),
+	}
+	return *s.last, nil
+}
+
+// paced sets when to look next. The caller holds the lock.
+func (s *Source) paced(now time.Time, counts [3]float64) {
+	changed := s.seen && counts != s.counts
+	s.pace.Looked(now, changed || !s.seen)
+	s.counts, s.seen = counts, true
+	second := s.again
+	s.again = false
+	if changed && !second && strings.HasSuffix(s.name, fifoSuffix) {
+		s.again = true
+		s.pace.Within(now, secondLook)
+		time.AfterFunc(secondLook, s.wake)
+	}
+}
+
+// believe makes the counts of an empty queue unknown until several looks have shown it empty. The caller holds the lock.
+func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
+	if samples[0].Value+samples[1].Value+samples[2].Value > 0 {
+		s.zeros = 0
+		return
+	}
+	if s.zeros == 0 {
+		s.zeroAt = at
+	}
+	s.zeros++
+	if over := at.Sub(s.zeroAt); s.zeros < emptyLooks || over < emptyFor {
+		why := fmt.Sprintf("SQS shows the queue empty; its counts are approximate and late, so that is believed after %d looks over %s in a row, this was number %d after %s",
+			emptyLooks, muster.Seconds(emptyFor.Seconds()), s.zeros, muster.Seconds(over.Seconds()))
+		s.pace.Within(at, s.pace.Fast)
+		for i := range samples {
+			samples[i] = muster.Doubt(at, why)
+		}
+		return
+	}
+	s.emptyAt = at
+}
+
+// Expect implements [muster.Expecter]. Looks are at least a second apart, however often something is expected, and a FIFO queue
+// is looked at again a second later.
+func (s *Source) Expect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	wait := max(0, s.lookedAt.Add(secondLook).Sub(now))
+	s.pace.ExpectAt(now.Add(wait))
+	s.again = false
+	fifo := strings.HasSuffix(s.name, fifoSuffix)
+	if s.waking || wait == 0 && !fifo {
+		return
+	}
+	if wait == 0 {
+		wait = secondLook
+	}
+	s.waking = true
+	time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		s.waking = false
+		if now := time.Now(); now.Sub(s.lookedAt) >= secondLook { // else somebody has just looked
+			s.pace.Within(now, 0)
+		}
+		s.mu.Unlock()
+		s.wake()
+	})
+}
+
+// Wakes implements [muster.Notifier]: it wakes for second looks, and for nothing else.
+func (s *Source) Wakes() (<-chan struct{}, func()) {
+	c := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners[c] = struct{}{}
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.listeners, c)
+	}
+}
+
+func (s *Source) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.listeners {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/mustertest"
+	"github.com/muster-scale/muster/mustertest/cloud"
+	model "github.com/muster-scale/muster/sim/cloud"
+)
+
+// onFakeAWS starts a world with the queue work, which holds so many messages, and the empty group web, and returns a configuration
+// of a fleet there.
+func onFakeAWS(t *testing.T, backlog int, asg string) (*cloud.Server, *config.Config) {
+	t.Helper()
+	mustertest.AWSSurroundings(t)
+	world := model.New(model.Settings{Start: time.Now().Add(-time.Hour), Region: "eu-west-1"})
+	size := 10
+	_, err := world.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+		AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &size, AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := world.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := world.SetQueue("work", model.QueueCounts{Visible: backlog}, model.Traffic{Sent: backlog}); err != nil {
+		t.Fatal(err)
+	}
+	server := cloud.New(world)
+	server.Follow(time.Now)
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL", web.URL)
+	text := fmt.Sprintf("version: 1\ndata: %s\nfleets: [{name: web, queue: \"https://sqs.eu-west-1.amazonaws.com/000000000000/work\", max: 10, objective: {latency: 300s}, policy: {name: dynamic-backlog, processing: 25s}, asg: %s}]",
+		filepath.Join(t.TempDir(), "none"), asg)
+	c, err := config.Parse("muster.yaml", []byte(text), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
+func TestPlanShowsWhatAGroupWouldBeSetToAndSetsNothing(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web}")
+	plans, err := planHere(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plans) != 1 || plans[0].Current != 0 || plans[0].Desired != 4 {
+		t.Errorf("found %+v, want 4 instances for 48 messages at 12 for each", plans)
+	}
+	if notes := strings.Join(plans[0].Observation.Notes, "\n"); strings.Contains(notes, "not protected") {
+		t.Errorf("the notes are %q, although the controller would protect instances", notes)
+	}
+	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "SetInstanceProtection"} {
+		if n := server.Calls(action); n != 0 {
+			t.Errorf("plan called %s %d times", action, n)
+		}
+	}
+}
+
+// The mission's first example has workers that publish how long a message takes and never report.
+func TestPlanGoesByWhatWorkersPublish(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web, reports: none}, metrics: {processing: {namespace: App, metric: MPD}}")
+	server.Do(func(w *model.World) {
+		w.Advance(time.Now().Add(-90 * time.Second))
+		value := 50.0
+		_, err := w.CloudWatch().PutMetricData(model.PutMetrics{Namespace: "App", MetricData: []model.MetricDatum{{MetricName: "MPD", Value: &value, Timestamp: time.Now().Add(-3 * time.Minute)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	plans, err := planHere(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := plans[0]; p.Desired != 8 || p.Observation.Processing.MeanSeconds != 50 {
+		t.Errorf("found %d with %+v, want 8 instances for 48 messages of 50 s within 300 s", p.Desired, p.Observation.Processing)
+	}
+}
+
+func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
+	_, c := onFakeAWS(t, 0, "{group: web}")
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	for range 2 { // and found again
+		l, err := openLocal(t.Context(), c, localOptions{logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(c.Data, "fleet-tokens", "web")
+		text, err := os.ReadFile(path)
+		if err != nil || strings.TrimSpace(string(text)) != l.token.Fleet("web").Reveal() {
+			t.Errorf("found %d bytes, %v; want the token of the fleet", len(text), err)
+		}
+		if stat, err := os.Stat(path); err != nil || stat.Mode().Perm() != 0o600 {
+			t.Errorf("its mode is %v, %v; want 0600", stat.Mode(), err)
+		}
+		l.close()
+	}
+}
+
+func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 0}}")
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	sized := make(chan struct{})
+	var once sync.Once
+	o := localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, notify: func(o controller.Outcome) {
+		if o.Observation.Capacity.Booting > 0 {
+			once.Do(func() { close(sized) })
+		}
+	}}
+	l, err := openLocal(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- l.run(ctx) }()
+	select {
+	case <-sized:
+	case <-time.After(30 * time.Second):
+		t.Error("no instance was seen to boot within half a minute")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("run: %v", err)
+	}
+	server.Do(func(w *model.World) {
+		g, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{})
+		if err != nil || g.AutoScalingGroups[0].DesiredCapacity != 4 {
+			t.Errorf("found %+v, %v; want a group of 4 although up has ended", g.AutoScalingGroups[0], err)
+		}
+	})
+}
+
+func TestPlanSaysThatThereIsNoSuchGroup(t *testing.T) {
+	_, c := onFakeAWS(t, 48, "{group: wep}")
+	plans, err := planHere(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := plans[0].Observation.Capacity; c.Known || !strings.Contains(c.Reason, "Auto Scaling group wep") {
+		t.Errorf("the capacity is %+v, want unknown because there is no such group", c)
+	}
+}

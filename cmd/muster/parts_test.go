@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/muster-scale/muster/config"
+)
+
+func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	embedded := "http://" + listener.Addr().String() + "/000000000000/"
+	data := t.TempDir()
+	const usual = "work --log warn --slots 1 --idle 0s --visibility 30s --grace 0s --warm-up 0s --protection none --queue QUEUE/q "
+	for _, row := range []struct{ name, fleet, want string }{
+		{"a command", "queue: q, workers: {command: [x, -y]}", usual + "-- x -y"},
+		{"JSON lines, in batches", "queue: q, workers: {command: x, json_lines: true, batch: 3}", usual + "--batch 3 --json-lines -- x"},
+		{"a URL", "queue: q, workers: {http: 'http://127.0.0.1:1/w'}", usual + "--http http://127.0.0.1:1/w"},
+		{"attempts", "queue: q, workers: {command: x, max_attempts: 4, dead_letter: d}", usual + "--max-attempts 4 --dead-letter QUEUE/d --data DATA -- x"},
+		{"classes", "queue: q, workers: {command: x, class_attribute: kind}", usual + "--class-attribute kind -- x"},
+		{"no queue: the command is the worker", "policy: {name: worker-utilization, signal: reports}, workers: {command: [x, -y]}", "x -y"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, err := config.Parse("m.yaml", []byte("version: 1\ndata: "+data+"\nfleets: [{name: f, max: 1, "+row.fleet+"}]"), nothing)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &local{config: c, sqs: listener}
+			argv, err := l.workerArgv(c.Fleets[0], c.Fleets[0].Workers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if filepath.IsAbs(argv[0]) {
+				argv = argv[1:] // this program
+			}
+			got := strings.NewReplacer(embedded, "QUEUE/", data, "DATA").Replace(strings.Join(argv, " "))
+			if got != row.want {
+				t.Errorf("found\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+}
+
+// nothing is an environment without variables.
+func nothing(string) (string, bool) { return "", false }

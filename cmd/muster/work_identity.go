@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsautoscaling "github.com/aws/aws-sdk-go-v2/service/autoscaling"
+
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/autoscaling"
+)
+
+const (
+	// memberAuto asks for the member's id from what the worker runs on.
+	memberAuto = "auto"
+	// hookAuto asks for the one lifecycle hook of the group.
+	hookAuto = "auto"
+	// memberVariable is how a fleet names its members.
+	memberVariable = "MUSTER_MEMBER"
+)
+
+// member returns the id of the member that a worker runs on: the one that is given or, for auto, what its fleet says, the ARN of
+// its task, the id of its instance, or its host and process.
+func (s surroundings) member(ctx context.Context, given string) (string, error) {
+	if given != memberAuto {
+		return given, nil
+	}
+	if m := s.getenv(memberVariable); m != "" {
+		return m, nil
+	}
+	if task := s.getenv("ECS_CONTAINER_METADATA_URI_V4"); task != "" {
+		arn, err := worker.ECSTask(ctx, task, nil)
+		return arn, explainMember(err)
+	}
+	if !s.metadataDisabled() && s.onEC2() {
+		id, err := worker.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
+		return id.Instance, explainMember(err)
+	}
+	return worker.DefaultMember(), nil
+}
+
+func explainMember(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--member auto: %w; name the member instead, or set %s", err, memberVariable)
+}
+
+func (s surroundings) metadataDisabled() bool {
+	return strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
+}
+
+// lifecycle puts the hook that keeps the instance into o.
+func (s surroundings) lifecycle(ctx context.Context, o *worker.Options, configure func(context.Context) (aws.Config, error)) error {
+	switch {
+	case s.hook == "" && s.group == "":
+		return nil
+	case s.hook == "":
+		return usage(errors.New("--auto-scaling-group: found it without --lifecycle-hook, which needs it; give both or neither"))
+	case s.notices == "none" || s.notices == "ecs" || s.metadataDisabled() || !s.onEC2() && s.notices != "ec2":
+		return usage(errors.New("--lifecycle-hook: found no instance of EC2 that looks for notices, on which alone there is one; leave it out, or use --notices ec2"))
+	}
+	id, err := worker.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
+	if err != nil {
+		return fmt.Errorf("--lifecycle-hook: %w", err)
+	}
+	cfg, err := configure(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Region == "" {
+		cfg.Region = id.Region
+	}
+	name := s.hook
+	if name == hookAuto {
+		name = ""
+	}
+	hook, err := autoscaling.New(awsautoscaling.NewFromConfig(cfg), autoscaling.Options{Instance: id.Instance, Group: s.group, Name: name})
+	if err != nil {
+		return usage(err)
+	}
+	o.Hook = hook
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/muster-scale/muster/mustertest"
+	"github.com/muster-scale/muster/worker"
+)
+
+// groups is a stand-in for Auto Scaling: one group, whose hook for instances that end has the timeout of a minute.
+type groups struct {
+	mu      sync.Mutex
+	actions []string
+}
+
+func (g *groups) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	action := r.FormValue("Action")
+	g.mu.Lock()
+	g.actions = append(g.actions, action)
+	g.mu.Unlock()
+	result := map[string]string{
+		"DescribeAutoScalingInstances": "<AutoScalingInstances><member><AutoScalingGroupName>workers</AutoScalingGroupName></member></AutoScalingInstances>",
+		"DescribeLifecycleHooks": "<LifecycleHooks><member><LifecycleHookName>finish</LifecycleHookName><HeartbeatTimeout>60</HeartbeatTimeout>" +
+			"<LifecycleTransition>autoscaling:EC2_INSTANCE_TERMINATING</LifecycleTransition></member></LifecycleHooks>",
+	}[action]
+	fmt.Fprintf(w, `<%[1]sResponse xmlns="http://autoscaling.amazonaws.com/doc/2011-01-01/"><%[1]sResult>%[2]s</%[1]sResult></%[1]sResponse>`, action, result)
+}
+
+// seen returns the actions so far, without repeats in a row.
+func (g *groups) seen() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.actions, " ")
+}
+
+func TestWhichMemberAWorkerRunsOn(t *testing.T) {
+	agent, imds := mustertest.NewECSAgent(time.Now), mustertest.NewIMDS(time.Now)
+	tasks, metadata := httptest.NewServer(agent), httptest.NewServer(imds)
+	defer tasks.Close()
+	defer metadata.Close()
+	task, instance := agent.Environment(tasks.URL), map[string]string{"AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL}
+	both := map[string]string{"AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL, "ECS_CONTAINER_METADATA_URI_V4": task["ECS_CONTAINER_METADATA_URI_V4"]}
+	const arn = "arn:aws:ecs:us-east-1:000000000000:task/main/0123456789abcdef0123456789abcdef"
+	for _, row := range []struct {
+		name, given string
+		env         map[string]string
+		want        string
+	}{
+		{"one that is named", "m1", both, "m1"},
+		{"a task", "auto", task, arn},
+		{"an instance", "auto", instance, "i-0123456789abcdef0"},
+		{"a task on an instance: the task", "auto", both, arn},
+		{"its fleet says it", "auto", map[string]string{"MUSTER_MEMBER": "jobs.1.1", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL}, "jobs.1.1"},
+		{"neither: host and process", "auto", nil, worker.DefaultMember()},
+		{"an instance that forbids to ask", "auto", map[string]string{"AWS_EC2_METADATA_DISABLED": "true", "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.URL}, worker.DefaultMember()},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := surroundings{getenv: func(name string) string { return row.env[name] }, readFile: func(string) ([]byte, error) { return nil, os.ErrNotExist }}
+			if got, err := s.member(t.Context(), row.given); err != nil || got != row.want {
+				t.Errorf("found %q (%v), want %q", got, err, row.want)
+			}
+		})
+	}
+}
+
+func TestTheLifecycleHookNeedsAnInstance(t *testing.T) {
+	imds := httptest.NewServer(mustertest.NewIMDS(time.Now))
+	defer imds.Close()
+	instance := map[string]string{"AWS_EC2_METADATA_SERVICE_ENDPOINT": imds.URL}
+	for _, row := range []struct {
+		name, hook, group, notices string
+		env                        map[string]string
+		hooked                     bool
+		fault                      string
+	}{
+		{"none", "", "", "auto", nil, false, ""},
+		{"the only one", "auto", "", "auto", instance, true, ""},
+		{"by name", "finish", "workers", "ec2", instance, true, ""},
+		{"a group alone", "", "workers", "auto", instance, false, "without --lifecycle-hook"},
+		{"a laptop", "auto", "", "auto", nil, false, "no instance of EC2"},
+		{"an instance that looks for no notices", "auto", "", "none", instance, false, "no instance of EC2"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := surroundings{hook: row.hook, group: row.group, notices: row.notices,
+				getenv: func(name string) string { return row.env[name] }, readFile: func(string) ([]byte, error) { return nil, os.ErrNotExist }}
+			var o worker.Options
+			err := s.lifecycle(t.Context(), &o, func(context.Context) (aws.Config, error) { return aws.Config{}, nil })
+			if (o.Hook != nil) != row.hooked || (err == nil) != (row.fault == "") || err != nil && !strings.Contains(err.Error(), row.fault) {
+				t.Errorf("found a hook: %t (%v), want %t, %q", o.Hook != nil, err, row.hooked, row.fault)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package controller
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/roster"
+)
+
+// aim is what is remembered of writing to the fleet's own service.
+type aim struct {
+	// changedAt is when an effect last ended: what was listed before says nothing of it.
+	changedAt time.Time
+	// statedAt is when the service was last told its size without a launch, protectedAt when members were last protected.
+	statedAt, protectedAt time.Time
+	// stated is the size that was last stated without a launch.
+	stated int
+}
+
+const (
+	// stateEvery is how often a size is stated again that somebody else has changed.
+	stateEvery = time.Minute
+	// protectEvery is how often protection is asked for again.
+	protectEvery = 15 * time.Second
+)
+
+func (a *aim) resulted(x Resulted) {
+	if x.At.After(a.changedAt) {
+		a.changedAt = x.At
+	}
+}
+
+func (x *seen) named(all ...roster.Naming) {
+	for _, n := range all {
+		x.changes = append(x.changes, Changed{Member: n.Ordered, What: roster.Named, As: n.Member, Why: "is " + n.Member})
+	}
+}
+
+// service returns what the newest listing says of the fleet's own service; nil where there is none, and where the listing is from
+// before the last write.
+func (w *write) service() *muster.Service {
+	l := w.state.listed
+	if l.Failure != "" || l.At.Before(w.state.aim.changedAt) {
+		return nil
+	}
+	return l.Service
+}
+
+// total is how many members there shall be with n more; zero for a fleet without a service.
+func (w *write) total(c muster.Capacity, n int) int {
+	if w.state.listed.Service == nil {
+		return 0
+	}
+	return c.Live() + n
+}
+
+// restate tells the fleet's own service how many members there are and are on their way, when it aims at another number: because
+// somebody else has set it, or because what was launched never came and is not wanted any more. It launches nothing that was not
+// ordered, and it ends nothing, because every member that exists is counted.
+func (w *write) restate() {
+	s, c := w.service(), w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
+	total := w.total(c, 0)
+	if w.settings.Unreported {
+		total -= max(0, c.Active()-w.state.desired)
+	}
+	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 || s.Desired == total {
+		return
+	}
+	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)
+	again := total == w.state.aim.stated && w.now().Sub(w.state.aim.statedAt) < stateEvery
+	if s.Desired < total && !more || again || !w.settings.Unreported && w.now().Sub(w.state.aim.statedAt) < stateEvery {
+		return
+	}
+	w.state.aim.statedAt, w.state.aim.stated = w.now(), total
+	e := SetDesired{muster.Order{ID: w.id(), Desired: w.state.desired, Total: total, Shrink: w.settings.Unreported}}
+	w.state.order, w.state.orderAt = &e, w.now()
+	w.record(muster.Intended, Intended{SetDesired: &e})
+	w.out.Effects = append(w.out.Effects, e)
+}
+
+// protect has members protected that the fleet's own service could end.
+func (w *write) protect() {
+	if !w.settings.Protect || w.service() == nil || w.now().Sub(w.state.aim.protectedAt) < protectEvery {
+		return
+	}
+	exposed := w.state.roster.Exposed()
+	if len(exposed) == 0 {
+		return
+	}
+	w.state.aim.protectedAt = w.now()
+	e := Protect{ID: w.id(), Members: slices.Clip(exposed[:min(len(exposed), maxMoves)])}
+	w.record(muster.Intended, Intended{Protect: &e})
+	w.out.Effects = append(w.out.Effects, e)
+}

@@ -1,0 +1,197 @@
+// Package asg sizes a fleet of EC2 instances through an Auto Scaling group.
+//
+// The group starts and replaces instances; Muster says how many there shall be and which of them end. A rise sets the group's
+// desired size, or launches the instances by name where the group allows that, so that a lack of capacity is known at once. A
+// fall never lowers the size below what lives: the worker on an instance first gives back its release token, and then that one
+// instance is ended, and the desired size lowered by the same call. Instances are protected from the group's own scale-in from
+// birth, by the group or as soon as they are in service.
+//
+// Members are instances, by their ids. Instances in a warm pool are no members. Those in standby, and those that are retained,
+// are left alone.
+//
+// The group is described every few seconds while it changes and twice a minute while it does not, together with up to 49 others.
+package asg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/awsapi"
+)
+
+// Launching says how instances are launched.
+type Launching string
+
+// The ways of launching.
+const (
+	// Auto launches by name where the group allows that, and by size elsewhere.
+	Auto Launching = "auto"
+	// BySize sets the group's desired size.
+	BySize Launching = "size"
+	// ByName calls LaunchInstances, in the zone or subnet of the options where the group has several.
+	ByName Launching = "name"
+)
+
+// Options describe a fleet. Group is required.
+type Options struct {
+	// Group is the name of the Auto Scaling group, Region where it is; empty means that of the SDK's configuration.
+	Group, Region string
+	// Min and Max are the fleet's limits; they only make notes of what the group does not allow.
+	Min, Max int
+	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; it is needed where the group has several.
+	Launch Launching
+	Zone   string
+	// Protect tells that the controller has instances protected; it only silences notes.
+	Protect bool
+	// Warm says how instances of the warm pool are kept, where [Fleet.SetWarm] is called.
+	Warm Warm
+	// Every is the time between looks at a group that changes; zero means 5 s.
+	Every time.Duration
+}
+
+// Fleet is a fleet of instances. It implements [muster.Fleet], [muster.Releaser], [muster.Protector], [muster.WarmPool] and
+// [muster.Expecter]. It is safe for use by several goroutines.
+type Fleet struct {
+	o      Options
+	region *region
+	// writing is held by the one who changes the group.
+	writing chan struct{}
+
+	mu sync.Mutex
+	// launched says when each instance was first seen.
+	launched map[string]time.Time
+	// order is the newest order that launched something.
+	order ordered
+	// refreshing is the state of an instance refresh, as of refreshAt.
+	refreshing string
+	refreshAt  time.Time
+	// sizeOnly is true once launching by name was refused for good.
+	sizeOnly bool
+}
+
+var (
+	_ muster.Fleet     = (*Fleet)(nil)
+	_ muster.Releaser  = (*Fleet)(nil)
+	_ muster.Protector = (*Fleet)(nil)
+	_ muster.WarmPool  = (*Fleet)(nil)
+	_ muster.Expecter  = (*Fleet)(nil)
+)
+
+// refreshEvery is how often the group is asked whether an instance refresh is under way.
+const refreshEvery = 10 * time.Minute
+
+// Fleet returns the fleet of a group. Nothing is called.
+func (g *Groups) Fleet(o Options) (*Fleet, error) {
+	if o.Group == "" {
+		return nil, fmt.Errorf("size an Auto Scaling group: found no name of it, one is needed")
+	}
+	r, err := g.region(o.Region)
+	if err != nil {
+		return nil, fmt.Errorf("size the Auto Scaling group %s: %w", o.Group, err)
+	}
+	o.Launch, o.Every = cmp.Or(o.Launch, Auto), cmp.Or(o.Every, awsapi.Fast)
+	return &Fleet{o: o, region: r, writing: make(chan struct{}, 1), launched: map[string]time.Time{}}, nil
+}
+
+// expectEvery is how far looks are apart at least, however often something is expected.
+const expectEvery = 2 * time.Second
+
+// Expect implements [muster.Expecter].
+func (f *Fleet) Expect() { f.region.expect(f.o.Group, expectEvery) }
+
+// Members implements [muster.Fleet]: instances that count towards the group's size, and those that are ending.
+func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
+	s := f.region.look(ctx, f.o.Group, f.o.Every)
+	switch {
+	case s.failure != nil:
+		return muster.Listing{}, s.failure
+	case s.group == nil:
+		return muster.Listing{}, missing(f.o.Group, f.region.name)
+	}
+	v := surveyOf(s.group)
+	refreshing := f.refresh(ctx)
+	failed := f.failedLaunches(ctx, s.at, v)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	at := s.at.UTC().Round(0)
+	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Notes: v.notes(f.o, refreshing)}}
+	known := map[string]time.Time{}
+	since := func(i types.Instance) time.Time {
+		id := aws.ToString(i.InstanceId)
+		known[id] = cmp.Or(f.launched[id], at)
+		return known[id]
+	}
+	for _, i := range v.living {
+		l.Members = append(l.Members, muster.Member{
+			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i), Serving: i.LifecycleState == types.LifecycleStateInService,
+			Exposed: i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn),
+		})
+	}
+	for _, i := range v.ending {
+		l.Members = append(l.Members, muster.Member{
+			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i), Ended: true,
+			Failure: fmt.Sprintf("the group is ending it (%s, %s)", i.LifecycleState, aws.ToString(i.HealthStatus)),
+		})
+	}
+	l.Members = append(l.Members, failed...)
+	f.launched = known
+	return l, nil
+}
+
+// refresh tells the state of an instance refresh that is under way, asking rarely; empty where none is, or nobody may know.
+func (f *Fleet) refresh(ctx context.Context) string {
+	f.mu.Lock()
+	if f.refreshAt.IsZero() {
+		// Where there are many groups, they do not all ask at once.
+		f.refreshAt = time.Now().Add(f.region.share(f.o.Group, refreshEvery) - refreshEvery)
+	}
+	state, due := f.refreshing, time.Since(f.refreshAt) >= refreshEvery
+	if due {
+		f.refreshAt = time.Now()
+	}
+	f.mu.Unlock()
+	if !due {
+		return state
+	}
+	out, err := f.region.client.DescribeInstanceRefreshes(ctx, &autoscaling.DescribeInstanceRefreshesInput{AutoScalingGroupName: aws.String(f.o.Group), MaxRecords: aws.Int32(10)})
+	state = ""
+	if err == nil {
+		under := []types.InstanceRefreshStatus{
+			types.InstanceRefreshStatusPending, types.InstanceRefreshStatusInProgress, types.InstanceRefreshStatusCancelling,
+			types.InstanceRefreshStatusRollbackInProgress, types.InstanceRefreshStatusBaking,
+		}
+		for _, r := range out.InstanceRefreshes {
+			if slices.Contains(under, r.Status) {
+				state = string(r.Status)
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refreshing = state
+	return state
+}
+
+// take waits for the turn to change the group, and returns what gives it back.
+func (f *Fleet) take(ctx context.Context) (func(), error) {
+	select {
+	case f.writing <- struct{}{}:
+		return func() { <-f.writing }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("change the Auto Scaling group %s: %w", f.o.Group, ctx.Err())
+	}
+}
+
+// explain says what was attempted on the group.
+func (f *Fleet) explain(what string, err error) error {
+	return awsapi.Explain(what+" the Auto Scaling group "+f.o.Group, f.region.name, err)
+}

@@ -1,0 +1,217 @@
+package asg
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/awsapi"
+)
+
+// maxLaunch is how many instances one call launches by name.
+const maxLaunch = 100
+
+// ordered is an order that launched something, as far as its instances are awaited.
+type ordered struct {
+	at    time.Time
+	names []string
+	// looked is when the group's activities were last looked at for failures.
+	looked time.Time
+	// failed are the names whose launch failed, with the reason.
+	failed map[string]string
+}
+
+// SetDesired implements [muster.Fleet]. The group's size becomes order.Total in its own units, and never less than what lives; where
+// that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances that are not protected. A size beyond the group's maximum is set to the maximum, and then is an error.
+func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
+	done, err := f.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	what := fmt.Sprintf("size the Auto Scaling group %s", f.o.Group)
+	g, err := f.region.now(ctx, f.o.Group)
+	if err != nil {
+		return err
+	}
+	s := surveyOf(g)
+	if err := s.mayChange(what); err != nil {
+		return err
+	}
+	want := s.unitsFor(max(order.Total, order.Desired))
+	if order.Shrink && order.Total < len(s.living) {
+		want = s.unitsBelow(order.Total)
+	}
+	want = max(want, s.min())
+	short := error(nil)
+	if want > s.max() {
+		short = fmt.Errorf("%s: found its maximum %d, and %d is needed; it has been set to the maximum: raise that, or lower max of the fleet", what, s.max(), want)
+		if want = s.max(); want < s.units && !order.Shrink {
+			// The group ends what is above a maximum that was lowered; Muster has no part in that, and leaves the size alone.
+			return short
+		}
+	}
+	if len(order.Launch) > 0 && s.suspended("Launch") {
+		return fmt.Errorf("%s: found launching suspended; resume the process Launch", what)
+	}
+	if want == s.desired() {
+		return short
+	}
+	f.await(order)
+	defer f.region.expect(f.o.Group, 0)
+	if want > s.desired() && f.byName(s) {
+		handled, err := f.launch(ctx, order, s, want-s.desired())
+		if handled {
+			return errors.Join(err, short)
+		}
+	}
+	_, err = f.region.client.SetDesiredCapacity(ctx, &autoscaling.SetDesiredCapacityInput{
+		AutoScalingGroupName: aws.String(f.o.Group), DesiredCapacity: aws.Int32(int32(want)), HonorCooldown: aws.Bool(false),
+	})
+	return errors.Join(f.explain(fmt.Sprintf("set the size %d of", want), err), short)
+}
+
+// await remembers an order whose instances are still to come.
+func (f *Fleet) await(order muster.Order) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(order.Launch) > 0 {
+		f.order = ordered{at: time.Now(), names: order.Launch, failed: map[string]string{}}
+	}
+}
+
+// byName tells whether instances are launched by name: where the group's way of launching is simple enough that nothing is lost.
+func (f *Fleet) byName(s survey) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	simple := s.weight == 1 && s.WarmPoolConfiguration == nil && (len(s.AvailabilityZones) == 1 || f.o.Zone != "")
+	return f.o.Launch == ByName || f.o.Launch == Auto && simple && !f.sizeOnly
+}
+
+// launch launches n instances by name. It is false when that cannot be done to this group, and the size is to be set instead. The
+// client token derives from the order, so that an order given twice launches once.
+func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int) (handled bool, err error) {
+	var failures []string
+	launched := 0
+	for part := 0; n > 0; part++ {
+		k := min(n, maxLaunch)
+		in := &autoscaling.LaunchInstancesInput{
+			AutoScalingGroupName: aws.String(f.o.Group), RequestedCapacity: aws.Int32(int32(k)), ClientToken: aws.String(token(order.ID, part)),
+			RetryStrategy: types.RetryStrategyNone,
+		}
+		if len(s.AvailabilityZones) > 1 {
+			in.AvailabilityZones = []string{f.o.Zone}
+		}
+		out, err := f.region.client.LaunchInstances(ctx, in)
+		if err != nil {
+			err = f.explain("launch instances in", err)
+			if part == 0 && f.o.Launch == Auto && f.never(err) {
+				return false, nil
+			}
+			return true, err
+		}
+		for _, c := range out.Instances {
+			launched += len(c.InstanceIds)
+		}
+		for _, e := range out.Errors {
+			failures = append(failures, fmt.Sprintf("%s in %s of %s (%s)", aws.ToString(e.ErrorCode), aws.ToString(e.AvailabilityZone), aws.ToString(e.InstanceType), aws.ToString(e.ErrorMessage)))
+		}
+		if len(failures) > 0 {
+			break
+		}
+		n -= k
+	}
+	if len(failures) > 0 {
+		return true, fmt.Errorf("launch instances in the Auto Scaling group %s: %d of %d started; %s; the next attempts wait, or add instance types and zones to the group",
+			f.o.Group, launched, len(order.Launch), strings.Join(failures[:min(3, len(failures))], "; "))
+	}
+	return true, nil
+}
+
+// never tells whether an error means that this group, or these credentials, cannot launch by name; then nobody tries again.
+func (f *Fleet) never(err error) bool {
+	kind := awsapi.KindOf(err)
+	e, _ := errors.AsType[*awsapi.Error](err)
+	unknown := e != nil && (strings.Contains(e.Code, "InvalidAction") || strings.Contains(e.Code, "UnknownOperation"))
+	if kind != awsapi.Denied && kind != awsapi.Refused && !unknown {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sizeOnly = true
+	return true
+}
+
+// token is a client token of at most 64 characters.
+func token(order string, part int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", order, part))
+	return hex.EncodeToString(sum[:16])
+}
+
+const (
+	// activitiesAfter is how long after an order its failures are looked for, and how often again while instances are missing.
+	activitiesAfter = 10 * time.Second
+	activitiesEvery = 30 * time.Second
+	// awaitFor is how long failures of an order are looked for.
+	awaitFor = 15 * time.Minute
+)
+
+// failedLaunches returns the ordered members whose launch the group reports as failed, as members that have ended. The group goes
+// on trying by itself; the controller lowers its size, and tries again when its own rules say so.
+func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (ended []muster.Member) {
+	f.mu.Lock()
+	o := &f.order
+	short := min((max(0, s.desired()-s.units)+s.weight-1)/s.weight, len(o.names))
+	due := short > 0 && at.Sub(o.at) >= activitiesAfter && at.Sub(o.at) < awaitFor && at.Sub(o.looked) >= activitiesEvery
+	if due {
+		o.looked = at
+	}
+	since := o.at
+	f.mu.Unlock()
+	why := ""
+	if due {
+		why = f.failure(ctx, since)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if why != "" && f.order.at.Equal(since) {
+		// The oldest order is filled first, so what failed is the last of it.
+		for _, name := range o.names[len(o.names)-short:] {
+			if o.failed[name] == "" {
+				o.failed[name] = why
+			}
+		}
+	}
+	for _, name := range o.names {
+		if why := o.failed[name]; why != "" {
+			ended = append(ended, muster.Member{ID: name, LaunchedAt: o.at.UTC().Round(0), Ended: true, Failure: why})
+		}
+	}
+	return ended
+}
+
+// failure returns why the newest launch since the instant failed, in the group's words; empty when none did.
+func (f *Fleet) failure(ctx context.Context, since time.Time) string {
+	out, err := f.region.client.DescribeScalingActivities(ctx, &autoscaling.DescribeScalingActivitiesInput{
+		AutoScalingGroupName: aws.String(f.o.Group), MaxRecords: aws.Int32(20),
+	})
+	if err != nil {
+		return "" // the instances are missing either way, and the boot deadline says so
+	}
+	for _, a := range out.Activities {
+		launching := strings.Contains(aws.ToString(a.Description), "Launching")
+		if launching && a.StatusCode == types.ScalingActivityStatusCodeFailed && !aws.ToTime(a.StartTime).Before(since.Truncate(time.Second)) {
+			return "the group could not launch it: " + aws.ToString(a.StatusMessage)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package awsapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/smithy-go/middleware"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// DefaultPerSecond is how many attempts of calls an account makes in a second where nothing else is configured: a thousand
+	// quiet fleets need 35.
+	DefaultPerSecond = 50.0
+	// DefaultBurst is how many it makes at once.
+	DefaultBurst = 100
+	// maxPerSecond and maxBurst are far above what AWS lets an account call.
+	maxPerSecond = 100_000
+	maxBurst     = 100_000
+
+	// maxAttempts is how often a call is tried in all, maxBackoff the longest wait between two tries. Waits are drawn at
+	// random up to a bound that doubles.
+	maxAttempts = 4
+	maxBackoff  = 5 * time.Second
+	// requestTimeout bounds one attempt.
+	requestTimeout = 15 * time.Second
+	// localRegion serves endpoints that are not Amazon's, which have no regions.
+	localRegion = "us-east-1"
+)
+
+// Options say how calls are made. The zero Options are the defaults.
+type Options struct {
+	// Region is used where nothing names another; empty means that of the SDK's configuration (AWS_REGION or the profile).
+	Region string
+	// PerSecond is how many attempts of calls may be made in a second, above 0 and at most 100,000, over all clients; Burst is
+	// how many at once, 1 to 100,000. Zero means [DefaultPerSecond] and [DefaultBurst].
+	PerSecond float64
+	Burst     int
+	// Timeout bounds one attempt; zero means 15 seconds.
+	Timeout time.Duration
+	// HTTP makes the requests; nil means a client of the SDK with that timeout. Tests give one that needs no network.
+	HTTP aws.HTTPClient
+}
+
+// Account is where the configurations of clients come from. It is safe for use by several goroutines.
+type Account struct {
+	base   aws.Config
+	bucket *rate.Limiter
+	budget *budget
+}
+
+// Open reads the SDK's configuration. Nothing is called and no credentials are looked for: a missing permission shows with the
+// first call.
+func Open(ctx context.Context, o Options) (*Account, error) {
+	o.PerSecond, o.Burst, o.Timeout = cmp.Or(o.PerSecond, DefaultPerSecond), cmp.Or(o.Burst, DefaultBurst), cmp.Or(o.Timeout, requestTimeout)
+	if !(o.PerSecond > 0 && o.PerSecond <= maxPerSecond) || o.Burst < 1 || o.Burst > maxBurst {
+		return nil, fmt.Errorf("limit the calls to AWS: found %g a second with a burst of %d, allowed are above 0 to %d and 1 to %d", o.PerSecond, o.Burst, maxPerSecond, maxBurst)
+	}
+	a := &Account{bucket: rate.NewLimiter(rate.Limit(o.PerSecond), o.Burst), budget: newBudget()}
+	if o.HTTP == nil {
+		o.HTTP = awshttp.NewBuildableClient().WithTimeout(o.Timeout)
+	}
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(o.HTTP),
+		config.WithRetryer(a.retryer),
+		config.WithAPIOptions([]func(*middleware.Stack) error{a.limit}),
+	}
+	if o.Region != "" {
+		options = append(options, config.WithRegion(o.Region))
+	}
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); Local(endpoint) && os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT") == "" {
+		// A stand-in on this machine takes no instance role; looking for one only costs time.
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	if cfg.Region == "" && Local(os.Getenv("AWS_ENDPOINT_URL")) {
+		cfg.Region = localRegion
+	}
+	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
+	a.base = cfg
+	return a, nil
+}
+
+// Region returns the configuration of clients in the named region; empty means the account's own.
+func (a *Account) Region(name string) (aws.Config, error) {
+	cfg := a.base.Copy()
+	cfg.Region = cmp.Or(name, cfg.Region)
+	if cfg.Region == "" {
+		return aws.Config{}, errors.New("choose an AWS region: found none in the configuration; state region, or set AWS_REGION")
+	}
+	return cfg, nil
+}
+
+// Queue returns the configuration of clients for the queue with the given URL: in the URL's region, and for a queue on this
+// machine with the URL's host as endpoint unless AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL names another.
+func (a *Account) Queue(queueURL string) (aws.Config, error) {
+	u, err := url.Parse(queueURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
+		return aws.Config{}, fmt.Errorf("open the queue: found the URL %q, one like https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed", queueURL)
+	}
+	region := QueueRegion(queueURL)
+	if region == "" && a.base.Region == "" && Local(queueURL) {
+		region = localRegion
+	}
+	cfg, err := a.Region(region)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("open the queue %s: %w", queueURL, err)
+	}
+	if Local(queueURL) && cfg.BaseEndpoint == nil {
+		cfg.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
+	}
+	return cfg, nil
+}
+
+// amazonHost matches the hosts of Amazon's queue URLs; the group is the region.
+var amazonHost = regexp.MustCompile(`^(?:sqs(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)|([a-z0-9-]+)\.queue\.amazonaws\.com(?:\.cn)?)$`)
+
+// QueueRegion returns the region in a queue's URL, or nothing where it has none.
+func QueueRegion(queueURL string) string {
+	u, err := url.Parse(queueURL)
+	if err != nil {
+		return ""
+	}
+	if m := amazonHost.FindStringSubmatch(u.Hostname()); m != nil {
+		return cmp.Or(m[1], m[2])
+	}
+	return ""
+}
+
+// Local tells whether a URL is of this machine.
+func Local(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// retryer makes the retries of one client. The budget is that of all.
+func (a *Account) retryer() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff = maxAttempts, maxBackoff
+		o.RateLimiter = a.budget
+		o.RetryCost, o.RetryTimeoutCost, o.ThrottlingRetryCost, o.NoRetryIncrement = retryCost, retryCost, retryCost, 1
+	})
+}
+
+// errLimited means that the call would have had to wait longer than it may take.
+var errLimited = errors.New("the controller's own limit of calls to AWS leaves no room for it")
+
+// limit has every attempt of a call wait for a token of the bucket.
+func (a *Account) limit(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("MusterLimit", func(
+		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
+	) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		if err := a.bucket.Wait(ctx); err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			} else {
+				err = errLimited
+			}
+			return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+		}
+		return next.HandleFinalize(ctx, in)
+	}), "Retry", middleware.After)
+}

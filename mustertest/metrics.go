@@ -1,0 +1,114 @@
+package mustertest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/smithy-go/encoding/cbor"
+)
+
+// Metrics answers GetMetricData of CloudWatch over its wire protocol with the datapoints that it was told, and counts the calls.
+// It computes no expression. For whole worlds there is package mustertest/cloud. It is safe for concurrent use.
+type Metrics struct {
+	mu     sync.Mutex
+	points map[string]map[int64]float64
+	calls  []int
+	fault  string
+}
+
+// Tell publishes a value of the metric, named "Namespace/MetricName Statistic", in the period that begins at the instant at.
+func (m *Metrics) Tell(metric string, at time.Time, value float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.points == nil {
+		m.points = map[string]map[int64]float64{}
+	}
+	if m.points[metric] == nil {
+		m.points[metric] = map[int64]float64{}
+	}
+	m.points[metric][at.Unix()] = value
+}
+
+// Fail answers with an error of that code until it is empty.
+func (m *Metrics) Fail(code string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fault = code
+}
+
+// Calls returns for each call since the last time how many queries it had.
+func (m *Metrics) Calls() []int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	calls := m.calls
+	m.calls = nil
+	return calls
+}
+
+// ServeHTTP implements [http.Handler].
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	in, decodeErr := cbor.Decode(body)
+	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+	w.Header().Set("Content-Type", "application/cbor")
+	request, ok := in.(cbor.Map)
+	if err != nil || decodeErr != nil || !ok || !strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") || m.fault != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		w.Write(cbor.Encode(cbor.Map{"__type": cbor.String(m.fault), "message": cbor.String("no")}))
+		return
+	}
+	queries := request["MetricDataQueries"].(cbor.List)
+	m.calls = append(m.calls, len(queries))
+	start, end := seconds(request["StartTime"]), seconds(request["EndTime"])
+	results := cbor.List{}
+	for _, q := range queries {
+		results = append(results, m.result(q.(cbor.Map), start, end))
+	}
+	w.Write(cbor.Encode(cbor.Map{"MetricDataResults": results, "Messages": cbor.List{}}))
+}
+
+// result answers one query with the points within the range, oldest first.
+func (m *Metrics) result(query cbor.Map, start, end int64) cbor.Map {
+	name, period := "", int64(60)
+	if stat, ok := query["MetricStat"].(cbor.Map); ok {
+		metric := stat["Metric"].(cbor.Map)
+		name = fmt.Sprintf("%s/%s %s", metric["Namespace"], metric["MetricName"], stat["Stat"])
+		period = whole(stat["Period"])
+	} else {
+		name = string(query["Expression"].(cbor.String))
+	}
+	stamps, values := cbor.List{}, cbor.List{}
+	for at := start - start%period; at < end; at += period {
+		if v, ok := m.points[name][at]; ok && at >= start {
+			stamps = append(stamps, &cbor.Tag{ID: 1, Value: cbor.Float64(at)})
+			values = append(values, cbor.Float64(v))
+		}
+	}
+	return cbor.Map{"Id": query["Id"], "Label": cbor.String(name), "StatusCode": cbor.String("Complete"), "Timestamps": stamps, "Values": values}
+}
+
+func seconds(v cbor.Value) int64 {
+	if tag, ok := v.(*cbor.Tag); ok {
+		v = tag.Value
+	}
+	if f, ok := v.(cbor.Float64); ok {
+		return int64(f)
+	}
+	return whole(v)
+}
+
+func whole(v cbor.Value) int64 {
+	switch n := v.(type) {
+	case cbor.Uint:
+		return int64(n)
+	case cbor.Float64:
+		return int64(n)
+	}
+	return 0
+}

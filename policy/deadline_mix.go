@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/muster-scale/muster"
+)
+
+// mixture is the work of a fleet whose messages come in classes: how much of each comes now, and how long each takes.
+type mixture struct {
+	// shares are those of now, ever those of all that was measured.
+	shares, ever []float64
+	of           []muster.Class
+}
+
+const (
+	// sharesBefore is how many messages the shares from before the last minutes count for.
+	sharesBefore = 8
+	// often and seldomest are the shares of messages that are longer than the 97th and the 99th percentile.
+	often, seldomest = 0.03, 0.01
+)
+
+// mixtureOf returns the mixture; false for a fleet of which fewer than two classes are known. How long a class takes was measured
+// over hours. The shares are those of the last minutes, and those from before for as many messages as sharesBefore says: a shift of
+// the mix shows in them sooner, and with less chance, than in the durations of all.
+func mixtureOf(o muster.Observation) (mixture, bool) {
+	m := mixture{of: o.Classes, shares: make([]float64, len(o.Classes)), ever: make([]float64, len(o.Classes))}
+	ever, lately := 0.0, 0.0
+	for _, c := range o.Classes {
+		if !c.Processing.Known || c.Processing.Prior {
+			return m, false
+		}
+		ever += float64(c.Processing.Count)
+		lately += c.Finished
+	}
+	if len(o.Classes) < 2 || ever <= 0 {
+		return m, false
+	}
+	for i, c := range o.Classes { // the shares add up to one
+		m.ever[i] = float64(c.Processing.Count) / ever
+		m.shares[i] = (sharesBefore*m.ever[i] + c.Finished) / (sharesBefore + lately)
+	}
+	mean, _ := m.mean()
+	return m, mean > 0
+}
+
+// mean is the mean duration in seconds, deviation its standard deviation.
+func (m mixture) mean() (mean, deviation float64) {
+	square := 0.0
+	for i, c := range m.of {
+		d := deviationOf(c.Processing)
+		mean += m.shares[i] * c.Processing.MeanSeconds
+		square += m.shares[i] * (d*d + c.Processing.MeanSeconds*c.Processing.MeanSeconds)
+	}
+	return mean, math.Sqrt(math.Max(0, square-mean*mean))
+}
+
+// tail is what few messages exceed, as [tailOf] has it of one class: the tails of the classes in the mean over the messages from the
+// 97th to the 99th percentile, the messages of the longest classes last. So no class comes in or goes out at once. longest is the 99th
+// percentile of the class that the 99th message in a hundred belongs to.
+func (m mixture) tail(shares []float64) (tail, longest float64) {
+	order := make([]int, len(m.of))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tailOf(m.of[b].Processing), tailOf(m.of[a].Processing)) })
+	above := 0.0 // the share of the messages of longer classes
+	for _, i := range order {
+		until := above + shares[i]
+		tail += tailOf(m.of[i].Processing) * math.Max(0, math.Min(until, often)-math.Max(above, seldomest)) / (often - seldomest)
+		if above <= seldomest {
+			longest = m.of[i].Processing.P99Seconds
+		}
+		above = until
+	}
+	return tail, longest
+}
+
+// finished is how many messages ended during the last minutes.
+func (m mixture) finished() (n float64) {
+	for _, c := range m.of {
+		n += c.Finished
+	}
+	return n
+}
+
+// workOfMixture is [workOf] by class. What is in hand still tells before its end when work begins to take longer.
+func workOfMixture(o muster.Observation, m mixture) work {
+	e := o.Processing
+	mean, deviation := m.mean()
+	variation := deviation / mean
+	weight := sharesBefore*(1+variation*variation) + m.finished()
+	inHand := float64(o.Capacity.BusySlots)
+	lately := math.Max(mean, (weight*mean+inHand*held(o.Capacity))/(weight+inHand))
+	now := max(lately, unlike(o.Capacity, e, variation))
+	scale := now / mean
+	tail, longest := m.tail(m.shares)
+	usual, _ := m.tail(m.ever)
+	// The tail does not grow with the mean: more long messages are no longer ones.
+	return work{
+		mean: now, lately: lately, deviation: deviation * scale, tail: math.Max(now, tail), longest: math.Max(now, longest),
+		usual: math.Max(e.MeanSeconds, usual), variation: math.Min(1, variation), classes: len(m.of),
+	}
+}

@@ -1,0 +1,115 @@
+package roster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/muster-scale/muster"
+)
+
+const (
+	// incidentEvery is how often an incident of one kind of one worker is told at most: what is counted meanwhile is told then.
+	incidentEvery = time.Minute
+	// maxTold bounds the incidents of one member that are remembered as told.
+	maxTold = 64
+)
+
+// Incident is an incident of a worker, as it was told last.
+type Incident struct {
+	Worker string
+	muster.Incident
+	// At is when the controller was told.
+	At time.Time
+}
+
+func checkIncidents(r muster.Report) error {
+	if len(r.Incidents) > muster.MaxIncidents {
+		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker, len(r.Incidents), muster.MaxIncidents)
+	}
+	for i, x := range r.Incidents {
+		hidden := func(c rune) bool { return !unicode.IsGraphic(c) }
+		switch {
+		case x.Kind == "" || len(x.Kind) > muster.MaxIncidentKind || strings.ContainsFunc(string(x.Kind), hidden):
+			return fmt.Errorf("worker report of %s: found an incident of the kind %.40q, allowed are 1 to %d visible characters", r.Worker, x.Kind, muster.MaxIncidentKind)
+		case i > 0 && r.Incidents[i-1].Kind >= x.Kind:
+			return fmt.Errorf("worker report of %s: found incidents of the kind %.40q after %.40q, allowed is each kind once, sorted", r.Worker, x.Kind, r.Incidents[i-1].Kind)
+		case x.Count < 1 || x.Count > maxCount:
+			return fmt.Errorf("worker report of %s: found %d incidents of the kind %s, allowed is 1 to %d", r.Worker, x.Count, x.Kind, maxCount)
+		case len(x.Text) > muster.MaxIncidentText || strings.ContainsFunc(x.Text, hidden):
+			return fmt.Errorf("worker report of %s: found an incident with %d bytes of text, allowed is one line of at most %d", r.Worker, len(x.Text), muster.MaxIncidentText)
+		}
+	}
+	return nil
+}
+
+// incidents takes in the incidents of a report and returns those to tell: what happened since the same was told last, at most once
+// a minute for each kind of a worker. Their counts are those since the worker started.
+func (m *Member) incidents(rep muster.Report) (tell []Incident, more map[muster.IncidentKind]int64) {
+	for _, x := range rep.Incidents {
+		i := slices.IndexFunc(m.told, func(t told) bool { return t.Worker == rep.Worker && t.Kind == x.Kind })
+		switch {
+		case i < 0 && len(m.told) >= maxTold:
+			continue
+		case i < 0:
+			m.told = append(slices.Clip(m.told), told{Incident: Incident{Worker: rep.Worker, Incident: muster.Incident{Kind: x.Kind}}})
+			i = len(m.told) - 1
+		default:
+			if t := &m.told[i]; t.counted == x.Count && t.Count == x.Count && t.Text == x.Text {
+				continue // as nearly always
+			}
+			m.told = slices.Clone(m.told) // clones of the roster share it
+		}
+		t := &m.told[i]
+		if x.Count < t.counted {
+			t.counted, t.Count = 0, 0 // the worker was started again
+		}
+		if n := x.Count - t.counted; n > 0 {
+			if more == nil {
+				more = map[muster.IncidentKind]int64{}
+			}
+			more[x.Kind] += n
+			t.counted = x.Count
+		}
+		if x.Count > t.Count && rep.At.Sub(t.At) >= incidentEvery {
+			t.Incident = Incident{Worker: rep.Worker, Incident: x, At: rep.At}
+			tell = append(tell, t.Incident)
+		}
+	}
+	return tell, more
+}
+
+// told is an incident as it was told last, and how many were counted since.
+type told struct {
+	Incident
+	counted int64
+}
+
+// RecallIncident takes a recorded incident of a member back into r, so that it is not told again.
+func (r *Roster) RecallIncident(member string, x Incident) {
+	k, ok := r.find(member)
+	if !ok {
+		return
+	}
+	m := &r.members[k]
+	i := slices.IndexFunc(m.told, func(t told) bool { return t.Worker == x.Worker && t.Kind == x.Kind })
+	recalled := told{x, x.Count}
+	if m.told = slices.Clone(m.told); i >= 0 {
+		m.told[i] = recalled
+	} else if len(m.told) < maxTold {
+		m.told = append(m.told, recalled)
+	}
+}
+
+// Incidents returns the incidents of a member as they were told last, in the order in which they first came.
+func (m *Member) Incidents() []Incident {
+	var all []Incident
+	for _, t := range m.told {
+		if t.Count > 0 {
+			all = append(all, t.Incident)
+		}
+	}
+	return all
+}

@@ -1,0 +1,271 @@
+package cloud
+
+import (
+	"slices"
+	"time"
+)
+
+// The transitions that hooks pause.
+const (
+	Launching = "autoscaling:EC2_INSTANCE_LAUNCHING"
+	Ending    = "autoscaling:EC2_INSTANCE_TERMINATING"
+)
+
+// LifecycleHook is a hook as the API takes and shows it.
+type LifecycleHook struct {
+	AutoScalingGroupName  string
+	LifecycleHookName     string
+	LifecycleTransition   string
+	HeartbeatTimeout      *int
+	DefaultResult         string
+	GlobalTimeout         *int
+	NotificationMetadata  string
+	NotificationTargetARN string
+	RoleARN               string
+}
+
+// HookNames is the input of DescribeLifecycleHooks.
+type HookNames struct {
+	AutoScalingGroupName string
+	LifecycleHookNames   []string
+}
+
+// HookList is its answer.
+type HookList struct {
+	LifecycleHooks []LifecycleHook
+}
+
+// HookName is the input of DeleteLifecycleHook.
+type HookName struct {
+	AutoScalingGroupName, LifecycleHookName string
+}
+
+// LifecycleAction is the input of CompleteLifecycleAction and RecordLifecycleActionHeartbeat.
+type LifecycleAction struct {
+	AutoScalingGroupName, LifecycleHookName string
+	// InstanceId or LifecycleActionToken says which action is meant.
+	InstanceId, LifecycleActionToken string
+	// LifecycleActionResult is CONTINUE or ABANDON.
+	LifecycleActionResult string
+}
+
+// wait is one hook that holds an instance.
+type wait struct {
+	hook     LifecycleHook
+	token    string
+	deadline time.Time // of the heartbeat
+	until    time.Time // the latest deadline
+	done     bool
+}
+
+// PutLifecycleHook adds a hook or changes one.
+func (a AutoScaling) PutLifecycleHook(in LifecycleHook) (Nothing, error) {
+	g, err := a.w.change(in.AutoScalingGroupName)
+	if err != nil {
+		return Nothing{}, err
+	}
+	return Nothing{}, g.putHook(in)
+}
+
+func (g *group) putHook(h LifecycleHook) error {
+	if k := slices.IndexFunc(g.hooks, func(x LifecycleHook) bool { return x.LifecycleHookName == h.LifecycleHookName }); k >= 0 {
+		if h.LifecycleTransition == "" {
+			h.LifecycleTransition = g.hooks[k].LifecycleTransition
+		}
+		g.hooks = slices.Delete(g.hooks, k, k+1)
+	}
+	if h.DefaultResult == "" {
+		h.DefaultResult = "ABANDON"
+	}
+	if h.HeartbeatTimeout == nil {
+		h.HeartbeatTimeout = ptr(3600)
+	}
+	switch n := *h.HeartbeatTimeout; {
+	case h.LifecycleHookName == "":
+		return invalid("LifecycleHookName is required.")
+	case len(g.hooks) >= MaxHooks:
+		return fault("LimitExceeded", "The limit of %d hooks is reached.", MaxHooks)
+	case h.LifecycleTransition != Launching && h.LifecycleTransition != Ending:
+		return invalid("LifecycleTransition '%s' must be %s or %s.", h.LifecycleTransition, Launching, Ending)
+	case n < 30 || n > 7200:
+		return invalid("HeartbeatTimeout %d must be from 30 to 7200 seconds.", n)
+	case h.DefaultResult != "ABANDON" && h.DefaultResult != "CONTINUE":
+		return invalid("DefaultResult '%s' must be ABANDON or CONTINUE.", h.DefaultResult)
+	}
+	h.GlobalTimeout = ptr(min(172_800, 100**h.HeartbeatTimeout))
+	g.hooks = append(g.hooks, h)
+	return nil
+}
+
+// DescribeLifecycleHooks shows the hooks of a group.
+func (a AutoScaling) DescribeLifecycleHooks(in HookNames) (HookList, error) {
+	g, err := a.w.group(in.AutoScalingGroupName)
+	if err != nil {
+		return HookList{}, err
+	}
+	var out HookList
+	for _, h := range g.hooks {
+		if len(in.LifecycleHookNames) == 0 || slices.Contains(in.LifecycleHookNames, h.LifecycleHookName) {
+			h.AutoScalingGroupName = in.AutoScalingGroupName
+			out.LifecycleHooks = append(out.LifecycleHooks, h)
+		}
+	}
+	return out, nil
+}
+
+// DeleteLifecycleHook removes a hook. What waits for it goes on: an instance that launches as if abandoned, any other as if continued.
+func (a AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
+	g, err := a.w.change(in.AutoScalingGroupName)
+	if err != nil {
+		return Nothing{}, err
+	}
+	g.hooks = slices.DeleteFunc(g.hooks, func(h LifecycleHook) bool { return h.LifecycleHookName == in.LifecycleHookName })
+	for _, i := range slices.Clone(g.instances) {
+		for _, p := range slices.Clone(i.waits) {
+			if p.hook.LifecycleHookName == in.LifecycleHookName && !p.done {
+				result := "CONTINUE"
+				if p.hook.LifecycleTransition == Launching {
+					result = "ABANDON"
+				}
+				a.w.complete(i, p, result)
+			}
+		}
+	}
+	return Nothing{}, nil
+}
+
+// hold pauses an instance in a state until every hook of a transition is done; then it goes on with next. Without hooks it goes
+// on at once, in the state it is in.
+func (w *World) hold(i *instance, transition string, paused LifecycleState, next func()) {
+	i.waits = nil
+	for _, h := range i.group.hooks {
+		if h.LifecycleTransition == transition {
+			beat := time.Duration(*h.HeartbeatTimeout) * time.Second
+			i.waits = append(i.waits, &wait{hook: h, token: w.uuid(), deadline: w.now.Add(beat), until: w.now.Add(time.Duration(*h.GlobalTimeout) * time.Second)})
+		}
+	}
+	if len(i.waits) == 0 {
+		next()
+		return
+	}
+	w.move(i, paused, 0, nil)
+	kind := "EC2 Instance-launch Lifecycle Action"
+	if transition == Ending {
+		kind = "EC2 Instance-terminate Lifecycle Action"
+	}
+	for _, p := range slices.Clone(i.waits) {
+		w.tell("aws.autoscaling", kind, i.id, p.hook.LifecycleHookName)
+		w.watch(i, p)
+	}
+	turn := i.turn
+	i.next = func() {
+		if i.turn == turn {
+			next()
+		}
+	}
+}
+
+// watch gives a hook its default result when its heartbeat stops.
+func (w *World) watch(i *instance, p *wait) {
+	w.at(p.deadline, func() {
+		switch {
+		case p.done || !slices.Contains(i.waits, p):
+		case w.now.Before(p.deadline): // a heartbeat came
+			w.watch(i, p)
+		default:
+			w.complete(i, p, p.hook.DefaultResult)
+		}
+	})
+}
+
+// complete ends one wait of an instance. An instance that launches ends with the first ABANDON, and goes on with the last
+// CONTINUE; one that ends goes on with either, and is retained if its group wants that of an ABANDON.
+func (w *World) complete(i *instance, p *wait, result string) {
+	p.done = true
+	g := i.group
+	if result == "ABANDON" {
+		i.waits = nil
+		switch {
+		case p.hook.LifecycleTransition == Launching:
+			w.end(g, i.activity, "Cancelled", "A lifecycle hook abandoned the launch.")
+			i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance was taken out of service because a lifecycle hook abandoned its launch.")
+			w.move(i, Terminating, g.machines.End, func() { w.ended(i) })
+			w.look(g)
+			return
+		case g.retains() && i.state == TerminatingWait:
+			w.end(g, i.activity, "Cancelled", "A lifecycle hook was abandoned and the instance is retained.")
+			w.move(i, TerminatingRetained, 0, nil)
+			return
+		}
+	}
+	if !slices.ContainsFunc(i.waits, func(p *wait) bool { return !p.done }) {
+		i.waits = nil
+		if next := i.next; next != nil {
+			i.next = nil
+			next()
+		}
+	}
+}
+
+func (g *group) retains() bool {
+	p := g.InstanceLifecyclePolicy
+	return p != nil && p.RetentionTriggers != nil && p.RetentionTriggers.TerminateHookAbandon == "retain"
+}
+
+// action finds the wait that is meant.
+func (a AutoScaling) action(in LifecycleAction) (*instance, *wait, error) {
+	g, err := a.w.change(in.AutoScalingGroupName)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, i := range g.instances {
+		for _, p := range i.waits {
+			if p.hook.LifecycleHookName == in.LifecycleHookName && !p.done && (p.token == in.LifecycleActionToken || in.LifecycleActionToken == "" && i.id == in.InstanceId) {
+				return i, p, nil
+			}
+		}
+	}
+	which := in.LifecycleActionToken
+	if which == "" {
+		which = in.InstanceId
+	}
+	return nil, nil, invalid("No active Lifecycle Action found with instance ID or token %s", which)
+}
+
+// CompleteLifecycleAction ends a wait.
+func (a AutoScaling) CompleteLifecycleAction(in LifecycleAction) (Nothing, error) {
+	if in.LifecycleActionResult != "CONTINUE" && in.LifecycleActionResult != "ABANDON" {
+		return Nothing{}, invalid("LifecycleActionResult '%s' must be CONTINUE or ABANDON.", in.LifecycleActionResult)
+	}
+	i, p, err := a.action(in)
+	if err != nil {
+		return Nothing{}, err
+	}
+	a.w.complete(i, p, in.LifecycleActionResult)
+	return Nothing{}, nil
+}
+
+// RecordLifecycleActionHeartbeat begins the heartbeat's time again, up to the global timeout.
+func (a AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing, error) {
+	_, p, err := a.action(in)
+	if err != nil {
+		return Nothing{}, err
+	}
+	p.deadline = a.w.now.Add(time.Duration(*p.hook.HeartbeatTimeout) * time.Second)
+	if p.deadline.After(p.until) {
+		p.deadline = p.until
+	}
+	return Nothing{}, nil
+}
+
+// LifecycleToken is the token of the wait of an instance for a hook, empty when it does not wait. AWS tells it in the event.
+func (w *World) LifecycleToken(instanceID, hook string) string {
+	if i := w.instances[instanceID]; i != nil {
+		for _, p := range i.waits {
+			if p.hook.LifecycleHookName == hook && !p.done {
+				return p.token
+			}
+		}
+	}
+	return ""
+}

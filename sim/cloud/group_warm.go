@@ -1,0 +1,252 @@
+package cloud
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// PutWarm is the input of PutWarmPool.
+type PutWarm struct {
+	AutoScalingGroupName string
+	// MaxGroupPreparedCapacity is -1 for the group's MaxSize.
+	MaxGroupPreparedCapacity *int
+	MinSize                  *int
+	// PoolState is Stopped, Running or Hibernated.
+	PoolState           string
+	InstanceReusePolicy *InstanceReusePolicy
+}
+
+// InstanceReusePolicy says whether instances go back to the pool on scale-in.
+type InstanceReusePolicy struct {
+	ReuseOnScaleIn *bool
+}
+
+// WarmPoolConfiguration is a warm pool as the API shows it.
+type WarmPoolConfiguration struct {
+	MaxGroupPreparedCapacity *int
+	MinSize                  *int
+	PoolState                string
+	Status                   string
+	InstanceReusePolicy      *InstanceReusePolicy
+}
+
+// DescribeWarm is the input of DescribeWarmPool.
+type DescribeWarm struct {
+	AutoScalingGroupName string
+	MaxRecords           *int
+	NextToken            string
+}
+
+// WarmPool is its answer.
+type WarmPool struct {
+	WarmPoolConfiguration *WarmPoolConfiguration
+	Instances             []Instance
+	NextToken             string
+}
+
+// DeleteWarm is the input of DeleteWarmPool.
+type DeleteWarm struct {
+	AutoScalingGroupName string
+	ForceDelete          *bool
+}
+
+// PutWarmPool gives a group a warm pool or changes it.
+func (a AutoScaling) PutWarmPool(in PutWarm) (Nothing, error) {
+	g, err := a.w.change(in.AutoScalingGroupName)
+	if err != nil {
+		return Nothing{}, err
+	}
+	c := WarmPoolConfiguration{PoolState: "Stopped", MinSize: ptr(0)}
+	if g.pool != nil {
+		c = *g.pool
+	}
+	c.Status = ""
+	if in.MaxGroupPreparedCapacity != nil {
+		if c.MaxGroupPreparedCapacity = in.MaxGroupPreparedCapacity; *in.MaxGroupPreparedCapacity == -1 {
+			c.MaxGroupPreparedCapacity = nil
+		}
+	}
+	if in.MinSize != nil {
+		c.MinSize = in.MinSize
+	}
+	if in.PoolState != "" {
+		c.PoolState = in.PoolState
+	}
+	if in.InstanceReusePolicy != nil {
+		c.InstanceReusePolicy = in.InstanceReusePolicy
+	}
+	switch {
+	case g.MixedInstancesPolicy != nil && !a.w.settings.WarmPoolsMayMix:
+		return Nothing{}, invalid("You can't add a warm pool to an Auto Scaling group that has a mixed instances policy.")
+	case !slices.Contains([]string{"Stopped", "Running", "Hibernated"}, c.PoolState):
+		return Nothing{}, invalid("PoolState '%s' must be Stopped, Running or Hibernated.", c.PoolState)
+	case or(c.MinSize, 0) < 0 || or(c.MinSize, 0) > MaxGroupSize || or(c.MaxGroupPreparedCapacity, 0) < 0 || or(c.MaxGroupPreparedCapacity, 0) > MaxGroupSize:
+		return Nothing{}, invalid("MinSize and MaxGroupPreparedCapacity must be from 0 to %d.", MaxGroupSize)
+	}
+	g.pool = &c
+	a.w.look(g)
+	return Nothing{}, nil
+}
+
+// DescribeWarmPool shows the pool and its instances.
+func (a AutoScaling) DescribeWarmPool(in DescribeWarm) (WarmPool, error) {
+	g, err := a.w.group(in.AutoScalingGroupName)
+	if err != nil {
+		return WarmPool{}, err
+	}
+	n := or(in.MaxRecords, 50)
+	if n < 1 || n > 50 {
+		return WarmPool{}, invalid("MaxRecords %d must be from 1 to 50.", n)
+	}
+	var out WarmPool
+	if g.pool != nil {
+		out.WarmPoolConfiguration = ptr(*g.pool)
+	}
+	var all []Instance
+	for _, i := range g.instances {
+		if i.warmed() {
+			all = append(all, i.show())
+		}
+	}
+	out.Instances, out.NextToken, err = page(all, in.NextToken, n)
+	return out, err
+}
+
+// DeleteWarmPool ends the pool's instances and then the pool: by force at once, otherwise through their hooks.
+func (a AutoScaling) DeleteWarmPool(in DeleteWarm) (Nothing, error) {
+	g, err := a.w.change(in.AutoScalingGroupName)
+	if err != nil {
+		return Nothing{}, err
+	}
+	if g.pool == nil {
+		return Nothing{}, invalid("No warm pool found for group %s", in.AutoScalingGroupName)
+	}
+	g.pool.Status = "PendingDelete"
+	for _, i := range slices.Clone(g.instances) {
+		if i.warmed() && or(in.ForceDelete, false) {
+			a.w.gone(i)
+		}
+	}
+	a.w.reconcilePool(g)
+	return Nothing{}, nil
+}
+
+// warm is how many instances the pool has, without those that end.
+func (g *group) warm() (n int) {
+	for _, i := range g.instances {
+		if i.warmed() && !strings.HasPrefix(string(i.state), "Warmed:Terminating") {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *group) reuses() bool {
+	return g.pool != nil && g.pool.Status == "" && g.pool.InstanceReusePolicy != nil && or(g.pool.InstanceReusePolicy.ReuseOnScaleIn, false)
+}
+
+// poolSize is how many instances the pool should have: max(MinSize, (MaxGroupPreparedCapacity or MaxSize) - desired).
+func (g *group) poolSize() int {
+	if g.pool == nil || g.pool.Status != "" {
+		return 0
+	}
+	return max(or(g.pool.MinSize, 0), or(g.pool.MaxGroupPreparedCapacity, g.MaxSize)-g.desired)
+}
+
+// warmReady is the instance that has been in the pool for longest and is ready to leave it.
+func (g *group) warmReady() *instance {
+	if g.pool == nil || g.pool.Status != "" {
+		return nil
+	}
+	for _, i := range g.instances {
+		if i.state == WarmedStopped || i.state == WarmedRunning || i.state == WarmedHibernated {
+			return i
+		}
+	}
+	return nil
+}
+
+// leavePool takes an instance out of the pool into service.
+func (w *World) leavePool(i *instance, cause string) {
+	m := i.group.machines
+	d := m.WarmBoot
+	if i.state == WarmedRunning {
+		d = m.RunningBoot
+	}
+	w.end(i.group, i.activity, "Cancelled", "")
+	i.activity = w.begin(i.group, "Launching a new EC2 instance from warm pool: "+i.id, cause)
+	w.move(i, Pending, d, func() {
+		w.hold(i, Launching, PendingWait, func() { w.proceed(i) })
+	})
+}
+
+// prepare brings an instance into the state in which the pool keeps it.
+func (w *World) prepare(i *instance) {
+	g := i.group
+	ready := func() {
+		state := map[string]LifecycleState{"Running": WarmedRunning, "Hibernated": WarmedHibernated}[g.poolState()]
+		if state == "" {
+			state = WarmedStopped
+		}
+		w.move(i, state, 0, nil)
+		w.end(g, i.activity, "Successful", "")
+		i.activity = nil
+		w.look(g)
+	}
+	if i.state == WarmedPendingWait {
+		w.move(i, WarmedPendingGo, g.machines.Prepare, ready)
+		return
+	}
+	w.move(i, WarmedPending, g.machines.Prepare, ready)
+}
+
+func (g *group) poolState() string {
+	if g.pool == nil {
+		return ""
+	}
+	return g.pool.PoolState
+}
+
+// fillPool launches into the pool what is missing there, and ends what is too much.
+func (w *World) fillPool(g *group) {
+	w.reconcilePool(g)
+	if g.pool == nil || !g.runs("Launch") || w.now.Before(g.askAgain) || g.capacity() < g.desired {
+		return
+	}
+	for g.warm() < g.poolSize() {
+		cause := fmt.Sprintf("an instance was started because the warm pool has %d of %d.", g.warm(), g.poolSize())
+		if _, failed := w.launch(g, nil, true, cause); failed != nil {
+			w.retry(g)
+			return
+		}
+	}
+}
+
+// reconcilePool ends what the pool has too much, and removes a pool that is to go and is empty.
+func (w *World) reconcilePool(g *group) {
+	if g.pool == nil || !g.runs("Terminate") {
+		return
+	}
+	for g.warm() > g.poolSize() {
+		i := g.poolVictim()
+		if i == nil {
+			break // the others are on their way into the pool
+		}
+		i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance of the warm pool was ended because there are too many.")
+		w.finish(i)
+	}
+	if g.pool.Status == "PendingDelete" && !slices.ContainsFunc(g.instances, (*instance).warmed) {
+		g.pool = nil
+	}
+}
+
+func (g *group) poolVictim() *instance {
+	all := keep(g.instances, func(i *instance) bool {
+		return i.state == WarmedStopped || i.state == WarmedRunning || i.state == WarmedHibernated
+	})
+	if len(all) == 0 {
+		return nil
+	}
+	return oldest(all)
+}

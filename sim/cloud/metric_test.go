@@ -1,0 +1,269 @@
+package cloud_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/sim/cloud"
+)
+
+// watch is a world with nothing in it, and its CloudWatch.
+type watch struct {
+	testing.TB
+	*cloud.World
+	cw cloud.CloudWatch
+}
+
+func newWatch(t testing.TB, s cloud.Settings) watch {
+	s.Start = start
+	w := cloud.New(s)
+	return watch{t, w, w.CloudWatch()}
+}
+
+func (w watch) pass(d time.Duration) { w.Advance(w.Now().Add(d)) }
+
+// put publishes one value now.
+func (w watch) put(name string, v float64, change ...func(*cloud.MetricDatum)) {
+	w.Helper()
+	d := cloud.MetricDatum{MetricName: name, Value: &v}
+	for _, c := range change {
+		c(&d)
+	}
+	must(w.cw.PutMetricData(cloud.PutMetrics{Namespace: "Muster", MetricData: []cloud.MetricDatum{d}}))(w)
+}
+
+func fine(d *cloud.MetricDatum) { d.StorageResolution = ptr(1) }
+
+func metricNamed(name string) cloud.MetricName {
+	return cloud.MetricName{Namespace: "Muster", MetricName: name}
+}
+
+// get reads a statistic of a metric since the start, oldest first.
+func (w watch) get(m cloud.MetricName, stat string, period int) (values []float64, at []time.Duration) {
+	w.Helper()
+	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: max2(start, w.Now().Add(-3*time.Hour)), EndTime: w.Now(), ScanBy: "TimestampAscending",
+		MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: m, Period: &period, Stat: stat}}}}))(w)
+	for _, t := range out.MetricDataResults[0].Timestamps {
+		at = append(at, t.Sub(start))
+	}
+	return out.MetricDataResults[0].Values, at
+}
+
+func max2(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func TestPeriodsAreAlignedAndHaveTheirStatistics(t *testing.T) {
+	w := newWatch(t, cloud.Settings{})
+	for _, v := range []float64{4, 1, 7} {
+		w.pass(25 * time.Second)
+		w.put("m", v) // at 25, 50 and 75 seconds
+	}
+	w.pass(time.Minute)
+	for _, c := range []struct {
+		stat string
+		want []float64
+	}{{"Sum", []float64{5, 7}}, {"Average", []float64{2.5, 7}}, {"Minimum", []float64{1, 7}}, {"Maximum", []float64{4, 7}}, {"SampleCount", []float64{2, 1}}, {"p50", []float64{1, 7}}, {"p99", []float64{4, 7}}} {
+		got, at := w.get(metricNamed("m"), c.stat, 60)
+		if !slices.Equal(got, c.want) || at[0] != 0 || at[1] != time.Minute {
+			t.Errorf("%s: %v at %v, want %v at the begins of the minutes", c.stat, got, at, c.want)
+		}
+	}
+	got, _ := w.get(metricNamed("m"), "Sum", 300)
+	expect(t, "over five minutes", got[0], 12)
+}
+
+func TestShortPeriodsNeedHighResolution(t *testing.T) {
+	w := newWatch(t, cloud.Settings{})
+	w.pass(5 * time.Second)
+	w.put("coarse", 1)
+	w.put("fine", 1, fine)
+	w.pass(10 * time.Second)
+	w.put("fine", 2, fine)
+	w.pass(10 * time.Second)
+	got, at := w.get(metricNamed("fine"), "Average", 10)
+	if !slices.Equal(got, []float64{1, 2}) || at[1] != 10*time.Second {
+		t.Errorf("periods of 10 s: %v at %v", got, at)
+	}
+	got, _ = w.get(metricNamed("coarse"), "Average", 10)
+	expect(t, "points of a standard metric", len(got), 0)
+	w.pass(4 * time.Hour)
+	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: metricNamed("fine"), Period: ptr(10), Stat: "Sum"}}}})
+	expect(t, "short periods of four hours ago", code(err), "InvalidParameterValue")
+}
+
+func TestValuesThatCloudWatchDoesNotTake(t *testing.T) {
+	w := newWatch(t, cloud.Settings{})
+	for _, c := range []struct {
+		name, code, namespace string
+		datum                 cloud.MetricDatum
+	}{
+		{"the namespace of AWS", "InvalidParameterValue", "AWS/SQS", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0)}},
+		{"no value", "InvalidParameterCombination", "M", cloud.MetricDatum{MetricName: "m"}},
+		{"two kinds of value", "InvalidParameterCombination", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Values: []float64{1}}},
+		{"too large", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1e200)}},
+		{"older than two weeks", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(-15 * 24 * time.Hour)}},
+		{"three hours ahead", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(3 * time.Hour)}},
+		{"another resolution", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), StorageResolution: ptr(30)}},
+		{"fewer counts than values", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Values: []float64{1, 2}, Counts: []float64{1}}},
+	} {
+		_, err := w.cw.PutMetricData(cloud.PutMetrics{Namespace: c.namespace, MetricData: []cloud.MetricDatum{c.datum}})
+		expect(t, c.name, code(err), c.code)
+	}
+	expect(t, "metrics", len(must(w.cw.ListMetrics(cloud.ListMetricsInput{}))(t).Metrics), 0)
+}
+
+func TestValuesArriveLate(t *testing.T) {
+	w := newWatch(t, cloud.Settings{Metrics: cloud.MetricDelays{Custom: 90 * time.Second}})
+	w.put("m", 5)
+	w.pass(89 * time.Second)
+	got, _ := w.get(metricNamed("m"), "Sum", 60)
+	expect(t, "too early", len(got), 0)
+	w.pass(time.Second)
+	got, at := w.get(metricNamed("m"), "Sum", 60)
+	expect(t, "at the period it belongs to", at[0], 0)
+	expect(t, "value", got[0], 5)
+}
+
+func TestExpressionsAreThoseOfMetricMath(t *testing.T) {
+	w := newWatch(t, cloud.Settings{})
+	w.put("backlog", 20)
+	w.pass(time.Minute)
+	w.put("backlog", 30)
+	w.put("workers", 10)
+	w.pass(time.Minute)
+	query := func(name string) cloud.MetricQuery {
+		return cloud.MetricQuery{Id: name, MetricStat: &cloud.MetricStat{Metric: metricNamed(name), Period: ptr(60), Stat: "Maximum"}, ReturnData: ptr(false)}
+	}
+	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), ScanBy: "TimestampAscending", MetricDataQueries: []cloud.MetricQuery{
+		query("backlog"), query("workers"),
+		{Id: "ratio", Expression: "backlog / workers", ReturnData: ptr(false)},
+		{Id: "utilization", Expression: "IF(FILL(workers, 0) > 0, ratio, IF(backlog > 0, 1, 0))"},
+	}}))(t)
+	if r := out.MetricDataResults; len(r) != 1 || !slices.Equal(r[0].Values, []float64{1, 3}) {
+		t.Errorf("got %+v, want 1 while there are no workers, then 3", r)
+	}
+	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), MetricDataQueries: []cloud.MetricQuery{{Id: "x", Expression: "nobody + 1"}}})
+	expect(t, "an unknown id", code(err), "ValidationError")
+}
+
+// state brings an alarm into a state, and returns the one that a row leads to from there.
+func state(t *testing.T, row, missing string, before string, m, n int) string {
+	w := newWatch(t, cloud.Settings{})
+	w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
+	must(w.cw.PutMetricAlarm(cloud.MetricAlarm{AlarmName: "a", Namespace: "Muster", MetricName: "m", Statistic: "Maximum", Period: ptr(60),
+		EvaluationPeriods: &n, DatapointsToAlarm: &m, Threshold: ptr(5.0), ComparisonOperator: "GreaterThanThreshold", TreatMissingData: "ignore"}))(t)
+	// Bring the alarm into the state it begins with, with n points, and let them fall out of the range with missing data ignored.
+	for range n {
+		w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
+		w.pass(time.Minute)
+	}
+	w.pass(2 * time.Second)
+	alarm := must(w.cw.DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0]
+	expect(t, "state to begin with", alarm.StateValue, before)
+	w.pass(time.Hour)
+	alarm.TreatMissingData = missing
+	return w.stateAfter(alarm, row, before)
+}
+
+// stateAfter judges a row by an alarm that is in a state.
+func (w watch) stateAfter(a cloud.MetricAlarm, row, before string) string {
+	w.Helper()
+	return must(cloud.JudgeRow(a, row, before))(w)
+}
+
+func TestAlarmsFollowThePublishedExamples(t *testing.T) {
+	for _, c := range []struct {
+		row                            string
+		missing, ignore, breach, quiet string
+		m                              int
+	}{
+		{"0-X-X", "OK", "OK", "OK", "OK", 3},
+		{"0----", "OK", "OK", "OK", "OK", 3},
+		{"-----", "INSUFFICIENT_DATA", "keep", "ALARM", "OK", 3},
+		{"0XX-X", "ALARM", "ALARM", "ALARM", "ALARM", 3},
+		{"--X--", "ALARM", "keep", "ALARM", "OK", 3},
+		{"----X", "keep", "keep", "ALARM", "OK", 3}, // not premature
+		{"---X-", "keep", "keep", "ALARM", "OK", 3},
+		{"0-X-X", "ALARM", "ALARM", "ALARM", "ALARM", 2}, // 2 of 3
+		{"00X0X", "ALARM", "ALARM", "ALARM", "ALARM", 2},
+		{"000X0", "OK", "OK", "OK", "OK", 2},
+	} {
+		for missing, want := range map[string]string{"missing": c.missing, "ignore": c.ignore, "breaching": c.breach, "notBreaching": c.quiet} {
+			for _, before := range []string{cloud.AlarmOK, cloud.AlarmAlarm} {
+				expected := want
+				if want == "keep" {
+					expected = before
+				}
+				expect(t, c.row+" with "+missing+" in "+before+", "+strconv.Itoa(c.m)+" of 3", state(t, c.row, missing, before, c.m, 3), expected)
+			}
+		}
+	}
+}
+
+func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
+	w := newWatch(t, cloud.Settings{Seed: 3})
+	sqs := w.SQS()
+	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(t)
+	visible := cloud.MetricName{Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible", Dimensions: []cloud.Dimension{{Name: "QueueName", Value: "q"}}}
+	newest := func() time.Duration {
+		_, at := w.get(visible, "Maximum", 60)
+		if len(at) == 0 {
+			return -1
+		}
+		return at[len(at)-1]
+	}
+	w.pass(2 * time.Hour)
+	expect(t, "published every minute", newest(), 2*time.Hour-time.Minute)
+	w.pass(5 * time.Hour)
+	expect(t, "until six hours without use", newest(), 6*time.Hour-2*time.Minute)
+	must(w.SQS().GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://anywhere/000000000000/q"}))(t)
+	if err := w.SetQueue("q", cloud.QueueCounts{Visible: 100}, cloud.Traffic{Sent: 100}); err != nil {
+		t.Fatal(err)
+	}
+	blind := 0
+	for newest() < 7*time.Hour && blind < 30 {
+		w.pass(time.Minute)
+		blind++
+	}
+	if blind < 2 || blind > 16 {
+		t.Errorf("the metrics came back after %d minutes, want up to 15", blind)
+	}
+}
+
+func TestCountsOfFIFOQueuesAreFresherAndExact(t *testing.T) {
+	w := newWatch(t, cloud.Settings{Seed: 1, Counts: cloud.Counts{Stale: time.Minute, StaleFIFO: time.Second, Approximate: 0.2}})
+	sqs := w.SQS()
+	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(t)
+	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q.fifo", Attributes: map[string]string{"FifoQueue": "true"}}))(t)
+	w.pass(2 * time.Minute)
+	for _, name := range []string{"q", "q.fifo"} {
+		if err := w.SetQueue(name, cloud.QueueCounts{Visible: 1000}, cloud.Traffic{Sent: 1000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(name string) string {
+		return must(sqs.GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://x/0/" + name, AttributeNames: []string{"ApproximateNumberOfMessages"}}))(t).Attributes["ApproximateNumberOfMessages"]
+	}
+	w.pass(time.Second)
+	expect(t, "FIFO after a second", look("q.fifo"), "1000")
+	expect(t, "standard after a second", look("q"), "0")
+	w.pass(time.Minute)
+	different := map[string]bool{}
+	for range 50 {
+		n, err := strconv.Atoi(look("q"))
+		if err != nil || n < 800 || n > 1200 {
+			t.Fatalf("standard: %d (%v), want within 20 %% of 1000", n, err)
+		}
+		different[strconv.Itoa(n)] = true
+	}
+	if len(different) < 5 {
+		t.Errorf("50 looks gave %d values: each is drawn anew", len(different))
+	}
+	expect(t, "FIFO is exact", look("q.fifo"), "1000")
+}

@@ -1,0 +1,371 @@
+package cloud
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ApplicationScaling is the API of Application Auto Scaling, for services of ECS. Its methods bear the names of the actions;
+// errors are a *Fault.
+type ApplicationScaling struct{ w *World }
+
+// ApplicationScaling is the API of Application Auto Scaling in this world.
+func (w *World) ApplicationScaling() ApplicationScaling { return ApplicationScaling{w} }
+
+// The only kind of target that the model has.
+const (
+	ecsNamespace = "ecs"
+	ecsDimension = "ecs:service:DesiredCount"
+)
+
+// SuspendedState says what a scalable target does not do for now.
+type SuspendedState struct {
+	DynamicScalingInSuspended, DynamicScalingOutSuspended, ScheduledScalingSuspended *bool
+}
+
+// RegisterTarget is the input of RegisterScalableTarget.
+type RegisterTarget struct {
+	ServiceNamespace, ResourceId, ScalableDimension string
+	MinCapacity, MaxCapacity                        *int
+	RoleARN                                         string
+	SuspendedState                                  *SuspendedState
+}
+
+// TargetARN is its answer.
+type TargetARN struct {
+	ScalableTargetARN string
+}
+
+// TargetName is the input of DeregisterScalableTarget.
+type TargetName struct {
+	ServiceNamespace, ResourceId, ScalableDimension string
+}
+
+// ScalableTarget is a scalable target as the API shows it.
+type ScalableTarget struct {
+	ServiceNamespace, ResourceId, ScalableDimension, ScalableTargetARN, RoleARN string
+	MinCapacity, MaxCapacity                                                    int
+	SuspendedState                                                              *SuspendedState
+	CreationTime                                                                time.Time
+}
+
+// TargetNames is the input of DescribeScalableTargets, DescribeScalingPolicies and DescribeScalingActivities.
+type TargetNames struct {
+	ServiceNamespace, ResourceId, ScalableDimension string
+	ResourceIds, PolicyNames                        []string
+	MaxResults                                      *int
+	NextToken                                       string
+}
+
+// TargetList is the answer of DescribeScalableTargets.
+type TargetList struct {
+	ScalableTargets []ScalableTarget
+	NextToken       string
+}
+
+// ServiceTracking is a target tracking policy of Application Auto Scaling.
+type ServiceTracking struct {
+	TargetTracking
+	ScaleOutCooldown, ScaleInCooldown *int
+}
+
+// PutTargetPolicy is the input of PutScalingPolicy of Application Auto Scaling.
+type PutTargetPolicy struct {
+	ServiceNamespace, ResourceId, ScalableDimension, PolicyName, PolicyType string
+	TargetTrackingScalingPolicyConfiguration                                *ServiceTracking
+}
+
+// TargetPolicy is a policy of a scalable target as the API shows it.
+type TargetPolicy struct {
+	PolicyARN, PolicyName, ServiceNamespace, ResourceId, ScalableDimension, PolicyType string
+	TargetTrackingScalingPolicyConfiguration                                           *ServiceTracking
+	Alarms                                                                             []AlarmName
+	CreationTime                                                                       time.Time
+}
+
+// TargetPolicyList is the answer of DescribeScalingPolicies.
+type TargetPolicyList struct {
+	ScalingPolicies []TargetPolicy
+	NextToken       string
+}
+
+// TargetPolicyName is the input of DeleteScalingPolicy.
+type TargetPolicyName struct {
+	ServiceNamespace, ResourceId, ScalableDimension, PolicyName string
+}
+
+// TargetActivity is one change that Application Auto Scaling made.
+type TargetActivity struct {
+	ActivityId, ServiceNamespace, ResourceId, ScalableDimension string
+	Description, Cause, StatusCode, StatusMessage               string
+	StartTime, EndTime                                          time.Time
+}
+
+// TargetActivityList is the answer of DescribeScalingActivities, newest first.
+type TargetActivityList struct {
+	ScalingActivities []TargetActivity
+	NextToken         string
+}
+
+// scalable is a service that is registered.
+type scalable struct {
+	ScalableTarget
+	service    *service
+	policies   []*servicePolicy
+	activities []TargetActivity // oldest first
+	outAt      time.Time        // of the last scale-out
+	outFrom    int              // the count before it
+	inAt       time.Time        // of the last change that a scale-in has to keep away from
+}
+
+type servicePolicy struct {
+	tracker
+	config  ServiceTracking
+	created time.Time
+}
+
+func (p *servicePolicy) cooldown(seconds *int) time.Duration {
+	return time.Duration(or(seconds, 300)) * time.Second
+}
+
+func aasFault(format string, args ...any) *Fault {
+	return fault("ValidationException", format, args...)
+}
+
+// target checks what names a target and returns the service.
+func (a ApplicationScaling) target(namespace, resource, dimension string) (*service, error) {
+	if namespace != ecsNamespace || dimension != ecsDimension {
+		return nil, aasFault("The model has targets of the namespace %s and the dimension %s, not %s and %s.", ecsNamespace, ecsDimension, namespace, dimension)
+	}
+	clusterName, serviceName := splitService(resource)
+	if c := a.w.ecs.clusters[clusterName]; c != nil {
+		if s := c.services[serviceName]; s != nil && s.Status == "ACTIVE" {
+			return s, nil
+		}
+	}
+	return nil, aasFault("ECS service doesn't exist: %s", resource)
+}
+
+func (a ApplicationScaling) registered(namespace, resource, dimension string) (*scalable, error) {
+	if t := a.w.targets[resource]; t != nil && namespace == ecsNamespace && dimension == ecsDimension {
+		return t, nil
+	}
+	return nil, fault("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource ID: %s, scalable dimension: %s", namespace, resource, dimension)
+}
+
+// RegisterScalableTarget registers a service or changes its bounds. A desired count outside of them is moved to the bound.
+func (a ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN, error) {
+	s, err := a.target(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+	if err != nil {
+		return TargetARN{}, err
+	}
+	t := a.w.targets[in.ResourceId]
+	if t == nil {
+		if in.MinCapacity == nil || in.MaxCapacity == nil {
+			return TargetARN{}, aasFault("MinCapacity and MaxCapacity are required to register a target.")
+		}
+		t = &scalable{ScalableTarget: ScalableTarget{ServiceNamespace: ecsNamespace, ResourceId: in.ResourceId, ScalableDimension: ecsDimension, CreationTime: a.w.now,
+			ScalableTargetARN: a.w.arn("application-autoscaling", "scalable-target/"+a.w.uuid()), SuspendedState: &SuspendedState{ptr(false), ptr(false), ptr(false)}}}
+	}
+	least, most := or(in.MinCapacity, t.MinCapacity), or(in.MaxCapacity, t.MaxCapacity)
+	if least < 0 || most < least || most > MaxServiceTasks {
+		return TargetARN{}, aasFault("MinCapacity %d and MaxCapacity %d must be in order, from 0 to %d.", least, most, MaxServiceTasks)
+	}
+	t.service, t.MinCapacity, t.MaxCapacity, t.RoleARN = s, least, most, cmp.Or(in.RoleARN, t.RoleARN)
+	if x := in.SuspendedState; x != nil {
+		old := t.SuspendedState
+		t.SuspendedState = &SuspendedState{ptr(or(x.DynamicScalingInSuspended, *old.DynamicScalingInSuspended)),
+			ptr(or(x.DynamicScalingOutSuspended, *old.DynamicScalingOutSuspended)), ptr(or(x.ScheduledScalingSuspended, *old.ScheduledScalingSuspended))}
+	}
+	a.w.targets[in.ResourceId] = t
+	if n := min(max(s.DesiredCount, least), most); n != s.DesiredCount {
+		a.w.setCount(t, n, "the count was outside of the bounds of the scalable target")
+	}
+	return TargetARN{t.ScalableTargetARN}, nil
+}
+
+// DeregisterScalableTarget forgets a target, with its policies.
+func (a ApplicationScaling) DeregisterScalableTarget(in TargetName) (Nothing, error) {
+	t, err := a.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+	if err != nil {
+		return Nothing{}, err
+	}
+	for _, p := range t.policies {
+		a.w.dropAlarms(&p.tracker)
+	}
+	delete(a.w.targets, in.ResourceId)
+	return Nothing{}, nil
+}
+
+// DescribeScalableTargets shows targets.
+func (a ApplicationScaling) DescribeScalableTargets(in TargetNames) (TargetList, error) {
+	if in.ServiceNamespace != ecsNamespace {
+		return TargetList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
+	}
+	var all []ScalableTarget
+	for _, id := range sorted(a.w.targets) {
+		if len(in.ResourceIds) == 0 || slices.Contains(in.ResourceIds, id) {
+			all = append(all, a.w.targets[id].ScalableTarget)
+		}
+	}
+	targets, next, err := page(all, in.NextToken, min(max(or(in.MaxResults, 50), 1), 50))
+	return TargetList{targets, next}, err
+}
+
+// PutScalingPolicy makes a target tracking policy and its two alarms over one-minute points, or changes one.
+func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResult, error) {
+	w := a.w
+	t, err := a.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+	if err != nil {
+		return PutPolicyResult{}, err
+	}
+	c := in.TargetTrackingScalingPolicyConfiguration
+	k := slices.IndexFunc(t.policies, func(p *servicePolicy) bool { return p.PolicyName == in.PolicyName })
+	switch {
+	case in.PolicyType != "TargetTrackingScaling" || c == nil:
+		return PutPolicyResult{}, aasFault("The model has policies of the type TargetTrackingScaling, with their configuration.")
+	case in.PolicyName == "" || k < 0 && len(t.policies) >= MaxPolicies:
+		return PutPolicyResult{}, aasFault("A policy needs a name, and a target has at most %d policies.", MaxPolicies)
+	}
+	for _, seconds := range []*int{c.ScaleOutCooldown, c.ScaleInCooldown} {
+		if n := or(seconds, 0); n < 0 || n > maxSeconds {
+			return PutPolicyResult{}, aasFault("Cooldowns must be from 0 to %d seconds, got %d.", maxSeconds, n)
+		}
+	}
+	p := &servicePolicy{config: *c, created: w.now}
+	p.PolicyName, p.PolicyType, p.Enabled, p.TargetTrackingConfiguration = in.PolicyName, in.PolicyType, true, &p.config.TargetTracking
+	if m := c.CustomizedMetricSpecification; m != nil {
+		x := *m
+		x.Period = nil // there is no such member: 60 seconds
+		p.config.CustomizedMetricSpecification = &x
+	}
+	if err := w.makeAlarms(&p.tracker, in.ResourceId, 3, 15, false); err != nil {
+		return PutPolicyResult{}, aasFault("%s", err.(*Fault).Message)
+	}
+	if k >= 0 {
+		old := t.policies[k]
+		p.PolicyARN, p.created, t.policies[k] = old.PolicyARN, old.created, p
+		w.rename(&p.tracker, &old.tracker)
+	} else {
+		p.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":resource/ecs/"+in.ResourceId+":policyName/"+in.PolicyName)
+		t.policies = append(t.policies, p)
+	}
+	p.high.act, p.low.act = func() { w.serviceOut(t, p) }, func() { w.serviceIn(t) }
+	w.arm(&p.tracker)
+	return PutPolicyResult{p.PolicyARN, p.Alarms}, nil
+}
+
+// DescribeScalingPolicies shows policies.
+func (a ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPolicyList, error) {
+	if in.ServiceNamespace != ecsNamespace {
+		return TargetPolicyList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
+	}
+	var all []TargetPolicy
+	for _, id := range sorted(a.w.targets) {
+		for _, p := range a.w.targets[id].policies {
+			if (in.ResourceId == "" || in.ResourceId == id) && (len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, p.PolicyName)) {
+				all = append(all, TargetPolicy{p.PolicyARN, p.PolicyName, ecsNamespace, id, ecsDimension, p.PolicyType, ptr(p.config), p.Alarms, p.created})
+			}
+		}
+	}
+	policies, next, err := page(all, in.NextToken, min(max(or(in.MaxResults, 10), 1), 50))
+	return TargetPolicyList{policies, next}, err
+}
+
+// DeleteScalingPolicy removes a policy and its alarms.
+func (a ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (Nothing, error) {
+	t, err := a.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+	if err != nil {
+		return Nothing{}, err
+	}
+	k := slices.IndexFunc(t.policies, func(p *servicePolicy) bool { return p.PolicyName == in.PolicyName })
+	if k < 0 {
+		return Nothing{}, fault("ObjectNotFoundException", "No scaling policy found for service namespace: %s, resource ID: %s, scalable dimension: %s", in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+	}
+	a.w.dropAlarms(&t.policies[k].tracker)
+	t.policies = slices.Delete(t.policies, k, k+1)
+	return Nothing{}, nil
+}
+
+// DescribeScalingActivities shows what was changed, newest first.
+func (a ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetActivityList, error) {
+	if in.ServiceNamespace != ecsNamespace {
+		return TargetActivityList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
+	}
+	var all []TargetActivity
+	for _, id := range sorted(a.w.targets) {
+		if in.ResourceId == "" || in.ResourceId == id {
+			all = append(all, a.w.targets[id].activities...)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y TargetActivity) int { return y.StartTime.Compare(x.StartTime) })
+	activities, next, err := page(all, in.NextToken, min(max(or(in.MaxResults, 50), 1), 50))
+	return TargetActivityList{activities, next}, err
+}
+
+// setCount sets the desired count of a target's service and writes it down.
+func (w *World) setCount(t *scalable, n int, cause string) {
+	t.activities = append(t.activities, TargetActivity{ActivityId: w.uuid(), ServiceNamespace: ecsNamespace, ResourceId: t.ResourceId, ScalableDimension: ecsDimension,
+		Description: "Setting desired count to " + strconv.Itoa(n) + ".", Cause: cause, StatusCode: "Successful",
+		StatusMessage: "Successfully set desired count to " + strconv.Itoa(n) + ".", StartTime: w.now, EndTime: w.now})
+	if n := len(t.activities) - MaxActivities; n > 0 {
+		t.activities = slices.Delete(t.activities, 0, n)
+	}
+	t.service.DesiredCount = n
+	w.attend(t.service)
+}
+
+// serviceOut scales a service out. Within the cooldown of a scale-out only a larger one counts: the metric is applied to the
+// count from before it.
+func (w *World) serviceOut(t *scalable, p *servicePolicy) {
+	s := t.service
+	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingOutSuspended || !p.high.last.Known {
+		return
+	}
+	base := s.DesiredCount
+	cooling := !t.outAt.IsZero() && w.now.Before(t.outAt.Add(p.cooldown(p.config.ScaleOutCooldown)))
+	if cooling {
+		base = t.outFrom
+	}
+	wanted := w.settings.Tracking.FromZero
+	if base > 0 {
+		wanted = proportional(base, p.high.last.Value, p.target())
+	}
+	if wanted = min(wanted, t.MaxCapacity); wanted <= s.DesiredCount {
+		return
+	}
+	if !cooling {
+		t.outAt, t.outFrom = w.now, s.DesiredCount
+	}
+	t.inAt = w.now
+	w.setCount(t, wanted, "monitor alarm "+p.high.AlarmName+" in state ALARM triggered policy "+p.PolicyName)
+}
+
+// serviceIn scales a service in: when all policies that may agree, none wants out, no deployment is going on and the cooldown
+// since the last change is over.
+func (w *World) serviceIn(t *scalable) {
+	s := t.service
+	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingInSuspended || s.deploying() {
+		return
+	}
+	wanted, scales, cause := t.MinCapacity, false, ""
+	for _, p := range t.policies {
+		if p.high.StateValue == AlarmAlarm {
+			return
+		}
+		if !p.scalesIn() {
+			continue
+		}
+		if p.low.StateValue != AlarmAlarm || !p.low.last.Known || w.now.Before(t.inAt.Add(p.cooldown(p.config.ScaleInCooldown))) {
+			return
+		}
+		scales, cause = true, "monitor alarm "+p.low.AlarmName+" in state ALARM triggered policy "+p.PolicyName
+		wanted = max(wanted, proportional(s.DesiredCount, p.low.last.Value, p.target()))
+	}
+	if scales && wanted < s.DesiredCount {
+		t.inAt = w.now
+		w.setCount(t, wanted, cause)
+	}
+}

@@ -1,0 +1,233 @@
+// Package cloudwatch measures a queue, or anything else that can be counted, by metrics of CloudWatch and expressions over them.
+//
+// A fleet whose work is not on SQS, or whose own programs publish how long their work takes, is measured by what is in CloudWatch.
+// Expressions are computed here by package metricmath, from metrics that are read together with those of all other fleets; those
+// that only CloudWatch can compute, such as SEARCH, are left to it with ByAWS, at the price of a call of their own.
+//
+// A sample carries the instant at which the period of its datapoint ended, never that of the call. Periods that are not complete
+// yet count for nothing.
+package cloudwatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/metricmath"
+)
+
+// Signal is what a number means to a queue.
+type Signal string
+
+// The signals. Counts are of messages, ages and durations in seconds.
+const (
+	Backlog    Signal = "backlog"
+	InFlight   Signal = "in_flight"
+	Delayed    Signal = "delayed"
+	OldestAge  Signal = "oldest_age"
+	Processing Signal = "processing"
+)
+
+// Measure says where one signal comes from.
+type Measure struct {
+	Signal Signal
+	// Queries are a list as GetMetricData takes it: metrics and expressions, one of which returns its points.
+	Queries []metricmath.Query
+	// ByAWS has CloudWatch compute the list. Otherwise it is computed here.
+	ByAWS bool
+}
+
+// Options are what a [Source] measures. Queue, Reader and at least one measure are required.
+type Options struct {
+	// Queue is the name under which it is shown.
+	Queue string
+	// Region is where the metrics are; empty means that of the SDK's configuration.
+	Region   string
+	Reader   *awsmetrics.Reader
+	Measures []Measure
+	// Base measures what no measure is for; nil leaves that unknown.
+	Base muster.Source
+}
+
+// Source measures by metrics. It implements [muster.Source]. It is safe for use by several goroutines.
+type Source struct {
+	o     Options
+	parts []*part
+}
+
+var _ muster.Source = (*Source)(nil)
+
+// part is one measure with its program.
+type part struct {
+	Measure
+	program metricmath.Program
+	stats   []metricmath.MetricStat
+	ids     []string
+	// returns is the id of the query that returns its points.
+	returns string
+
+	mu   sync.Mutex
+	read awsmetrics.Read
+}
+
+const (
+	// window is how far back expressions see: enough for running sums and for metrics that come rarely.
+	window = 15 * time.Minute
+	// byAWSEvery is how often CloudWatch computes a list.
+	byAWSEvery = time.Minute
+	// late is by how much metrics of a minute lag behind: the minute that is under way, the one before, whose end they are read
+	// up to a minute after, and what it takes until that one is complete.
+	late = 2*time.Minute + awsmetrics.Settle
+)
+
+// New returns the source, or what is wrong with its measures.
+func New(o Options) (*Source, error) {
+	s := &Source{o: o}
+	seen := map[Signal]bool{}
+	for _, m := range o.Measures {
+		switch m.Signal {
+		case Backlog, InFlight, Delayed, OldestAge, Processing:
+		default:
+			return nil, fmt.Errorf("measure %s by CloudWatch: found the signal %q, allowed are %s, %s, %s, %s and %s", o.Queue, m.Signal, Backlog, InFlight, Delayed, OldestAge, Processing)
+		}
+		if seen[m.Signal] {
+			return nil, fmt.Errorf("measure %s by CloudWatch: found %s twice, once is allowed", o.Queue, m.Signal)
+		}
+		seen[m.Signal] = true
+		p, err := partOf(m)
+		if err != nil {
+			return nil, fmt.Errorf("measure the %s of %s by CloudWatch: %w", m.Signal, o.Queue, err)
+		}
+		s.parts = append(s.parts, p)
+	}
+	if len(s.parts) == 0 {
+		return nil, fmt.Errorf("measure %s by CloudWatch: found no metric, at least one is needed", o.Queue)
+	}
+	return s, nil
+}
+
+func partOf(m Measure) (*part, error) {
+	p := &part{Measure: m}
+	if m.ByAWS {
+		for _, q := range m.Queries {
+			if q.ReturnData == nil && len(m.Queries) == 1 || q.ReturnData != nil && *q.ReturnData {
+				if p.returns != "" {
+					return nil, fmt.Errorf("found ReturnData: true at %s and at %s, allowed is one", p.returns, q.ID)
+				}
+				p.returns = q.ID
+			}
+		}
+		if p.returns == "" {
+			return nil, fmt.Errorf("found no query with ReturnData: true, exactly one is needed")
+		}
+		return p, nil
+	}
+	var err error
+	if p.program, err = metricmath.Compile(m.Queries, metricmath.Options{Use: metricmath.ForAlarm}); err != nil {
+		return nil, err
+	}
+	for _, q := range p.program.Metrics() {
+		p.stats, p.ids = append(p.stats, *q.MetricStat), append(p.ids, q.ID)
+	}
+	return p, nil
+}
+
+// Observe implements [muster.Source]. What is not measured is unknown.
+func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
+	q := s.base(ctx)
+	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed, OldestAge: &q.OldestAge, Processing: &q.ProcessingMean}
+	q.LateSeconds = max(q.LateSeconds, s.late().Seconds())
+	var stats []metricmath.MetricStat
+	for _, p := range s.parts {
+		stats = append(stats, p.stats...)
+	}
+	var reads []awsmetrics.Read
+	if len(stats) > 0 {
+		reads = s.o.Reader.Series(ctx, s.o.Region, window, stats...) // all in one go
+	}
+	for _, p := range s.parts {
+		own := reads[:len(p.stats)]
+		reads = reads[len(p.stats):]
+		if p.ByAWS {
+			*into[p.Signal] = s.byAWS(ctx, p)
+		} else {
+			*into[p.Signal] = p.compute(own)
+		}
+	}
+	return q, ctx.Err()
+}
+
+// base returns what the measures are put into.
+func (s *Source) base(ctx context.Context) muster.QueueObservation {
+	why := "no metric was named for it"
+	if s.o.Base != nil {
+		q, err := s.o.Base.Observe(ctx)
+		if err == nil {
+			return q
+		}
+		why = err.Error()
+	}
+	none := muster.Unknown(time.Now().UTC().Round(0), why)
+	return muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
+}
+
+// late is by how much the counts that metrics give lag behind; nothing where they give none.
+func (s *Source) late() time.Duration {
+	for _, p := range s.parts {
+		if p.Signal == Backlog || p.Signal == InFlight {
+			return late
+		}
+	}
+	return 0
+}
+
+// compute evaluates the program on what was read.
+func (p *part) compute(reads []awsmetrics.Read) muster.Sample {
+	in := metricmath.Inputs{Series: map[string]metricmath.Series{}}
+	var at time.Time
+	for i, r := range reads {
+		if r.Failure != "" {
+			return muster.Unknown(r.At, r.Failure)
+		}
+		in.Series[p.ids[i]] = r.Series
+		if at.IsZero() || r.At.Before(at) {
+			at = r.At
+		}
+	}
+	value, reason := p.program.Evaluate(in, at.Add(-awsmetrics.Settle))
+	point, start := value.Newest()
+	switch {
+	case !point.Known:
+		return muster.Unknown(at, cmp.Or(reason, "the expression gave no single series"))
+	case point.Value == 0 && len(value.Silent) > 0:
+		// The language makes a zero of metrics that nobody publishes; nobody is let go because of that.
+		return muster.Doubt(at, fmt.Sprintf("it is zero, but %s had no datapoint in the last %s", strings.Join(value.Silent, ", "), muster.Seconds(window.Seconds())))
+	}
+	return muster.Measured(start.Add(p.program.Period()), point.Value)
+}
+
+// byAWS has CloudWatch compute the list, once a minute.
+func (s *Source) byAWS(ctx context.Context, p *part) muster.Sample {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if age := time.Since(p.read.At); age >= byAWSEvery || age < 0 {
+		read := s.o.Reader.ByAWS(ctx, s.o.Region, window, p.Queries, p.returns)
+		if ctx.Err() != nil {
+			return muster.Unknown(read.At, read.Failure)
+		}
+		p.read = read
+	}
+	point, start := p.read.Series.Newest()
+	switch {
+	case p.read.Failure != "":
+		return muster.Unknown(p.read.At, p.read.Failure)
+	case !point.Known:
+		return muster.Unknown(p.read.At, "CloudWatch computed no datapoint in the last "+muster.Seconds(window.Seconds()))
+	}
+	return muster.Measured(start.Add(p.read.Series.Period), point.Value)
+}

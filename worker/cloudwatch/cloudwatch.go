@@ -1,0 +1,147 @@
+// Package cloudwatch tells Amazon CloudWatch what workers do: the metrics MPD, the mean processing duration, and TotalWorkers,
+// the slots that there are, of which formulas for target tracking are made.
+//
+// [Sink] calls PutMetricData once in each period; [Lines] writes lines in the embedded metric format, which CloudWatch Logs makes
+// metrics of. Both have the dimension Fleet, so that the statistic Sum of TotalWorkers is that of all workers of the fleet. A
+// worker counts once in each period, at its beginning: a second datum, or one of a call that was made again, would count it
+// twice.
+package cloudwatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscloudwatch "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker"
+)
+
+const (
+	// DefaultNamespace is that of the metrics unless another is given.
+	DefaultNamespace = "Muster"
+	// MetricMPD is the processing duration in seconds; its average is the mean of all messages that ended.
+	MetricMPD = "MPD"
+	// MetricTotalWorkers is the number of slots of a worker that takes messages, or the messages that one which takes no more
+	// still holds. Its sum is what the fleet can do at once.
+	MetricTotalWorkers = "TotalWorkers"
+	// DimensionFleet is the one dimension of both.
+	DimensionFleet = "Fleet"
+
+	// maxName bounds a namespace and a dimension's value, as the service does.
+	maxNamespace, maxDimension = 255, 1024
+	// maxValues is how many different values a datum may have.
+	maxValues = 150
+)
+
+// Periods are the periods that metrics may have: of less than a minute they are of high resolution.
+func Periods() []time.Duration {
+	return []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
+}
+
+// API is what a [Sink] needs of the client. [*awscloudwatch.Client] implements it.
+type API interface {
+	PutMetricData(context.Context, *awscloudwatch.PutMetricDataInput, ...func(*awscloudwatch.Options)) (*awscloudwatch.PutMetricDataOutput, error)
+}
+
+// Options say under which names the metrics are kept.
+type Options struct {
+	// Namespace has 1 to 255 visible ASCII characters and does not begin with AWS/; empty means [DefaultNamespace].
+	Namespace string
+	// Fleet is the value of the dimension; when it is empty, there is no dimension.
+	Fleet string
+}
+
+func (o Options) complete() (Options, error) {
+	if o.Namespace == "" {
+		o.Namespace = DefaultNamespace
+	}
+	switch {
+	case len(o.Namespace) > maxNamespace || !visible(o.Namespace) || strings.HasPrefix(o.Namespace, "AWS/"):
+		return o, fmt.Errorf("report to CloudWatch: found the namespace %.40q, allowed are 1 to %d visible ASCII characters that do not begin with AWS/", o.Namespace, maxNamespace)
+	case len(o.Fleet) > maxDimension || !visible(o.Fleet):
+		return o, fmt.Errorf("report to CloudWatch: found the fleet %.40q, allowed are at most %d visible ASCII characters", o.Fleet, maxDimension)
+	}
+	return o, nil
+}
+
+// visible tells whether s has visible ASCII characters alone.
+func visible(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// Sink is a [worker.Sink] that calls PutMetricData. It is safe for use by several goroutines.
+type Sink struct {
+	api API
+	o   Options
+}
+
+// New returns a sink. The role of the worker needs cloudwatch:PutMetricData.
+func New(api API, o Options) (*Sink, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{api, o}, nil
+}
+
+// Take implements [worker.Sink]. It makes one call, and no second one when that fails: it may have been carried out.
+func (s *Sink) Take(ctx context.Context, d worker.Digest) error {
+	data := s.data(d)
+	if len(data) == 0 {
+		return nil
+	}
+	in := &awscloudwatch.PutMetricDataInput{Namespace: &s.o.Namespace, MetricData: data}
+	if _, err := s.api.PutMetricData(ctx, in, func(o *awscloudwatch.Options) { o.Retryer = aws.NopRetryer{} }); err != nil {
+		return fmt.Errorf("put metrics into the namespace %s of CloudWatch: %w", s.o.Namespace, err)
+	}
+	return nil
+}
+
+func (s *Sink) data(d worker.Digest) []types.MetricDatum {
+	datum := func(name string, unit types.StandardUnit) types.MetricDatum {
+		m := types.MetricDatum{MetricName: &name, Timestamp: aws.Time(d.Period), Unit: unit, StorageResolution: aws.Int32(resolution(d.Every))}
+		if s.o.Fleet != "" {
+			m.Dimensions = []types.Dimension{{Name: aws.String(DimensionFleet), Value: &s.o.Fleet}}
+		}
+		return m
+	}
+	var data []types.MetricDatum
+	if !d.Extra {
+		m := datum(MetricTotalWorkers, types.StandardUnitCount)
+		m.Value = aws.Float64(totalWorkers(d.Report))
+		data = append(data, m)
+	}
+	for values := Values(d.Report.Processing); len(values) > 0; {
+		m := datum(MetricMPD, types.StandardUnitSeconds)
+		for _, v := range values[:min(maxValues, len(values))] {
+			m.Values, m.Counts = append(m.Values, v.Seconds), append(m.Counts, float64(v.Count))
+		}
+		data = append(data, m)
+		values = values[min(maxValues, len(values)):]
+	}
+	return data
+}
+
+// resolution is the storage resolution for a period, in seconds: 1 or 60.
+func resolution(every time.Duration) int32 {
+	if every < time.Minute {
+		return 1
+	}
+	return 60
+}
+
+// totalWorkers is what a worker adds to the slots of its fleet.
+func totalWorkers(r muster.Report) float64 {
+	switch r.State {
+	case muster.Receiving:
+		return float64(r.Slots)
+	case muster.Draining:
+		return float64(r.Busy)
+	}
+	return 0
+}

@@ -1,0 +1,228 @@
+// Package dynamoreport keeps the reports of workers in a table of Amazon DynamoDB, where a controller without a server can read
+// them.
+//
+// The table has the partition key "fleet" and the sort key "worker", both text, and "expires" as its time-to-live attribute.
+// Each worker has one entry, which it overwrites: what it says now, and what it has counted since it started. So an entry that
+// was missed loses nothing. Writes have the condition that they are newer than what is there.
+package dynamoreport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker"
+)
+
+// The attributes of an entry.
+const (
+	attributeFleet   = "fleet"
+	attributeWorker  = "worker"
+	attributeSeq     = "seq"
+	attributeStarted = "started_ms"
+	attributeExpires = "expires"
+	attributeReport  = "report"
+)
+
+const (
+	// MaxReport bounds the report in an entry, in bytes of JSON; DynamoDB counts a write for each 1,024 of an entry. What is
+	// larger is kept without its classes.
+	MaxReport = 64 << 10
+	// Keep is how long after its last report the entry of a worker expires. DynamoDB removes it some time later.
+	Keep = time.Hour
+	// MaxEntries bounds what one [Table.Read] returns.
+	MaxEntries = 10_000
+)
+
+// API is what a [Table] needs of the client. [*dynamodb.Client] implements it.
+type API interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+}
+
+// Table is a [worker.Sink] that writes into a table, and reads back what is there. It is safe for use by several goroutines.
+type Table struct {
+	api  API
+	name string
+}
+
+// New returns the table with a name of 3 to 255 letters, digits, hyphens, underscores and dots. It asks nothing yet. The role of
+// a worker needs dynamodb:PutItem, that of a reader dynamodb:Query.
+func New(api API, name string) (*Table, error) {
+	if !nameAllowed(name) {
+		return nil, fmt.Errorf("report to DynamoDB: found the table %.40q, allowed are 3 to 255 letters, digits, hyphens, underscores and dots", name)
+	}
+	return &Table{api, name}, nil
+}
+
+func nameAllowed(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	return len(name) >= 3 && len(name) <= 255
+}
+
+// Entry is what the table has of a worker.
+type Entry struct {
+	// Report is what the worker said last, at SentAt by its own clock; its At is for the reader to set. Its counts are those
+	// since the worker started.
+	Report muster.Report
+	// Started is when the worker started, by its own clock. One that was started again has counted anew.
+	Started time.Time
+}
+
+// Since returns the report of e with the counts since an earlier entry of the same worker, or with all of them when the
+// earlier one is the zero Entry or the worker has started again since.
+func (e Entry) Since(before Entry) muster.Report {
+	r := e.Report
+	if before.Report.Worker != r.Worker || before.Report.Member != r.Member || !before.Started.Equal(e.Started) {
+		return r
+	}
+	more := counts(r).Less(counts(before.Report))
+	r.Finished, r.Failed, r.Processing, r.Classes = more.Finished, more.Failed, more.Processing, more.Classes
+	return r
+}
+
+func counts(r muster.Report) worker.Counts {
+	return worker.Counts{Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Classes: r.Classes}
+}
+
+// Take implements [worker.Sink].
+func (t *Table) Take(ctx context.Context, d worker.Digest) error {
+	r := d.Report
+	r.Finished, r.Failed, r.Processing, r.Classes = d.Total.Finished, d.Total.Failed, d.Total.Processing, d.Total.Classes
+	text, err := encode(r)
+	if err != nil {
+		return err
+	}
+	number := func(n int64) types.AttributeValue {
+		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+	}
+	_, err = t.api.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &t.name,
+		Item: map[string]types.AttributeValue{
+			attributeFleet:   &types.AttributeValueMemberS{Value: r.Fleet},
+			attributeWorker:  &types.AttributeValueMemberS{Value: sortKey(r)},
+			attributeSeq:     number(r.Seq),
+			attributeStarted: number(d.Started.UnixMilli()),
+			attributeExpires: number(r.SentAt.Add(Keep).Unix()),
+			attributeReport:  &types.AttributeValueMemberS{Value: string(text)},
+		},
+		ConditionExpression:       aws.String("attribute_not_exists(#w) OR #n < :n"),
+		ExpressionAttributeNames:  map[string]string{"#w": attributeWorker, "#n": attributeSeq},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":n": number(r.Seq)},
+	})
+	if _, newer := errors.AsType[*types.ConditionalCheckFailedException](err); newer {
+		return nil // this one came late, or twice
+	}
+	return t.failed("put the report of "+r.Worker+" into", err)
+}
+
+// sortKey names a worker within its fleet. The names of members and workers are quoted, so that no two pairs have one key.
+func sortKey(r muster.Report) string { return strconv.Quote(r.Member) + strconv.Quote(r.Worker) }
+
+// encode returns the report as JSON, without what makes it too large.
+func encode(r muster.Report) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err == nil && len(text) > MaxReport {
+		r.Classes = nil
+		text, err = json.Marshal(r)
+	}
+	if err == nil && len(text) > MaxReport {
+		err = fmt.Errorf("found %d bytes, allowed are %d", len(text), MaxReport)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode the report of %s: %w", r.Worker, err)
+	}
+	return text, nil
+}
+
+func (t *Table) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s the table %s of DynamoDB: %w", what, t.name, err)
+}
+
+// Read returns the entries of a fleet that have not expired at now, by member and worker. Entries that nobody can believe are left
+// out, and the error says which, beside those that are good.
+func (t *Table) Read(ctx context.Context, fleet string, now time.Time) (entries []Entry, err error) {
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String("#f = :f"),
+		ExpressionAttributeNames:  map[string]string{"#f": attributeFleet},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":f": &types.AttributeValueMemberS{Value: fleet}},
+	}
+	var wrong []error
+	for {
+		page, err := t.api.Query(ctx, in)
+		if err != nil {
+			return nil, t.failed("read the reports in", err)
+		}
+		for _, stored := range page.Items {
+			e, expires, err := decode(stored)
+			switch {
+			case err != nil:
+				wrong = append(wrong, err)
+			case expires.After(now) && e.Report.Fleet == fleet:
+				entries = append(entries, e)
+			}
+		}
+		if len(entries)+len(wrong) > MaxEntries {
+			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d workers of the fleet %s, allowed are so many", t.name, MaxEntries, fleet)
+		}
+		if len(page.LastEvaluatedKey) == 0 {
+			return entries, t.failed("read the reports in", errors.Join(wrong...))
+		}
+		in.ExclusiveStartKey = page.LastEvaluatedKey
+	}
+}
+
+// decode reads an entry. What a worker says is checked as any report is.
+func decode(stored map[string]types.AttributeValue) (e Entry, expires time.Time, err error) {
+	name := text(stored[attributeWorker])
+	started, errStarted := number(stored[attributeStarted])
+	until, errExpires := number(stored[attributeExpires])
+	if err := errors.Join(errStarted, errExpires); err != nil {
+		return e, expires, fmt.Errorf("the entry of %.100s: %w", name, err)
+	}
+	report := text(stored[attributeReport])
+	if len(report) > MaxReport {
+		return e, expires, fmt.Errorf("the entry of %.100s: found a report of %d bytes, allowed are %d", name, len(report), MaxReport)
+	}
+	if err := json.Unmarshal([]byte(report), &e.Report); err != nil {
+		return e, expires, fmt.Errorf("the entry of %.100s: read its report: %w", name, err)
+	}
+	if err := roster.Check(e.Report); err != nil {
+		return e, expires, fmt.Errorf("the entry of %.100s: %w", name, err)
+	}
+	e.Started = time.UnixMilli(started).UTC()
+	return e, time.Unix(until, 0), nil
+}
+
+func text(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+func number(v types.AttributeValue) (int64, error) {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, errors.New("found no number where one must be")
+	}
+	return strconv.ParseInt(n.Value, 10, 64)
+}

@@ -1,0 +1,288 @@
+package dynamoreport_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/dynamoreport"
+)
+
+// attributes are those of an entry as the wire has them: {"seq": {"N": "1"}}.
+type attributes map[string]map[string]string
+
+// service speaks the part of DynamoDB's JSON 1.0 that the table needs: conditional puts and queries in pages.
+type service struct {
+	t       *testing.T
+	entries map[string]attributes
+	page    int
+	puts    int
+	size    int // of the largest request
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || r.Header.Get("Authorization") == "" || r.Header.Get("Content-Type") != "application/x-amz-json-1.0" {
+		s.t.Errorf("found %v (%v)", r.Header, err)
+	}
+	s.size = max(s.size, len(body))
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	switch target := r.Header.Get("X-Amz-Target"); target {
+	case "DynamoDB_20120810.PutItem":
+		s.put(w, body)
+	case "DynamoDB_20120810.Query":
+		s.query(w, body)
+	default:
+		s.t.Errorf("found the call %s", target)
+	}
+}
+
+func (s *service) put(w http.ResponseWriter, body []byte) {
+	var in struct {
+		TableName, ConditionExpression string
+		Item                           attributes
+		ExpressionAttributeNames       map[string]string
+		ExpressionAttributeValues      attributes
+	}
+	if err := json.Unmarshal(body, &in); err != nil || in.TableName != "reports" ||
+		in.ConditionExpression != "attribute_not_exists(#w) OR #n < :n" || in.ExpressionAttributeNames["#n"] != "seq" || in.ExpressionAttributeNames["#w"] != "worker" {
+		s.t.Errorf("found %s (%v)", body, err)
+	}
+	s.puts++
+	key := in.Item["fleet"]["S"] + "\x00" + in.Item["worker"]["S"]
+	if old, ok := s.entries[key]; ok {
+		was, _ := strconv.ParseInt(old["seq"]["N"], 10, 64)
+		is, _ := strconv.ParseInt(in.ExpressionAttributeValues[":n"]["N"], 10, 64)
+		if was >= is {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"The conditional request failed"}`)
+			return
+		}
+	}
+	s.entries[key] = in.Item
+	fmt.Fprint(w, "{}")
+}
+
+func (s *service) query(w http.ResponseWriter, body []byte) {
+	var in struct {
+		KeyConditionExpression    string
+		ConsistentRead            bool
+		ExpressionAttributeNames  map[string]string
+		ExpressionAttributeValues attributes
+		ExclusiveStartKey         attributes
+	}
+	if err := json.Unmarshal(body, &in); err != nil || in.KeyConditionExpression != "#f = :f" || in.ExpressionAttributeNames["#f"] != "fleet" || !in.ConsistentRead {
+		s.t.Errorf("found %s (%v)", body, err)
+	}
+	var found []attributes
+	for _, e := range s.entries {
+		if e["fleet"]["S"] == in.ExpressionAttributeValues[":f"]["S"] && e["worker"]["S"] > in.ExclusiveStartKey["worker"]["S"] {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b attributes) int { return strings.Compare(a["worker"]["S"], b["worker"]["S"]) })
+	out := map[string]any{"Items": found[:min(s.page, len(found))]}
+	if len(found) > s.page {
+		out["LastEvaluatedKey"] = attributes{"fleet": found[s.page-1]["fleet"], "worker": found[s.page-1]["worker"]}
+	}
+	json.NewEncoder(w).Encode(out)
+}
+
+func serve(t *testing.T) (*service, *dynamoreport.Table) {
+	t.Helper()
+	s := &service{t: t, entries: map[string]attributes{}, page: 2}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	table, err := dynamoreport.New(dynamodb.New(dynamodb.Options{
+		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+	}), "reports")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, table
+}
+
+var (
+	noon    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	started = noon.Add(-time.Hour)
+)
+
+// says is a digest of the named worker with so many messages finished in all.
+func says(name string, seq int64, at time.Time, seconds ...time.Duration) worker.Digest {
+	h := series.Add(muster.Durations{}, seconds...)
+	return worker.Digest{
+		Report: muster.Report{Fleet: "jobs", Member: name, Worker: name, Seq: seq, Epoch: 1, SentAt: at, State: muster.Receiving, Slots: 2, Busy: 1},
+		Total:  worker.Counts{Finished: int64(len(seconds)), Processing: h, Classes: map[string]muster.Durations{"thumbnail": h}}, Started: started,
+	}
+}
+
+func take(t *testing.T, table *dynamoreport.Table, digests ...worker.Digest) {
+	t.Helper()
+	for _, d := range digests {
+		if err := table.Take(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func read(t *testing.T, table *dynamoreport.Table, now time.Time) []dynamoreport.Entry {
+	t.Helper()
+	entries, err := table.Read(t.Context(), "jobs", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func TestAControllerReadsWhatWorkersSaidLast(t *testing.T) {
+	s, table := serve(t)
+	take(t, table, says("c", 1, noon), says("a", 1, noon), says("b", 1, noon), says("d", 1, noon), says("e", 1, noon))
+	take(t, table, says("a", 2, noon, time.Second, 2*time.Second))
+	other := says("x", 1, noon)
+	other.Report.Fleet = "others"
+	take(t, table, other)
+	entries := read(t, table, noon)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Report.Worker)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want := says("a", 2, noon).Report
+	want.Finished, want.Processing = 2, series.Add(muster.Durations{}, time.Second, 2*time.Second)
+	want.Classes = map[string]muster.Durations{"thumbnail": want.Processing}
+	if diff := cmp.Diff(dynamoreport.Entry{Report: want, Started: started}, entries[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if s.puts != 7 || len(s.entries) != 6 {
+		t.Errorf("%d puts made %d entries, want one for each worker", s.puts, len(s.entries))
+	}
+}
+
+func TestAnEntryThatComesLateChangesNothing(t *testing.T) {
+	_, table := serve(t)
+	take(t, table, says("a", 5, noon, time.Second), says("a", 4, noon), says("a", 5, noon))
+	if got := read(t, table, noon)[0].Report; got.Seq != 5 || got.Finished != 1 {
+		t.Errorf("found %+v, want the newest", got)
+	}
+}
+
+func TestEntriesExpire(t *testing.T) {
+	s, table := serve(t)
+	take(t, table, says("a", 1, noon), says("b", 1, noon.Add(time.Minute)))
+	if got := read(t, table, noon.Add(dynamoreport.Keep)); len(got) != 1 || got[0].Report.Worker != "b" {
+		t.Errorf("found %+v, want b alone", got)
+	}
+	for _, e := range s.entries {
+		if n, err := strconv.ParseInt(e["expires"]["N"], 10, 64); err != nil || n < noon.Add(dynamoreport.Keep).Unix() {
+			t.Errorf("found the time to live %v", e["expires"])
+		}
+	}
+}
+
+func TestWhatAWorkerDidSinceAnEarlierEntry(t *testing.T) {
+	entry := func(d worker.Digest) dynamoreport.Entry {
+		_, table := serve(t)
+		take(t, table, d)
+		return read(t, table, noon)[0]
+	}
+	first := entry(says("a", 1, noon, time.Second))
+	again := says("a", 9, noon, 3*time.Second)
+	again.Started = noon
+	for _, row := range []struct {
+		name   string
+		before dynamoreport.Entry
+		now    worker.Digest
+		n      int64
+		sum    float64
+	}{
+		{"nothing", first, says("a", 2, noon, time.Second), 0, 0},
+		{"two more messages", first, says("a", 2, noon, time.Second, 2*time.Second, 4*time.Second), 2, 6},
+		{"all, of one that is heard of for the first time", dynamoreport.Entry{}, says("a", 2, noon, time.Second, 2*time.Second), 2, 3},
+		{"all, of one that was started again", first, again, 1, 3},
+		{"all, of another worker", first, says("b", 2, noon, 2*time.Second), 1, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := entry(row.now).Since(row.before)
+			if got.Finished != row.n || got.Processing.Count != row.n || got.Processing.SumSeconds != row.sum || got.Classes["thumbnail"].Count != row.n {
+				t.Errorf("found %+v, want %d messages of %v s", got, row.n, row.sum)
+			}
+		})
+	}
+}
+
+func TestAnEntryIsBounded(t *testing.T) {
+	s, table := serve(t)
+	var all []time.Duration
+	for i := range 700 {
+		all = append(all, time.Duration(float64(10*time.Microsecond)*pow(1.04, i)))
+	}
+	d := says("a", 1, noon, all...)
+	d.Total.Classes = map[string]muster.Durations{}
+	for i := range muster.MaxClasses + 1 {
+		d.Total.Classes[strings.Repeat("c", 60)+strconv.Itoa(i)] = d.Total.Processing
+	}
+	take(t, table, d)
+	if s.size > dynamoreport.MaxReport*2 {
+		t.Errorf("the request has %d bytes", s.size)
+	}
+	if got := read(t, table, noon)[0].Report; got.Finished != 700 || got.Processing.Count != 700 || got.Classes != nil {
+		t.Errorf("found %d messages, %d durations and %d classes; want 700, 700 and none", got.Finished, got.Processing.Count, len(got.Classes))
+	}
+}
+
+func pow(base float64, n int) float64 {
+	p := 1.0
+	for range n {
+		p *= base
+	}
+	return p
+}
+
+func TestEntriesThatNobodyCanBelieve(t *testing.T) {
+	s, table := serve(t)
+	take(t, table, says("a", 1, noon), says("b", 1, noon), says("c", 1, noon), says("d", 1, noon))
+	for _, e := range s.entries {
+		switch e["worker"]["S"] {
+		case `"a""a"`:
+			e["report"]["S"] = "{"
+		case `"b""b"`:
+			e["report"]["S"] = strings.Replace(e["report"]["S"], `"busy":1`, `"busy":9`, 1)
+		case `"c""c"`:
+			delete(e, "expires")
+		}
+	}
+	entries, err := table.Read(t.Context(), "jobs", noon)
+	if len(entries) != 1 || entries[0].Report.Worker != "d" {
+		t.Errorf("found %+v, want d alone", entries)
+	}
+	for _, want := range []string{`"a""a"`, "found 9 busy slots", `"c""c"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
+}
+
+func TestTablesThatCannotBe(t *testing.T) {
+	for _, name := range []string{"", "ab", "a b", "ä-table", strings.Repeat("n", 256)} {
+		if _, err := dynamoreport.New(nil, name); err == nil {
+			t.Errorf("the name %q was taken", name)
+		}
+	}
+}

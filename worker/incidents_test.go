@@ -1,0 +1,134 @@
+package worker_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/mustertest"
+	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker"
+)
+
+func TestLeaseReportsIncidentsUntilTheWorkerEnds(t *testing.T) {
+	l := newLease()
+	l.Incident(muster.ReportFailed, "no answer")
+	l.Incident(muster.LeaseLost, "message 1")
+	first := l.Report(at(1))
+	l.Incident(muster.LeaseLost, "message 2")
+	second := l.Report(at(2))
+	l.Obey(at(2), second, work)
+	third := l.Report(at(3))
+	want := []muster.Incident{{Kind: muster.LeaseLost, Count: 1, Text: "message 1"}, {Kind: muster.ReportFailed, Count: 1, Text: "no answer"}}
+	if diff := cmp.Diff(want, first.Incidents); diff != "" {
+		t.Errorf("the first report (-want +got):\n%s", diff)
+	}
+	want[0].Count, want[0].Text = 2, "message 2"
+	for _, r := range []muster.Report{second, third} {
+		if diff := cmp.Diff(want, r.Incidents); diff != "" {
+			t.Errorf("a later report (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestIncidentsAreBoundedAndBelieved(t *testing.T) {
+	for _, text := range []string{"", "two\nlines\x1b[31m", strings.Repeat("é", 300), strings.Repeat("x", 199) + "é", "\xff\xfe", "\u202e\x00"} {
+		l := newLease()
+		for i := range 2 * muster.MaxIncidents {
+			l.Incident(muster.IncidentKind("kind"+string(rune('a'+i))), text)
+		}
+		r := l.Report(at(1))
+		if err := roster.Check(r); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if n := len(r.Incidents); n != muster.MaxIncidents || !utf8.ValidString(r.Incidents[0].Text) {
+			t.Errorf("%q: found %d incidents, the first %q", text, n, r.Incidents[0].Text)
+		}
+	}
+}
+
+// incidentsOf runs a worker for a while and returns the incidents that it reported last.
+func incidentsOf(t *testing.T, o worker.Options, during time.Duration) map[muster.IncidentKind]muster.Incident {
+	t.Helper()
+	c := &fakeController{rule: keepWorking}
+	o.Reporter = c
+	r := run(t, o)
+	after(during)
+	r.told()
+	after(time.Hour)
+	r.left(time.Minute)
+	found := map[muster.IncidentKind]muster.Incident{}
+	for _, i := range c.last().Incidents {
+		if strings.Contains(i.Text, "secret") {
+			t.Errorf("a message's body was reported: %q", i.Text)
+		}
+		found[i.Kind] = i
+	}
+	return found
+}
+
+func TestRunReportsWhatWentWrong(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		o    func(t *testing.T) worker.Options
+		kind muster.IncidentKind
+		text string
+	}{
+		{"a hold that could not be extended", func(*testing.T) worker.Options {
+			q := newFakeQueue("m1")
+			q.changeFault = func(int) error { return errAway }
+			return worker.Options{Queue: q, Do: takes(time.Hour), Visibility: 10 * time.Second}
+		}, muster.LeaseLost, "message m1: its hold was lost after "},
+		{"a message that could not be deleted", func(*testing.T) worker.Options {
+			q := newFakeQueue("m1")
+			q.deleteFault = func(int) error { return errAway }
+			return worker.Options{Queue: q, Do: takes(time.Second)}
+		}, muster.DeleteFailed, "message m1: connection refused"},
+		{"a protection that could not be renewed", func(t *testing.T) worker.Options {
+			a := mustertest.NewECSAgent(time.Now)
+			o := protectedOptions(a, guarded(t, a, "m1"), time.Second)
+			time.AfterFunc(time.Minute, func() { a.Refuse("ServerException", 500) })
+			time.AfterFunc(6*time.Minute, func() { a.Refuse("", 0) })
+			return o
+		}, muster.ProtectionFailed, "protect the task: ServerException"},
+		{"a report that was not taken", func(*testing.T) worker.Options {
+			sink := &fakeSink{fault: func(int) error { return errors.New("Throttling") }}
+			return worker.Options{Queue: newFakeQueue(), Do: takes(0), Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: time.Minute}}}
+		}, muster.ReportFailed, "metrics: Throttling"},
+		{"a machine that could not be kept", func(*testing.T) worker.Options {
+			s := mustertest.NewIMDS(time.Now)
+			h := &fakeHook{timeout: time.Minute, fault: func(call int) error {
+				if call == 1 {
+					return errors.New("AccessDenied")
+				}
+				return nil
+			}}
+			time.AfterFunc(time.Minute, func() { s.Target("Terminated") })
+			return worker.Options{Queue: newFakeQueue("m1"), Do: takes(5 * time.Minute), Notices: onEC2(s), Hook: h}
+		}, muster.HookFailed, "AccessDenied"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				found := incidentsOf(t, row.o(t), 10*time.Minute)
+				got := found[row.kind]
+				if len(found) != 1 || got.Count < 1 || !strings.Contains(got.Text, row.text) {
+					t.Errorf("found %+v, want one of the kind %s that says %q", found, row.kind, row.text)
+				}
+			})
+		})
+	}
+}
+
+func TestRunWithoutFaultsReportsNoIncident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if found := incidentsOf(t, worker.Options{Queue: newFakeQueue("a", "b"), Do: takes(time.Minute)}, 5*time.Minute); len(found) > 0 {
+			t.Errorf("found %+v", found)
+		}
+	})
+}

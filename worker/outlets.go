@@ -1,0 +1,240 @@
+package worker
+
+import (
+	"context"
+	"hash/fnv"
+	"log/slog"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+const (
+	// digestTimeout bounds one digest; the last one has lastReportTimeout.
+	digestTimeout = 10 * time.Second
+	// maxDigestPause bounds the back-off after digests that failed, unless a period is longer.
+	maxDigestPause = 10 * time.Minute
+	// changeGap is the least time between two digests of an outlet that is told of changes.
+	changeGap = time.Second
+)
+
+// Sink takes what a worker says where nobody answers, such as a store of metrics or a table. Package worker/cloudwatch and
+// package worker/dynamoreport have some.
+type Sink interface {
+	// Take takes a digest. It is called for one at a time and returns soon after ctx ends. When it fails, what was counted
+	// comes again in the next digest, so that nothing is lost and something may be counted twice.
+	Take(ctx context.Context, d Digest) error
+}
+
+// Outlet is a [Sink] and how often it is told.
+type Outlet struct {
+	Sink Sink
+	// Name says in the log what it is, as in "CloudWatch".
+	Name string
+	// Every is the period, above zero. Periods begin at its multiples by the wall clock; there is one digest in each, and none
+	// before the worker has begun to receive.
+	Every time.Duration
+	// Changes has it told at once of each change of the worker's state too, also before the worker begins to receive.
+	Changes bool
+}
+
+// Counts add up finished work.
+type Counts struct {
+	// Finished and Failed count messages; Processing holds their durations, Classes those of each class, as in a
+	// [muster.Report].
+	Finished, Failed int64
+	Processing       muster.Durations
+	Classes          map[string]muster.Durations
+}
+
+// Digest is what a worker says to a [Sink].
+type Digest struct {
+	// Report is what the worker would say to a controller, with the counts since the last digest that this sink took. Its
+	// Seq grows with each digest of the worker, also over restarts.
+	Report muster.Report
+	// Total are the counts since the worker started, at the instant Started by its own clock.
+	Total   Counts
+	Started time.Time
+	// Period is when the period began, by the worker's own clock, and Every how long it is.
+	Period time.Time
+	Every  time.Duration
+	// Extra is true for a digest that is not the one of its period: one of a change, or the last of all.
+	Extra bool
+}
+
+// outlets tell the sinks of a run. They never let the work wait. They belong to the goroutine of the run's loop.
+type outlets struct {
+	all     []outlet
+	total   Counts
+	started time.Time
+	seq     int64
+	log     *slog.Logger
+	// life ends with the loop.
+	life context.Context
+	stop context.CancelFunc
+}
+
+// outlet is one outlet with what it was told.
+type outlet struct {
+	Outlet
+	// taken are the counts that its sink has.
+	taken   Counts
+	sending bool
+	// period is the last period of which it was told; notBefore is the end of the pause after a failure.
+	period, notBefore, sentAt time.Time
+	said                      muster.WorkerState
+	// failures are those in a row.
+	failures int
+	fault    notice
+}
+
+func newOutlets(base context.Context, o Options, now time.Time) outlets {
+	s := outlets{started: now, seq: now.UnixMilli(), log: o.Logger}
+	s.life, s.stop = context.WithCancel(base)
+	for _, one := range o.Outlets {
+		s.all = append(s.all, outlet{Outlet: one, fault: notice{what: "reporting to " + one.Name}})
+	}
+	return s
+}
+
+// count counts a message that is done with.
+func (s *outlets) count(d time.Duration, ok bool, class string) {
+	if len(s.all) == 0 {
+		return
+	}
+	if ok {
+		s.total.Finished++
+	} else {
+		s.total.Failed++
+	}
+	s.total.Processing = series.Add(s.total.Processing, d)
+	s.total.Classes = plusClasses(s.total.Classes, ofClass(class, d))
+}
+
+// Less returns what c has counted more than an earlier count of the same worker.
+func (c Counts) Less(before Counts) Counts {
+	more := Counts{
+		Finished: max(0, c.Finished-before.Finished), Failed: max(0, c.Failed-before.Failed),
+		Processing: series.Less(c.Processing, before.Processing),
+	}
+	for class, d := range c.Classes {
+		if d = series.Less(d, before.Classes[class]); d.Count > 0 {
+			if more.Classes == nil {
+				more.Classes = make(map[string]muster.Durations, len(c.Classes))
+			}
+			more.Classes[class] = d
+		}
+	}
+	return more
+}
+
+// advance sends the digests that are due.
+func (s *outlets) advance(now time.Time, next *alarm, r *runner) {
+	for i := range s.all {
+		o := &s.all[i]
+		if o.sending {
+			continue
+		}
+		at, due := o.dueAt(now, r.lease.State(), r.Worker)
+		if !due || !next.due(now, at) {
+			continue
+		}
+		s.send(now, i, r)
+	}
+}
+
+// dueAt returns when the next digest is due; false while none is.
+func (o *outlet) dueAt(now time.Time, state muster.WorkerState, worker string) (time.Time, bool) {
+	if o.Changes && state != o.said {
+		return later(o.notBefore, o.sentAt.Add(changeGap)), true
+	}
+	switch {
+	case !o.Changes && (state == muster.Starting || state == muster.Leaving):
+		return time.Time{}, false
+	case o.period.IsZero() || now.Before(o.period): // by a clock that was set back, it would be told nothing for long
+		return o.notBefore, true
+	}
+	return later(o.notBefore, o.period.Add(o.Every+offset(worker, o.Every))), true
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// offset spreads the digests of many workers over the first half of a period, each at an instant of its own.
+func offset(worker string, every time.Duration) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(worker))
+	return time.Duration(float64(every/2) * float64(h.Sum32()) / (1 << 32))
+}
+
+// digest is what the i-th outlet is told at now.
+func (s *outlets) digest(now time.Time, o *outlet, l *Lease) Digest {
+	s.seq++
+	more := s.total.Less(o.taken)
+	report := l.Says(now)
+	report.Seq, report.Finished, report.Failed, report.Processing, report.Classes = s.seq, more.Finished, more.Failed, more.Processing, more.Classes
+	period := now.Round(0).Truncate(o.Every)
+	return Digest{
+		Report: report, Total: s.total, Started: s.started, Period: period, Every: o.Every,
+		Extra: period.Equal(o.period),
+	}
+}
+
+func (s *outlets) send(now time.Time, i int, r *runner) {
+	o := &s.all[i]
+	d := s.digest(now, o, &r.lease)
+	o.sending, o.period, o.sentAt, o.said = true, d.Period, now, d.Report.State
+	r.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, digestTimeout)
+		defer cancel()
+		err := o.Sink.Take(ctx, d)
+		select {
+		case r.events <- func(now time.Time) { s.taken(now, i, d, err, r) }:
+		case <-s.life.Done():
+		}
+	})
+}
+
+// taken takes in how the digest of the i-th outlet ended.
+func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
+	o := &s.all[i]
+	o.sending = false
+	o.fault.see(s.log, now, err)
+	if err == nil {
+		o.taken, o.failures, o.notBefore = d.Total, 0, time.Time{}
+		return
+	}
+	r.lease.Incident(muster.ReportFailed, o.Name+": "+err.Error())
+	o.failures++
+	o.said = "" // a change is told again
+	pause := changeGap
+	if !o.Changes {
+		pause = o.Every
+	}
+	o.notBefore = now.Add(max(pause, min(pause<<min(o.failures-1, 20), maxDigestPause)))
+}
+
+// last tells every sink what it has not heard yet, all side by side, trying once. The loop is over.
+func (s *outlets) last(base context.Context, now time.Time, r *runner) {
+	ctx, cancel := context.WithTimeout(base, lastReportTimeout)
+	defer cancel()
+	for i := range s.all {
+		o := &s.all[i]
+		d := s.digest(now, o, &r.lease)
+		d.Extra = true
+		if !o.Changes && d.Report.Finished+d.Report.Failed == 0 {
+			continue
+		}
+		r.wg.Go(func() {
+			if err := o.Sink.Take(ctx, d); err != nil {
+				s.log.Debug("the last report failed", "to", o.Name, "err", err)
+			}
+		})
+	}
+	r.wg.Wait()
+}
