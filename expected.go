@@ -50,7 +50,7 @@ func (e *Expected) Next() float64 {
 
 // Branching returns how many messages each of their parents sends; 0 where none is expected.
 func (e *Expected) Branching() float64 {
-	if len(e.Levels) == 0 || e.Levels[0].Parents == 0 {
+	if len(e.Levels) == 0 || e.Levels[0].Parents < 1e-3 { // less is no node
 		return 0
 	}
 	return e.Levels[0].Messages / e.Levels[0].Parents

@@ -136,6 +136,35 @@ func TestATreeThatCannotBeReadLetsNobodyGo(t *testing.T) {
 	}
 }
 
+func TestThatTreesBeginAndEndIsRecordedAtOnce(t *testing.T) {
+	w := wooded(t, 1, 0)
+	w.working(5*time.Second, func() controller.Input { return w.reads(1) })
+	decisions := func() (n int) {
+		for _, r := range w.records {
+			if r.Kind == muster.Decided {
+				n++
+			}
+		}
+		return n
+	}
+	for _, row := range []struct {
+		name  string
+		trees func() controller.Input
+		more  int
+	}{
+		{"nothing new", func() controller.Input { return w.reads(1) }, 0},
+		{"no tree runs any more", func() controller.Input { return w.reads(0) }, 1},
+		{"still none", func() controller.Input { return w.reads(0) }, 0},
+		{"one begins", func() controller.Input { return w.reads(1) }, 1},
+	} {
+		before := decisions()
+		o := w.working(time.Second, row.trees)
+		if more := decisions() - before; more != row.more || o.Decision.Desired != 1 {
+			t.Errorf("%s: %d decisions were recorded, want %d: %s", row.name, more, row.more, o.Decision.Sentence())
+		}
+	}
+}
+
 func TestARestartBeforeTheNextLevelChangesNoDecision(t *testing.T) {
 	w := wooded(t, 4, 0)
 	w.working(20*time.Second, func() controller.Input { return w.reads(4, 3) })

@@ -25,6 +25,7 @@ func TreeStoreConformance(t *testing.T, open func(t *testing.T) tree.Store) {
 		{"it keeps what the store in memory keeps", keepsAsMemory},
 		{"a refused step keeps nothing", refusedTreeStep},
 		{"steps of many at once follow one another", treeStepsFollow},
+		{"a tree that is removed is forgotten, and its name is free", removedTree},
 	}
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) { r.test(t, open(t)) })
@@ -237,5 +238,67 @@ func treeStepsFollow(t *testing.T, s tree.Store) {
 	}
 	if want := (tree.Counts{Created: 1 + workers*each, Done: workers * each, Out: 1}); roots[at].Counts != want || roots[at].SlotTime != workers*each*time.Second {
 		t.Errorf("counted %+v and %s, want %+v", roots[at].Counts, roots[at].SlotTime, want)
+	}
+}
+
+// removedTree removes a tree of several hundred nodes beside another one, and submits it anew.
+func removedTree(t *testing.T, s tree.Store) {
+	eraser, ok := s.(tree.Eraser)
+	if !ok {
+		t.Skip("the store keeps everything")
+	}
+	plain := func(id string, step func(tree.View) (tree.Change, error)) error {
+		return s.Step(t.Context(), tree.Want{Root: id}, step)
+	}
+	submit := func(id string) {
+		spec := tree.Spec{ID: id, Queue: "q", Node: tree.Child{Key: "0"}}
+		if err := s.Step(t.Context(), tree.SubmitWant(spec), func(v tree.View) (tree.Change, error) {
+			c, _, err := tree.Submit(v, spec, noon)
+			return c, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for batch := range 6 {
+			r := tree.Registration{Root: tree.Root{ID: id}, Parent: tree.NodeID(id, tree.ID{}, "0", false)}
+			for i := range 40 {
+				r.Children = append(r.Children, tree.Child{Key: fmt.Sprint(batch, "-", i)})
+			}
+			if err := s.Step(t.Context(), r.Want(), func(v tree.View) (tree.Change, error) {
+				c, _, err := tree.Register(v, r)
+				return c, err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	submit("conformance-gone")
+	submit("conformance-stays")
+	remove := func(v tree.View) (tree.Change, error) { return tree.Remove(v, true, noon) }
+	if err := plain("conformance-gone", remove); !errors.Is(err, tree.ErrState) {
+		t.Fatalf("a running tree was removed: %v", err)
+	}
+	cancel := func(v tree.View) (tree.Change, error) { c, _, err := tree.Cancel(v, noon); return c, err }
+	for _, step := range []func(tree.View) (tree.Change, error){cancel, remove, remove} {
+		if err := plain("conformance-gone", step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := eraser.Erase(t.Context(), "conformance-gone"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := plain("conformance-gone", tree.Erased); err != nil {
+		t.Fatal(err)
+	}
+	listed, err := s.Roots(t.Context())
+	gone, of := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: 10})
+	stays, other := s.Nodes(t.Context(), "conformance-stays", tree.Filter{Limit: tree.MaxBatch})
+	if err := errors.Join(err, of, other); err != nil || len(listed) != 1 || listed[0].ID != "conformance-stays" || len(gone) != 0 || len(stays) != tree.MaxBatch {
+		t.Errorf("listed are %d trees, %d nodes of the removed one and %d of the other; want 1, 0 and %d: %v", len(listed), len(gone), len(stays), tree.MaxBatch, err)
+	}
+	submit("conformance-gone")
+	if gone, err := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: tree.MaxBatch}); err != nil || len(gone) != tree.MaxBatch {
+		t.Errorf("submitted anew it has %d nodes, %v", len(gone), err)
 	}
 }

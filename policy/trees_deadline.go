@@ -67,15 +67,20 @@ func (p plan) ahead(o muster.Observation, all []ahead) plan {
 	for _, g := range p.waiting {
 		messages += g.Messages
 	}
+	earlier, last := messages, 0.0 // those that are there when the next one comes, and when the last one came
 	waiting, begunBy := append([]muster.Waiting(nil), p.waiting...), append([]float64(nil), p.begunBy...)
 	for _, a := range all {
 		if a.at > p.horizon() || a.messages <= 0 {
 			break
 		}
 		g := muster.Waiting{AgeSeconds: -a.at, Messages: a.messages}
-		// What is begun before it comes are the ones before it.
+		if a.at > last {
+			earlier, last = messages, a.at
+		}
+		// Before it comes, only those can be begun that are there.
 		latest := p.lastMoment(g)
-		waiting, begunBy = append(waiting, g), append(begunBy, math.Min(p.begun(latest), messages+p.between(a.at, latest)))
+		waiting = append(waiting, g)
+		begunBy = append(begunBy, math.Min(p.begun(latest), math.Min(earlier, p.begun(a.at))+p.between(a.at, latest)))
 		messages += a.messages
 	}
 	p.waiting, p.begunBy = waiting, begunBy

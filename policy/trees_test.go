@@ -135,3 +135,13 @@ func TestDecisionsWithTreesRecomputeToTheByte(t *testing.T) {
 		}
 	})
 }
+
+// TestWorkersOnTheirWayBeginChildrenOnlyOnceTheseAreThere: 40 children come in 10 s and may wait for 11.3 s; four workers begin two
+// each, and so do eight that will be ready in a second.
+func TestWorkersOnTheirWayBeginChildrenOnlyOnceTheseAreThere(t *testing.T) {
+	o := grown(see{inFlight: 4, busy: 4, pending: 8, latency: 22 * time.Second}, levels(4, 10))
+	o.Coming = []muster.Coming{{AgeSeconds: 19, Members: 8}}
+	if d := (policy.Deadline{}).Decide(o, nil); d.Desired != 28 {
+		t.Errorf("desired %d: %s\nwant 12 and one for each of the 16 that would be late", d.Desired, d.Sentence())
+	}
+}

@@ -29,6 +29,8 @@ type Options struct {
 	Progress func(time.Duration) error
 
 	plant plant
+	// before is what is told of an earlier tree that each is like.
+	before []tree.Level
 }
 
 // plant are faults put in on purpose, to show that the checks find them.

@@ -26,7 +26,7 @@ func (r *run) plantTree(m trace.Message) place {
 		r.fault("the account of a tree cannot be begun: " + err.Error())
 		return place{}
 	}
-	root := &tree.Root{State: tree.Running, Limits: limits}
+	root := &tree.Root{State: tree.Running, Limits: limits, Before: r.before}
 	r.trees = append(r.trees, root)
 	at := place{root: root}
 	at.created(1)

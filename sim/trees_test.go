@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tree"
 )
 
 // shape is a kind of tree.
@@ -187,6 +188,11 @@ type treeRun struct {
 const treeBoot, treeWorkers = 30 * time.Second, 40
 
 func runTree(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, foresee bool) treeRun {
+	return runTreeLike(t, s, spec, workers, seed, foresee, nil)
+}
+
+// runTreeLike is runTree of a tree that is like an earlier one with the given levels.
+func runTreeLike(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, foresee bool, before []tree.Level) treeRun {
 	root := s.grow(dice{rand.New(rand.NewPCG(seed, 0x7ee))})
 	all := treeNodes(root)
 	work, span := sumOf(all)
@@ -199,7 +205,7 @@ func runTree(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, 
 	}
 	last := time.Duration(0)
 	res := ran(t, Options{
-		Settings: settings, Trace: trace.Of(s.name, root), Seed: seed,
+		Settings: settings, Trace: trace.Of(s.name, root), Seed: seed, before: before,
 		World:    World{Boot: Draw{Mean: treeBoot}, Wakes: true, IdleStop: 10 * time.Second, Exit: 100 * time.Millisecond, Trees: foresee},
 		Finished: func(_, finished time.Duration) { last = max(last, finished) },
 	})

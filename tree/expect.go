@@ -8,7 +8,7 @@ import (
 )
 
 // Expect sums up what the running ones of the roots, read at the given instant, are surely expected to send before long. Nodes
-// whose depth has none that is done yet count as leaves, but for Perhaps. Roots that are paused send nothing.
+// whose depth has none that is done yet count as leaves, unless an earlier tree tells of them, but for Perhaps. Roots that are paused send nothing.
 func Expect(at time.Time, roots []Root) muster.Expected {
 	e := muster.Expected{At: at, Known: true}
 	var levels [muster.MaxLevels]muster.ExpectedLevel
@@ -38,7 +38,8 @@ func Expect(at time.Time, roots []Root) muster.Expected {
 // Nodes that are out end, name children and let as many of those that are held go as the limit of nodes at once allows. By
 // depth: of a nodes the share s that is out ends and has s a b children, where b is the branching of the depth.
 func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps float64) {
-	alive := make([]float64, len(r.Levels)+1)
+	deepest := max(len(r.Levels), len(r.Before))
+	alive := make([]float64, deepest+1)
 	for depth, level := range r.Levels {
 		alive[depth] = float64(level.Open())
 	}
@@ -48,7 +49,7 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 	for i := range levels {
 		next := make([]float64, len(alive))
 		parents, children, held := 0.0, 0.0, 0.0
-		for depth := range r.Levels {
+		for depth := range deepest {
 			out, named := alive[depth]*share, 0.0
 			next[depth] += alive[depth] - out
 			held += alive[depth] - out
@@ -88,7 +89,9 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 func (r Root) likely(share float64) (n float64) {
 	for depth, level := range r.Levels {
 		branching, known := r.Branching(depth)
-		if !known {
+		if !known && len(r.Before) > depth {
+			branching = r.blend(depth)
+		} else if !known {
 			branching, _ = r.Branching(depth - 1)
 		}
 		n += r.breed(depth, float64(level.Open())*share, branching, r.named(depth))
@@ -96,12 +99,13 @@ func (r Root) likely(share float64) (n float64) {
 	return n
 }
 
-// surely is a branching that the nodes of a depth surely have: the mean of those that are done, less its standard error. What
+// surely is a branching that the nodes of a depth surely have, or that an earlier tree leads to expect when that is more: the mean of those that are done, less its standard error. What
 // few show may be chance, so one deviation counts as observed that is that of a geometric distribution, b + b^2.
 func (r Root) surely(depth int) float64 {
+	earlier := r.blend(depth)
 	b, known := r.Branching(depth)
 	if !known || b == 0 {
-		return 0
+		return earlier
 	}
 	level := r.Levels[depth]
 	n, usual := float64(level.Done), b+b*b
@@ -109,7 +113,25 @@ func (r Root) surely(depth int) float64 {
 	if level.BredSquares < level.Bred { // some were done before squares were counted
 		squares = n * usual
 	}
-	return math.Max(0, b-math.Sqrt(math.Max(0, squares)+usual)/n)
+	return math.Max(earlier, b-math.Sqrt(math.Max(0, squares)+usual)/n)
+}
+
+// asNodes is how many done nodes an earlier tree counts for at least, however few it had at a depth: whoever says that one is
+// like another knows more than chance tells. It counts for mostNodes at most, because they may be wrong.
+const asNodes, mostNodes = 2.0, 10.0
+
+// blend is the branching of a depth by the nodes that are done and by an earlier tree that this one is like; 0 without one.
+func (r Root) blend(depth int) float64 {
+	before, known := (Root{Levels: r.Before}).Branching(depth)
+	if !known {
+		return 0
+	}
+	done, bred := 0.0, 0.0
+	if depth < len(r.Levels) {
+		done, bred = float64(r.Levels[depth].Done), float64(r.Levels[depth].Bred)
+	}
+	weight := math.Min(mostNodes, math.Max(asNodes, float64(r.Before[depth].Done)))
+	return (bred + weight*before) / (done + weight)
 }
 
 // named returns how many children the open nodes of a depth have named already.

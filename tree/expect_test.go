@@ -52,6 +52,12 @@ func TestWhatOpenNodesAreExpectedToSend(t *testing.T) {
 		{"the limit of nodes pauses the tree", with(half, func(r *tree.Root) { r.Limits.Nodes = 341 }), []float64{100}, 0},
 		{"held nodes are sent as others end", with(half, func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 50, 50, 150 }), []float64{50, 50, 50, 50, 50}, -1},
 		{"a paused tree sends nothing", with(half, func(r *tree.Root) { r.State = tree.Paused }), nil, 0},
+		{"an earlier tree tells of depths of which nothing is known", with(running(tree.Level{Created: 1}), func(r *tree.Root) {
+			r.Before = []tree.Level{bred(1, 1, 20), bred(20, 20, 3), bred(60, 60, 0)}
+		}), []float64{20, 60}, 0},
+		{"what is known by now outweighs it", with(running(bred(1, 1, 50), bred(50, 20, 0)), func(r *tree.Root) {
+			r.Before = []tree.Level{bred(1, 1, 20), bred(20, 20, 3)}
+		}), []float64{30}, 0}, // (20 x 0 + 10 x 3) / 30 for each of 30
 		{"squares that were not counted are taken to be usual", running(tree.Level{Created: 1, Done: 1, Bred: 80}, tree.Level{Created: 80, Done: 40, Bred: 160}, tree.Level{Created: 160}),
 			[]float64{131.4}, 160 - 131.4 + 160*4},
 	} {
@@ -92,6 +98,9 @@ func TestExpectationsOfAnyTreeAreBounded(t *testing.T) {
 			r.Limits = tree.Limits{Depth: rapid.IntRange(-1, 12).Draw(t, "depth"), Nodes: r.Counts.Created + rapid.Int64Range(-5, 10_000).Draw(t, "room"), Parallel: rapid.Int64Range(0, 50).Draw(t, "parallel")}
 			r.Counts.Waiting = rapid.Int64Range(0, r.Counts.Out).Draw(t, "waiting")
 			r.Counts.Out -= r.Counts.Waiting
+			for range rapid.IntRange(0, 15).Draw(t, "levels before") {
+				r.Before = append(r.Before, bred(5, rapid.Int64Range(0, 5).Draw(t, "done before"), rapid.Int64Range(0, 100).Draw(t, "each before")))
+			}
 			open += r.Counts.Open()
 			roots = append(roots, r)
 		}

@@ -17,6 +17,8 @@ const (
 	MaxBatch = 100
 	// MaxDepth bounds [Limits.Depth].
 	MaxDepth = 1000
+	// MaxBefore bounds [Root.Before].
+	MaxBefore = 100
 	// MaxNodes bounds [Limits.Nodes] and [Limits.FanOut].
 	MaxNodes = 1_000_000_000
 	// MaxAttempts bounds [Limits.Attempts].

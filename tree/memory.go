@@ -122,9 +122,21 @@ func (g *grown) put(n Node) {
 func (m *Memory) Roots(context.Context) ([]Root, error) {
 	roots := []Root{}
 	for _, id := range slices.Sorted(maps.Keys(m.grown)) {
-		roots = append(roots, m.grown[id].root)
+		if r := m.grown[id].root; r.State != Removed {
+			roots = append(roots, r)
+		}
 	}
 	return roots, nil
+}
+
+// Erase implements [Eraser].
+func (m *Memory) Erase(_ context.Context, root string) error {
+	g := m.grown[root]
+	if g == nil {
+		return ErrNoRoot
+	}
+	m.grown[root] = &grown{root: g.root, place: map[ID]int32{}, claimed: map[ID][]int32{}}
+	return nil
 }
 
 // Nodes implements [Store].

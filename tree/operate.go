@@ -19,6 +19,9 @@ type Spec struct {
 	Visited  bool
 	Manifest bool
 	Final    Final
+	// Before are the levels of an earlier tree that this one is like: what is expected of a depth of which little is known yet goes
+	// by them. Those beyond [MaxBefore] are left out.
+	Before []Level
 }
 
 // Check says what is wrong with the tree to submit, and returns it with its defaults.
@@ -63,6 +66,12 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 		return Change{}, Outcome{}, err
 	}
 	n := Node{ID: s.rootNode(), Key: s.Node.Key, Body: s.Node.Body, State: Claimed}
+	if v.Root.State == Removed {
+		if v.Root.Counts.Created > 0 {
+			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: one of that name is being removed; remove it again, or give this one another name: %w", s.ID, ErrState)
+		}
+		v.Root = Root{}
+	}
 	if v.Root.ID != "" {
 		if v.Root.Queue != s.Queue || v.Root.Visited != s.Visited || v.Root.Manifest != s.Manifest || len(v.Nodes) == 0 || v.Nodes[0].State == Absent {
 			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: there is another of that name; give this one another: %w", s.ID, ErrState)
@@ -75,7 +84,7 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	}
 	l := &ledger{root: Root{
 		ID: s.ID, Queue: s.Queue, State: Running, Limits: s.Limits, Visited: s.Visited, Manifest: s.Manifest, Final: s.Final,
-		Round: 1, SubmittedAt: at,
+		Round: 1, SubmittedAt: at, Before: s.Before[:min(len(s.Before), MaxBefore)],
 	}}
 	l.out.Verdict = Work
 	if s.Manifest {

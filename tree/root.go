@@ -18,6 +18,8 @@ const (
 	Complete RootState = "complete"
 	// Cancelled roots have no open node either: those that were open count as failed.
 	Cancelled RootState = "cancelled"
+	// Removed roots are a name and nothing more; stores do not list them.
+	Removed RootState = "removed"
 )
 
 // Counts are numbers of nodes. Created is always the sum of the others.
@@ -66,6 +68,8 @@ type Root struct {
 	Counts Counts `json:"counts"`
 	// Levels count by depth, the root node's first; at most [MaxDepth]+1.
 	Levels []Level `json:"levels"`
+	// Before are the levels of an earlier tree that this one is like; at most [MaxBefore].
+	Before []Level `json:"before,omitzero"`
 	// SlotTime is the time spent in attempts whose end was recorded.
 	SlotTime time.Duration `json:"slot_time_ns"`
 	// Pace is when nodes were settled lately.

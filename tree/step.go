@@ -46,6 +46,9 @@ func open(v View) (*ledger, error) {
 	if v.Root.ID == "" {
 		return nil, ErrNoRoot
 	}
+	if v.Root.State == Removed {
+		return nil, ErrRemoved
+	}
 	v.Root.Levels = slices.Clone(v.Root.Levels) // the view's own stays as it is
 	return &ledger{root: v.Root}, nil
 }

@@ -69,7 +69,7 @@ type Store interface {
 	// else changes the same root meanwhile, or step is called again with what is there then; so step has no effect but its
 	// result. After a failure of the store itself the change may have been kept.
 	Step(ctx context.Context, want Want, step func(View) (Change, error)) error
-	// Roots returns all roots, sorted by ID.
+	// Roots returns all roots but those that are removed, sorted by ID.
 	Roots(ctx context.Context) ([]Root, error)
 	// Nodes lists nodes of a root, sorted by ID.
 	Nodes(ctx context.Context, root string, f Filter) ([]Node, error)

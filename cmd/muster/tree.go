@@ -42,7 +42,7 @@ They need no running muster up. With --trees dynamodb:TABLE they are in a table 
 several machines; submit makes the table.`,
 	}
 	cmd.PersistentFlags().StringVar(&f.path, "trees", os.Getenv(treesVariable), "the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
-	cmd.AddCommand(newTreeSubmit(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f))
+	cmd.AddCommand(newTreeSubmit(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f), newTreeRemove(f))
 	return cmd
 }
 
@@ -107,6 +107,7 @@ func newTreeSubmit(f *forest) *cobra.Command {
 	var (
 		s     tree.Spec
 		list  string
+		like  string
 		watch bool
 	)
 	cmd := &cobra.Command{
@@ -132,12 +133,19 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 			}
 			defer m.close()
 			return f.with(cmd.Context(), true, func(store tree.Store, p *runner.Operator) error {
+				if like != "" {
+					earlier, err := p.Root(cmd.Context(), like)
+					if err != nil {
+						return fmt.Errorf("--like %s: %w", like, err)
+					}
+					s.Before = earlier.Levels
+				}
 				r, err := p.Submit(cmd.Context(), s, m.next)
 				if err != nil {
 					return err
 				}
 				if watch {
-					return f.watch(cmd, store, p, s.ID, time.Second)
+					return f.watch(cmd, store, p, s.ID, time.Second, 0)
 				}
 				if f.json() {
 					return printJSON(cmd.OutOrStdout(), statusOf(r, nil, time.Now().UTC()))
@@ -155,6 +163,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 	fl.StringVar(&list, "manifest", "", "a file with the children of the root node, - for standard input")
 	fl.StringVar(&s.Final.Queue, "final-queue", "", "the URL of a queue that gets a message when the tree is complete")
 	fl.StringVar(&s.Final.Body, "final-body", "", "the body member of that message")
+	fl.StringVar(&like, "like", "", "the name of an earlier tree that this one is like: workers are launched for its levels before anything is known of this one's")
 	fl.BoolVar(&watch, "watch", false, "then watch the tree to its end")
 	limitFlags(fl, &s.Limits)
 	cmd.MarkFlagRequired("queue")
@@ -266,6 +275,43 @@ func newTreeCancel(f *forest) *cobra.Command {
 			})
 		},
 	}
+}
+
+func newTreeRemove(f *forest) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "rm ID...", Short: "Forget trees that have ended", Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: f.complete,
+		Long: `Rm forgets trees that have ended, with all their nodes, so that what they are kept in stays small. One that runs or is
+paused is refused; with --force it is cancelled first. Its messages go when they are received. The name is free again.`,
+		Example: "  muster tree rm photos",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
+				for _, id := range args {
+					if err := p.Remove(cmd.Context(), id, force); err != nil {
+						return removal(err)
+					}
+					if !f.json() {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s: removed\n", id)
+					}
+				}
+				if f.json() {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"removed": args})
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "cancel a tree that has not ended, and remove it")
+	return cmd
+}
+
+// removal says what can be done about a tree that is not removed.
+func removal(err error) error {
+	if errors.Is(err, tree.ErrState) {
+		return fmt.Errorf("%w; wait for its end, or use --force", err)
+	}
+	return err
 }
 
 // report prints what was done with a tree.

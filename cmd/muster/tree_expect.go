@@ -24,6 +24,9 @@ const (
 	tableEvery = 15 * time.Second
 	// endedFor is how long a tree of a table that has ended is not read again: it may be retried.
 	endedFor = 2 * time.Minute
+	// settledFor is how long ago a file must have been written last for its time to tell that nothing was written since: file
+	// systems tell times apart by some milliseconds only.
+	settledFor = 2 * time.Second
 	// maxRunning bounds the running trees that are read; those beyond it are not foreseen.
 	maxRunning = 1000
 )
@@ -38,10 +41,12 @@ type foresight struct {
 	// The fields below belong to whoever holds reading.
 	store treeStore
 	file  fs.FileInfo // nil for a table
-	roots []tree.Root
-	ended map[string]time.Time
-	at    time.Time
-	err   error
+	// written is when the file and its log were written last, and how large they were.
+	written written
+	roots   []tree.Root
+	ended   map[string]time.Time
+	at      time.Time
+	err     error
 }
 
 // treesPlace is where the workers of this configuration find trees, and so does muster up.
@@ -70,7 +75,9 @@ func (f *foresight) of(queues []config.QueueRef) func(context.Context) muster.Ex
 			every = tableEvery
 		}
 		if now := time.Now().UTC(); f.at.IsZero() || now.Sub(f.at) >= every || now.Before(f.at) {
-			f.roots, f.err = f.read(ctx, now)
+			if !f.unchanged(now) {
+				f.roots, f.err = f.read(ctx, now)
+			}
 			f.at = now
 		}
 		if f.err != nil {
@@ -80,6 +87,29 @@ func (f *foresight) of(queues []config.QueueRef) func(context.Context) muster.Ex
 			return !slices.ContainsFunc(queues, func(q config.QueueRef) bool { return goesTo(r.Queue, q) })
 		}))
 	}
+}
+
+// written tells when a file and its log were last written, and their sizes.
+type written struct {
+	file, log         time.Time
+	fileSize, logSize int64
+}
+
+// unchanged tells whether nothing was written to the file since it was last read, so that one with thousands of trees costs
+// nothing while none runs.
+func (f *foresight) unchanged(now time.Time) bool {
+	var w written
+	file, err := os.Stat(f.place)
+	if err == nil {
+		w.file, w.fileSize = file.ModTime(), file.Size()
+	}
+	if log, err := os.Stat(f.place + "-wal"); err == nil {
+		w.log, w.logSize = log.ModTime(), log.Size()
+	}
+	same := err == nil && f.err == nil && f.store != nil && os.SameFile(file, f.file) && w == f.written &&
+		now.Sub(w.file) > settledFor && now.Sub(w.log) > settledFor
+	f.written = w
+	return same
 }
 
 // goesTo tells whether a tree's queue is one that a fleet serves. The embedded queue is known by its path, because it may have

@@ -109,3 +109,45 @@ func TestOneReadingServesAllFleetsAndWaitsForNobody(t *testing.T) {
 	}
 	<-f.reading
 }
+
+// TestAFileThatNobodyWritesIsNotReadAgain takes the store away from under the reader: what is unchanged needs none.
+func TestAFileThatNobodyWritesIsNotReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trees.db")
+	plantTree(t, path, "one", "http://127.0.0.1:9324/000000000000/jobs", nil)
+	long := time.Now().Add(-time.Hour)
+	age := func() {
+		for _, name := range []string{path, path + "-wal"} {
+			if err := os.Chtimes(name, long, long); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	f := newForesight(path)
+	t.Cleanup(func() { f.close() })
+	reads := 0
+	look := func() muster.Expected {
+		f.at = time.Time{}
+		before := f.roots
+		e := f.of([]config.QueueRef{{Name: "jobs"}})(t.Context())
+		if len(f.roots) > 0 && (len(before) == 0 || &before[0] != &f.roots[0]) {
+			reads++
+		}
+		return e
+	}
+	look()
+	age()
+	look() // written when is new
+	reads = 0
+	for range 3 {
+		if e := look(); !e.Known || e.Trees != 1 {
+			t.Errorf("found %+v", e)
+		}
+	}
+	if reads != 0 {
+		t.Errorf("an unchanged file was read %d times", reads)
+	}
+	plantTree(t, path, "two", "http://127.0.0.1:9324/000000000000/jobs", nil)
+	if e := look(); e.Trees != 2 || reads != 1 {
+		t.Errorf("after a change: %+v, read %d times", e, reads)
+	}
+}

@@ -236,32 +236,39 @@ func printTree(w io.Writer, s treeStatus, at time.Time) error {
 }
 
 func newTreeWatch(f *forest) *cobra.Command {
-	var every time.Duration
+	var every, timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "watch ID", Short: "Show how far a tree is until it ends", Args: cobra.ExactArgs(1),
 		Long: `Watch shows how far a tree is, how fast it goes and how long the rest will take, until the tree ends. It ends
-with exit code 0 when all nodes are done, and with 1 when some failed or the tree was cancelled.`,
+with exit code 0 when all nodes are done, and with 1 when some failed or the tree was cancelled. With --timeout it ends
+with 4 when the tree has not ended by then; the tree goes on. Off a terminal a line of its own appears every ten seconds and when
+the state changes.`,
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if every < 50*time.Millisecond {
 				return usage(fmt.Errorf("--every: found %s, allowed is 50ms or more", every))
 			}
+			if timeout < 0 {
+				return usage(fmt.Errorf("--timeout: found %s, allowed is 0s (none) or more", timeout))
+			}
 			return f.with(cmd.Context(), false, func(store tree.Store, p *runner.Operator) error {
-				return f.watch(cmd, store, p, args[0], every)
+				return f.watch(cmd, store, p, args[0], every, timeout)
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&every, "every", time.Second, "the time between two looks")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to watch at most; 0 is until the tree ends")
 	return cmd
 }
 
-// watch shows a tree until it ends. On a terminal the line is drawn in place; elsewhere a line appears every ten seconds and
+// watch shows a tree until it ends, or until the timeout is over when that is above 0. On a terminal the line is drawn in place; elsewhere a line appears every ten seconds and
 // when the state changes.
-func (f *forest) watch(cmd *cobra.Command, store tree.Store, p *runner.Operator, id string, every time.Duration) error {
+func (f *forest) watch(cmd *cobra.Command, store tree.Store, p *runner.Operator, id string, every, timeout time.Duration) error {
 	out := cmd.ErrOrStderr()
 	inPlace := isTerminal(out)
 	var shown time.Time
 	var state tree.RootState
+	began := time.Now()
 	for {
 		s, err := lookAt(cmd.Context(), store, p, id, 20)
 		if err != nil {
@@ -282,7 +289,18 @@ func (f *forest) watch(cmd *cobra.Command, store tree.Store, p *runner.Operator,
 			}
 			return f.ended(cmd.OutOrStdout(), s)
 		}
-		if err := sleep(cmd.Context(), every); err != nil {
+		pause := every
+		if timeout > 0 {
+			left := timeout - time.Since(began)
+			if left <= 0 {
+				if inPlace {
+					fmt.Fprintln(out)
+				}
+				return &exitError{exitThreshold, fmt.Errorf("the tree %s has not ended within %s; it goes on", id, timeout)}
+			}
+			pause = min(pause, left)
+		}
+		if err := sleep(cmd.Context(), pause); err != nil {
 			return err
 		}
 	}

@@ -310,10 +310,31 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 			if err != nil {
 				return nil, s.failed("list the trees", err)
 			}
-			roots = append(roots, r)
+			if r.ID != "" && r.State != tree.Removed {
+				roots = append(roots, r)
+			}
 		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return roots, nil
+		}
+	}
+}
+
+// Erase implements [tree.Eraser].
+func (s *Store) Erase(ctx context.Context, root string) error {
+	for {
+		nodes, err := s.Nodes(ctx, root, tree.Filter{Limit: tree.MaxBatch})
+		if err != nil || len(nodes) == 0 {
+			return err
+		}
+		in := &dynamodb.TransactWriteItemsInput{}
+		for _, n := range nodes {
+			in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Delete: &types.Delete{
+				TableName: &s.table, Key: element{partition: text(root), sort: text(nodeKey(n.ID))},
+			}})
+		}
+		if _, err := s.api.TransactWriteItems(ctx, in); err != nil && !conflict(err) {
+			return s.failed("erase the nodes of the tree "+root, err)
 		}
 	}
 }

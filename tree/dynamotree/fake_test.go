@@ -138,6 +138,10 @@ func (f *fakeTable) TransactWriteItems(_ context.Context, in *dynamodb.TransactW
 	refused := &types.TransactionCanceledException{}
 	cancelled := false
 	for _, t := range in.TransactItems {
+		if t.Delete != nil {
+			refused.CancellationReasons = append(refused.CancellationReasons, types.CancellationReason{})
+			continue
+		}
 		k := key(t.Put.Item)
 		if seen[k] {
 			return nil, fmt.Errorf("an element twice in a transaction: %q", k)
@@ -167,6 +171,10 @@ func (f *fakeTable) TransactWriteItems(_ context.Context, in *dynamodb.TransactW
 		return nil, refused
 	}
 	for _, t := range in.TransactItems {
+		if t.Delete != nil {
+			delete(f.elements, key(t.Delete.Key))
+			continue
+		}
 		f.elements[key(t.Put.Item)] = t.Put.Item
 	}
 	return &dynamodb.TransactWriteItemsOutput{}, nil

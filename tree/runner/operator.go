@@ -78,7 +78,7 @@ func listed(root string, err error) error {
 // Root returns a root as it is.
 func (p *Operator) Root(ctx context.Context, id string) (r tree.Root, err error) {
 	err = p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) {
-		if r = v.Root; r.ID == "" {
+		if r = v.Root; r.ID == "" || r.State == tree.Removed {
 			return tree.Change{}, tree.ErrNoRoot
 		}
 		return tree.Change{}, nil
@@ -191,4 +191,26 @@ func (p *Operator) Cancel(ctx context.Context, id string) error {
 		return err
 	}
 	return p.see(ctx, tree.ID{}, o)
+}
+
+// Remove forgets a tree that has ended; with force it cancels one that has not, and does not wait for an end to be announced.
+// Messages of it that are still in the queue go when they are received.
+func (p *Operator) Remove(ctx context.Context, id string, force bool) error {
+	eraser, ok := p.store.(tree.Eraser)
+	if !ok {
+		return fmt.Errorf("remove the tree %s: this store cannot forget nodes", id)
+	}
+	if force {
+		if err := p.Cancel(ctx, id); err != nil && !errors.Is(err, tree.ErrRemoved) {
+			return err
+		}
+	}
+	want := tree.Want{Root: id}
+	if err := p.store.Step(ctx, want, func(v tree.View) (tree.Change, error) { return tree.Remove(v, force, time.Now().UTC()) }); err != nil {
+		return err
+	}
+	if err := eraser.Erase(ctx, id); err != nil {
+		return err
+	}
+	return p.store.Step(ctx, want, tree.Erased)
 }

@@ -126,6 +126,9 @@ func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) 
 	o, err := r.step(ctx, tree.BeginWant(named.Root, named.Node), func(v tree.View) (tree.Change, tree.Outcome, error) {
 		return tree.Begin(v, time.Now().UTC())
 	})
+	if errors.Is(err, tree.ErrRemoved) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("begin the work on node %s of the tree %s: %w", named.Node, named.Root, err)
 	}
@@ -161,6 +164,9 @@ func (r *Runner) end(ctx context.Context, a *attempt, err error) error {
 	case tree.Settled:
 		// Whoever settled it may have crashed right then, and this message answers for what it left.
 		owed, err := r.step(settling, tree.BeginWant(a.root.ID, a.node.ID), tree.Owed)
+		if errors.Is(err, tree.ErrRemoved) {
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("see what node %s of the tree %s left: %w", a.node.ID, a.root.ID, err)
 		}
@@ -184,6 +190,9 @@ func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.I
 		}
 		return tree.Fail(v, result, err.Error())
 	})
+	if errors.Is(failed, tree.ErrRemoved) {
+		return nil
+	}
 	if failed != nil {
 		return fmt.Errorf("end the work on node %s of the tree %s: %w", a.node.ID, a.root.ID, errors.Join(failed, err))
 	}

@@ -141,6 +141,34 @@ func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (
 	return err
 }
 
+// eraseBatch is how many nodes one transaction erases: other processes wait for it.
+const eraseBatch = 2000
+
+// Erase implements [tree.Eraser].
+func (s *Store) Erase(ctx context.Context, root string) error {
+	if broken := s.broken.Load(); broken != nil {
+		return *broken
+	}
+	for {
+		result, err := s.writer.ExecContext(ctx, `DELETE FROM nodes WHERE place IN (
+			SELECT place FROM nodes WHERE root = (SELECT number FROM roots WHERE id = ?) LIMIT ?)`, root, eraseBatch)
+		n := int64(0)
+		if err == nil {
+			n, err = result.RowsAffected()
+		}
+		if err != nil {
+			err = explain(s.path, fmt.Sprintf("erase the nodes of the tree %s", root), err)
+			if sqlitefile.LostSync(err) {
+				s.broken.CompareAndSwap(nil, &err)
+			}
+			return err
+		}
+		if n < eraseBatch {
+			return nil
+		}
+	}
+}
+
 func (s *Store) step(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, error)) error {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
