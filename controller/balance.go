@@ -1,47 +1,69 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/muster-scale/muster"
 )
 
 // balance tells how many messages were sent to a queue that does not count them: those that are there and those that were
 // finished must have been sent.
 //
-// What workers finish counts from the record on that says so, so that a restart balances alike.
+// Counts are approximate, and the next look may not find what this one did. So what a look found counts for the decision that
+// is made from it, and for later ones only once a record says so: a restart must not change them.
 type balance struct {
 	// finished is how many messages the fleet's workers finished, up to the last record; soon is how many since.
 	finished, soon float64
+	// sent is how many were sent, by the last look; it means something once asked is true.
+	sent  float64
+	asked bool
 	// corrected is true while the newest record has more sent than there can have been.
 	corrected bool
 }
 
-// balanced returns q with how many messages were sent to it in all, where the source knows only how many are there. Counts are
-// approximate and late, so that the sum falls at times although nothing was taken back: then nothing came. Once the queue is
-// empty, it is exact again.
+// balanced returns q with how many messages were sent to it in all, and takes down how many of them came since the last record,
+// where the source knows only how many are there; done is false where it counts them itself. Counts fall at times although
+// nothing was taken back: then nothing came. Once the queue is empty, the sum is exact again.
 //
 // A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay unknown.
-func (s Settings) balanced(st *State, q muster.QueueObservation) muster.QueueObservation {
+func (s Settings) balanced(st *State, now time.Time, q muster.QueueObservation) (_ muster.QueueObservation, done bool) {
 	if q.Sent.Known || len(s.Queues) != 1 || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
-		return q
+		return q, false
 	}
 	for _, old := range st.queues {
 		if old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
 			q.Sent = old.Sent // the same look again, where looks are rare: what was finished since is still in its counts
-			return q
+			return q, true
 		}
 	}
 	there := q.Backlog.Value + q.InFlight.Value + q.Delayed.Value
 	sent := there + st.balance.finished
-	if last, known := st.sent.of(q.Queue); known && sent < last.n {
-		if there == 0 {
-			st.balance.corrected = true
-			st.sent = st.sent.with(q.Queue, counted{sent, last.at, last.blind})
-		} else {
-			sent = last.n
+	last, known := st.sent.of(q.Queue)
+	st.measured.Arrived, st.measured.Since = 0, time.Time{}
+	switch {
+	case !known:
+		st.sent = st.sent.with(q.Queue, counted{n: sent, at: now})
+	case sent > last.n:
+		st.measured.Arrived, st.measured.Since = sent-last.n, now.Add(-learnEvery-s.Poll)
+		if last.blind || st.measured.Since.Before(last.at) || now.Sub(last.at) > holdEvery+learnEvery+2*s.Poll {
+			st.measured.Since = last.at
 		}
+	case sent < last.n && there > 0:
+		sent = last.n
+	case sent < last.n:
+		st.balance.corrected = true
 	}
+	st.balance.sent, st.balance.asked = sent, true
 	q.Sent = muster.Measured(q.Backlog.At, sent)
-	return q
+	return q, true
+}
+
+// record returns what a record says of a queue that had counted n: for one that does not count, what the last look found.
+func (b balance) record(n float64) float64 {
+	if b.asked {
+		return b.sent
+	}
+	return n
 }
 
 // settled returns how many were finished in all as of the record that is made now.

@@ -168,7 +168,7 @@ func (st *State) count(at time.Time, l Learned) {
 		st.seasonal = st.seasonal.remember(at, l)
 	}
 	if l.Finished > 0 {
-		st.balance = balance{finished: l.Finished}
+		st.balance.finished, st.balance.soon = l.Finished, 0
 	}
 	if l.Counted = false; l.empty() {
 		return // that nothing came changes nothing else
@@ -264,8 +264,10 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			q := s.balanced(st, x.QueueObservation)
-			st.arrived(now, q, s.Poll)
+			q, balanced := s.balanced(st, now, x.QueueObservation)
+			if !balanced {
+				st.arrived(now, q, s.Poll)
+			}
 			st.look(q)
 		case Listed:
 			if x.Failure == "" {
@@ -344,7 +346,8 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 	flushed.Sent = make(map[string]float64, len(st.sent))
 	sent := make(tallies, len(st.sent))
 	for i, c := range st.sent {
-		flushed.Sent[c.queue], sent[i] = c.n, tally{c.queue, counted{n: c.n, at: now}}
+		n := st.balance.record(c.n)
+		flushed.Sent[c.queue], sent[i] = n, tally{c.queue, counted{n: n, at: now}}
 	}
 	st.sent = sent
 	st.balance.corrected = false
