@@ -52,13 +52,15 @@ const reserve = 0.8
 
 // headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
 // would have begun the messages of the busiest times of the past hours in time. Within a window of w seconds came n messages;
-// slots that begin them within w plus the time x that a message may wait number n m / (w + x). A forecast that is used says
-// how many such a window will have.
+// slots that begin them within w plus the time x that a message may wait number n m / (w + x), and never more than one for each
+// beside those that are busy anyway. A forecast that is used says how many such a window will have.
 func (p plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.tail)
-	slots := math.Max(a.Minute, a.FiveMinutes) * p.lately
+	usual := math.Max(a.Minute, a.FiveMinutes) * p.lately
+	slots := usual
 	for _, b := range a.Busiest {
-		slots = math.Max(slots, foreseen(p.forecast, b)*p.lately/(b.OverSeconds+spare))
+		n := foreseen(p.forecast, b)
+		slots = math.Max(slots, math.Min(n*p.lately/(b.OverSeconds+spare), n+usual))
 	}
 	return reserve * slots / p.slots
 }

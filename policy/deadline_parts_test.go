@@ -357,7 +357,7 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 		{"the window that needs most", 60 * time.Second, 1, 0, muster.Arrivals{Known: true,
 			Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}, {OverSeconds: 80, Messages: 100}, {OverSeconds: 320, Messages: 120}}}, 18},
 		{"the higher of two rates: 0.8 x 2 x 25", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 2}, 40},
-		{"an objective shorter than the work leaves no time to wait: 0.8 x 20 x 25 / 10", 20 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 40},
+		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.8 x 20", 20 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 16},
 		{"nothing ever came", 60 * time.Second, 1, 0, muster.Arrivals{Known: true}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
