@@ -160,11 +160,25 @@ type QueueObservation struct {
 	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and now.
 	// It is 0 where they are exact.
 	LateSeconds float64 `json:"late_s,omitzero"`
-	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant, where the source knows them.
+	// Published is what others publish of the queue; nil for most sources, and never changed.
+	Published *Published `json:"published,omitzero"`
+}
+
+// Published is what others publish of a queue, where they do.
+type Published struct {
+	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant.
 	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
 	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
-	// ProcessingMean is the mean processing duration of its messages in seconds, where the source knows it.
+	// ProcessingMean is the mean processing duration of its messages in seconds.
 	ProcessingMean Sample `json:"processing_mean_s,omitzero"`
+}
+
+// Value returns what is published; for nil all of it is unknown.
+func (p *Published) Value() Published {
+	if p == nil {
+		return Published{}
+	}
+	return *p
 }
 
 // Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released

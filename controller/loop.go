@@ -51,7 +51,7 @@ type Loop struct {
 	changes chan Settings
 	looked  chan []Input
 	results chan Input
-	last    atomic.Pointer[Outcome]
+	last    lastOutcome
 	running sync.WaitGroup
 	over    chan struct{} // closed when Run has returned
 
@@ -295,7 +295,7 @@ func (l *Loop) step(ctx context.Context) error {
 	}
 	l.state, l.pending = o.Next, nil
 	l.stuckAt = time.Time{}
-	l.last.Store(&o)
+	l.last.set(o)
 	l.answer(func(c reportCall) answer {
 		return answer{directive: l.state.Directive(c.report.Member, c.report.Worker)}
 	})

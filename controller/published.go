@@ -11,8 +11,8 @@ import (
 func published(o muster.Observation) muster.Estimate {
 	sum, n := 0.0, 0
 	for _, q := range o.Queues {
-		if q.ProcessingMean.Known && q.ProcessingMean.Value > 0 {
-			sum, n = sum+q.ProcessingMean.Value, n+1
+		if mean := q.Published.Value().ProcessingMean; mean.Known && mean.Value > 0 {
+			sum, n = sum+mean.Value, n+1
 		}
 	}
 	if n == 0 {

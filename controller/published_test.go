@@ -65,16 +65,16 @@ func TestStaleSaysHowOldALookMayBe(t *testing.T) {
 }
 
 func TestAPublishedMeanCountsUntilDurationsAreReported(t *testing.T) {
-	q := muster.QueueObservation{Backlog: muster.Measured(published0, 5), ProcessingMean: muster.Measured(published0, 25)}
+	q := muster.QueueObservation{Backlog: muster.Measured(published0, 5), Published: &muster.Published{ProcessingMean: muster.Measured(published0, 25)}}
 	if p := seeing(t, controller.Settings{}, q).Processing; !p.Known || p.Prior || p.MeanSeconds != 25 {
 		t.Errorf("the processing duration is %+v, want the published 25 s", p)
 	}
 	q2 := q
-	q2.ProcessingMean = muster.Measured(published0.Add(time.Second), 50)
+	q2.Published = &muster.Published{ProcessingMean: muster.Measured(published0.Add(time.Second), 50)}
 	if p := seeing(t, controller.Settings{}, q, q2).Processing; p.MeanSeconds != 50 {
 		t.Errorf("the processing duration is %+v, want the newest, 50 s", p)
 	}
-	q.ProcessingMean = muster.Sample{}
+	q.Published = nil
 	if p := seeing(t, controller.Settings{}, q).Processing; p.Known {
 		t.Errorf("the processing duration is %+v, want unknown", p)
 	}

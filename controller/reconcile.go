@@ -49,7 +49,7 @@ func (w *write) seen(x seen) {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
 	if x.flushed.Sent != nil {
-		w.record(muster.Learned, x.flushed)
+		w.out.Records = append(w.out.Records, w.settings.learned(w.now(), x.flushed))
 	}
 	for _, c := range x.changes {
 		w.change(c)

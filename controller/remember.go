@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -62,7 +63,7 @@ func (l *Loop) stuck(err error) {
 	}
 	o, _ := l.Last()
 	o.Unrecorded = fmt.Sprintf("nothing is done since %s, because the history cannot be written: %v", l.stuckAt.Format(time.RFC3339), err)
-	l.last.Store(&o)
+	l.last.set(o)
 }
 
 func looks(in Input) bool {
@@ -87,8 +88,20 @@ func (l *Loop) Change(ctx context.Context, s Settings) bool {
 
 // Last returns the outcome of the last step; false before the first.
 func (l *Loop) Last() (Outcome, bool) {
-	if o := l.last.Load(); o != nil {
-		return *o, true
-	}
-	return Outcome{}, false
+	l.last.mu.Lock()
+	defer l.last.mu.Unlock()
+	return l.last.outcome, l.last.there
+}
+
+// lastOutcome holds the last outcome in one place: a new one for each step would be most of what a step leaves behind.
+type lastOutcome struct {
+	mu      sync.Mutex
+	outcome Outcome
+	there   bool
+}
+
+func (x *lastOutcome) set(o Outcome) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.outcome, x.there = o, true
 }

@@ -74,6 +74,7 @@ type remembered struct {
 
 func (s Settings) remember(d Decided) remembered {
 	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
+	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
 		r.whole = &d.Observation
 	}
@@ -440,10 +441,12 @@ func (s Settings) fresh(q muster.QueueObservation, now time.Time) muster.QueueOb
 	for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
 		*x = x.Fresh(now, s.staleAfter())
 	}
-	for _, x := range []*muster.Sample{&q.OldestAge, &q.SentPerSecond, &q.DeletedPerSecond} {
-		*x = x.Fresh(now, s.ageStaleAfter())
+	q.OldestAge = q.OldestAge.Fresh(now, s.ageStaleAfter())
+	if p := q.Published.Value(); q.Published != nil {
+		p.SentPerSecond, p.DeletedPerSecond = p.SentPerSecond.Fresh(now, s.ageStaleAfter()), p.DeletedPerSecond.Fresh(now, s.ageStaleAfter())
+		p.ProcessingMean = p.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
+		q.Published = &p
 	}
-	q.ProcessingMean = q.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
 	return q
 }
 
@@ -491,13 +494,24 @@ func (st *State) expect(e muster.Expected) {
 func newest(old, q muster.QueueObservation) muster.QueueObservation {
 	for _, f := range []struct{ o, n *muster.Sample }{
 		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent}, {&old.SentPerSecond, &q.SentPerSecond}, {&old.DeletedPerSecond, &q.DeletedPerSecond},
-		{&old.ProcessingMean, &q.ProcessingMean},
+		{&old.Sent, &q.Sent},
 	} {
-		if f.n.Known || !f.o.Known || f.n.Doubted {
-			*f.o = *f.n
-		}
+		newer(f.o, *f.n)
+	}
+	if old.Published != nil || q.Published != nil {
+		p, n := old.Published.Value(), q.Published.Value()
+		newer(&p.SentPerSecond, n.SentPerSecond)
+		newer(&p.DeletedPerSecond, n.DeletedPerSecond)
+		newer(&p.ProcessingMean, n.ProcessingMean)
+		old.Published = &p
 	}
 	old.LateSeconds = q.LateSeconds
 	return old
+}
+
+// newer replaces a sample by a later one that tells more, or that it is in doubt.
+func newer(old *muster.Sample, s muster.Sample) {
+	if s.Known || !old.Known || s.Doubted {
+		*old = s
+	}
 }

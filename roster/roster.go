@@ -73,12 +73,12 @@ type Member struct {
 	named bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
-	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
-	doubtAt time.Time
-	doubt   string
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
 	// member that was found at work booted at a time nobody knows.
 	timed bool
+	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
+	doubtAt time.Time
+	doubt   string
 	// told are the incidents that were told. What is in it is never changed, so that clones share it.
 	told []told
 	// Workers are its workers, by name; empty until the first report.

@@ -44,7 +44,6 @@ func (b *bench) decisions() error {
 type station struct {
 	settings controller.Settings
 	state    controller.State
-	last     *controller.Outcome
 }
 
 // feed makes the inputs of a fleet.
@@ -60,7 +59,7 @@ type feed struct {
 func decide(fleets int) (perSecond, state, whole float64, err error) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	before := heap()
-	all, feeds := make([]station, fleets), make([]feed, fleets)
+	all, lasts, feeds := make([]station, fleets), make([]controller.Outcome, fleets), make([]feed, fleets)
 	for i := range all {
 		if err := all[i].begin(i); err != nil {
 			return 0, 0, 0, err
@@ -86,7 +85,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 		}
 		for i := range all {
 			o := all[i].settings.Step(all[i].state, now, feeds[i].in)
-			all[i].state, all[i].last = o.Next, &o
+			all[i].state, lasts[i] = o.Next, o
 		}
 		end, err := host.OwnTime()
 		if err != nil {
@@ -99,15 +98,14 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 		made += fleets
 	}
 	for i := range all {
-		if c := all[i].last.Observation.Capacity; c.Busy != workersPerFleet || all[i].last.Decision.Desired != workersPerFleet {
-			return 0, 0, 0, fmt.Errorf("fleet %d: found %d busy and %d desired, want %d: the measurement is wrong", i, c.Busy, all[i].last.Decision.Desired, workersPerFleet)
+		if c := lasts[i].Observation.Capacity; c.Busy != workersPerFleet || lasts[i].Decision.Desired != workersPerFleet {
+			return 0, 0, 0, fmt.Errorf("fleet %d: found %d busy and %d desired, want %d: the measurement is wrong", i, c.Busy, lasts[i].Decision.Desired, workersPerFleet)
 		}
 	}
 	feeds = nil
 	whole = float64(heap()-before) / float64(fleets)
-	for i := range all {
-		all[i].last = nil
-	}
+	runtime.KeepAlive(lasts)
+	lasts = nil
 	state = float64(heap()-before) / float64(fleets)
 	runtime.KeepAlive(all)
 	return float64(made) / took.Seconds(), state, whole, nil

@@ -140,7 +140,8 @@ func partOf(m Measure) (*part, error) {
 // Observe implements [muster.Source]. What is not measured is unknown.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	q := s.base(ctx)
-	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed, OldestAge: &q.OldestAge, Processing: &q.ProcessingMean}
+	shown := q.Published.Value()
+	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed, OldestAge: &q.OldestAge, Processing: &shown.ProcessingMean}
 	q.LateSeconds = max(q.LateSeconds, s.late().Seconds())
 	var stats []metricmath.MetricStat
 	for _, p := range s.parts {
@@ -158,6 +159,9 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 		} else {
 			*into[p.Signal] = p.compute(own)
 		}
+	}
+	if shown != (muster.Published{}) {
+		q.Published = &shown
 	}
 	return q, ctx.Err()
 }

@@ -66,7 +66,7 @@ func TestSignalsAreMeasuredByMetricsAndExpressions(t *testing.T) {
 		end := minute.Add(time.Minute).UTC()
 		for name, row := range map[string]struct{ got, want muster.Sample }{
 			"an expression":                   {q.Backlog, muster.Measured(end, 7)},
-			"a metric":                        {q.ProcessingMean, muster.Measured(end, 25)},
+			"a metric":                        {q.Published.Value().ProcessingMean, muster.Measured(end, 25)},
 			"an expression that AWS computes": {q.OldestAge, muster.Measured(end, 90)},
 		} {
 			if row.got != row.want {
@@ -109,7 +109,7 @@ func TestMeasuresGoOverWhatTheQueueSaysOfItself(t *testing.T) {
 				t.Fatal(fault)
 			}
 			q, fault := s.Observe(t.Context())
-			if fault != nil || q.ProcessingMean.Value != 25 || q.LateSeconds != 0 {
+			if fault != nil || q.Published.Value().ProcessingMean.Value != 25 || q.LateSeconds != 0 {
 				t.Errorf("found %+v, %v; want the published mean, whatever the queue says", q, fault)
 			}
 			if err == nil && (q.Backlog.Value != 9 || q.InFlight.Value != 3) || err != nil && (q.Backlog.Known || q.Backlog.Reason != err.Error()) {

@@ -45,8 +45,10 @@ func (m *queueMetrics) fill(ctx context.Context, q *muster.QueueObservation) {
 	if q.Backlog.Known && q.Backlog.Value == 0 {
 		q.OldestAge = muster.Measured(q.Backlog.At, 0) // nothing waits
 	}
-	for i, into := range []*muster.Sample{&q.SentPerSecond, &q.DeletedPerSecond} {
+	shown := q.Published.Value()
+	for i, into := range []*muster.Sample{&shown.SentPerSecond, &shown.DeletedPerSecond} {
 		*into = samples[i+1]
 		into.Value /= period
 	}
+	q.Published = &shown
 }

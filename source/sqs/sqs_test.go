@@ -321,7 +321,7 @@ func TestAgesAndRatesComeFromCloudWatchWithTheirOwnInstants(t *testing.T) {
 	inTime(t, queueURL, metrics, func(t *testing.T, s *sqs.Source, aws *standIn) {
 		aws.set(9, 1, 0)
 		q := observe(t, s)
-		if q.OldestAge != muster.Measured(minute, 42) || q.SentPerSecond != muster.Measured(minute, 2) || q.DeletedPerSecond.Known || q.DeletedPerSecond.Reason != "no datapoint" {
+		if q.OldestAge != muster.Measured(minute, 42) || q.Published.Value().SentPerSecond != muster.Measured(minute, 2) || q.Published.DeletedPerSecond.Known || q.Published.DeletedPerSecond.Reason != "no datapoint" {
 			t.Errorf("found %+v", q)
 		}
 		if q.Sent.Known {

@@ -1,0 +1,58 @@
+package controller
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
+	at, quick := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
+	rapid.Check(t, func(t *rapid.T) {
+		l := Learned{Arrived: rapid.Float64Range(0, 1e22).Draw(t, "arrived"), Finished: rapid.Float64Range(0, 1e9).Draw(t, "finished")}
+		if rapid.Bool().Draw(t, "counts") {
+			l.Arrived = float64(rapid.IntRange(0, 1e6).Draw(t, "whole"))
+		}
+		if l.Arrived > 0 {
+			l.Since = at.Add(time.Duration(rapid.Int64().Draw(t, "since") % int64(time.Hour)))
+			if rapid.Bool().Draw(t, "elsewhere") {
+				l.Since = l.Since.In(time.FixedZone("", rapid.IntRange(-1, 1).Draw(t, "hours")*3600))
+			}
+		}
+		for range rapid.IntRange(0, 4).Draw(t, "durations") {
+			l.Processing = series.Add(l.Processing, time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took")))
+		}
+		if rapid.Bool().Draw(t, "booted") {
+			l.Boots = series.Add(l.Boots, time.Second)
+		}
+		if n := rapid.IntRange(-1, 2).Draw(t, "queues"); n >= 0 {
+			l.Sent = map[string]float64{}
+			for range n {
+				l.Sent[rapid.StringOfN(rapid.SampledFrom([]rune("ab-_.\"<\u2028\u00e9")), 0, 5, -1).Draw(t, "queue")] = rapid.Float64Range(0, 1e22).Draw(t, "sent")
+			}
+		}
+		l.Counted = rapid.IntRange(0, 3).Draw(t, "counted") == 0
+		want, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, usual := l.appendJSON(nil)
+		if usual {
+			quick++
+		}
+		if usual && string(got) != string(want) || string((Settings{}).learned(at, l).Body) != string(want) {
+			t.Fatalf("found %s\nwant  %s", got, want)
+		}
+	})
+	if quick == 0 {
+		t.Error("nothing was written quickly")
+	}
+	if _, usual := (Learned{Processing: series.Add(muster.Durations{}, time.Second), Arrived: 4, Since: at, Sent: map[string]float64{"q": 4}, Finished: 2}).appendJSON(nil); !usual {
+		t.Error("what fleets learn all the time is not written quickly")
+	}
+}
