@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,12 +75,15 @@ func TestEachPeriodOfAMetricHasItsPoint(t *testing.T) {
 
 // keeper keeps metrics as CloudWatch does.
 type keeper struct {
+	mu      sync.Mutex
 	failure error
 	asked   []muster.MetricQuery
 	value   float64
 }
 
 func (k *keeper) Metrics(_ context.Context, queries []muster.MetricQuery) (all []muster.MetricSeries, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.asked = queries
 	if k.failure != nil {
 		return nil, k.failure
@@ -109,6 +113,7 @@ func TestMetricsThatOthersKeepAreReadAtEachLook(t *testing.T) {
 			return o
 		}
 		o := look(time.Second)
+		k.mu.Lock()
 		if len(k.asked) != 1 || k.asked[0].Name != "CPUUtilization" || k.asked[0].PeriodSeconds != 60 {
 			t.Errorf("asked for %v, expected the CPU alone, each minute", k.asked)
 		}
@@ -119,6 +124,7 @@ func TestMetricsThatOthersKeepAreReadAtEachLook(t *testing.T) {
 			t.Errorf("found %s", o.Decision.Sentence())
 		}
 		k.failure = errors.New("access denied")
+		k.mu.Unlock()
 		if o = look(100 * time.Second); !o.Observation.Metrics[0].Known || o.Decision.Reason == muster.UnknownMetric {
 			t.Errorf("100 s after it was read last: %s", o.Decision.Sentence())
 		}

@@ -80,3 +80,47 @@ func (p countSteps) unpacked(steps []countStep) []countStep {
 	}
 	return steps
 }
+
+// appended returns what [countSteps.with] does for what is usual: added steps are the newest, and of those that have aged some
+// of the finest go to the next width and nothing else changes. It is false for all else.
+func (p countSteps) appended(added []fineStep, now, length int64) (_ countSteps, usual bool) {
+	fine, next := p.fine, p.next
+	age := func(start uint32) int64 { return now - int64(start) }
+	switch {
+	case len(added) == 0 || len(fine) == 0 || added[0].start < fine[len(fine)-1].start,
+		age(added[0].start) > tiers[0].until || age(fine[0].start) > tiers[1].until,
+		len(next) > 0 && age(next[0].start) > tiers[1].until,
+		length < tiers[1].until, // steps may end before they have aged twice
+		len(p.coarse) > 0 && age(p.coarse[0].start)-tiers[2].width > length:
+		return p, false
+	}
+	width := uint32(tiers[1].width)
+	for len(fine) > 0 && (age(fine[0].start) > tiers[0].until || len(next) > 0 && fine[0].start < next[len(next)-1].start+width) {
+		f := fine[0]
+		if len(next) == 0 {
+			return p, false // nobody looked whether it belongs to a wider one
+		}
+		if len(fine) == len(p.fine) {
+			next = append(make([]nextStep, 0, len(next)+2), next...)
+		}
+		if last := &next[len(next)-1]; f.start < last.start+width {
+			last.n += f.n
+			last.peak = max(last.peak, f.n)
+		} else {
+			next = append(next, nextStep{fineStep{f.start / width * width, f.n}, f.n})
+		}
+		fine = fine[1:]
+	}
+	kept := append(make([]fineStep, 0, len(fine)+len(added)), fine...)
+	for _, f := range added {
+		switch k := len(kept); {
+		case k > 0 && kept[k-1].start == f.start:
+			kept[k-1].n += f.n
+		case k == 0:
+			return p, false
+		default:
+			kept = append(kept, f)
+		}
+	}
+	return countSteps{p.coarse, next, kept}, true
+}

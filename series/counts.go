@@ -78,8 +78,8 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	var room [usualSteps]countStep                                           // not on the heap: every fleet adds every few seconds
-	steps := c.steps.unpacked(room[:0])
+	var room [4]fineStep                                                     // not on the heap: every fleet adds every few seconds
+	added := room[:0]
 	for ; at <= now; at += width {
 		share := 1.0
 		if begin < end {
@@ -87,12 +87,26 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 			share = float64(high-low) / float64(end-begin)
 		}
 		if share > 0 {
-			came := float32(n * share)
-			steps = put(steps, countStep{uint32(at), uint16(width), came, came, came})
+			added = append(added, fineStep{uint32(at), float32(n * share)})
 		}
 	}
-	c.steps = packSteps(fold(steps, now, int64(c.Length/time.Second)))
+	length := int64(c.Length / time.Second)
+	steps, usual := c.steps.appended(added, now, length)
+	if !usual {
+		steps = c.steps.with(added, now, length)
+	}
+	c.steps = steps
 	return c
+}
+
+// with returns p with steps of the finest width added wherever they belong, as of now.
+func (p countSteps) with(added []fineStep, now, length int64) countSteps {
+	var room [usualSteps]countStep
+	steps := p.unpacked(room[:0])
+	for _, f := range added {
+		steps = put(steps, countStep{f.start, uint16(tiers[0].width), f.n, f.n, f.n})
+	}
+	return packSteps(fold(steps, now, length))
 }
 
 // put adds a step in its place, or to the one that covers it.

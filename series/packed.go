@@ -62,6 +62,20 @@ type tally struct {
 	sumSeconds float64
 	counts     [maxIndex - minIndex + 1]int64
 	used       int
+	// low and high bound those that are used, so that nobody looks through all.
+	low, high int
+}
+
+// at adds n to the count at a place.
+func (t *tally) at(place int, n int64) {
+	if t.counts[place] == 0 {
+		if t.used == 0 {
+			t.low, t.high = place, place
+		}
+		t.used++
+		t.low, t.high = min(t.low, place), max(t.high, place)
+	}
+	t.counts[place] += n
 }
 
 func (t *tally) add(s step) {
@@ -72,10 +86,7 @@ func (t *tally) add(s step) {
 		above, p = p.next()
 		n, p = p.next()
 		at += int(above)
-		if t.counts[at] == 0 {
-			t.used++
-		}
-		t.counts[at] += int64(n)
+		t.at(at, int64(n))
 		t.count += int64(n)
 	}
 }
@@ -87,11 +98,7 @@ func (t *tally) merge(h muster.Durations) {
 		if b.Count < 1 {
 			continue
 		}
-		at := min(max(b.Index, minIndex), maxIndex) - minIndex
-		if t.counts[at] == 0 {
-			t.used++
-		}
-		t.counts[at] += b.Count
+		t.at(min(max(b.Index, minIndex), maxIndex)-minIndex, b.Count)
 	}
 }
 
@@ -101,8 +108,8 @@ func (t *tally) sum() muster.Durations {
 		return h
 	}
 	h.Buckets = make([]muster.Bucket, 0, t.used)
-	for i, n := range t.counts {
-		if n > 0 {
+	for i := t.low; i <= t.high; i++ {
+		if n := t.counts[i]; n > 0 {
 			h.Buckets = append(h.Buckets, muster.Bucket{Index: i + minIndex, Count: n})
 		}
 	}
