@@ -85,7 +85,8 @@ func (p *page) end() string {
 	if p.full {
 		command = "BENCH_FULL=1 make bench"
 	}
-	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`; do not edit. Every figure is of one run on one machine, next to its peer in the same run.\n\n", command)
+	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`; do not edit. Every figure is of one run on one machine, next to its peer in the same run. "+
+		"How good decisions are is measured elsewhere: [quality.md](quality.md) and [comparison.md](comparison.md), trees in [trees.md](trees.md).\n\n", command)
 	fmt.Fprintf(&b, "- machine: %s\n- date: %s, %s long\n- load of the machine: %s at the start, %s at the end\n", p.machine,
 		p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.load, host.Load())
 	if p.peer != "" {
