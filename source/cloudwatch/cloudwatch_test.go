@@ -141,3 +141,30 @@ func TestAMeasureThatCannotWorkIsRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestSourceKeepsTheContract(t *testing.T) {
+	mustertest.SourceConformance(t, func(t *testing.T, test func(*testing.T, muster.Source, func(int))) {
+		inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
+			s, fault := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Measures: []cloudwatch.Measure{
+				{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{shown(metric("waiting", "Waiting"))}},
+			}})
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			sent := 0
+			send := func(messages int) {
+				sent += messages
+				for range 3 {
+					m.Tell("App/Waiting Sum", time.Now().Truncate(time.Minute), float64(sent))
+					time.Sleep(time.Minute)
+				}
+				time.Sleep(20 * time.Second)
+				if _, err := s.Observe(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send(0)
+			test(t, s, send)
+		})
+	})
+}

@@ -35,9 +35,9 @@ func open(t *testing.T) (*queue.Service, func(messages int, delay *time.Duration
 }
 
 func TestSourceKeepsTheContract(t *testing.T) {
-	mustertest.SourceConformance(t, func(t *testing.T) (muster.Source, func(int)) {
+	mustertest.SourceConformance(t, func(t *testing.T, test func(*testing.T, muster.Source, func(int))) {
 		s, send := open(t)
-		return embedded.New(s, "jobs"), func(messages int) { send(messages, nil) }
+		test(t, embedded.New(s, "jobs"), func(messages int) { send(messages, nil) })
 	})
 }
 
