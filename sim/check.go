@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster/controller"
@@ -30,7 +31,9 @@ func (r *run) stepped(o controller.Outcome) {
 		if blind && d.Desired < d.Previous {
 			r.fault(fmt.Sprintf("the size fell from %d to %d although nothing was measured for %s", d.Previous, d.Desired, time.Duration(r.now-r.seenAt)))
 		}
-		if e, p := o.Observation.Expected, r.settings.Spec.Name; !e.None() && !e.Known && d.Desired < d.Previous && (p == "deadline" || p == "exact") {
+		// Other policies, and peers, do not look at trees.
+		p, _, _ := strings.Cut(d.Policy, "/")
+		if e := o.Observation.Expected; !e.None() && !e.Known && d.Desired < d.Previous && (p == "deadline" || p == "exact") {
 			r.fault(fmt.Sprintf("the size fell from %d to %d although the trees could not be read", d.Previous, d.Desired))
 		}
 		for _, c := range o.Changes {
