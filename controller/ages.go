@@ -86,8 +86,8 @@ func (st *State) watch(o muster.Observation) {
 	}
 }
 
-// noted takes from a recorded decision when it was last known what had been sent, and whether it still is. A restart takes back from it also what had
-// been sent, where nothing else says so.
+// noted takes from a recorded decision when it was last known what had been sent, and whether it still is. A restart takes back
+// from it also what had been sent, where nothing else says so.
 func (st *State) noted(at time.Time, o muster.Observation) {
 	for _, q := range o.Queues {
 		last, known := st.sent.of(q.Queue)

@@ -108,7 +108,7 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var rep muster.Report
-	err := read(r, &rep)
+	err := readReport(r, &rep)
 	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
 	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) && !a.Token.Fleet(rep.Fleet).equal(given) {
 		unauthorized(w)

@@ -254,6 +254,15 @@ func encode(w io.Writer, body any) { json.NewEncoder(w).Encode(body) }
 func read(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
+	return whole(d, into)
+}
+
+// readReport decodes a JSON body as [read] does, but leaves out fields that it does not know: a worker may be newer than the
+// controller, and fields are only ever added.
+func readReport(r *http.Request, into any) error { return whole(json.NewDecoder(r.Body), into) }
+
+// whole decodes the one value that d has.
+func whole(d *json.Decoder, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}

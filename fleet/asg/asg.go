@@ -191,6 +191,19 @@ func (f *Fleet) take(ctx context.Context) (func(), error) {
 	}
 }
 
+// hold takes the group for a write, as [Fleet.take] does, and surveys it as it is now. done lets it go.
+func (f *Fleet) hold(ctx context.Context) (s survey, done func(), err error) {
+	if done, err = f.take(ctx); err != nil {
+		return s, nil, err
+	}
+	g, err := f.region.now(ctx, f.o.Group)
+	if err != nil {
+		done()
+		return s, nil, err
+	}
+	return surveyOf(g), done, nil
+}
+
 // explain says what was attempted on the group.
 func (f *Fleet) explain(what string, err error) error {
 	return awsapi.Explain(what+" the Auto Scaling group "+f.o.Group, f.region.name, err)

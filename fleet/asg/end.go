@@ -33,16 +33,11 @@ func (f *Fleet) End(ctx context.Context, members []string) error {
 }
 
 func (f *Fleet) endSome(ctx context.Context, members []string) error {
-	done, err := f.take(ctx)
+	s, done, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	g, err := f.region.now(ctx, f.o.Group)
-	if err != nil {
-		return err
-	}
-	s := surveyOf(g)
 	var ids []string
 	for _, id := range members {
 		if _, lives := s.find(id); lives && !slices.Contains(ids, id) {
@@ -130,16 +125,11 @@ func (f *Fleet) giveBack(ctx context.Context, s survey, ids []string) error {
 
 // Protect implements [muster.Protector]. Instances that are not in service are left out: they cannot be protected yet.
 func (f *Fleet) Protect(ctx context.Context, members []string) error {
-	done, err := f.take(ctx)
+	s, done, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	g, err := f.region.now(ctx, f.o.Group)
-	if err != nil {
-		return err
-	}
-	s := surveyOf(g)
 	var ids []string
 	for _, id := range members {
 		if i, lives := s.find(id); lives && i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn) {
@@ -172,16 +162,11 @@ type Warm struct {
 // SetWarm implements [muster.WarmPool]: the group keeps so many instances prepared, whatever its size is. It calls nothing when that
 // is how it is.
 func (f *Fleet) SetWarm(ctx context.Context, members int) error {
-	done, err := f.take(ctx)
+	s, done, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	g, err := f.region.now(ctx, f.o.Group)
-	if err != nil {
-		return err
-	}
-	s := surveyOf(g)
 	pool := s.WarmPoolConfiguration
 	if members <= 0 {
 		if pool == nil || pool.Status != "" {

@@ -31,19 +31,15 @@ type ordered struct {
 }
 
 // SetDesired implements [muster.Fleet]. The group's size becomes order.Total in its own units, and never less than what lives; where
-// that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances that are not protected. A size beyond the group's maximum is set to the maximum, and then is an error.
+// that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances that are not protected. A
+// size beyond the group's maximum is set to the maximum, and then is an error.
 func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
-	done, err := f.take(ctx)
+	s, done, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	what := fmt.Sprintf("size the Auto Scaling group %s", f.o.Group)
-	g, err := f.region.now(ctx, f.o.Group)
-	if err != nil {
-		return err
-	}
-	s := surveyOf(g)
 	if err := s.mayChange(what); err != nil {
 		return err
 	}

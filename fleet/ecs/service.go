@@ -167,8 +167,9 @@ func (f *Service) mayChange(svc types.Service) error {
 func deploying(svc types.Service) bool { return len(svc.Deployments) > 1 }
 
 // SetDesired implements [muster.Fleet]. The service's count becomes order.Total and never less than what lives; where that is what it
-// is, nothing is called. With order.Shrink it may be less, and ECS stops tasks that are not protected. While a deployment replaces tasks both kinds live, and the count becomes order.Desired or stays. Instances are
-// asked for first; too few of them are an error once the count is set: ECS places what is missing when there is room.
+// is, nothing is called. With order.Shrink it may be less, and ECS stops tasks that are not protected. While a deployment replaces tasks
+// both kinds live, and the count becomes order.Desired or stays. Instances are asked for first; too few of them are an error once
+// the count is set: ECS places what is missing when there is room.
 func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 	done, err := f.take(ctx)
 	if err != nil {
