@@ -16,16 +16,16 @@ type counted struct {
 	blind bool
 }
 
-// tallies are what queues had counted, sorted by name. They are replaced, never changed.
-type tallies []tally
+// totals are what queues had counted, sorted by name. They are replaced, never changed.
+type totals []total
 
-type tally struct {
+type total struct {
 	queue string
 	counted
 }
 
 // of returns what a queue had counted; false if that is not known.
-func (t tallies) of(queue string) (counted, bool) {
+func (t totals) of(queue string) (counted, bool) {
 	for i := range t {
 		if t[i].queue == queue {
 			return t[i].counted, true
@@ -35,7 +35,7 @@ func (t tallies) of(queue string) (counted, bool) {
 }
 
 // with returns t with c for the queue.
-func (t tallies) with(queue string, c counted) tallies {
+func (t totals) with(queue string, c counted) totals {
 	i := 0
 	for i < len(t) && t[i].queue < queue {
 		i++
@@ -45,7 +45,7 @@ func (t tallies) with(queue string, c counted) tallies {
 		t[i].counted = c
 		return t
 	}
-	return slices.Insert(slices.Clip(t), i, tally{queue, c})
+	return slices.Insert(slices.Clip(t), i, total{queue, c})
 }
 
 // arrived counts what came to a queue since it was last measured: what it counted itself, where it does. While records say

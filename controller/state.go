@@ -43,7 +43,7 @@ type State struct {
 	// seasonal is what came in past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent    tallies
+	sent    totals
 	balance balance
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
@@ -345,10 +345,10 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 		return Learned{}
 	}
 	flushed.Sent = make(map[string]float64, len(st.sent))
-	sent := make(tallies, len(st.sent))
+	sent := make(totals, len(st.sent))
 	for i, c := range st.sent {
 		n := st.balance.record(c.n)
-		flushed.Sent[c.queue], sent[i] = n, tally{c.queue, counted{n: n, at: now}}
+		flushed.Sent[c.queue], sent[i] = n, total{c.queue, counted{n: n, at: now}}
 	}
 	st.sent = sent
 	st.balance.corrected = false

@@ -166,23 +166,31 @@ func (f *Service) mayChange(svc types.Service) error {
 // deploying tells whether tasks of two deployments live side by side.
 func deploying(svc types.Service) bool { return len(svc.Deployments) > 1 }
 
+// hold takes the service for a write, as [Service.take] does, and surveys it as it is now, if it may be changed. done lets it go.
+func (f *Service) hold(ctx context.Context) (svc types.Service, s seen, done func(), err error) {
+	if done, err = f.take(ctx); err != nil {
+		return svc, s, nil, err
+	}
+	if svc, s, err = f.survey(ctx, time.Now().UTC().Round(0)); err == nil {
+		err = f.mayChange(svc)
+	}
+	if err != nil {
+		done()
+		return svc, s, nil, err
+	}
+	return svc, s, done, nil
+}
+
 // SetDesired implements [muster.Fleet]. The service's count becomes order.Total and never less than what lives; where that is what it
 // is, nothing is called. With order.Shrink it may be less, and ECS stops tasks that are not protected. While a deployment replaces tasks
 // both kinds live, and the count becomes order.Desired or stays. Instances are asked for first; too few of them are an error once
 // the count is set: ECS places what is missing when there is room.
 func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
-	done, err := f.take(ctx)
+	svc, s, done, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	svc, s, err := f.survey(ctx, time.Now().UTC().Round(0))
-	if err != nil {
-		return err
-	}
-	if err := f.mayChange(svc); err != nil {
-		return err
-	}
 	want := max(order.Total, order.Desired, len(s.living))
 	if order.Shrink && order.Total < len(s.living) {
 		want = order.Total
@@ -221,18 +229,11 @@ func (f *Service) await(order muster.Order) {
 // many. Where it is lower already, as after the same call made before, it stays. While a deployment is under way only the protection
 // is lifted: the deployment stops old tasks that have none, and new ones go when it is over.
 func (f *Service) End(ctx context.Context, members []string) error {
-	done, err := f.take(ctx)
+	svc, s, done, err := f.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	svc, s, err := f.survey(ctx, time.Now().UTC().Round(0))
-	if err != nil {
-		return err
-	}
-	if err := f.mayChange(svc); err != nil {
-		return err
-	}
 	var going, staying []string
 	for _, t := range s.living {
 		id := lastOf(t.TaskArn)
