@@ -16,7 +16,7 @@ func (p plan) keep(o muster.Observation) int {
 	if p.slack() > 0 {
 		return min(active, p.surelyBusy(o.Arrivals)) // nobody is launched only to be kept
 	}
-	room := p.headroom(o.Arrivals)
+	room := p.headroom(o.Arrivals) - p.inTime()
 	return max(ceil(room), min(active, ceil(room*sticky)))
 }
 

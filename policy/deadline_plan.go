@@ -26,6 +26,8 @@ type plan struct {
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
 	// decision at the latest.
 	latency, boot, step float64
+	// pool is the warm pool, from which workers are launched first.
+	pool pool
 	// blind is true while the ages of the messages are not known: then no launch is put off.
 	blind bool
 	// prompt is true when one worker is launched only because nobody is there.
@@ -49,6 +51,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		// What is seen late has waited for longer than it seems.
 		latency: o.Objective.Latency.Seconds()*planned*scale - o.LateSeconds(), boot: bootOf(o.Boot), arrivals: o.Arrivals,
 	}
+	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
 	p.hand(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
@@ -59,7 +62,12 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
 	}
 	for _, g := range o.Coming {
-		p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(g.Members) * p.slots})
+		if g.Warm > 0 {
+			p.coming = append(p.coming, arrival{math.Max(1, p.pool.boot-g.AgeSeconds), float64(g.Warm) * p.slots})
+		}
+		if cold := g.Members - g.Warm; cold > 0 {
+			p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
+		}
 	}
 	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
 		p.tail = math.Max(p.tail, w.longest)
@@ -110,7 +118,7 @@ func (p plan) oldest() float64 {
 
 // late tells whether no launch saves the oldest message any more.
 func (p plan) late() bool {
-	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.boot
+	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.soonest()
 }
 
 // need is how many more workers it takes, and for whom.
@@ -146,8 +154,7 @@ func (p plan) need(delay float64) need {
 		if left <= 0 {
 			return
 		}
-		each := p.slots * p.starts(latest-ready, p.varied)
-		if workers := math.Min(left/each, most(ahead)); workers > greatest.workers {
+		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers && (who != comingOnes || workers > p.inTime()) {
 			greatest = need{workers, ahead, latest, who}
 		}
 	}
@@ -155,12 +162,16 @@ func (p plan) need(delay float64) need {
 	for i, g := range p.waiting {
 		ahead += g.Messages
 		switch latest := p.lastMoment(g); {
-		case latest < p.boot:
+		case latest < p.soonest():
 			late = ahead
-		case latest >= ready:
+		case latest >= ready || p.pool.begins(p, ahead-p.begunBy[i], latest-delay):
 			ask(waitingOnes, ahead, latest, p.begunBy[i])
-		case p.begunBy[i] < ahead:
+		case p.begunBy[i] >= ahead:
+		case latest >= p.boot || p.pool.begins(p, ahead-p.begunBy[i], latest):
 			return need{math.Inf(1), ahead, latest, waitingOnes}
+		default: // the pool saves some of them, and the sooner the more
+			late = ahead
+			ask(lateOnes, ahead, latest, p.begunBy[i])
 		}
 	}
 	if late > 0 {

@@ -100,6 +100,8 @@ type News struct {
 	// knows that of a member that was found at work, so for such a one Joined stays false.
 	Joined bool
 	Boot   time.Duration
+	// Warm is true when it came from a warm pool.
+	Warm bool
 	// Proved is true when it was of use after others had failed, so that launching works again.
 	Proved bool
 	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
@@ -146,7 +148,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At
 		if m.timed {
-			news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
+			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {

@@ -65,6 +65,8 @@ type Member struct {
 	Serving bool
 	// Exposed is true while the fleet's own service may end it, as far as it was listed.
 	Exposed bool
+	// Warm is true when it comes from a warm pool, as far as is known or was expected when it was ordered.
+	Warm bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
 	// failed is true once its launch was counted as failed.
