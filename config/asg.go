@@ -69,7 +69,7 @@ func asgKeys() []key {
 		{name: "group", kind: kindText, required: true, what: "the name of the Auto Scaling group"},
 		{name: "region", kind: kindText, what: "where the group is; by default where the fleet's queue is"},
 		{name: "launch", kind: kindText, enum: launchings(), what: "how instances are launched: by the group's size, by name so that a lack of capacity is known at once, or by name where the group allows it (auto, the default)"},
-		{name: "zone", kind: kindText, what: "the zone in which instances are launched by name"},
+		{name: "zone", kind: kindText, what: "the zone in which instances are launched by name; by default all of the group's, the emptiest first"},
 		{name: "protect", kind: kindTruth, what: "whether instances are protected from the group's own scale-in; true by default"},
 		{name: "reports", kind: kindText, enum: reportings(), what: "whether the workers report to the controller: required (the default), or none for workers of your own that protect their instance while they are busy"},
 		{name: "warm_pool", kind: kindMapping, of: warmPoolKeys(), what: "instances that are kept prepared; left alone by default"},

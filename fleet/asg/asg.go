@@ -37,7 +37,7 @@ const (
 	Auto Launching = "auto"
 	// BySize sets the group's desired size.
 	BySize Launching = "size"
-	// ByName calls LaunchInstances, in the zone or subnet of the options where the group has several.
+	// ByName calls LaunchInstances. In a group of several zones it spreads instances over them, unless the options name one.
 	ByName Launching = "name"
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	Group, Region string
 	// Min and Max are the fleet's limits; they only make notes of what the group does not allow.
 	Min, Max int
-	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; it is needed where the group has several.
+	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; empty means all of the group's.
 	Launch Launching
 	Zone   string
 	// Protect tells that the controller has instances protected; it only silences notes.
