@@ -185,6 +185,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	}
 	e.find(f.Name, "abilities", levelOK, "%s", strings.Join(abilities(o, own), ", "))
 	e.owners(ctx, f, o)
+	e.cooldowns(ctx, f, o)
 	e.find(f.Name, "permissions", levelUnchecked, "%s: only a write could tell; docs/aws.md lists them", strings.Join(writes(f), ", "))
 }
 
