@@ -19,6 +19,9 @@ type AWS struct {
 	// 10,000, by default 100.
 	CallsPerSecond float64
 	Burst          int
+	// QueueMetrics has ages and rates of queues read from CloudWatch; true by default. What a policy, metrics or delegate name is
+	// read in any case.
+	QueueMetrics bool
 }
 
 // ASG is an EC2 Auto Scaling group that a fleet consists of, in place of processes on this machine. The instances start their
@@ -59,8 +62,9 @@ const maxGroupName = 255
 func awsKeys() []key {
 	return []key{
 		{name: "region", kind: kindText, what: "the region where nothing names another; by default that of the AWS tools"},
-		{name: "calls_per_second", kind: kindNumber, what: "calls to AWS in a second, of all fleets together: 0.1 to 10000, by default 100"},
+		{name: "calls_per_second", kind: kindNumber, what: "calls to AWS in a second, of all fleets together: 0.1 to 10000, by default 50"},
 		{name: "burst", kind: kindWhole, what: "calls to AWS at once: 1 to 10000, by default 100"},
+		{name: "queue_metrics", kind: kindTruth, what: "whether the oldest age and the rates of queues are read from CloudWatch, which has a price for each metric; true by default"},
 	}
 }
 
@@ -93,6 +97,7 @@ func (m mapping) aws(into *AWS) {
 	sub.text("region", &into.Region)
 	sub.number("calls_per_second", &into.CallsPerSecond)
 	sub.whole("burst", &into.Burst)
+	sub.truth("queue_metrics", &into.QueueMetrics)
 }
 
 func (d *decoder) asg(n *yaml.Node, path string) *ASG {

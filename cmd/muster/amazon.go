@@ -51,7 +51,11 @@ func (a *amazon) open(ctx context.Context, c config.AWS) error {
 	}
 	a.account = account
 	a.metrics = awsmetrics.NewReader(account)
-	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: a.metrics})
+	queues := sqs.Options{Account: account}
+	if c.QueueMetrics {
+		queues.Metrics = a.metrics
+	}
+	a.queues = sqs.NewQueues(queues)
 	a.groups = asg.NewGroups(account)
 	a.clusters = ecs.NewClusters(account)
 	return nil
