@@ -118,8 +118,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // runs are short and leave much behind
+	if s.page.fingerprint, err = s.fingerprint(); err != nil {
+		return err
+	}
 	for _, path := range strings.FieldsFunc(o.add, func(r rune) bool { return r == ',' }) {
-		if err := s.page.keep(ctx, path, wanted); err != nil {
+		if err := s.page.keep(path, wanted); err != nil {
 			return err
 		}
 	}
