@@ -53,8 +53,8 @@ func kept(x part, text string) played {
 			k.of++
 		}
 	}
-	k.of -= strings.Count(text, "| what | goal | found | met |")
-	k.met -= strings.Count(text, "| what | goal | found | met |")
+	k.of -= strings.Count(text, goalsOn)
+	k.met -= strings.Count(text, goalsOn)
 	return k
 }
 

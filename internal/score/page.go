@@ -118,7 +118,7 @@ func (p *page) add(x part, found section, took string) {
 		fmt.Fprintf(&b, "%s%s.\n\n", onlySome, some)
 	}
 	if len(found.goals) > 0 {
-		goals := table{head: []string{"what", "goal", "found", "met"}}
+		goals := table{head: goalsHead()}
 		for _, g := range found.goals {
 			said := "met"
 			if g.met {
@@ -140,6 +140,11 @@ func (p *page) add(x part, found section, took string) {
 	}
 	p.put(played{x, b.String(), met, len(found.goals)})
 }
+
+// goalsOn is the first line of a table of goals.
+const goalsOn = "| what | goal | found | met |"
+
+func goalsHead() []string { return []string{"what", "goal", "found", "met"} }
 
 // onlySome begins the sentence that says which scenarios or traces were played.
 const onlySome = "**Only some are played**: "

@@ -340,3 +340,33 @@ func TestTheFingerprintIsOfWhatRunsComeTo(t *testing.T) {
 		t.Errorf("runs with other seeds must have another fingerprint; both have %s", prints[1])
 	}
 }
+
+// The page of benchmarks shows each goal, and nothing else of it changes.
+func TestTheGoalsStandOnThePageOfBenchmarks(t *testing.T) {
+	s := tinyScore(t)
+	if err := s.play(parts()[4:5], ""); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "benchmarks.md")
+	const above = "# Benchmarks\n\n| what | goal | found | met |\n| --- | --- | --- | --- |\n| speed | much | more | met |\n"
+	if err := os.WriteFile(path, []byte(above+summaryOn+"\nold goals\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.page.summarize(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, isAbove := strings.CutPrefix(string(text), above)
+	if !isAbove || strings.Contains(below, "old goals") || strings.Count(below, summaryOn) != 1 {
+		t.Errorf("the page became:\n%s", text)
+	}
+	if n := strings.Count(below, "\n| e | "); n != s.page.played[0].of || n == 0 {
+		t.Errorf("found %d goals of part e, want %d:\n%s", n, s.page.played[0].of, below)
+	}
+	if !strings.Contains(below, "| b | Peers tuned in hindsight |  |  | **left out**: ") {
+		t.Errorf("what was left out must be said:\n%s", below)
+	}
+}
