@@ -109,8 +109,11 @@ func (m meter) Metrics(ctx context.Context, queries []muster.MetricQuery) ([]mus
 		return nil, err
 	}
 	region := ""
-	if m.fleet.ASG != nil {
+	switch {
+	case m.fleet.ASG != nil:
 		region = m.fleet.ASG.Region
+	case m.fleet.ECS != nil:
+		region = m.fleet.ECS.Region
 	}
 	return cloudwatch.Meter{Reader: m.local.amazon.metrics, Region: regionOf(m.fleet, region)}.Metrics(ctx, queries)
 }

@@ -153,6 +153,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	ctx, stop := context.WithTimeout(ctx, doctorTimeout)
 	defer stop()
 	e.queues(ctx, f)
+	e.metrics(ctx, f)
 	if !f.Away() {
 		e.find(f.Name, "members", levelOK, "processes of this machine")
 		e.find(f.Name, "abilities", levelOK, "Releaser")
