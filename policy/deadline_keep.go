@@ -16,8 +16,10 @@ func (p plan) keep(o muster.Observation) int {
 	if p.slack() > 0 {
 		return min(active, p.surelyBusy(o.Arrivals)) // nobody is launched only to be kept
 	}
-	room := p.headroom(o.Arrivals) - p.inTime()
-	return max(ceil(room), min(active, ceil(room*sticky)))
+	room := p.headroom(o.Arrivals)
+	// A pool that is in time spares launches; who is there stays, or each fill of the pool would send some away and each message
+	// call them back.
+	return max(ceil(room-p.inTime()), min(active, ceil(room*sticky)))
 }
 
 // sticky is by how much more headroom is kept than is launched for: the estimates behind it move all the time, and each move
