@@ -63,7 +63,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	}
 	for _, g := range o.Coming {
 		if g.Warm > 0 {
-			p.coming = append(p.coming, arrival{math.Max(1, p.pool.boot-g.AgeSeconds), float64(g.Warm) * p.slots})
+			p.coming = append(p.coming, arrival{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds), float64(g.Warm) * p.slots})
 		}
 		if cold := g.Members - g.Warm; cold > 0 {
 			p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
@@ -129,6 +129,8 @@ type need struct {
 	ahead, latest float64
 	// whom says who they are.
 	whom whom
+	// sooner is true where some of those that wait are late whatever is done, and the more so the later workers are launched.
+	sooner bool
 }
 
 // whom tells for which messages workers are needed.
@@ -155,10 +157,10 @@ func (p plan) need(delay float64) need {
 			return
 		}
 		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers && (who != comingOnes || workers > p.inTime()) {
-			greatest = need{workers, ahead, latest, who}
+			greatest = need{workers, ahead, latest, who, false}
 		}
 	}
-	late := 0.0
+	late, sooner := 0.0, false
 	for i, g := range p.waiting {
 		ahead += g.Messages
 		switch latest := p.lastMoment(g); {
@@ -168,10 +170,10 @@ func (p plan) need(delay float64) need {
 			ask(waitingOnes, ahead, latest, p.begunBy[i])
 		case p.begunBy[i] >= ahead:
 		case latest >= p.boot || p.pool.begins(p, ahead-p.begunBy[i], latest):
-			return need{math.Inf(1), ahead, latest, waitingOnes}
+			return need{math.Inf(1), ahead, latest, waitingOnes, false}
 		default: // the pool saves some of them, and the sooner the more
-			late = ahead
-			ask(lateOnes, ahead, latest, p.begunBy[i])
+			late, sooner = ahead, true
+			ask(waitingOnes, ahead, latest, p.begunBy[i])
 		}
 	}
 	if late > 0 {
@@ -185,6 +187,7 @@ func (p plan) need(delay float64) need {
 			}
 		}
 	}
+	greatest.sooner = sooner
 	return greatest
 }
 

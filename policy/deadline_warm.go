@@ -67,7 +67,7 @@ func (p plan) inTime() float64 {
 
 // hurried tells whether the objective leaves no time to put off a launch of those that are needed.
 func (p plan) hurried(n need) bool {
-	return p.slack() <= 0 && float64(ceil(n.workers)) > p.inTime()
+	return n.sooner || p.slack() <= 0 && float64(ceil(n.workers)) > p.inTime()
 }
 
 // boots says in words why so many workers are launched now and not later.

@@ -23,7 +23,7 @@ func TestWorkersOfTheWarmPoolCountFromTheirOwnBootTime(t *testing.T) {
 		o          muster.Observation
 		delay      float64
 		workers    float64
-		unsaveable bool
+		unsaveable bool // some are late whatever is done
 	}{
 		// One of the pool begins 1 + (266 - 15) / 25 = 11, another 8.
 		{"an empty pool is none", pooled(0, 0), 0, 6.25, false},
@@ -39,7 +39,7 @@ func TestWorkersOfTheWarmPoolCountFromTheirOwnBootTime(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			n := planOf(row.o).need(row.delay)
-			if !about(n.workers, row.workers) || (n.whom == lateOnes) != row.unsaveable {
+			if !about(n.workers, row.workers) || (n.whom == lateOnes || n.sooner) != row.unsaveable {
 				t.Errorf("%v workers are needed (for %v), want %v", n.workers, n.whom, row.workers)
 			}
 		})
@@ -87,20 +87,31 @@ func TestTheTermSaysHowManyComeFromThePool(t *testing.T) {
 	}
 }
 
-// Where a worker that is started anew is too late for whatever is there already, a pool that is in time is headroom.
+// Where a worker that is started anew is too late for whatever is there already, a pool that is in time is headroom, as long as it has
+// enough: what is launched from it is not in it any more.
 func TestAPoolThatIsInTimeIsHeadroom(t *testing.T) {
-	o := pooled(0, 0)
-	o.Objective.Latency = 60 * time.Second
-	o.Waiting, o.Queues[0].Backlog = nil, muster.Measured(o.At, 0)
-	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 0.1, Minute: 0.1, FiveMinutes: 0.1, Hour: 0.1, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}
-	without := Deadline{}.Decide(o, nil)
-	o.Pool.Ready = 4
-	with := Deadline{}.Decide(o, nil)
-	if without.Desired < 5 || with.Desired != without.Desired-4 {
-		t.Errorf("without a pool %d are kept and with 4 in it %d, want 4 fewer", without.Desired, with.Desired)
-	}
-	o.Pool.Boot = lasting(60, 10)
-	if slow := (Deadline{}).Decide(o, nil); slow.Desired != without.Desired {
-		t.Errorf("with a pool that is too late %d are kept, want %d", slow.Desired, without.Desired)
+	for _, row := range []struct {
+		name               string
+		idle, ready, boots int
+		want               int
+	}{
+		{"no pool", 0, 0, 15, 10},
+		{"a pool that has enough for all", 0, 12, 15, 0},
+		{"one that has too few", 0, 4, 15, 10},
+		{"one that has enough beside those who are there", 7, 4, 15, 7},
+		{"one that has too few beside those who are there", 5, 4, 15, 10},
+		{"one that is too late", 7, 4, 60, 10},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := pooled(row.ready, 0)
+			o.Pool.Boot = lasting(float64(row.boots), 10)
+			o.Objective.Latency = 60 * time.Second
+			o.Waiting, o.Queues[0].Backlog = nil, muster.Measured(o.At, 0)
+			o.Capacity.Idle, o.Capacity.Slots, o.Capacity.Desired = row.idle, row.idle, row.idle
+			o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 0.1, Minute: 0.1, FiveMinutes: 0.1, Hour: 0.1, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}
+			if d := (Deadline{}).Decide(o, nil); d.Desired != row.want {
+				t.Errorf("%d are kept, want %d: %s", d.Desired, row.want, d.Sentence())
+			}
+		})
 	}
 }
