@@ -232,7 +232,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
+	rules := roster.Rules{Silence: silence, StoredSilence: o.storedSilence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -292,9 +292,11 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		case Metered:
 			st.meter(x)
 		case Reported:
-			seen.report(st, &x.Report)
+			seen.report(st, &x.Report, false)
 		case *Reported:
-			seen.report(st, &x.Report)
+			seen.report(st, &x.Report, false)
+		case Stored:
+			seen.report(st, &x.Report, true)
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
@@ -373,13 +375,19 @@ type seen struct {
 	incidents map[muster.IncidentKind]int64
 }
 
-func (x *seen) report(st *State, r *muster.Report) {
+func (x *seen) report(st *State, r *muster.Report, stored bool) {
 	if st.listed.Service != nil && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
 		}
 	}
-	taken, news := st.roster.Reported(*r)
+	var taken bool
+	var news roster.News
+	if stored {
+		taken, news = st.roster.Stored(*r)
+	} else {
+		taken, news = st.roster.Reported(*r)
+	}
 	if !taken {
 		return
 	}

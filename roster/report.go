@@ -109,7 +109,10 @@ type News struct {
 
 // Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
 // late, repeated, wrong, or from a member that has ended.
-func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
+func (r *Roster) Reported(rep muster.Report) (taken bool, news News) { return r.take(rep, false) }
+
+// take is [Roster.Reported] and [Roster.Stored].
+func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	if Check(rep) != nil {
 		return false, news
 	}
@@ -124,12 +127,15 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	m := &r.members[i]
 	w := m.worker(rep.Worker)
-	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
+	if w == nil || !w.follows(rep, stored) {
 		return false, news
 	}
-	if w.Seq == 0 {
+	if w.Seq == 0 || w.Stored && !stored {
 		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
 		w.Challenge = rep.At.UnixMicro()
+	}
+	if w.Stored = stored; stored {
+		rep = m.unanswered(rep)
 	}
 	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
 		w.IdleSince = rep.At
