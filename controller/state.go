@@ -367,6 +367,8 @@ type seen struct {
 	changes []Changed
 	results []Resulted
 	flushed Learned
+	// departed are members that leave, or have left, by themselves.
+	departed []string
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
@@ -376,7 +378,7 @@ type seen struct {
 }
 
 func (x *seen) report(st *State, r *muster.Report, stored bool) {
-	if st.listed.Service != nil && roster.Check(*r) == nil {
+	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
 		}
@@ -411,6 +413,9 @@ func (x *seen) news(st *State, news roster.News) {
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
+	if news.Departed {
+		x.departed = append(x.departed, news.Member)
+	}
 	for kind, n := range news.More {
 		if x.incidents == nil {
 			x.incidents = map[muster.IncidentKind]int64{}
@@ -439,6 +444,9 @@ func (x *seen) gone(members []roster.Gone) {
 		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
 		if g.Exists {
 			c.What = roster.GivenUp
+		}
+		if g.Departed {
+			x.departed = append(x.departed, g.Member)
 		}
 		x.changes = append(x.changes, c)
 	}

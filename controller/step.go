@@ -82,6 +82,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.handOver()
 	default:
 		w.decision()
+		w.departures(seen.departed)
 		w.releases()
 		w.size()
 		w.restate()

@@ -102,6 +102,8 @@ type News struct {
 	Boot   time.Duration
 	// Proved is true when it was of use after others had failed, so that launching works again.
 	Proved bool
+	// Departed is true when it leaves by itself, because nobody answers it.
+	Departed bool
 	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
 	Incidents []Incident
 	More      map[muster.IncidentKind]int64
@@ -119,7 +121,7 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	news.Member = rep.Member
 	i, ok := r.find(rep.Member)
 	if !ok {
-		if _, over := r.buried(rep.Member); over || r.full() {
+		if _, over := r.buried(rep.Member); over || r.full() || stored {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
@@ -145,6 +147,7 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	}
 	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
 	w.ReportedAt, w.HeldSeconds, w.Repeated = rep.At, rep.HeldSeconds, rep.Challenge
+	news.Departed = m.leavesUnasked() && m.depart()
 	if len(rep.Incidents) > 0 {
 		news.Incidents, news.More = m.incidents(rep)
 	}

@@ -74,6 +74,8 @@ type Member struct {
 	failed bool
 	// named is true once the fleet's own service gave it its name.
 	named bool
+	// departed is true once it was told that it leaves, or has left, by itself.
+	departed bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
@@ -156,11 +158,11 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
-	case len(m.Workers) == 0 && rules.Unreported && m.Serving:
+	case rules.Unreported && m.Serving && m.mute(now, rules):
 		return Busy // nobody says that it is idle
 	case m.silent(rules):
 		return m.workless(now, rules)
-	case len(m.Workers) == 0:
+	case len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules):
 		return m.unreported(now, rules)
 	}
 	busy, starting, leaving := 0, 0, 0
@@ -175,8 +177,6 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		}
 	}
 	switch {
-	case m.served(now, rules):
-		return Busy
 	case m.quiet(now, rules):
 		return Lost
 	case !m.DrainAt.IsZero() || leaving == len(m.Workers):
@@ -221,7 +221,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
-			if len(m.Workers) == 0 || m.served(now, rules) { // unreported
+			if len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules) {
 				c.Busy++
 				c.Slots += max(1, slots)
 				c.BusySlots += max(1, slots)

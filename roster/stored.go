@@ -11,7 +11,7 @@ import (
 const answeredFor = time.Minute
 
 // Stored is [Roster.Reported] for a report that was read from where its worker keeps it, written at rep.At. Nobody answers it, so a
-// worker known by such reports alone is never asked to go and never released.
+// worker known by such reports alone is never asked to go and never released. It adopts nobody: what is kept outlives its worker.
 func (r *Roster) Stored(rep muster.Report) (taken bool, news News) { return r.take(rep, true) }
 
 // follows tells whether a report is news of w.
@@ -47,6 +47,25 @@ func (m *Member) deaf() bool {
 	return len(m.Workers) > 0
 }
 
+// leavesUnasked tells whether all workers of m, which nobody answers, leave because they were idle or are not paid for any longer.
+func (m *Member) leavesUnasked() bool {
+	for i := range m.Workers {
+		if w := &m.Workers[i]; w.State != muster.Leaving || w.Cause != muster.IdleTooLong && w.Cause != muster.EndOfBilling {
+			return false
+		}
+	}
+	return m.deaf()
+}
+
+// depart notes that m leaves by itself; it is false when that is no news.
+func (m *Member) depart() bool {
+	if m.departed || !m.ReleasedAt.IsZero() {
+		return false
+	}
+	m.departed = true
+	return true
+}
+
 // quiet tells whether none of the workers of m has reported within its rule of silence.
 func (m *Member) quiet(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
@@ -61,8 +80,19 @@ func (m *Member) quiet(now time.Time, rules Rules) bool {
 	return true
 }
 
-// served tells whether m counts by the word of the fleet's own service, although its workers were heard of: where workers need not
-// report, reports that cannot be read any more take nobody out of service.
-func (m *Member) served(now time.Time, rules Rules) bool {
-	return rules.Unreported && m.Serving && m.deaf() && m.quiet(now, rules)
+// mute tells whether the workers of m say nothing that counts where workers need not report. Those that leave, or that are not heard
+// of any more, take no member out of service then: whether it is there is for the fleet's own service to say.
+func (m *Member) mute(now time.Time, rules Rules) bool {
+	if len(m.Workers) == 0 {
+		return true
+	}
+	if !m.deaf() {
+		return false
+	}
+	for i := range m.Workers {
+		if m.Workers[i].State != muster.Leaving {
+			return m.quiet(now, rules)
+		}
+	}
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/source/sqs"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/dynamoreport"
 )
 
 const region = "eu-west-1"
@@ -39,6 +41,9 @@ type stage struct {
 	members func(w *model.World) []string
 	exits   func(w *model.World, member string)
 	began   time.Time
+	// reports is a table of DynamoDB; table is what workers write into in place of reporting to the loop, nil for those that report.
+	reports *mustertest.ReportTable
+	table   *dynamoreport.Table
 	// spared is true where AWS decides who ends, busy or not.
 	spared bool
 	// stop ends everything of the stage, which running waits for.
@@ -57,11 +62,19 @@ func onAWS(t *testing.T, test func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: region, Seed: 1}))
 		server.Follow(time.Now)
-		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: server}})
+		reports := mustertest.NewReportTable("reports", 3)
+		services := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+				reports.ServeHTTP(w, r)
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: services}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &stage{t: t, cloud: server, account: account, takes: 25 * time.Second, began: time.Now(), workers: map[string]context.CancelCauseFunc{}}
+		s := &stage{t: t, cloud: server, reports: reports, account: account, takes: 25 * time.Second, began: time.Now(), workers: map[string]context.CancelCauseFunc{}}
 		s.line = &line{s: s, held: map[string]worker.Message{}}
 		s.do(func(w *model.World) error {
 			_, err := w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})
@@ -166,7 +179,7 @@ func (s *stage) work(ctx context.Context, member string) {
 	ctx, end := context.WithCancelCause(ctx)
 	s.workers[member] = end
 	s.running.Go(func() {
-		err := worker.Run(ctx, worker.Options{
+		o := worker.Options{
 			Queue: &hand{s.line, member}, Fleet: "work", Member: member, IdleStop: s.idle, Reporter: s.loop, Grace: time.Second, ReportEvery: 5 * time.Second,
 			Do: func(ctx context.Context, m worker.Message) error {
 				select {
@@ -176,8 +189,11 @@ func (s *stage) work(ctx context.Context, member string) {
 					return context.Cause(ctx)
 				}
 			},
-		})
-		if err != nil {
+		}
+		if s.table != nil {
+			o.Reporter, o.Outlets = nil, []worker.Outlet{{Sink: s.table, Name: "the table", Every: 10 * time.Second, Changes: true}}
+		}
+		if err := worker.Run(ctx, o); err != nil {
 			s.t.Error(err)
 		}
 		if ctx.Err() == nil && s.exits != nil {
