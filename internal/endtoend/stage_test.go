@@ -22,7 +22,6 @@ import (
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/source/sqs"
 	"github.com/muster-scale/muster/worker"
-	"github.com/muster-scale/muster/worker/dynamoreport"
 )
 
 const region = "eu-west-1"
@@ -41,9 +40,11 @@ type stage struct {
 	members func(w *model.World) []string
 	exits   func(w *model.World, member string)
 	began   time.Time
-	// reports is a table of DynamoDB; table is what workers write into in place of reporting to the loop, nil for those that report.
+	// reports is a table of DynamoDB; outlets are whom workers tell in place of the loop, nil for those that report to it.
 	reports *mustertest.ReportTable
-	table   *dynamoreport.Table
+	outlets []worker.Outlet
+	// measured puts something in front of the source of the queue; nil for nothing.
+	measured func(base muster.Source) muster.Source
 	// spared is true where AWS decides who ends, busy or not.
 	spared bool
 	// stop ends everything of the stage, which running waits for.
@@ -132,6 +133,9 @@ func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
 		s.t.Fatal(err)
 	}
 	o.Settings, o.Sources, o.Wakes, o.Expecters = settings, []muster.Source{source}, []muster.Notifier{source}, append(o.Expecters, source)
+	if s.measured != nil {
+		o.Sources[0] = s.measured(source)
+	}
 	s.history = history.NewMemory()
 	o.History, o.Logger = s.history, slog.New(slog.DiscardHandler)
 	s.loop = controller.NewLoop(o)
@@ -190,8 +194,8 @@ func (s *stage) work(ctx context.Context, member string) {
 				}
 			},
 		}
-		if s.table != nil {
-			o.Reporter, o.Outlets = nil, []worker.Outlet{{Sink: s.table, Name: "the table", Every: 10 * time.Second, Changes: true}}
+		if s.outlets != nil {
+			o.Reporter, o.Outlets = nil, s.outlets
 		}
 		if err := worker.Run(ctx, o); err != nil {
 			s.t.Error(err)

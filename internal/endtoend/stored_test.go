@@ -5,14 +5,20 @@ import (
 	"testing"
 	"time"
 
+	awscloudwatch "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/ecs"
+	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/source/cloudwatch"
+	"github.com/muster-scale/muster/worker"
+	published "github.com/muster-scale/muster/worker/cloudwatch"
 	"github.com/muster-scale/muster/worker/dynamoreport"
 )
 
@@ -23,10 +29,12 @@ func (s *stage) unanswered() func(context.Context) []muster.Report {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if s.table, err = dynamoreport.New(dynamodb.NewFromConfig(cfg), "reports"); err != nil {
+	table, err := dynamoreport.New(dynamodb.NewFromConfig(cfg), "reports")
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	f := dynamoreport.NewReader(s.table, region).Follow("work")
+	s.outlets = []worker.Outlet{{Sink: table, Name: "the table", Every: 10 * time.Second, Changes: true}}
+	f := dynamoreport.NewReader(table, region).Follow("work")
 	return func(ctx context.Context) []muster.Report {
 		reports, _ := f.Reports(ctx, time.Now())
 		return reports
@@ -105,5 +113,68 @@ func TestTasksThatNobodyAnswersLeaveByThemselvesDownToNone(t *testing.T) {
 		s.send(1)
 		s.until("one task at work", 3*time.Minute, func() bool { return s.serving() == 1 })
 		s.until("no task left", 10*time.Minute, func() bool { return s.serving() == 0 })
+	})
+}
+
+// The figures of the two articles, published by workers that report to nobody: the mean processing duration is read as metrics.processing
+// is, the number of workers as a metric of a metric-math policy.
+func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
+	onAWS(t, func(s *stage) {
+		s.group("workers", 20)
+		s.members, s.spared = func(w *model.World) []string { return instances(w, "workers") }, true
+		cfg, err := s.account.Region(region)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sink, err := published.New(awscloudwatch.NewFromConfig(cfg), published.Options{Namespace: "App", Fleet: "video"})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.outlets = []worker.Outlet{{Sink: sink, Name: "CloudWatch", Every: time.Minute}}
+		metric := func(id, name, stat string) metricmath.Query {
+			return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: stat, PeriodSeconds: 60, Metric: metricmath.Metric{
+				Namespace: "App", MetricName: name, Dimensions: []metricmath.Dimension{{Name: "Fleet", Value: "video"}},
+			}}}
+		}
+		reader := awsmetrics.NewReader(s.account)
+		s.measured = func(base muster.Source) muster.Source {
+			q := metric("m", "MPD", "Average")
+			q.ReturnData = new(true)
+			source, err := cloudwatch.New(cloudwatch.Options{
+				Queue: "work", Region: region, Reader: reader, Base: base, Measures: []cloudwatch.Measure{{Signal: cloudwatch.Processing, Queries: []metricmath.Query{q}}},
+			})
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return source
+		}
+		f, err := asg.NewGroups(s.account).Fleet(asg.Options{Group: "workers", Max: 20})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		spec := policy.Spec{Name: "metric-math", Target: 10, In: policy.Shape{Stabilization: 10 * time.Minute}, Queries: []metricmath.Query{
+			{ID: "backlog", MetricStat: &metricmath.MetricStat{Stat: "Maximum", PeriodSeconds: 60, Metric: metricmath.Metric{
+				Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible", Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: "work"}},
+			}}},
+			metric("workers", "TotalWorkers", "Sum"),
+			{ID: "each", Expression: "IF(FILL(workers, 0) > 0, backlog / workers, IF(backlog > 0, 1000, 0))", ReturnData: new(true)},
+		}}
+		s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 4}, Unreported: true, BootPrior: time.Minute},
+			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Meter: cloudwatch.Meter{Reader: reader, Region: region}})
+		pass(time.Minute)
+		s.send(60)
+		last := func() muster.Observation { o, _ := s.loop.Last(); return o.Observation }
+		s.until("the duration that is published", 10*time.Minute, func() bool { p := last().Processing; return p.Known && !p.Prior })
+		if mean := last().Processing.MeanSeconds; mean < 24.9 || mean > 25.1 {
+			s.t.Errorf("a message takes %v s as far as is known, want 25", mean)
+		}
+		s.until("the workers that are published", 10*time.Minute, func() bool {
+			for _, m := range last().Metrics {
+				if n := len(m.Points); m.Known && n > 0 && m.Points[n-1].Value == float64(s.serving()) && s.serving() == 4 {
+					return true
+				}
+			}
+			return false
+		})
 	})
 }
