@@ -39,9 +39,10 @@ const (
 	MaxReport = 64 << 10
 	// Keep is how long after its last report the entry of a worker expires. DynamoDB removes it some time later.
 	Keep = time.Hour
-	// MaxEntries bounds what one [Table.Read] returns, MaxPages how many pages of a megabyte it reads for that.
+	// MaxEntries bounds what one [Table.Read] returns.
 	MaxEntries = 10_000
-	MaxPages   = 100
+	// MaxPages is how many pages of a megabyte it reads for that.
+	MaxPages = 100
 )
 
 // API is what a [Table] needs of the client. [*dynamodb.Client] implements it.
