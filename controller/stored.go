@@ -1,0 +1,17 @@
+package controller
+
+import "github.com/muster-scale/muster/roster"
+
+// departures lowers the size asked for by members that leave by themselves, because nobody answers them, as far as they are not needed.
+// Else others would be launched in their place, to leave as they did. Where a service chooses who ends, it replaces them by itself.
+func (w *write) departures(members []string) {
+	if w.settings.Unreported {
+		return
+	}
+	for _, id := range members {
+		if !w.unsure() && w.state.desired > max(w.settings.Limits.Min, w.out.Decision.Floor) {
+			w.state.desired--
+		}
+		w.changed(id, roster.Departed, "no message came for it, and nobody answers it")
+	}
+}
