@@ -7,7 +7,7 @@ import (
 )
 
 // Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a pointer to one,
-// [Stored], or [Resulted].
+// [Stored], [Unread] or [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.
@@ -40,6 +40,9 @@ type Reported struct{ muster.Report }
 // never says that its worker may be ended.
 type Stored struct{ muster.Report }
 
+// Unread says that stored reports could not be read, or not all, and why; with an empty Failure that they were.
+type Unread struct{ Failure string }
+
 // Resulted is how an effect ended.
 type Resulted struct {
 	At time.Time
@@ -55,6 +58,7 @@ func (Expected) input() {}
 func (Metered) input()  {}
 func (Reported) input() {}
 func (Stored) input()   {}
+func (Unread) input()   {}
 func (Resulted) input() {}
 
 // Effect is something to do to the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. What workers are told is no effect of its own: it is read

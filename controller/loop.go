@@ -27,9 +27,9 @@ type LoopOptions struct {
 	Trees func(ctx context.Context) muster.Expected
 	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
 	Meter muster.Meter
-	// Stored reads the reports that workers keep where nobody answers them, those that are new since it was last called; it may be
-	// nil. It returns soon after ctx ends.
-	Stored func(ctx context.Context) []muster.Report
+	// Stored reads the reports that workers keep where nobody answers them, those that are new since it was last called, and says what
+	// could not be read; it may be nil. It returns soon after ctx ends.
+	Stored func(ctx context.Context) ([]muster.Report, error)
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	// Protector is nil for a fleet whose members nobody ends by himself.

@@ -30,7 +30,7 @@ type shell struct {
 	full     error // what Append fails with, if set
 	wakes    chan struct{}
 	trees    func(context.Context) muster.Expected
-	stored   func(context.Context) []muster.Report
+	stored   func(context.Context) ([]muster.Report, error)
 	reads    int      // of stored
 	unseen   []string // orders whose intent was not in the history
 }

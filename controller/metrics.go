@@ -121,14 +121,12 @@ func (o LoopOptions) beside(ctx context.Context, all *sync.WaitGroup) func() []I
 			}
 		})
 	}
-	var stored []muster.Report
+	stored := func() []Input { return nil }
 	if o.Stored != nil {
-		all.Go(func() { stored = o.Stored(ctx) })
+		stored = o.stored(ctx, all)
 	}
 	return func() (in []Input) {
-		for _, r := range stored {
-			in = append(in, Stored{r})
-		}
+		in = stored()
 		if o.Trees != nil {
 			in = append(in, Expected{expected})
 		}

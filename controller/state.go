@@ -48,6 +48,8 @@ type State struct {
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
+	// unread says why stored reports could not be read last; empty where they were.
+	unread string
 	// order is the order under way, if any: at most one write is in flight.
 	order   *SetDesired
 	orderAt time.Time
@@ -295,6 +297,8 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			seen.report(st, &x.Report, false)
 		case *Reported:
 			seen.report(st, &x.Report, false)
+		case Unread:
+			st.unread = x.Failure
 		case Stored:
 			seen.report(st, &x.Report, true)
 		case Resulted:

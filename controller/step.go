@@ -118,9 +118,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
-	if st.listed.Service != nil {
-		o.Notes = st.listed.Service.Notes
-	}
+	o.Notes = st.notes()
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ func openReports(account *awsapi.Account, region, name string) (*dynamoreport.Ta
 }
 
 // storedReports returns what reads the reports that the workers of a fleet keep in a table.
-func (l *local) storedReports(ctx context.Context, c config.Fleet) (func(context.Context) []muster.Report, error) {
+func (l *local) storedReports(ctx context.Context, c config.Fleet) (func(context.Context) ([]muster.Report, error), error) {
 	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
 		return nil, err
 	}
@@ -60,35 +59,8 @@ func (l *local) storedReports(ctx context.Context, c config.Fleet) (func(context
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{follower: r.Follow(c.Name), log: l.options.logger.With("fleet", c.Name)}
-	return s.read, nil
-}
-
-// stored reads the reports of one fleet, for one loop.
-type stored struct {
-	follower *dynamoreport.Follower
-	log      *slog.Logger
-	// said is the last failure that was logged; empty while all is well.
-	said string
-}
-
-// read returns what is new. That something cannot be read is logged when it begins, changes and ends: the workers that are not heard
-// of are unknown meanwhile.
-func (s *stored) read(ctx context.Context) []muster.Report {
-	reports, err := s.follower.Reports(ctx, time.Now())
-	said := ""
-	if err != nil {
-		said = err.Error()
-	}
-	switch {
-	case err != nil && said != s.said:
-		s.log.Warn("reports of workers cannot be read", "error", err)
-		s.said = said
-	case len(reports) > 0 && s.said != "" && err == nil:
-		s.log.Info("reports of workers can be read again")
-		s.said = ""
-	}
-	return reports
+	f := r.Follow(c.Name)
+	return func(ctx context.Context) ([]muster.Report, error) { return f.Reports(ctx, time.Now()) }, nil
 }
 
 // reports looks for what the workers of a fleet keep in its table.

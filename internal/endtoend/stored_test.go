@@ -23,7 +23,7 @@ import (
 )
 
 // unanswered has the workers write into the table alone, and returns what reads it for the controller.
-func (s *stage) unanswered() func(context.Context) []muster.Report {
+func (s *stage) unanswered() func(context.Context) ([]muster.Report, error) {
 	s.t.Helper()
 	cfg, err := s.account.Region(region)
 	if err != nil {
@@ -35,10 +35,7 @@ func (s *stage) unanswered() func(context.Context) []muster.Report {
 	}
 	s.outlets = []worker.Outlet{{Sink: table, Name: "the table", Every: 10 * time.Second, Changes: true}}
 	f := dynamoreport.NewReader(table, region).Follow("work")
-	return func(ctx context.Context) []muster.Report {
-		reports, _ := f.Reports(ctx, time.Now())
-		return reports
-	}
+	return func(ctx context.Context) ([]muster.Report, error) { return f.Reports(ctx, time.Now()) }
 }
 
 func TestAGroupIsKnownByWhatItsWorkersKeepInATable(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -194,11 +195,22 @@ func (t *Table) read(ctx context.Context, fleet string, now time.Time, may func(
 			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d workers of the fleet %s, allowed are so many", t.name, MaxEntries, fleet)
 		}
 		if len(page.LastEvaluatedKey) == 0 {
-			return entries, t.failed("read the reports in", errors.Join(wrong...))
+			return entries, t.failed("read the reports in", someOf(wrong))
 		}
 		in.ExclusiveStartKey = page.LastEvaluatedKey
 	}
 	return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d pages of the fleet %s, allowed are so many", t.name, MaxPages, fleet)
+}
+
+// maxTold bounds the wrong entries of which an error tells.
+const maxTold = 5
+
+// someOf joins the first of the errors, and says how many more there are.
+func someOf(wrong []error) error {
+	if more := len(wrong) - maxTold; more > 0 {
+		wrong = append(slices.Clone(wrong[:maxTold]), fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(wrong...)
 }
 
 // decode reads an entry. What a worker says is checked as any report is.

@@ -49,8 +49,9 @@ type Follower struct {
 	seen map[[2]string]Entry
 	// beganAt is when the first read began that succeeded, readAt when the last one did.
 	beganAt, readAt time.Time
-	// triedAt is when the last read began, failures how many failed in a row since.
+	// triedAt is when the last read began, failed what came of it, and failures how many got nothing in a row.
 	triedAt  time.Time
+	failed   error
 	failures int
 }
 
@@ -63,20 +64,22 @@ type Follower struct {
 // counted before, so those counts are zero.
 //
 // Entries that nobody can believe are left out; the error says which, beside the reports of the others. When nothing could be read,
-// the error is an [awsapi.Error], and the next reads are ever rarer, down to one in five minutes.
+// the error is an [awsapi.Error], and the next reads are ever rarer, down to one in five minutes. An error stands until the next
+// read.
 func (f *Follower) Reports(ctx context.Context, now time.Time) ([]muster.Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if since := now.Sub(f.triedAt); !f.triedAt.IsZero() && since >= 0 && since < f.pause() {
-		return nil, nil
+		return nil, f.failed
 	}
 	f.triedAt = now
 	entries, err := f.reader.table.read(ctx, f.fleet, now, f.reader.pages.Wait)
 	if err != nil && entries == nil {
 		f.failures++
-		return nil, awsapi.Explain("read the reports of workers in the table "+f.reader.table.name+" of DynamoDB", f.reader.region, err)
+		f.failed = awsapi.Explain("read the reports of workers in the table "+f.reader.table.name+" of DynamoDB", f.reader.region, err)
+		return nil, f.failed
 	}
-	f.failures = 0
+	f.failures, f.failed = 0, err
 	return f.news(entries, now), err
 }
 

@@ -105,12 +105,12 @@ func TestReadsAreBoundedInTime(t *testing.T) {
 	s.Refuse("AccessDeniedException")
 	before, failed := s.Calls("Query"), 0
 	for i := range 1800 {
-		if _, err := f.Reports(t.Context(), after(60+i)); err != nil {
+		if _, err := f.Reports(t.Context(), after(70+i)); err != nil {
 			failed++
 		}
 	}
-	if failed < 6 || failed > 12 {
-		t.Errorf("half an hour of failures saw %d reads (%d calls), want ever fewer", failed, s.Calls("Query")-before)
+	if n := s.Calls("Query") - before; n < 6 || n > 12 || failed != 1800 {
+		t.Errorf("half an hour of failures saw %d reads, and %d times why; want ever fewer, and always why", n, failed)
 	}
 }
 
@@ -129,6 +129,22 @@ func TestWhyNothingCanBeRead(t *testing.T) {
 		if n := len(reports(t, f, noon.Add(time.Minute))); n != 0 {
 			t.Errorf("found %d reports", n)
 		}
+	}
+}
+
+func TestOfManyWrongEntriesSomeAreTold(t *testing.T) {
+	s, table, f := follows(t)
+	for i := range 9 {
+		take(t, table, says(fmt.Sprint("w", i), 1, noon))
+	}
+	s.Do(func(entries map[string]mustertest.Attributes) {
+		for _, e := range entries {
+			e["report"]["S"] = "{"
+		}
+	})
+	_, err := f.Reports(t.Context(), noon)
+	if err == nil || !strings.Contains(err.Error(), `"w4"`) || strings.Contains(err.Error(), `"w5"`) || !strings.Contains(err.Error(), "and 4 more") {
+		t.Errorf("found %v, want the first five and how many more there are", err)
 	}
 }
 
