@@ -87,7 +87,7 @@ func (s *surroundings) lifecycle(ctx context.Context, o *worker.Options, configu
 	}
 	shared, err := autoscaling.Share(hook, filepath.Join(data, hookDir))
 	if err != nil {
-		return fmt.Errorf("--data: %w", err)
+		return fmt.Errorf("--lifecycle-hook: %w; give --data a directory that all workers of this instance may write to", err)
 	}
 	o.Hook, s.instance = shared, id.Instance
 	return nil

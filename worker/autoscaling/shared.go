@@ -40,6 +40,9 @@ func Share(h *Hook, dir string) (*Shared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("share the lifecycle hook of this instance: %w", err)
 	}
+	if _, err := others(dir); err != nil { // whoever left while the instance stayed has left a file
+		return nil, errors.Join(fmt.Errorf("share the lifecycle hook of this instance: tidy up: %w", err), lock.Close())
+	}
 	return &Shared{hook: h, dir: dir, lock: lock}, nil
 }
 

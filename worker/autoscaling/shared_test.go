@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,7 +130,11 @@ func TestACrashWhileJoiningLeavesNothingInTheWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := share(t, h, dir).Complete(t.Context()); err != nil || completed() != 1 {
+	s := share(t, h, dir)
+	if _, err := os.Stat(filepath.Join(dir, "worker-1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file of one that is gone is still there: files would add up (%v)", err)
+	}
+	if err := s.Complete(t.Context()); err != nil || completed() != 1 {
 		t.Errorf("found %v, completed %d times", err, completed())
 	}
 }
