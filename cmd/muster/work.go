@@ -105,6 +105,9 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 		if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure, w.how.data); err != nil {
 			return err
 		}
+		if err := w.how.trees.openTable(cmd.Context()); err != nil {
+			return err
+		}
 	}
 	useGivenKeys()
 	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
