@@ -69,7 +69,7 @@ func (r *Roster) Refuse(id string) {
 
 // Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those that
 // are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that joined
-// within the grace are not asked.
+// within the grace and have not finished a message yet are not asked.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
@@ -95,9 +95,10 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
-// fresh tells whether m joined so lately that it is not asked to go.
+// fresh tells whether m joined so lately that it is not asked to go: what it was launched for may still be on its way. One that
+// has finished a message was found by it.
 func (m *Member) fresh(now time.Time, rules Rules) bool {
-	return !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
+	return !m.used && !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
 }
 
 // Keep takes back the request to drain from at most n members that have not been released, those asked last first, and

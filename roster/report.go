@@ -149,6 +149,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 			news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
 		}
 	}
+	m.used = m.used || rep.Finished > 0
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
 		m.Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
