@@ -170,6 +170,8 @@ type burst struct {
 	// prior is the stated duration over the true one.
 	prior        float64
 	least, ratio float64
+	// bound says what nobody can beat.
+	bound string
 }
 
 // judgeBursts judges single bursts against the causal optimum, by how far the stated duration is off.
@@ -184,7 +186,7 @@ func judgeBursts(all []burst) []goal {
 			missed = append(missed, "costs "+multiple3(b.ratio))
 		}
 		if len(missed) > 0 && b.prior != 1 {
-			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one", b.prior))
+			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and nobody can beat %s", b.prior, b.bound))
 		}
 		goals = append(goals, judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum", b.event, b.prior), "100 %, <= "+multiple(mostBurst),
 			percent(b.least)+", "+multiple3(b.ratio), missed))

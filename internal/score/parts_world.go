@@ -24,7 +24,7 @@ const (
 func (s *score) bursts() (section, error) {
 	found := section{about: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and launches at the first message; %s. "+
 		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
-	t := table{head: []string{"event", "stated duration", "in time", "worker-seconds", "causal optimum", "cost over it", "most workers", "workers of the optimum", "p99"}}
+	t := table{head: []string{"event", "stated duration", "in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers", "workers of the optimum", "p99"}}
 	var all []burst
 	for _, name := range strings.Split(burstNames, ",") {
 		x, ok := trace.FindScenario(name)
@@ -46,16 +46,23 @@ func (s *score) bursts() (section, error) {
 				return found, err
 			}
 			f, least := figures[0], runs[0][0].boundCausal
-			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least}
+			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least, bound: "-"}
+			each := p.Statistics.Service.MeanSeconds
+			g := guess{messages: int(p.Statistics.Messages), slots: x.Slots, latency: x.Objective.Latency.Seconds(), boot: x.Boot.Seconds()}
+			if bound, ok := g.least(factor*each, each); ok {
+				b.bound = multiple3(bound)
+			}
 			all = append(all, b)
 			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
-			t.add(name, fmt.Sprintf("x %g", factor), percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), number(f.PeakWorkers), number(workers), span(f.P99))
+			t.add(name, fmt.Sprintf("x %g", factor), percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), b.bound, number(f.PeakWorkers), number(workers), span(f.P99))
 		}
 	}
 	found.goals, found.tables = judgeBursts(all), []table{t}
 	found.notes = append(found.notes, "With a wrong figure both cannot be met while nothing was measured. No message is finished before the first workers have booted and worked "+
 		"one; what is launched until then goes by what is stated. Stated twice as long, too many are launched, and their boots are paid; stated half as long, "+
-		"too few, and those launched once it shows come later, if they still come in time. From the first finished messages on the measured durations count.")
+		"too few, and those launched once it shows come later, if they still come in time. From the first finished messages on the measured durations count.",
+		fmt.Sprintf("What nobody can beat is the least that a plan costs in that row which has all in time and costs no more than %s if the statement is right. It knows "+
+			"that the one or the other is true, and until a message could have ended it cannot tell which; each row has the plan that suits it best.", multiple(mostBurst)))
 	return found, nil
 }
 
