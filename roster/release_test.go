@@ -219,6 +219,22 @@ func TestAMemberThatJustJoinedIsNotAskedToGo(t *testing.T) {
 	}
 }
 
+func TestAMemberThatFinishedAMessageMayBeAskedToGoAtOnce(t *testing.T) {
+	rules := rules
+	rules.Grace = 10 * time.Second
+	var r roster.Roster
+	r.Launched(t0, []string{"finished", "holds", "waits"})
+	took(t, &r, says("finished", 9, muster.Receiving, busy(1)), says("holds", 9, muster.Receiving, busy(1)), says("waits", 9, muster.Receiving))
+	took(t, &r, says("finished", 11, muster.Receiving, func(m *muster.Report) { m.Finished = 1 }))
+	r.Listed(list(11, "finished", "holds", "waits"))
+	if got := r.Drain(9, at(12), rules); !slices.Equal(got, []string{"finished"}) {
+		t.Errorf("asked to go %v three seconds after they joined, want the one whose message is finished alone", got)
+	}
+	if got := r.Drain(9, at(19), rules); !slices.Equal(got, []string{"waits", "holds"}) {
+		t.Errorf("asked to go %v ten seconds after they joined, want the others", got)
+	}
+}
+
 func TestThoseAskedLastAreKeptFirst(t *testing.T) {
 	var r roster.Roster
 	r.Launched(t0, []string{"a", "b", "c", "told"})
