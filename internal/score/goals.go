@@ -45,6 +45,8 @@ type attempt struct {
 	burst   bool
 	// least and mean are shares in time over the seeds, ratio is the mean cost over the limit.
 	least, mean, ratio float64
+	// ceiling is the largest share in time that anybody has who does not foresee the first message; zero where nobody asked.
+	ceiling float64
 }
 
 // limitOf is the most that an event may cost over its limit; zero where only the geometric mean counts.
@@ -234,6 +236,9 @@ func judgeWarm(all []attempt) []goal {
 		var missed []string
 		if !(x.mean >= objectiveShare) {
 			missed = append(missed, "too few in time")
+			if x.ceiling > 0 && x.ceiling < objectiveShare {
+				missed[0] += fmt.Sprintf(" (who does not foresee the first message has %s at most)", percent(x.ceiling))
+			}
 		}
 		if !(x.ratio <= mostWarm) {
 			missed = append(missed, "too costly")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"strings"
@@ -165,66 +164,4 @@ func (s *score) badSignals() (section, error) {
 	found.goals = append(found.goals, brokenPromises(figures)...)
 	found.tables = []table{t}
 	return found, nil
-}
-
-// peak is the most workers that would be busy at once if no message ever waited, the mean of the seeds.
-func (s *score) peak(e contest.Event) (float64, error) {
-	sum := 0.0
-	for _, seed := range s.seeds {
-		p, err := s.prepared(e, seed)
-		if err != nil {
-			return 0, err
-		}
-		n, err := mostAtOnce(p.Trace)
-		if err != nil {
-			return 0, err
-		}
-		sum += math.Ceil(float64(n) / float64(max(1, e.World.Slots)))
-	}
-	return sum / float64(len(s.seeds)), nil
-}
-
-// warmed is an event with a warm pool of a tenth of the peak.
-func warmed(e contest.Event, peak float64) contest.Event {
-	e.World.Warm = sim.WarmPool{Size: int(math.Ceil(peak / 10)), Boot: sim.Draw{Mean: e.World.Boot.Mean / 6}, Refill: e.World.Boot.Mean}
-	e.Name = fmt.Sprintf("%s with a warm pool of %d", e.Name, e.World.Warm.Size)
-	return e
-}
-
-// mostAtOnce is the most messages of a trace at work at once if none waits. Children are left out: nobody knows when they
-// come.
-func mostAtOnce(t trace.Trace) (most int, err error) {
-	var ends instants
-	err = t.Each(func(m trace.Message) bool {
-		for len(ends) > 0 && ends[0] <= m.Arrival {
-			heap.Pop(&ends)
-		}
-		heap.Push(&ends, m.Arrival+m.Service)
-		most = max(most, len(ends))
-		return true
-	})
-	return most, err
-}
-
-// instants is a heap, the earliest first.
-type instants []time.Duration
-
-// Len implements [heap.Interface], as the methods below.
-func (h instants) Len() int { return len(h) }
-
-// Less tells which comes first.
-func (h instants) Less(i, j int) bool { return h[i] < h[j] }
-
-// Swap swaps two.
-func (h instants) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push adds one.
-func (h *instants) Push(x any) { *h = append(*h, x.(time.Duration)) }
-
-// Pop takes the last.
-func (h *instants) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
 }
