@@ -136,6 +136,7 @@ func (w *write) size() {
 		return
 	}
 	if missing == 0 {
+		w.exchange()
 		return
 	}
 	kept := w.state.roster.Keep(missing, w.now(), w.rules)
@@ -144,6 +145,18 @@ func (w *write) size() {
 	}
 	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
 		w.launch(n, w.total(c, n))
+	}
+}
+
+// exchange sees to it that those leave that are idle.
+func (w *write) exchange() {
+	if w.settings.Unreported || w.unsure() {
+		return
+	}
+	kept, asked := w.state.roster.Exchange(w.now(), w.rules)
+	for i := range kept {
+		w.changed(kept[i], roster.Kept, "holds a message, and another one is idle")
+		w.changed(asked[i], roster.AskedToDrain, "is idle, in place of one that holds a message")
 	}
 }
 

@@ -95,6 +95,34 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
+// Exchange lets members go that have held no message for a while, and keeps as many that were asked to go and hold one: who looks
+// idle when the size falls may just have taken the next message. It returns the names of both.
+func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
+	var idle, busy []int
+	for i := range r.members {
+		m := &r.members[i]
+		switch m.State(now, rules) {
+		case Idle:
+			if !m.fresh(now, rules) && now.Sub(m.idleSince()) >= surelyIdle {
+				idle = append(idle, i)
+			}
+		case Draining:
+			if !m.DrainAt.IsZero() && m.busy() > 0 && !m.signalled() {
+				busy = append(busy, i)
+			}
+		}
+	}
+	for k := range min(len(idle), len(busy)) {
+		from, to := &r.members[busy[k]], &r.members[idle[k]]
+		from.DrainAt, to.DrainAt = time.Time{}, now
+		kept, asked = append(kept, from.ID), append(asked, to.ID)
+	}
+	return kept, asked
+}
+
+// surelyIdle is how long a member must have held nothing so that no report of it can be behind.
+const surelyIdle = 2 * time.Second
+
 // fresh tells whether m joined so lately that it is not asked to go: what it was launched for may still be on its way. One that
 // has finished a message was found by it.
 func (m *Member) fresh(now time.Time, rules Rules) bool {
