@@ -45,7 +45,7 @@ type attempt struct {
 	burst   bool
 	// least and mean are shares in time over the seeds, ratio is the mean cost over the limit.
 	least, mean, ratio float64
-	// ceiling is the largest share in time that anybody has who does not foresee the first message; zero where nobody asked.
+	// ceiling is the largest share in time that anybody has who has nobody there before the first message; zero where nobody asked.
 	ceiling float64
 }
 
@@ -237,7 +237,7 @@ func judgeWarm(all []attempt) []goal {
 		if !(x.mean >= objectiveShare) {
 			missed = append(missed, "too few in time")
 			if x.ceiling > 0 && x.ceiling < objectiveShare {
-				missed[0] += fmt.Sprintf(" (who does not foresee the first message has %s at most)", percent(x.ceiling))
+				missed[0] += fmt.Sprintf(" (who has nobody there before the first message has %s at most)", percent(x.ceiling))
 			}
 		}
 		if !(x.ratio <= mostWarm) {

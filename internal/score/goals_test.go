@@ -96,7 +96,7 @@ func TestRivalGoals(t *testing.T) {
 
 func TestWarmGoals(t *testing.T) {
 	got := verdicts(judgeWarm([]attempt{{event: "a", mean: 0.99, ratio: 1.5}, {event: "b", mean: 0.989, ratio: 1.501, ceiling: 0.999}, {event: "c", mean: 0.98, ratio: 1.5, ceiling: 0.983}}))
-	want := "99 %, 1.500 x | 98.9 %, 1.501 x NOT too few in time, too costly | 98 %, 1.500 x NOT too few in time (who does not foresee the first message has 98.3 % at most)"
+	want := "99 %, 1.500 x | 98.9 %, 1.501 x NOT too few in time, too costly | 98 %, 1.500 x NOT too few in time (who has nobody there before the first message has 98.3 % at most)"
 	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}

@@ -49,8 +49,8 @@ func (s *score) warmPool(kind []circumstances, found *section) error {
 	found.tables = append(found.tables, t)
 	found.notes = append(found.notes, "The warm pool holds a tenth of the peak, rounded up: of the most workers that would be busy at once if no message ever waited (mean of the seeds). "+
 		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not billed; the limit is with every worker from it, and knows when messages come. "+
-		"Who launches as many workers as there may be at the first message, and lets none go, begins each message as early as anybody can who does not know "+
-		"when the first one comes, in the order in which they came. The best peer is the cheapest that keeps "+percent(objectiveShare)+", or the one with the most in time if none "+
+		"Who launches as many workers as there may be at the first message, and lets none go, begins each message as early as anybody can who has nobody there "+
+		"before it, in the order in which they came. The best peer is the cheapest that keeps "+percent(objectiveShare)+", or the one with the most in time if none "+
 		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
 	return nil
 }
@@ -79,7 +79,7 @@ func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
 }
 
 // mostInTime is the share of messages, the mean of the seeds, that is in time if as many workers as there may be are launched at
-// the first message and stay: in the order in which they came, no message can begin earlier.
+// the first message and stay: in the order in which they came, no message can begin earlier if nobody was there before.
 func (s *score) mostInTime(e contest.Event) (float64, error) {
 	total := 0.0
 	for _, seed := range s.seeds {
