@@ -136,6 +136,7 @@ func (w *write) size() {
 		return
 	}
 	if missing == 0 {
+		w.exchange()
 		return
 	}
 	kept := w.state.roster.Keep(missing, w.now(), w.rules)

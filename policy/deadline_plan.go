@@ -151,8 +151,7 @@ func (p plan) need(delay float64) need {
 	// More workers than messages help nobody, however much durations vary.
 	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-unused)/p.slots)) }
 	ask := func(who whom, ahead, latest, begun float64) {
-		// As many messages take longer or shorter than the mean by chance as the square root tells.
-		left := ahead + p.deviation/p.mean*math.Sqrt(ahead) - begun
+		left := ahead + p.chance(ahead) - begun
 		if left <= 0 {
 			return
 		}
@@ -189,6 +188,14 @@ func (p plan) need(delay float64) need {
 	}
 	greatest.sooner = sooner
 	return greatest
+}
+
+// chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than the
+// mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is planned for already,
+// and both at once is rarer than either, so the squares are added and not the times.
+func (p plan) chance(ahead float64) float64 {
+	own := math.Max(0, p.tail-p.mean)
+	return (math.Sqrt(own*own+p.deviation*p.deviation*ahead) - own) / p.mean
 }
 
 // toCome is how many messages will come within so many seconds: as many as at the rate of the last ten, unless that has been a

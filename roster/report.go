@@ -160,6 +160,7 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
+	m.used = m.used || rep.Finished > 0
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
 		m.Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
