@@ -14,10 +14,16 @@ import (
 //
 // What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner than it
 // comes: see [muster.Expected].
-type Exact struct{}
+type Exact struct {
+	// Whole sizes for trees as a whole and not for each of their nodes: [TreesWhole].
+	Whole bool
+	// First is how many slots a tree gets of which only the root is known: with Whole alone, at least 0. In
+	// configurations it is [DefaultFirst] when not given.
+	First int
+}
 
 // Decide implements [muster.Policy].
-func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "exact"
 	d := begin(o, "exact/1")
 	backlog, inFlight := o.Backlog(), o.InFlight()
@@ -47,7 +53,7 @@ func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 		Out: d.Previous + add,
 		Why: exactWhy(backlog.Value, pending, free, add),
 	})
-	return exactTrees(d, o)
+	return x.trees(d, o)
 }
 
 func exactWhy(queued, pending, free float64, add int) string {
