@@ -95,7 +95,8 @@ func TestNoSizeIsInTimeForASkewedTree(t *testing.T) {
 			best = append(best, least)
 		}
 		slices.Sort(best)
-		if median := best[len(best)/2]; median < 1.19 {
+		t.Logf("the best of 21 fleets each, in the median: %.3f", best[len(best)/2])
+		if median := best[len(best)/2]; median < 1.2 {
 			t.Errorf("the best of many fleets takes %.3f of the least time, less than is said to be possible", median)
 		}
 	}
