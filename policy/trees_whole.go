@@ -30,7 +30,8 @@ const firstFor = 0.25
 // expected to come counts, and one guess: that each node of which it is not known whether it has children is followed by one
 // node, as far as that is likely at all. So a guess keeps a tree as large as it is, and never makes it grow.
 //
-// Messages that are no nodes get a slot each, as ever.
+// Messages that are no nodes get a slot each, as ever. So do nodes that have waited for longer than a boot: then the slots that
+// were to be through with them are not.
 func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	work, known := workOf(o)
 	if !known || !o.Expected.Known {
@@ -43,7 +44,7 @@ func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decisi
 	when, words := treesWhen(o, words, p.sendings(o, o.Expected.Levels)) // of the guess nothing is said
 	ready := p.boot + math.Max(orDefault(o.Poll, time.Second).Seconds(), 0)
 	before := d.Desired
-	out := max(p.others(o), d.Previous, ceil(p.present(o, all, ready)/p.slots))
+	out := max(p.slotEach(o, ready), d.Previous, ceil(p.present(o, all, ready)/p.slots))
 	keep := min(d.Previous, ceil(p.most(o, all, ready)/p.slots))
 	switch {
 	case out > before:
@@ -75,11 +76,19 @@ func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 	return levels
 }
 
-// others returns the size at which the waiting messages that are no nodes of trees have a slot each.
-func (p plan) others(o muster.Observation) int {
-	e := o.Expected
-	others := math.Min(o.Backlog().Value, o.Backlog().Value+p.inHand(o)-(e.Open-e.Held))
-	return o.Capacity.Desired + ceil(math.Max(0, others-p.free-float64(o.Pending())*p.slots)/p.slots)
+// slotEach returns the size at which those that wait have a slot each that are no nodes of trees, or have waited for longer than
+// so many seconds.
+func (p plan) slotEach(o muster.Observation, seconds float64) int {
+	e, backlog := o.Expected, o.Backlog().Value
+	each := math.Min(backlog, backlog+p.inHand(o)-(e.Open-e.Held))
+	overdue := 0.0
+	for _, g := range p.waiting {
+		if g.AgeSeconds > seconds && !p.blind {
+			overdue += g.Messages
+		}
+	}
+	each = math.Max(each, math.Min(overdue, backlog))
+	return o.Capacity.Desired + ceil(math.Max(0, each-p.free-float64(o.Pending())*p.slots)/p.slots)
 }
 
 // firstSlots returns the decision d with slots for trees of which only the root is known, while its work is young.

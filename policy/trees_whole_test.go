@@ -66,6 +66,25 @@ func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 	}
 }
 
+// TestANodeThatWaitsForLongGetsASlot: the one slot there is was to be through with what it holds, and hangs.
+func TestANodeThatWaitsForLongGetsASlot(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		waiting []muster.Waiting
+		want    int
+	}{
+		{"for less than a boot", []muster.Waiting{{AgeSeconds: 19, Messages: 2}}, 1},
+		{"one for more", []muster.Waiting{{AgeSeconds: 30, Messages: 1}, {AgeSeconds: 19, Messages: 1}}, 2},
+		{"both for more", []muster.Waiting{{AgeSeconds: 30, Messages: 2}}, 3},
+	} {
+		o := grown(see{backlog: 2, inFlight: 1, busy: 1, mpd: 2 * time.Second}, levels(3))
+		o.Waiting, o.Queues[0].OldestAge = row.waiting, muster.Sample{At: t0, Known: true, Value: row.waiting[0].AgeSeconds}
+		if d := whole().Decide(o, nil); d.Desired != row.want {
+			t.Errorf("%s: %s\nwant %d", row.name, d.Sentence(), row.want)
+		}
+	}
+}
+
 func TestAWholeTreeAsksNobodyToGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := sights().Draw(t, "see").observation()
