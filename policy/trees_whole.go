@@ -27,8 +27,8 @@ const firstFor = 0.25
 
 // wholeTrees returns the decision d of [Exact] sized for the trees as a whole. A node that waits gets no worker of its own
 // when the slots that are there and on their way are through with it before that worker could take messages. What is
-// expected to come counts, and one guess: that each node of which it is not known whether it has children is followed by one
-// node, as far as that is likely at all. So a guess keeps a tree as large as it is, and never makes it grow.
+// expected to come counts, and one guess: that the next level has as many nodes as there are now, as far as that is likely
+// at all. So a guess keeps a tree as large as it is, and never makes it grow.
 //
 // Messages that are no nodes get a slot each, as ever. So do nodes that have waited for longer than a boot: then the slots that
 // were to be through with them are not.
@@ -62,8 +62,8 @@ func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decisi
 	return x.firstSlots(d, o)
 }
 
-// followed returns the levels that are expected, of which the first has as many messages more as nodes are in the queue or in
-// work, but none beyond what is likely.
+// followed returns the levels that are expected, of which the first has at least as many messages as are in the queue or in work,
+// but on a guess none beyond what is likely.
 func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 	levels := slices.Clone(o.Expected.Levels)
 	if o.Expected.Perhaps <= 0 {
@@ -72,7 +72,8 @@ func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 	if len(levels) == 0 {
 		levels = make([]muster.ExpectedLevel, 1)
 	}
-	levels[0].Messages += math.Min(o.Expected.Perhaps, o.Backlog().Value+p.inHand(o))
+	sure := levels[0].Messages
+	levels[0].Messages = math.Max(sure, math.Min(sure+o.Expected.Perhaps, o.Backlog().Value+p.inHand(o)))
 	return levels
 }
 

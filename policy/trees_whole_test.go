@@ -23,7 +23,8 @@ func young(trees int) muster.Expected {
 func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 	perhaps := levels(4)
 	perhaps.Perhaps = 40
-	lost := young(1)
+	growing := levels(4, 2)
+	growing.Perhaps = 40
 	for _, row := range []struct {
 		name     string
 		see      see
@@ -40,6 +41,7 @@ func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 		{"some of those that wait are nodes", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0, levels(9), 7, 7, "5 launches fewer"},
 		{"children that are there when a worker is", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, levels(4, 3), 12, 12, "8 launches to be in service for it"},
 		{"a guess keeps the tree as large as it is, and lets it not grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, perhaps, 4, 4, "not known yet"},
+		{"nor where a level is known to grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, growing, 8, 8, "4 launches"},
 		{"idle workers stay until it is known whether a level has children", see{inFlight: 4, busy: 4, idle: 4}, 0, perhaps, 8, 8, "not known yet"},
 		{"leaves free their workers", see{inFlight: 4, busy: 4, idle: 4}, 0, levels(4), 8, 4, "no further ones to come"},
 		{"trees that cannot be read let nobody go", see{inFlight: 4, busy: 4, idle: 4}, 0, muster.Expected{At: t0, Reason: "the disk is gone"}, 8, 8, "the disk is gone"},
@@ -49,7 +51,7 @@ func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 		{"they stay for a quarter of a boot", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, 5 * time.Second, young(1), 6, 6, "6 workers until more is"},
 		{"later fewer do", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, 10 * time.Second, young(1), 6, 3, "3 workers until more is"},
 		{"and then only the one that works", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, time.Minute, young(1), 6, 1, "1 node of trees open"},
-		{"a root whose message was lost leads to nothing", see{idle: 2}, 0, lost, 2, 0, "1 node of trees open"},
+		{"a root whose message was lost leads to nothing", see{idle: 2}, 0, young(1), 2, 0, "1 node of trees open"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := grown(row.see, row.expected)
