@@ -23,6 +23,8 @@ func young(trees int) muster.Expected {
 func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 	perhaps := levels(4)
 	perhaps.Perhaps = 40
+	likely := levels(8)
+	likely.Perhaps = 8
 	growing := levels(4, 2)
 	growing.Perhaps = 40
 	for _, row := range []struct {
@@ -41,6 +43,7 @@ func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 		{"some of those that wait are nodes", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0, levels(9), 7, 7, "5 launches fewer"},
 		{"children that are there when a worker is", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, levels(4, 3), 12, 12, "8 launches to be in service for it"},
 		{"a guess keeps the tree as large as it is, and lets it not grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, perhaps, 4, 4, "not known yet"},
+		{"so workers come for a level that is likely to be as large", see{backlog: 4, inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, likely, 8, 8, "not known yet"},
 		{"nor where a level is known to grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, growing, 8, 8, "4 launches"},
 		{"idle workers stay until it is known whether a level has children", see{inFlight: 4, busy: 4, idle: 4}, 0, perhaps, 8, 8, "not known yet"},
 		{"leaves free their workers", see{inFlight: 4, busy: 4, idle: 4}, 0, levels(4), 8, 4, "no further ones to come"},
