@@ -15,7 +15,7 @@ func (p plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 		return withoutTrees(d, o)
 	}
 	in, words := treesIn(o)
-	all := p.sendings(o)
+	all := p.sendings(o, o.Expected.Levels)
 	when, words := treesWhen(o, words, all)
 	before, active := d.Desired, o.Capacity.Active()
 	keep := min(active, ceil(p.keptFor(o, all)))
