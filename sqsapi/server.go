@@ -91,10 +91,14 @@ func NewServer(endpoint http.Handler) *http.Server {
 
 // ServeHTTP answers one request.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := requestID()
-	w.Header().Set(requestIDHeader, id)
-	protocol := codecOf(r)
+	id, protocol := requestID(), codecOf(r)
 	action, result, err := a.serve(w, r, protocol)
+	a.conclude(w, protocol, id, action, result, err)
+}
+
+// conclude writes the answer to one request.
+func (a *api) conclude(w http.ResponseWriter, protocol codec, id, action string, result any, err error) {
+	w.Header().Set(requestIDHeader, id)
 	if err == nil {
 		protocol.result(w, action, result)
 		return
