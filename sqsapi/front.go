@@ -110,7 +110,9 @@ func (f *Front) stopLoops(now bool) []*loop {
 func (f *Front) Close() error {
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
-	f.stopLoops(true)
+	for _, l := range f.stopLoops(true) {
+		<-l.ended
+	}
 	err := f.server.ShutdownWithContext(past)
 	f.mu.Lock()
 	defer f.mu.Unlock()

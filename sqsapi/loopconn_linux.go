@@ -121,12 +121,7 @@ func (c *loopConn) hold(b []byte) {
 
 // serve answers the request that was read.
 func (l *loop) serve(c *loopConn) {
-	defer func() {
-		if failure := recover(); failure != nil { // one request must not end the program
-			l.front.log.Error("sqs request failed", "error", failure)
-			l.end(c)
-		}
-	}()
+	defer c.endIfItFails()
 	r := &c.plain.request
 	if l.api != nil && l.api.begin(r, c.plain.body, l.courier, c) {
 		return
@@ -163,29 +158,37 @@ func (l *loop) aside(c *loopConn, run func(context.Context, http.ResponseWriter)
 	}()
 }
 
-// answered answers a prompt call.
-func (c *loopConn) answered(result any, err error) {
+// endIfItFails ends a connection whose request made the endpoint panic: one request must not end the program.
+func (c *loopConn) endIfItFails() {
+	if failure := recover(); failure != nil {
+		c.loop.front.log.Error("sqs request failed", "error", failure)
+		c.loop.end(c)
+	}
+}
+
+// answer answers a prompt call.
+func (c *loopConn) answer(make func() (any, error)) {
+	defer c.endIfItFails()
 	l := c.loop
-	if quick, ok := result.(quickResult); err == nil && (ok || result == nil) {
-		id := requestID()
-		b := append(l.out[:0], "HTTP/1.1 200 OK\r\n"...)
-		b = append(append(l.appendDate(b), requestIDHeader+": "...), id...)
-		b = append(b, "\r\nContent-Type: "+contentType+"\r\nContent-Length: "...)
-		body := l.body[:0]
-		if ok {
-			body = quick.appendJSON(body)
-		} else {
-			body = append(body, "{}"...)
-		}
-		b = append(strconv.AppendInt(b, int64(len(body)), 10), "\r\n"...)
-		b = l.appendEnd(b)
-		l.body, l.out = body, append(b, body...)
-		l.write(c, l.out)
+	result, err := make()
+	quick, ok := result.(quickResult)
+	if err != nil || !ok && result != nil {
+		a := &written{header: http.Header{}}
+		l.api.conclude(a, jsonProtocol{}, requestID(), c.plain.request.Header.Get(targetHeader), result, err)
+		l.reply(c, a)
 		return
 	}
-	a := &written{header: http.Header{}}
-	l.api.conclude(a, jsonProtocol{}, requestID(), c.plain.request.Header.Get(targetHeader), result, err)
-	l.reply(c, a)
+	if ok {
+		l.body = quick.appendJSON(l.body[:0])
+	} else {
+		l.body = append(l.body[:0], "{}"...)
+	}
+	b := append(l.out[:0], "HTTP/1.1 200 OK\r\n"...)
+	b = append(append(l.appendDate(b), requestIDHeader+": "...), requestID()...)
+	b = append(b, "\r\nContent-Type: "+contentType+"\r\nContent-Length: "...)
+	b = append(strconv.AppendInt(b, int64(len(l.body)), 10), "\r\n"...)
+	l.out = append(l.appendEnd(b), l.body...)
+	l.write(c, l.out)
 }
 
 // waits answers a call that waits.

@@ -11,8 +11,8 @@ import (
 
 // caller is who makes a prompt call. Exactly one of its methods is called, once: at once, or when the courier delivers.
 type caller interface {
-	// answered takes the answer.
-	answered(result any, err error)
+	// answer takes what makes the answer.
+	answer(make func() (any, error))
 	// waits takes what may wait for long and then answers.
 	waits(answer func(context.Context) (any, error))
 }
@@ -58,7 +58,7 @@ func (a *api) begin(r *http.Request, body []byte, k *queue.Courier, who caller) 
 		err = run(&call{api: a, base: "http://" + r.Host}, body, k, who)
 	}
 	if err != nil {
-		who.answered(nil, err)
+		who.answer(func() (any, error) { return nil, err })
 	}
 	return true
 }
@@ -69,7 +69,7 @@ func (c *call) beginSend(r *sendMessageRequest, k *queue.Courier, who caller) er
 		return err
 	}
 	k.Send(name, []queue.Outgoing{m}, func(sent []queue.Sent, err error) {
-		who.answered(sentOne(&m, sent, err))
+		who.answer(func() (any, error) { return sentOne(&m, sent, err) })
 	})
 	return nil
 }
@@ -80,10 +80,12 @@ func (c *call) beginSendBatch(r *sendMessageBatchRequest, k *queue.Courier, who 
 		return err
 	}
 	if len(b.messages) == 0 {
-		who.answered(c.sendNothing(b))
+		who.answer(func() (any, error) { return c.sendNothing(b) })
 		return nil
 	}
-	k.Send(b.queue, b.messages, func(sent []queue.Sent, err error) { who.answered(b.sent(sent, err)) })
+	k.Send(b.queue, b.messages, func(sent []queue.Sent, err error) {
+		who.answer(func() (any, error) { return b.sent(sent, err) })
+	})
 	return nil
 }
 
@@ -92,7 +94,9 @@ func (c *call) beginDelete(r *deleteMessageRequest, k *queue.Courier, who caller
 	if err != nil {
 		return err
 	}
-	k.Delete(name, []string{r.ReceiptHandle}, func(errs []error) { who.answered(nil, errs[0]) })
+	k.Delete(name, []string{r.ReceiptHandle}, func(errs []error) {
+		who.answer(func() (any, error) { return nil, errs[0] })
+	})
 	return nil
 }
 
@@ -102,8 +106,10 @@ func (c *call) beginDeleteBatch(r *deleteMessageBatchRequest, k *queue.Courier, 
 		return err
 	}
 	k.Delete(name, handles, func(errs []error) {
-		result, err := outcome(ids, errs)
-		who.answered(deletedResult(result), err)
+		who.answer(func() (any, error) {
+			result, err := outcome(ids, errs)
+			return deletedResult(result), err
+		})
 	})
 	return nil
 }
@@ -127,14 +133,16 @@ func (c *call) beginReceive(r *receiveMessageRequest, k *queue.Courier, who call
 	}
 	o.Wait = patience(o.Wait)
 	k.Receive(name, o, func(messages []queue.Message, err error) {
-		switch {
-		case len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && *o.Wait != 0 && c.Serving.Err() == nil:
+		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && *o.Wait != 0 && c.Serving.Err() == nil {
 			who.waits(patiently)
-		case err != nil:
-			who.answered(nil, err)
-		default:
-			who.answered(c.receivedAll(messages, r), nil)
+			return
 		}
+		who.answer(func() (any, error) {
+			if err != nil {
+				return nil, err
+			}
+			return c.receivedAll(messages, r), nil
+		})
 	})
 	return nil
 }
