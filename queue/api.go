@@ -49,15 +49,14 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 	}
 	out = make([]Sent, len(messages))
 	c = &send{queue: name, fifo: set.fifo, outgoing: make([]sending, 0, len(messages))}
-	ids := newIDs(len(messages))
 	for i := range messages {
 		m, err := prepare(&messages[i], &set)
 		if err != nil {
 			out[i].Err = err
 			continue
 		}
-		m.record.id = ids[i]
-		out[i].ID = formatUUID(ids[i])
+		m.record.id = newID()
+		out[i].ID = formatUUID(m.record.id)
 		c.outgoing = append(c.outgoing, m)
 	}
 	if len(c.outgoing) == 0 {
@@ -108,13 +107,9 @@ func prepare(m *Outgoing, set *settings) (sending, error) {
 	return sending{record: &record{group: m.GroupID, dedup: m.deduplicationID(set), attributes: extra, body: m.Body, digest: m.Digest}, delay: delay}, nil
 }
 
-func newIDs(n int) [][16]byte {
-	ids := make([][16]byte, n)
-	for i := range ids {
-		rand.Read(ids[i][:]) // never fails
-		ids[i] = versionUUID(ids[i])
-	}
-	return ids
+func newID() (id [16]byte) {
+	rand.Read(id[:]) // never fails
+	return versionUUID(id)
 }
 
 // Receive takes up to o.Max visible messages, which then are in flight for

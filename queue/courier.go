@@ -10,8 +10,14 @@ type Courier struct {
 	s        *Service
 	ring     func()
 	gathered []command
-	answered []func() // guarded by s.mu, as is
-	rung     bool     // whether ring is called for them
+	answered []outcome // guarded by s.mu, as is
+	rung     bool      // whether ring is called for them
+}
+
+// outcome is what became of a request, and who is to be told.
+type outcome struct {
+	then func(error)
+	err  error
 }
 
 // NewCourier returns a courier. Whenever there is something to deliver, ring is
@@ -43,7 +49,7 @@ func (k *Courier) Delete(name string, handles []string, done func([]error)) {
 // Receive is Service.Receive without a wait, whatever o says. The messages go to
 // done, during this call or Deliver.
 func (k *Courier) Receive(name string, o ReceiveOptions, done func([]Message, error)) {
-	o.Wait = new(time.Duration)
+	o.Wait = nil
 	c, err := k.s.newReceive(name, o)
 	if err == nil {
 		err = k.s.alive()
@@ -52,6 +58,7 @@ func (k *Courier) Receive(name string, o ReceiveOptions, done func([]Message, er
 		done(nil, err)
 		return
 	}
+	c.wait, c.patience = false, 0
 	if k.s.serveNow(c) {
 		k.open(c, done)
 		return
@@ -85,7 +92,7 @@ func (k *Courier) open(c *receive, done func([]Message, error)) {
 	go func() {
 		got, err := k.s.open(c)
 		k.s.mu.Lock()
-		k.note(func() { done(got, err) })
+		k.note(outcome{func(err error) { done(got, err) }, err})
 		k.s.mu.Unlock()
 		k.s.ringAll()
 	}()
@@ -131,14 +138,14 @@ func (k *Courier) Deliver() {
 	answered := k.answered
 	k.answered, k.rung = nil, false
 	k.s.mu.Unlock()
-	for _, tell := range answered {
-		tell()
+	for _, o := range answered {
+		o.then(o.err)
 	}
 }
 
 // note keeps an outcome for Deliver; s.mu must be held.
-func (k *Courier) note(tell func()) {
-	k.answered = append(k.answered, tell)
+func (k *Courier) note(o outcome) {
+	k.answered = append(k.answered, o)
 	if !k.rung {
 		k.rung = true
 		k.s.ringing = append(k.s.ringing, k)

@@ -21,7 +21,7 @@ func newReply() reply { return reply{waiting: make(chan error, 1)} }
 // give answers; Service.mu must be held.
 func (r reply) give(err error) {
 	if r.courier != nil {
-		r.courier.note(func() { r.then(err) })
+		r.courier.note(outcome{r.then, err})
 		return
 	}
 	r.waiting <- err

@@ -13,22 +13,19 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/muster-scale/muster/queue"
 )
 
 // loop serves connections on one goroutine: it reads what has come, hands what is to be stored in together, and writes the
 // answers when they are there. So a request costs one read and one write, and no goroutine is woken for it. What may wait
 // runs on a goroutine of its own, and a connection with another than plain requests goes to the other server.
 type loop struct {
-	front   *Front
-	api     *api           // nil if the endpoint is another one
-	courier *queue.Courier // nil without api
-	poll    int            // the epoll instance
-	bell    int            // an eventfd: ends the wait for events
-	asleep  atomic.Bool    // it waits for events, or is about to
-	rung    atomic.Bool    // there is something to do besides events
-	ended   chan struct{}
+	front  *Front
+	prompt *prompter   // nil if the endpoint is not of this package
+	poll   int         // the epoll instance
+	bell   int         // an eventfd: ends the wait for events
+	asleep atomic.Bool // it waits for events, or is about to
+	rung   atomic.Bool // there is something to do besides events
+	ended  chan struct{}
 
 	mu     sync.Mutex
 	posted []func() // to be run by the loop
@@ -63,8 +60,8 @@ func newLoop(f *Front) (*loop, error) {
 		front: f, poll: poll, bell: bell, ended: make(chan struct{}), conns: map[int]*loopConn{},
 		begun: time.Now(), in: make([]byte, plainBytes+frontBuffer),
 	}
-	if l.api, _ = f.endpoint.(*api); l.api != nil {
-		l.courier = l.api.Queues.NewCourier(l.ring)
+	if a, ok := f.endpoint.(*api); ok {
+		l.prompt = &prompter{call: call{api: a}, courier: a.Queues.NewCourier(l.ring)}
 	}
 	if err := l.watch(bell, unix.EPOLLIN); err != nil {
 		return nil, errors.Join(err, unix.Close(bell), unix.Close(poll))
@@ -107,8 +104,8 @@ func (l *loop) run() {
 		n := l.wait(events)
 		l.now = time.Now()
 		l.age = l.now.Sub(l.begun)
-		if l.rung.Swap(false) && l.courier != nil {
-			l.courier.Deliver()
+		if l.rung.Swap(false) && l.prompt != nil {
+			l.prompt.courier.Deliver()
 		}
 		for i := range events[:n] {
 			if c := l.conns[int(events[i].Fd)]; c != nil {
@@ -117,8 +114,8 @@ func (l *loop) run() {
 		}
 		l.goOn()
 		l.runPosted()
-		if l.courier != nil {
-			l.courier.Submit()
+		if l.prompt != nil {
+			l.prompt.courier.Submit()
 		}
 		if l.sweepAt > 0 && l.age >= l.sweepAt {
 			l.sweep()

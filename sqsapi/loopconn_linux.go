@@ -123,7 +123,7 @@ func (c *loopConn) hold(b []byte) {
 func (l *loop) serve(c *loopConn) {
 	defer c.endIfItFails()
 	r := &c.plain.request
-	if l.api != nil && l.api.begin(r, c.plain.body, l.courier, c) {
+	if l.prompt != nil && l.prompt.begin(r, c.plain.body, c) {
 		return
 	}
 	body := &heldBody{all: slices.Clone(c.plain.body)}
@@ -174,7 +174,7 @@ func (c *loopConn) answer(make func() (any, error)) {
 	quick, ok := result.(quickResult)
 	if err != nil || !ok && result != nil {
 		a := &written{header: http.Header{}}
-		l.api.conclude(a, jsonProtocol{}, requestID(), c.plain.request.Header.Get(targetHeader), result, err)
+		l.prompt.conclude(a, jsonProtocol{}, requestID(), c.plain.request.Header.Get(targetHeader), result, err)
 		l.reply(c, a)
 		return
 	}
@@ -184,7 +184,7 @@ func (c *loopConn) answer(make func() (any, error)) {
 		l.body = append(l.body[:0], "{}"...)
 	}
 	b := append(l.out[:0], "HTTP/1.1 200 OK\r\n"...)
-	b = append(append(l.appendDate(b), requestIDHeader+": "...), requestID()...)
+	b = appendRequestID(append(l.appendDate(b), requestIDHeader+": "...))
 	b = append(b, "\r\nContent-Type: "+contentType+"\r\nContent-Length: "...)
 	b = append(strconv.AppendInt(b, int64(len(l.body)), 10), "\r\n"...)
 	l.out = append(l.appendEnd(b), l.body...)
@@ -197,7 +197,7 @@ func (c *loopConn) waits(run func(context.Context) (any, error)) {
 	action := c.plain.request.Header.Get(targetHeader)
 	l.aside(c, func(ctx context.Context, w http.ResponseWriter) {
 		result, err := run(ctx)
-		l.api.conclude(w, jsonProtocol{}, requestID(), action, result, err)
+		l.prompt.conclude(w, jsonProtocol{}, requestID(), action, result, err)
 	})
 }
 

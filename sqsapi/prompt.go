@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
+	"strings"
 
 	"github.com/muster-scale/muster/queue"
 )
@@ -17,45 +17,49 @@ type caller interface {
 	waits(answer func(context.Context) (any, error))
 }
 
-// prompt are the actions that wait for a commit at most. Each does what the one of the same name in actions does.
-var prompt = map[string]func(c *call, body []byte, k *queue.Courier, who caller) error{
-	"SendMessage":        promptly((*call).beginSend),
-	"SendMessageBatch":   promptly((*call).beginSendBatch),
-	"ReceiveMessage":     promptly((*call).beginReceive),
-	"DeleteMessage":      promptly((*call).beginDelete),
-	"DeleteMessageBatch": promptly((*call).beginDeleteBatch),
+// prompter begins prompt calls for one loop.
+type prompter struct {
+	call
+	courier *queue.Courier
+	reader  quickReader // used again
 }
 
-func promptly[Request any](begin func(*call, *Request, *queue.Courier, caller) error) func(*call, []byte, *queue.Courier, caller) error {
-	return func(c *call, body []byte, k *queue.Courier, who caller) error {
+// prompt are the actions that wait for a commit at most. Each does what the one of the same name in actions does.
+var prompt = map[string]func(p *prompter, body []byte, who caller) error{
+	"SendMessage":        promptly((*prompter).beginSend),
+	"SendMessageBatch":   promptly((*prompter).beginSendBatch),
+	"ReceiveMessage":     promptly((*prompter).beginReceive),
+	"DeleteMessage":      promptly((*prompter).beginDelete),
+	"DeleteMessageBatch": promptly((*prompter).beginDeleteBatch),
+}
+
+func promptly[Request any](begin func(*prompter, *Request, caller) error) func(*prompter, []byte, caller) error {
+	return func(p *prompter, body []byte, who caller) error {
 		var request Request
-		if err := parse(body, &request); err != nil {
+		if err := p.reader.parse(body, &request); err != nil {
 			return err
 		}
-		return begin(c, &request, k, who)
+		return begin(p, &request, who)
 	}
 }
 
 // begin begins a prompt call of the JSON protocol and reports whether r is one. It keeps nothing of r and its body.
-func (a *api) begin(r *http.Request, body []byte, k *queue.Courier, who caller) bool {
-	if r.Header.Get("Content-Type") != contentType {
+func (p *prompter) begin(r *http.Request, body []byte, who caller) bool {
+	name, ok := strings.CutPrefix(r.Header.Get(targetHeader), targetPrefix)
+	run := prompt[name]
+	if !ok || run == nil || r.Header.Get("Content-Type") != contentType {
 		return false
 	}
-	name, _, _ := jsonProtocol{}.request(r, body)
-	run, ok := prompt[name]
-	if !ok {
-		return false
-	}
-	err := a.guard(r)
+	err := p.guard(r)
 	var claim *claim
 	if err == nil {
-		claim, err = a.claim(r)
+		claim, err = p.claim(r)
 	}
 	if err == nil {
-		err = claim.verify(r, body, &a.last)
+		err = claim.verify(r, body, &p.last)
 	}
 	if err == nil {
-		err = run(&call{api: a, base: "http://" + r.Host}, body, k, who)
+		err = run(p, body, who)
 	}
 	if err != nil {
 		who.answer(func() (any, error) { return nil, err })
@@ -63,49 +67,49 @@ func (a *api) begin(r *http.Request, body []byte, k *queue.Courier, who caller) 
 	return true
 }
 
-func (c *call) beginSend(r *sendMessageRequest, k *queue.Courier, who caller) error {
+func (p *prompter) beginSend(r *sendMessageRequest, who caller) error {
 	name, m, err := r.stored()
 	if err != nil {
 		return err
 	}
-	k.Send(name, []queue.Outgoing{m}, func(sent []queue.Sent, err error) {
+	p.courier.Send(name, []queue.Outgoing{m}, func(sent []queue.Sent, err error) {
 		who.answer(func() (any, error) { return sentOne(&m, sent, err) })
 	})
 	return nil
 }
 
-func (c *call) beginSendBatch(r *sendMessageBatchRequest, k *queue.Courier, who caller) error {
+func (p *prompter) beginSendBatch(r *sendMessageBatchRequest, who caller) error {
 	b, err := r.stored()
 	if err != nil {
 		return err
 	}
 	if len(b.messages) == 0 {
-		who.answer(func() (any, error) { return c.sendNothing(b) })
+		who.answer(func() (any, error) { return p.sendNothing(b) })
 		return nil
 	}
-	k.Send(b.queue, b.messages, func(sent []queue.Sent, err error) {
+	p.courier.Send(b.queue, b.messages, func(sent []queue.Sent, err error) {
 		who.answer(func() (any, error) { return b.sent(sent, err) })
 	})
 	return nil
 }
 
-func (c *call) beginDelete(r *deleteMessageRequest, k *queue.Courier, who caller) error {
+func (p *prompter) beginDelete(r *deleteMessageRequest, who caller) error {
 	name, err := queueName(r.QueueURL)
 	if err != nil {
 		return err
 	}
-	k.Delete(name, []string{r.ReceiptHandle}, func(errs []error) {
+	p.courier.Delete(name, []string{r.ReceiptHandle}, func(errs []error) {
 		who.answer(func() (any, error) { return nil, errs[0] })
 	})
 	return nil
 }
 
-func (c *call) beginDeleteBatch(r *deleteMessageBatchRequest, k *queue.Courier, who caller) error {
+func (p *prompter) beginDeleteBatch(r *deleteMessageBatchRequest, who caller) error {
 	name, ids, handles, err := r.named()
 	if err != nil {
 		return err
 	}
-	k.Delete(name, handles, func(errs []error) {
+	p.courier.Delete(name, handles, func(errs []error) {
 		who.answer(func() (any, error) {
 			result, err := outcome(ids, errs)
 			return deletedResult(result), err
@@ -114,7 +118,7 @@ func (c *call) beginDeleteBatch(r *deleteMessageBatchRequest, k *queue.Courier, 
 	return nil
 }
 
-func (c *call) beginReceive(r *receiveMessageRequest, k *queue.Courier, who caller) error {
+func (p *prompter) beginReceive(r *receiveMessageRequest, who caller) error {
 	name, err := queueName(r.QueueURL)
 	if err != nil {
 		return err
@@ -124,16 +128,17 @@ func (c *call) beginReceive(r *receiveMessageRequest, k *queue.Courier, who call
 		return err
 	}
 	patiently := func(ctx context.Context) (any, error) {
-		c.ctx = ctx
-		return c.receiveMessage(r)
+		waiting := p.call // its own, since others come meanwhile
+		waiting.ctx = ctx
+		return waiting.receiveMessage(r)
 	}
-	if !c.looksFirst(o) {
+	if !p.looksFirst(o) {
 		who.waits(patiently)
 		return nil
 	}
-	o.Wait = patience(o.Wait)
-	k.Receive(name, o, func(messages []queue.Message, err error) {
-		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && *o.Wait != 0 && c.Serving.Err() == nil {
+	patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
+	p.courier.Receive(name, o, func(messages []queue.Message, err error) {
+		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && patient && p.Serving.Err() == nil {
 			who.waits(patiently)
 			return
 		}
@@ -141,17 +146,8 @@ func (c *call) beginReceive(r *receiveMessageRequest, k *queue.Courier, who call
 			if err != nil {
 				return nil, err
 			}
-			return c.receivedAll(messages, r), nil
+			return p.receivedAll(messages, r), nil
 		})
 	})
 	return nil
-}
-
-// patience is how long a receive may wait, as far as is known here: without a time of its own it is the queue's.
-func patience(wait *time.Duration) *time.Duration {
-	if wait != nil {
-		return wait
-	}
-	unknown := time.Duration(-1)
-	return &unknown
 }
