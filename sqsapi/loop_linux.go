@@ -44,8 +44,15 @@ type loop struct {
 	body     []byte // for every answer
 }
 
-// patienceStep is how exactly connections are ended that are too slow.
-const patienceStep = 20 * time.Millisecond
+const (
+	// patienceStep is how exactly connections are ended that are too slow.
+	patienceStep = 20 * time.Millisecond
+	// handInAfter is how many requests are read before the first of them is committed: more at once cost less, but the
+	// disk must not wait for them.
+	handInAfter = 8
+	// keptBytes is the largest answer whose memory is used again.
+	keptBytes = 256 << 10
+)
 
 func newLoop(f *Front) (*loop, error) {
 	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)

@@ -124,6 +124,9 @@ func (l *loop) serve(c *loopConn) {
 	defer c.endIfItFails()
 	r := &c.plain.request
 	if l.prompt != nil && l.prompt.begin(r, c.plain.body, c) {
+		if l.prompt.courier.Gathered() >= handInAfter {
+			l.prompt.courier.Submit()
+		}
 		return
 	}
 	body := &heldBody{all: slices.Clone(c.plain.body)}
@@ -189,6 +192,7 @@ func (c *loopConn) answer(make func() (any, error)) {
 	b = append(strconv.AppendInt(b, int64(len(l.body)), 10), "\r\n"...)
 	l.out = append(l.appendEnd(b), l.body...)
 	l.write(c, l.out)
+	l.shrink()
 }
 
 // waits answers a call that waits.
@@ -215,6 +219,14 @@ func (l *loop) reply(c *loopConn, a *written) {
 	b = l.appendEnd(b)
 	l.out = append(b, a.body...)
 	l.write(c, l.out)
+	l.shrink()
+}
+
+// shrink lets go of the memory of a large answer.
+func (l *loop) shrink() {
+	if cap(l.out) > keptBytes {
+		l.out, l.body = nil, nil
+	}
 }
 
 // appendDate adds the header that says what time it is.

@@ -33,17 +33,17 @@ func newPlain() *plain {
 	return &plain{request: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}}}
 }
 
-var (
-	plainStart = []byte("POST /")
-	headEnd    = []byte("\r\n\r\n")
+const (
+	plainStart = "POST /"
+	headEnd    = "\r\n\r\n"
 )
 
 // read reads the request at the begin of b. If it is whole, n is its length.
 func (p *plain) read(b []byte) (n int, f form) {
-	if !bytes.HasPrefix(b, plainStart[:min(len(b), len(plainStart))]) {
+	if most := min(len(b), len(plainStart)); string(b[:most]) != plainStart[:most] {
 		return 0, unusual
 	}
-	end := bytes.Index(b[:min(len(b), frontBuffer)], headEnd)
+	end := bytes.Index(b[:min(len(b), frontBuffer)], []byte(headEnd))
 	switch {
 	case end < 0 && len(b) >= frontBuffer:
 		return 0, unusual
