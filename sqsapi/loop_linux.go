@@ -256,8 +256,12 @@ func (l *loop) handOver(c *loopConn, read []byte) {
 	unix.EpollCtl(l.poll, unix.EPOLL_CTL_DEL, c.fd, nil) // else its other name would be reported
 	file := os.NewFile(uintptr(c.fd), "connection")
 	defer file.Close()
+	if l.stopping {
+		return
+	}
 	conn, err := net.FileConn(file)
-	if err != nil || l.stopping {
+	if err != nil {
+		l.front.log.Warn("an sqs connection was ended", "error", err)
 		return
 	}
 	f := l.front
