@@ -120,40 +120,52 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
-		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
+		i = r.add(Facts{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
 	}
 	m := &r.members[i]
 	w := m.worker(rep.Worker)
 	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
 		return false, news
 	}
-	if w.Seq == 0 {
-		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
-		w.Challenge = rep.At.UnixMicro()
-	}
-	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
-		w.IdleSince = rep.At
-	}
-	if rep.Token == "" || rep.Token != w.Refused {
-		w.Refused = ""
-	}
-	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
-	w.ReportedAt, w.HeldSeconds, w.Repeated = rep.At, rep.HeldSeconds, rep.Challenge
+	w.reported(&rep)
 	if len(rep.Incidents) > 0 {
 		news.Incidents, news.More = m.incidents(rep)
 	}
-	m.timed = m.timed || m.Listed && rep.State == muster.Starting
+	if !m.timed && m.Listed && rep.State == muster.Starting {
+		m.change().timed = true
+	}
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
-		m.JoinedAt = rep.At
+		m.change().JoinedAt = rep.At
 		if m.timed {
 			news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
 		}
 	}
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
-		m.Proved, news.Proved = true, r.failed > 0
+		m.change().Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 	}
 	return true, news
+}
+
+// reported takes in what w says of itself.
+func (w *Worker) reported(rep *muster.Report) {
+	t := Terms{ID: w.ID, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots, Token: rep.Token,
+		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge}
+	if w.Seq == 0 {
+		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
+		t.Challenge = rep.At.UnixMicro()
+	}
+	if rep.Token == "" || rep.Token != w.Refused {
+		t.Refused = ""
+	}
+	if t != *w.Terms {
+		own := t // the heap is for what is new alone
+		w.Terms = &own
+	}
+	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
+		w.IdleSince = rep.At
+	}
+	w.Seq, w.Busy, w.ReportedAt, w.HeldSeconds = rep.Seq, rep.Busy, rep.At, rep.HeldSeconds
 }
 
 // worker returns the worker of the given name, added if need be, or nil when the member has too many.
@@ -166,7 +178,7 @@ func (m *Member) worker(id string) *Worker {
 	if len(m.Workers) >= maxWorkers {
 		return nil
 	}
-	m.Workers = append(m.Workers, Worker{ID: id})
+	m.Workers = append(m.Workers, Worker{Terms: &Terms{ID: id}})
 	return &m.Workers[len(m.Workers)-1]
 }
 
