@@ -48,7 +48,7 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if x.flushed.Sent != nil {
+	if x.flushed.sent != nil {
 		w.out.Records = append(w.out.Records, w.settings.learned(w.now(), x.flushed))
 	}
 	for _, c := range x.changes {

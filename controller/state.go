@@ -262,6 +262,8 @@ func decided(r muster.Record) bool { return r.Kind == muster.Decided }
 
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
 func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
+	var room [8]muster.Durations // not on the heap: every step has reports
+	processing := room[:0]       // report by report
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
@@ -292,16 +294,16 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		case Metered:
 			st.meter(x)
 		case Reported:
-			seen.report(st, &x.Report)
+			processing = seen.report(st, &x.Report, processing)
 		case *Reported:
-			seen.report(st, &x.Report)
+			processing = seen.report(st, &x.Report, processing)
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
 		}
 	}
 	st.balance.soon += float64(seen.finished)
-	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
+	st.measured.Processing = series.MergeAll(st.measured.Processing, processing...)
 	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
@@ -332,27 +334,25 @@ func (st *State) await(now time.Time) {
 // learn puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded: what
 // counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone, where it is
 // known what the queues have counted.
-func (st *State) learn(now time.Time, counting bool) Learned {
+func (st *State) learn(now time.Time, counting bool) flush {
 	// What is the first to be known counts at once.
 	_, known := st.processing.At(now)
 	first := st.measured.Processing.Count > 0 && !known.Known
 	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery && !first {
-		return Learned{}
+		return flush{}
 	}
-	flushed := st.measured
+	flushed := flush{Learned: st.measured}
 	flushed.Counted, flushed.Finished = counting && st.seasonal != nil, st.balance.settled()
 	if st.measured.empty() && !st.balance.corrected && !(flushed.Counted && st.seasonal.overdue(now)) {
-		return Learned{}
+		return flush{}
 	}
-	flushed.Sent = make(map[string]float64, len(st.sent))
 	sent := make(totals, len(st.sent))
 	for i, c := range st.sent {
-		n := st.balance.record(c.n)
-		flushed.Sent[c.queue], sent[i] = n, total{c.queue, counted{n: n, at: now}}
+		sent[i] = total{c.queue, counted{n: st.balance.record(c.n), at: now}}
 	}
-	st.sent = sent
+	st.sent, flushed.sent = sent, sent
 	st.balance.corrected = false
-	st.count(now, flushed)
+	st.count(now, flushed.Learned)
 	st.busiest = nil
 	st.measured = Learned{}
 	return flushed
@@ -362,18 +362,17 @@ func (st *State) learn(now time.Time, counting bool) Learned {
 type seen struct {
 	// changes are those of members, in the order in which they came: a restart that reads them must count the failures of
 	// launches as they were counted.
-	changes []Changed
-	results []Resulted
-	flushed Learned
-	// finished and failed count messages, processing are their durations, report by report.
-	finished, failed int64
-	processing       []muster.Durations
+	changes          []Changed
+	results          []Resulted
+	flushed          flush
+	finished, failed int64                         // messages
 	classes          map[string][]muster.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
 	incidents map[muster.IncidentKind]int64
 }
 
-func (x *seen) report(st *State, r *muster.Report) {
+// report takes in a report, and returns processing with its durations.
+func (x *seen) report(st *State, r *muster.Report, processing []muster.Durations) []muster.Durations {
 	if st.listed.Service != nil && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
@@ -381,11 +380,11 @@ func (x *seen) report(st *State, r *muster.Report) {
 	}
 	taken, news := st.roster.Reported(*r)
 	if !taken {
-		return
+		return processing
 	}
 	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
 	if r.Processing.Count > 0 {
-		x.processing = append(x.processing, r.Processing)
+		processing = append(processing, r.Processing)
 	}
 	for name, d := range r.Classes { // each class by itself, so that their order does not matter
 		if x.classes == nil {
@@ -394,6 +393,7 @@ func (x *seen) report(st *State, r *muster.Report) {
 		x.classes[name] = append(x.classes[name], d)
 	}
 	x.news(st, news)
+	return processing
 }
 
 // news records what was seen of a member for the first time.
@@ -436,20 +436,6 @@ func (x *seen) gone(members []roster.Gone) {
 	}
 }
 
-// fresh is a measurement in which what is too old by now is unknown.
-func (s Settings) fresh(q muster.QueueObservation, now time.Time) muster.QueueObservation {
-	for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
-		*x = x.Fresh(now, s.staleAfter())
-	}
-	q.OldestAge = q.OldestAge.Fresh(now, s.ageStaleAfter())
-	if p := q.Published.Value(); q.Published != nil {
-		p.SentPerSecond, p.DeletedPerSecond = p.SentPerSecond.Fresh(now, s.ageStaleAfter()), p.DeletedPerSecond.Fresh(now, s.ageStaleAfter())
-		p.ProcessingMean = p.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
-		q.Published = &p
-	}
-	return q
-}
-
 // expected is what trees are expected to send, as far as that is known at now; nil while none runs.
 func (s Settings) expected(st *State, now time.Time) *muster.Expected {
 	if st.expected == nil {
@@ -462,56 +448,10 @@ func (s Settings) expected(st *State, now time.Time) *muster.Expected {
 	return &e
 }
 
-// look keeps the newest measurement of each queue, sorted by name.
-func (st *State) look(q muster.QueueObservation) {
-	queues := slices.Clone(st.queues)
-	i, ok := slices.BinarySearchFunc(queues, q, func(a, b muster.QueueObservation) int {
-		if a.Queue < b.Queue {
-			return -1
-		} else if a.Queue > b.Queue {
-			return 1
-		}
-		return 0
-	})
-	if ok {
-		queues[i] = newest(queues[i], q)
-	} else {
-		queues = slices.Insert(queues, i, q)
-	}
-	st.queues = queues
-}
-
 // expect keeps what the last look at the trees that succeeded found; how old it may be is judged when it is used.
 func (st *State) expect(e muster.Expected) {
 	st.treesRead = true
 	if e.Known || st.expected == nil || !st.expected.Known {
 		st.expected = &e
-	}
-}
-
-// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements
-// arrive in the order they were made, so their instants are not compared: a clock that was set back would win for hours.
-func newest(old, q muster.QueueObservation) muster.QueueObservation {
-	for _, f := range []struct{ o, n *muster.Sample }{
-		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
-	} {
-		newer(f.o, *f.n)
-	}
-	if old.Published != nil || q.Published != nil {
-		p, n := old.Published.Value(), q.Published.Value()
-		newer(&p.SentPerSecond, n.SentPerSecond)
-		newer(&p.DeletedPerSecond, n.DeletedPerSecond)
-		newer(&p.ProcessingMean, n.ProcessingMean)
-		old.Published = &p
-	}
-	old.LateSeconds = q.LateSeconds
-	return old
-}
-
-// newer replaces a sample by a later one that tells more, or that it is in doubt.
-func newer(old *muster.Sample, s muster.Sample) {
-	if s.Known || !old.Known || s.Doubted {
-		*old = s
 	}
 }

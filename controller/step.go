@@ -130,12 +130,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
-	if len(st.queues) > 0 {
-		o.Queues = make([]muster.QueueObservation, 0, len(st.queues))
-	}
-	for _, q := range st.queues {
-		o.Queues = append(o.Queues, s.fresh(q, now))
-	}
+	o.Queues = s.fresh(st.queues, now)
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {
 		o.Capacity = supposed(o)
