@@ -8,55 +8,52 @@ import (
 )
 
 // look keeps the newest measurement of each queue, sorted by name.
-func (st *State) look(q muster.QueueObservation) {
-	queues := slices.Clone(st.queues)
-	i, ok := slices.BinarySearchFunc(queues, q, func(a, b muster.QueueObservation) int {
-		if a.Queue < b.Queue {
-			return -1
-		} else if a.Queue > b.Queue {
-			return 1
-		}
-		return 0
-	})
-	if ok {
-		queues[i] = newest(queues[i], q)
-	} else {
-		queues = slices.Insert(queues, i, q)
+func (st *State) look(q *muster.QueueObservation) {
+	queues, i := st.queues, 0
+	for i < len(queues) && queues[i].Queue < q.Queue {
+		i++
 	}
-	st.queues = queues
+	if i == len(queues) || queues[i].Queue != q.Queue {
+		st.queues = slices.Insert(slices.Clip(queues), i, *q)
+		return
+	}
+	st.queues = slices.Clone(queues)
+	newest(&st.queues[i], q)
 }
 
 // newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements
 // arrive in the order they were made, so their instants are not compared: a clock that was set back would win for hours.
-func newest(old, q muster.QueueObservation) muster.QueueObservation {
-	for _, f := range []struct{ o, n *muster.Sample }{
-		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
-	} {
-		newer(f.o, *f.n)
-	}
+func newest(old, q *muster.QueueObservation) {
+	newer(&old.Backlog, &q.Backlog)
+	newer(&old.InFlight, &q.InFlight)
+	newer(&old.Delayed, &q.Delayed)
+	newer(&old.OldestAge, &q.OldestAge)
+	newer(&old.Sent, &q.Sent)
 	if old.Published != nil || q.Published != nil {
 		p, n := old.Published.Value(), q.Published.Value()
-		newer(&p.SentPerSecond, n.SentPerSecond)
-		newer(&p.DeletedPerSecond, n.DeletedPerSecond)
-		newer(&p.ProcessingMean, n.ProcessingMean)
+		newer(&p.SentPerSecond, &n.SentPerSecond)
+		newer(&p.DeletedPerSecond, &n.DeletedPerSecond)
+		newer(&p.ProcessingMean, &n.ProcessingMean)
 		old.Published = &p
 	}
 	old.LateSeconds = q.LateSeconds
-	return old
 }
 
 // newer replaces a sample by a later one that tells more, or that it is in doubt.
-func newer(old *muster.Sample, s muster.Sample) {
+func newer(old, s *muster.Sample) {
 	if s.Known || !old.Known || s.Doubted {
-		*old = s
+		*old = *s
 	}
 }
 
 // fresh returns the measurements, of which what is too old by now is unknown: those given, as nearly always, if nothing is.
 func (s Settings) fresh(queues []muster.QueueObservation, now time.Time) []muster.QueueObservation {
 	counts, ages := s.staleAfter(), s.ageStaleAfter()
-	if !slices.ContainsFunc(queues, func(q muster.QueueObservation) bool { return stale(&q, now, counts, ages) }) {
+	i := 0
+	for i < len(queues) && !stale(&queues[i], now, counts, ages) {
+		i++
+	}
+	if i == len(queues) {
 		return slices.Clip(queues)
 	}
 	queues = slices.Clone(queues)

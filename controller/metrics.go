@@ -48,8 +48,8 @@ func (s Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
 		return nil
 	}
 	var all []muster.MetricSeries
-	if st.recorded.whole != nil {
-		all = policy.Remember(s.uses, *st.recorded.whole, s.Queues, now)
+	if whole := st.last().whole; whole != nil {
+		all = policy.Remember(s.uses, *whole, s.Queues, now)
 	} else {
 		all = policy.Remember(s.uses, muster.Observation{}, s.Queues, now)
 	}

@@ -58,8 +58,9 @@ type State struct {
 	aim aim
 	// handed is what a cloud's target tracking was last told.
 	handed handed
-	// recorded is the last decision that was recorded, and what it was made from.
-	recorded   remembered
+	// recorded is the last decision that was recorded, and what it was made from; nil before the first. It is replaced, never
+	// changed.
+	recorded   *remembered
 	recordedAt time.Time
 }
 
@@ -72,13 +73,22 @@ type remembered struct {
 	whole *muster.Observation
 }
 
-func (s Settings) remember(d Decided) remembered {
-	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
+func (s Settings) remember(d Decided) *remembered {
+	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
-		r.whole = &d.Observation
+		whole := d.Observation
+		r.whole = &whole
 	}
 	return r
+}
+
+// last is the last decision that was recorded; a zero one before the first.
+func (st *State) last() *remembered {
+	if st.recorded == nil {
+		return &remembered{}
+	}
+	return st.recorded
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
@@ -267,9 +277,9 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			q, balanced := s.balanced(st, now, x.QueueObservation)
-			if !balanced {
-				st.arrived(now, q, s.Poll)
+			q := &x.QueueObservation
+			if !s.balanced(st, now, q) {
+				st.arrived(now, *q, s.Poll)
 			}
 			st.look(q)
 		case Listed:

@@ -51,7 +51,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
-	boot := estimate(&next.boots, now, next.recorded.boot, s.BootPrior)
+	boot := estimate(&next.boots, now, next.last().boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
@@ -102,7 +102,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(&st.processing, now, st.recorded.processing, s.Spec.Processing),
+		Processing: estimate(&st.processing, now, st.last().processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 		Arrivals:   rates(st.arrivals, now),

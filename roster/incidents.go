@@ -25,7 +25,7 @@ type Incident struct {
 	At time.Time
 }
 
-func checkIncidents(r muster.Report) error {
+func checkIncidents(r *muster.Report) error {
 	if len(r.Incidents) > muster.MaxIncidents {
 		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker, len(r.Incidents), muster.MaxIncidents)
 	}
@@ -47,7 +47,7 @@ func checkIncidents(r muster.Report) error {
 
 // incidents takes in the incidents of a report and returns those to tell: what happened since the same was told last, at most once
 // a minute for each kind of a worker. Their counts are those since the worker started.
-func (m *Member) incidents(rep muster.Report) (tell []Incident, more map[muster.IncidentKind]int64) {
+func (m *Member) incidents(rep *muster.Report) (tell []Incident, more map[muster.IncidentKind]int64) {
 	f := m.Facts
 	for _, x := range rep.Incidents {
 		i := slices.IndexFunc(f.told, func(t told) bool { return t.Worker == rep.Worker && t.Kind == x.Kind })

@@ -25,7 +25,9 @@ const (
 )
 
 // Check returns what is wrong with a report, or nil. A report that fails it is refused whole: nothing in it is believed.
-func Check(r muster.Report) error {
+func Check(r muster.Report) error { return check(&r) }
+
+func check(r *muster.Report) error {
 	switch {
 	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText || len(r.Fleet) > maxText:
 		return fmt.Errorf("worker report: found fleet %.20q, member %.20q, worker %.20q; each is 1 to %d characters long", r.Fleet, r.Member, r.Worker, maxText)
@@ -58,7 +60,7 @@ func Check(r muster.Report) error {
 	return checkState(r)
 }
 
-func checkClasses(r muster.Report) error {
+func checkClasses(r *muster.Report) error {
 	if len(r.Classes) > muster.MaxClasses+1 {
 		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", r.Worker, len(r.Classes), muster.MaxClasses+1)
 	}
@@ -75,7 +77,7 @@ func checkClasses(r muster.Report) error {
 	return nil
 }
 
-func checkState(r muster.Report) error {
+func checkState(r *muster.Report) error {
 	switch r.State {
 	case muster.Starting, muster.Receiving, muster.Draining, muster.Leaving:
 		if r.Token != "" {
@@ -110,7 +112,7 @@ type News struct {
 // Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
 // late, repeated, wrong, or from a member that has ended.
 func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
-	if Check(rep) != nil {
+	if check(&rep) != nil {
 		return false, news
 	}
 	news.Member = rep.Member
@@ -129,7 +131,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	w.reported(&rep)
 	if len(rep.Incidents) > 0 {
-		news.Incidents, news.More = m.incidents(rep)
+		news.Incidents, news.More = m.incidents(&rep)
 	}
 	if !m.timed && m.Listed && rep.State == muster.Starting {
 		m.change().timed = true

@@ -163,14 +163,8 @@ type tails struct {
 
 // sum adds up the steps until t has all its sums, or there are no more.
 func (p countSteps) sum(t *tails) {
-	width := float64(tiers[0].width)
-	for i := len(p.fine) - 1; i >= 0; i-- {
-		low, n := float64(p.fine[i].start), float64(p.fine[i].n)
-		if low >= t.from[t.first] && low+width <= t.to {
-			t.sum += n // as nearly always
-		} else if t.add(low, width, n) {
-			return
-		}
+	if t.fine(p.fine) {
+		return
 	}
 	for i := len(p.next) - 1; i >= 0; i-- {
 		if s := &p.next[i]; t.add(float64(s.start), float64(tiers[1].width), float64(s.n)) {
@@ -182,6 +176,30 @@ func (p countSteps) sum(t *tails) {
 			return
 		}
 	}
+}
+
+// fine adds steps of the finest width, of which there are the most. It is true when every span has its sum.
+func (t *tails) fine(steps []fineStep) bool {
+	width := float64(tiers[0].width)
+	for len(steps) > 0 {
+		// Most lie within the spans that are left.
+		from, sum, i := t.from[t.first], t.sum, len(steps)-1
+		for ; i >= 0; i-- {
+			low := float64(steps[i].start)
+			if low < from || low+width > t.to {
+				break
+			}
+			sum += float64(steps[i].n)
+		}
+		if t.sum = sum; i < 0 {
+			break
+		}
+		if t.add(float64(steps[i].start), width, float64(steps[i].n)) {
+			return true
+		}
+		steps = steps[:i]
+	}
+	return false
 }
 
 // add adds the step that begins at low. It is true when every span has its sum.
