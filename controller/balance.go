@@ -26,7 +26,7 @@ type balance struct {
 // nothing was taken back: then nothing came. Once the queue is empty, the sum is exact again.
 //
 // A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay unknown.
-func (s Settings) balanced(st *State, now time.Time, q *muster.QueueObservation) bool {
+func (s *Settings) balanced(st *State, now time.Time, q *muster.QueueObservation) bool {
 	if q.Sent.Known || len(s.Queues) != 1 || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
 		return false
 	}

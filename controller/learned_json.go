@@ -77,7 +77,7 @@ func plain(s string) bool {
 }
 
 // learned makes a record of what was learned just now.
-func (s Settings) learned(at time.Time, l flush) muster.Record {
+func (s *Settings) learned(at time.Time, l flush) muster.Record {
 	var room [1024]byte // more than nearly all need
 	if text, usual := l.appendJSON(room[:0]); usual {
 		return muster.Record{At: at, Kind: muster.Learned, Body: slices.Clone(text)}

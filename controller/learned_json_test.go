@@ -46,7 +46,7 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 		if usual {
 			quick++
 		}
-		if usual && string(got) != string(want) || string((Settings{}).learned(at, l).Body) != string(want) {
+		if usual && string(got) != string(want) || string((&Settings{}).learned(at, l).Body) != string(want) {
 			t.Fatalf("found %s\nwant  %s", got, want)
 		}
 	})

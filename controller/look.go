@@ -47,7 +47,7 @@ func newer(old, s *muster.Sample) {
 }
 
 // fresh returns the measurements, of which what is too old by now is unknown: those given, as nearly always, if nothing is.
-func (s Settings) fresh(queues []muster.QueueObservation, now time.Time) []muster.QueueObservation {
+func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []muster.QueueObservation {
 	counts, ages := s.staleAfter(), s.ageStaleAfter()
 	i := 0
 	for i < len(queues) && !stale(&queues[i], now, counts, ages) {

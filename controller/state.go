@@ -73,7 +73,7 @@ type remembered struct {
 	whole *muster.Observation
 }
 
-func (s Settings) remember(d Decided) *remembered {
+func (s *Settings) remember(d Decided) *remembered {
 	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
@@ -104,7 +104,7 @@ func (s Settings) Restore(at muster.Position, records []muster.Record) (State, e
 	return st, nil
 }
 
-func (s Settings) restore(st *State, r muster.Record) error {
+func (s *Settings) restore(st *State, r muster.Record) error {
 	switch r.Kind {
 	case muster.Decided:
 		var body Decided
@@ -162,7 +162,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 }
 
 // start is the state of a controller that knows nothing.
-func (s Settings) start(at muster.Position) State {
+func (s *Settings) start(at muster.Position) State {
 	st := State{
 		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
 		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
@@ -257,7 +257,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 }
 
 // before returns the records that count at the newest decision among them.
-func (s Settings) before(records []muster.Record) []muster.Record {
+func (s *Settings) before(records []muster.Record) []muster.Record {
 	for i := len(records) - 1; i >= 0; i-- {
 		if decided(records[i]) {
 			newest := records[i].At
@@ -271,7 +271,7 @@ func (s Settings) before(records []muster.Record) []muster.Record {
 func decided(r muster.Record) bool { return r.Kind == muster.Decided }
 
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
-func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
+func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	var room [8]muster.Durations // not on the heap: every step has reports
 	processing := room[:0]       // report by report
 	for _, i := range in {
@@ -447,7 +447,7 @@ func (x *seen) gone(members []roster.Gone) {
 }
 
 // expected is what trees are expected to send, as far as that is known at now; nil while none runs.
-func (s Settings) expected(st *State, now time.Time) *muster.Expected {
+func (s *Settings) expected(st *State, now time.Time) *muster.Expected {
 	if st.expected == nil {
 		return nil
 	}
