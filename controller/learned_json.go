@@ -18,7 +18,7 @@ type flush struct {
 // appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to write that
 // down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
 func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
-	if l.Boots.Count != 0 || len(l.Boots.Buckets) > 0 || l.Boots.SumSeconds != 0 || l.Classes != nil || l.Counted || l.Came != nil || len(l.sent) > 1 {
+	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Counted || l.Came != nil || len(l.sent) > 1 {
 		return b, false
 	}
 	usual = true
@@ -65,6 +65,8 @@ func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
 	}
 	return append(b, '}'), usual
 }
+
+func none(d muster.Durations) bool { return d.Count == 0 && len(d.Buckets) == 0 && d.SumSeconds == 0 }
 
 // plain tells whether JSON has a string as it is.
 func plain(s string) bool {

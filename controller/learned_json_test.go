@@ -30,6 +30,9 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 		if rapid.Bool().Draw(t, "booted") {
 			l.Boots = series.Add(l.Boots, time.Second)
 		}
+		if rapid.Bool().Draw(t, "booted from the pool") {
+			l.WarmBoots = series.Add(l.WarmBoots, time.Second)
+		}
 		l.Counted = rapid.IntRange(0, 3).Draw(t, "counted") == 0
 		recorded := l.Learned
 		recorded.Sent = map[string]float64{}

@@ -168,6 +168,7 @@ func (w *write) launch(n, total int) {
 		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
 	}
 	w.state.roster.Launched(w.now(), e.Launch)
+	e.Warm = w.state.fromPool(e.Launch)
 	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)

@@ -33,6 +33,8 @@ type State struct {
 	watched    bool
 	processing series.Window
 	boots      series.Window
+	// warmBoots are the boots of members from a warm pool.
+	warmBoots series.Window
 	// classes are those of the messages measured, by name. It is replaced, never changed.
 	classes []class
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
@@ -48,6 +50,8 @@ type State struct {
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
+	// unread says why stored reports could not be read last; empty where they were.
+	unread string
 	// order is the order under way, if any: at most one write is in flight.
 	order   *SetDesired
 	orderAt time.Time
@@ -69,12 +73,13 @@ type remembered struct {
 	decision         muster.Decision
 	processing, boot muster.Estimate
 	expected         *muster.Expected
+	pool             *muster.Pool
 	// whole is all that it was made from, for policies that tell the past periods of metrics from it; nil for others.
 	whole *muster.Observation
 }
 
 func (s *Settings) remember(d Decided) *remembered {
-	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
+	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, pool: d.Observation.Pool}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
 		whole := d.Observation
@@ -140,6 +145,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		}
 		if body.SetDesired != nil {
 			st.roster.RecallLaunch(r.At, body.SetDesired.Launch)
+			st.roster.FromPool(body.SetDesired.Launch[:min(body.SetDesired.Warm, len(body.SetDesired.Launch))])
 			st.order, st.orderAt, st.again = body.SetDesired, r.At, true
 		}
 	case muster.Resulted:
@@ -164,7 +170,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 // start is the state of a controller that knows nothing.
 func (s *Settings) start(at muster.Position) State {
 	st := State{
-		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
+		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}, warmBoots: series.Window{Length: s.Learn},
 		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
 	}
 	if s.Spec.Seasonal() {
@@ -191,6 +197,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.learnedAt = at
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
+	st.warmBoots = st.warmBoots.Add(at, l.WarmBoots)
 	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
@@ -242,7 +249,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
+	rules := roster.Rules{Silence: silence, StoredSilence: o.storedSilence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -288,6 +295,7 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 					seen.named(st.roster.Name(x.Listing)...)
 				}
 				seen.gone(st.roster.Listed(x.Listing))
+				seen.tiers(st.roster.Tiers(x.Listing))
 				if s.Unreported {
 					for _, n := range st.roster.Serve(x.At) {
 						seen.news(st, n)
@@ -295,7 +303,7 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service, Ready: x.Ready}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -304,9 +312,13 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		case Metered:
 			st.meter(x)
 		case Reported:
-			processing = seen.report(st, &x.Report, processing)
+			processing = seen.report(st, &x.Report, false, processing)
 		case *Reported:
-			processing = seen.report(st, &x.Report, processing)
+			processing = seen.report(st, &x.Report, false, processing)
+		case Unread:
+			st.unread = x.Failure
+		case Stored:
+			processing = seen.report(st, &x.Report, true, processing)
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
@@ -372,9 +384,11 @@ func (st *State) learn(now time.Time, counting bool) flush {
 type seen struct {
 	// changes are those of members, in the order in which they came: a restart that reads them must count the failures of
 	// launches as they were counted.
-	changes          []Changed
-	results          []Resulted
-	flushed          flush
+	changes []Changed
+	results []Resulted
+	flushed flush
+	// departed are members that leave, or have left, by themselves.
+	departed         []string
 	finished, failed int64                         // messages
 	classes          map[string][]muster.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
@@ -382,13 +396,19 @@ type seen struct {
 }
 
 // report takes in a report, and returns processing with its durations.
-func (x *seen) report(st *State, r *muster.Report, processing []muster.Durations) []muster.Durations {
-	if st.listed.Service != nil && roster.Check(*r) == nil {
+func (x *seen) report(st *State, r *muster.Report, stored bool, processing []muster.Durations) []muster.Durations {
+	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
 		}
 	}
-	taken, news := st.roster.Reported(*r)
+	var taken bool
+	var news roster.News
+	if stored {
+		taken, news = st.roster.Stored(*r)
+	} else {
+		taken, news = st.roster.Reported(*r)
+	}
 	if !taken {
 		return processing
 	}
@@ -409,9 +429,15 @@ func (x *seen) report(st *State, r *muster.Report, processing []muster.Durations
 // news records what was seen of a member for the first time.
 func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
-		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
-		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
+		boots, why := &st.measured.Boots, "ready "+muster.Seconds(news.Boot.Seconds())+" after it was ordered"
+		if news.Warm {
+			boots, why = &st.measured.WarmBoots, why+", from the warm pool"
+		}
+		*boots = series.Add(*boots, news.Boot)
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
+	}
+	if news.Departed {
+		x.departed = append(x.departed, news.Member)
 	}
 	for kind, n := range news.More {
 		if x.incidents == nil {
@@ -441,6 +467,9 @@ func (x *seen) gone(members []roster.Gone) {
 		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
 		if g.Exists {
 			c.What = roster.GivenUp
+		}
+		if g.Departed {
+			x.departed = append(x.departed, g.Member)
 		}
 		x.changes = append(x.changes, c)
 	}

@@ -25,7 +25,7 @@ func (p plan) sendings(o muster.Observation) []ahead {
 	waiting := o.Backlog().Value
 	first, last := p.ends()
 	if p.inHand(o) == 0 {
-		first, last = p.boot+p.mean, p.boot+p.mean
+		first, last = p.soonest()+p.mean, p.soonest()+p.mean
 		if at, ok := p.finished(1); ok {
 			first = at
 		}

@@ -22,7 +22,7 @@ func (p plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	launch := 0
 	if next := p.ahead(o, all); len(next.waiting) > len(p.waiting) {
 		need := next.need(0)
-		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.slack() <= 0 || need.whom == lateOnes {
+		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.hurried(need) || need.whom == lateOnes {
 			launch = ceil(need.workers)
 		}
 	}

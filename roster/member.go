@@ -38,12 +38,16 @@ type Facts struct {
 	Serving bool
 	// Exposed is true while the fleet's own service may end it, as far as it was listed.
 	Exposed bool
+	// Warm is true when it comes from a warm pool, as far as is known or was expected when it was ordered.
+	Warm bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
 	// failed is true once its launch was counted as failed.
 	failed bool
 	// named is true once the fleet's own service gave it its name.
 	named bool
+	// departed is true once it was told that it leaves, or has left, by itself.
+	departed bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
@@ -90,6 +94,8 @@ type Terms struct {
 	Refused string
 	// Challenge is what it is asked to repeat, Repeated what it repeated last. Its token counts while they are equal.
 	Challenge, Repeated int64
+	// Stored is true while its reports are read from where it keeps them: nobody answers it.
+	Stored bool
 }
 
 // refuse has w told to go on. It is true when w holds a token for which that is news.

@@ -245,6 +245,15 @@ func TestACloneIsEqualAndSeparate(t *testing.T) {
 			"recall incident": func(*rapid.T) {
 				s.roster.RecallIncident(some()[0], roster.Incident{Worker: "one", Incident: muster.Incident{Kind: "restarted", Count: 9}, At: s.now})
 			},
+			"stored": func(t *rapid.T) {
+				r := muster.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(1, 99).Draw(t, "seq"), Epoch: 3, At: s.now, Slots: 1,
+					State: rapid.SampledFrom([]muster.WorkerState{muster.Receiving, muster.Leaving}).Draw(t, "state"), Cause: muster.IdleTooLong}
+				s.roster.Stored(r)
+			},
+			"from the pool": func(*rapid.T) { s.roster.FromPool(some()) },
+			"tiers": func(*rapid.T) {
+				s.roster.Tiers(muster.Listing{At: s.now, Members: []muster.Member{{ID: some()[0], Tier: muster.Warm}}})
+			},
 			"tidy": func(*rapid.T) { s.ended(s.roster.Tidy(s.now, s.rules)) },
 			"time passes": func(t *rapid.T) {
 				s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{1, 11, 40, 400}).Draw(t, "seconds")) * time.Second)

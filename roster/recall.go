@@ -20,6 +20,8 @@ const (
 	// ReleaseGranted: it was asked to go and may. Left: it offered to go and may.
 	ReleaseGranted Change = "released"
 	Left           Change = "left"
+	// Departed: it left by itself, because nobody answers it.
+	Departed Change = "left by itself"
 	// GivenUp: it never took a message in time. Gone members have ended.
 	GivenUp  Change = "given up"
 	HasEnded Change = "ended"
@@ -27,6 +29,9 @@ const (
 	HadIncident Change = "incident"
 	// Named: the fleet's own service gave it another name.
 	Named Change = "named"
+	// CameWarm: it came from the warm pool, and was not expected to. CameCold: it did not, and was.
+	CameWarm Change = "warm"
+	CameCold Change = "cold"
 )
 
 // RecallLaunch takes a recorded launch order back into r. Records come oldest first, and before any listing.
@@ -84,6 +89,10 @@ func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why stri
 		f.DrainAt = time.Time{}
 	case ReleaseGranted, Left:
 		f.ReleasedAt = at
+	case CameWarm, CameCold:
+		f.Warm = c == CameWarm
+	case Departed:
+		f.departed = true
 	case HasEnded:
 		f.EndedAt, f.recalled = at, false
 	}

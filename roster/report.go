@@ -102,8 +102,12 @@ type News struct {
 	// knows that of a member that was found at work, so for such a one Joined stays false.
 	Joined bool
 	Boot   time.Duration
+	// Warm is true when it came from a warm pool.
+	Warm bool
 	// Proved is true when it was of use after others had failed, so that launching works again.
 	Proved bool
+	// Departed is true when it leaves by itself, because nobody answers it.
+	Departed bool
 	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
 	Incidents []Incident
 	More      map[muster.IncidentKind]int64
@@ -111,14 +115,17 @@ type News struct {
 
 // Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
 // late, repeated, wrong, or from a member that has ended.
-func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
+func (r *Roster) Reported(rep muster.Report) (taken bool, news News) { return r.take(rep, false) }
+
+// take is [Roster.Reported] and [Roster.Stored].
+func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	if check(&rep) != nil {
 		return false, news
 	}
 	news.Member = rep.Member
 	i, ok := r.find(rep.Member)
 	if !ok {
-		if _, over := r.buried(rep.Member); over || r.full() {
+		if _, over := r.buried(rep.Member); over || r.full() || stored {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
@@ -126,10 +133,15 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	m := &r.members[i]
 	w := m.worker(rep.Worker)
-	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
+	if w == nil || !w.follows(rep, stored) {
 		return false, news
 	}
-	w.reported(&rep)
+	anew := w.Seq == 0 || w.Stored && !stored
+	if w.store(stored); stored {
+		rep = m.unanswered(rep)
+	}
+	w.reported(&rep, anew)
+	news.Departed = m.leavesUnasked() && m.depart()
 	if len(rep.Incidents) > 0 {
 		news.Incidents, news.More = m.incidents(&rep)
 	}
@@ -139,7 +151,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.change().JoinedAt = rep.At
 		if m.timed {
-			news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
+			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
@@ -149,11 +161,20 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	return true, news
 }
 
-// reported takes in what w says of itself.
-func (w *Worker) reported(rep *muster.Report) {
-	t := Terms{ID: w.ID, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots, Token: rep.Token,
+// store notes whether the reports of w are read from where it keeps them.
+func (w *Worker) store(stored bool) {
+	if w.Stored != stored {
+		t := *w.Terms
+		t.Stored = stored
+		w.Terms = &t
+	}
+}
+
+// reported takes in what w says of itself; anew is true where what it said before does not count.
+func (w *Worker) reported(rep *muster.Report, anew bool) {
+	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots, Token: rep.Token,
 		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge}
-	if w.Seq == 0 {
+	if anew {
 		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
 		t.Challenge = rep.At.UnixMicro()
 	}

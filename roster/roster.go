@@ -13,6 +13,9 @@ import (
 type Rules struct {
 	// Silence is how long after its last report a worker is lost. It is above zero.
 	Silence time.Duration
+	// StoredSilence is the same for a worker whose reports are read from where it keeps them, which is seldom; it counts where
+	// it is longer.
+	StoredSilence time.Duration
 	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
 	BootWithin time.Duration
 	// Grace is how long after it joined a member is not asked to go: it was launched for work that is on its way to it.
@@ -67,11 +70,11 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
-	case len(m.Workers) == 0 && rules.Unreported && m.Serving:
+	case rules.Unreported && m.Serving && m.mute(now, rules):
 		return Busy // nobody says that it is idle
 	case m.silent(rules):
 		return m.workless(now, rules)
-	case len(m.Workers) == 0:
+	case len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules):
 		return m.unreported(now, rules)
 	}
 	busy, starting, leaving := 0, 0, 0
@@ -86,7 +89,7 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		}
 	}
 	switch {
-	case now.Sub(m.reportedAt()) > rules.Silence:
+	case m.quiet(now, rules):
 		return Lost
 	case !m.DrainAt.IsZero() || leaving == len(m.Workers):
 		return Draining
@@ -130,7 +133,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
-			if len(m.Workers) == 0 { // unreported
+			if len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules) {
 				c.Busy++
 				c.Slots += max(1, slots)
 				c.BusySlots += max(1, slots)

@@ -6,35 +6,26 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"os"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/muster-scale/muster/internal/awsapi"
 )
 
 const (
-	// endpointVariable is the variable of the AWS SDKs that sends SQS calls elsewhere.
-	endpointVariable = "AWS_ENDPOINT_URL_SQS"
-	// defaultRegion serves endpoints that are not Amazon's, which have no regions.
-	defaultRegion = "us-east-1"
 	// httpTimeout is above the longest wait of a receive call, 20 s.
 	httpTimeout = 35 * time.Second
 	// credentialsTimeout bounds the look for credentials at the start.
 	credentialsTimeout = 10 * time.Second
 )
-
-// amazonHost matches the hosts of Amazon's queue URLs; the group is the region.
-var amazonHost = regexp.MustCompile(`^sqs(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
 
 // SQS is the [Queue] behind an Amazon SQS endpoint, be it Amazon's or an embedded one. It is safe for use by several
 // goroutines.
@@ -58,23 +49,9 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 			queueURL)
 	}
 	q := &SQS{url: queueURL, name: path.Base(u.Path), local: loopback(u.Hostname())}
-	elsewhere := os.Getenv(endpointVariable) != ""
-	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(httpTimeout)),
-	}
-	if q.local {
-		// This machine's queue takes no instance role; looking for one only costs time.
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	if region := amazonHost.FindStringSubmatch(u.Hostname()); region != nil {
-		options = append(options, config.WithRegion(region[1]))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	cfg, err := awsapi.At(ctx, queueURL, awshttp.NewBuildableClient().WithTimeout(httpTimeout))
 	if err != nil {
-		return nil, fmt.Errorf("open the queue %s: read the AWS configuration: %w", queueURL, err)
-	}
-	if cfg.Region == "" && (q.local || elsewhere) {
-		cfg.Region = defaultRegion
+		return nil, fmt.Errorf("open the queue %s: %w", queueURL, err)
 	}
 	if cfg.Region == "" {
 		return nil, fmt.Errorf("open the queue %s: found no region in the URL or the configuration; set AWS_REGION", queueURL)
@@ -84,12 +61,7 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 			return nil, err
 		}
 	}
-	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
-	q.client = sqs.NewFromConfig(cfg, func(o *sqs.Options) {
-		if q.local && !elsewhere {
-			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
-		}
-	})
+	q.client = sqs.NewFromConfig(cfg)
 	return q, nil
 }
 

@@ -14,15 +14,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
-	"github.com/muster-scale/muster/worker"
 )
 
 // load reads the configuration, or returns the one of an empty set-up when no file was named.
@@ -32,6 +29,34 @@ func (g *global) load() (*config.Config, error) {
 	}
 	c, err := config.Load(g.config)
 	return c, usage(err)
+}
+
+// The variables in which a worker gets the keys of the embedded queue that it serves.
+const (
+	queueKeyVariable    = "MUSTER_QUEUE_ACCESS_KEY_ID"
+	queueSecretVariable = "MUSTER_QUEUE_SECRET_ACCESS_KEY"
+)
+
+// useGivenKeys gives the AWS SDK the keys of the embedded queue that this worker was given. It comes after everything that is about
+// AWS itself.
+func useGivenKeys() {
+	id, secret := os.Getenv(queueKeyVariable), os.Getenv(queueSecretVariable)
+	if id == "" {
+		return
+	}
+	setQueueKeys(id, secret)
+	os.Unsetenv(queueKeyVariable)
+	os.Unsetenv(queueSecretVariable)
+}
+
+// setQueueKeys puts the keys of an embedded queue into the place of those of AWS.
+func setQueueKeys(id, secret string) {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1",
+		"AWS_DEFAULT_REGION": "us-east-1", "AWS_PROFILE": "",
+	} {
+		os.Setenv(name, value)
+	}
 }
 
 // useLocalKeys gives the AWS SDK the keys of the embedded queue in this directory, when the queue is on this machine and the
@@ -53,11 +78,7 @@ func (g *global) useLocalKeys(target string) {
 	if err != nil {
 		return
 	}
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY": keys.SecretAccessKey, "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1",
-	} {
-		os.Setenv(name, value)
-	}
+	setQueueKeys(keys.AccessKeyID, keys.SecretAccessKey)
 }
 
 func isLoopback(host string) bool {
@@ -71,25 +92,12 @@ func (g *global) sqsClient(ctx context.Context, target string) (*awssqs.Client, 
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, usage(fmt.Errorf("%q is no URL of a queue; one looks like http://127.0.0.1:9324/000000000000/default", target))
 	}
-	local := isLoopback(u.Hostname())
 	g.useLocalKeys(target)
-	var options []func(*awsconfig.LoadOptions) error
-	if local {
-		options = append(options, awsconfig.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	cfg, err := awsapi.At(ctx, target, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+		return nil, err
 	}
-	if cfg.Region == "" && local {
-		cfg.Region = "us-east-1"
-	}
-	cfg.Credentials = worker.SayWhatIsMissing(cfg.Credentials)
-	return awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
-		if local {
-			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
-		}
-	}), nil
+	return awssqs.NewFromConfig(cfg), nil
 }
 
 // errNotRunning means that no muster up answers.
