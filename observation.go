@@ -252,14 +252,18 @@ type Launches struct {
 
 // Total adds up one count over all queues. It is unknown if it is unknown for any queue, and for a fleet without queues.
 func (o Observation) Total(count func(QueueObservation) Sample) Sample {
-	if len(o.Queues) == 0 {
-		return Unknown(o.At, "the fleet has no queue")
+	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return count(*q) })
+}
+
+func total(at time.Time, queues []QueueObservation, count func(*QueueObservation) Sample) Sample {
+	if len(queues) == 0 {
+		return Unknown(at, "the fleet has no queue")
 	}
-	sum := Sample{At: o.At, Known: true}
-	for _, q := range o.Queues {
-		s := count(q)
+	sum := Sample{At: at, Known: true}
+	for i := range queues {
+		s := count(&queues[i])
 		if !s.Known {
-			return Unknown(s.At, "queue "+q.Queue+": "+s.Reason)
+			return Unknown(s.At, "queue "+queues[i].Queue+": "+s.Reason)
 		}
 		sum.Value += s.Value
 		if s.At.Before(sum.At) {
@@ -271,12 +275,12 @@ func (o Observation) Total(count func(QueueObservation) Sample) Sample {
 
 // Backlog returns the messages waiting to be received, over all queues.
 func (o Observation) Backlog() Sample {
-	return o.Total(func(q QueueObservation) Sample { return q.Backlog })
+	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return q.Backlog })
 }
 
 // InFlight returns the messages received and not yet deleted, over all queues.
 func (o Observation) InFlight() Sample {
-	return o.Total(func(q QueueObservation) Sample { return q.InFlight })
+	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return q.InFlight })
 }
 
 // Room returns how many more members may exist: every member counts against the maximum, whatever it does.

@@ -157,7 +157,7 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 		{"a clock that was set back: within the last second", []look{{100, 100}, {40, 160}}, 60, 39},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			st := Settings{}.start(muster.Position{})
+			st := (&Settings{}).start(muster.Position{})
 			for _, l := range row.looks {
 				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)}, time.Second)
 			}
@@ -170,7 +170,7 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 }
 
 func TestWhatWasSentWhileNobodyKnewCameSinceTheLastRecordThatDid(t *testing.T) {
-	st := Settings{}.start(muster.Position{})
+	st := (&Settings{}).start(muster.Position{})
 	sent := func(at float64, s muster.Sample) muster.QueueObservation {
 		return muster.QueueObservation{Queue: "q", Sent: s}
 	}
@@ -188,7 +188,7 @@ func TestWhatWasSentWhileNobodyKnewCameSinceTheLastRecordThatDid(t *testing.T) {
 }
 
 func TestSeveralQueuesAreCountedOneByOne(t *testing.T) {
-	st := Settings{}.start(muster.Position{})
+	st := (&Settings{}).start(muster.Position{})
 	see := func(at float64, queue string, sent float64) {
 		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)}, time.Second)
 	}

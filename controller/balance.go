@@ -21,19 +21,19 @@ type balance struct {
 	corrected bool
 }
 
-// balanced returns q with how many messages were sent to it in all, and takes down how many of them came since the last record,
-// where the source knows only how many are there; done is false where it counts them itself. Counts fall at times although
+// balanced puts into q how many messages were sent to it in all, and takes down how many of them came since the last record,
+// where the source knows only how many are there; it is false where the source counts them itself. Counts fall at times although
 // nothing was taken back: then nothing came. Once the queue is empty, the sum is exact again.
 //
 // A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay unknown.
-func (s Settings) balanced(st *State, now time.Time, q muster.QueueObservation) (_ muster.QueueObservation, done bool) {
+func (s *Settings) balanced(st *State, now time.Time, q *muster.QueueObservation) bool {
 	if q.Sent.Known || len(s.Queues) != 1 || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
-		return q, false
+		return false
 	}
-	for _, old := range st.queues {
-		if old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
+	for i := range st.queues {
+		if old := &st.queues[i]; old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
 			q.Sent = old.Sent // the same look again, where looks are rare: what was finished since is still in its counts
-			return q, true
+			return true
 		}
 	}
 	there := q.Backlog.Value + q.InFlight.Value + q.Delayed.Value
@@ -55,7 +55,7 @@ func (s Settings) balanced(st *State, now time.Time, q muster.QueueObservation) 
 	}
 	st.balance.sent, st.balance.asked = sent, true
 	q.Sent = muster.Measured(q.Backlog.At, sent)
-	return q, true
+	return true
 }
 
 // record returns what a record says of a queue that had counted n: for one that does not count, what the last look found.

@@ -18,7 +18,7 @@ type handed struct {
 }
 
 // tracked takes the size from the fleet's own service, which a cloud's target tracking sets.
-func (s Settings) tracked(st *State) {
+func (s *Settings) tracked(st *State) {
 	if s.Spec.Delegate != nil && st.listed.Service != nil {
 		st.desired, st.adopted = st.listed.Service.Desired, true
 	}

@@ -9,10 +9,16 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// flush is what was learned just now. What the queues had counted by then is in sent alone.
+type flush struct {
+	Learned
+	sent totals
+}
+
 // appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to write that
 // down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
-func (l Learned) appendJSON(b []byte) (_ []byte, usual bool) {
-	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Counted || l.Came != nil || l.Sent == nil || len(l.Sent) > 1 {
+func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
+	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Counted || l.Came != nil || len(l.sent) > 1 {
 		return b, false
 	}
 	usual = true
@@ -45,14 +51,12 @@ func (l Learned) appendJSON(b []byte) (_ []byte, usual bool) {
 		b = append(l.Since.AppendFormat(append(b, `"since":"`...), time.RFC3339Nano), `",`...)
 	}
 	b = append(b, `"sent":{`...)
-	for queue, n := range l.Sent {
-		if slices.ContainsFunc([]byte(queue), func(c byte) bool {
-			return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
-		}) {
+	for _, c := range l.sent {
+		if !plain(c.queue) {
 			return b, false
 		}
-		b = append(append(append(b, '"'), queue...), `":`...)
-		number(n)
+		b = append(append(append(b, '"'), c.queue...), `":`...)
+		number(c.n)
 	}
 	b = append(b, '}')
 	if l.Finished != 0 {
@@ -64,12 +68,27 @@ func (l Learned) appendJSON(b []byte) (_ []byte, usual bool) {
 
 func none(d muster.Durations) bool { return d.Count == 0 && len(d.Buckets) == 0 && d.SumSeconds == 0 }
 
-// learned makes a record of what was learned.
-func (s Settings) learned(at time.Time, l Learned) muster.Record {
-	if text, usual := l.appendJSON(make([]byte, 0, 256)); usual {
-		return muster.Record{At: at, Kind: muster.Learned, Body: text}
+// plain tells whether JSON has a string as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
 	}
-	return s.record(at, muster.Learned, l)
+	return true
+}
+
+// learned makes a record of what was learned just now.
+func (s *Settings) learned(at time.Time, l flush) muster.Record {
+	var room [1024]byte // more than nearly all need
+	if text, usual := l.appendJSON(room[:0]); usual {
+		return muster.Record{At: at, Kind: muster.Learned, Body: slices.Clone(text)}
+	}
+	l.Sent = make(map[string]float64, len(l.sent))
+	for _, c := range l.sent {
+		l.Sent[c.queue] = c.n
+	}
+	return s.record(at, muster.Learned, l.Learned)
 }
 
 func appendBuckets(b []byte, buckets []muster.Bucket) []byte {

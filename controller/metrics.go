@@ -24,7 +24,7 @@ func (s Settings) Reads() (queries []muster.MetricQuery) {
 
 // newPeriod tells whether a period of a metric that we keep ourselves began since a decision was recorded. What the metric was
 // in a period is known from the records alone, so each period needs one.
-func (s Settings) newPeriod(recorded, now time.Time) bool {
+func (s *Settings) newPeriod(recorded, now time.Time) bool {
 	return slices.ContainsFunc(s.uses, func(u policy.MetricUse) bool {
 		return u.Own && !muster.PeriodAt(recorded, u.Query.PeriodSeconds).Equal(muster.PeriodAt(now, u.Query.PeriodSeconds))
 	})
@@ -43,13 +43,13 @@ const meterStale = 3
 
 // metrics are the series for the policy, sorted by key: of our own the past periods, which the last record tells; of others
 // what was read.
-func (s Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
+func (s *Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
 	if len(s.uses) == 0 {
 		return nil
 	}
 	var all []muster.MetricSeries
-	if st.recorded.whole != nil {
-		all = policy.Remember(s.uses, *st.recorded.whole, s.Queues, now)
+	if whole := st.last().whole; whole != nil {
+		all = policy.Remember(s.uses, *whole, s.Queues, now)
 	} else {
 		all = policy.Remember(s.uses, muster.Observation{}, s.Queues, now)
 	}

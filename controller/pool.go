@@ -11,8 +11,8 @@ import (
 // be read for a while.
 func (st *State) pool(now time.Time) *muster.Pool {
 	p := muster.Pool{Ready: st.ready()}
-	if st.warmBoots, p.Boot = st.warmBoots.At(now); !p.Boot.Known && st.recorded.pool != nil {
-		p.Boot = st.recorded.pool.Boot
+	if st.warmBoots, p.Boot = st.warmBoots.At(now); !p.Boot.Known && st.last().pool != nil {
+		p.Boot = st.last().pool.Boot
 	}
 	if st.listed.Ready == nil && !p.Boot.Known {
 		return nil

@@ -48,7 +48,7 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if x.flushed.Sent != nil {
+	if x.flushed.sent != nil {
 		w.out.Records = append(w.out.Records, w.settings.learned(w.now(), x.flushed))
 	}
 	for _, c := range x.changes {
@@ -60,7 +60,7 @@ func (w *write) seen(x seen) {
 // minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded is
 // remembered, so that a restart remembers the same.
 func (w *write) decision() {
-	d, last := w.out.Decision, w.state.recorded.decision
+	d, last := &w.out.Decision, &w.state.last().decision
 	if d.Verdict != muster.Shadow {
 		w.state.desired = d.Desired
 	}
@@ -68,14 +68,14 @@ func (w *write) decision() {
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
 	// That trees begin, end or can no longer be read is news, whatever it comes to.
-	now, before := w.out.Observation.Expected, w.state.recorded.expected
+	now, before := w.out.Observation.Expected, w.state.last().expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return
 	}
-	w.state.recent = w.state.recent.With(d, memory)
-	body := Decided{Observation: w.out.Observation, Decision: d}
+	w.state.recent = w.state.recent.With(*d, memory)
+	body := Decided{Observation: w.out.Observation, Decision: *d}
 	w.state.recorded, w.state.recordedAt = w.settings.remember(body), w.now()
 	w.state.noted(w.now(), w.out.Observation)
 	w.state.watch(w.out.Observation)

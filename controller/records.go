@@ -75,7 +75,7 @@ type Changed struct {
 	Incident *muster.Incident `json:"incident,omitzero"`
 }
 
-func (s Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
+func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
 	text, err := json.Marshal(body)
 	if err != nil {
 		// Every body is made of finite numbers, strings and times; a record that says so beats a lost one.

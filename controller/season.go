@@ -86,7 +86,7 @@ func (s Settings) Restores(r muster.Record, now time.Time) bool {
 }
 
 // reach is how far back records of every kind count.
-func (s Settings) reach() time.Duration {
+func (s *Settings) reach() time.Duration {
 	return max(time.Hour, s.Learn, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
 }
 

@@ -63,12 +63,16 @@ func (w *write) total(c muster.Capacity, n int) int {
 // somebody else has set it, or because what was launched never came and is not wanted any more. It launches nothing that was not
 // ordered, and it ends nothing, because every member that exists is counted.
 func (w *write) restate() {
-	s, c := w.service(), w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
+	s := w.service()
+	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 {
+		return
+	}
+	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	total := w.total(c, 0)
 	if w.settings.Unreported {
 		total -= max(0, c.Active()-w.state.desired)
 	}
-	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 || s.Desired == total {
+	if s.Desired == total {
 		return
 	}
 	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)

@@ -11,6 +11,8 @@ import (
 )
 
 // Settings are what is configured for one fleet. They do not change while a loop runs. Make them with [NewSettings].
+//
+// What is called within a step takes a pointer to them, because they are half a kilobyte.
 type Settings struct {
 	// Fleet is the fleet's name, Queues the names of the queues it serves, sorted.
 	Fleet  string
@@ -86,15 +88,15 @@ func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
 }
 
 // lookBack is how far back arrivals are counted: far enough to tell the ages of all that is still in time.
-func (s Settings) lookBack() time.Duration {
+func (s *Settings) lookBack() time.Duration {
 	return min(max(time.Hour, 2*s.Objective.Latency), 12*time.Hour)
 }
 
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
-func (s Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
+func (s *Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
 
 // ageStaleAfter is the same for ages. Where looks are rare, ages come by the minute and a minute or two late.
-func (s Settings) ageStaleAfter() time.Duration {
+func (s *Settings) ageStaleAfter() time.Duration {
 	if s.Stale > 0 {
 		return max(s.staleAfter(), 3*time.Minute)
 	}
@@ -102,13 +104,13 @@ func (s Settings) ageStaleAfter() time.Duration {
 }
 
 // lookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
-func (s Settings) lookTimeout() time.Duration {
+func (s *Settings) lookTimeout() time.Duration {
 	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
 }
 
 // rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
 // giving it up too early launches a second one.
-func (s Settings) rules(boot muster.Estimate) roster.Rules {
+func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
 	r := roster.Rules{Silence: silence, StoredSilence: max(storedSilence, 3*s.Poll), BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}

@@ -9,7 +9,7 @@ import (
 )
 
 // follow takes the size of a fleet that another system sizes as it is: that is what it asked for, as far as anybody here knows.
-func (s Settings) follow(st *State, now time.Time, rules roster.Rules) {
+func (s *Settings) follow(st *State, now time.Time, rules roster.Rules) {
 	st.roster.Forgive()
 	st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Live(), true
 	st.order, st.again = nil, false

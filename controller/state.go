@@ -62,8 +62,9 @@ type State struct {
 	aim aim
 	// handed is what a cloud's target tracking was last told.
 	handed handed
-	// recorded is the last decision that was recorded, and what it was made from.
-	recorded   remembered
+	// recorded is the last decision that was recorded, and what it was made from; nil before the first. It is replaced, never
+	// changed.
+	recorded   *remembered
 	recordedAt time.Time
 }
 
@@ -77,13 +78,22 @@ type remembered struct {
 	whole *muster.Observation
 }
 
-func (s Settings) remember(d Decided) remembered {
-	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, pool: d.Observation.Pool}
+func (s *Settings) remember(d Decided) *remembered {
+	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, pool: d.Observation.Pool}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
-		r.whole = &d.Observation
+		whole := d.Observation
+		r.whole = &whole
 	}
 	return r
+}
+
+// last is the last decision that was recorded; a zero one before the first.
+func (st *State) last() *remembered {
+	if st.recorded == nil {
+		return &remembered{}
+	}
+	return st.recorded
 }
 
 // Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
@@ -99,7 +109,7 @@ func (s Settings) Restore(at muster.Position, records []muster.Record) (State, e
 	return st, nil
 }
 
-func (s Settings) restore(st *State, r muster.Record) error {
+func (s *Settings) restore(st *State, r muster.Record) error {
 	switch r.Kind {
 	case muster.Decided:
 		var body Decided
@@ -158,7 +168,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 }
 
 // start is the state of a controller that knows nothing.
-func (s Settings) start(at muster.Position) State {
+func (s *Settings) start(at muster.Position) State {
 	st := State{
 		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}, warmBoots: series.Window{Length: s.Learn},
 		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
@@ -254,7 +264,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 }
 
 // before returns the records that count at the newest decision among them.
-func (s Settings) before(records []muster.Record) []muster.Record {
+func (s *Settings) before(records []muster.Record) []muster.Record {
 	for i := len(records) - 1; i >= 0; i-- {
 		if decided(records[i]) {
 			newest := records[i].At
@@ -268,13 +278,15 @@ func (s Settings) before(records []muster.Record) []muster.Record {
 func decided(r muster.Record) bool { return r.Kind == muster.Decided }
 
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
-func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
+func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
+	var room [8]muster.Durations // not on the heap: every step has reports
+	processing := room[:0]       // report by report
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
-			q, balanced := s.balanced(st, now, x.QueueObservation)
-			if !balanced {
-				st.arrived(now, q, s.Poll)
+			q := &x.QueueObservation
+			if !s.balanced(st, now, q) {
+				st.arrived(now, *q, s.Poll)
 			}
 			st.look(q)
 		case Listed:
@@ -300,20 +312,20 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		case Metered:
 			st.meter(x)
 		case Reported:
-			seen.report(st, &x.Report, false)
+			processing = seen.report(st, &x.Report, false, processing)
 		case *Reported:
-			seen.report(st, &x.Report, false)
+			processing = seen.report(st, &x.Report, false, processing)
 		case Unread:
 			st.unread = x.Failure
 		case Stored:
-			seen.report(st, &x.Report, true)
+			processing = seen.report(st, &x.Report, true, processing)
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
 		}
 	}
 	st.balance.soon += float64(seen.finished)
-	st.measured.Processing = series.MergeAll(st.measured.Processing, seen.processing...)
+	st.measured.Processing = series.MergeAll(st.measured.Processing, processing...)
 	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
@@ -344,27 +356,25 @@ func (st *State) await(now time.Time) {
 // learn puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded: what
 // counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone, where it is
 // known what the queues have counted.
-func (st *State) learn(now time.Time, counting bool) Learned {
+func (st *State) learn(now time.Time, counting bool) flush {
 	// What is the first to be known counts at once.
 	_, known := st.processing.At(now)
 	first := st.measured.Processing.Count > 0 && !known.Known
 	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery && !first {
-		return Learned{}
+		return flush{}
 	}
-	flushed := st.measured
+	flushed := flush{Learned: st.measured}
 	flushed.Counted, flushed.Finished = counting && st.seasonal != nil, st.balance.settled()
 	if st.measured.empty() && !st.balance.corrected && !(flushed.Counted && st.seasonal.overdue(now)) {
-		return Learned{}
+		return flush{}
 	}
-	flushed.Sent = make(map[string]float64, len(st.sent))
 	sent := make(totals, len(st.sent))
 	for i, c := range st.sent {
-		n := st.balance.record(c.n)
-		flushed.Sent[c.queue], sent[i] = n, total{c.queue, counted{n: n, at: now}}
+		sent[i] = total{c.queue, counted{n: st.balance.record(c.n), at: now}}
 	}
-	st.sent = sent
+	st.sent, flushed.sent = sent, sent
 	st.balance.corrected = false
-	st.count(now, flushed)
+	st.count(now, flushed.Learned)
 	st.busiest = nil
 	st.measured = Learned{}
 	return flushed
@@ -376,18 +386,17 @@ type seen struct {
 	// launches as they were counted.
 	changes []Changed
 	results []Resulted
-	flushed Learned
+	flushed flush
 	// departed are members that leave, or have left, by themselves.
-	departed []string
-	// finished and failed count messages, processing are their durations, report by report.
-	finished, failed int64
-	processing       []muster.Durations
+	departed         []string
+	finished, failed int64                         // messages
 	classes          map[string][]muster.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
 	incidents map[muster.IncidentKind]int64
 }
 
-func (x *seen) report(st *State, r *muster.Report, stored bool) {
+// report takes in a report, and returns processing with its durations.
+func (x *seen) report(st *State, r *muster.Report, stored bool, processing []muster.Durations) []muster.Durations {
 	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
@@ -401,11 +410,11 @@ func (x *seen) report(st *State, r *muster.Report, stored bool) {
 		taken, news = st.roster.Reported(*r)
 	}
 	if !taken {
-		return
+		return processing
 	}
 	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
 	if r.Processing.Count > 0 {
-		x.processing = append(x.processing, r.Processing)
+		processing = append(processing, r.Processing)
 	}
 	for name, d := range r.Classes { // each class by itself, so that their order does not matter
 		if x.classes == nil {
@@ -414,6 +423,7 @@ func (x *seen) report(st *State, r *muster.Report, stored bool) {
 		x.classes[name] = append(x.classes[name], d)
 	}
 	x.news(st, news)
+	return processing
 }
 
 // news records what was seen of a member for the first time.
@@ -465,22 +475,8 @@ func (x *seen) gone(members []roster.Gone) {
 	}
 }
 
-// fresh is a measurement in which what is too old by now is unknown.
-func (s Settings) fresh(q muster.QueueObservation, now time.Time) muster.QueueObservation {
-	for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
-		*x = x.Fresh(now, s.staleAfter())
-	}
-	q.OldestAge = q.OldestAge.Fresh(now, s.ageStaleAfter())
-	if p := q.Published.Value(); q.Published != nil {
-		p.SentPerSecond, p.DeletedPerSecond = p.SentPerSecond.Fresh(now, s.ageStaleAfter()), p.DeletedPerSecond.Fresh(now, s.ageStaleAfter())
-		p.ProcessingMean = p.ProcessingMean.Fresh(now, max(s.Learn, s.ageStaleAfter()))
-		q.Published = &p
-	}
-	return q
-}
-
 // expected is what trees are expected to send, as far as that is known at now; nil while none runs.
-func (s Settings) expected(st *State, now time.Time) *muster.Expected {
+func (s *Settings) expected(st *State, now time.Time) *muster.Expected {
 	if st.expected == nil {
 		return nil
 	}
@@ -491,56 +487,10 @@ func (s Settings) expected(st *State, now time.Time) *muster.Expected {
 	return &e
 }
 
-// look keeps the newest measurement of each queue, sorted by name.
-func (st *State) look(q muster.QueueObservation) {
-	queues := slices.Clone(st.queues)
-	i, ok := slices.BinarySearchFunc(queues, q, func(a, b muster.QueueObservation) int {
-		if a.Queue < b.Queue {
-			return -1
-		} else if a.Queue > b.Queue {
-			return 1
-		}
-		return 0
-	})
-	if ok {
-		queues[i] = newest(queues[i], q)
-	} else {
-		queues = slices.Insert(queues, i, q)
-	}
-	st.queues = queues
-}
-
 // expect keeps what the last look at the trees that succeeded found; how old it may be is judged when it is used.
 func (st *State) expect(e muster.Expected) {
 	st.treesRead = true
 	if e.Known || st.expected == nil || !st.expected.Known {
 		st.expected = &e
-	}
-}
-
-// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements
-// arrive in the order they were made, so their instants are not compared: a clock that was set back would win for hours.
-func newest(old, q muster.QueueObservation) muster.QueueObservation {
-	for _, f := range []struct{ o, n *muster.Sample }{
-		{&old.Backlog, &q.Backlog}, {&old.InFlight, &q.InFlight}, {&old.Delayed, &q.Delayed}, {&old.OldestAge, &q.OldestAge},
-		{&old.Sent, &q.Sent},
-	} {
-		newer(f.o, *f.n)
-	}
-	if old.Published != nil || q.Published != nil {
-		p, n := old.Published.Value(), q.Published.Value()
-		newer(&p.SentPerSecond, n.SentPerSecond)
-		newer(&p.DeletedPerSecond, n.DeletedPerSecond)
-		newer(&p.ProcessingMean, n.ProcessingMean)
-		old.Published = &p
-	}
-	old.LateSeconds = q.LateSeconds
-	return old
-}
-
-// newer replaces a sample by a later one that tells more, or that it is in doubt.
-func newer(old *muster.Sample, s muster.Sample) {
-	if s.Known || !old.Known || s.Doubted {
-		*old = s
 	}
 }

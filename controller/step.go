@@ -39,19 +39,20 @@ type Outcome struct {
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
 // outcomes, and st is not changed.
-func (s Settings) Step(st State, now time.Time, in []Input) Outcome {
-	st.roster = st.roster.Clone()
-	return s.Advance(st, now, in)
+func (s Settings) Step(st State, now time.Time, in []Input) (o Outcome) {
+	o.Next = st
+	o.Next.roster = st.roster.Clone()
+	s.advance(&o, now, in)
+	return o
 }
 
-// Advance is [Settings.Step] for a caller that gives the state away, which saves a copy of the roster: st, and every other
-// copy of it, must not be used again, nor Next of an earlier outcome.
-func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
-	o := Outcome{Next: st, PricePerHour: s.Spec.PricePerHour}
+// advance steps o.Next, which the caller may change, and fills in what that came to.
+func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
+	o.PricePerHour = s.Spec.PricePerHour
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
-	boot := estimate(&next.boots, now, next.recorded.boot, s.BootPrior)
+	boot := estimate(&next.boots, now, next.last().boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
@@ -69,7 +70,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))
 	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
-	w := write{settings: &s, rules: rules, state: next, out: &o}
+	w := write{settings: s, rules: rules, state: next, out: o}
 	w.seen(seen)
 	switch {
 	case !o.Ready:
@@ -90,20 +91,19 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.trim()
 	}
 	next.Position.Seq += int64(len(o.Records))
-	return o
 }
 
 // ready tells whether every queue was measured, the trees were looked at and the fleet was listed at least once since the start.
-func (s Settings) ready(st *State) bool {
+func (s *Settings) ready(st *State) bool {
 	return !st.listed.At.IsZero() && (st.treesRead || !s.Trees) && len(st.queues) >= len(s.Queues)
 }
 
 // observe assembles what the policy sees: the newest samples, those that are too old as unknown.
-func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
+func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(&st.processing, now, st.recorded.processing, s.Spec.Processing),
+		Processing: estimate(&st.processing, now, st.last().processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
 		Arrivals:   rates(st.arrivals, now),
@@ -129,12 +129,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
-	if len(st.queues) > 0 {
-		o.Queues = make([]muster.QueueObservation, 0, len(st.queues))
-	}
-	for _, q := range st.queues {
-		o.Queues = append(o.Queues, s.fresh(q, now))
-	}
+	o.Queues = s.fresh(st.queues, now)
 	o.Pool = st.pool(now)
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {

@@ -139,6 +139,31 @@ func TestADecisionRecomputedFromItsRecordIsTheSameToTheByte(t *testing.T) {
 	})
 }
 
+// A policy without a headroom, a rate or a budget decides as one whose headroom, rate and budget limit nothing.
+func TestWhatLimitsNothingChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := specs().Draw(t, "spec")
+		s.PricePerHour, s.BudgetPerHour = 1, float64(rapid.IntRange(0, 3).Draw(t, "budget"))
+		var all muster.Policy = policy.DynamicBacklog{Prior: s.Acceptable}
+		if s.Name = "dynamic-backlog"; rapid.Bool().Draw(t, "exact") {
+			all, s.Name = policy.Exact{}, "exact"
+		}
+		all = policy.Headroom{Of: all, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
+		all = policy.Stabilised{Of: all, Out: s.Out.Stabilization, In: s.In.Stabilization}
+		all = policy.Budget{Of: policy.Rate{Of: all, Out: s.Out, In: s.In}, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
+		all = policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: all}}}
+		p, err := policy.New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, recent := sights().Draw(t, "see").observation(), pasts().Draw(t, "recent")
+		got, _ := json.Marshal(p.Decide(o, recent))
+		if want, _ := json.Marshal(all.Decide(o, recent)); string(got) != string(want) {
+			t.Fatalf("found %s\nwant  %s", got, want)
+		}
+	})
+}
+
 func reread(t *rapid.T, from, to any) {
 	text, err := json.Marshal(from)
 	if err == nil {

@@ -83,6 +83,9 @@ type Shape struct {
 	Disabled bool `json:"disabled,omitzero"`
 }
 
+// limits tells whether s limits how far the size changes.
+func (s Shape) limits() bool { return s.Disabled || s.Period > 0 }
+
 // Default is the name of the policy of a fleet that names none.
 const Default = "deadline"
 
@@ -183,10 +186,17 @@ func New(s Spec) (muster.Policy, error) {
 	}
 	k, _ := kindOf(s.Name)
 	var p muster.Policy = k.build(s)
-	p = Headroom{Of: p, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
-	p = Stabilised{Of: p, Out: s.Out.Stabilization, In: s.In.Stabilization}
-	p = Rate{Of: p, Out: s.Out, In: s.In}
-	p = Budget{Of: p, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
+	// What limits nothing is left out: it would pass on what it is given, in every step of every fleet.
+	if s.HeadroomWorkers != 0 || s.HeadroomPercent != 0 {
+		p = Headroom{Of: p, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
+	}
+	p = Stabilised{Of: p, Out: s.Out.Stabilization, In: s.In.Stabilization} // it notes the wish, too
+	if s.Out.limits() || s.In.limits() {
+		p = Rate{Of: p, Out: s.Out, In: s.In}
+	}
+	if s.BudgetPerHour > 0 {
+		p = Budget{Of: p, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
+	}
 	p = Cautious{Of: p}
 	p = LaunchLimits{Of: p}
 	p = Bounds{Of: p}

@@ -25,7 +25,7 @@ type Incident struct {
 	At time.Time
 }
 
-func checkIncidents(r muster.Report) error {
+func checkIncidents(r *muster.Report) error {
 	if len(r.Incidents) > muster.MaxIncidents {
 		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker, len(r.Incidents), muster.MaxIncidents)
 	}
@@ -47,22 +47,25 @@ func checkIncidents(r muster.Report) error {
 
 // incidents takes in the incidents of a report and returns those to tell: what happened since the same was told last, at most once
 // a minute for each kind of a worker. Their counts are those since the worker started.
-func (m *Member) incidents(rep muster.Report) (tell []Incident, more map[muster.IncidentKind]int64) {
+func (m *Member) incidents(rep *muster.Report) (tell []Incident, more map[muster.IncidentKind]int64) {
+	f := m.Facts
 	for _, x := range rep.Incidents {
-		i := slices.IndexFunc(m.told, func(t told) bool { return t.Worker == rep.Worker && t.Kind == x.Kind })
+		i := slices.IndexFunc(f.told, func(t told) bool { return t.Worker == rep.Worker && t.Kind == x.Kind })
 		switch {
-		case i < 0 && len(m.told) >= maxTold:
+		case i < 0 && len(f.told) >= maxTold:
 			continue
 		case i < 0:
-			m.told = append(slices.Clip(m.told), told{Incident: Incident{Worker: rep.Worker, Incident: muster.Incident{Kind: x.Kind}}})
-			i = len(m.told) - 1
+			f = m.change()
+			f.told = append(slices.Clip(f.told), told{Incident: Incident{Worker: rep.Worker, Incident: muster.Incident{Kind: x.Kind}}})
+			i = len(f.told) - 1
 		default:
-			if t := &m.told[i]; t.counted == x.Count && t.Count == x.Count && t.Text == x.Text {
+			if t := &f.told[i]; t.counted == x.Count && t.Count == x.Count && t.Text == x.Text {
 				continue // as nearly always
 			}
-			m.told = slices.Clone(m.told) // clones of the roster share it
+			f = m.change()
+			f.told = slices.Clone(f.told) // clones of the roster share it
 		}
-		t := &m.told[i]
+		t := &f.told[i]
 		if x.Count < t.counted {
 			t.counted, t.Count = 0, 0 // the worker was started again
 		}
@@ -93,7 +96,7 @@ func (r *Roster) RecallIncident(member string, x Incident) {
 	if !ok {
 		return
 	}
-	m := &r.members[k]
+	m := r.members[k].change()
 	i := slices.IndexFunc(m.told, func(t told) bool { return t.Worker == x.Worker && t.Kind == x.Kind })
 	recalled := told{x, x.Count}
 	if m.told = slices.Clone(m.told); i >= 0 {

@@ -54,13 +54,13 @@ func TestAnIncidentIsToldOnceAMinute(t *testing.T) {
 	more := int64(0)
 	say := func(second float64, all ...muster.Incident) {
 		before := r.Clone()
-		members := fmt.Sprint(before.Members())
+		members := known(before)
 		news := took(t, &r, says("m", second, muster.Receiving, incidents(all...)))
 		for _, i := range news.Incidents {
 			told = append(told, fmt.Sprintf("%v: %s %d %s", i.At.Sub(at(0)).Seconds(), i.Kind, i.Count, i.Text))
 		}
 		more += news.More["lease_lost"]
-		if fmt.Sprint(before.Members()) != members {
+		if known(before) != members {
 			t.Errorf("at %v s a clone was changed", second)
 		}
 	}

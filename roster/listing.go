@@ -28,7 +28,7 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 		}
 		_, lives := r.find(id)
 		if _, over := r.buried(id); !lives && !over {
-			r.add(Member{ID: id, LaunchedAt: now, timed: true})
+			r.add(Facts{ID: id, LaunchedAt: now, timed: true})
 		}
 	}
 	if len(ids) > 0 {
@@ -41,7 +41,8 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 func (r *Roster) NotLaunched(at time.Time, ids []string, why string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
-			r.members[i].doubtAt, r.members[i].doubt = at, why
+			f := r.members[i].change()
+			f.doubtAt, f.doubt = at, why
 		}
 	}
 }
@@ -54,7 +55,8 @@ func (m *Member) doubted(at time.Time) bool {
 // Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are adopted.
 // A member that was listed before and is no more has ended.
 func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
-	present := r.present(l) // where the listing has each, plus 1
+	var room [smallRoster]int32
+	present := r.present(l, room[:0]) // where the listing has each, plus 1
 	for i := range r.members {
 		m := &r.members[i]
 		at := present[i]
@@ -64,10 +66,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 			g.Departed = g.Failure == "" && m.deaf() && m.depart()
 			gone = append(gone, g)
 		case at > 0:
-			m.Listed, m.Serving, m.Exposed = true, l.Members[at-1].Serving, l.Members[at-1].Exposed
-			if m.recalled {
-				m.recalled, m.SeenAt = false, l.At
-			}
+			m.listed(l.At, &l.Members[at-1])
 		case m.doubted(l.At):
 			gone = append(gone, r.end(i, l.At, m.doubt))
 		case m.failed && !m.Listed && len(m.Workers) == 0:
@@ -85,11 +84,23 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 	return gone
 }
 
+// listed takes in what a listing of the instant at says of m, which exists.
+func (m *Member) listed(at time.Time, as *muster.Member) {
+	if m.Listed && m.Serving == as.Serving && m.Exposed == as.Exposed && !m.recalled {
+		return // as nearly always
+	}
+	f := m.change()
+	f.Listed, f.Serving, f.Exposed = true, as.Serving, as.Exposed
+	if f.recalled {
+		f.recalled, f.SeenAt = false, at
+	}
+}
+
 // present adopts the members of a listing that nobody knew, and returns for each member of r its place in the listing plus
-// 1, or 0 where it is not listed.
-func (r *Roster) present(l muster.Listing) []int32 {
+// 1, or 0 where it is not listed, appended to what is given.
+func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 	adopted := false
-	present := make([]int32, len(r.members))
+	present := append(to, make([]int32, len(r.members))...)
 	next := 0 // most listings have the members in our order
 	for k := range l.Members {
 		m := &l.Members[k]
@@ -105,13 +116,13 @@ func (r *Roster) present(l muster.Listing) []int32 {
 		case m.Ended || r.full():
 		default:
 			if _, over := r.buried(m.ID); !over {
-				r.add(Member{ID: m.ID, LaunchedAt: m.LaunchedAt, SeenAt: l.At, Listed: true})
+				r.add(Facts{ID: m.ID, LaunchedAt: m.LaunchedAt, SeenAt: l.At, Listed: true})
 				adopted = true
 			}
 		}
 	}
 	if adopted {
-		return r.present(l)
+		return r.present(l, to)
 	}
 	return present
 }
@@ -144,7 +155,7 @@ func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 
 func (r *Roster) end(i int, now time.Time, failure string) Gone {
 	m := &r.members[i]
-	m.EndedAt = now
+	m.change().EndedAt = now
 	if failure != "" && m.ReleasedAt.IsZero() && !m.Proved && !m.failed {
 		r.fail(m, now, failure)
 	}
@@ -152,7 +163,7 @@ func (r *Roster) end(i int, now time.Time, failure string) Gone {
 }
 
 func (r *Roster) fail(m *Member, now time.Time, why string) {
-	m.failed = true
+	m.change().failed = true
 	r.failed++
 	r.failedAt, r.lastErr = now, why
 }

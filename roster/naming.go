@@ -64,10 +64,11 @@ func (r *Roster) Rename(from, to string) {
 		return
 	}
 	m := r.members[i]
-	m.ID, m.named, m.doubt, m.doubtAt = to, true, "", time.Time{} // it exists, so it was launched
+	f := m.change()
+	f.ID, f.named, f.doubt, f.doubtAt = to, true, "", time.Time{} // it exists, so it was launched
 	r.members = slices.Delete(r.members, i, i+1)
 	r.reindex(0)
-	r.add(m) // among members of one instant the name decides the place
+	r.insert(m) // among members of one instant the name decides the place
 }
 
 // Serve notes the members that the fleet's own service has said to be in service since the last call, for a fleet whose workers do
@@ -78,9 +79,9 @@ func (r *Roster) Serve(at time.Time) (all []News) {
 		if !m.Serving || !m.JoinedAt.IsZero() {
 			continue
 		}
-		m.JoinedAt = at
+		f := m.change()
+		f.JoinedAt, f.Proved = at, true
 		n := News{Member: m.ID, Joined: m.timed, Boot: max(0, at.Sub(m.LaunchedAt)), Warm: m.Warm, Proved: r.failed > 0}
-		m.Proved = true
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 		all = append(all, n)
 	}

@@ -198,25 +198,80 @@ func TestWhateverHappensTheRosterStaysTrue(t *testing.T) {
 	})
 }
 
+// known tells everything that is known of r's members.
+func known(r roster.Roster) string {
+	text := fmt.Sprintf("%+v\n", r.Launches())
+	for _, m := range r.Members() {
+		text += fmt.Sprintf("%+v %+v\n", *m.Facts, m.Incidents())
+		for _, w := range m.Workers {
+			terms := *w.Terms
+			w.Terms = nil
+			text += fmt.Sprintf("  %+v %+v\n", terms, w)
+		}
+	}
+	return text
+}
+
 func TestACloneIsEqualAndSeparate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &story{now: t0, rules: rules, heard: map[string]map[string]muster.Report{}, over: map[string]time.Time{}}
-		s.roster.Launched(t0, memberNames)
-		for range 10 {
-			s.report(t)
-		}
-		before := fmt.Sprintf("%+v", s.roster)
-		s.roster = s.roster.Clone()
-		after := fmt.Sprintf("%+v", s.roster)
-		kept := s.roster
-		s.roster = s.roster.Clone()
-		for range 10 {
-			s.report(t)
-		}
-		s.release(t)
-		s.roster.Drain(2, s.now, s.rules)
-		if after != before || fmt.Sprintf("%+v", kept) != before {
-			t.Fatalf("found %+v and %+v, want %s", after, kept, before)
-		}
+		some := func() []string { return []string{rapid.SampledFrom(memberNames).Draw(t, "member")} }
+		var kept []roster.Roster // each was cloned, and must stay as it was
+		var were []string
+		t.Repeat(map[string]func(*rapid.T){
+			"order":        func(*rapid.T) { s.roster.Launched(s.now, some()) },
+			"order failed": func(*rapid.T) { s.roster.NotLaunched(s.now, some(), "no capacity") },
+			"listing":      s.list,
+			"report":       s.report,
+			"report 2":     s.report,
+			"incident": func(t *rapid.T) {
+				r := muster.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(40, 99).Draw(t, "seq"), Epoch: 3, At: s.now, State: muster.Receiving, Slots: 1,
+					Incidents: []muster.Incident{{Kind: "restarted", Count: rapid.Int64Range(1, 3).Draw(t, "n")}}}
+				s.roster.Reported(r)
+			},
+			"offers":     s.release,
+			"drain":      func(*rapid.T) { s.roster.Drain(2, s.now, s.rules) },
+			"keep":       func(*rapid.T) { s.roster.Keep(2, s.now, s.rules) },
+			"keep all":   func(*rapid.T) { s.roster.KeepAll() },
+			"serve":      func(*rapid.T) { s.roster.Serve(s.now) },
+			"name":       func(*rapid.T) { s.roster.NameOne(some()[0]) },
+			"recall":     func(*rapid.T) { s.roster.Recall(s.now, some()[0], roster.AskedToDrain, false, "") },
+			"recall end": func(*rapid.T) { s.roster.Recall(s.now, some()[0], roster.HasEnded, true, "failed") },
+			"recall launch": func(*rapid.T) {
+				ids := some()
+				s.roster.RecallLaunch(s.now, ids)
+				s.roster.Expect(s.now, ids)
+			},
+			"recall incident": func(*rapid.T) {
+				s.roster.RecallIncident(some()[0], roster.Incident{Worker: "one", Incident: muster.Incident{Kind: "restarted", Count: 9}, At: s.now})
+			},
+			"stored": func(t *rapid.T) {
+				r := muster.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(1, 99).Draw(t, "seq"), Epoch: 3, At: s.now, Slots: 1,
+					State: rapid.SampledFrom([]muster.WorkerState{muster.Receiving, muster.Leaving}).Draw(t, "state"), Cause: muster.IdleTooLong}
+				s.roster.Stored(r)
+			},
+			"from the pool": func(*rapid.T) { s.roster.FromPool(some()) },
+			"tiers": func(*rapid.T) {
+				s.roster.Tiers(muster.Listing{At: s.now, Members: []muster.Member{{ID: some()[0], Tier: muster.Warm}}})
+			},
+			"tidy": func(*rapid.T) { s.ended(s.roster.Tidy(s.now, s.rules)) },
+			"time passes": func(t *rapid.T) {
+				s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{1, 11, 40, 400}).Draw(t, "seconds")) * time.Second)
+			},
+			"clone": func(t *rapid.T) {
+				kept, were = append(kept, s.roster), append(were, known(s.roster))
+				s.roster = s.roster.Clone()
+				if got := known(s.roster); got != were[len(were)-1] {
+					t.Fatalf("the clone is %s\nof %s", got, were[len(were)-1])
+				}
+			},
+			"": func(t *rapid.T) {
+				for i := range kept {
+					if got := known(kept[i]); got != were[i] {
+						t.Fatalf("found %s\nwant %s", got, were[i])
+					}
+				}
+			},
+		})
 	})
 }

@@ -39,7 +39,8 @@ func (r *Roster) RecallLaunch(at time.Time, ids []string) {
 	r.Launched(at, ids)
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
-			r.members[i].recalled, r.members[i].timed = true, false // it may have joined while nobody looked
+			f := r.members[i].change()
+			f.recalled, f.timed = true, false // it may have joined while nobody looked
 		}
 	}
 }
@@ -49,7 +50,8 @@ func (r *Roster) RecallLaunch(at time.Time, ids []string) {
 func (r *Roster) Expect(now time.Time, ids []string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok && r.members[i].recalled && r.members[i].JoinedAt.IsZero() {
-			r.members[i].recalled, r.members[i].SeenAt = false, now
+			f := r.members[i].change()
+			f.recalled, f.SeenAt = false, now
 		}
 	}
 }
@@ -66,7 +68,7 @@ func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why 
 	}
 	i, ok := r.find(member)
 	if !ok {
-		i = r.add(Member{ID: member, LaunchedAt: at, recalled: true})
+		i = r.add(Facts{ID: member, LaunchedAt: at, recalled: true})
 	}
 	r.recall(&r.members[i], at, c, wasted, why)
 	if c == HasEnded {
@@ -75,23 +77,24 @@ func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why 
 }
 
 func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why string) {
+	f := m.change()
 	switch c {
 	case Joined:
-		m.JoinedAt, m.Proved = at, true
+		f.JoinedAt, f.Proved = at, true
 	case Proved:
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 	case AskedToDrain:
-		m.DrainAt = at
+		f.DrainAt = at
 	case Kept:
-		m.DrainAt = time.Time{}
+		f.DrainAt = time.Time{}
 	case ReleaseGranted, Left:
-		m.ReleasedAt = at
+		f.ReleasedAt = at
 	case CameWarm, CameCold:
-		m.Warm = c == CameWarm
+		f.Warm = c == CameWarm
 	case Departed:
-		m.departed = true
+		f.departed = true
 	case HasEnded:
-		m.EndedAt, m.recalled = at, false
+		f.EndedAt, f.recalled = at, false
 	}
 	if wasted && !m.failed { // a member that was given up ends later
 		r.fail(m, at, why)

@@ -54,7 +54,7 @@ func (r Roster) Cause(id string) muster.Cause {
 // Release grants the release of a member that [Roster.Offers] named.
 func (r *Roster) Release(id string, now time.Time) {
 	if i, ok := r.find(id); ok {
-		r.members[i].ReleasedAt = now
+		r.members[i].change().ReleasedAt = now
 	}
 }
 
@@ -62,7 +62,7 @@ func (r *Roster) Release(id string, now time.Time) {
 func (r *Roster) Refuse(id string) {
 	if i, ok := r.find(id); ok {
 		for j := range r.members[i].Workers {
-			r.members[i].Workers[j].Refused = r.members[i].Workers[j].Token
+			r.members[i].Workers[j].refuse()
 		}
 	}
 }
@@ -89,7 +89,7 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	})
 	var ids []string
 	for _, i := range order[:min(n, len(order))] {
-		r.members[i].DrainAt = now
+		r.members[i].change().DrainAt = now
 		ids = append(ids, r.members[i].ID)
 	}
 	return ids
@@ -114,7 +114,8 @@ func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	}
 	for k := range min(len(idle), len(busy)) {
 		from, to := &r.members[busy[k]], &r.members[idle[k]]
-		from.DrainAt, to.DrainAt = time.Time{}, now
+		from.change().DrainAt = time.Time{}
+		to.change().DrainAt = now
 		kept, asked = append(kept, from.ID), append(asked, to.ID)
 	}
 	return kept, asked
@@ -145,9 +146,9 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	})
 	var ids []string
 	for _, i := range order[:min(n, len(order))] {
-		r.members[i].DrainAt = time.Time{}
+		r.members[i].change().DrainAt = time.Time{}
 		for j := range r.members[i].Workers {
-			r.members[i].Workers[j].Refused = r.members[i].Workers[j].Token
+			r.members[i].Workers[j].refuse()
 		}
 		ids = append(ids, r.members[i].ID)
 	}

@@ -25,7 +25,9 @@ const (
 )
 
 // Check returns what is wrong with a report, or nil. A report that fails it is refused whole: nothing in it is believed.
-func Check(r muster.Report) error {
+func Check(r muster.Report) error { return check(&r) }
+
+func check(r *muster.Report) error {
 	switch {
 	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText || len(r.Fleet) > maxText:
 		return fmt.Errorf("worker report: found fleet %.20q, member %.20q, worker %.20q; each is 1 to %d characters long", r.Fleet, r.Member, r.Worker, maxText)
@@ -58,7 +60,7 @@ func Check(r muster.Report) error {
 	return checkState(r)
 }
 
-func checkClasses(r muster.Report) error {
+func checkClasses(r *muster.Report) error {
 	if len(r.Classes) > muster.MaxClasses+1 {
 		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", r.Worker, len(r.Classes), muster.MaxClasses+1)
 	}
@@ -75,7 +77,7 @@ func checkClasses(r muster.Report) error {
 	return nil
 }
 
-func checkState(r muster.Report) error {
+func checkState(r *muster.Report) error {
 	switch r.State {
 	case muster.Starting, muster.Receiving, muster.Draining, muster.Leaving:
 		if r.Token != "" {
@@ -117,7 +119,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) { return r.
 
 // take is [Roster.Reported] and [Roster.Stored].
 func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
-	if Check(rep) != nil {
+	if check(&rep) != nil {
 		return false, news
 	}
 	news.Member = rep.Member
@@ -127,45 +129,69 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
-		i = r.add(Member{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
+		i = r.add(Facts{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
 	}
 	m := &r.members[i]
 	w := m.worker(rep.Worker)
 	if w == nil || !w.follows(rep, stored) {
 		return false, news
 	}
-	if w.Seq == 0 || w.Stored && !stored {
-		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
-		w.Challenge = rep.At.UnixMicro()
-	}
-	if w.Stored = stored; stored {
+	anew := w.Seq == 0 || w.Stored && !stored
+	if w.store(stored); stored {
 		rep = m.unanswered(rep)
 	}
-	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
-		w.IdleSince = rep.At
-	}
-	if rep.Token == "" || rep.Token != w.Refused {
-		w.Refused = ""
-	}
-	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
-	w.ReportedAt, w.HeldSeconds, w.Repeated = rep.At, rep.HeldSeconds, rep.Challenge
+	w.reported(&rep, anew)
 	news.Departed = m.leavesUnasked() && m.depart()
 	if len(rep.Incidents) > 0 {
-		news.Incidents, news.More = m.incidents(rep)
+		news.Incidents, news.More = m.incidents(&rep)
 	}
-	m.timed = m.timed || m.Listed && rep.State == muster.Starting
+	if !m.timed && m.Listed && rep.State == muster.Starting {
+		m.change().timed = true
+	}
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
-		m.JoinedAt = rep.At
+		m.change().JoinedAt = rep.At
 		if m.timed {
 			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
-	m.used = m.used || rep.Finished > 0
+	if rep.Finished > 0 && !m.used {
+		m.change().used = true
+	}
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
-		m.Proved, news.Proved = true, r.failed > 0
+		m.change().Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 	}
 	return true, news
+}
+
+// store notes whether the reports of w are read from where it keeps them.
+func (w *Worker) store(stored bool) {
+	if w.Stored != stored {
+		t := *w.Terms
+		t.Stored = stored
+		w.Terms = &t
+	}
+}
+
+// reported takes in what w says of itself; anew is true where what it said before does not count.
+func (w *Worker) reported(rep *muster.Report, anew bool) {
+	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots, Token: rep.Token,
+		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge}
+	if anew {
+		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
+		t.Challenge = rep.At.UnixMicro()
+	}
+	if rep.Token == "" || rep.Token != w.Refused {
+		t.Refused = ""
+	}
+	if t != *w.Terms {
+		own := t // the heap is for what is new alone
+		w.Terms = &own
+	}
+	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
+		w.IdleSince = rep.At
+	}
+	w.Seq, w.Busy, w.ReportedAt, w.HeldSeconds = rep.Seq, rep.Busy, rep.At, rep.HeldSeconds
 }
 
 // worker returns the worker of the given name, added if need be, or nil when the member has too many.
@@ -178,7 +204,7 @@ func (m *Member) worker(id string) *Worker {
 	if len(m.Workers) >= maxWorkers {
 		return nil
 	}
-	m.Workers = append(m.Workers, Worker{ID: id})
+	m.Workers = append(m.Workers, Worker{Terms: &Terms{ID: id}})
 	return &m.Workers[len(m.Workers)-1]
 }
 

@@ -46,79 +46,6 @@ type Roster struct {
 	lastErr  string
 }
 
-// Member is one member and its workers.
-type Member struct {
-	// ID is the fleet's name for it.
-	ID string
-	// LaunchedAt is when it was ordered, or first seen if nobody here ordered it.
-	LaunchedAt time.Time
-	// SeenAt is when this controller first saw it; zero for one that it ordered itself, or only remembers so far. Silence
-	// counts from then: a member from before a restart gets time to report.
-	SeenAt time.Time
-	// DrainAt is when it was asked to drain; zero while it is not.
-	DrainAt time.Time
-	// ReleasedAt is when its release was granted; zero before.
-	ReleasedAt time.Time
-	// EndedAt is when it was found to exist no more; zero before.
-	EndedAt time.Time
-	// JoinedAt is when a worker of it first took messages; zero before.
-	JoinedAt time.Time
-	// Listed is true once the fleet listed it.
-	Listed bool
-	// Serving is true while the fleet's own service says that it is in service.
-	Serving bool
-	// Exposed is true while the fleet's own service may end it, as far as it was listed.
-	Exposed bool
-	// Warm is true when it comes from a warm pool, as far as is known or was expected when it was ordered.
-	Warm bool
-	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
-	Proved bool
-	// used is true once it said that it had finished a message.
-	used bool
-	// failed is true once its launch was counted as failed.
-	failed bool
-	// named is true once the fleet's own service gave it its name.
-	named bool
-	// departed is true once it was told that it leaves, or has left, by itself.
-	departed bool
-	// recalled is true while it is known from the history alone.
-	recalled bool
-	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
-	// member that was found at work booted at a time nobody knows.
-	timed bool
-	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
-	doubtAt time.Time
-	doubt   string
-	// told are the incidents that were told. What is in it is never changed, so that clones share it.
-	told []told
-	// Workers are its workers, by name; empty until the first report.
-	Workers []Worker
-}
-
-// Worker is a worker as it last reported itself.
-type Worker struct {
-	ID         string
-	Epoch, Seq int64
-	State      muster.WorkerState
-	Cause      muster.Cause
-	Slots      int
-	Busy       int
-	// Token is its release token while it is idle and has stopped receiving.
-	Token string
-	// Refused is the token whose release was refused: the worker is told to go on.
-	Refused string
-	// Challenge is what it is asked to repeat, Repeated what it repeated last. Its token counts while they are equal.
-	Challenge, Repeated int64
-
-	ReportedAt time.Time
-	// Stored is true while its reports are read from where it keeps them: nobody answers it.
-	Stored bool
-	// HeldSeconds adds up how long it had held its messages when it reported.
-	HeldSeconds float64
-	// IdleSince is when it last said that it holds nothing, after holding something.
-	IdleSince time.Time
-}
-
 // State is what a member is doing, as far as that is known.
 type State string
 
@@ -133,25 +60,6 @@ const (
 	Lost     State = "lost"
 	Ended    State = "ended"
 )
-
-// Clone returns a copy that may be changed without changing r.
-func (r Roster) Clone() Roster {
-	r.members = slices.Clone(r.members)
-	workers := 0
-	for i := range r.members {
-		workers += len(r.members[i].Workers)
-	}
-	all := make([]Worker, 0, workers) // one piece of memory for all, since every step clones
-	for i := range r.members {
-		if own := r.members[i].Workers; len(own) > 0 {
-			all = append(all, own...)
-			r.members[i].Workers = all[len(all)-len(own) : len(all) : len(all)]
-		}
-	}
-	r.byID = slices.Clone(r.byID)
-	r.ended, r.launches = slices.Clip(r.ended), slices.Clip(r.launches) // whoever appends makes a copy
-	return r
-}
 
 // Members returns the members that still exist, in the order of their launch. The caller must not change them.
 func (r Roster) Members() []Member { return slices.Clip(r.members) }
@@ -308,7 +216,9 @@ func (m *Member) idleSince() (at time.Time) {
 }
 
 // add keeps the members sorted by launch and id, whatever the order in which they are learned of.
-func (r *Roster) add(m Member) int {
+func (r *Roster) add(f Facts) int { return r.insert(Member{Facts: &f}) }
+
+func (r *Roster) insert(m Member) int {
 	i, _ := slices.BinarySearchFunc(r.members, m, func(a, b Member) int {
 		return cmp.Or(a.LaunchedAt.Compare(b.LaunchedAt), cmp.Compare(a.ID, b.ID))
 	})

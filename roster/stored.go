@@ -31,8 +31,8 @@ func (w *Worker) follows(rep muster.Report, stored bool) bool {
 // asked to go never heard of it.
 func (m *Member) unanswered(rep muster.Report) muster.Report {
 	rep.Token, rep.Challenge = "", 0
-	if m.deaf() && m.ReleasedAt.IsZero() {
-		m.DrainAt = time.Time{}
+	if m.deaf() && m.ReleasedAt.IsZero() && !m.DrainAt.IsZero() {
+		m.change().DrainAt = time.Time{}
 	}
 	return rep
 }
@@ -62,7 +62,7 @@ func (m *Member) depart() bool {
 	if m.departed || !m.ReleasedAt.IsZero() {
 		return false
 	}
-	m.departed = true
+	m.change().departed = true
 	return true
 }
 

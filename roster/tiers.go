@@ -6,7 +6,7 @@ import "github.com/muster-scale/muster"
 func (r *Roster) FromPool(ids []string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
-			r.members[i].Warm = true
+			r.members[i].change().Warm = true
 		}
 	}
 }
@@ -31,7 +31,7 @@ func (r *Roster) Tiers(l muster.Listing) (other []Tiered) {
 			continue
 		}
 		if k, ok := r.find(x.ID); ok && r.members[k].Warm != (x.Tier == muster.Warm) {
-			r.members[k].Warm = x.Tier == muster.Warm
+			r.members[k].change().Warm = x.Tier == muster.Warm
 			other = append(other, Tiered{x.ID, x.Tier})
 		}
 	}

@@ -28,10 +28,12 @@ func (r *Roster) KeepAll() (kept []string) {
 			continue
 		}
 		news := !m.DrainAt.IsZero()
-		m.DrainAt = time.Time{}
+		if news {
+			m.change().DrainAt = time.Time{}
+		}
 		for j := range m.Workers {
-			if w := &m.Workers[j]; w.Token != w.Refused {
-				w.Refused, news = w.Token, news || w.Token != ""
+			if m.Workers[j].refuse() {
+				news = true
 			}
 		}
 		if news {

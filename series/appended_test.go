@@ -10,7 +10,7 @@ import (
 func TestStepsAreAppendedAsTheyAreAddedAnywhere(t *testing.T) {
 	quick := 0
 	rapid.Check(t, func(t *rapid.T) {
-		length := int64(rapid.SampledFrom([]int{120, 600, 3600, 7200}).Draw(t, "length"))
+		length := int64(rapid.SampledFrom([]int{1, 120, 270, 271, 600, 3600, 7200}).Draw(t, "length"))
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 		var p countSteps
 		gaps := rapid.SampledFrom([][]int{{5}, {1, 3, 5, 8}, {5, 5, 5, 40, 400}, {5, 5, 2000, 4000}}).Draw(t, "gaps")

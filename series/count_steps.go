@@ -84,6 +84,9 @@ func (p countSteps) unpacked(steps []countStep) []countStep {
 // appended returns what [countSteps.with] does for what is usual: added steps are the newest, and of those that have aged some
 // of the finest go to the next width and nothing else changes. It is false for all else.
 func (p countSteps) appended(added []fineStep, now, length int64) (_ countSteps, usual bool) {
+	if length+tiers[1].width <= tiers[0].until {
+		return p.appendedShort(added, now, length)
+	}
 	fine, next := p.fine, p.next
 	age := func(start uint32) int64 { return now - int64(start) }
 	switch {
@@ -123,4 +126,96 @@ func (p countSteps) appended(added []fineStep, now, length int64) (_ countSteps,
 		}
 	}
 	return countSteps{p.coarse, next, kept}, true
+}
+
+// appendedShort is [countSteps.appended] for a length within which no step gets coarser: those that are too old go, and nothing
+// else changes.
+func (p countSteps) appendedShort(added []fineStep, now, length int64) (_ countSteps, usual bool) {
+	fine := p.fine
+	if len(added) == 0 || len(p.next)+len(p.coarse) > 0 || len(fine) > 0 && added[0].start < fine[len(fine)-1].start {
+		return p, false
+	}
+	over := func(f fineStep) bool { return now-int64(f.start)-tiers[0].width > length }
+	for len(fine) > 0 && over(fine[0]) {
+		fine = fine[1:]
+	}
+	kept := append(make([]fineStep, 0, len(fine)+len(added)), fine...)
+	for _, f := range added {
+		switch k := len(kept); {
+		case k > 0 && kept[k-1].start == f.start:
+			kept[k-1].n += f.n
+		case !over(f):
+			kept = append(kept, f)
+		}
+	}
+	return countSteps{fine: kept}, true
+}
+
+// tails adds up steps, newest first, for spans of time that all end at one instant. Instants are Unix seconds.
+type tails struct {
+	to float64
+	// from are the beginnings of the spans, latest first; the first of them have their sums.
+	from, sums []float64
+	first      int
+	// sum is what happened in the steps so far, for the spans that reach further back.
+	sum float64
+}
+
+// sum adds up the steps until t has all its sums, or there are no more.
+func (p countSteps) sum(t *tails) {
+	if t.fine(p.fine) {
+		return
+	}
+	for i := len(p.next) - 1; i >= 0; i-- {
+		if s := &p.next[i]; t.add(float64(s.start), float64(tiers[1].width), float64(s.n)) {
+			return
+		}
+	}
+	for i := len(p.coarse) - 1; i >= 0; i-- {
+		if s := &p.coarse[i]; t.add(float64(s.start), float64(tiers[2].width), float64(s.n)) {
+			return
+		}
+	}
+}
+
+// fine adds steps of the finest width, of which there are the most. It is true when every span has its sum.
+func (t *tails) fine(steps []fineStep) bool {
+	width := float64(tiers[0].width)
+	for len(steps) > 0 {
+		// Most lie within the spans that are left.
+		from, sum, i := t.from[t.first], t.sum, len(steps)-1
+		for ; i >= 0; i-- {
+			low := float64(steps[i].start)
+			if low < from || low+width > t.to {
+				break
+			}
+			sum += float64(steps[i].n)
+		}
+		if t.sum = sum; i < 0 {
+			break
+		}
+		if t.add(float64(steps[i].start), width, float64(steps[i].n)) {
+			return true
+		}
+		steps = steps[:i]
+	}
+	return false
+}
+
+// add adds the step that begins at low. It is true when every span has its sum.
+func (t *tails) add(low, width, n float64) bool {
+	if low > t.to {
+		return false // the clock was set back
+	}
+	end := low + width
+	// What is in the newest step happened before now, not evenly up to its end.
+	high := min(end, t.to)
+	for ; t.first < len(t.from) && low < t.from[t.first]; t.first++ {
+		t.sums[t.first] = t.sum
+		if from := t.from[t.first]; end > from {
+			t.sums[t.first] += n * ((high - from) / (high - low))
+		}
+	}
+	t.sum += n
+	return t.first == len(t.from)
 }

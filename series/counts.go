@@ -177,37 +177,16 @@ func (c Counts) Over(now time.Time, span time.Duration) float64 {
 	return sum[0]
 }
 
-// over adds to each sum what happened during the last span of the same place before now; no span is shorter than the one before.
+// over puts into each sum what happened during the last span of the same place before now; no span is shorter than the one before.
 func (c Counts) over(now time.Time, spans []time.Duration, sums []float64) {
-	to := float64(now.UnixNano()) / 1e9
 	var room [maxSpans]float64
-	from := room[:len(spans)]
+	t := tails{to: float64(now.UnixNano()) / 1e9, from: room[:len(spans)], sums: sums}
 	for k := range spans {
-		from[k] = float64(now.Add(-spans[k]).UnixNano()) / 1e9
+		t.from[k] = float64(now.Add(-spans[k]).UnixNano()) / 1e9
 	}
-	first := 0 // of the spans that reach further back than the steps seen so far
-	for i := c.steps.len() - 1; i >= 0; i-- {
-		s := c.steps.at(i)
-		low, end := float64(s.start), float64(s.start)+float64(s.width)
-		if low > to {
-			continue // the clock was set back
-		}
-		// What is in the newest step happened before now, not evenly up to its end.
-		high := min(end, to)
-		for k := first; k < len(spans); k++ {
-			if end <= from[k] {
-				first = k + 1
-				continue
-			}
-			share := 1.0 // of what happened at this very instant
-			if high > low {
-				share = (high - max(low, from[k])) / (high - low)
-			}
-			sums[k] += float64(s.n) * share
-		}
-		if first == len(spans) {
-			return
-		}
+	c.steps.sum(&t)
+	for k := t.first; k < len(sums); k++ {
+		sums[k] = t.sum
 	}
 }
 

@@ -175,7 +175,7 @@ func Valid(h muster.Durations) bool {
 
 // Quantile returns the q-quantile of h in seconds, 0 <= q <= 1, off by at most [Accuracy] of itself; 0 for an empty h.
 func Quantile(h muster.Durations, q float64) float64 {
-	rank := max(1, int64(math.Ceil(q*float64(h.Count))))
+	rank := rankOf(q, h.Count)
 	var seen int64
 	for _, b := range h.Buckets {
 		seen += b.Count

@@ -1,52 +1,76 @@
 package series
 
-import "github.com/muster-scale/muster"
+import (
+	"math"
 
-// step holds the durations measured from start on. Every fleet has dozens of them, so the buckets are packed;
-// how many durations there are is the sum over the buckets.
+	"github.com/muster-scale/muster"
+)
+
+// step holds the durations measured from start on, in Unix nanoseconds.
 type step struct {
-	start      int64 // Unix time in nanoseconds
+	start int64
+	histogram
+}
+
+// histogram is a [muster.Durations] in little room, because every fleet has dozens of them: how many durations there are is the
+// sum over the buckets.
+type histogram struct {
 	sumSeconds float64
 	buckets    packed
 }
 
-func newStep(start int64, h muster.Durations) step {
-	return step{start: start, sumSeconds: h.SumSeconds, buckets: pack(Merge(h, muster.Durations{}).Buckets)}
-}
-
-func (s step) durations() muster.Durations {
+// plus returns h with the durations d, of which those that a stranger sent wrong are put right or dropped.
+func (h histogram) plus(d muster.Durations) histogram {
 	var t tally
-	t.add(s)
-	return t.sum()
+	t.add(h)
+	t.merge(d)
+	return t.histogram()
 }
 
-// packed are buckets as pairs of numbers: how far the index is above the one before, which begins at minIndex-1, and the
-// count. A number has seven bits in each byte, the lowest first, and all its bytes but the last have the eighth.
+// packed are buckets, each by how far its index is above the one before, which begins at minIndex-1, and its count. Most are
+// near the one before and have a small count: they are one byte below 0x80, the distance less 1 times 16 and the count less 1.
+// Others are a byte from 0x80 on, which has the distance in its lowest seven bits, or none there and the distance as a number
+// after it; and then the count as a number. A number has seven bits in each byte, the lowest first, and all its bytes but the
+// last have the eighth.
 type packed string
 
-// pack packs buckets that are sorted, within bounds and without repeats.
-func pack(buckets []muster.Bucket) packed {
-	out := make([]byte, 0, 3*len(buckets))
-	put := func(n uint64) {
-		for ; n >= 0x80; n >>= 7 {
-			out = append(out, byte(n)|0x80)
-		}
-		out = append(out, byte(n))
+// pack appends a bucket that is so far above the one before.
+func pack(to []byte, above int, count int64) []byte {
+	switch {
+	case above <= 8 && count <= 16:
+		return append(to, byte(above-1)<<4|byte(count-1))
+	case above < 0x80:
+		to = append(to, 0x80|byte(above))
+	default:
+		to = packNumber(append(to, 0x80), uint64(above))
 	}
-	last := minIndex - 1
-	for _, b := range buckets {
-		put(uint64(b.Index - last))
-		put(uint64(b.Count))
-		last = b.Index
-	}
-	return packed(out)
+	return packNumber(to, uint64(count))
 }
 
-// next returns the first number of p, which is not empty, and what follows it.
-func (p packed) next() (n uint64, rest packed) {
-	if p[0] < 0x80 { // as nearly all are
-		return uint64(p[0]), p[1:]
+func packNumber(to []byte, n uint64) []byte {
+	for ; n >= 0x80; n >>= 7 {
+		to = append(to, byte(n)|0x80)
 	}
+	return append(to, byte(n))
+}
+
+// next returns the first bucket of p, which is not empty, and what follows it.
+func (p packed) next() (above int, count int64, rest packed) {
+	first := int(p[0])
+	if p = p[1:]; first < 0x80 {
+		return first>>4 + 1, int64(first&0xf) + 1, p
+	}
+	if above = first & 0x7f; above == 0 {
+		var n uint64
+		n, p = p.number()
+		above = int(n)
+	}
+	n, p := p.number()
+	return above, int64(n), p
+}
+
+// number returns the number at the beginning of p and what follows it.
+func (p packed) number() (n uint64, rest packed) {
 	for i, shift := 0, 0; i < len(p); i, shift = i+1, shift+7 {
 		n |= uint64(p[i]&0x7f) << shift
 		if p[i] < 0x80 {
@@ -56,7 +80,7 @@ func (p packed) next() (n uint64, rest packed) {
 	return n, ""
 }
 
-// tally adds up the steps of a window: the counts by index.
+// tally adds up histograms: the counts by index.
 type tally struct {
 	count      int64
 	sumSeconds float64
@@ -78,16 +102,16 @@ func (t *tally) at(place int, n int64) {
 	t.counts[place] += n
 }
 
-func (t *tally) add(s step) {
-	t.sumSeconds += s.sumSeconds
+func (t *tally) add(h histogram) {
+	t.sumSeconds += h.sumSeconds
 	at := -1
-	for p := s.buckets; p != ""; {
-		var above, n uint64
-		above, p = p.next()
-		n, p = p.next()
-		at += int(above)
-		t.at(at, int64(n))
-		t.count += int64(n)
+	for p := h.buckets; p != ""; {
+		var above int
+		var n int64
+		above, n, p = p.next()
+		at += above
+		t.at(at, n)
+		t.count += n
 	}
 }
 
@@ -115,3 +139,43 @@ func (t *tally) sum() muster.Durations {
 	}
 	return h
 }
+
+// histogram packs what was added.
+func (t *tally) histogram() histogram {
+	h := histogram{sumSeconds: t.sumSeconds}
+	if t.used == 0 {
+		return h
+	}
+	var room [256]byte // not on the heap: every fleet packs every few seconds
+	out, last := room[:0], -1
+	for i := t.low; i <= t.high; i++ {
+		if n := t.counts[i]; n > 0 {
+			out, last = pack(out, i-last, n), i
+		}
+	}
+	h.buckets = packed(out)
+	return h
+}
+
+// estimate is [Estimate] of what was added, without a prior.
+func (t *tally) estimate() muster.Estimate {
+	if t.count <= 0 {
+		return muster.Estimate{}
+	}
+	e := muster.Estimate{Known: true, Count: t.count, MeanSeconds: t.sumSeconds / float64(t.count)}
+	place, seen := t.low-1, int64(0)
+	for _, of := range [...]struct {
+		q       float64
+		seconds *float64
+	}{{0.5, &e.P50Seconds}, {0.95, &e.P95Seconds}, {0.99, &e.P99Seconds}} {
+		for rank := rankOf(of.q, t.count); seen < rank && place < t.high; {
+			place++
+			seen += t.counts[place]
+		}
+		*of.seconds = value(place + minIndex)
+	}
+	return e
+}
+
+// rankOf returns the place, from 1 on, of the q-quantile among so many in order.
+func rankOf(q float64, count int64) int64 { return max(1, int64(math.Ceil(q*float64(count)))) }

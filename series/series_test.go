@@ -118,6 +118,30 @@ func TestAWindowRebuiltFromItsMeasurementsIsTheSame(t *testing.T) {
 	})
 }
 
+// However often it is asked in between, a window tells what those tell that were never asked before.
+func TestAWindowThatIsAskedOftenTellsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		never, often := series.Window{Length: time.Minute}, series.Window{Length: time.Minute}
+		for range rapid.IntRange(1, 60).Draw(t, "n") {
+			at = at.Add(time.Duration(rapid.SampledFrom([]int{-40, -5, -1, 0, 0, 1, 1, 4, 20, 90}).Draw(t, "gap")) * time.Second)
+			if rapid.IntRange(0, 3).Draw(t, "add") > 0 {
+				h := series.Add(muster.Durations{}, time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "d")))
+				never, often = never.Add(at, h), often.Add(at, h)
+			}
+			if rapid.Bool().Draw(t, "ask") {
+				before := often
+				var got muster.Estimate
+				often, got = often.At(at)
+				_, again := before.At(at)
+				if want := series.Estimate(never.Durations(at), 0); got != want || again != want {
+					t.Fatalf("found %+v and again %+v, want %+v", got, again, want)
+				}
+			}
+		}
+	})
+}
+
 func TestAWindowHoldsWhatMergingWouldGive(t *testing.T) {
 	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

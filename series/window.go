@@ -1,6 +1,7 @@
 package series
 
 import (
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -13,11 +14,16 @@ import (
 type Window struct {
 	// Length is above zero.
 	Length time.Duration
+	// newest is the newest step, once begun is true, and steps are those before it. What is in steps is never changed.
 	steps  []step
-	// estimate is of all steps but the first aged ones, which are too old; it counts while known is true.
+	newest step
+	// estimate is of all steps but the first aged ones, which are too old; it counts while known is true. older adds up those
+	// of them before the newest; it counts while summed is true.
 	estimate muster.Estimate
+	older    histogram
 	aged     int
-	known    bool
+
+	begun, known, summed bool
 }
 
 const windowSteps = 16
@@ -27,39 +33,55 @@ func (w Window) Add(at time.Time, h muster.Durations) Window {
 	if h.Count == 0 {
 		return w
 	}
+	w.known = false
 	start := at.Truncate(w.step()).UnixNano()
-	steps := make([]step, 0, len(w.steps)+1)
-	added := false
-	for _, s := range w.steps {
-		if !added && s.start >= start {
-			if s.start == start {
-				s = newStep(s.start, Merge(s.durations(), h))
-			} else {
-				steps = append(steps, newStep(start, h))
-			}
-			added = true
-		}
-		steps = append(steps, s)
+	switch {
+	case !w.begun:
+		w.newest, w.begun = step{start, histogram{}.plus(h)}, true
+		return w
+	case start == w.newest.start: // as nearly always
+		w.newest.histogram = w.newest.plus(h)
+		return w
+	case start > w.newest.start:
+		w.steps = append(append(make([]step, 0, len(w.steps)+1), w.steps...), w.newest)
+		w.newest = step{start, histogram{}.plus(h)}
+	default:
+		w.steps = late(w.steps, start, h)
 	}
-	if !added {
-		steps = append(steps, newStep(start, h))
-	}
-	return Window{Length: w.Length, steps: w.trimmed(steps)}
+	w.steps, w.summed = w.trimmed(), false
+	return w
 }
 
-// trimmed drops the steps that can never count again: those older than the window before the newest step.
-func (w Window) trimmed(steps []step) []step {
-	oldest := steps[len(steps)-1].start - int64(w.Length)
-	for steps[0].start < oldest {
+// late returns other steps, which have h in the one that begins at start.
+func late(steps []step, start int64, h muster.Durations) []step {
+	i := len(steps)
+	for i > 0 && steps[i-1].start >= start {
+		i--
+	}
+	if i < len(steps) && steps[i].start == start {
+		steps = slices.Clone(steps)
+		steps[i].histogram = steps[i].plus(h)
+		return steps
+	}
+	return slices.Insert(slices.Clip(steps), i, step{start, histogram{}.plus(h)})
+}
+
+// trimmed returns the steps without those that can never count again: those older than the window before the newest.
+func (w Window) trimmed() []step {
+	steps, oldest := w.steps, w.newest.start-int64(w.Length)
+	for len(steps) > 0 && steps[0].start < oldest {
 		steps = steps[1:]
 	}
 	return steps
 }
 
 // agedAt counts the steps, which are the first ones, that are too old at now.
-func (w Window) agedAt(now time.Time) (aged int) {
+func (w *Window) agedAt(now time.Time) (aged int) {
 	oldest := now.Add(-w.Length).UnixNano()
 	for aged < len(w.steps) && w.steps[aged].start < oldest {
+		aged++
+	}
+	if w.begun && w.newest.start < oldest {
 		aged++
 	}
 	return aged
@@ -68,8 +90,12 @@ func (w Window) agedAt(now time.Time) (aged int) {
 // Durations returns what was measured within the window before now.
 func (w Window) Durations(now time.Time) muster.Durations {
 	var t tally
-	for _, s := range w.steps[w.agedAt(now):] {
-		t.add(s)
+	aged := w.agedAt(now)
+	for _, s := range w.steps[min(aged, len(w.steps)):] {
+		t.add(s.histogram)
+	}
+	if w.begun && aged <= len(w.steps) {
+		t.add(w.newest.histogram)
 	}
 	return t.sum()
 }
@@ -77,9 +103,23 @@ func (w Window) Durations(now time.Time) muster.Durations {
 // At returns the estimate of [Window.Durations] at now, without a prior, and w with that kept: asking again costs next to
 // nothing until something is added or grows too old.
 func (w Window) At(now time.Time) (Window, muster.Estimate) {
-	if aged := w.agedAt(now); !w.known || aged != w.aged {
-		w.estimate, w.aged, w.known = Estimate(w.Durations(now), 0), aged, true
+	aged := w.agedAt(now)
+	if w.known && aged == w.aged {
+		return w, w.estimate
 	}
+	var t tally
+	if w.summed && aged == w.aged {
+		t.add(w.older)
+	} else {
+		for _, s := range w.steps[min(aged, len(w.steps)):] {
+			t.add(s.histogram)
+		}
+		w.older, w.summed = t.histogram(), true
+	}
+	if w.begun && aged <= len(w.steps) {
+		t.add(w.newest.histogram)
+	}
+	w.estimate, w.aged, w.known = t.estimate(), aged, true
 	return w, w.estimate
 }
 
