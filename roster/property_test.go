@@ -231,6 +231,7 @@ func TestACloneIsEqualAndSeparate(t *testing.T) {
 			},
 			"offers":     s.release,
 			"drain":      func(*rapid.T) { s.roster.Drain(2, s.now, s.rules) },
+			"exchange":   func(*rapid.T) { s.roster.Exchange(s.now, s.rules) },
 			"keep":       func(*rapid.T) { s.roster.Keep(2, s.now, s.rules) },
 			"keep all":   func(*rapid.T) { s.roster.KeepAll() },
 			"serve":      func(*rapid.T) { s.roster.Serve(s.now) },
