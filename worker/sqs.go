@@ -49,8 +49,9 @@ type SQS struct {
 
 // NewSQS returns the queue with the given URL. Region, credentials and endpoint come from where the AWS tools look for
 // them, with two differences: a URL that names a region uses that, and a URL on this machine is its own endpoint unless
-// AWS_ENDPOINT_URL_SQS names another. The queue itself is not asked for; for a queue on this machine missing credentials are
-// an error at once.
+// AWS_ENDPOINT_URL_SQS names another. The files of the AWS tools are not read for a queue on this machine that is reached by http
+// when the environment has keys and a region, and names no profile. The queue itself is not asked for; for a queue on this
+// machine missing credentials are an error at once.
 func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	u, err := url.Parse(queueURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
@@ -59,17 +60,7 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	}
 	q := &SQS{url: queueURL, name: path.Base(u.Path), local: loopback(u.Hostname())}
 	elsewhere := os.Getenv(endpointVariable) != ""
-	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTimeout(httpTimeout)),
-	}
-	if q.local {
-		// This machine's queue takes no instance role; looking for one only costs time.
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	if region := amazonHost.FindStringSubmatch(u.Hostname()); region != nil {
-		options = append(options, config.WithRegion(region[1]))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	cfg, err := configuration(ctx, u, q.local)
 	if err != nil {
 		return nil, fmt.Errorf("open the queue %s: read the AWS configuration: %w", queueURL, err)
 	}
@@ -91,6 +82,23 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 		}
 	})
 	return q, nil
+}
+
+// configuration reads the AWS configuration for the queue at u.
+func configuration(ctx context.Context, u *url.URL, local bool) (aws.Config, error) {
+	client := awshttp.NewBuildableClient().WithTimeout(httpTimeout)
+	if cfg, ok := here(u, client); ok {
+		return cfg, nil
+	}
+	options := []func(*config.LoadOptions) error{config.WithHTTPClient(client)}
+	if local {
+		// This machine's queue takes no instance role; looking for one only costs time.
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	if region := amazonHost.FindStringSubmatch(u.Hostname()); region != nil {
+		options = append(options, config.WithRegion(region[1]))
+	}
+	return config.LoadDefaultConfig(ctx, options...)
 }
 
 // SQSClient returns a client for the queue with the given URL, made as [NewSQS] makes its own.

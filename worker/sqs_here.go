@@ -1,0 +1,39 @@
+package worker
+
+import (
+	"net/url"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// here returns the AWS configuration for a queue on this machine that is reached without TLS, when the environment holds the
+// keys and the region, as it does for the workers of a fleet on the embedded queue. It is what [config.LoadDefaultConfig]
+// finds in the environment, which stands above all files. But that one reads the files and the certificates of AWS_CA_BUNDLE all
+// the same, where a worker that somebody waits for loses milliseconds with what this queue has no use for. In every other
+// case it returns false.
+func here(u *url.URL, client aws.HTTPClient) (aws.Config, bool) {
+	at := u
+	if endpoint := os.Getenv(endpointVariable); endpoint != "" {
+		elsewhere, err := url.Parse(endpoint)
+		if err != nil {
+			return aws.Config{}, false
+		}
+		at = elsewhere
+	}
+	if at.Scheme != "http" || !loopback(at.Hostname()) || u.Scheme != "http" || !loopback(u.Hostname()) {
+		return aws.Config{}, false
+	}
+	env, err := config.NewEnvConfig()
+	if err != nil || !env.Credentials.HasKeys() || env.Region == "" || env.SharedConfigProfile != "" {
+		return aws.Config{}, false
+	}
+	keys := env.Credentials
+	return aws.Config{
+		Region: env.Region, HTTPClient: client, ConfigSources: []any{env},
+		Credentials: credentials.NewStaticCredentialsProvider(keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken),
+		RetryMode:   env.RetryMode, RetryMaxAttempts: env.RetryMaxAttempts, AppID: env.AppID,
+	}, true
+}
