@@ -92,7 +92,11 @@ func run(args []string, out io.Writer) error {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	return os.WriteFile(*page, []byte(text), 0o644)
+	kept, err := decisions(*page)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*page, []byte(text+kept), 0o644)
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.log, format+"\n", args...) }

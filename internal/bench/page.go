@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -86,7 +88,7 @@ func (p *page) end() string {
 		command = "BENCH_FULL=1 make bench"
 	}
 	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`; do not edit. Every figure is of one run on one machine, next to its peer in the same run. "+
-		"How good decisions are is measured elsewhere: [quality.md](quality.md) and [comparison.md](comparison.md), trees in [trees.md](trees.md).\n\n", command)
+		"How good decisions are stands [below](#how-good-decisions-are), in [quality.md](quality.md) and in [comparison.md](comparison.md), trees in [trees.md](trees.md).\n\n", command)
 	fmt.Fprintf(&b, "- machine: %s\n- date: %s, %s long\n- load of the machine: %s at the start, %s at the end\n", p.machine,
 		p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.load, host.Load())
 	if p.peer != "" {
@@ -105,6 +107,21 @@ func (p *page) end() string {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(p.notes, "\n\n"))
 	}
 	return b.String()
+}
+
+// decisionsOn is the heading of the last part of docs/benchmarks.md, which `make score` writes.
+const decisionsOn = "\n## How good decisions are\n"
+
+// decisions returns the last part of the page that stands at path, which is not measured here; none without a page.
+func decisions(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("keep what is on the page about decisions: %w", err)
+	}
+	if _, after, found := strings.Cut(string(text), decisionsOn); found {
+		return decisionsOn + after, nil
+	}
+	return "", nil
 }
 
 func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |" }

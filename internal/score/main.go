@@ -70,8 +70,8 @@ func parts() []part {
 
 // options are the command line.
 type options struct {
-	only, scenarios, seeds, traces, recordings, page, cache, commit string
-	parallel                                                        int
+	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit string
+	parallel                                                                    int
 	// add are pages, separated by commas.
 	add string
 }
@@ -85,6 +85,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.traces, "traces", "", "the directory of the recorded traces; part g is left out without it")
 	flags.StringVar(&o.recordings, "recordings", "", "of the recorded traces play these alone, as in aapl,lora")
 	flags.StringVar(&o.page, "page", "docs/quality.md", "where the page is written; empty prints it")
+	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, when -page is given; empty puts them nowhere")
 	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in docs/quality.md; they must be of the same code")
 	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score-limits.json"), "a file that keeps computed limits for the next time; empty keeps none")
 	flags.StringVar(&o.commit, "commit", "", "the commit that the fresh seeds come from; by default the one that is checked out")
@@ -118,8 +119,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // runs are short and leave much behind
+	if s.page.fingerprint, err = s.fingerprint(); err != nil {
+		return err
+	}
 	for _, path := range strings.FieldsFunc(o.add, func(r rune) bool { return r == ',' }) {
-		if err := s.page.keep(ctx, path, wanted); err != nil {
+		if err := s.page.keep(path, wanted); err != nil {
 			return err
 		}
 	}
@@ -127,7 +131,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return errors.Join(err, s.limits.write())
 	}
 	if o.page != "" {
-		return nil
+		return s.page.summarize(o.benchmarks)
 	}
 	_, err = io.WriteString(out, s.page.text())
 	return err

@@ -34,10 +34,12 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 type page struct {
 	command, machine, load string
 	commit                 string
-	dirty                  bool
-	started                time.Time
-	parallel               int
-	seeds, fresh           []uint64
+	// fingerprint stands for what the code decides.
+	fingerprint  string
+	dirty        bool
+	started      time.Time
+	parallel     int
+	seeds, fresh []uint64
 	// some says of a part which scenarios it was played on, where that are not all.
 	some   map[string]string
 	limits *limitFile
@@ -116,7 +118,7 @@ func (p *page) add(x part, found section, took string) {
 		fmt.Fprintf(&b, "%s%s.\n\n", onlySome, some)
 	}
 	if len(found.goals) > 0 {
-		goals := table{head: []string{"what", "goal", "found", "met"}}
+		goals := table{head: goalsHead()}
 		for _, g := range found.goals {
 			said := "met"
 			if g.met {
@@ -139,11 +141,19 @@ func (p *page) add(x part, found section, took string) {
 	p.put(played{x, b.String(), met, len(found.goals)})
 }
 
+// goalsOn is the first line of a table of goals.
+const goalsOn = "| what | goal | found | met |"
+
+func goalsHead() []string { return []string{"what", "goal", "found", "met"} }
+
 // onlySome begins the sentence that says which scenarios or traces were played.
 const onlySome = "**Only some are played**: "
 
 // playedOn begins the sentence that says when a part was played.
-const playedOn = "Played at commit "
+const (
+	playedOn      = "Played at commit "
+	fingerprintOn = "- decisions: "
+)
 
 func (p *page) when() string {
 	return fmt.Sprintf("%s on %s", p.at(), time.Now().UTC().Format("2006-01-02 15:04 UTC"))
@@ -196,8 +206,8 @@ func (p *page) text() string {
 	b.WriteString("# Quality\n\nHow good the decisions of the default policy, `deadline`, are, measured against the goals of the project. Written by `make score`; do not edit. " +
 		"It has one configuration throughout: the default. [simulation.md](simulation.md) says what the model holds and leaves out, [traces.md](traces.md) what the scenarios are.\n\n")
 	commit := strings.TrimSuffix(p.at(), ",")
-	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
-		p.command, commit, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, host.Load())
+	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n"+fingerprintOn+"%s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
+		p.command, commit, p.fingerprint, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, host.Load())
 	fmt.Fprintf(&b, "- %s; held-aside shapes: %s\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), seedWords(p.fresh), p.limits.computed, p.limits.taken)
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)

@@ -219,9 +219,9 @@ func TestAddingKeepsWhatWasPlayed(t *testing.T) {
 func TestAddingRefusesAPageOfOtherCode(t *testing.T) {
 	for _, x := range []struct{ name, page, want string }{
 		{"no page", "", "no such file"},
-		{"no commit", "# Quality\n", "no commit"},
+		{"no fingerprint", "# Quality\n- commit: abc\n", "no fingerprint"},
 		{"not committed", "# Quality\n- commit: abc, with changes that are not committed\n", "nobody committed"},
-		{"nobody knows it", "# Quality\n- commit: 0123456789abcdef0123456789abcdef01234567\n", "compare"},
+		{"other decisions", "# Quality\n- commit: abc\n- decisions: 0123\n", "decides otherwise"},
 	} {
 		s := tinyScore(t)
 		path := filepath.Join(t.TempDir(), "page.md")
@@ -230,7 +230,7 @@ func TestAddingRefusesAPageOfOtherCode(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.page.keep(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := s.page.keep(path, nil); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: found the error %v, want one that says %q", x.name, err, x.want)
 		}
 	}
@@ -318,5 +318,55 @@ func TestTheMostAtOnce(t *testing.T) {
 		if got, err := mostAtOnce(trace.Of("t", x.of...)); err != nil || got != x.want {
 			t.Errorf("%s: found %d, %v; want %d", x.name, got, err, x.want)
 		}
+	}
+}
+
+// Two runs of the same code have one fingerprint; other runs have another one.
+func TestTheFingerprintIsOfWhatRunsComeTo(t *testing.T) {
+	prints := map[uint64]string{}
+	for _, seed := range []uint64{1, 1, 2} {
+		s := tinyScore(t)
+		s.design = []uint64{seed}
+		found, err := s.fingerprint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before := prints[seed]; before != "" && before != found {
+			t.Errorf("seed %d: found %s, then %s", seed, before, found)
+		}
+		prints[seed] = found
+	}
+	if prints[1] == prints[2] {
+		t.Errorf("runs with other seeds must have another fingerprint; both have %s", prints[1])
+	}
+}
+
+// The page of benchmarks shows each goal, and nothing else of it changes.
+func TestTheGoalsStandOnThePageOfBenchmarks(t *testing.T) {
+	s := tinyScore(t)
+	if err := s.play(parts()[4:5], ""); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "benchmarks.md")
+	const above = "# Benchmarks\n\n| what | goal | found | met |\n| --- | --- | --- | --- |\n| speed | much | more | met |\n"
+	if err := os.WriteFile(path, []byte(above+summaryOn+"\nold goals\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.page.summarize(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, isAbove := strings.CutPrefix(string(text), above)
+	if !isAbove || strings.Contains(below, "old goals") || strings.Count(below, summaryOn) != 1 {
+		t.Errorf("the page became:\n%s", text)
+	}
+	if n := strings.Count(below, "\n| e | "); n != s.page.played[0].of || n == 0 {
+		t.Errorf("found %d goals of part e, want %d:\n%s", n, s.page.played[0].of, below)
+	}
+	if !strings.Contains(below, "| b | Peers tuned in hindsight |  |  | **left out**: ") {
+		t.Errorf("what was left out must be said:\n%s", below)
 	}
 }
