@@ -27,13 +27,11 @@ func here(u *url.URL, client aws.HTTPClient) (aws.Config, bool) {
 		return aws.Config{}, false
 	}
 	env, err := config.NewEnvConfig()
-	if err != nil || !env.Credentials.HasKeys() || env.Region == "" || env.SharedConfigProfile != "" {
+	if err != nil || !env.Credentials.HasKeys() || env.Region == "" || env.SharedConfigProfile != "" || env.IgnoreConfiguredEndpoints != nil {
 		return aws.Config{}, false
 	}
-	keys := env.Credentials
 	return aws.Config{
-		Region: env.Region, HTTPClient: client, ConfigSources: []any{env},
-		Credentials: credentials.NewStaticCredentialsProvider(keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken),
-		RetryMode:   env.RetryMode, RetryMaxAttempts: env.RetryMaxAttempts, AppID: env.AppID,
+		Region: env.Region, Credentials: credentials.StaticCredentialsProvider{Value: env.Credentials}, HTTPClient: client, ConfigSources: []any{env},
+		DefaultsMode: env.DefaultsMode, RetryMode: env.RetryMode, RetryMaxAttempts: env.RetryMaxAttempts, AppID: env.AppID,
 	}, true
 }

@@ -252,6 +252,7 @@ func TestOnlyWhatTheEnvironmentSaysInFullIsTakenFromItAlone(t *testing.T) {
 		{"no region", queueURL, map[string]string{"AWS_REGION": ""}, false},
 		{"half of the keys", queueURL, map[string]string{"AWS_SECRET_ACCESS_KEY": ""}, false},
 		{"no keys", queueURL, map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, false},
+		{"an endpoint that is to be ignored", queueURL, map[string]string{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, false},
 		{"a profile", queueURL, map[string]string{"AWS_PROFILE": "work"}, false},
 		{"an endpoint elsewhere", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": "http://sqs.test"}, false},
 		{"an endpoint with TLS", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": "https://127.0.0.1:1"}, false},
