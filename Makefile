@@ -4,7 +4,8 @@ GO ?= go
 BIN := bin/muster
 MODULE := github.com/muster-scale/muster
 # PURE packages compute for long and start no goroutine (tests of sim do, one for each world): the race detector would find
-# nothing there and take three times as long.
+# nothing there and take three times as long. Every program under the detector sleeps a second before it ends, unless told
+# otherwise, and tests start hundreds.
 PURE := ./policy ./policy/peer ./series ./metricmath ./sim ./sim/limit ./sim/trace ./sim/report ./sim/cloud ./internal/arch
 CUTS ?= 100000
 HISTORIES ?= 10000
@@ -24,7 +25,7 @@ demo: build ## see the main job done on this machine, in under a minute
 test: ## run every test that needs only Go; with the race detector where anything runs side by side
 	$(GO) vet ./...
 	$(GO) test $(PURE)
-	$(GO) test -race $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
+	GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -race $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
 
 fuzz: ## try each fuzz target for some seconds (FUZZTIME=10s)
 	@scripts/fuzz $(or $(FUZZTIME),10s)

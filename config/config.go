@@ -99,6 +99,9 @@ type Fleet struct {
 	ASG *ASG
 	// ECS is the service, or the tasks, on Amazon ECS that the fleet consists of; nil for any other.
 	ECS *ECS
+	// ReportsTable is the table of DynamoDB in which the workers of a fleet on AWS keep their reports, in the region of the group or
+	// cluster; empty where they report to the controller, or not at all.
+	ReportsTable string
 	// Delegate leaves the size to AWS's own target tracking; nil where Muster sets it. Policy.Delegate is set together with it.
 	Delegate *Delegate
 	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
@@ -158,7 +161,22 @@ type Workers struct {
 	Env []string
 	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
 	WarmUp time.Duration
+	// Report says where workers report to besides the controller, up to 4: "cloudwatch", "cloudwatch:NAMESPACE" or "dynamodb:TABLE".
+	Report []string
+	// ReportEvery is the period of the metrics of CloudWatch: 5 s, 10 s, 30 s or 1 min, the default. It is zero without Report.
+	ReportEvery time.Duration
+	// BillingPeriod is what the machine is paid by: 1 min to 31 days, or zero for by the second. BillingMargin is how long before its
+	// end an idle worker offers to leave: 1 s to half of it, or zero for the worker's own default. BillingStart is when the first
+	// period began; zero is when the worker starts.
+	BillingPeriod, BillingMargin time.Duration
+	BillingStart                 time.Time
+	// LifecycleHook is the name of the lifecycle hook that keeps this machine while its workers finish, or "auto" for the only one of
+	// its group; empty for none. Group is the group's name; empty to have it asked for.
+	LifecycleHook, Group string
 }
+
+// OnAWS tells whether a worker calls AWS for more than its queue.
+func (w Workers) OnAWS() bool { return len(w.Report) > 0 || w.LifecycleHook != "" }
 
 // AtOnce is how many messages a worker handles at once: each of its slots a batch.
 func (w Workers) AtOnce() int { return w.Slots * max(1, w.Batch) }

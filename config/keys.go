@@ -114,6 +114,7 @@ func fleetKeys() []key {
 		{name: "metrics", kind: kindMapping, of: metricsKeys(), what: "signals from CloudWatch, in place of what the queue says of itself, or beside it"},
 		{name: "asg", kind: kindMapping, of: asgKeys(), what: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine"},
 		{name: "ecs", kind: kindMapping, of: ecsKeys(), what: "a service or tasks on Amazon ECS that the fleet consists of, in place of processes on this machine"},
+		{name: "reports_from", kind: kindText, what: "where the workers of a fleet on AWS keep their reports, when they cannot reach the controller: dynamodb:TABLE"},
 		{name: "delegate", kind: kindMapping, of: delegateKeys(), what: "leaves the size to the target tracking of AWS, for which Muster provides metric and target"},
 	}
 }
@@ -188,6 +189,11 @@ func shapeKeys() []key {
 }
 
 func workerKeys() []key {
+	return append(meansKeys(), surroundingKeys()...)
+}
+
+// meansKeys say what a worker runs, and how.
+func meansKeys() []key {
 	return []key{
 		{name: "command", kind: kindCommand, what: "the program and its arguments, run for each message; there is no shell"},
 		{name: "json_lines", kind: kindTruth, what: "run the command once for each slot, and speak lines of JSON with it (docs/worker-protocol.md); false by default"},
@@ -204,5 +210,18 @@ func workerKeys() []key {
 		{name: "grace", kind: kindDuration, what: "how long an operator's stop waits for messages in work; 0s as long as they take"},
 		{name: "env", kind: kindText, list: true, what: "names of environment variables that the command gets"},
 		{name: "warm_up", kind: kindDuration, what: "delays the first message, to show slow boots"},
+	}
+}
+
+// surroundingKeys say what a worker is to the machine that it runs on, and whom else it tells what it does.
+func surroundingKeys() []key {
+	return []key{
+		{name: "report", kind: kindText, list: true, what: "where workers report to besides the controller: cloudwatch, cloudwatch:NAMESPACE or dynamodb:TABLE"},
+		{name: "report_every", kind: kindDuration, what: "the period of the metrics of cloudwatch: 5s, 10s, 30s or 1m, the default"},
+		{name: "billing_period", kind: kindDuration, what: "what the machine is paid by, as in 1h: an idle worker offers to leave shortly before the end of a period; 0s, the default, is by the second"},
+		{name: "billing_margin", kind: kindDuration, what: "with billing_period, how long before its end: 1s to half of it, by default 2m at most"},
+		{name: "billing_start", kind: kindText, what: "with billing_period, when the first one began, as in 2026-01-02T03:04:05Z; by default when the worker started"},
+		{name: "lifecycle_hook", kind: kindText, what: "the lifecycle hook that keeps this machine, an instance of an Auto Scaling group, until its workers have finished: its name, or auto for the only one"},
+		{name: "auto_scaling_group", kind: kindText, what: "with lifecycle_hook, the name of the group; asked for by default"},
 	}
 }

@@ -138,6 +138,7 @@ func (c *Config) Remarks() []Fault {
 		path := fmt.Sprintf("fleets[%d].policy", i)
 		f.remark(s, path, f.Policy)
 	}
+	c.remarkAttempts(s)
 	remarks := slices.Clone(s.sorted())
 	s.faults = before
 	return remarks

@@ -102,6 +102,7 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	if n, ok := m.values["ecs"]; ok {
 		f.ECS = d.ecs(n, join(path, "ecs"))
 	}
+	m.reportsFrom(&f.ReportsTable)
 	if n, ok := m.values["delegate"]; ok {
 		f.Delegate = d.delegate(n, join(path, "delegate"), &f.Policy)
 	}

@@ -168,6 +168,7 @@ func (f *Fleet) validate(s *source, path string) {
 		f.validateMetrics(s, path)
 	}
 	f.validateDelegate(s, path)
+	f.validateReportsFrom(s, path)
 	if f.ECS != nil {
 		f.validateECS(s, path)
 		return

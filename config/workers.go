@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,7 @@ func (m mapping) workers(w Workers) Workers {
 	}
 	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
 	sub.duration("warm_up", &w.WarmUp)
+	sub.surroundings(&w)
 	return w
 }
 
@@ -87,6 +89,9 @@ func (o *Workers) setDefaults(s *source, path string, w Workers) {
 	otherwise(s, path+".workers.boot", &o.Boot, w.Boot)
 	otherwise(s, path+".workers.visibility", &o.Visibility, w.Visibility)
 	otherwise(s, path+".workers.idle", &o.Idle, w.Idle)
+	if len(o.Report) > 0 && o.ReportEvery == 0 && !s.has(path+".workers.report_every") {
+		o.ReportEvery = time.Minute
+	}
 }
 
 // setDeadLetter gives workers that count attempts, and do not say where their dead letters go, the dead-letter queue of the
@@ -102,6 +107,37 @@ func (c *Config) setDeadLetter(f *Fleet, w *Workers) {
 	}
 }
 
+// remarkAttempts says where a queue moves messages before their attempts are used up.
+func (c *Config) remarkAttempts(s *source) {
+	for i := range c.Fleets {
+		f, path := &c.Fleets[i], fmt.Sprintf("fleets[%d]", i)
+		f.remarkAttempts(c, s, path+".workers", f.Workers)
+		for j := range f.Split {
+			if at := fmt.Sprintf("%s.split[%d].workers", path, j); s.has(at + ".max_attempts") {
+				f.remarkAttempts(c, s, at, f.Split[j].Workers)
+			}
+		}
+	}
+}
+
+func (f *Fleet) remarkAttempts(c *Config, s *source, path string, w Workers) {
+	for _, ref := range f.Queues {
+		i := slices.IndexFunc(c.Queues, func(q Queue) bool { return ref.URL == "" && q.Name == ref.Name })
+		if w.MaxAttempts == 0 || i < 0 || c.Queues[i].DeadLetter.Queue == "" {
+			continue
+		}
+		const larger = "; let after be larger, because it also counts receives whose attempt is given back"
+		switch after := c.Queues[i].DeadLetter.After; {
+		case after < w.MaxAttempts:
+			s.fault(path+".max_attempts", fmt.Sprintf("the queue %s moves a message to %s after %d receives (queues[%d].dead_letter.after), so attempt %d of %d never comes%s",
+				ref.Name, c.Queues[i].DeadLetter.Queue, after, i, after+1, w.MaxAttempts, larger), "")
+		case after == w.MaxAttempts:
+			s.fault(path+".max_attempts", fmt.Sprintf("the queue %s moves a message to %s after %d receives (queues[%d].dead_letter.after), so one that was interrupted loses its last attempt%s",
+				ref.Name, c.Queues[i].DeadLetter.Queue, after, i, larger), "")
+		}
+	}
+}
+
 // validateWorkers checks the workers of the fleet, or of a part of it, that are stated below path, and fills in the name of
 // their dead-letter queue.
 func (f *Fleet) validateWorkers(s *source, path string, w *Workers) {
@@ -109,6 +145,7 @@ func (f *Fleet) validateWorkers(s *source, path string, w *Workers) {
 	w.validateMeans(s, path)
 	w.validateTimes(s, path)
 	f.validateDeadLetter(s, path, w)
+	f.validateSurroundings(s, path, w)
 	if name := w.ClassAttribute; s.has(path+".class_attribute") && (name == "" || len(name) > maxAttribute || !consists(name, "-_.")) {
 		s.fault(path+".class_attribute", fmt.Sprintf("found %s, allowed is the name of a message attribute: 1 to %d letters, digits, hyphens, underscores and dots",
 			quote(name), maxAttribute), "")

@@ -6,8 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a pointer to one, or
-// [Resulted].
+// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a pointer to one,
+// [Stored], [Unread] or [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.
@@ -36,6 +36,13 @@ type Metered struct {
 // Reported is a worker's report.
 type Reported struct{ muster.Report }
 
+// Stored is a worker's report that was read from where the worker keeps it. It counts like any other, but nobody answers it: so it
+// never says that its worker may be ended.
+type Stored struct{ muster.Report }
+
+// Unread says that stored reports could not be read, or not all, and why; with an empty Failure that they were.
+type Unread struct{ Failure string }
+
 // Resulted is how an effect ended.
 type Resulted struct {
 	At time.Time
@@ -50,6 +57,8 @@ func (Listed) input()   {}
 func (Expected) input() {}
 func (Metered) input()  {}
 func (Reported) input() {}
+func (Stored) input()   {}
+func (Unread) input()   {}
 func (Resulted) input() {}
 
 // Effect is something to do to the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. What workers are told is no effect of its own: it is read

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Releaser, Protector, Trimmer, Delegator and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer, Delegator and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -27,6 +27,9 @@ type LoopOptions struct {
 	Trees func(ctx context.Context) muster.Expected
 	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
 	Meter muster.Meter
+	// Stored reads the reports that workers keep where nobody answers them, those that are new since it was last called, and says what
+	// could not be read; it may be nil. It returns soon after ctx ends.
+	Stored func(ctx context.Context) ([]muster.Report, error)
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	// Protector is nil for a fleet whose members nobody ends by himself.
@@ -197,6 +200,9 @@ func (l *Loop) look(ctx context.Context) {
 	}
 	l.looking = true
 	o := l.o // a copy: the settings may change meanwhile
+	if len(l.pending) >= maxPending {
+		o.Stored = nil // read again once what waits can be taken
+	}
 	l.running.Go(func() {
 		in := see(ctx, o)
 		select {

@@ -30,6 +30,8 @@ type shell struct {
 	full     error // what Append fails with, if set
 	wakes    chan struct{}
 	trees    func(context.Context) muster.Expected
+	stored   func(context.Context) ([]muster.Report, error)
+	reads    int      // of stored
 	unseen   []string // orders whose intent was not in the history
 }
 
@@ -111,7 +113,7 @@ func (s *shell) seen() (steps, launches int) {
 func newLoop(t *testing.T, s *shell, set controller.Settings) (*controller.Loop, func() error) {
 	loop := controller.NewLoop(controller.LoopOptions{
 		Settings: set, Sources: []muster.Source{s}, Wakes: []muster.Notifier{s}, Fleet: s, Releaser: s, History: s, Logger: slog.New(slog.DiscardHandler),
-		Trees: s.trees, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },
+		Trees: s.trees, Stored: s.stored, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

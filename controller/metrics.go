@@ -103,8 +103,8 @@ func bounded(s muster.MetricSeries) muster.MetricSeries {
 	return s
 }
 
-// beside begins to read what there is beside queues and fleet, as one of all: the trees, and the metrics that others keep if the
-// policy needs any. The function that it returns tells what came of it once all are done.
+// beside begins to read what there is beside queues and fleet, as one of all: the trees, the reports that workers keep elsewhere, and
+// the metrics that others keep if the policy needs any. The function that it returns tells what came of it once all are done.
 func (o LoopOptions) beside(ctx context.Context, all *sync.WaitGroup) func() []Input {
 	var expected muster.Expected
 	if o.Trees != nil {
@@ -121,7 +121,12 @@ func (o LoopOptions) beside(ctx context.Context, all *sync.WaitGroup) func() []I
 			}
 		})
 	}
+	stored := func() []Input { return nil }
+	if o.Stored != nil {
+		stored = o.stored(ctx, all)
+	}
 	return func() (in []Input) {
+		in = stored()
 		if o.Trees != nil {
 			in = append(in, Expected{expected})
 		}

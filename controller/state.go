@@ -48,6 +48,8 @@ type State struct {
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time
+	// unread says why stored reports could not be read last; empty where they were.
+	unread string
 	// order is the order under way, if any: at most one write is in flight.
 	order   *SetDesired
 	orderAt time.Time
@@ -232,7 +234,7 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, BootWithin: o.bootWithin, Unreported: o.unreported}
+	rules := roster.Rules{Silence: silence, StoredSilence: o.storedSilence, BootWithin: o.bootWithin, Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -292,9 +294,13 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		case Metered:
 			st.meter(x)
 		case Reported:
-			seen.report(st, &x.Report)
+			seen.report(st, &x.Report, false)
 		case *Reported:
-			seen.report(st, &x.Report)
+			seen.report(st, &x.Report, false)
+		case Unread:
+			st.unread = x.Failure
+		case Stored:
+			seen.report(st, &x.Report, true)
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
@@ -365,6 +371,8 @@ type seen struct {
 	changes []Changed
 	results []Resulted
 	flushed Learned
+	// departed are members that leave, or have left, by themselves.
+	departed []string
 	// finished and failed count messages, processing are their durations, report by report.
 	finished, failed int64
 	processing       []muster.Durations
@@ -373,13 +381,19 @@ type seen struct {
 	incidents map[muster.IncidentKind]int64
 }
 
-func (x *seen) report(st *State, r *muster.Report) {
-	if st.listed.Service != nil && roster.Check(*r) == nil {
+func (x *seen) report(st *State, r *muster.Report, stored bool) {
+	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
 		}
 	}
-	taken, news := st.roster.Reported(*r)
+	var taken bool
+	var news roster.News
+	if stored {
+		taken, news = st.roster.Stored(*r)
+	} else {
+		taken, news = st.roster.Reported(*r)
+	}
 	if !taken {
 		return
 	}
@@ -402,6 +416,9 @@ func (x *seen) news(st *State, news roster.News) {
 		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
 		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
+	}
+	if news.Departed {
+		x.departed = append(x.departed, news.Member)
 	}
 	for kind, n := range news.More {
 		if x.incidents == nil {
@@ -431,6 +448,9 @@ func (x *seen) gone(members []roster.Gone) {
 		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
 		if g.Exists {
 			c.What = roster.GivenUp
+		}
+		if g.Departed {
+			x.departed = append(x.departed, g.Member)
 		}
 		x.changes = append(x.changes, c)
 	}

@@ -33,8 +33,8 @@ type Outcome struct {
 	// Next is the state once the records are appended.
 	Next State
 
-	bootWithin time.Duration
-	unreported bool
+	bootWithin, storedSilence time.Duration
+	unreported                bool
 }
 
 // Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
@@ -58,7 +58,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 	if s.Spec.Shadow {
 		s.follow(next, now, rules)
 	}
-	o.Ready, o.bootWithin, o.unreported = s.ready(next), rules.BootWithin, s.Unreported
+	o.Ready, o.bootWithin, o.storedSilence, o.unreported = s.ready(next), rules.BootWithin, rules.StoredSilence, s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
@@ -82,6 +82,7 @@ func (s Settings) Advance(st State, now time.Time, in []Input) Outcome {
 		w.handOver()
 	default:
 		w.decision()
+		w.departures(seen.departed)
 		w.releases()
 		w.size()
 		w.restate()
@@ -117,9 +118,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
-	if st.listed.Service != nil {
-		o.Notes = st.listed.Service.Notes
-	}
+	o.Notes = st.notes()
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))

@@ -13,6 +13,8 @@ type Gone struct {
 	Failure string
 	// Wasted is true when it never was of use: its launch counts as failed.
 	Wasted bool
+	// Departed is true for one that nobody answers, and that ended in order: it left by itself, which was not told before.
+	Departed bool
 	// Exists is true for a member that is given up although the fleet still has it: it is left alone, because nobody can
 	// say that it is idle.
 	Exists bool
@@ -58,7 +60,9 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		at := present[i]
 		switch {
 		case at > 0 && l.Members[at-1].Ended:
-			gone = append(gone, r.end(i, l.At, l.Members[at-1].Failure))
+			g := r.end(i, l.At, l.Members[at-1].Failure)
+			g.Departed = g.Failure == "" && m.deaf() && m.depart()
+			gone = append(gone, g)
 		case at > 0:
 			m.Listed, m.Serving, m.Exposed = true, l.Members[at-1].Serving, l.Members[at-1].Exposed
 			if m.recalled {

@@ -20,6 +20,8 @@ const (
 	// ReleaseGranted: it was asked to go and may. Left: it offered to go and may.
 	ReleaseGranted Change = "released"
 	Left           Change = "left"
+	// Departed: it left by itself, because nobody answers it.
+	Departed Change = "left by itself"
 	// GivenUp: it never took a message in time. Gone members have ended.
 	GivenUp  Change = "given up"
 	HasEnded Change = "ended"
@@ -81,6 +83,8 @@ func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why stri
 		m.DrainAt = time.Time{}
 	case ReleaseGranted, Left:
 		m.ReleasedAt = at
+	case Departed:
+		m.departed = true
 	case HasEnded:
 		m.EndedAt, m.recalled = at, false
 	}

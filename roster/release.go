@@ -29,7 +29,7 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w := &m.Workers[i]
-		if w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
+		if w.Stored || w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
 		}
 	}
@@ -69,13 +69,13 @@ func (r *Roster) Refuse(id string) {
 
 // Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those that
 // are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that joined
-// within the grace are not asked.
+// within the grace are not asked, nor those that nobody answers: they would never hear of it.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
 	for i := range r.members {
 		m := &r.members[i]
-		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) {
+		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) && !m.deaf() {
 			order = append(order, i)
 		}
 	}

@@ -102,6 +102,8 @@ type News struct {
 	Boot   time.Duration
 	// Proved is true when it was of use after others had failed, so that launching works again.
 	Proved bool
+	// Departed is true when it leaves by itself, because nobody answers it.
+	Departed bool
 	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
 	Incidents []Incident
 	More      map[muster.IncidentKind]int64
@@ -109,14 +111,17 @@ type News struct {
 
 // Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
 // late, repeated, wrong, or from a member that has ended.
-func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
+func (r *Roster) Reported(rep muster.Report) (taken bool, news News) { return r.take(rep, false) }
+
+// take is [Roster.Reported] and [Roster.Stored].
+func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	if Check(rep) != nil {
 		return false, news
 	}
 	news.Member = rep.Member
 	i, ok := r.find(rep.Member)
 	if !ok {
-		if _, over := r.buried(rep.Member); over || r.full() {
+		if _, over := r.buried(rep.Member); over || r.full() || stored {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
@@ -124,12 +129,15 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	m := &r.members[i]
 	w := m.worker(rep.Worker)
-	if w == nil || rep.Seq <= w.Seq || rep.Epoch < w.Epoch {
+	if w == nil || !w.follows(rep, stored) {
 		return false, news
 	}
-	if w.Seq == 0 {
+	if w.Seq == 0 || w.Stored && !stored {
 		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
 		w.Challenge = rep.At.UnixMicro()
+	}
+	if w.Stored = stored; stored {
+		rep = m.unanswered(rep)
 	}
 	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
 		w.IdleSince = rep.At
@@ -139,6 +147,7 @@ func (r *Roster) Reported(rep muster.Report) (taken bool, news News) {
 	}
 	w.Epoch, w.Seq, w.State, w.Cause, w.Slots, w.Busy, w.Token = rep.Epoch, rep.Seq, rep.State, rep.Cause, rep.Slots, rep.Busy, rep.Token
 	w.ReportedAt, w.HeldSeconds, w.Repeated = rep.At, rep.HeldSeconds, rep.Challenge
+	news.Departed = m.leavesUnasked() && m.depart()
 	if len(rep.Incidents) > 0 {
 		news.Incidents, news.More = m.incidents(rep)
 	}

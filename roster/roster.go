@@ -13,6 +13,9 @@ import (
 type Rules struct {
 	// Silence is how long after its last report a worker is lost. It is above zero.
 	Silence time.Duration
+	// StoredSilence is the same for a worker whose reports are read from where it keeps them, which is seldom; it counts where
+	// it is longer.
+	StoredSilence time.Duration
 	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
 	BootWithin time.Duration
 	// Grace is how long after it joined a member is not asked to go: it was launched for work that is on its way to it.
@@ -71,6 +74,8 @@ type Member struct {
 	failed bool
 	// named is true once the fleet's own service gave it its name.
 	named bool
+	// departed is true once it was told that it leaves, or has left, by itself.
+	departed bool
 	// recalled is true while it is known from the history alone.
 	recalled bool
 	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
@@ -101,6 +106,8 @@ type Worker struct {
 	Challenge, Repeated int64
 
 	ReportedAt time.Time
+	// Stored is true while its reports are read from where it keeps them: nobody answers it.
+	Stored bool
 	// HeldSeconds adds up how long it had held its messages when it reported.
 	HeldSeconds float64
 	// IdleSince is when it last said that it holds nothing, after holding something.
@@ -151,11 +158,11 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
-	case len(m.Workers) == 0 && rules.Unreported && m.Serving:
+	case rules.Unreported && m.Serving && m.mute(now, rules):
 		return Busy // nobody says that it is idle
 	case m.silent(rules):
 		return m.workless(now, rules)
-	case len(m.Workers) == 0:
+	case len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules):
 		return m.unreported(now, rules)
 	}
 	busy, starting, leaving := 0, 0, 0
@@ -170,7 +177,7 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		}
 	}
 	switch {
-	case now.Sub(m.reportedAt()) > rules.Silence:
+	case m.quiet(now, rules):
 		return Lost
 	case !m.DrainAt.IsZero() || leaving == len(m.Workers):
 		return Draining
@@ -214,7 +221,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
-			if len(m.Workers) == 0 { // unreported
+			if len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules) {
 				c.Busy++
 				c.Slots += max(1, slots)
 				c.BusySlots += max(1, slots)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -19,13 +20,17 @@ const (
 	hookPatience = 15 * time.Minute
 )
 
+// ErrOthersWork means that other workers of the machine have not finished, so that it may not end yet.
+var ErrOthersWork = errors.New("other workers of the machine have not finished")
+
 // Hook is what keeps a machine that is to end until its worker has finished: the lifecycle hook of an Auto Scaling group. Package
-// worker/autoscaling has one. It belongs to one worker: of several, the first to be done would end the machine of all.
+// worker/autoscaling has one for a machine with one worker, and one for several that share it.
 type Hook interface {
 	// Extend keeps the machine for longer, and returns for how long from now on; 0 when that is not known. A machine cannot be
 	// kept for ever: the calls then fail.
 	Extend(ctx context.Context) (time.Duration, error)
-	// Complete lets the machine end. It succeeds when nothing keeps it any more.
+	// Complete lets the machine end: this worker has finished, and needs it no more. It succeeds when nothing keeps the machine any
+	// more. While other workers need it the error matches [ErrOthersWork], and it is called again every few seconds: they may crash.
 	Complete(ctx context.Context) error
 }
 
@@ -96,11 +101,13 @@ func (h *hooked) last(base, stop context.Context, r *runner) {
 	}
 	var err error
 	for try := 1; try <= completeTries; try++ {
-		ctx, cancel := context.WithTimeout(base, hookTimeout)
-		err = h.Complete(ctx)
-		cancel()
-		if err == nil {
+		err = h.complete(base, stop)
+		switch {
+		case err == nil:
 			h.log.Info("the machine was told that it may end")
+			return
+		case errors.Is(err, ErrOthersWork):
+			h.log.Info("the end of the machine is left to its other workers")
 			return
 		}
 		if try < completeTries {
@@ -110,9 +117,29 @@ func (h *hooked) last(base, stop context.Context, r *runner) {
 	h.log.Error("the machine could not be told that it may end: it waits until its lifecycle hook times out", "err", err)
 }
 
+// complete lets the machine end once its other workers have finished or crashed; when stop ends, it waits for them no longer.
+func (h *hooked) complete(base, stop context.Context) error {
+	for waited := false; ; waited = true {
+		ctx, cancel := context.WithTimeout(base, hookTimeout)
+		err := h.Complete(ctx)
+		cancel()
+		if !errors.Is(err, ErrOthersWork) {
+			return err
+		}
+		if !waited {
+			h.log.Info("worker has finished, and waits for the others to let their machine end")
+		}
+		select {
+		case <-stop.Done():
+			return err
+		case <-time.After(hookPause):
+		}
+	}
+}
+
 // awaitEnd waits until the machine waits for the worker; false when it does not, or when stop ends.
 func (r *runner) awaitEnd(base, stop context.Context) bool {
-	if stop.Err() != nil || len(r.Notices) == 0 || r.Reporter == nil {
+	if stop.Err() != nil || len(r.Notices) == 0 || r.Reporter == nil || r.MachineShared {
 		return false
 	}
 	r.log.Info("worker has left, and waits to let its machine end", "at_most", hookPatience)

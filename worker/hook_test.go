@@ -149,3 +149,64 @@ func TestRunDoesNotWaitForEverForItsMachineToEnd(t *testing.T) {
 		})
 	}
 }
+
+// sharedHook is the hook of a machine on which another worker works until an instant.
+type sharedHook struct {
+	fakeHook
+	until time.Time
+}
+
+func (h *sharedHook) Complete(ctx context.Context) error {
+	if time.Now().Before(h.until) {
+		return worker.ErrOthersWork
+	}
+	return h.fakeHook.Complete(ctx)
+}
+
+func TestRunWaitsForTheOtherWorkersOfItsMachine(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		others  time.Duration // how long they work
+		told    bool          // it is told to stop while it waits
+		done    bool
+		atMost  time.Duration
+		atLeast time.Duration
+	}{
+		{"they finish soon", 30 * time.Second, false, true, 50 * time.Second, 30 * time.Second},
+		{"they work for hours", 3 * time.Hour, false, true, 3*time.Hour + 20*time.Second, 3 * time.Hour},
+		{"it is told to stop: the end is left to them", 3 * time.Hour, true, false, 70 * time.Second, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := mustertest.NewIMDS(time.Now)
+				h := &sharedHook{fakeHook: fakeHook{timeout: time.Hour}, until: time.Now().Add(row.others)}
+				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: keepWorking}, Do: takes(0), Notices: onEC2(s), Hook: h})
+				begun := time.Now()
+				after(3 * time.Second)
+				s.Target("Terminated")
+				if row.told {
+					after(time.Minute)
+					r.told()
+				}
+				r.left(row.atMost)
+				if took := time.Since(begun); took < row.atLeast || took > row.atMost+time.Minute {
+					t.Errorf("left after %s, want %s to %s", took, row.atLeast, row.atMost)
+				}
+				if _, completed := h.calls(); (len(completed) == 1) != row.done {
+					t.Errorf("completed %d times, want it done: %t\n%s", len(completed), row.done, r.logs)
+				}
+			})
+		})
+	}
+}
+
+func TestAReleaseIsNoneOfAMachineThatIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := mustertest.NewIMDS(time.Now), &fakeHook{timeout: time.Hour}
+		r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: release}, Do: takes(0), Notices: onEC2(s), Hook: h, MachineShared: true})
+		r.left(2 * time.Minute)
+		if _, completed := h.calls(); len(completed) > 0 {
+			t.Error("completed although the machine stays")
+		}
+	})
+}

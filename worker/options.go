@@ -134,6 +134,9 @@ type Options struct {
 	// Hook keeps the machine while the worker finishes, once a notice says that it waits, and lets it end then; nil means that
 	// nothing does. After a release, Run waits up to a quarter of an hour for the machine to end, unless its context ends.
 	Hook Hook
+	// MachineShared is set where the machine has members other than this one: a release is then none of the machine, and Run does
+	// not wait for its end.
+	MachineShared bool
 	// Protection shields the worker's member from scale-in while the worker is not idle; nil means that there is none. No
 	// message is received without it.
 	Protection Protection

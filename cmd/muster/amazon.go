@@ -34,6 +34,7 @@ type amazon struct {
 	// clusters makes the fleets on ECS.
 	clusters *ecs.Clusters
 	metrics  *awsmetrics.Reader
+	tables   tables
 }
 
 // prepareTimeout bounds what is done to a group's warm pool before its loop starts.

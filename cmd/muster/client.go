@@ -34,6 +34,34 @@ func (g *global) load() (*config.Config, error) {
 	return c, usage(err)
 }
 
+// The variables in which a worker gets the keys of the embedded queue that it serves.
+const (
+	queueKeyVariable    = "MUSTER_QUEUE_ACCESS_KEY_ID"
+	queueSecretVariable = "MUSTER_QUEUE_SECRET_ACCESS_KEY"
+)
+
+// useGivenKeys gives the AWS SDK the keys of the embedded queue that this worker was given. It comes after everything that is about
+// AWS itself.
+func useGivenKeys() {
+	id, secret := os.Getenv(queueKeyVariable), os.Getenv(queueSecretVariable)
+	if id == "" {
+		return
+	}
+	setQueueKeys(id, secret)
+	os.Unsetenv(queueKeyVariable)
+	os.Unsetenv(queueSecretVariable)
+}
+
+// setQueueKeys puts the keys of an embedded queue into the place of those of AWS.
+func setQueueKeys(id, secret string) {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1",
+		"AWS_DEFAULT_REGION": "us-east-1", "AWS_PROFILE": "",
+	} {
+		os.Setenv(name, value)
+	}
+}
+
 // useLocalKeys gives the AWS SDK the keys of the embedded queue in this directory, when the queue is on this machine and the
 // environment holds none, so that commands beside a running muster up need no export lines.
 func (g *global) useLocalKeys(target string) {
@@ -53,11 +81,7 @@ func (g *global) useLocalKeys(target string) {
 	if err != nil {
 		return
 	}
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY": keys.SecretAccessKey, "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1",
-	} {
-		os.Setenv(name, value)
-	}
+	setQueueKeys(keys.AccessKeyID, keys.SecretAccessKey)
 }
 
 func isLoopback(host string) bool {

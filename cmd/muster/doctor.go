@@ -111,7 +111,9 @@ func (e *exam) result(fleet, check string, err error, format string, args ...any
 // examine looks at everything that a configuration names.
 func examine(ctx context.Context, c *config.Config) []finding {
 	e := &exam{local: &local{config: c, options: localOptions{look: true, logger: slog.New(slog.DiscardHandler)}}, all: []finding{}}
-	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool { return f.OnAWS() }) {
+	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool {
+		return f.OnAWS() || slices.ContainsFunc(kinds(f), func(p config.Part) bool { return p.Workers.OnAWS() })
+	}) {
 		e.account(ctx, c)
 	}
 	err := config.CheckCommands(c, exec.LookPath)
@@ -184,6 +186,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		}
 	}
 	e.find(f.Name, "abilities", levelOK, "%s", strings.Join(abilities(o, own), ", "))
+	e.reports(ctx, f)
 	e.owners(ctx, f, o)
 	e.find(f.Name, "permissions", levelUnchecked, "%s: only a write could tell; docs/aws.md lists them", strings.Join(writes(f), ", "))
 }

@@ -93,6 +93,11 @@ func (f *fleets) open(ctx context.Context, c config.Fleet) error {
 		if err := l.keepFleetToken(c); err != nil {
 			return fmt.Errorf("fleet %s: %w", c.Name, err)
 		}
+		if c.ReportsTable != "" {
+			if o.Stored, err = l.storedReports(ctx, c); err != nil {
+				return fmt.Errorf("fleet %s: %w", c.Name, err)
+			}
+		}
 	} else {
 		if own.parts, err = l.partsOf(c); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
@@ -41,7 +42,7 @@ func samePart(a, b config.Part) bool {
 // sameKind tells whether a fleet can go from one configuration to the other without ending first.
 func sameKind(a, b config.Fleet) bool {
 	limits := a.Delegate == nil && a.ECS == nil || a.Limits == b.Limits // they are told to AWS
-	return limits && reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && reflect.DeepEqual(a.ECS, b.ECS) && reflect.DeepEqual(a.Delegate, b.Delegate) && slices.EqualFunc(a.Split, b.Split, samePart)
+	return limits && reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && reflect.DeepEqual(a.ECS, b.ECS) && reflect.DeepEqual(a.Delegate, b.Delegate) && a.ReportsTable == b.ReportsTable && slices.EqualFunc(a.Split, b.Split, samePart)
 }
 
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.
@@ -145,7 +146,40 @@ func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 	if len(w.Env) > 0 {
 		argv = append(argv, "--env", strings.Join(w.Env, ","))
 	}
-	return append(argv, meansArgv(w)...), nil
+	if w.LifecycleHook != "" && w.MaxAttempts == 0 {
+		data, err := filepath.Abs(l.config.Data)
+		if err != nil {
+			return nil, fmt.Errorf("fleet %s: find the directory in which the workers of this machine meet: %w", c.Name, err)
+		}
+		argv = append(argv, "--data", data)
+	}
+	return append(append(argv, surroundingsArgv(w)...), meansArgv(w)...), nil
+}
+
+// surroundingsArgv says what the worker is to its machine, and whom else it tells what it does.
+func surroundingsArgv(w config.Workers) (argv []string) {
+	for _, to := range w.Report {
+		argv = append(argv, "--report", to)
+	}
+	if w.ReportEvery > 0 {
+		argv = append(argv, "--report-every", w.ReportEvery.String())
+	}
+	if w.BillingPeriod > 0 {
+		argv = append(argv, "--billing-period", w.BillingPeriod.String())
+		if w.BillingMargin > 0 {
+			argv = append(argv, "--billing-margin", w.BillingMargin.String())
+		}
+		if !w.BillingStart.IsZero() {
+			argv = append(argv, "--billing-start", w.BillingStart.Format(time.RFC3339))
+		}
+	}
+	if w.LifecycleHook != "" {
+		argv = append(argv, "--lifecycle-hook", w.LifecycleHook)
+	}
+	if w.Group != "" {
+		argv = append(argv, "--auto-scaling-group", w.Group)
+	}
+	return argv
 }
 
 // meansArgv says what does the work.
@@ -173,8 +207,8 @@ func (l *local) workerEnv(c config.Fleet, member string) []string {
 	}
 	for _, q := range c.Queues {
 		if q.URL == "" {
-			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_SESSION_TOKEN=", "AWS_PROFILE=",
-				"AWS_ACCESS_KEY_ID="+l.keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+l.keys.SecretAccessKey)
+			// Not as those of AWS: a worker may report there, with keys of its own.
+			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), queueKeyVariable+"="+l.keys.AccessKeyID, queueSecretVariable+"="+l.keys.SecretAccessKey)
 		}
 	}
 	return env

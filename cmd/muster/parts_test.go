@@ -24,6 +24,11 @@ func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
 		{"a URL", "queue: q, workers: {http: 'http://127.0.0.1:1/w'}", usual + "--http http://127.0.0.1:1/w"},
 		{"attempts", "queue: q, workers: {command: x, max_attempts: 4, dead_letter: d}", usual + "--max-attempts 4 --dead-letter QUEUE/d --data DATA -- x"},
 		{"classes", "queue: q, workers: {command: x, class_attribute: kind}", usual + "--class-attribute kind -- x"},
+		{"reports, to CloudWatch each minute and to a table", "queue: q, workers: {command: x, report: ['cloudwatch:App', 'dynamodb:reports']}", usual + "--report cloudwatch:App --report dynamodb:reports --report-every 1m0s -- x"},
+		{"billing", "queue: q, workers: {command: x, billing_period: 1h, billing_start: 2026-01-02T03:04:05Z}", usual + "--billing-period 1h0m0s --billing-start 2026-01-02T03:04:05Z -- x"},
+		{"billing with a margin", "queue: q, workers: {command: x, billing_period: 1h, billing_margin: 5m}", usual + "--billing-period 1h0m0s --billing-margin 5m0s -- x"},
+		{"a hook", "queue: q, workers: {command: x, lifecycle_hook: auto, auto_scaling_group: g}", usual + "--data DATA --lifecycle-hook auto --auto-scaling-group g -- x"},
+		{"a hook and attempts", "queue: q, workers: {command: x, lifecycle_hook: h, max_attempts: 4, dead_letter: d}", usual + "--max-attempts 4 --dead-letter QUEUE/d --data DATA --lifecycle-hook h -- x"},
 		{"no queue: the command is the worker", "policy: {name: worker-utilization, signal: reports}, workers: {command: [x, -y]}", "x -y"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -38,6 +43,9 @@ func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
 			}
 			if filepath.IsAbs(argv[0]) {
 				argv = argv[1:] // this program
+				if err := newWork(&global{}).ParseFlags(argv[1:]); err != nil {
+					t.Errorf("muster work does not take them: %v", err)
+				}
 			}
 			got := strings.NewReplacer(embedded, "QUEUE/", data, "DATA").Replace(strings.Join(argv, " "))
 			if got != row.want {

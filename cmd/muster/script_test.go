@@ -45,6 +45,7 @@ func setupEnv(set func(name, value string), dir string) error {
 		set(name, strconv.Itoa(port))
 	}
 	set("HOME", dir)
+	set("GORACE", "atexit_sleep_ms=10") // a program under the race detector sleeps a second before it ends
 	set("AWS_EC2_METADATA_DISABLED", "true")
 	set("AWS_CONFIG_FILE", filepath.Join(dir, "none"))
 	set("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "none"))

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,6 +61,15 @@ func (w *treeWork) doBatch(ctx context.Context, batch []worker.Message) []error 
 	return withoutNodes(w.batch, err)(ctx, batch)
 }
 
+// openTable opens the trees where they are in a table. It comes while the environment has the keys of AWS: those of an embedded queue,
+// which take their place, are not for a table.
+func (w *treeWork) openTable(ctx context.Context) (err error) {
+	if strings.HasPrefix(w.path, tablePrefix) {
+		w.store, err = openTrees(ctx, w.path, false)
+	}
+	return err
+}
+
 func (w *treeWork) open(ctx context.Context) (*runner.Runner, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +80,10 @@ func (w *treeWork) open(ctx context.Context) (*runner.Runner, error) {
 		return nil, fmt.Errorf("the message names a node of a tree, and nothing says where the trees are; give --trees or set %s", treesVariable)
 	}
 	// A file made here would be empty: the tree is elsewhere.
-	store, err := openTrees(context.WithoutCancel(ctx), w.path, false)
+	store, err := w.store, error(nil)
+	if store == nil {
+		store, err = openTrees(context.WithoutCancel(ctx), w.path, false)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the message names a node of a tree, and --trees names no file of trees: %w", err)
 	}

@@ -108,7 +108,7 @@ func (s *sayer) start(l *local) {
 		if f.ASG != nil && f.ASG.Reports == config.ReportsRequired {
 			s.printf("  the workers on instances of %s report with the token in %s\n", f.ASG.Group, l.fleetToken(f.Name))
 			if l.config.Listen.Beyond.API == "" {
-				s.printf("  they cannot reach the api above: state listen.beyond.api, or asg.reports: none for workers that do not report\n")
+				s.printf("  they cannot reach the api above: state listen.beyond.api, or asg.reports: none for workers that do not report, or that keep their reports in a table (reports_from)\n")
 			}
 		}
 	}

@@ -64,6 +64,7 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.StringVar(&w.api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
 	f.StringVar(&w.o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
 	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on; auto asks the metadata of the task or the instance, unless MUSTER_MEMBER names it")
+	f.StringVar(&w.o.Worker, "worker", os.Getenv("MUSTER_WORKER"), "the worker's name on its member, by default the member's: of several workers on one member each needs its own, and keeps it over restarts")
 	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
 	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook, the group's name; it is asked for by default")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
@@ -101,10 +102,14 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 		if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
 			return usage(err)
 		}
-		if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure); err != nil {
+		if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure, w.how.data); err != nil {
+			return err
+		}
+		if err := w.how.trees.openTable(cmd.Context()); err != nil {
 			return err
 		}
 	}
+	useGivenKeys()
 	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
 		g.useLocalKeys(url)
 	}
@@ -125,7 +130,7 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	w.o.Member = member
+	w.o.Member, w.o.MachineShared = member, w.around.instance != "" && w.around.instance != member
 	if w.api != "" {
 		reporter, err := worker.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,6 +19,8 @@ const (
 	memberAuto = "auto"
 	// hookAuto asks for the one lifecycle hook of the group.
 	hookAuto = "auto"
+	// hookDir is where, in the directory of their data, the workers of an instance meet.
+	hookDir = "instance"
 	// memberVariable is how a fleet names its members.
 	memberVariable = "MUSTER_MEMBER"
 )
@@ -53,8 +56,8 @@ func (s surroundings) metadataDisabled() bool {
 	return strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
 }
 
-// lifecycle puts the hook that keeps the instance into o.
-func (s surroundings) lifecycle(ctx context.Context, o *worker.Options, configure func(context.Context) (aws.Config, error)) error {
+// lifecycle puts the hook that keeps the instance into o. The workers of the instance meet in the directory data.
+func (s *surroundings) lifecycle(ctx context.Context, o *worker.Options, configure func(context.Context) (aws.Config, error), data string) error {
 	switch {
 	case s.hook == "" && s.group == "":
 		return nil
@@ -82,6 +85,10 @@ func (s surroundings) lifecycle(ctx context.Context, o *worker.Options, configur
 	if err != nil {
 		return usage(err)
 	}
-	o.Hook = hook
+	shared, err := autoscaling.Share(hook, filepath.Join(data, hookDir))
+	if err != nil {
+		return fmt.Errorf("--lifecycle-hook: %w; give --data a directory that all workers of this instance may write to", err)
+	}
+	o.Hook, s.instance = shared, id.Instance
 	return nil
 }

@@ -94,7 +94,7 @@ func TestTheLifecycleHookNeedsAnInstance(t *testing.T) {
 			s := surroundings{hook: row.hook, group: row.group, notices: row.notices,
 				getenv: func(name string) string { return row.env[name] }, readFile: func(string) ([]byte, error) { return nil, os.ErrNotExist }}
 			var o worker.Options
-			err := s.lifecycle(t.Context(), &o, func(context.Context) (aws.Config, error) { return aws.Config{}, nil })
+			err := s.lifecycle(t.Context(), &o, func(context.Context) (aws.Config, error) { return aws.Config{}, nil }, t.TempDir())
 			if (o.Hook != nil) != row.hooked || (err == nil) != (row.fault == "") || err != nil && !strings.Contains(err.Error(), row.fault) {
 				t.Errorf("found a hook: %t (%v), want %t, %q", o.Hook != nil, err, row.hooked, row.fault)
 			}

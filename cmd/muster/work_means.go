@@ -35,7 +35,7 @@ func (m *means) flags(f *pflag.FlagSet, o *worker.Options) {
 	f.DurationVar(&o.TimeLimit, "time-limit", 0, "how long one call may take before it is ended and counts as failed; 0 is no limit")
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0, "move a message to --dead-letter after so many failed attempts; 0 leaves that to the queue")
 	f.StringVar(&m.deadLetter, "dead-letter", "", "the URL of the queue for messages whose attempts are used up")
-	f.StringVar(&m.data, "data", defaultData(), "with --max-attempts, the directory in which attempts are counted; MUSTER_DATA is its default")
+	f.StringVar(&m.data, "data", defaultData(), "the directory in which --max-attempts are counted and in which the workers of an instance with a --lifecycle-hook meet; MUSTER_DATA is its default")
 	f.StringVar(&m.trees.path, "trees", os.Getenv(treesVariable), "the file of the trees whose nodes the command works on, or dynamodb:TABLE")
 	f.StringVar(&m.trees.whenComplete, "when-complete", "", "a program to run when a tree is complete, the completion in JSON on its standard input")
 	f.StringVar(&o.ClassAttribute, "class-attribute", "", "the attribute whose text is a message's class; durations are then reported for each class, too")

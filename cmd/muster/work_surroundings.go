@@ -22,6 +22,8 @@ type surroundings struct {
 	notices, protection string
 	// hook is the name of a lifecycle hook, or auto; group that of its Auto Scaling group. Both may be empty.
 	hook, group string
+	// instance is the id of the instance that the hook keeps; it is known once [surroundings.lifecycle] has put one.
+	instance string
 	// getenv and readFile are those of the system.
 	getenv   func(name string) string
 	readFile func(path string) ([]byte, error)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +119,35 @@ func TestATaskNamesItsMemberAndStaysUntilItsServiceEndsIt(t *testing.T) {
 type standIns struct {
 	imds *mustertest.IMDS
 	ecs  *mustertest.ECSAgent
-	asg  groups
+	asg  *groups
+	// table is a table of reports.
+	table *mustertest.ReportTable
+}
+
+// ofAWS lets through what is signed with a key of AWS, and refuses keys of a queue.
+func ofAWS(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Authorization"), "Credential=aws-key/") {
+			http.Error(w, `{"__type":"UnrecognizedClientException","message":"The security token included in the request is invalid."}`, http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// stored waits until the table has so many workers.
+func (all *standIns) stored(ts *testscript.TestScript, want string) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	found := ""
+	for range 400 {
+		all.table.Do(func(entries map[string]mustertest.Attributes) { found = strconv.Itoa(len(entries)) })
+		if found == want {
+			return
+		}
+		<-tick.C
+	}
+	ts.Fatalf("the table has %s workers, want %s, after %d puts", found, want, all.table.Calls("PutItem"))
 }
 
 // standIn is the command of scripts for the services of a cloud:
@@ -130,6 +160,9 @@ type standIns struct {
 //	standin ecs               serves the agent of a task, and points ECS_... at it
 //	standin stop              makes the service stop the task
 //	[!] standin protected     tells whether the task is protected
+//	standin table             serves the table reports of DynamoDB, for the key of AWS alone
+//	standin stored N          waits until the table has N workers
+//	[!] standin acted ACTION  tells whether a call was made to the groups
 func standIn(ts *testscript.TestScript, neg bool, args []string) {
 	all := ts.Value("stand-ins").(*standIns)
 	if len(args) == 0 {
@@ -149,9 +182,17 @@ func standIn(ts *testscript.TestScript, neg bool, args []string) {
 	case "target":
 		all.imds.Target(args[1])
 	case "groups":
-		server := httptest.NewServer(&all.asg)
+		all.asg = new(groups)
+		server := httptest.NewServer(all.asg)
 		ts.Defer(server.Close)
 		ts.Setenv("AWS_ENDPOINT_URL_AUTO_SCALING", server.URL)
+	case "table":
+		all.table = mustertest.NewReportTable("reports", 10)
+		server := httptest.NewServer(ofAWS(all.table))
+		ts.Defer(server.Close)
+		ts.Setenv("AWS_ENDPOINT_URL_DYNAMODB", server.URL)
+	case "stored":
+		all.stored(ts, args[1])
 	case "acted":
 		if seen := all.asg.seen(); strings.Contains(seen, args[1]) == neg {
 			ts.Fatalf("found the calls %s", seen)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,11 @@ type stage struct {
 	members func(w *model.World) []string
 	exits   func(w *model.World, member string)
 	began   time.Time
+	// reports is a table of DynamoDB; outlets are whom workers tell in place of the loop, nil for those that report to it.
+	reports *mustertest.ReportTable
+	outlets []worker.Outlet
+	// measured puts something in front of the source of the queue; nil for nothing.
+	measured func(base muster.Source) muster.Source
 	// spared is true where AWS decides who ends, busy or not.
 	spared bool
 	// stop ends everything of the stage, which running waits for.
@@ -57,11 +63,19 @@ func onAWS(t *testing.T, test func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: region, Seed: 1}))
 		server.Follow(time.Now)
-		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: server}})
+		reports := mustertest.NewReportTable("reports", 3)
+		services := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+				reports.ServeHTTP(w, r)
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: services}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &stage{t: t, cloud: server, account: account, takes: 25 * time.Second, began: time.Now(), workers: map[string]context.CancelCauseFunc{}}
+		s := &stage{t: t, cloud: server, reports: reports, account: account, takes: 25 * time.Second, began: time.Now(), workers: map[string]context.CancelCauseFunc{}}
 		s.line = &line{s: s, held: map[string]worker.Message{}}
 		s.do(func(w *model.World) error {
 			_, err := w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})
@@ -119,6 +133,9 @@ func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
 		s.t.Fatal(err)
 	}
 	o.Settings, o.Sources, o.Wakes, o.Expecters = settings, []muster.Source{source}, []muster.Notifier{source}, append(o.Expecters, source)
+	if s.measured != nil {
+		o.Sources[0] = s.measured(source)
+	}
 	s.history = history.NewMemory()
 	o.History, o.Logger = s.history, slog.New(slog.DiscardHandler)
 	s.loop = controller.NewLoop(o)
@@ -166,7 +183,7 @@ func (s *stage) work(ctx context.Context, member string) {
 	ctx, end := context.WithCancelCause(ctx)
 	s.workers[member] = end
 	s.running.Go(func() {
-		err := worker.Run(ctx, worker.Options{
+		o := worker.Options{
 			Queue: &hand{s.line, member}, Fleet: "work", Member: member, IdleStop: s.idle, Reporter: s.loop, Grace: time.Second, ReportEvery: 5 * time.Second,
 			Do: func(ctx context.Context, m worker.Message) error {
 				select {
@@ -176,8 +193,11 @@ func (s *stage) work(ctx context.Context, member string) {
 					return context.Cause(ctx)
 				}
 			},
-		})
-		if err != nil {
+		}
+		if s.outlets != nil {
+			o.Reporter, o.Outlets = nil, s.outlets
+		}
+		if err := worker.Run(ctx, o); err != nil {
 			s.t.Error(err)
 		}
 		if ctx.Err() == nil && s.exits != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,9 @@ type service struct {
 	group string            // of the instance; empty for none
 	hooks map[string]string // the transition of each
 	// faults has an error code and message for an action.
-	faults  map[string][2]string
+	faults map[string][2]string
+
+	mu      sync.Mutex
 	actions []string
 }
 
@@ -32,6 +35,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil || r.Form.Get("Version") != "2011-01-01" || r.Header.Get("Authorization") == "" {
 		s.t.Errorf("found %v (%v)", r.Form, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	action := r.Form.Get("Action")
 	s.actions = append(s.actions, action)
 	w.Header().Set("Content-Type", "text/xml")

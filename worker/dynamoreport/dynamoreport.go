@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,6 +42,8 @@ const (
 	Keep = time.Hour
 	// MaxEntries bounds what one [Table.Read] returns.
 	MaxEntries = 10_000
+	// MaxPages is how many pages of a megabyte it reads for that.
+	MaxPages = 100
 )
 
 // API is what a [Table] needs of the client. [*dynamodb.Client] implements it.
@@ -158,7 +161,12 @@ func (t *Table) failed(what string, err error) error {
 
 // Read returns the entries of a fleet that have not expired at now, by member and worker. Entries that nobody can believe are left
 // out, and the error says which, beside those that are good.
-func (t *Table) Read(ctx context.Context, fleet string, now time.Time) (entries []Entry, err error) {
+func (t *Table) Read(ctx context.Context, fleet string, now time.Time) ([]Entry, error) {
+	return t.read(ctx, fleet, now, func(context.Context) error { return nil })
+}
+
+// read is Read, which asks before each page whether it may.
+func (t *Table) read(ctx context.Context, fleet string, now time.Time, may func(context.Context) error) (entries []Entry, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &t.name, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("#f = :f"),
@@ -166,7 +174,10 @@ func (t *Table) Read(ctx context.Context, fleet string, now time.Time) (entries 
 		ExpressionAttributeValues: map[string]types.AttributeValue{":f": &types.AttributeValueMemberS{Value: fleet}},
 	}
 	var wrong []error
-	for {
+	for range MaxPages {
+		if err := may(ctx); err != nil {
+			return nil, t.failed("read the reports in", err)
+		}
 		page, err := t.api.Query(ctx, in)
 		if err != nil {
 			return nil, t.failed("read the reports in", err)
@@ -184,10 +195,22 @@ func (t *Table) Read(ctx context.Context, fleet string, now time.Time) (entries 
 			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d workers of the fleet %s, allowed are so many", t.name, MaxEntries, fleet)
 		}
 		if len(page.LastEvaluatedKey) == 0 {
-			return entries, t.failed("read the reports in", errors.Join(wrong...))
+			return entries, t.failed("read the reports in", someOf(wrong))
 		}
 		in.ExclusiveStartKey = page.LastEvaluatedKey
 	}
+	return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d pages of the fleet %s, allowed are so many", t.name, MaxPages, fleet)
+}
+
+// maxTold bounds the wrong entries of which an error tells.
+const maxTold = 5
+
+// someOf joins the first of the errors, and says how many more there are.
+func someOf(wrong []error) error {
+	if more := len(wrong) - maxTold; more > 0 {
+		wrong = append(slices.Clone(wrong[:maxTold]), fmt.Errorf("and %d more", more))
+	}
+	return errors.Join(wrong...)
 }
 
 // decode reads an entry. What a worker says is checked as any report is.

@@ -1,12 +1,6 @@
 package dynamoreport_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,98 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/dynamoreport"
 )
 
-// attributes are those of an entry as the wire has them: {"seq": {"N": "1"}}.
-type attributes map[string]map[string]string
-
-// service speaks the part of DynamoDB's JSON 1.0 that the table needs: conditional puts and queries in pages.
-type service struct {
-	t       *testing.T
-	entries map[string]attributes
-	page    int
-	puts    int
-	size    int // of the largest request
-}
-
-func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil || r.Header.Get("Authorization") == "" || r.Header.Get("Content-Type") != "application/x-amz-json-1.0" {
-		s.t.Errorf("found %v (%v)", r.Header, err)
-	}
-	s.size = max(s.size, len(body))
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	switch target := r.Header.Get("X-Amz-Target"); target {
-	case "DynamoDB_20120810.PutItem":
-		s.put(w, body)
-	case "DynamoDB_20120810.Query":
-		s.query(w, body)
-	default:
-		s.t.Errorf("found the call %s", target)
-	}
-}
-
-func (s *service) put(w http.ResponseWriter, body []byte) {
-	var in struct {
-		TableName, ConditionExpression string
-		Item                           attributes
-		ExpressionAttributeNames       map[string]string
-		ExpressionAttributeValues      attributes
-	}
-	if err := json.Unmarshal(body, &in); err != nil || in.TableName != "reports" ||
-		in.ConditionExpression != "attribute_not_exists(#w) OR #n < :n" || in.ExpressionAttributeNames["#n"] != "seq" || in.ExpressionAttributeNames["#w"] != "worker" {
-		s.t.Errorf("found %s (%v)", body, err)
-	}
-	s.puts++
-	key := in.Item["fleet"]["S"] + "\x00" + in.Item["worker"]["S"]
-	if old, ok := s.entries[key]; ok {
-		was, _ := strconv.ParseInt(old["seq"]["N"], 10, 64)
-		is, _ := strconv.ParseInt(in.ExpressionAttributeValues[":n"]["N"], 10, 64)
-		if was >= is {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"The conditional request failed"}`)
-			return
-		}
-	}
-	s.entries[key] = in.Item
-	fmt.Fprint(w, "{}")
-}
-
-func (s *service) query(w http.ResponseWriter, body []byte) {
-	var in struct {
-		KeyConditionExpression    string
-		ConsistentRead            bool
-		ExpressionAttributeNames  map[string]string
-		ExpressionAttributeValues attributes
-		ExclusiveStartKey         attributes
-	}
-	if err := json.Unmarshal(body, &in); err != nil || in.KeyConditionExpression != "#f = :f" || in.ExpressionAttributeNames["#f"] != "fleet" || !in.ConsistentRead {
-		s.t.Errorf("found %s (%v)", body, err)
-	}
-	var found []attributes
-	for _, e := range s.entries {
-		if e["fleet"]["S"] == in.ExpressionAttributeValues[":f"]["S"] && e["worker"]["S"] > in.ExclusiveStartKey["worker"]["S"] {
-			found = append(found, e)
-		}
-	}
-	slices.SortFunc(found, func(a, b attributes) int { return strings.Compare(a["worker"]["S"], b["worker"]["S"]) })
-	out := map[string]any{"Items": found[:min(s.page, len(found))]}
-	if len(found) > s.page {
-		out["LastEvaluatedKey"] = attributes{"fleet": found[s.page-1]["fleet"], "worker": found[s.page-1]["worker"]}
-	}
-	json.NewEncoder(w).Encode(out)
-}
-
-func serve(t *testing.T) (*service, *dynamoreport.Table) {
+func serve(t *testing.T) (*mustertest.ReportTable, *dynamoreport.Table) {
 	t.Helper()
-	s := &service{t: t, entries: map[string]attributes{}, page: 2}
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
+	s := mustertest.NewReportTable("reports", 2)
 	table, err := dynamoreport.New(dynamodb.New(dynamodb.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Region: "eu-west-1", BaseEndpoint: aws.String("http://dynamodb.test"), HTTPClient: mustertest.InProcess{Handler: s}, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	}), "reports")
 	if err != nil {
 		t.Fatal(err)
@@ -170,8 +83,13 @@ func TestAControllerReadsWhatWorkersSaidLast(t *testing.T) {
 	if diff := cmp.Diff(dynamoreport.Entry{Report: want, Started: started}, entries[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if s.puts != 7 || len(s.entries) != 6 {
-		t.Errorf("%d puts made %d entries, want one for each worker", s.puts, len(s.entries))
+	s.Do(func(entries map[string]mustertest.Attributes) {
+		if len(entries) != 6 {
+			t.Errorf("found %d entries, want one for each worker", len(entries))
+		}
+	})
+	if n := s.Calls("PutItem"); n != 7 {
+		t.Errorf("found %d puts, want 7", n)
 	}
 }
 
@@ -189,11 +107,13 @@ func TestEntriesExpire(t *testing.T) {
 	if got := read(t, table, noon.Add(dynamoreport.Keep)); len(got) != 1 || got[0].Report.Worker != "b" {
 		t.Errorf("found %+v, want b alone", got)
 	}
-	for _, e := range s.entries {
-		if n, err := strconv.ParseInt(e["expires"]["N"], 10, 64); err != nil || n < noon.Add(dynamoreport.Keep).Unix() {
-			t.Errorf("found the time to live %v", e["expires"])
+	s.Do(func(entries map[string]mustertest.Attributes) {
+		for _, e := range entries {
+			if n, err := strconv.ParseInt(e["expires"]["N"], 10, 64); err != nil || n < noon.Add(dynamoreport.Keep).Unix() {
+				t.Errorf("found the time to live %v", e["expires"])
+			}
 		}
-	}
+	})
 }
 
 func TestWhatAWorkerDidSinceAnEarlierEntry(t *testing.T) {
@@ -239,8 +159,8 @@ func TestAnEntryIsBounded(t *testing.T) {
 		d.Total.Classes[strings.Repeat("c", 60)+strconv.Itoa(i)] = d.Total.Processing
 	}
 	take(t, table, d)
-	if s.size > dynamoreport.MaxReport*2 {
-		t.Errorf("the request has %d bytes", s.size)
+	if n := s.Largest(); n > dynamoreport.MaxReport*2 {
+		t.Errorf("the request has %d bytes", n)
 	}
 	if got := read(t, table, noon)[0].Report; got.Finished != 700 || got.Processing.Count != 700 || got.Classes != nil {
 		t.Errorf("found %d messages, %d durations and %d classes; want 700, 700 and none", got.Finished, got.Processing.Count, len(got.Classes))
@@ -258,16 +178,18 @@ func pow(base float64, n int) float64 {
 func TestEntriesThatNobodyCanBelieve(t *testing.T) {
 	s, table := serve(t)
 	take(t, table, says("a", 1, noon), says("b", 1, noon), says("c", 1, noon), says("d", 1, noon))
-	for _, e := range s.entries {
-		switch e["worker"]["S"] {
-		case `"a""a"`:
-			e["report"]["S"] = "{"
-		case `"b""b"`:
-			e["report"]["S"] = strings.Replace(e["report"]["S"], `"busy":1`, `"busy":9`, 1)
-		case `"c""c"`:
-			delete(e, "expires")
+	s.Do(func(entries map[string]mustertest.Attributes) {
+		for _, e := range entries {
+			switch e["worker"]["S"] {
+			case `"a""a"`:
+				e["report"]["S"] = "{"
+			case `"b""b"`:
+				e["report"]["S"] = strings.Replace(e["report"]["S"], `"busy":1`, `"busy":9`, 1)
+			case `"c""c"`:
+				delete(e, "expires")
+			}
 		}
-	}
+	})
 	entries, err := table.Read(t.Context(), "jobs", noon)
 	if len(entries) != 1 || entries[0].Report.Worker != "d" {
 		t.Errorf("found %+v, want d alone", entries)
