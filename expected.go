@@ -19,6 +19,9 @@ type Expected struct {
 	Trees int     `json:"trees"`
 	Open  float64 `json:"open"`
 	Held  float64 `json:"held,omitzero"`
+	// Young counts the trees of which nothing is known but the root: it is open, has named nobody, no earlier
+	// tree tells, and no limit of nodes at once.
+	Young int `json:"young,omitzero"`
 	// Levels are first the messages that come when the nodes end that are in the queue or in work now, then those that come when
 	// these end, and so on; at most [MaxLevels]. They are cautious: what few nodes show counts for less than their mean.
 	Levels []ExpectedLevel `json:"levels,omitzero"`

@@ -39,6 +39,8 @@ type Observation struct {
 	// Processing is what was learned about processing durations, Boot about boot times.
 	Processing Estimate `json:"processing"`
 	Boot       Estimate `json:"boot"`
+	// Pool is the warm pool; nil for a fleet without one, and never changed. Boot is then about members that were not prepared.
+	Pool *Pool `json:"pool,omitzero"`
 	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are one of
 	// the empty name.
 	Classes []Class `json:"classes,omitzero"`
@@ -113,6 +115,16 @@ type Coming struct {
 	// AgeSeconds is how long ago.
 	AgeSeconds float64 `json:"age_s"`
 	Members    int     `json:"members"`
+	// Warm is how many of them come from the warm pool.
+	Warm int `json:"warm,omitzero"`
+}
+
+// Pool is a warm pool: launches take members from it as long as it has some.
+type Pool struct {
+	// Ready is how many it can start now; 0 while that is not known.
+	Ready int `json:"ready"`
+	// Boot is what was learned about the boot times of members from it; it is not known before the first was measured.
+	Boot Estimate `json:"boot"`
 }
 
 // Pace is the work done during the last two minutes: so many messages were worked on to their end, good or bad, which took so

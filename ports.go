@@ -115,6 +115,8 @@ type Order struct {
 	// Launch names the members that a fleet without a service of its own starts to get there. A name it already started
 	// is never started again. Fleets with a service ignore the names.
 	Launch []string `json:"launch,omitzero"`
+	// Warm is how many of them, the first ones, are expected from the warm pool. It is told for the history alone.
+	Warm int `json:"warm,omitzero"`
 	// Total is how many members exist once the order is carried out: those of Desired, and those that still drain or wait for
 	// their end. It is what a service of the fleet's own is set to, and zero for a fleet without one.
 	Total int `json:"total,omitzero"`
@@ -129,6 +131,8 @@ type Listing struct {
 	Members []Member  `json:"members"`
 	// Service is what the fleet's own service says of itself; nil for a fleet without one.
 	Service *Service `json:"service,omitzero"`
+	// Ready is how many prepared members a warm pool can start now; nil where there is none, or where nobody can tell.
+	Ready *int `json:"ready,omitzero"`
 }
 
 // Service is a service that starts and replaces the members of a fleet by itself, such as an Auto Scaling group. It names the
@@ -163,7 +167,20 @@ type Member struct {
 	Serving bool `json:"serving,omitzero"`
 	// Exposed is true while the fleet's own service may end it, whatever it does, because nothing protects it.
 	Exposed bool `json:"exposed,omitzero"`
+	// Tier says whether it came from a warm pool; it is empty where the fleet has none, or does not know.
+	Tier Tier `json:"tier,omitzero"`
 }
+
+// Tier is how a member was launched: the two kinds boot in times of their own.
+type Tier string
+
+// The tiers.
+const (
+	// Warm: it was prepared in a warm pool.
+	Warm Tier = "warm"
+	// Cold: it was started anew.
+	Cold Tier = "cold"
+)
 
 // WorkerState is what a worker says of itself.
 type WorkerState string

@@ -19,6 +19,9 @@ type AWS struct {
 	// 10,000, by default 100.
 	CallsPerSecond float64
 	Burst          int
+	// QueueMetrics has ages and rates of queues read from CloudWatch; true by default. What a policy, metrics or delegate name is
+	// read in any case.
+	QueueMetrics bool
 }
 
 // ASG is an EC2 Auto Scaling group that a fleet consists of, in place of processes on this machine. The instances start their
@@ -59,8 +62,9 @@ const maxGroupName = 255
 func awsKeys() []key {
 	return []key{
 		{name: "region", kind: kindText, what: "the region where nothing names another; by default that of the AWS tools"},
-		{name: "calls_per_second", kind: kindNumber, what: "calls to AWS in a second, of all fleets together: 0.1 to 10000, by default 100"},
+		{name: "calls_per_second", kind: kindNumber, what: "calls to AWS in a second, of all fleets together: 0.1 to 10000, by default 50"},
 		{name: "burst", kind: kindWhole, what: "calls to AWS at once: 1 to 10000, by default 100"},
+		{name: "queue_metrics", kind: kindTruth, what: "whether the oldest age and the rates of queues are read from CloudWatch, which has a price for each metric; true by default"},
 	}
 }
 
@@ -69,7 +73,7 @@ func asgKeys() []key {
 		{name: "group", kind: kindText, required: true, what: "the name of the Auto Scaling group"},
 		{name: "region", kind: kindText, what: "where the group is; by default where the fleet's queue is"},
 		{name: "launch", kind: kindText, enum: launchings(), what: "how instances are launched: by the group's size, by name so that a lack of capacity is known at once, or by name where the group allows it (auto, the default)"},
-		{name: "zone", kind: kindText, what: "the zone in which instances are launched by name"},
+		{name: "zone", kind: kindText, what: "the zone in which instances are launched by name; by default all of the group's, the emptiest first"},
 		{name: "protect", kind: kindTruth, what: "whether instances are protected from the group's own scale-in; true by default"},
 		{name: "reports", kind: kindText, enum: reportings(), what: "whether the workers report to the controller: required (the default), or none for workers of your own that protect their instance while they are busy"},
 		{name: "warm_pool", kind: kindMapping, of: warmPoolKeys(), what: "instances that are kept prepared; left alone by default"},
@@ -93,6 +97,7 @@ func (m mapping) aws(into *AWS) {
 	sub.text("region", &into.Region)
 	sub.number("calls_per_second", &into.CallsPerSecond)
 	sub.whole("burst", &into.Burst)
+	sub.truth("queue_metrics", &into.QueueMetrics)
 }
 
 func (d *decoder) asg(n *yaml.Node, path string) *ASG {

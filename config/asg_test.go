@@ -18,7 +18,7 @@ fleets:
   - {name: small, `+onSQS+`asg: {group: web}}
   - {name: whole, queue: other, max: 3, asg: {group: web, region: us-east-1, launch: name, zone: us-east-1a, protect: false, warm_pool: {size: 4, state: running, reuse: true}}, workers: {slots: 2, boot: 90s}}
   - {name: quiet, queue: third, max: 3, asg: {group: web, reports: none, warm_pool: {size: 0}}}`)
-	if want := (config.AWS{Region: "eu-west-1", CallsPerSecond: 2.5, Burst: 9}); c.AWS != want {
+	if want := (config.AWS{Region: "eu-west-1", CallsPerSecond: 2.5, Burst: 9, QueueMetrics: true}); c.AWS != want {
 		t.Errorf("found %+v, want %+v", c.AWS, want)
 	}
 	for i, want := range []config.ASG{

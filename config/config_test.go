@@ -98,7 +98,7 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 	want := &config.Config{
 		Data:   ".muster",
 		Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"},
-		AWS:    config.AWS{CallsPerSecond: 50, Burst: 100},
+		AWS:    config.AWS{CallsPerSecond: 50, Burst: 100, QueueMetrics: true},
 		Queues: []config.Queue{{Name: "q", Visibility: 30 * time.Second, Retention: 96 * time.Hour}},
 		Fleets: []config.Fleet{{
 			Name: "f", Queues: []config.QueueRef{{Name: "q"}},
@@ -196,7 +196,7 @@ fleets:
 		Data: "/var/lib/muster",
 		Listen: config.Listen{Queue: "localhost:0", API: "[::1]:0",
 			Beyond: config.Beyond{Queue: "0.0.0.0:1", API: ":2", Cert: "c", Key: "k", Hosts: []string{"h"}}},
-		AWS:    config.AWS{CallsPerSecond: 50, Burst: 100},
+		AWS:    config.AWS{CallsPerSecond: 50, Burst: 100, QueueMetrics: true},
 		Queues: []config.Queue{{Name: "q", Delay: time.Minute, Retention: time.Hour, DeadLetter: config.DeadLetter{Queue: "dead", After: 7}}},
 		Fleets: []config.Fleet{
 			{

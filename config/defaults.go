@@ -14,6 +14,7 @@ func (c *Config) setDefaults(s *source) {
 	otherwise(s, "data", &c.Data, ".muster")
 	otherwise(s, "listen.queue", &c.Listen.Queue, "127.0.0.1:9324")
 	otherwise(s, "listen.api", &c.Listen.API, "127.0.0.1:9325")
+	otherwise(s, "aws.queue_metrics", &c.AWS.QueueMetrics, true)
 	otherwise(s, "aws.calls_per_second", &c.AWS.CallsPerSecond, 50)
 	otherwise(s, "aws.burst", &c.AWS.Burst, 100)
 	for i := range c.Queues {

@@ -20,6 +20,8 @@ type Delegate struct {
 	Namespace string
 	// Period is that of the metric: 10 s, 30 s or a minute, by default a minute, which is the only one for a service and for "math".
 	Period time.Duration
+	// Cooldown is how long AWS waits after a rise of a service before it rises again; zero leaves it to AWS, which waits 5 minutes.
+	Cooldown time.Duration
 	// ScaleIn is false where AWS may raise the size only; true by default.
 	ScaleIn bool
 }
@@ -37,6 +39,7 @@ func delegateKeys() []key {
 		{name: "period", kind: kindDuration, what: "the period of the metric: 10s, 30s or 60s (the default); a group with a published metric alone has the shorter ones"},
 		{name: "change", kind: kindNumber, what: "by how many per hundred the target must move before it is set again: 1 to 100, by default 20; setting it resets the alarms"},
 		{name: "every", kind: kindDuration, what: "how long a target stays at least: 0s to 24h, by default 5m"},
+		{name: "cooldown", kind: kindDuration, what: "for a service how long AWS waits after a rise before the next: 1s to 24h; AWS's own default is 5m"},
 		{name: "scale_in", kind: kindTruth, what: "whether AWS may lower the size too; true by default"},
 	}
 }
@@ -52,6 +55,7 @@ func (d *decoder) delegate(n *yaml.Node, path string, spec *policy.Spec) *Delega
 	m.duration("period", &o.Period)
 	m.number("change", &spec.Delegate.ChangePercent)
 	m.duration("every", &spec.Delegate.Every)
+	m.duration("cooldown", &o.Cooldown)
 	m.truth("scale_in", &o.ScaleIn)
 	return o
 }
@@ -82,6 +86,12 @@ func (f *Fleet) validateDelegate(s *source, path string) {
 	if !slices.Contains(periods, o.Period) {
 		s.fault(at+".period", fmt.Sprintf("found %s, allowed is %s", span(o.Period), both(len(periods) > 1, "10s, 30s or 1m", "1m")),
 			both(group, "the metrics of SQS come once a minute", "Application Auto Scaling tracks metrics of a minute alone"))
+	}
+	if o.Cooldown != 0 {
+		within(s, at+".cooldown", o.Cooldown, time.Second, 24*time.Hour, span)
+		if group {
+			s.fault(at+".cooldown", "found a cooldown for a group, allowed is one for a service", "a group goes by its default instance warm-up")
+		}
 	}
 	switch {
 	case !f.Away() || f.ECS != nil && f.ECS.Service == "":

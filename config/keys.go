@@ -144,6 +144,8 @@ func policyKeys(outermost bool) []key {
 		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1, the default) to fast: the share of the latency objective that it plans with"},
 		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet of processes without a price"},
 		{name: "forecast", kind: kindText, enum: []string{policy.ForecastNone, policy.ForecastSeasonal}, what: "whether deadline plans by what came at the same time of other days, while that proves right; by default none"},
+		{name: "trees", kind: kindText, enum: []string{policy.TreesEach, policy.TreesWhole}, what: "what exact does for nodes of trees: a slot for each (the default), or as many as the tree as a whole can use once a worker is there"},
+		{name: "first", kind: kindWhole, what: "slots that a tree gets of which only the root is known, with trees: whole; by default 12"},
 		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7; the value that metric-math keeps"},
 		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},
 		{name: "metric", kind: kindText, enum: []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}, what: "what step looks at, by default backlog"},

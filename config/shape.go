@@ -144,6 +144,8 @@ func (d *decoder) policy(n *yaml.Node, path string, outermost bool) policy.Spec 
 	m.number("scale", &s.Scale)
 	m.truth("prompt", &s.Prompt)
 	m.text("forecast", &s.Forecast)
+	m.text("trees", &s.Trees)
+	m.whole("first", &s.First)
 	m.number("target", &s.Target)
 	m.text("signal", &s.Signal)
 	m.text("metric", &s.Metric)

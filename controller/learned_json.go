@@ -12,7 +12,7 @@ import (
 // appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to write that
 // down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
 func (l Learned) appendJSON(b []byte) (_ []byte, usual bool) {
-	if l.Boots.Count != 0 || len(l.Boots.Buckets) > 0 || l.Boots.SumSeconds != 0 || l.Classes != nil || l.Counted || l.Came != nil || l.Sent == nil || len(l.Sent) > 1 {
+	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Counted || l.Came != nil || l.Sent == nil || len(l.Sent) > 1 {
 		return b, false
 	}
 	usual = true
@@ -61,6 +61,8 @@ func (l Learned) appendJSON(b []byte) (_ []byte, usual bool) {
 	}
 	return append(b, '}'), usual
 }
+
+func none(d muster.Durations) bool { return d.Count == 0 && len(d.Buckets) == 0 && d.SumSeconds == 0 }
 
 // learned makes a record of what was learned.
 func (s Settings) learned(at time.Time, l Learned) muster.Record {

@@ -30,6 +30,9 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 		if rapid.Bool().Draw(t, "booted") {
 			l.Boots = series.Add(l.Boots, time.Second)
 		}
+		if rapid.Bool().Draw(t, "booted from the pool") {
+			l.WarmBoots = series.Add(l.WarmBoots, time.Second)
+		}
 		if n := rapid.IntRange(-1, 2).Draw(t, "queues"); n >= 0 {
 			l.Sent = map[string]float64{}
 			for range n {

@@ -136,6 +136,7 @@ func (w *write) size() {
 		return
 	}
 	if missing == 0 {
+		w.exchange()
 		return
 	}
 	kept := w.state.roster.Keep(missing, w.now(), w.rules)
@@ -168,6 +169,7 @@ func (w *write) launch(n, total int) {
 		e.Launch = append(e.Launch, fmt.Sprintf("%s.%d", id, i+1))
 	}
 	w.state.roster.Launched(w.now(), e.Launch)
+	e.Warm = w.state.fromPool(e.Launch)
 	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)

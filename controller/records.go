@@ -36,6 +36,8 @@ type ResultedBody struct {
 type Learned struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	// WarmBoots are those of members from a warm pool, which Boots has not.
+	WarmBoots muster.Durations `json:"warm_boots,omitzero"`
 	// Classes are the durations of those that have a class, by class.
 	Classes map[string]muster.Durations `json:"classes,omitzero"`
 	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
@@ -53,7 +55,7 @@ type Learned struct {
 
 // empty tells whether there is nothing to record.
 func (l Learned) empty() bool {
-	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.Arrived == 0 && !l.Counted
+	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.WarmBoots.Count == 0 && l.Arrived == 0 && !l.Counted
 }
 
 // Changed is the body of a [muster.Changed] record: what became of one member.

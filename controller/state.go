@@ -33,6 +33,8 @@ type State struct {
 	watched    bool
 	processing series.Window
 	boots      series.Window
+	// warmBoots are the boots of members from a warm pool.
+	warmBoots series.Window
 	// classes are those of the messages measured, by name. It is replaced, never changed.
 	classes []class
 	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
@@ -70,12 +72,13 @@ type remembered struct {
 	decision         muster.Decision
 	processing, boot muster.Estimate
 	expected         *muster.Expected
+	pool             *muster.Pool
 	// whole is all that it was made from, for policies that tell the past periods of metrics from it; nil for others.
 	whole *muster.Observation
 }
 
 func (s Settings) remember(d Decided) remembered {
-	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected}
+	r := remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, pool: d.Observation.Pool}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
 		r.whole = &d.Observation
@@ -132,6 +135,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 		}
 		if body.SetDesired != nil {
 			st.roster.RecallLaunch(r.At, body.SetDesired.Launch)
+			st.roster.FromPool(body.SetDesired.Launch[:min(body.SetDesired.Warm, len(body.SetDesired.Launch))])
 			st.order, st.orderAt, st.again = body.SetDesired, r.At, true
 		}
 	case muster.Resulted:
@@ -156,7 +160,7 @@ func (s Settings) restore(st *State, r muster.Record) error {
 // start is the state of a controller that knows nothing.
 func (s Settings) start(at muster.Position) State {
 	st := State{
-		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
+		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}, warmBoots: series.Window{Length: s.Learn},
 		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
 	}
 	if s.Spec.Seasonal() {
@@ -183,6 +187,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.learnedAt = at
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
+	st.warmBoots = st.warmBoots.Add(at, l.WarmBoots)
 	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
@@ -278,6 +283,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 					seen.named(st.roster.Name(x.Listing)...)
 				}
 				seen.gone(st.roster.Listed(x.Listing))
+				seen.tiers(st.roster.Tiers(x.Listing))
 				if s.Unreported {
 					for _, n := range st.roster.Serve(x.At) {
 						seen.news(st, n)
@@ -285,7 +291,7 @@ func (s Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service, Ready: x.Ready}, Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -413,8 +419,11 @@ func (x *seen) report(st *State, r *muster.Report, stored bool) {
 // news records what was seen of a member for the first time.
 func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
-		st.measured.Boots = series.Add(st.measured.Boots, news.Boot)
-		why := "ready " + muster.Seconds(news.Boot.Seconds()) + " after it was ordered"
+		boots, why := &st.measured.Boots, "ready "+muster.Seconds(news.Boot.Seconds())+" after it was ordered"
+		if news.Warm {
+			boots, why = &st.measured.WarmBoots, why+", from the warm pool"
+		}
+		*boots = series.Add(*boots, news.Boot)
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
 	if news.Departed {

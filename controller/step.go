@@ -135,6 +135,7 @@ func (s Settings) observe(st *State, now time.Time, boot muster.Estimate) muster
 	for _, q := range st.queues {
 		o.Queues = append(o.Queues, s.fresh(q, now))
 	}
+	o.Pool = st.pool(now)
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {
 		o.Capacity = supposed(o)

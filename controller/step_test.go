@@ -168,6 +168,33 @@ func TestAFallDrainsIdleWorkersFirstAndReleasesNoBusyOne(t *testing.T) {
 	}
 }
 
+func TestWhoHoldsAMessageStaysWhereAnotherIsIdle(t *testing.T) {
+	w := newWorld(t, settings(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 1}, 10))
+	w.backlog = 2
+	w.step(0)
+	w.obey()
+	w.backlog, w.inFlight = 1, 2
+	w.step(time.Second, w.receiving(1, 1)...)
+	w.step(10*time.Second, w.receiving(1, 1)...)
+	if got := w.asks(); !slices.Equal(got, []muster.Ask{muster.Work, muster.Drain}) {
+		t.Fatalf("asks %v: want the newest of two busy ones to drain", got)
+	}
+	w.inFlight = 1
+	for _, row := range []struct {
+		after time.Duration
+		want  []muster.Ask
+	}{
+		{time.Second, []muster.Ask{muster.Work, muster.Drain}},
+		{time.Second, []muster.Ask{muster.Drain, muster.Work}},
+		{time.Second, []muster.Ask{muster.Drain, muster.Work}},
+	} {
+		out := w.step(row.after, w.receiving(0, 1)...)
+		if got := w.asks(); !slices.Equal(got, row.want) || out.Decision.Desired != 1 {
+			t.Fatalf("at %v asks %v, want %v of one that is idle for two seconds, and one that holds a message", out.Decision.At, got, row.want)
+		}
+	}
+}
+
 func TestDemandThatReturnsKeepsDrainingWorkersBeforeLaunching(t *testing.T) {
 	w := newWorld(t, settings(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 1}, 10))
 	w.backlog = 4

@@ -67,6 +67,7 @@ type learned struct {
 type lesson struct {
 	Processing muster.Durations `json:"processing,omitzero"`
 	Boots      muster.Durations `json:"boots,omitzero"`
+	WarmBoots  muster.Durations `json:"warm_boots,omitzero"`
 	// Came is when messages came, in a folded record. One that is not folded has the others: so many came since an instant,
 	// and whether it was known, at the record's own, that no more did.
 	Came    []series.Came `json:"came,omitzero"`
@@ -82,12 +83,12 @@ func (l lesson) add(at int64, o lesson) lesson {
 		came = series.CameIn(o.Since, instant(at), o.Arrived, o.Counted)
 	}
 	return lesson{
-		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots), Came: series.MergeCame(l.Came, came),
+		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots), WarmBoots: series.Merge(l.WarmBoots, o.WarmBoots), Came: series.MergeCame(l.Came, came),
 	}
 }
 
 func (l lesson) valid() bool {
-	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.ValidCame(l.Came)
+	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.Valid(l.WarmBoots) && series.ValidCame(l.Came)
 }
 
 // folding is what becomes of learned records.

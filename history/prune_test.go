@@ -55,6 +55,7 @@ func taught(t testing.TB, at time.Time, seconds, boot int) muster.Record {
 	body, err := json.Marshal(map[string]any{
 		"processing": series.Add(muster.Durations{}, time.Duration(seconds)*time.Second),
 		"boots":      series.Add(muster.Durations{}, time.Duration(boot)*time.Second),
+		"warm_boots": series.Add(muster.Durations{}, time.Duration(boot)*time.Millisecond),
 		"unknown":    "field",
 	})
 	if err != nil {
@@ -131,6 +132,7 @@ func TestLearnedRecordsAreFoldedByTheHour(t *testing.T) {
 		want := map[string]muster.Durations{
 			"processing": series.Add(muster.Durations{}, 2*time.Second, 3*time.Second, 4*time.Second),
 			"boots":      series.Add(muster.Durations{}, 20*time.Second, 30*time.Second, 40*time.Second),
+			"warm_boots": series.Add(muster.Durations{}, 20*time.Millisecond, 30*time.Millisecond, 40*time.Millisecond),
 		}
 		var got map[string]muster.Durations
 		if err := json.Unmarshal(folded.Body, &got); err != nil {

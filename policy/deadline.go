@@ -41,7 +41,7 @@ const (
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	d := begin(o, "deadline/3")
+	d := begin(o, "deadline/4")
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -81,7 +81,7 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	}
 	need := plan.need(0)
 	launch := 0
-	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.slack() <= 0 || need.whom == lateOnes || plan.blind || o.Processing.Prior {
+	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.hurried(need) || need.whom == lateOnes || plan.blind || o.Processing.Prior {
 		launch = ceil(need.workers)
 	}
 	if active == 0 && plan.late() {

@@ -17,7 +17,13 @@ func (p plan) keep(o muster.Observation) int {
 		return min(active, p.surelyBusy(o.Arrivals)) // nobody is launched only to be kept
 	}
 	room := p.headroom(o.Arrivals)
-	return max(ceil(room), min(active, ceil(room*sticky)))
+	ahead := ceil(room)
+	if pool := p.inTime(); float64(active)+pool >= room {
+		// A pool that is in time spares launches, as long as it has enough: what is launched from it is not in it any more. Who is
+		// there stays, or each fill of the pool would send some away and each message call them back.
+		ahead = ceil(room - pool)
+	}
+	return max(ahead, min(active, ceil(room*sticky)))
 }
 
 // sticky is by how much more headroom is kept than is launched for: the estimates behind it move all the time, and each move

@@ -316,6 +316,48 @@ func TestThePublishedTestLaunchesAtTheLastMoment(t *testing.T) {
 	}
 }
 
+// Work of 33 s whose 95th and 99th percentile are 85 s and 121 s.
+func TestOneWorkerDoesForTwoMessagesWhereOnlyBothBeingLongWouldMakeTheSecondLate(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		old, next float64
+		want      int
+	}{
+		{"the second has 50 s longer than the first", 79.5, 30, 1},
+		{"the second has 30 s longer", 79.5, 48, 2},
+		{"both came at once", 79.5, 79.5, 2},
+	} {
+		o := s0(33, 0)
+		o.Processing = varying(33, 85, 121, 1000)
+		o.Queues[0].Backlog, o.Queues[0].OldestAge = muster.Measured(o.At, 2), muster.Measured(o.At, row.old)
+		o.Waiting = []muster.Waiting{{AgeSeconds: row.old, Messages: 1}, {AgeSeconds: row.next, Messages: 1}}
+		if d := (Deadline{}).Decide(o, nil); d.Desired != row.want {
+			t.Errorf("%s: %d workers, want %d: %s", row.name, d.Desired, row.want, d.Sentence())
+		}
+	}
+}
+
+func TestChanceAddsToTheLengthOfTheLastInSquares(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		processing  muster.Estimate
+		ahead, want float64
+	}{
+		{"even work leaves nothing to chance", lasting(25, 1000), 100, 0},
+		// A deviation of 25 s, and 58.75 s by which the tail exceeds the mean.
+		{"of one message: (sqrt(58.75^2 + 25^2) - 58.75) / 25", varying(25, 67.5, 100, 1000), 1, 0.2039},
+		{"of four", varying(25, 67.5, 100, 1000), 4, 0.7359},
+		{"of a hundred, where the square root alone is ten", varying(25, 67.5, 100, 1000), 100, 7.9223},
+		{"of none", varying(25, 67.5, 100, 1000), 0, 0},
+	} {
+		o := s0(25, 0)
+		o.Processing = row.processing
+		if got := planOf(o).chance(row.ahead); !about(got, row.want) {
+			t.Errorf("%s: %v messages, want %v", row.name, got, row.want)
+		}
+	}
+}
+
 func TestHowLongAMessageCanWaitForALaunch(t *testing.T) {
 	for _, row := range []struct {
 		name    string

@@ -26,6 +26,8 @@ type plan struct {
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
 	// decision at the latest.
 	latency, boot, step float64
+	// pool is the warm pool, from which workers are launched first.
+	pool pool
 	// blind is true while the ages of the messages are not known: then no launch is put off.
 	blind bool
 	// prompt is true when one worker is launched only because nobody is there.
@@ -49,6 +51,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		// What is seen late has waited for longer than it seems.
 		latency: o.Objective.Latency.Seconds()*planned*scale - o.LateSeconds(), boot: bootOf(o.Boot), arrivals: o.Arrivals,
 	}
+	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
 	p.hand(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
@@ -59,7 +62,12 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
 	}
 	for _, g := range o.Coming {
-		p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(g.Members) * p.slots})
+		if g.Warm > 0 {
+			p.coming = append(p.coming, arrival{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds), float64(g.Warm) * p.slots})
+		}
+		if cold := g.Members - g.Warm; cold > 0 {
+			p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
+		}
 	}
 	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
 		p.tail = math.Max(p.tail, w.longest)
@@ -110,7 +118,7 @@ func (p plan) oldest() float64 {
 
 // late tells whether no launch saves the oldest message any more.
 func (p plan) late() bool {
-	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.boot
+	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.soonest()
 }
 
 // need is how many more workers it takes, and for whom.
@@ -121,6 +129,8 @@ type need struct {
 	ahead, latest float64
 	// whom says who they are.
 	whom whom
+	// sooner is true where some of those that wait are late whatever is done, and the more so the later workers are launched.
+	sooner bool
 }
 
 // whom tells for which messages workers are needed.
@@ -141,26 +151,28 @@ func (p plan) need(delay float64) need {
 	// More workers than messages help nobody, however much durations vary.
 	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-unused)/p.slots)) }
 	ask := func(who whom, ahead, latest, begun float64) {
-		// As many messages take longer or shorter than the mean by chance as the square root tells.
-		left := ahead + p.deviation/p.mean*math.Sqrt(ahead) - begun
+		left := ahead + p.chance(ahead) - begun
 		if left <= 0 {
 			return
 		}
-		each := p.slots * p.starts(latest-ready, p.varied)
-		if workers := math.Min(left/each, most(ahead)); workers > greatest.workers {
-			greatest = need{workers, ahead, latest, who}
+		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers && (who != comingOnes || workers > p.inTime()) {
+			greatest = need{workers, ahead, latest, who, false}
 		}
 	}
-	late := 0.0
+	late, sooner := 0.0, false
 	for i, g := range p.waiting {
 		ahead += g.Messages
 		switch latest := p.lastMoment(g); {
-		case latest < p.boot:
+		case latest < p.soonest():
 			late = ahead
-		case latest >= ready:
+		case latest >= ready || p.pool.begins(p, ahead-p.begunBy[i], latest-delay):
 			ask(waitingOnes, ahead, latest, p.begunBy[i])
-		case p.begunBy[i] < ahead:
-			return need{math.Inf(1), ahead, latest, waitingOnes}
+		case p.begunBy[i] >= ahead:
+		case latest >= p.boot || p.pool.begins(p, ahead-p.begunBy[i], latest):
+			return need{math.Inf(1), ahead, latest, waitingOnes, false}
+		default: // the pool saves some of them, and the sooner the more
+			late, sooner = ahead, true
+			ask(waitingOnes, ahead, latest, p.begunBy[i])
 		}
 	}
 	if late > 0 {
@@ -174,7 +186,16 @@ func (p plan) need(delay float64) need {
 			}
 		}
 	}
+	greatest.sooner = sooner
 	return greatest
+}
+
+// chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than the
+// mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is planned for already,
+// and both at once is rarer than either, so the squares are added and not the times.
+func (p plan) chance(ahead float64) float64 {
+	own := math.Max(0, p.tail-p.mean)
+	return (math.Sqrt(own*own+p.deviation*p.deviation*ahead) - own) / p.mean
 }
 
 // toCome is how many messages will come within so many seconds: as many as at the rate of the last ten, unless that has been a

@@ -107,7 +107,14 @@ func obeyed(o muster.Observation, d muster.Decision) muster.Observation {
 	c.Desired = d.Desired
 	if change > 0 {
 		c.Ordered += change
-		o.Coming = append(slices.Clone(o.Coming), muster.Coming{Members: change})
+		g := muster.Coming{Members: change}
+		if o.Pool != nil {
+			g.Warm = min(change, o.Pool.Ready)
+			left := *o.Pool
+			left.Ready -= g.Warm
+			o.Pool = &left
+		}
+		o.Coming = append(slices.Clone(o.Coming), g)
 		return o
 	}
 	idle := min(-change, c.Idle)
@@ -251,4 +258,19 @@ func crowd(coming int) muster.Observation {
 		o.Arrivals.Busiest = append(o.Arrivals.Busiest, muster.Busiest{OverSeconds: w, Messages: 12 * w})
 	}
 	return waits(o, groups)
+}
+
+func TestAnEmptyPoolIsNone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, o := ruled(t), prospects().Draw(t, "see")
+		o.Pool = nil
+		for i := range o.Coming {
+			o.Coming[i].Warm = 0
+		}
+		without := p.Decide(o, nil)
+		o.Pool = &muster.Pool{Boot: muster.Estimate{Known: true, Count: 1, MeanSeconds: 1, P95Seconds: 1}}
+		if with := p.Decide(o, nil); with.Desired != without.Desired || with.Floor != without.Floor || with.Sentence() != without.Sentence() {
+			t.Fatalf("without a pool: %s\nwith an empty one: %s", without.Sentence(), with.Sentence())
+		}
+	})
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -32,6 +33,9 @@ func (p plan) finished(messages float64) (float64, bool) {
 
 // told are the numbers of a term, with how many classes were told apart, where they were.
 func (p plan) told(in []muster.Value) []muster.Value {
+	if p.pool.there {
+		in = append(in, value("warm", p.pool.ready), value("warm_boot_s", p.pool.boot))
+	}
 	if p.classes == 0 {
 		return in
 	}
@@ -48,17 +52,17 @@ func (p plan) why(o muster.Observation, n need, launch int) string {
 	if o.Capacity.Active() == 1 {
 		verb = " finishes "
 	}
-	boots := fmt.Sprintf("a worker needs %s to boot", muster.Seconds(math.Round(p.boot)))
+	boots := p.boots(launch)
 	switch {
 	case p.prompt:
 		return fmt.Sprintf("%s; no worker is there; launching 1 at once, because the fleet is prompt", waiting)
 	case launch > 0 && n.workers == 0:
-		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past, because %s", waiting, launch, boots)
+		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past%s", waiting, launch, strings.Replace(boots, " because", ", because", 1))
 	case launch > 0 && n.whom == comingOnes:
-		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; launching %d now because %s",
+		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; launching %d now%s",
 			waiting, muster.Number(round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
 	case launch > 0:
-		return fmt.Sprintf("%s; %s; launching %d now because %s", waiting, p.race(o, n, workers+verb), launch, boots)
+		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.race(o, n, workers+verb), launch, boots)
 	case n.workers > 0:
 		return fmt.Sprintf("%s; %s; %s more would do, and a later launch is still in time", waiting, p.race(o, n, workers+verb), muster.Number(math.Ceil(n.workers*100)/100))
 	}

@@ -1,11 +1,6 @@
 package policy
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/muster-scale/muster"
-)
+import "github.com/muster-scale/muster"
 
 // Exact gives every message a slot of its own: desired + max(0, queued - pending), where slots that are free count as
 // pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to what
@@ -14,10 +9,16 @@ import (
 //
 // What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner than it
 // comes: see [muster.Expected].
-type Exact struct{}
+type Exact struct {
+	// Whole sizes for trees as a whole and not for each of their nodes: [TreesWhole].
+	Whole bool
+	// First is how many slots a tree gets of which only the root is known: with Whole alone, at least 0. In
+	// configurations it is [DefaultFirst] when not given.
+	First int
+}
 
 // Decide implements [muster.Policy].
-func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "exact"
 	d := begin(o, "exact/1")
 	backlog, inFlight := o.Backlog(), o.InFlight()
@@ -47,26 +48,5 @@ func (Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 		Out: d.Previous + add,
 		Why: exactWhy(backlog.Value, pending, free, add),
 	})
-	return exactTrees(d, o)
-}
-
-func exactWhy(queued, pending, free float64, add int) string {
-	if queued == 0 {
-		return "nothing waits, and workers that stay idle leave by themselves"
-	}
-	var there []string
-	if free > 0 {
-		there = append(there, muster.Plural(int(free), "slot")+" free")
-	}
-	if pending > 0 {
-		there = append(there, muster.Plural(int(pending), "slot")+" coming")
-	}
-	switch soon := strings.Join(there, " and "); {
-	case add == 0:
-		return fmt.Sprintf("%s waiting, %s: enough", muster.Number(queued), soon)
-	case soon == "":
-		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", muster.Number(queued), muster.Plural(add, "more worker"))
-	default:
-		return fmt.Sprintf("%s waiting, only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker"))
-	}
+	return x.trees(d, o)
 }

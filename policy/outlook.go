@@ -116,6 +116,10 @@ func newWait(o muster.Observation, work work, workers int) wait {
 	if o.Boot.Known {
 		boot = o.Boot.MeanSeconds
 	}
+	warm, ready := boot, 0
+	if p := o.Pool; p != nil && p.Boot.Known {
+		warm, ready = p.Boot.MeanSeconds, p.Ready
+	}
 	// Who is to go: those that hold nothing first, then those that boot, the last launched first, then the busy ones.
 	excess := math.Max(0, float64(c.Active()-workers)) * slots
 	take := func(from *float64) {
@@ -128,19 +132,25 @@ func newWait(o muster.Observation, work work, workers int) wait {
 	for _, g := range o.Coming {
 		unseen -= g.Members
 		// One that is overdue by a while takes that long again: nobody knows better.
-		w.coming = append(w.coming, arrival{math.Abs(boot - g.AgeSeconds), float64(g.Members) * slots})
+		w.come(math.Abs(warm-g.AgeSeconds), float64(g.Warm)*slots)
+		w.come(math.Abs(boot-g.AgeSeconds), float64(g.Members-g.Warm)*slots)
 	}
-	if unseen > 0 {
-		w.coming = append(w.coming, arrival{boot, float64(unseen) * slots})
-	}
+	w.come(boot, float64(max(0, unseen))*slots)
 	for i := len(w.coming) - 1; i >= 0; i-- {
 		take(&w.coming[i].slots)
 	}
 	take(&w.busy)
-	if more := workers - c.Active(); more > 0 {
-		w.coming = append(w.coming, arrival{boot, float64(more) * slots})
-	}
+	more := max(0, workers-c.Active())
+	w.come(warm, float64(min(more, ready))*slots)
+	w.come(boot, float64(max(0, more-ready))*slots)
 	return w
+}
+
+// come notes slots that come at an instant.
+func (w *wait) come(at, slots float64) {
+	if slots > 0 {
+		w.coming = append(w.coming, arrival{at, slots})
+	}
 }
 
 // slots returns how many there are and will be.

@@ -178,6 +178,15 @@ func prospects() *rapid.Generator[muster.Observation] {
 		}
 		o := s.at(work, coming...)
 		o.Waiting = groups
+		if rapid.Bool().Draw(t, "a warm pool") {
+			o.Pool = &muster.Pool{Ready: rapid.IntRange(0, 9).Draw(t, "ready")}
+			if boot := rapid.Float64Range(0.1, 200).Draw(t, "warm boot"); rapid.Bool().Draw(t, "warm boots were measured") {
+				o.Pool.Boot = muster.Estimate{Known: true, Count: 3, MeanSeconds: boot, P50Seconds: boot, P95Seconds: boot * 1.2, P99Seconds: boot * 1.3}
+			}
+			for i := range o.Coming {
+				o.Coming[i].Warm = rapid.IntRange(0, o.Coming[i].Members).Draw(t, "coming from it")
+			}
+		}
 		rate := rapid.Float64Range(0, 3).Draw(t, "rate")
 		o.Arrivals = muster.Arrivals{Known: rapid.Bool().Draw(t, "arrivals known"), TenSeconds: rate, Minute: rate, FiveMinutes: rate, Hour: rate}
 		for i := range o.Queues {

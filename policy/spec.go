@@ -32,6 +32,10 @@ type Spec struct {
 	// Forecast makes deadline plan by what came at the same time of other days: [ForecastSeasonal], or [ForecastNone], which is
 	// the default.
 	Forecast string `json:"forecast,omitzero"`
+	// Trees is what exact does for the nodes of running trees: [TreesEach], the default, or [TreesWhole]. First is how many
+	// slots a tree then gets of which only the root is known: 1 to 10 000, [DefaultFirst] by default.
+	Trees string `json:"trees,omitzero"`
+	First int    `json:"first,omitzero"`
 	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default. For metric-math it is
 	// the value that the expression shall have, above 0.
 	Target float64 `json:"target,omitzero"`
@@ -99,7 +103,7 @@ func kinds() []kind {
 		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still in time",
 			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()} }, checkDeadline},
 		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is launched; falls because idle workers leave",
-			func(Spec) muster.Policy { return Exact{} }, nil},
+			buildExact, nil},
 		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
 			func(s Spec) muster.Policy {
 				return BacklogPerWorker{Acceptable: s.Acceptable, Processing: s.Processing}
@@ -221,6 +225,7 @@ func (s Spec) Check() error {
 	faults = append(faults, s.Out.check("scale_out")...)
 	faults = append(faults, s.In.check("scale_in")...)
 	faults = append(faults, s.checkForecast()...)
+	faults = append(faults, s.checkTrees()...)
 	faults = append(faults, s.checkDelegate()...)
 	switch {
 	case s.HeadroomWorkers < 0 || s.HeadroomPercent < 0 || s.HeadroomPercent > 1000:

@@ -17,21 +17,21 @@ type ahead struct{ at, messages float64 }
 // levelParts is into how many groups a level is parted that comes little by little.
 const levelParts = 4
 
-// sendings returns when which of the expected messages come, soonest first. A node's children come when its work ends. Nodes in
+// sendings returns when which of the expected messages of the given levels come, soonest first. A node's children come when its work ends. Nodes in
 // hand end first; those that wait begin as slots come free. What is sent is worked on in its turn, and is followed by its own
 // children.
-func (p plan) sendings(o muster.Observation) []ahead {
+func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ahead {
 	var all []ahead
 	waiting := o.Backlog().Value
 	first, last := p.ends()
 	if p.inHand(o) == 0 {
-		first, last = p.boot+p.mean, p.boot+p.mean
+		first, last = p.soonest()+p.mean, p.soonest()+p.mean
 		if at, ok := p.finished(1); ok {
 			first = at
 		}
 	}
 	before := waiting
-	for i, level := range o.Expected.Levels {
+	for i, level := range levels {
 		if i > 0 {
 			first, last = first+p.mean, last+p.mean
 		}

@@ -15,14 +15,14 @@ func (p plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 		return withoutTrees(d, o)
 	}
 	in, words := treesIn(o)
-	all := p.sendings(o)
+	all := p.sendings(o, o.Expected.Levels)
 	when, words := treesWhen(o, words, all)
 	before, active := d.Desired, o.Capacity.Active()
 	keep := min(active, ceil(p.keptFor(o, all)))
 	launch := 0
 	if next := p.ahead(o, all); len(next.waiting) > len(p.waiting) {
 		need := next.need(0)
-		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.slack() <= 0 || need.whom == lateOnes {
+		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.hurried(need) || need.whom == lateOnes {
 			launch = ceil(need.workers)
 		}
 	}

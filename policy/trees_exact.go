@@ -8,11 +8,14 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// exactTrees returns the decision d of [Exact] with what trees are expected to send: a slot for each message that is there when
+// trees returns the decision d of [Exact] with what trees are expected to send: a slot for each message that is there when
 // a worker that is launched now takes messages. Workers stay for messages that come before that.
-func exactTrees(d muster.Decision, o muster.Observation) muster.Decision {
-	if o.Expected.None() {
+func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
+	switch {
+	case o.Expected.None():
 		return d
+	case x.Whole:
+		return x.wholeTrees(d, o)
 	}
 	work, known := workOf(o)
 	if !known || !o.Expected.Known {
@@ -21,7 +24,7 @@ func exactTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	p := newPlan(o, work, 1)
 	p.hold(o)
 	in, words := treesIn(o)
-	all := p.sendings(o)
+	all := p.sendings(o, o.Expected.Levels)
 	when, words := treesWhen(o, words, all)
 	ready := p.boot + math.Max(orDefault(o.Poll, time.Second).Seconds(), 0)
 	before := d.Desired

@@ -23,40 +23,54 @@ func (s *Service) lookup(name string) (settings, error) {
 // Send returns. An error means that nothing was stored, unless ctx ended:
 // then the outcome is unknown.
 func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([]Sent, error) {
+	c, out, err := s.newSend(name, messages)
+	if err != nil || c == nil {
+		return out, err
+	}
+	c.answer = newReply()
+	return c.sent(out, s.do(ctx, c, c.answer))
+}
+
+// newSend validates messages. There is no request if every one is refused.
+func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent, err error) {
 	if err := checkBatch(len(messages)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	set, err := s.lookup(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	total := 0
 	for i := range messages {
 		total += messages[i].size()
 	}
 	if total > MaxBytes && len(messages) > 1 {
-		return nil, refuse(ErrBatchTooLong, "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
+		return nil, nil, refuse(ErrBatchTooLong, "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
 	}
-	out := make([]Sent, len(messages))
-	c := &send{queue: name, outgoing: make([]sending, 0, len(messages)), answer: newReply()}
-	ids := newIDs(len(messages))
+	out = make([]Sent, len(messages))
+	c = &send{queue: name, fifo: set.fifo, outgoing: make([]sending, 0, len(messages))}
 	for i := range messages {
 		m, err := prepare(&messages[i], &set)
 		if err != nil {
 			out[i].Err = err
 			continue
 		}
-		m.record.id = ids[i]
-		out[i].ID = formatUUID(ids[i])
+		m.record.id = newID()
+		out[i].ID = formatUUID(m.record.id)
 		c.outgoing = append(c.outgoing, m)
 	}
 	if len(c.outgoing) == 0 {
-		return out, nil
+		c = nil
 	}
-	if err := s.do(ctx, c, c.answer); err != nil {
+	return c, out, nil
+}
+
+// sent is what became of the messages.
+func (c *send) sent(out []Sent, err error) ([]Sent, error) {
+	if err != nil {
 		return nil, err
 	}
-	if set.fifo {
+	if c.fifo {
 		c.number(out)
 	}
 	return out, nil
@@ -93,13 +107,9 @@ func prepare(m *Outgoing, set *settings) (sending, error) {
 	return sending{record: &record{group: m.GroupID, dedup: m.deduplicationID(set), attributes: extra, body: m.Body, digest: m.Digest}, delay: delay}, nil
 }
 
-func newIDs(n int) [][16]byte {
-	ids := make([][16]byte, n)
-	for i := range ids {
-		rand.Read(ids[i][:]) // never fails
-		ids[i] = versionUUID(ids[i])
-	}
-	return ids
+func newID() (id [16]byte) {
+	rand.Read(id[:]) // never fails
+	return versionUUID(id)
 }
 
 // Receive takes up to o.Max visible messages, which then are in flight for
@@ -108,28 +118,18 @@ func newIDs(n int) [][16]byte {
 // in the order in which they came. When ctx ends while waiting, the result is
 // its error, or the messages if some were handed out at that moment.
 func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
-	set, err := s.lookup(name)
+	c, err := s.newReceive(name, o)
 	if err != nil {
 		return nil, err
-	}
-	if err := checkReceive(o, set.fifo); err != nil {
-		return nil, err
-	}
-	wait := time.Duration(set.wait) * time.Millisecond
-	if o.Wait != nil {
-		wait = *o.Wait
-	}
-	c := &receive{queue: name, max: max(1, o.Max), timeout: -1, wait: wait > 0, attempt: o.Attempt, answer: newReply()}
-	if o.Visibility != nil {
-		c.timeout = o.Visibility.Milliseconds()
 	}
 	if err := errors.Join(s.alive(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	if !s.serveNow(c) {
+		c.answer = newReply()
 		err := s.submit(ctx, c)
 		if err == nil {
-			err = s.await(ctx, c, wait)
+			err = s.await(ctx, c, c.patience)
 		}
 		if err != nil && c.taken == 0 {
 			return nil, err
@@ -141,7 +141,28 @@ func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([
 	if len(c.out) == 0 {
 		return nil, ctx.Err()
 	}
-	return s.open(c, set.fifo)
+	return s.open(c)
+}
+
+// newReceive validates what is asked for.
+func (s *Service) newReceive(name string, o ReceiveOptions) (*receive, error) {
+	set, err := s.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkReceive(o, set.fifo); err != nil {
+		return nil, err
+	}
+	c := &receive{queue: name, fifo: set.fifo, max: max(1, o.Max), timeout: -1, attempt: o.Attempt}
+	c.patience = time.Duration(set.wait) * time.Millisecond
+	if o.Wait != nil {
+		c.patience = *o.Wait
+	}
+	c.wait = c.patience > 0
+	if o.Visibility != nil {
+		c.timeout = o.Visibility.Milliseconds()
+	}
+	return c, nil
 }
 
 // await waits for the answer to c, for at most wait if it is parked.
@@ -150,7 +171,7 @@ func (s *Service) await(ctx context.Context, c *receive, wait time.Duration) err
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
-		case err := <-c.answer:
+		case err := <-c.answer.waiting:
 			return err
 		case <-timer.C:
 		case <-ctx.Done():
@@ -164,7 +185,7 @@ func (s *Service) await(ctx context.Context, c *receive, wait time.Duration) err
 		}
 	}
 	select {
-	case err := <-c.answer:
+	case err := <-c.answer.waiting:
 		return err
 	case <-s.done:
 		return c.answer.final()
@@ -172,7 +193,7 @@ func (s *Service) await(ctx context.Context, c *receive, wait time.Duration) err
 }
 
 // open adds receipts and contents to what was received.
-func (s *Service) open(c *receive, fifo bool) ([]Message, error) {
+func (s *Service) open(c *receive) ([]Message, error) {
 	out := make([]Message, 0, len(c.out))
 	var failed error
 	for i, d := range c.out {
@@ -187,7 +208,7 @@ func (s *Service) open(c *receive, fifo bool) ([]Message, error) {
 				continue // purged meanwhile
 			}
 		}
-		m, err := rec.message(d, s.receipts.make(d), fifo)
+		m, err := rec.message(d, s.receipts.make(d), c.fifo)
 		if err != nil {
 			failed = err
 			continue
@@ -225,6 +246,15 @@ func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []V
 }
 
 func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(int) (string, time.Duration)) []error {
+	if errs := s.newSettle(c, n, at); errs != nil {
+		return errs
+	}
+	c.answer = newReply()
+	return c.errors(s.do(ctx, c, c.answer))
+}
+
+// newSettle reads the receipts. If there is nothing to do it returns the errors.
+func (s *Service) newSettle(c *settleAll, n int, at func(int) (string, time.Duration)) []error {
 	errs := make([]error, n)
 	if n == 0 {
 		return errs
@@ -235,7 +265,6 @@ func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(in
 	if _, err := s.lookup(c.queue); err != nil {
 		return fill(errs, err)
 	}
-	c.answer = newReply()
 	c.targets = make([]target, n)
 	valid := 0
 	for i := range n {
@@ -254,15 +283,21 @@ func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(in
 	if valid == 0 {
 		return errs
 	}
-	if err := s.do(ctx, c, c.answer); err != nil {
-		return fill(errs, err)
+	c.refused = errs
+	return nil
+}
+
+// errors is what became of each target.
+func (c *settleAll) errors(err error) []error {
+	if err != nil {
+		return fill(c.refused, err)
 	}
 	for i := range c.targets {
-		if errs[i] == nil {
-			errs[i] = c.targets[i].err
+		if c.refused[i] == nil {
+			c.refused[i] = c.targets[i].err
 		}
 	}
-	return errs
+	return c.refused
 }
 
 // fill gives err to every entry that has none yet.

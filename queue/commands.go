@@ -1,10 +1,14 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // send adds messages to a queue.
 type send struct {
 	queue    string
+	fifo     bool
 	outgoing []sending
 	answer   reply
 	q        *queue
@@ -54,22 +58,24 @@ func (c *send) finish(_ *Service, err error) {
 			}
 		}
 	}
-	c.answer <- err
+	c.answer.give(err)
 }
 
 // receive takes messages, now or when some come.
 type receive struct {
-	queue   string
-	max     int
-	timeout int64 // milliseconds; negative means the queue's
-	wait    bool
-	attempt string
-	answer  reply
-	q       *queue
-	out     []delivery
-	records []*record // of out, as far as they are in memory
-	taken   int       // how many of out were taken before the writer saw it
-	err     error
+	queue    string
+	fifo     bool
+	max      int
+	timeout  int64 // milliseconds; negative means the queue's
+	wait     bool
+	patience time.Duration // how long it waits
+	attempt  string
+	answer   reply
+	q        *queue
+	out      []delivery
+	records  []*record // of out, as far as they are in memory
+	taken    int       // how many of out were taken before the writer saw it
+	err      error
 }
 
 func (c *receive) apply(w *writer, now int64) verdict {
@@ -120,7 +126,7 @@ func (c *receive) finish(s *Service, err error) {
 	if err == nil {
 		c.collect(s, c.taken)
 	}
-	c.answer <- err
+	c.answer.give(err)
 }
 
 // collect counts what was received, from the given one on, and adds the
@@ -162,6 +168,7 @@ type target struct {
 type settleAll struct {
 	queue   string
 	targets []target
+	refused []error // by target, for its receipt or timeout
 	change  bool
 	answer  reply
 	q       *queue
@@ -206,7 +213,7 @@ func (c *settleAll) finish(_ *Service, err error) {
 			}
 		}
 	}
-	c.answer <- err
+	c.answer.give(err)
 }
 
 // call changes queues; run is given the time.
@@ -232,7 +239,7 @@ func (c *call) finish(_ *Service, err error) {
 	if err == nil {
 		err = c.err
 	}
-	c.answer <- err
+	c.answer.give(err)
 }
 
 func noQueue(name string) error {

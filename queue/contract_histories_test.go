@@ -95,13 +95,14 @@ func play(ctx context.Context, st stand, seed uint64, plant func(service) servic
 		if fragile && life < 2 {
 			disk.arm(l, 1+chance.Int64N(150), seed)
 		}
-		calls := serviceOf(s)
+		calls, e := serviceOf(s), newErrands(s)
+		carried := e.service()
 		if plant != nil {
-			calls = plant(calls)
+			calls, carried = plant(calls), plant(carried)
 		}
 		var wg sync.WaitGroup
 		for i := range 4 {
-			v := &visitor{l, calls, ctx, life*10 + i, rand.New(rand.NewPCG(seed, uint64(life*10+i+1)))}
+			v := &visitor{l, []service{calls, carried}[i%2], ctx, life*10 + i, rand.New(rand.NewPCG(seed, uint64(life*10+i+1)))}
 			wg.Go(func() { v.visit(8) })
 		}
 		wg.Wait()
@@ -112,6 +113,7 @@ func play(ctx context.Context, st stand, seed uint64, plant func(service) servic
 				time.Sleep(6 * time.Second)
 			}
 		}
+		e.end()
 		if err := st.shut(); err != nil {
 			return l, err
 		}

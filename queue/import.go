@@ -167,8 +167,8 @@ func (in *importing) send(ctx context.Context) error {
 	if len(in.batch) == 0 {
 		return nil
 	}
-	for i, id := range newIDs(len(in.batch)) {
-		in.batch[i].record.id = id
+	for i := range in.batch {
+		in.batch[i].record.id = newID()
 	}
 	c := &send{queue: in.name, outgoing: in.batch, answer: newReply()}
 	in.batch, in.bytes = nil, 0

@@ -79,8 +79,10 @@ func (s *site) close() error {
 func (s *site) run(ctx context.Context, seed uint64, clients, steps int) error {
 	errs := make([]error, clients)
 	var wg sync.WaitGroup
+	e := newErrands(s.service)
+	defer e.end()
 	for i := range clients {
-		c := &client{site: s, ctx: ctx, name: fmt.Sprintf("c%d-%d", seed, i), chance: rand.New(rand.NewPCG(seed, uint64(i)))}
+		c := &client{site: s, calls: []service{serviceOf(s.service), e.service()}[i%2], ctx: ctx, name: fmt.Sprintf("c%d-%d", seed, i), chance: rand.New(rand.NewPCG(seed, uint64(i)))}
 		wg.Go(func() {
 			for range steps {
 				err := c.step()
@@ -99,6 +101,7 @@ func (s *site) run(ctx context.Context, seed uint64, clients, steps int) error {
 // client uses the service and writes down what it is answered.
 type client struct {
 	*site
+	calls  service
 	ctx    context.Context
 	name   string
 	chance *rand.Rand
@@ -152,7 +155,7 @@ func (c *client) send() error {
 			out[i].GroupID = c.name
 		}
 	}
-	sent, err := c.service.Send(c.ctx, name, out)
+	sent, err := c.calls.send(c.ctx, name, out)
 	if err != nil {
 		return err
 	}
@@ -176,7 +179,7 @@ func (c *client) lease() time.Duration {
 func (c *client) receive() error {
 	name := []string{"q", "q", "side", "dead", ordered}[c.chance.IntN(5)]
 	lease, began := c.lease(), c.service.now()
-	got, err := c.service.Receive(c.ctx, name, ReceiveOptions{Max: 1 + c.chance.IntN(MaxBatch), Visibility: &lease})
+	got, err := c.calls.receive(c.ctx, name, ReceiveOptions{Max: 1 + c.chance.IntN(MaxBatch), Visibility: &lease})
 	if err != nil {
 		return err
 	}
@@ -224,7 +227,7 @@ func (c *client) remove() error {
 		receipts = append(receipts, h.receipt)
 		c.ledger.note(func(f *fact) { f.removing = true }, h.number)
 	}
-	for i, err := range c.service.Delete(c.ctx, picked[0].queue, receipts) {
+	for i, err := range c.calls.remove(c.ctx, picked[0].queue, receipts) {
 		h := picked[i]
 		if h.queue == ordered && errors.Is(err, ErrInvalidParameter) {
 			continue // a FIFO queue refuses outdated receipts
@@ -255,7 +258,7 @@ func (c *client) change() error {
 		f.changes++
 		f.notBefore, turn = 0, f.changes
 	}, h.number)
-	err := c.service.ChangeVisibility(c.ctx, h.queue, []VisibilityChange{{h.receipt, timeout}})[0]
+	err := c.calls.change(c.ctx, h.queue, []VisibilityChange{{h.receipt, timeout}})[0]
 	if errors.Is(err, ErrMessageNotInFlight) || errors.Is(err, ErrInvalidParameter) {
 		return nil // somebody else received, moved or deleted it
 	}

@@ -15,6 +15,7 @@ const (
 	receiptBody = 8 + 4 + 4
 	receiptMAC  = 16
 	receiptSize = receiptBody + receiptMAC
+	receiptText = (receiptSize*8 + 5) / 6
 	secretBytes = 32
 )
 
@@ -22,29 +23,41 @@ const (
 type receipts struct{ macs sync.Pool }
 
 func newReceipts(secret []byte) *receipts {
-	return &receipts{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}}
+	return &receipts{macs: sync.Pool{New: func() any { return &signer{mac: hmac.New(sha256.New, secret)} }}}
 }
 
-func (r *receipts) sign(sum []byte, body []byte) []byte {
-	mac, ok := r.macs.Get().(hash.Hash)
+// signer makes a MAC, in memory that is used again.
+type signer struct {
+	mac  hash.Hash
+	body [receiptBody]byte
+	sum  [sha256.Size]byte
+}
+
+func (r *receipts) sign(body [receiptBody]byte) (sum [receiptMAC]byte) {
+	s, ok := r.macs.Get().(*signer)
 	if !ok {
-		return nil // the pool holds nothing else
+		return sum // the pool holds nothing else
 	}
-	mac.Reset()
-	mac.Write(body)
-	sum = mac.Sum(sum)
-	r.macs.Put(mac)
+	s.body = body
+	s.mac.Reset()
+	s.mac.Write(s.body[:])
+	s.mac.Sum(s.sum[:0])
+	sum = [receiptMAC]byte(s.sum[:])
+	r.macs.Put(s)
 	return sum
 }
 
 // make returns the handle of d.
 func (r *receipts) make(d delivery) string {
-	var buf [receiptBody + sha256.Size]byte
+	var buf [receiptSize]byte
 	binary.BigEndian.PutUint64(buf[0:], d.seq)
 	binary.BigEndian.PutUint32(buf[8:], d.count)
 	binary.BigEndian.PutUint32(buf[12:], d.queue)
-	r.sign(buf[:receiptBody], buf[:receiptBody])
-	return base64.RawURLEncoding.EncodeToString(buf[:receiptSize])
+	sum := r.sign([receiptBody]byte(buf[:]))
+	copy(buf[receiptBody:], sum[:])
+	var text [receiptText]byte
+	base64.RawURLEncoding.Encode(text[:], buf[:])
+	return string(text[:])
 }
 
 // read checks a handle and returns what it names: seq, count and queue.
@@ -53,15 +66,15 @@ func (r *receipts) read(handle string) (delivery, error) {
 		return delivery{}, refuse(ErrMissingParameter, "The request must contain the parameter ReceiptHandle.")
 	}
 	var buf [receiptSize]byte
-	if len(handle) != base64.RawURLEncoding.EncodedLen(receiptSize) {
+	var text [receiptText]byte
+	if copy(text[:], handle) != len(text) || len(handle) != len(text) {
 		return delivery{}, invalidReceipt(handle)
 	}
-	if n, err := base64.RawURLEncoding.Strict().Decode(buf[:], []byte(handle)); err != nil || n != receiptSize {
+	if n, err := base64.RawURLEncoding.Strict().Decode(buf[:], text[:]); err != nil || n != receiptSize {
 		return delivery{}, invalidReceipt(handle)
 	}
-	var sum [sha256.Size]byte
-	want := r.sign(sum[:0], buf[:receiptBody])
-	if !hmac.Equal(want[:receiptMAC], buf[receiptBody:]) {
+	want := r.sign([receiptBody]byte(buf[:]))
+	if !hmac.Equal(want[:], buf[receiptBody:]) {
 		return delivery{}, invalidReceipt(handle)
 	}
 	return delivery{

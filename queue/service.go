@@ -59,6 +59,8 @@ type Service struct {
 	cache *cache
 	desks map[*queue]*desk
 	wakes map[string][]chan struct{}
+	// ringing are the couriers that have something to deliver and were not yet told.
+	ringing []*Courier
 
 	broken  error // the log can no longer be written
 	wakeAt  int64 // no queue has anything due earlier
@@ -142,6 +144,7 @@ func (s *Service) Close() error {
 	s.once.Do(func() {
 		close(s.closing)
 		<-s.done
+		s.dismiss()
 		s.closeErr = s.store.Close()
 		if s.lock != nil {
 			s.closeErr = errors.Join(s.closeErr, s.lock.Close())
@@ -201,7 +204,7 @@ func (s *Service) do(ctx context.Context, c command, answer reply) error {
 		return err
 	}
 	select {
-	case err := <-answer:
+	case err := <-answer.waiting:
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("the outcome is unknown: %w", ctx.Err())

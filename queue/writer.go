@@ -9,16 +9,28 @@ import (
 	"time"
 )
 
-// reply carries the one answer of a request; it has room for it, so that the
-// writer never waits.
-type reply chan error
+// reply carries the one answer of a request: to who waits for it, or to a courier.
+type reply struct {
+	waiting chan error // has room for it, so that the writer never waits
+	courier *Courier
+	then    func(error)
+}
 
-func newReply() reply { return make(reply, 1) }
+func newReply() reply { return reply{waiting: make(chan error, 1)} }
+
+// give answers; Service.mu must be held.
+func (r reply) give(err error) {
+	if r.courier != nil {
+		r.courier.note(outcome{r.then, err})
+		return
+	}
+	r.waiting <- err
+}
 
 // final is the answer after the writer ended.
 func (r reply) final() error {
 	select {
-	case err := <-r:
+	case err := <-r.waiting:
 		return err
 	default:
 		return ErrClosed
@@ -32,6 +44,7 @@ const (
 	answerNow    verdict = iota // nothing to wait for
 	answerLater                 // after the group is committed
 	answerParked                // when a message comes; it waits at its queue's desk
+	answeredEach                // it was several, and each was seen to
 )
 
 // command is a request to the writer. Both methods are called by the writer
@@ -104,8 +117,11 @@ func (w *writer) turn(first command) {
 		w.st.sweep(sweepRows)
 	}
 	w.mu.Unlock()
+	w.ringAll()
 	w.commit(now)
+	w.ringAll()
 	w.announce(now)
+	w.ringAll()
 }
 
 // gather lets those run who were answered a moment ago: they will often ask

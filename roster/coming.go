@@ -17,11 +17,14 @@ func (r Roster) Coming(now time.Time, rules Rules) []muster.Coming {
 		}
 		age := max(0, now.Sub(m.LaunchedAt).Seconds())
 		n := len(groups)
-		if n > 0 && (n == muster.MaxGroups || groups[n-1].AgeSeconds-age < 1) {
-			groups[n-1].Members++
-			continue
+		if n == 0 || n < muster.MaxGroups && groups[n-1].AgeSeconds-age >= 1 {
+			groups = append(groups, muster.Coming{AgeSeconds: age})
+			n++
 		}
-		groups = append(groups, muster.Coming{AgeSeconds: age, Members: 1})
+		groups[n-1].Members++
+		if m.Warm {
+			groups[n-1].Warm++
+		}
 	}
 	return groups
 }

@@ -15,7 +15,7 @@ type Naming struct{ Ordered, Member string }
 func (r *Roster) Name(l muster.Listing) (named []Naming) {
 	for i := range l.Members {
 		if m := &l.Members[i]; !m.Ended {
-			if n, ok := r.NameOne(m.ID); ok {
+			if n, ok := r.nameOne(m.ID, m.Tier); ok {
 				named = append(named, n)
 			}
 		}
@@ -24,22 +24,37 @@ func (r *Roster) Name(l muster.Listing) (named []Naming) {
 }
 
 // NameOne is [Roster.Name] for a member that was seen without a listing, because it reported.
-func (r *Roster) NameOne(id string) (Naming, bool) {
+func (r *Roster) NameOne(id string) (Naming, bool) { return r.nameOne(id, "") }
+
+// nameOne gives the member the place of the oldest that was ordered of its tier; of the oldest of all where there is none, or the
+// tier is not known.
+func (r *Roster) nameOne(id string, tier muster.Tier) (Naming, bool) {
 	if _, known := r.find(id); known {
 		return Naming{}, false
 	}
 	if _, over := r.buried(id); over {
 		return Naming{}, false
 	}
+	first := -1
 	for i := range r.members {
 		m := &r.members[i]
-		if !m.Listed && !m.named && !m.recalled && !m.failed && len(m.Workers) == 0 {
-			n := Naming{Ordered: m.ID, Member: id}
-			r.Rename(n.Ordered, n.Member)
-			return n, true
+		if m.Listed || m.named || m.recalled || m.failed || len(m.Workers) > 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if tier == "" || m.Warm == (tier == muster.Warm) {
+			first = i
+			break
 		}
 	}
-	return Naming{}, false
+	if first < 0 {
+		return Naming{}, false
+	}
+	n := Naming{Ordered: r.members[first].ID, Member: id}
+	r.Rename(n.Ordered, n.Member)
+	return n, true
 }
 
 // Rename gives a member another name. It changes nothing where there is no such member, or the new name is taken.
@@ -64,7 +79,7 @@ func (r *Roster) Serve(at time.Time) (all []News) {
 			continue
 		}
 		m.JoinedAt = at
-		n := News{Member: m.ID, Joined: m.timed, Boot: max(0, at.Sub(m.LaunchedAt)), Proved: r.failed > 0}
+		n := News{Member: m.ID, Joined: m.timed, Boot: max(0, at.Sub(m.LaunchedAt)), Warm: m.Warm, Proved: r.failed > 0}
 		m.Proved = true
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 		all = append(all, n)

@@ -29,6 +29,9 @@ const (
 	HadIncident Change = "incident"
 	// Named: the fleet's own service gave it another name.
 	Named Change = "named"
+	// CameWarm: it came from the warm pool, and was not expected to. CameCold: it did not, and was.
+	CameWarm Change = "warm"
+	CameCold Change = "cold"
 )
 
 // RecallLaunch takes a recorded launch order back into r. Records come oldest first, and before any listing.
@@ -83,6 +86,8 @@ func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why stri
 		m.DrainAt = time.Time{}
 	case ReleaseGranted, Left:
 		m.ReleasedAt = at
+	case CameWarm, CameCold:
+		m.Warm = c == CameWarm
 	case Departed:
 		m.departed = true
 	case HasEnded:

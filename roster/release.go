@@ -69,7 +69,7 @@ func (r *Roster) Refuse(id string) {
 
 // Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those that
 // are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that joined
-// within the grace are not asked, nor those that nobody answers: they would never hear of it.
+// within the grace and have not finished a message yet are not asked, nor those that nobody answers: they would never hear of it.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
@@ -95,9 +95,38 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
-// fresh tells whether m joined so lately that it is not asked to go.
+// Exchange lets members go that have held no message for a while, and keeps as many that were asked to go and hold one: who looks
+// idle when the size falls may just have taken the next message. It returns the names of both.
+func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
+	var idle, busy []int
+	for i := range r.members {
+		m := &r.members[i]
+		switch m.State(now, rules) {
+		case Idle:
+			if !m.fresh(now, rules) && !m.deaf() && now.Sub(m.idleSince()) >= surelyIdle {
+				idle = append(idle, i)
+			}
+		case Draining:
+			if !m.DrainAt.IsZero() && m.busy() > 0 && !m.signalled() {
+				busy = append(busy, i)
+			}
+		}
+	}
+	for k := range min(len(idle), len(busy)) {
+		from, to := &r.members[busy[k]], &r.members[idle[k]]
+		from.DrainAt, to.DrainAt = time.Time{}, now
+		kept, asked = append(kept, from.ID), append(asked, to.ID)
+	}
+	return kept, asked
+}
+
+// surelyIdle is how long a member must have held nothing so that no report of it can be behind.
+const surelyIdle = 2 * time.Second
+
+// fresh tells whether m joined so lately that it is not asked to go: what it was launched for may still be on its way. One that
+// has finished a message was found by it.
 func (m *Member) fresh(now time.Time, rules Rules) bool {
-	return !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
+	return !m.used && !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
 }
 
 // Keep takes back the request to drain from at most n members that have not been released, those asked last first, and

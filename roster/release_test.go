@@ -219,6 +219,51 @@ func TestAMemberThatJustJoinedIsNotAskedToGo(t *testing.T) {
 	}
 }
 
+func TestAnIdleMemberGoesInPlaceOfOneThatHoldsAMessage(t *testing.T) {
+	var r roster.Roster
+	r.Launched(t0, []string{"took", "takes", "told", "waits", "waits-long"})
+	for _, id := range []string{"took", "takes", "told", "waits", "waits-long"} {
+		took(t, &r, says(id, 1, muster.Receiving, busy(1)))
+	}
+	took(t, &r, says("waits-long", 2, muster.Receiving), says("took", 3, muster.Receiving), says("takes", 3, muster.Receiving), says("told", 3, muster.Receiving))
+	r.Listed(list(3, "took", "takes", "told", "waits", "waits-long"))
+	if got := r.Drain(4, at(3), rules); !slices.Equal(got, []string{"waits-long", "took", "told", "takes"}) {
+		t.Fatalf("asked to go %v: those that said last that they are idle", got)
+	}
+	took(t, &r, says("took", 3.1, muster.Receiving, busy(1)), says("takes", 3.1, muster.Receiving, busy(1)), says("told", 3.1, muster.Draining, cause(muster.Signalled), busy(1)),
+		says("waits", 4, muster.Receiving))
+	for _, row := range []struct {
+		name        string
+		at          float64
+		kept, asked []string
+	}{
+		{"a report may be behind", 5.9, nil, nil},
+		{"one is surely idle", 6, []string{"takes"}, []string{"waits"}},
+		{"nobody else is", 60, nil, nil},
+	} {
+		kept, asked := r.Exchange(at(row.at), rules)
+		if !slices.Equal(kept, row.kept) || !slices.Equal(asked, row.asked) {
+			t.Errorf("%s: kept %v and asked %v, want %v and %v", row.name, kept, asked, row.kept, row.asked)
+		}
+	}
+}
+
+func TestAMemberThatFinishedAMessageMayBeAskedToGoAtOnce(t *testing.T) {
+	rules := rules
+	rules.Grace = 10 * time.Second
+	var r roster.Roster
+	r.Launched(t0, []string{"finished", "holds", "waits"})
+	took(t, &r, says("finished", 9, muster.Receiving, busy(1)), says("holds", 9, muster.Receiving, busy(1)), says("waits", 9, muster.Receiving))
+	took(t, &r, says("finished", 11, muster.Receiving, func(m *muster.Report) { m.Finished = 1 }))
+	r.Listed(list(11, "finished", "holds", "waits"))
+	if got := r.Drain(9, at(12), rules); !slices.Equal(got, []string{"finished"}) {
+		t.Errorf("asked to go %v three seconds after they joined, want the one whose message is finished alone", got)
+	}
+	if got := r.Drain(9, at(19), rules); !slices.Equal(got, []string{"waits", "holds"}) {
+		t.Errorf("asked to go %v ten seconds after they joined, want the others", got)
+	}
+}
+
 func TestThoseAskedLastAreKeptFirst(t *testing.T) {
 	var r roster.Roster
 	r.Launched(t0, []string{"a", "b", "c", "told"})

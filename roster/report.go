@@ -100,6 +100,8 @@ type News struct {
 	// knows that of a member that was found at work, so for such a one Joined stays false.
 	Joined bool
 	Boot   time.Duration
+	// Warm is true when it came from a warm pool.
+	Warm bool
 	// Proved is true when it was of use after others had failed, so that launching works again.
 	Proved bool
 	// Departed is true when it leaves by itself, because nobody answers it.
@@ -155,9 +157,10 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
 		m.JoinedAt = rep.At
 		if m.timed {
-			news.Joined, news.Boot = true, rep.At.Sub(m.LaunchedAt)
+			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
+	m.used = m.used || rep.Finished > 0
 	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
 		m.Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""

@@ -18,7 +18,8 @@ type Rules struct {
 	StoredSilence time.Duration
 	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
 	BootWithin time.Duration
-	// Grace is how long after it joined a member is not asked to go: it was launched for work that is on its way to it.
+	// Grace is how long after it joined a member that has not finished a message yet is not asked to go: it was launched for
+	// work that is on its way to it.
 	Grace time.Duration
 	// Unreported has members work as soon as the fleet says that they are in service, because their workers do not report.
 	Unreported bool
@@ -68,8 +69,12 @@ type Member struct {
 	Serving bool
 	// Exposed is true while the fleet's own service may end it, as far as it was listed.
 	Exposed bool
+	// Warm is true when it comes from a warm pool, as far as is known or was expected when it was ordered.
+	Warm bool
 	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
 	Proved bool
+	// used is true once it said that it had finished a message.
+	used bool
 	// failed is true once its launch was counted as failed.
 	failed bool
 	// named is true once the fleet's own service gave it its name.

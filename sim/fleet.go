@@ -150,8 +150,23 @@ func (r *run) list() muster.Listing {
 			continue
 		}
 		kept = append(kept, i)
-		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure})
+		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure, Tier: r.tier(m)})
 	}
 	r.listed = kept
+	if r.world.Warm.Size > 0 {
+		ready := r.warm
+		l.Ready = &ready
+	}
 	return l
+}
+
+// tier is how a member was launched, in a world with a warm pool.
+func (r *run) tier(m *member) muster.Tier {
+	switch {
+	case m.warm:
+		return muster.Warm
+	case r.world.Warm.Size > 0:
+		return muster.Cold
+	}
+	return ""
 }

@@ -202,6 +202,10 @@ func (d dice) single() policy.Spec {
 	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" || name == "metric-math" })
 	s := policy.Spec{Name: all[d.IntN(len(all))], Processing: maybe(d, d.seconds(1, 30))}
 	switch s.Name {
+	case "exact":
+		if s.Processing%2 == 1 { // some of them for whole trees, without a draw of its own
+			s.Trees, s.First = policy.TreesWhole, 1+int(s.Processing/2%8)
+		}
 	case "deadline":
 		s.Scale, s.Prompt = maybe(d, 0.05+d.share(0.95)), d.often()
 	case "backlog-per-worker", "dynamic-backlog":

@@ -242,43 +242,80 @@ func medianOf(t testing.TB, s shape, spec policy.Spec, seeds uint64, foresee boo
 	}
 }
 
+// wholeTrees is the policy that the goals are for, eachNode the one that has a slot for each node that waits.
+func wholeTrees() policy.Spec { return policy.Spec{Name: "exact", Trees: policy.TreesWhole} }
+func eachNode() policy.Spec   { return policy.Spec{Name: "exact"} }
+
 // TestTreesAreDoneSoonAndAtLittleCost holds the policy exact to what a tree may take, in proportion to the time that no schedule
-// is below and to the cost that none which is as soon is below. Where a goal is missed the table says by how much. With
-// MUSTER_TREES set it prints the table of docs/trees.md.
+// is below and to the cost that none which is as soon is below. Sized for whole trees it meets both goals, but for a time that
+// no size makes shorter than 1.2: see TestNoSizeIsInTimeForASkewedTree. With MUSTER_TREES set it prints the tables of
+// docs/trees.md.
 func TestTreesAreDoneSoonAndAtLittleCost(t *testing.T) {
 	const goalTime, goalCost = 1.15, 1.2
-	// What each shape may take: the goals, or what was found where they are missed.
-	may := map[string]struct{ time, cost float64 }{
-		"wide": {goalTime, goalCost}, "account": {goalTime, goalCost},
-		"slow":   {1.18, goalCost}, // four levels in a row begin with a boot
-		"deep":   {goalTime, 1.4},  // a dozen nodes at a time come in twos and threes, and each gets a worker
-		"skewed": {1.5, goalCost},  // two boots are half of its time: nobody can know how large it is before
-	}
+	type most struct{ time, cost float64 }
+	goals := most{goalTime, goalCost}
 	if os.Getenv("MUSTER_TREES") != "" {
 		printTrees(t)
 	}
-	for _, s := range shapes() {
-		if slowdown > 1 && s.name == "account" {
-			continue // with the race detector it takes long, and shows nothing that the others do not
-		}
-		x, most := medianOf(t, s, policy.Spec{Name: "exact"}, 3, true), may[s.name]
-		t.Logf("%-8s %5d nodes, time %.2f, cost %.2f, %d launches", s.name, x.nodes, x.time, x.cost, x.launches)
-		if x.time > most.time || x.cost > most.cost || x.reversals > 1 {
-			t.Errorf("%s: time %.3f, cost %.3f, %d reversals; want at most %v, %v and 1", s.name, x.time, x.cost, x.reversals, most.time, most.cost)
+	for _, row := range []struct {
+		spec policy.Spec
+		may  map[string]most // where it is not the goals
+	}{
+		{wholeTrees(), map[string]most{"skewed": {1.38, goalCost}}}, // in the queue's order 1.22 with all workers there at once
+		{eachNode(), map[string]most{
+			"slow":   {1.18, goalCost}, // four levels in a row begin with a boot
+			"deep":   {goalTime, 1.4},  // a dozen nodes at a time come in twos and threes, and each gets a worker
+			"skewed": {1.5, goalCost},  // two boots are half of its time: nobody can know how large it is before
+		}},
+	} {
+		for _, s := range shapes() {
+			if s.name == "account" && (slowdown > 1 || row.spec.Trees == "") {
+				continue // it takes long, and shows nothing with the race detector or of this policy that the others do not
+			}
+			may, listed := row.may[s.name]
+			if !listed {
+				may = goals
+			}
+			x := medianOf(t, s, row.spec, 3, true)
+			t.Logf("%-5s %-8s %5d nodes, time %.2f, cost %.2f, %d launches", row.spec.Trees, s.name, x.nodes, x.time, x.cost, x.launches)
+			if x.time > may.time || x.cost > may.cost || x.reversals > 1 {
+				t.Errorf("%s: time %.3f, cost %.3f, %d reversals; want at most %v, %v and 1", s.name, x.time, x.cost, x.reversals, may.time, may.cost)
+			}
 		}
 	}
 }
 
-// printTrees prints what all shapes take under both policies, with and without the outlook.
+// printTrees prints what all shapes take under the policies, with and without the outlook, and by the number of first slots.
 func printTrees(t *testing.T) {
-	fmt.Println("| shape | nodes | least, s | policy | time | cost | launches | without the outlook |")
-	fmt.Println("| --- | ---: | ---: | --- | ---: | ---: | ---: | --- |")
+	fmt.Println("| shape | nodes | least, s | all at once | policy | time | cost | launches | without the outlook |")
+	fmt.Println("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- |")
 	for _, s := range shapes() {
-		for _, name := range []string{"exact", "deadline"} {
-			spec := policy.Spec{Name: name}
-			x, w := medianOf(t, s, spec, 9, true), medianOf(t, s, spec, 9, false)
-			fmt.Printf("| %s | %d | %.0f | %s | %.2f | %.2f | %d | %.2f, %.2f, %d |\n", s.name, x.nodes, x.bound, name, x.time, x.cost, x.launches, w.time, w.cost, w.launches)
+		var once []float64
+		for seed := uint64(1); seed <= 9; seed++ {
+			once = append(once, atOnce(s, seed))
 		}
+		slices.Sort(once)
+		for _, spec := range []policy.Spec{wholeTrees(), eachNode(), {Name: "deadline"}} {
+			x, without, name := medianOf(t, s, spec, 9, true), "", spec.Name
+			if spec.Trees != "" {
+				name += ", trees: " + spec.Trees
+			} else {
+				w := medianOf(t, s, spec, 9, false)
+				without = fmt.Sprintf("%.2f, %.2f, %d", w.time, w.cost, w.launches)
+			}
+			fmt.Printf("| %s | %d | %.0f | %.2f | %s | %.2f | %.2f | %d | %s |\n", s.name, x.nodes, x.bound, once[len(once)/2], name, x.time, x.cost, x.launches, without)
+		}
+	}
+	fmt.Println("| first | wide | deep | skewed | slow | account |\n| ---: | --- | --- | --- | --- | --- |")
+	for _, first := range []int{1, 4, 8, 12, 16, 24} {
+		fmt.Printf("| %d |", first)
+		for _, s := range shapes() {
+			spec := wholeTrees()
+			spec.First = first
+			x := medianOf(t, s, spec, 9, true)
+			fmt.Printf(" %.2f, %.2f |", x.time, x.cost)
+		}
+		fmt.Println()
 	}
 }
 

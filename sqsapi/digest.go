@@ -12,7 +12,13 @@ import (
 )
 
 // bodyMD5 is the checksum of a body that SDKs verify.
-func bodyMD5(body string) [md5.Size]byte { return md5.Sum([]byte(body)) }
+func bodyMD5(body string) [md5.Size]byte {
+	var small [1 << 10]byte
+	if n := copy(small[:], body); n == len(body) {
+		return md5.Sum(small[:n])
+	}
+	return md5.Sum([]byte(body))
+}
 
 // hexDigest is how a checksum is answered.
 func hexDigest(sum [md5.Size]byte) string {

@@ -30,6 +30,8 @@ type Front struct {
 
 	mu     sync.Mutex
 	open   map[*frontConn]struct{}
+	loops  []*loop
+	next   int // which loop takes the next connection
 	closed bool
 }
 
@@ -68,6 +70,11 @@ func (quiet) Printf(string, ...any) {}
 // Serve answers the connections of l until [Front.Shutdown] or [Front.Close]; then the error matches
 // [http.ErrServerClosed].
 func (f *Front) Serve(l net.Listener) error {
+	f.mu.Lock()
+	if f.loops == nil && !f.closed {
+		f.loops = startLoops(f)
+	}
+	f.mu.Unlock()
 	err := f.server.Serve(frontListener{l, f})
 	if err == nil {
 		err = http.ErrServerClosed
@@ -76,12 +83,36 @@ func (f *Front) Serve(l net.Listener) error {
 }
 
 // Shutdown takes no more connections and waits, until ctx ends, for the requests under way.
-func (f *Front) Shutdown(ctx context.Context) error { return f.server.ShutdownWithContext(ctx) }
+func (f *Front) Shutdown(ctx context.Context) error {
+	loops := f.stopLoops(false)
+	err := f.server.ShutdownWithContext(ctx)
+	for _, l := range loops {
+		select {
+		case <-l.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+// stopLoops stops the loops, and returns them.
+func (f *Front) stopLoops(now bool) []*loop {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.loops {
+		l.stop(now)
+	}
+	return f.loops
+}
 
 // Close ends all connections.
 func (f *Front) Close() error {
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
+	for _, l := range f.stopLoops(true) {
+		<-l.ended
+	}
 	err := f.server.ShutdownWithContext(past)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,25 +133,56 @@ type frontListener struct {
 }
 
 func (l frontListener) Accept() (net.Conn, error) {
-	inner, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if !l.front.adopt(inner) {
+			return l.front.keep(inner), nil
+		}
 	}
-	c := &frontConn{Conn: inner, front: l.front}
-	l.front.mu.Lock()
-	defer l.front.mu.Unlock()
-	if l.front.closed {
+}
+
+// adopt gives a connection to a loop, if there is one that takes it.
+func (f *Front) adopt(c net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.loops) == 0 {
+		return false
+	}
+	f.next = (f.next + 1) % len(f.loops)
+	return f.loops[f.next].adopt(c)
+}
+
+// keep remembers a connection until it is closed.
+func (f *Front) keep(inner net.Conn) *frontConn {
+	c := &frontConn{Conn: inner, front: f}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
 		inner.Close()
 	}
-	l.front.open[c] = struct{}{}
-	return c, nil
+	f.open[c] = struct{}{}
+	return c
 }
 
 type frontConn struct {
 	net.Conn
 	front *Front
+	ahead []byte // read already
 	// refused says that the last request was not read to its end.
 	refused atomic.Bool
+}
+
+// Read reads what was read already first.
+func (c *frontConn) Read(b []byte) (int, error) {
+	if len(c.ahead) > 0 {
+		n := copy(b, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
 }
 
 // lingers is how long a caller whose request was refused may still send: were the connection ended before, the answer

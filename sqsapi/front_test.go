@@ -70,6 +70,9 @@ func openQueue(t *testing.T) *queue.Service {
 func TestBothServersAnswerAlike(t *testing.T) {
 	ids := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 	q := openQueue(t)
+	if err := q.CreateQueue(t.Context(), "empty", nil, nil); err != nil {
+		t.Fatal(err)
+	}
 	endpoint := New(Options{Queues: q, AnyCredentials: true})
 	address := map[string]string{}
 	for kind, make := range servers {
@@ -82,6 +85,25 @@ func TestBothServersAnswerAlike(t *testing.T) {
 		loose         bool // what is not a request of the protocol: the texts differ
 	}{
 		{"a send", post("SendMessage", send), 200, false},
+		{"a send without a body", post("SendMessage", `{"QueueUrl":"q"}`), 400, false},
+		{"a send to no queue", post("SendMessage", `{"MessageBody":"x"}`), 400, false},
+		{"a send to an unknown queue", post("SendMessage", `{"QueueUrl":"none","MessageBody":"x"}`), 400, false},
+		{"a send of a long text", post("SendMessage", `{"QueueUrl":"q","MessageBody":"`+strings.Repeat("x", 100_000)+`"}`), 200, false},
+		{"a batch", post("SendMessageBatch", `{"QueueUrl":"q","Entries":[{"Id":"a","MessageBody":"x"},{"Id":"b","MessageBody":""},{"Id":"c","MessageBody":"x","MessageAttributes":{"n":{"DataType":"String","StringValue":"v"}}}]}`), 200, false},
+		{"a batch with nothing valid", post("SendMessageBatch", `{"QueueUrl":"q","Entries":[{"Id":"a","MessageBody":"x","MessageGroupId":""}]}`), 200, false},
+		{"a batch with nothing valid to an unknown queue", post("SendMessageBatch", `{"QueueUrl":"none","Entries":[{"Id":"a","MessageBody":"x","MessageGroupId":""}]}`), 400, false},
+		{"an empty batch", post("SendMessageBatch", `{"QueueUrl":"q","Entries":[]}`), 400, false},
+		{"a receive from an unknown queue", post("ReceiveMessage", `{"QueueUrl":"none"}`), 400, false},
+		{"a receive from an empty queue", post("ReceiveMessage", `{"QueueUrl":"empty"}`), 200, false},
+		{"a receive that waits", post("ReceiveMessage", `{"QueueUrl":"empty","WaitTimeSeconds":1}`), 200, false},
+		{"a receive that would wait too long", post("ReceiveMessage", `{"QueueUrl":"q","WaitTimeSeconds":21}`), 400, false},
+		{"a receive of too many", post("ReceiveMessage", `{"QueueUrl":"q","MaxNumberOfMessages":11}`), 400, false},
+		{"a receive of an unknown attribute", post("ReceiveMessage", `{"QueueUrl":"q","AttributeNames":["x"]}`), 400, false},
+		{"a delete with no receipt", post("DeleteMessage", `{"QueueUrl":"q"}`), 400, false},
+		{"a delete with another's receipt", post("DeleteMessage", `{"QueueUrl":"q","ReceiptHandle":"x"}`), 400, false},
+		{"a delete of several", post("DeleteMessageBatch", `{"QueueUrl":"q","Entries":[{"Id":"a","ReceiptHandle":"x"}]}`), 200, false},
+		{"a delete of the same twice", post("DeleteMessageBatch", `{"QueueUrl":"q","Entries":[{"Id":"a","ReceiptHandle":"x"},{"Id":"a","ReceiptHandle":"x"}]}`), 400, false},
+		{"an action that is none of the usual", post("GetQueueUrl", `{"QueueName":"q"}`), 200, false},
 		{"an unknown action", post("Nothing", send), 400, false},
 		{"bad JSON", post("SendMessage", "{"), 400, false},
 		{"a foreign host", strings.Replace(post("SendMessage", send), "localhost", "evil.example", 1), 421, false},

@@ -19,6 +19,9 @@ type watching struct {
 
 // watched ends when the caller hangs up. stop must be called before the request is answered.
 func watched(ctx context.Context) (_ context.Context, stop func()) {
+	if l, ok := ctx.(leaving); ok {
+		return l.gone, func() {}
+	}
 	w, ok := ctx.(watching)
 	if !ok {
 		return ctx, func() {}

@@ -11,8 +11,8 @@ import (
 // without reflection; what is not of that form is left to encoding/json, and
 // what is read means the same there.
 type quickRequest interface {
-	// members are the parameters that the usual form has.
-	members() []member
+	// members adds the parameters that the usual form has.
+	members(to []member) []member
 	// reset takes back what was read.
 	reset()
 }
@@ -29,22 +29,32 @@ type list func(*quickReader) bool
 
 // readQuickly reads a request of the usual form. If body is of another form it
 // reports that, and into is as it was.
-func readQuickly(body []byte, into any) bool {
+func readQuickly(body []byte, into any) bool { return new(quickReader).read(body, into) }
+
+// read is readQuickly, in the memory of q.
+func (q *quickReader) read(body []byte, into any) bool {
 	request, ok := into.(quickRequest)
 	if !ok {
 		return false
 	}
-	q := quickReader{left: body}
-	if q.object(request.members()) && len(q.space()) == 0 {
-		return true
+	q.left = body
+	q.known = request.members(q.known[:0])
+	read := q.object(q.known) && len(q.space()) == 0
+	q.left = nil
+	clear(q.known)
+	if !read {
+		request.reset()
 	}
-	request.reset()
-	return false
+	return read
 }
 
 // quickReader reads the usual JSON: known members, each once, and strings
 // without escapes by number.
-type quickReader struct{ left []byte }
+type quickReader struct {
+	left  []byte
+	known []member // of the request
+	inner []member // of the entry of a batch
+}
 
 // space skips what may stand between tokens.
 func (q *quickReader) space() []byte {

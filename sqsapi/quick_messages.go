@@ -10,62 +10,63 @@ import (
 
 func (r *sendMessageRequest) reset() { *r = sendMessageRequest{} }
 
-func (r *sendMessageRequest) members() []member {
-	return []member{
+func (r *sendMessageRequest) members(to []member) []member {
+	return append(to, []member{
 		{"QueueUrl", &r.QueueURL}, {"MessageBody", &r.MessageBody}, {"DelaySeconds", &r.DelaySeconds},
 		{"MessageGroupId", &r.MessageGroupID}, {"MessageDeduplicationId", &r.MessageDeduplicationID},
-	}
+	}...)
 }
 
 func (r *sendMessageBatchRequest) reset() { *r = sendMessageBatchRequest{} }
 
-func (r *sendMessageBatchRequest) members() []member {
-	return []member{{"QueueUrl", &r.QueueURL}, {"Entries", entries(&r.Entries, func(e *sendEntry) []member {
-		return []member{
+func (r *sendMessageBatchRequest) members(to []member) []member {
+	return append(to, member{"QueueUrl", &r.QueueURL}, member{"Entries", entries(&r.Entries, func(to []member, e *sendEntry) []member {
+		return append(to, []member{
 			{"Id", &e.ID}, {"MessageBody", &e.MessageBody}, {"DelaySeconds", &e.DelaySeconds},
 			{"MessageGroupId", &e.MessageGroupID}, {"MessageDeduplicationId", &e.MessageDeduplicationID},
-		}
-	})}}
+		}...)
+	})})
 }
 
 func (r *deleteMessageRequest) reset() { *r = deleteMessageRequest{} }
 
-func (r *deleteMessageRequest) members() []member {
-	return []member{{"QueueUrl", &r.QueueURL}, {"ReceiptHandle", &r.ReceiptHandle}}
+func (r *deleteMessageRequest) members(to []member) []member {
+	return append(to, []member{{"QueueUrl", &r.QueueURL}, {"ReceiptHandle", &r.ReceiptHandle}}...)
 }
 
 func (r *deleteMessageBatchRequest) reset() { *r = deleteMessageBatchRequest{} }
 
-func (r *deleteMessageBatchRequest) members() []member {
-	return []member{{"QueueUrl", &r.QueueURL}, {"Entries", entries(&r.Entries, func(e *deleteEntry) []member {
-		return []member{{"Id", &e.ID}, {"ReceiptHandle", &e.ReceiptHandle}}
-	})}}
+func (r *deleteMessageBatchRequest) members(to []member) []member {
+	return append(to, member{"QueueUrl", &r.QueueURL}, member{"Entries", entries(&r.Entries, func(to []member, e *deleteEntry) []member {
+		return append(to, []member{{"Id", &e.ID}, {"ReceiptHandle", &e.ReceiptHandle}}...)
+	})})
 }
 
 func (r *changeMessageVisibilityRequest) reset() { *r = changeMessageVisibilityRequest{} }
 
-func (r *changeMessageVisibilityRequest) members() []member {
-	return []member{{"QueueUrl", &r.QueueURL}, {"ReceiptHandle", &r.ReceiptHandle}, {"VisibilityTimeout", &r.VisibilityTimeout}}
+func (r *changeMessageVisibilityRequest) members(to []member) []member {
+	return append(to, []member{{"QueueUrl", &r.QueueURL}, {"ReceiptHandle", &r.ReceiptHandle}, {"VisibilityTimeout", &r.VisibilityTimeout}}...)
 }
 
 func (r *receiveMessageRequest) reset() { *r = receiveMessageRequest{} }
 
-func (r *receiveMessageRequest) members() []member {
-	return []member{
+func (r *receiveMessageRequest) members(to []member) []member {
+	return append(to, []member{
 		{"QueueUrl", &r.QueueURL}, {"AttributeNames", &r.AttributeNames}, {"MessageSystemAttributeNames", &r.MessageSystemAttributeNames},
 		{"MessageAttributeNames", &r.MessageAttributeNames}, {"MaxNumberOfMessages", &r.MaxNumberOfMessages},
 		{"VisibilityTimeout", &r.VisibilityTimeout}, {"WaitTimeSeconds", &r.WaitTimeSeconds}, {"ReceiveRequestAttemptId", &r.ReceiveRequestAttemptID},
-	}
+	}...)
 }
 
 // entries reads those of a batch.
-func entries[E any](into *[]E, members func(*E) []member) list {
+func entries[E any](into *[]E, members func([]member, *E) []member) list {
 	return func(q *quickReader) bool {
 		if *into == nil {
 			*into = make([]E, 0, queue.MaxBatch)
 		}
 		*into = append(*into, *new(E))
-		return q.object(members(&(*into)[len(*into)-1]))
+		q.inner = members(q.inner[:0], &(*into)[len(*into)-1])
+		return q.object(q.inner)
 	}
 }
 

@@ -55,17 +55,26 @@ func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
 		c.handBack(name, messages)
 		return nil, c.ctx.Err()
 	}
+	return c.receivedAll(messages, r), nil
+}
+
+func (c *call) receivedAll(messages []queue.Message, r *receiveMessageRequest) receiveMessageResult {
 	result := receiveMessageResult{Messages: make([]receivedMessage, 0, len(messages))}
 	for i := range messages {
 		result.Messages = append(result.Messages, c.received(&messages[i], r))
 	}
-	return result, nil
+	return result
+}
+
+// looksFirst says whether a receive takes what is there before it waits; one that is to be refused does not.
+func (c *call) looksFirst(o queue.ReceiveOptions) bool {
+	return o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil
 }
 
 // wait receives, and waits only if nothing is there; when the server is about
 // to stop, it waits no more.
 func (c *call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
-	if o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil { // else it is to be refused
+	if c.looksFirst(o) {
 		now := o
 		now.Wait = new(time.Duration)
 		messages, err := c.Queues.Receive(c.ctx, name, now)

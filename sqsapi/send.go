@@ -122,22 +122,31 @@ func sentOf(id string, m *queue.Outgoing, s queue.Sent) sentResult {
 }
 
 func (c *call) sendMessage(r *sendMessageRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
-	if err != nil {
-		return nil, err
-	}
-	m, err := r.message()
+	name, m, err := r.stored()
 	if err != nil {
 		return nil, err
 	}
 	sent, err := c.Queues.Send(c.ctx, name, []queue.Outgoing{m})
+	return sentOne(&m, sent, err)
+}
+
+// stored is what is to be stored, and where.
+func (r *sendMessageRequest) stored() (name string, m queue.Outgoing, err error) {
+	if name, err = queueName(r.QueueURL); err == nil {
+		m, err = r.message()
+	}
+	return name, m, err
+}
+
+// sentOne is the answer to a send.
+func sentOne(m *queue.Outgoing, sent []queue.Sent, err error) (any, error) {
+	if err == nil {
+		err = sent[0].Err
+	}
 	if err != nil {
 		return nil, err
 	}
-	if sent[0].Err != nil {
-		return nil, sent[0].Err
-	}
-	return sentOf("", &m, sent[0]), nil
+	return sentOf("", m, sent[0]), nil
 }
 
 type sendEntry struct {
@@ -156,6 +165,32 @@ type sendBatchResult struct {
 }
 
 func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
+	b, err := r.stored()
+	if err != nil {
+		return nil, err
+	}
+	if len(b.messages) == 0 {
+		return c.sendNothing(b)
+	}
+	sent, err := c.Queues.Send(c.ctx, b.queue, b.messages)
+	return b.sent(sent, err)
+}
+
+// sendingBatch are the messages of a batch that are to be stored, with their ids, and what is known of the others.
+type sendingBatch struct {
+	queue    string
+	messages []queue.Outgoing
+	ids      []string
+	result   sendBatchResult
+}
+
+// sendNothing answers a batch of which every message is refused: at least the queue must exist.
+func (c *call) sendNothing(b *sendingBatch) (any, error) {
+	_, err := c.Queues.Counts(b.queue)
+	return b.result, err
+}
+
+func (r *sendMessageBatchRequest) stored() (*sendingBatch, error) {
 	name, err := queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
@@ -166,30 +201,30 @@ func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
 	if strings.HasSuffix(name, ".fifo") && slices.ContainsFunc(r.Entries, func(e sendEntry) bool { return e.MessageGroupID == nil }) {
 		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "The request must contain the parameter MessageGroupId."}
 	}
-	result := sendBatchResult{Successful: make([]sentResult, 0, len(r.Entries)), Failed: []failedEntry{}}
-	messages, ids := make([]queue.Outgoing, 0, len(r.Entries)), make([]string, 0, len(r.Entries))
+	b := &sendingBatch{queue: name, messages: make([]queue.Outgoing, 0, len(r.Entries)), ids: make([]string, 0, len(r.Entries))}
+	b.result = sendBatchResult{Successful: make([]sentResult, 0, len(r.Entries)), Failed: []failedEntry{}}
 	for i := range r.Entries {
 		m, err := r.Entries[i].message()
 		if err != nil {
-			result.Failed = append(result.Failed, failed(r.Entries[i].ID, err))
+			b.result.Failed = append(b.result.Failed, failed(r.Entries[i].ID, err))
 			continue
 		}
-		messages, ids = append(messages, m), append(ids, r.Entries[i].ID)
+		b.messages, b.ids = append(b.messages, m), append(b.ids, r.Entries[i].ID)
 	}
-	if len(messages) == 0 {
-		_, err := c.Queues.Counts(name) // at least the queue must exist
-		return result, err
-	}
-	sent, err := c.Queues.Send(c.ctx, name, messages)
+	return b, nil
+}
+
+// sent is the answer to the batch.
+func (b *sendingBatch) sent(sent []queue.Sent, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range sent {
 		if s.Err != nil {
-			result.Failed = append(result.Failed, failed(ids[i], s.Err))
+			b.result.Failed = append(b.result.Failed, failed(b.ids[i], s.Err))
 		} else {
-			result.Successful = append(result.Successful, sentOf(ids[i], &messages[i], s))
+			b.result.Successful = append(b.result.Successful, sentOf(b.ids[i], &b.messages[i], s))
 		}
 	}
-	return result, nil
+	return b.result, nil
 }

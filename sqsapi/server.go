@@ -91,10 +91,14 @@ func NewServer(endpoint http.Handler) *http.Server {
 
 // ServeHTTP answers one request.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := requestID()
-	w.Header().Set(requestIDHeader, id)
-	protocol := codecOf(r)
+	id, protocol := requestID(), codecOf(r)
 	action, result, err := a.serve(w, r, protocol)
+	a.conclude(w, protocol, id, action, result, err)
+}
+
+// conclude writes the answer to one request.
+func (a *api) conclude(w http.ResponseWriter, protocol codec, id, action string, result any, err error) {
+	w.Header().Set(requestIDHeader, id)
 	if err == nil {
 		protocol.result(w, action, result)
 		return
@@ -204,16 +208,20 @@ type call struct {
 }
 
 // requestID makes an id for a request. It tells requests apart, and is no secret.
-func requestID() string {
+func requestID() string { return string(appendRequestID(make([]byte, 0, 36))) }
+
+// appendRequestID adds such an id.
+func appendRequestID(out []byte) []byte {
 	var b [16]byte
 	binary.NativeEndian.PutUint64(b[:], rand.Uint64())
 	binary.NativeEndian.PutUint64(b[8:], rand.Uint64())
-	out := make([]byte, 0, 36)
-	for i, end := range [...]int{4, 6, 8, 10, 16} {
-		if i > 0 {
+	from := 0
+	for _, end := range [...]int{4, 6, 8, 10, 16} {
+		if from > 0 {
 			out = append(out, '-')
 		}
-		out = hex.AppendEncode(out, b[(len(out)-i)/2:end])
+		out = hex.AppendEncode(out, b[from:end])
+		from = end
 	}
-	return string(out)
+	return out
 }

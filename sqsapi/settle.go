@@ -26,19 +26,27 @@ type deleteMessageBatchRequest struct {
 }
 
 func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, ids, handles, err := r.named()
 	if err != nil {
 		return nil, err
 	}
-	if err := checkIDs(r.Entries); err != nil {
-		return nil, err
+	result, err := outcome(ids, c.Queues.Delete(c.ctx, name, handles))
+	return deletedResult(result), err
+}
+
+// named is what is to be deleted, and where.
+func (r *deleteMessageBatchRequest) named() (name string, ids, handles []string, err error) {
+	if name, err = queueName(r.QueueURL); err == nil {
+		err = checkIDs(r.Entries)
 	}
-	ids, handles := make([]string, len(r.Entries)), make([]string, len(r.Entries))
+	if err != nil {
+		return "", nil, nil, err
+	}
+	ids, handles = make([]string, len(r.Entries)), make([]string, len(r.Entries))
 	for i, e := range r.Entries {
 		ids[i], handles[i] = e.ID, e.ReceiptHandle
 	}
-	result, err := outcome(ids, c.Queues.Delete(c.ctx, name, handles))
-	return deletedResult(result), err
+	return name, ids, handles, nil
 }
 
 type deletedResult struct {

@@ -19,6 +19,9 @@ func Expect(at time.Time, roots []Root) muster.Expected {
 		e.Trees++
 		e.Open += float64(r.Counts.Open())
 		e.Held += float64(r.Counts.Waiting)
+		if r.young() {
+			e.Young++
+		}
 		e.Perhaps += r.expect(&levels)
 	}
 	deepest := 0
@@ -31,6 +34,11 @@ func Expect(at time.Time, roots []Root) muster.Expected {
 		e.Levels = append(e.Levels, levels[:deepest]...)
 	}
 	return e
+}
+
+// young tells whether nothing is known of an open root but its root node, which may have children that are sent at once.
+func (r Root) young() bool {
+	return r.Counts.Created == 1 && len(r.Before) == 0 && r.Limits.left(0) > 0 && r.Limits.Parallel == 0
 }
 
 // expect adds up what the root sends, and returns what its nodes may send beyond that in the first level.

@@ -78,6 +78,31 @@ func TestWhatOpenNodesAreExpectedToSend(t *testing.T) {
 	}
 }
 
+func TestATreeIsYoungWhileItsRootIsAllThatIsKnown(t *testing.T) {
+	with := func(change func(*tree.Root)) tree.Root {
+		r := running(tree.Level{Created: 1})
+		change(&r)
+		return r
+	}
+	for _, row := range []struct {
+		name string
+		root tree.Root
+		want int
+	}{
+		{"its root is open", running(tree.Level{Created: 1}), 1},
+		{"its root has named a child", running(tree.Level{Created: 1}, tree.Level{Created: 1}), 0},
+		{"its root is done", running(bred(1, 1, 3), tree.Level{Created: 3}), 0},
+		{"an earlier tree tells", with(func(r *tree.Root) { r.Before = []tree.Level{bred(1, 1, 3)} }), 0},
+		{"it may name no children", with(func(r *tree.Root) { r.Limits.Depth = -1 }), 0},
+		{"few of its nodes may be out at once", with(func(r *tree.Root) { r.Limits.Parallel = 2 }), 0},
+		{"it is paused", with(func(r *tree.Root) { r.State = tree.Paused }), 0},
+	} {
+		if e := tree.Expect(at, []tree.Root{row.root}); e.Young != row.want {
+			t.Errorf("%s: %d young, want %d", row.name, e.Young, row.want)
+		}
+	}
+}
+
 func TestExpectationsOfAnyTreeAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var roots []tree.Root

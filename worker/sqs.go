@@ -6,35 +6,26 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"os"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/muster-scale/muster/internal/awsapi"
 )
 
 const (
-	// endpointVariable is the variable of the AWS SDKs that sends SQS calls elsewhere.
-	endpointVariable = "AWS_ENDPOINT_URL_SQS"
-	// defaultRegion serves endpoints that are not Amazon's, which have no regions.
-	defaultRegion = "us-east-1"
 	// httpTimeout is above the longest wait of a receive call, 20 s.
 	httpTimeout = 35 * time.Second
 	// credentialsTimeout bounds the look for credentials at the start.
 	credentialsTimeout = 10 * time.Second
 )
-
-// amazonHost matches the hosts of Amazon's queue URLs; the group is the region.
-var amazonHost = regexp.MustCompile(`^sqs(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)$`)
 
 // SQS is the [Queue] behind an Amazon SQS endpoint, be it Amazon's or an embedded one. It is safe for use by several
 // goroutines.
@@ -49,9 +40,8 @@ type SQS struct {
 
 // NewSQS returns the queue with the given URL. Region, credentials and endpoint come from where the AWS tools look for
 // them, with two differences: a URL that names a region uses that, and a URL on this machine is its own endpoint unless
-// AWS_ENDPOINT_URL_SQS names another. The files of the AWS tools are not read for a queue on this machine that is reached by http
-// when the environment has keys and a region, and names no profile. The queue itself is not asked for; for a queue on this
-// machine missing credentials are an error at once.
+// AWS_ENDPOINT_URL_SQS names another. The queue itself is not asked for; for a queue on this machine missing credentials are
+// an error at once.
 func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	u, err := url.Parse(queueURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
@@ -59,13 +49,9 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 			queueURL)
 	}
 	q := &SQS{url: queueURL, name: path.Base(u.Path), local: loopback(u.Hostname())}
-	elsewhere := os.Getenv(endpointVariable) != ""
-	cfg, err := configuration(ctx, u, q.local)
+	cfg, err := awsapi.At(ctx, queueURL, awshttp.NewBuildableClient().WithTimeout(httpTimeout))
 	if err != nil {
-		return nil, fmt.Errorf("open the queue %s: read the AWS configuration: %w", queueURL, err)
-	}
-	if cfg.Region == "" && (q.local || elsewhere) {
-		cfg.Region = defaultRegion
+		return nil, fmt.Errorf("open the queue %s: %w", queueURL, err)
 	}
 	if cfg.Region == "" {
 		return nil, fmt.Errorf("open the queue %s: found no region in the URL or the configuration; set AWS_REGION", queueURL)
@@ -75,30 +61,8 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 			return nil, err
 		}
 	}
-	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
-	q.client = sqs.NewFromConfig(cfg, func(o *sqs.Options) {
-		if q.local && !elsewhere {
-			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
-		}
-	})
+	q.client = sqs.NewFromConfig(cfg)
 	return q, nil
-}
-
-// configuration reads the AWS configuration for the queue at u.
-func configuration(ctx context.Context, u *url.URL, local bool) (aws.Config, error) {
-	client := awshttp.NewBuildableClient().WithTimeout(httpTimeout)
-	if cfg, ok := here(u, client); ok {
-		return cfg, nil
-	}
-	options := []func(*config.LoadOptions) error{config.WithHTTPClient(client)}
-	if local {
-		// This machine's queue takes no instance role; looking for one only costs time.
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	if region := amazonHost.FindStringSubmatch(u.Hostname()); region != nil {
-		options = append(options, config.WithRegion(region[1]))
-	}
-	return config.LoadDefaultConfig(ctx, options...)
 }
 
 // SQSClient returns a client for the queue with the given URL, made as [NewSQS] makes its own.

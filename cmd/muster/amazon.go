@@ -52,7 +52,11 @@ func (a *amazon) open(ctx context.Context, c config.AWS) error {
 	}
 	a.account = account
 	a.metrics = awsmetrics.NewReader(account)
-	a.queues = sqs.NewQueues(sqs.Options{Account: account, Metrics: a.metrics})
+	queues := sqs.Options{Account: account}
+	if c.QueueMetrics {
+		queues.Metrics = a.metrics
+	}
+	a.queues = sqs.NewQueues(queues)
 	a.groups = asg.NewGroups(account)
 	a.clusters = ecs.NewClusters(account)
 	return nil
@@ -106,8 +110,11 @@ func (m meter) Metrics(ctx context.Context, queries []muster.MetricQuery) ([]mus
 		return nil, err
 	}
 	region := ""
-	if m.fleet.ASG != nil {
+	switch {
+	case m.fleet.ASG != nil:
 		region = m.fleet.ASG.Region
+	case m.fleet.ECS != nil:
+		region = m.fleet.ECS.Region
 	}
 	return cloudwatch.Meter{Reader: m.local.amazon.metrics, Region: regionOf(m.fleet, region)}.Metrics(ctx, queries)
 }

@@ -95,6 +95,7 @@ func (l *local) delegateOf(ctx context.Context, c config.Fleet, lines io.Writer)
 	o := delegate.Options{
 		Account: l.amazon.account, Region: homeOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
 		Math: c.Delegate.Metric == config.MetricMath, Namespace: c.Delegate.Namespace, Period: c.Delegate.Period, ChangePercent: c.Policy.Delegate.ChangePercent, KeepUp: !c.Delegate.ScaleIn,
+		Cooldown: c.Delegate.Cooldown,
 	}
 	if c.ASG != nil {
 		o.Group = c.ASG.Group

@@ -14,15 +14,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
-	"github.com/muster-scale/muster/worker"
 )
 
 // load reads the configuration, or returns the one of an empty set-up when no file was named.
@@ -95,25 +92,12 @@ func (g *global) sqsClient(ctx context.Context, target string) (*awssqs.Client, 
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, usage(fmt.Errorf("%q is no URL of a queue; one looks like http://127.0.0.1:9324/000000000000/default", target))
 	}
-	local := isLoopback(u.Hostname())
 	g.useLocalKeys(target)
-	var options []func(*awsconfig.LoadOptions) error
-	if local {
-		options = append(options, awsconfig.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	cfg, err := awsapi.At(ctx, target, nil)
 	if err != nil {
-		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+		return nil, err
 	}
-	if cfg.Region == "" && local {
-		cfg.Region = "us-east-1"
-	}
-	cfg.Credentials = worker.SayWhatIsMissing(cfg.Credentials)
-	return awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
-		if local {
-			o.BaseEndpoint = aws.String(u.Scheme + "://" + u.Host)
-		}
-	}), nil
+	return awssqs.NewFromConfig(cfg), nil
 }
 
 // errNotRunning means that no muster up answers.

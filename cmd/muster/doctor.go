@@ -155,6 +155,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	ctx, stop := context.WithTimeout(ctx, doctorTimeout)
 	defer stop()
 	e.queues(ctx, f)
+	e.metrics(ctx, f)
 	if !f.Away() {
 		e.find(f.Name, "members", levelOK, "processes of this machine")
 		e.find(f.Name, "abilities", levelOK, "Releaser")
@@ -188,6 +189,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	e.find(f.Name, "abilities", levelOK, "%s", strings.Join(abilities(o, own), ", "))
 	e.reports(ctx, f)
 	e.owners(ctx, f, o)
+	e.cooldowns(ctx, f, o)
 	e.find(f.Name, "permissions", levelUnchecked, "%s: only a write could tell; docs/aws.md lists them", strings.Join(writes(f), ", "))
 }
 

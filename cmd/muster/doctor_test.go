@@ -99,6 +99,9 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 	denied := func(action string) func(w *model.World) {
 		return func(w *model.World) { w.Inject(model.Injection{Trouble: model.AccessDenied, Action: action}) }
 	}
+	trouble := func(kind model.Trouble) func(w *model.World) {
+		return func(w *model.World) { w.Inject(model.Injection{Trouble: kind}) }
+	}
 	rows := []struct {
 		name, fleets string
 		prepare      func(w *model.World)
@@ -119,6 +122,22 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 		{"more than the maximum", strings.Replace(groupWeb, "max: 10", "max: 2", 1), nil, 1, []string{"wrong      web max: 3 are there and max is 2"}},
 		{"another scaling policy", groupWeb, cpu, 1, []string{"wrong      web owners: the scaling policy cpu50 sizes it too"}},
 		{"another scaling policy beside a delegated one", delegated, cpu, 0, []string{"note       web owners: the scaling policy cpu50", "Delegator", "cloudwatch:PutMetricData"}},
+		{"expired credentials", groupWeb, trouble(model.ExpiredToken), 1, []string{"wrong      web queue: measure the queue", "wrong      web members: ", "renew the credentials"}},
+		{"another region", strings.Replace(groupWeb, "{group: web}", "{group: web, region: us-east-1}", 1), nil, 1, []string{"wrong      web members: ", "region us-east-1"}},
+		{"another operator", strings.Replace(groupWeb, "group: web", "group: owned", 1), func(w *model.World) {
+			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+				AutoScalingGroupName: "owned", MinSize: new(int), MaxSize: new(9), AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+				Operator: &model.Operator{Principal: "eks.amazonaws.com"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, 1, []string{"wrong      web note: ", "eks.amazonaws.com operates the group"}},
+		{"a metric that never comes", strings.Replace(groupWeb, "asg:", "metrics: {backlog: {namespace: App, metric: Waiting, stat: Maximum}}, asg:", 1), nil, 0,
+			[]string{"note       web metrics: the signal backlog is unknown: ", "whether anything publishes it"}},
+		{"a metric of the policy that never comes", strings.Replace(groupWeb, "policy: {name: dynamic-backlog, processing: 25s}",
+			"policy: {name: metric-math, target: 1, Metrics: [{Id: m, MetricStat: {Metric: {Namespace: App, MetricName: Busyness}, Stat: Average}, ReturnData: true}]}", 1), nil, 0,
+			[]string{"the policy reads 1 metric from CloudWatch", "note       web metrics: the metric App Busyness is unknown: it has no datapoint"}},
 		{"no permission to look", groupWeb, denied("DescribeAutoScalingGroups"), 1, []string{"wrong      web members: ", "allow autoscaling:DescribeAutoScalingGroups"}},
 		{"no permission to see who else sizes", groupWeb, denied("DescribePolicies"), 0, []string{"unchecked  web owners: ", "allow autoscaling:DescribePolicies"}},
 	}

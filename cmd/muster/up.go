@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
 )
 
 func newUp(g *global) *cobra.Command {
@@ -38,6 +39,7 @@ the one before stays in force.`,
 				return err
 			}
 			o.watch = g.config
+			host.SparePlace()
 			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	awscloudwatch "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/spf13/pflag"
 
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/cloudwatch"
 	"github.com/muster-scale/muster/worker/dynamoreport"
@@ -104,12 +104,5 @@ func (r *reporting) load(ctx context.Context, into **aws.Config) error {
 	return nil
 }
 
-// awsConfiguration is the default chain of the SDK.
-func awsConfiguration(ctx context.Context) (aws.Config, error) {
-	cfg, err := awsconfig.LoadDefaultConfig(ctx)
-	if err != nil {
-		return cfg, fmt.Errorf("read the AWS configuration: %w", err)
-	}
-	cfg.Credentials = worker.SayWhatIsMissing(cfg.Credentials)
-	return cfg, nil
-}
+// awsConfiguration is that of clients for no queue.
+func awsConfiguration(ctx context.Context) (aws.Config, error) { return awsapi.At(ctx, "", nil) }

@@ -68,7 +68,7 @@ func sortNotes(notes []config.Fault) {
 
 // nothing is the error of a text without anything to carry over.
 func (r *reader) nothing() error {
-	text := fmt.Sprintf("%s: found nothing that scales; expected a CloudFormation or SAM template with an AWS::AutoScaling::ScalingPolicy or AWS::ApplicationAutoScaling::ScalingPolicy, "+
+	text := fmt.Sprintf("%s: found nothing that scales; expected a CloudFormation or SAM template with an AWS::AutoScaling::ScalingPolicy, an AWS::ApplicationAutoScaling::ScalingPolicy or scheduled actions, "+
 		"or a ScaledObject of KEDA (apiVersion: keda.sh/v1alpha1)", r.name)
 	if len(r.notes) > 0 {
 		text += "; " + r.notes[0].String()

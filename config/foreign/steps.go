@@ -11,16 +11,6 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// alarm is what calls a step policy.
-type alarm struct {
-	metric    string
-	threshold float64
-	// above is true where it is raised by values above the threshold, equal where the threshold itself raises it.
-	above, equal bool
-	// lasts is how long the values must have been there.
-	lasts time.Duration
-}
-
 // stepping takes in a step or simple scaling policy, with the alarm that calls it.
 func (t *template) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 	callers := t.alarms(p.name)
@@ -78,6 +68,9 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		s.note(p.at, "%s goes by the %s and an earlier one by the %s; one metric can be followed in steps, so it is not carried over", p.name, spec.Metric, both.Metric)
 		return false
 	}
+	if both.Cooldown != spec.Cooldown {
+		s.remark("Its step policies have cooldowns of their own; the longest holds for all.")
+	}
 	both.Steps = slices.Concat(both.Steps, spec.Steps)
 	both.Cooldown = max(both.Cooldown, spec.Cooldown)
 	slices.SortFunc(both.Steps, func(a, b policy.StepChange) int {
@@ -92,54 +85,6 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 	}
 	s.Policies[i] = both
 	return true
-}
-
-// alarm reads what calls the policy.
-func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok bool) {
-	if list := get(n, "Metrics"); list != nil {
-		s.note(list, "the alarm of %s goes by an expression, which steps do not follow; it is not carried over. Target tracking on the expression is: policy metric-math", p.name)
-		return a, false
-	}
-	name, namespace := t.text(s, n, "MetricName"), t.text(s, n, "Namespace")
-	switch {
-	case namespace == "AWS/SQS" && name == "ApproximateNumberOfMessagesVisible":
-		a.metric = policy.MetricBacklog
-	case namespace == "AWS/SQS" && name == "ApproximateAgeOfOldestMessage":
-		a.metric = policy.MetricOldestAge
-	case isBacklogPerWorker(name):
-		a.metric = policy.MetricBacklogPerWorker
-		s.remark("The metric %s is taken to be the backlog over the instances in service.", name)
-	default:
-		s.note(n, "the alarm of %s goes by %s %s, which steps do not follow; it is not carried over", p.name, namespace, brief(name))
-		return a, false
-	}
-	of := get(n, "Threshold")
-	v := t.resolve(of, 0)
-	if a.threshold, ok = number(v.text); v.why != "" || !ok {
-		s.note(orNode(of, n), "the threshold of the alarm of %s cannot be told%s; the policy is not carried over", p.name, reason(v, ok))
-		return a, false
-	}
-	switch operator := t.resolve(get(n, "ComparisonOperator"), 0).text; operator {
-	case "GreaterThanThreshold":
-		a.above = true
-	case "GreaterThanOrEqualToThreshold":
-		a.above, a.equal = true, true
-	case "LessThanThreshold":
-	case "LessThanOrEqualToThreshold":
-		a.equal = true
-	default:
-		s.note(n, "the alarm of %s compares by %s, which is not carried over", p.name, brief(operator))
-		return a, false
-	}
-	period, times := 60.0, 1.0
-	if x, ok := number(t.resolve(get(n, "Period"), 0).text); ok && x > 0 {
-		period = x
-	}
-	if x, ok := number(t.resolve(get(n, "EvaluationPeriods"), 0).text); ok && x > 0 {
-		times = x
-	}
-	a.lasts = time.Duration(min(period*times, 86400)) * time.Second
-	return a, true
 }
 
 // steps are the adjustments of a policy as ranges of the metric.
@@ -180,11 +125,12 @@ func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all
 // threshold. Above it the lower one is included and the upper one not, below it is the other way round.
 func (t *template) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	least := 1.0 // the least difference between two values: counts and seconds are whole
-	if a.metric == policy.MetricBacklogPerWorker {
+	if a.metric == policy.MetricBacklogPerWorker || a.metric == policy.MetricUtilization {
 		least = 0.001
 	}
 	lower, hasLower := number(t.resolve(get(n, "MetricIntervalLowerBound"), 0).text)
 	upper, hasUpper := number(t.resolve(get(n, "MetricIntervalUpperBound"), 0).text)
+	lower, upper = lower/a.scale, upper/a.scale
 	if a.above {
 		s.From = a.threshold + lower
 		if !a.equal && lower <= 0 {
@@ -214,7 +160,7 @@ func (t *template) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 // oneKind drops steps beside a target: in no step a step policy wants the size as it is, and the largest would never fall.
 func (d *draft) oneKind() {
 	step := func(s policy.Spec) bool { return s.Name == "step" }
-	other := func(s policy.Spec) bool { return s.Name != "step" }
+	other := func(s policy.Spec) bool { return s.Name != "step" && s.Name != "schedule" }
 	if slices.ContainsFunc(d.Policies, step) && slices.ContainsFunc(d.Policies, other) {
 		d.Policies = slices.DeleteFunc(d.Policies, step)
 		d.note(d.at, "it has steps beside a target; the steps are not carried over, since the larger of the two would never fall")

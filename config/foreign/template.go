@@ -24,6 +24,8 @@ type scaled struct {
 	draft
 	key      string
 	policies []scalingPolicy
+	// actions are its scheduled actions.
+	actions []*yaml.Node
 }
 
 // scalingPolicy is a resource that says how to scale.
@@ -45,6 +47,12 @@ func (t *template) read() {
 			s = t.group(name, n)
 		case "AWS::ApplicationAutoScaling::ScalingPolicy":
 			s = t.service(name, n)
+		case "AWS::AutoScaling::ScheduledAction":
+			if s = t.group(name, n); s != nil {
+				s.actions, s.policies = []*yaml.Node{get(n, "Properties")}, nil
+			}
+		case "AWS::ApplicationAutoScaling::ScalableTarget":
+			s = t.target(name, n)
 		default:
 			return
 		}
@@ -53,6 +61,7 @@ func (t *template) read() {
 		}
 		if i := slices.IndexFunc(all, func(x *scaled) bool { return x.key == s.key }); i >= 0 {
 			all[i].policies = append(all[i].policies, s.policies...)
+			all[i].actions = append(all[i].actions, s.actions...)
 			return
 		}
 		all = append(all, s)
@@ -131,8 +140,23 @@ func (t *template) service(name, n *yaml.Node) *scaled {
 	}
 	s.Min = s.size(get(target, "MinCapacity"), t.resolve(get(target, "MinCapacity"), 0), "MinCapacity", 0)
 	s.Max = s.size(get(target, "MaxCapacity"), t.resolve(get(target, "MaxCapacity"), 0), "MaxCapacity", unstatedMax)
-	for _, scheduled := range elements(get(target, "ScheduledActions")) {
-		s.note(scheduled, "a scheduled action is not carried over; the policy schedule within largest does the like")
+	return s
+}
+
+// target is a scalable target with scheduled actions; nil for one that has none, or is no fleet of workers.
+func (t *template) target(name, n *yaml.Node) *scaled {
+	p := get(n, "Properties")
+	actions := elements(get(p, "ScheduledActions"))
+	if d := t.resolve(get(p, "ScalableDimension"), 0); len(actions) == 0 || d.text != "ecs:service:DesiredCount" {
+		return nil
+	}
+	if v := t.resolve(get(p, "ResourceId"), 0); v.why != "" {
+		t.note(actions[0], "the scheduled actions of %s are not carried over: its service cannot be told: %s", name.Value, v.why)
+		return nil
+	}
+	s := t.service(name, n)
+	if s != nil {
+		s.actions, s.policies = actions, nil
 	}
 	return s
 }
@@ -185,13 +209,16 @@ func (t *template) complete(s *scaled) {
 			t.stepping(s, p, get(p.properties, "StepScalingPolicyConfiguration"))
 		case text == "StepScaling" || text == "SimpleScaling" || get(p.properties, "PolicyType") == nil && !p.ecs:
 			t.stepping(s, p, p.properties)
+		case text == "PredictiveScaling":
+			t.predictive(s, p)
 		default:
 			s.note(p.at, "%s is a policy of the type %s, which is not carried over", p.name, brief(text+kind.why))
 		}
 		s.rest(p.properties, p.name, "AutoScalingGroupName", "PolicyType", "PolicyName", "TargetTrackingConfiguration", "TargetTrackingScalingPolicyConfiguration",
 			"StepScalingPolicyConfiguration", "StepAdjustments", "AdjustmentType", "MetricAggregationType", "EstimatedInstanceWarmup", "Cooldown", "ScalingAdjustment",
-			"MinAdjustmentMagnitude", "PredictiveScalingConfiguration", "ScalingTargetId", "ResourceId", "ScalableDimension", "ServiceNamespace")
+			"MinAdjustmentMagnitude", "PredictiveScalingConfiguration", "PredictiveScalingPolicyConfiguration", "ScalingTargetId", "ResourceId", "ScalableDimension", "ServiceNamespace")
 	}
+	t.scheduled(s)
 	if s.Queue == "" {
 		s.remark("No queue is known of it: a fleet without a queue works on what its command finds, and reports by the API.")
 	} else if !strings.Contains(s.Queue, ":") {

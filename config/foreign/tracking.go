@@ -80,9 +80,8 @@ func orNode(n, otherwise *yaml.Node) *yaml.Node {
 	return otherwise
 }
 
-// metrics takes in a list of metrics and expressions.
-func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.Node) {
-	var queries []metricmath.Query
+// queries reads a list of metrics and expressions.
+func (t *template) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries []metricmath.Query) {
 	for _, n := range elements(list) {
 		q := metricmath.Query{ID: t.text(s, n, "Id"), Expression: t.text(s, n, "Expression"), Label: t.text(s, n, "Label")}
 		if r := get(n, "ReturnData"); r != nil {
@@ -97,6 +96,12 @@ func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yam
 		s.rest(n, p.name, "Id", "Expression", "Label", "ReturnData", "MetricStat", "Period")
 		queries = append(queries, q)
 	}
+	return queries
+}
+
+// metrics takes in a list of metrics and expressions.
+func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.Node) {
+	queries := t.queries(s, p, list)
 	program, err := metricmath.Compile(queries, metricmath.Options{})
 	if err != nil {
 		s.note(list, "the metrics of %s cannot be computed, so the policy is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))

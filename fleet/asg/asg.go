@@ -37,7 +37,7 @@ const (
 	Auto Launching = "auto"
 	// BySize sets the group's desired size.
 	BySize Launching = "size"
-	// ByName calls LaunchInstances, in the zone or subnet of the options where the group has several.
+	// ByName calls LaunchInstances. In a group of several zones it spreads instances over them, unless the options name one.
 	ByName Launching = "name"
 )
 
@@ -47,7 +47,7 @@ type Options struct {
 	Group, Region string
 	// Min and Max are the fleet's limits; they only make notes of what the group does not allow.
 	Min, Max int
-	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; it is needed where the group has several.
+	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; empty means all of the group's.
 	Launch Launching
 	Zone   string
 	// Protect tells that the controller has instances protected; it only silences notes.
@@ -74,6 +74,8 @@ type Fleet struct {
 	// refreshing is the state of an instance refresh, as of refreshAt.
 	refreshing string
 	refreshAt  time.Time
+	// prepared is what was seen of the warm pool; what is in it is replaced, never changed.
+	prepared prepared
 	// sizeOnly is true once launching by name was refused for good.
 	sizeOnly bool
 }
@@ -120,10 +122,11 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	v := surveyOf(s.group)
 	refreshing := f.refresh(ctx)
 	failed := f.failedLaunches(ctx, s.at, v)
+	pool := f.pool(ctx, s, v)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := s.at.UTC().Round(0)
-	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Notes: v.notes(f.o, refreshing)}}
+	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Notes: pool.note(v.notes(f.o, refreshing))}, Ready: pool.ready}
 	known := map[string]time.Time{}
 	since := func(i types.Instance) time.Time {
 		id := aws.ToString(i.InstanceId)
@@ -133,7 +136,7 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	for _, i := range v.living {
 		l.Members = append(l.Members, muster.Member{
 			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i), Serving: i.LifecycleState == types.LifecycleStateInService,
-			Exposed: i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn),
+			Exposed: i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn), Tier: pool.tier(aws.ToString(i.InstanceId)),
 		})
 	}
 	for _, i := range v.ending {

@@ -334,7 +334,6 @@ func TestLaunchingByNameIsLeftWhereItCannotBe(t *testing.T) {
 		change func(*model.CreateGroup)
 		before func(s stage)
 	}{
-		{"a group with several zones", func(in *model.CreateGroup) { in.AvailabilityZones = []string{"eu-west-1a", "eu-west-1b"} }, nil},
 		{"a missing permission", nil, func(s stage) {
 			s.cloud.Do(func(w *model.World) {
 				w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "LaunchInstances"})

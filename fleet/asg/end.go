@@ -167,6 +167,7 @@ func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 		return err
 	}
 	defer done()
+	defer f.region.expect(f.o.Group, 0)
 	pool := s.WarmPoolConfiguration
 	if members <= 0 {
 		if pool == nil || pool.Status != "" {

@@ -171,6 +171,8 @@ type day struct {
 	// launch is how instances are launched, capacity how many the cloud has; zero is enough.
 	launch   asg.Launching
 	capacity int
+	// pool is how many instances the group's warm pool holds.
+	pool int
 }
 
 // runPlant sizes a group of one instance for a batch of messages with the real clients until an hour has passed, and returns the
@@ -233,6 +235,11 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 				}
 			})
 			return end
+		}
+		if d.pool > 0 {
+			if err := p.fleet.SetWarm(ctx, d.pool); err != nil {
+				t.Fatal(err)
+			}
 		}
 		end := begin()
 		all.Go(func() { p.watch(ctx) })
@@ -360,3 +367,6 @@ func (p *plant) group() (g model.Group) {
 	})
 	return g
 }
+
+// pass lets virtual time pass.
+func (s stage) pass(d time.Duration) { time.Sleep(d) }

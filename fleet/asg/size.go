@@ -89,48 +89,8 @@ func (f *Fleet) await(order muster.Order) {
 func (f *Fleet) byName(s survey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	simple := s.weight == 1 && s.WarmPoolConfiguration == nil && (len(s.AvailabilityZones) == 1 || f.o.Zone != "")
+	simple := s.weight == 1 && s.WarmPoolConfiguration == nil
 	return f.o.Launch == ByName || f.o.Launch == Auto && simple && !f.sizeOnly
-}
-
-// launch launches n instances by name. It is false when that cannot be done to this group, and the size is to be set instead. The
-// client token derives from the order, so that an order given twice launches once.
-func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int) (handled bool, err error) {
-	var failures []string
-	launched := 0
-	for part := 0; n > 0; part++ {
-		k := min(n, maxLaunch)
-		in := &autoscaling.LaunchInstancesInput{
-			AutoScalingGroupName: aws.String(f.o.Group), RequestedCapacity: aws.Int32(int32(k)), ClientToken: aws.String(token(order.ID, part)),
-			RetryStrategy: types.RetryStrategyNone,
-		}
-		if len(s.AvailabilityZones) > 1 {
-			in.AvailabilityZones = []string{f.o.Zone}
-		}
-		out, err := f.region.client.LaunchInstances(ctx, in)
-		if err != nil {
-			err = f.explain("launch instances in", err)
-			if part == 0 && f.o.Launch == Auto && f.never(err) {
-				return false, nil
-			}
-			return true, err
-		}
-		for _, c := range out.Instances {
-			launched += len(c.InstanceIds)
-		}
-		for _, e := range out.Errors {
-			failures = append(failures, fmt.Sprintf("%s in %s of %s (%s)", aws.ToString(e.ErrorCode), aws.ToString(e.AvailabilityZone), aws.ToString(e.InstanceType), aws.ToString(e.ErrorMessage)))
-		}
-		if len(failures) > 0 {
-			break
-		}
-		n -= k
-	}
-	if len(failures) > 0 {
-		return true, fmt.Errorf("launch instances in the Auto Scaling group %s: %d of %d started; %s; the next attempts wait, or add instance types and zones to the group",
-			f.o.Group, launched, len(order.Launch), strings.Join(failures[:min(3, len(failures))], "; "))
-	}
-	return true, nil
 }
 
 // never tells whether an error means that this group, or these credentials, cannot launch by name; then nobody tries again.

@@ -90,3 +90,16 @@ func TestGroupsThatCannotBeSized(t *testing.T) {
 		t.Errorf("the notes are %q, want the longest life of an instance", notes)
 	}
 }
+
+func TestSuspendedProcessesAreNoted(t *testing.T) {
+	for process, says := range map[string]string{"Launch": "no instance starts until it is resumed", "Terminate": "released instances stay until it is resumed"} {
+		s := surveyOf(&types.AutoScalingGroup{AutoScalingGroupName: aws.String("web"), SuspendedProcesses: []types.SuspendedProcess{{ProcessName: aws.String(process)}}})
+		if notes := strings.Join(s.notes(Options{Protect: true}, ""), "\n"); !strings.Contains(notes, says) {
+			t.Errorf("with %s suspended the notes are %q, want %q among them", process, notes, says)
+		}
+	}
+	zones := &types.AutoScalingGroup{AutoScalingGroupName: aws.String("web"), AvailabilityZones: []string{"a", "b"}, SuspendedProcesses: []types.SuspendedProcess{{ProcessName: aws.String("AZRebalance")}}}
+	if notes := strings.Join(surveyOf(zones).notes(Options{}, ""), "\n"); strings.Contains(notes, "balance its zones") {
+		t.Errorf("the notes are %q although nothing balances zones", notes)
+	}
+}

@@ -62,6 +62,8 @@ type Options struct {
 	// ChangePercent is by how much the target that AWS has may differ from the one that is handed over, per hundred, before it is put
 	// again: a round that remembers nothing must not put it each time. Zero means that it may not differ.
 	ChangePercent float64
+	// Cooldown is how long AWS waits after a rise of a service before the next; zero leaves that to AWS, which takes 5 minutes.
+	Cooldown time.Duration
 	// KeepUp has AWS raise the size only.
 	KeepUp bool
 	// Lines, if it is set, gets the metrics as lines in the embedded metric format, for CloudWatch Logs; they are not published otherwise.

@@ -93,6 +93,7 @@ func handover(target float64) muster.Handover {
 var both = map[string]delegate.Options{
 	"a group": {Group: "web", Formula: delegate.BacklogPerWorker}, "a group with metric math": {Group: "web", Formula: delegate.BacklogPerWorker, Math: true},
 	"a service":                  {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization},
+	"a service with a cooldown":  {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization, Cooldown: 10 * time.Minute},
 	"a service with metric math": {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization, Math: true},
 }
 
@@ -113,6 +114,15 @@ func TestAPolicyIsPutOnlyWhenItDiffers(t *testing.T) {
 				hand(d, 0.5, 1, "when it is looked at again")
 				hand(d, 0.6, 2, "with another target")
 				hand(s.delegate(o), 0.6, 2, "after a restart")
+				if o.Cooldown > 0 {
+					s.do(func(w *model.World) error {
+						l, err := w.ApplicationScaling().DescribeScalingPolicies(model.TargetNames{ServiceNamespace: "ecs"})
+						if err == nil && *l.ScalingPolicies[0].TargetTrackingScalingPolicyConfiguration.ScaleOutCooldown != 600 {
+							s.t.Errorf("the policy is %+v, want a cooldown of 600 s", l.ScalingPolicies[0])
+						}
+						return err
+					})
+				}
 				forgetful := o
 				forgetful.ChangePercent = 20
 				hand(s.delegate(forgetful), 0.7, 2, "with a target that is near, in a round that remembers nothing")

@@ -2,6 +2,7 @@ package delegate
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling"
@@ -67,6 +68,9 @@ func (s servicePolicy) register(ctx context.Context) error {
 func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPolicyConfiguration {
 	c := &types.TargetTrackingScalingPolicyConfiguration{
 		TargetValue: number(target), DisableScaleIn: aws.Bool(s.o.KeepUp), CustomizedMetricSpecification: &types.CustomizedMetricSpecification{},
+	}
+	if s.o.Cooldown > 0 {
+		c.ScaleOutCooldown = aws.Int32(int32(s.o.Cooldown / time.Second))
 	}
 	m := c.CustomizedMetricSpecification
 	if !s.o.Math {

@@ -37,6 +37,11 @@ type lookout struct {
 	listing muster.Listing
 	failure error
 	print   string
+	// wholeAt is when all tasks were looked at last, and calm what sums up what was seen then; it is empty where something went on.
+	// expected is true where something was expected since.
+	wholeAt  time.Time
+	calm     string
+	expected bool
 	// known says since when each task is known that lived at the last look or was started since, by its id; ended are those that
 	// ended lately.
 	known map[string]time.Time
@@ -61,6 +66,7 @@ func (l *lookout) expect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pace.Expect()
+	l.expected = true
 }
 
 func (l *lookout) cached() (muster.Listing, error, bool) {
@@ -86,6 +92,7 @@ func (l *lookout) members(ctx context.Context, look func(context.Context) (muste
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
+		l.expected = true
 		if ctx.Err() == nil {
 			l.listing, l.failure = muster.Listing{}, err
 			l.pace.Failed(now)

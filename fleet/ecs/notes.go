@@ -110,6 +110,36 @@ func (f *Service) scaledBy(ctx context.Context) []string {
 // Owners returns the names of the scaling policies of Application Auto Scaling that change the service's count as well, with two reads.
 // A service that is not registered there, or whose scaling is suspended both ways, has none.
 func (f *Service) Owners(ctx context.Context) ([]string, error) {
+	policies, err := f.policies(ctx)
+	var owners []string
+	for _, p := range policies {
+		owners = append(owners, aws.ToString(p.PolicyName))
+	}
+	slices.Sort(owners)
+	return owners, err
+}
+
+// DefaultCooldown is how long a policy of Application Auto Scaling that states nothing waits after a rise of a service.
+const DefaultCooldown = 5 * time.Minute
+
+// Cooldowns returns how long each scaling policy that tracks a target waits after a rise, by its name, with two reads.
+func (f *Service) Cooldowns(ctx context.Context) (map[string]time.Duration, error) {
+	policies, err := f.policies(ctx)
+	all := map[string]time.Duration{}
+	for _, p := range policies {
+		if c := p.TargetTrackingScalingPolicyConfiguration; c != nil {
+			wait := DefaultCooldown
+			if c.ScaleOutCooldown != nil {
+				wait = time.Duration(*c.ScaleOutCooldown) * time.Second
+			}
+			all[aws.ToString(p.PolicyName)] = wait
+		}
+	}
+	return all, err
+}
+
+// policies are those of Application Auto Scaling that are in force.
+func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error) {
 	resource := "service/" + last(f.cluster) + "/" + last(f.o.Service)
 	targets, err := f.scaling.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{
 		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceIds: []string{resource}, ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
@@ -130,12 +160,7 @@ func (f *Service) Owners(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, f.explain("ask who else sizes", err)
 	}
-	var owners []string
-	for _, p := range policies.ScalingPolicies {
-		owners = append(owners, aws.ToString(p.PolicyName))
-	}
-	slices.Sort(owners)
-	return owners, nil
+	return policies.ScalingPolicies, nil
 }
 
 // capacity notes whether ECS sizes the group too, and what else stands in the way of that.

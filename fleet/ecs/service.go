@@ -94,7 +94,15 @@ func (f *Service) Expect() {
 func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
 		at := time.Now().UTC().Round(0)
-		svc, s, err := f.survey(ctx, at)
+		svc, err := f.now(ctx)
+		if err != nil {
+			return muster.Listing{}, err
+		}
+		if l, same := f.look.same(at, calm(svc)); same {
+			return l, nil
+		}
+		f.look.begin()
+		s, err := f.tasks(ctx, at, svc)
 		if err != nil {
 			return muster.Listing{}, err
 		}
@@ -114,7 +122,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 			notes.capacity(c, svc, f.providedBy(ctx, svc))
 		}
 		l.Service.Notes = notes
-		return l, nil
+		return f.look.whole(l, calm(svc)), nil
 	})
 }
 
@@ -124,20 +132,25 @@ func (f *Service) survey(ctx context.Context, at time.Time) (types.Service, seen
 	if err != nil {
 		return svc, seen{}, err
 	}
+	s, err := f.tasks(ctx, at, svc)
+	return svc, s, err
+}
+
+// tasks looks at the tasks of the service.
+func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (seen, error) {
 	arns, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service)})
 	if err != nil {
-		return svc, seen{}, err
+		return seen{}, err
 	}
 	if int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) {
 		// Tasks that ended before anybody saw them tell why others do not come.
 		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service), DesiredStatus: types.DesiredStatusStopped})
 		if err != nil {
-			return svc, seen{}, err
+			return seen{}, err
 		}
 		arns = append(arns, ended[:min(len(ended), maxDescribed)]...)
 	}
-	s, err := f.look.sort(ctx, f.place, at, arns)
-	return svc, s, err
+	return f.look.sort(ctx, f.place, at, arns)
 }
 
 // now describes the service.

@@ -118,6 +118,10 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 		if err != nil {
 			return muster.Listing{}, err
 		}
+		if l, same := f.look.same(at, calmTasks(arns)); same {
+			return l, nil
+		}
+		f.look.begin()
 		s, err := f.look.sort(ctx, f.place, at, arns)
 		if err != nil {
 			return muster.Listing{}, err
@@ -129,7 +133,7 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 			}
 		}
 		// ECS names the tasks, so they are members of a service as far as names go; it aims at what lives.
-		return muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}}, nil
+		return f.look.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}}, calmTasks(arns)), nil
 	})
 }
 

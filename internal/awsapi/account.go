@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/smithy-go/middleware"
 	"golang.org/x/time/rate"
 )
@@ -78,21 +76,10 @@ func Open(ctx context.Context, o Options) (*Account, error) {
 		config.WithRetryer(a.retryer),
 		config.WithAPIOptions([]func(*middleware.Stack) error{a.limit}),
 	}
-	if o.Region != "" {
-		options = append(options, config.WithRegion(o.Region))
-	}
-	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); Local(endpoint) && os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT") == "" {
-		// A stand-in on this machine takes no instance role; looking for one only costs time.
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	cfg, err := load(ctx, o.Region, false, options...)
 	if err != nil {
-		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+		return nil, err
 	}
-	if cfg.Region == "" && Local(os.Getenv("AWS_ENDPOINT_URL")) {
-		cfg.Region = localRegion
-	}
-	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
 	a.base = cfg
 	return a, nil
 }

@@ -256,3 +256,34 @@ func TestALimitThatMakesNoSenseIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// What a worker or a command asks for goes the same ways, but that this machine's queue is its own endpoint whatever the other calls
+// are sent to.
+func TestWhereCallsOfWorkersGo(t *testing.T) {
+	for _, row := range []struct {
+		name, url, region, env, sqs string
+		wantRegion, wantEndpoint    string
+	}{
+		{name: "the URL's region wins", url: "https://sqs.eu-west-1.amazonaws.com/1/q", region: "us-west-2", wantRegion: "eu-west-1"},
+		{name: "an old URL has its region too", url: "https://eu-central-1.queue.amazonaws.com/1/q", wantRegion: "eu-central-1"},
+		{name: "another host takes the configured region", url: "https://queues.example.com/1/q", region: "us-west-2", wantRegion: "us-west-2"},
+		{name: "another host without a region", url: "https://queues.example.com/1/q"},
+		{name: "a queue on this machine", url: "http://127.0.0.1:9324/0/q", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:9324"},
+		{name: "an endpoint on this machine", url: "http://localhost:9324", wantRegion: "us-east-1", wantEndpoint: "http://localhost:9324"},
+		{name: "a stand-in for AWS beside this machine's queue", url: "http://127.0.0.1:9324/0/q", env: "http://127.0.0.1:5000", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:9324"},
+		{name: "a stand-in for SQS", url: "http://127.0.0.1:9324/0/q", sqs: "http://127.0.0.1:5000", wantRegion: "us-east-1"},
+		{name: "no queue", region: "eu-west-1", wantRegion: "eu-west-1"},
+		{name: "no queue and a stand-in for AWS", env: "http://127.0.0.1:5000", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:5000"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			surroundings(t)
+			t.Setenv("AWS_REGION", row.region)
+			t.Setenv("AWS_ENDPOINT_URL", row.env)
+			t.Setenv("AWS_ENDPOINT_URL_SQS", row.sqs)
+			cfg, err := awsapi.At(t.Context(), row.url, nil)
+			if err != nil || cfg.Region != row.wantRegion || aws.ToString(cfg.BaseEndpoint) != row.wantEndpoint {
+				t.Errorf("region %q, endpoint %q, %v; want %q, %q", cfg.Region, aws.ToString(cfg.BaseEndpoint), err, row.wantRegion, row.wantEndpoint)
+			}
+		})
+	}
+}

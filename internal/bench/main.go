@@ -58,7 +58,7 @@ func run(args []string, out io.Writer) error {
 	page := flags.String("page", "docs/benchmarks.md", "where the page is written; empty prints it")
 	full := flags.Bool("full", false, "open a backlog of ten million messages, which takes minutes and 12 GB of disk")
 	only := flags.String("only", "", "measure these parts alone, separated by commas")
-	lane := flags.String("lane", "", "of the queue, race only the lanes whose name contains this")
+	lane := flags.String("lane", "", "of the queue, race only the lanes whose name contains one of these parts, separated by commas")
 	cpu := flags.String("cpuprofile", "", "write a CPU profile of this process")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -68,7 +68,9 @@ func (b *bench) queue() (err error) {
 
 // chosen are the lanes that were asked for.
 func (b *bench) chosen(lanes []*lane) []*lane {
-	return slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool { return !strings.Contains(l.name, b.lane) })
+	return slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool {
+		return !slices.ContainsFunc(strings.Split(b.lane, ","), func(part string) bool { return strings.Contains(l.name, part) })
+	})
 }
 
 // ours opens the lanes of the queue: in process, over the endpoint in batches, and over it one at a time.

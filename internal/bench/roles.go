@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/sqsapi"
 )
@@ -35,6 +36,7 @@ func serveSQS(args []string, out io.Writer) error {
 		}
 		defer stop()
 	}
+	host.SparePlace() // as muster up does
 	queues, err := queue.Open(queue.Options{Dir: args[0]})
 	if err != nil {
 		return err

@@ -97,6 +97,7 @@ func oneByOne(w *wire, url string) step {
 	body := strings.Repeat("x", bodyBytes)
 	send := fmt.Sprintf(`{"QueueUrl":%q,"MessageBody":%q}`, url, body)
 	receive := fmt.Sprintf(`{"QueueUrl":%q}`, url)
+	remove := fmt.Sprintf(`{"QueueUrl":%q,"ReceiptHandle":"`, url) // a handle is plain text
 	return func() (int, error) {
 		if _, err := w.post("SendMessage", send); err != nil {
 			return 0, err
@@ -109,7 +110,7 @@ func oneByOne(w *wire, url string) step {
 		if len(got) != 1 {
 			return 0, fmt.Errorf("received %d messages, want 1", len(got))
 		}
-		_, err = w.post("DeleteMessage", fmt.Sprintf(`{"QueueUrl":%q,"ReceiptHandle":%q}`, url, got[0]))
+		_, err = w.post("DeleteMessage", remove+got[0]+`"}`)
 		return 1, err
 	}
 }

@@ -1,9 +1,10 @@
-// Package host tells what a measurement needs to know of the machine it runs on.
+// Package host tells what a measurement needs to know of the machine it runs on, and fits a program to it.
 package host
 
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,16 @@ func Load() string {
 		return "unknown"
 	}
 	return first
+}
+
+// SparePlace lets one goroutine more run at a time than the runtime does by itself, unless the environment says how many;
+// it is for the main function of a program that waits for its disk most of the time. Go leaves a goroutine that does so its
+// place and watches it, every 20 microseconds if nobody else has one to spare: that is a sixth of the processor time of a
+// busy queue.
+func SparePlace() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	}
 }
 
 // OwnTime returns what all threads of this process have used of the processors so far; unlike the time on the clock it

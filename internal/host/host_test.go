@@ -1,9 +1,25 @@
 package host
 
 import (
+	"runtime"
 	"strconv"
 	"testing"
 )
+
+func TestASparePlaceIsOneMore(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	t.Setenv("GOMAXPROCS", "")
+	SparePlace()
+	if got := runtime.GOMAXPROCS(0); got != before+1 {
+		t.Errorf("%d run at a time, want %d", got, before+1)
+	}
+	t.Setenv("GOMAXPROCS", "7")
+	SparePlace()
+	if got := runtime.GOMAXPROCS(0); got != before+1 {
+		t.Errorf("%d run at a time although the environment says how many", got)
+	}
+}
 
 func TestTheProcessorTimeGrowsWithWork(t *testing.T) {
 	before, err := OwnTime()

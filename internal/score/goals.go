@@ -45,6 +45,8 @@ type attempt struct {
 	burst   bool
 	// least and mean are shares in time over the seeds, ratio is the mean cost over the limit.
 	least, mean, ratio float64
+	// ceiling is the largest share in time that anybody has who has nobody there before the first message; zero where nobody asked.
+	ceiling float64
 }
 
 // limitOf is the most that an event may cost over its limit; zero where only the geometric mean counts.
@@ -170,6 +172,8 @@ type burst struct {
 	// prior is the stated duration over the true one.
 	prior        float64
 	least, ratio float64
+	// bound says what nobody can beat.
+	bound string
 }
 
 // judgeBursts judges single bursts against the causal optimum, by how far the stated duration is off.
@@ -184,7 +188,7 @@ func judgeBursts(all []burst) []goal {
 			missed = append(missed, "costs "+multiple3(b.ratio))
 		}
 		if len(missed) > 0 && b.prior != 1 {
-			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one", b.prior))
+			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and nobody can beat %s", b.prior, b.bound))
 		}
 		goals = append(goals, judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum", b.event, b.prior), "100 %, <= "+multiple(mostBurst),
 			percent(b.least)+", "+multiple3(b.ratio), missed))
@@ -232,6 +236,9 @@ func judgeWarm(all []attempt) []goal {
 		var missed []string
 		if !(x.mean >= objectiveShare) {
 			missed = append(missed, "too few in time")
+			if x.ceiling > 0 && x.ceiling < objectiveShare {
+				missed[0] += fmt.Sprintf(" (who has nobody there before the first message has %s at most)", percent(x.ceiling))
+			}
 		}
 		if !(x.ratio <= mostWarm) {
 			missed = append(missed, "too costly")

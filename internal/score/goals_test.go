@@ -66,8 +66,8 @@ func TestPeerGoals(t *testing.T) {
 }
 
 func TestBurstGoals(t *testing.T) {
-	got := verdicts(judgeBursts([]burst{{"b", 1, 1, 1.10}, {"b", 1, 0.98, 1.101}, {"b", 2, 1, 1.3}}))
-	want := "100 %, 1.100 x | 98 %, 1.101 x NOT only 98 % in time, costs 1.101 x | 100 %, 1.300 x NOT costs 1.300 x, the stated duration is 2 times the true one"
+	got := verdicts(judgeBursts([]burst{{"b", 1, 1, 1.10, "1.000 x"}, {"b", 1, 0.98, 1.101, "1.000 x"}, {"b", 2, 1, 1.3, "1.191 x"}}))
+	want := "100 %, 1.100 x | 98 %, 1.101 x NOT only 98 % in time, costs 1.101 x | 100 %, 1.300 x NOT costs 1.300 x, the stated duration is 2 times the true one, and nobody can beat 1.191 x"
 	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}
@@ -95,8 +95,9 @@ func TestRivalGoals(t *testing.T) {
 }
 
 func TestWarmGoals(t *testing.T) {
-	got := verdicts(judgeWarm([]attempt{{event: "a", mean: 0.99, ratio: 1.5}, {event: "b", mean: 0.989, ratio: 1.501}}))
-	if want := "99 %, 1.500 x | 98.9 %, 1.501 x NOT too few in time, too costly"; got != want {
+	got := verdicts(judgeWarm([]attempt{{event: "a", mean: 0.99, ratio: 1.5}, {event: "b", mean: 0.989, ratio: 1.501, ceiling: 0.999}, {event: "c", mean: 0.98, ratio: 1.5, ceiling: 0.983}}))
+	want := "99 %, 1.500 x | 98.9 %, 1.501 x NOT too few in time, too costly | 98 %, 1.500 x NOT too few in time (who has nobody there before the first message has 98.3 % at most)"
+	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}
 }
@@ -130,7 +131,7 @@ func TestNoFigureIsNotMet(t *testing.T) {
 	none := zero / zero
 	for _, goals := range [][]goal{
 		judgeRescuable([]attempt{{event: "e", workers: 3, least: none, ratio: none}}),
-		judgePeers([]duel{{"e", "p", none, none}}), judgeBursts([]burst{{"e", 1, none, none}}), judgeWarm([]attempt{{event: "e", mean: none, ratio: none}}),
+		judgePeers([]duel{{"e", "p", none, none}}), judgeBursts([]burst{{"e", 1, none, none, "-"}}), judgeWarm([]attempt{{event: "e", mean: none, ratio: none}}),
 		{judgeDrops("x", []drop{{"e", 6, none, 1}})},
 	} {
 		for _, g := range goals {

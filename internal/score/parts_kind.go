@@ -185,34 +185,3 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 	}
 	return all, rows, nil
 }
-
-// warmPool plays the events with a pool of prepared workers.
-func (s *score) warmPool(kind []circumstances, found *section) error {
-	t := table{head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean", "most"}}
-	var warm []circumstances
-	for _, c := range kind {
-		peak, err := s.peak(c.event)
-		if err != nil {
-			return err
-		}
-		c.event = warmed(c.event, peak)
-		warm = append(warm, c)
-	}
-	figures, _, err := s.figures(pairs(warm), s.seeds, true)
-	if err != nil {
-		return err
-	}
-	var attempts []attempt
-	for i, c := range warm {
-		f, pool := figures[i], c.event.World.Warm
-		x := c.attempt(f)
-		x.event = kind[i].event.Name
-		attempts = append(attempts, x)
-		t.add(x.event, number(float64(pool.Size)), pool.Boot.Mean.String(), percent(f.InTimeMean), percent(f.InTimeLeast), multiple(f.RatioMean), multiple(f.RatioMost))
-	}
-	found.goals = append(found.goals, judgeWarm(attempts)...)
-	found.tables = append(found.tables, t)
-	found.notes = append(found.notes, "The warm pool holds a tenth of the peak, rounded up: of the most workers that would be busy at once if no message ever waited (mean of the seeds). "+
-		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not billed; the limit is with every worker from it.")
-	return nil
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"strings"
@@ -24,7 +23,7 @@ const (
 func (s *score) bursts() (section, error) {
 	found := section{about: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and launches at the first message; %s. "+
 		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
-	t := table{head: []string{"event", "stated duration", "in time", "worker-seconds", "causal optimum", "cost over it", "most workers", "workers of the optimum", "p99"}}
+	t := table{head: []string{"event", "stated duration", "in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers", "workers of the optimum", "p99"}}
 	var all []burst
 	for _, name := range strings.Split(burstNames, ",") {
 		x, ok := trace.FindScenario(name)
@@ -46,16 +45,23 @@ func (s *score) bursts() (section, error) {
 				return found, err
 			}
 			f, least := figures[0], runs[0][0].boundCausal
-			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least}
+			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least, bound: "-"}
+			each := p.Statistics.Service.MeanSeconds
+			g := guess{messages: int(p.Statistics.Messages), slots: x.Slots, latency: x.Objective.Latency.Seconds(), boot: x.Boot.Seconds()}
+			if bound, ok := g.least(factor*each, each); ok {
+				b.bound = multiple3(bound)
+			}
 			all = append(all, b)
 			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
-			t.add(name, fmt.Sprintf("x %g", factor), percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), number(f.PeakWorkers), number(workers), span(f.P99))
+			t.add(name, fmt.Sprintf("x %g", factor), percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), b.bound, number(f.PeakWorkers), number(workers), span(f.P99))
 		}
 	}
 	found.goals, found.tables = judgeBursts(all), []table{t}
 	found.notes = append(found.notes, "With a wrong figure both cannot be met while nothing was measured. No message is finished before the first workers have booted and worked "+
 		"one; what is launched until then goes by what is stated. Stated twice as long, too many are launched, and their boots are paid; stated half as long, "+
-		"too few, and those launched once it shows come later, if they still come in time. From the first finished messages on the measured durations count.")
+		"too few, and those launched once it shows come later, if they still come in time. From the first finished messages on the measured durations count.",
+		fmt.Sprintf("What nobody can beat is the least that a plan costs in that row which has all in time and costs no more than %s if the statement is right. It knows "+
+			"that the one or the other is true, and until a message could have ended it cannot tell which; each row has the plan that suits it best.", multiple(mostBurst)))
 	return found, nil
 }
 
@@ -158,66 +164,4 @@ func (s *score) badSignals() (section, error) {
 	found.goals = append(found.goals, brokenPromises(figures)...)
 	found.tables = []table{t}
 	return found, nil
-}
-
-// peak is the most workers that would be busy at once if no message ever waited, the mean of the seeds.
-func (s *score) peak(e contest.Event) (float64, error) {
-	sum := 0.0
-	for _, seed := range s.seeds {
-		p, err := s.prepared(e, seed)
-		if err != nil {
-			return 0, err
-		}
-		n, err := mostAtOnce(p.Trace)
-		if err != nil {
-			return 0, err
-		}
-		sum += math.Ceil(float64(n) / float64(max(1, e.World.Slots)))
-	}
-	return sum / float64(len(s.seeds)), nil
-}
-
-// warmed is an event with a warm pool of a tenth of the peak.
-func warmed(e contest.Event, peak float64) contest.Event {
-	e.World.Warm = sim.WarmPool{Size: int(math.Ceil(peak / 10)), Boot: sim.Draw{Mean: e.World.Boot.Mean / 6}, Refill: e.World.Boot.Mean}
-	e.Name = fmt.Sprintf("%s with a warm pool of %d", e.Name, e.World.Warm.Size)
-	return e
-}
-
-// mostAtOnce is the most messages of a trace at work at once if none waits. Children are left out: nobody knows when they
-// come.
-func mostAtOnce(t trace.Trace) (most int, err error) {
-	var ends instants
-	err = t.Each(func(m trace.Message) bool {
-		for len(ends) > 0 && ends[0] <= m.Arrival {
-			heap.Pop(&ends)
-		}
-		heap.Push(&ends, m.Arrival+m.Service)
-		most = max(most, len(ends))
-		return true
-	})
-	return most, err
-}
-
-// instants is a heap, the earliest first.
-type instants []time.Duration
-
-// Len implements [heap.Interface], as the methods below.
-func (h instants) Len() int { return len(h) }
-
-// Less tells which comes first.
-func (h instants) Less(i, j int) bool { return h[i] < h[j] }
-
-// Swap swaps two.
-func (h instants) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push adds one.
-func (h *instants) Push(x any) { *h = append(*h, x.(time.Duration)) }
-
-// Pop takes the last.
-func (h *instants) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
 }

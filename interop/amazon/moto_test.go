@@ -141,6 +141,10 @@ func TestGroup(t *testing.T) {
 		}
 	}
 	d.must(f.SetWarm(d.Context(), 1))
+	f.Expect()
+	if l, err := f.Members(d.Context()); err != nil || l.Ready == nil || len(l.Service.Notes) > 0 && strings.Contains(strings.Join(l.Service.Notes, "\n"), "cannot be read") {
+		t.Errorf("looked at the pool and found %+v, %v", l, err)
+	}
 	d.must(f.SetWarm(d.Context(), 0))
 	if owners, err := f.Owners(d.Context()); err != nil || len(owners) != 0 {
 		t.Errorf("found the owners %v, %v", owners, err)

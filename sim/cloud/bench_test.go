@@ -23,3 +23,19 @@ func BenchmarkADay(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAFall takes a group from 5,000 instances in three zones to none.
+func BenchmarkAFall(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		f := newFleet(b, cloud.Settings{}, 0, 5000, 5000, func(in *cloud.CreateGroup) { in.AvailabilityZones = []string{"us-east-1a", "us-east-1b", "us-east-1c"} })
+		f.pass(5 * time.Minute)
+		b.StartTimer()
+		f.resize(0)
+		f.pass(5 * time.Second)
+		b.StopTimer()
+		if n := len(f.in(cloud.InService)); n != 0 {
+			b.Fatalf("%d are in service, want none", n)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,13 +20,17 @@ func (w *World) shrink(g *group) {
 		w.retry(g)
 		return
 	}
-	for surplus > 0 {
-		i := g.victim(fits, named, w.now)
+	v, taken := g.victims(fits, named, w.now), map[*instance]bool{}
+	for capacity := g.desired + surplus; surplus > 0; surplus = capacity - g.desired {
+		i := v.next(surplus, taken)
 		if i == nil {
 			break
 		}
-		w.end1(i, fmt.Sprintf("an instance was taken out of service because the capacity of %d is above the desired %d.", g.capacity(), g.desired), true)
-		surplus = g.capacity() - g.desired
+		counted := i.counted()
+		w.end1(i, fmt.Sprintf("an instance was taken out of service because the capacity of %d is above the desired %d.", capacity, g.desired), true)
+		if v.gone(i, counted); counted {
+			capacity -= i.weight
+		}
 	}
 	w.sayStuck(g, surplus)
 }
@@ -41,99 +44,6 @@ func (w *World) sayStuck(g *group, surplus int) {
 		w.end(g, a, "Cancelled", "")
 	}
 	g.stuck = protected
-}
-
-// victim chooses the instance to end next: from the fullest zone, then from the market that has too much, then by the policies.
-// Instances that a policy named come before all others.
-func (g *group) victim(fits func(*instance) bool, named []string, now time.Time) *instance {
-	var all []*instance
-	for _, i := range g.instances {
-		if fits(i) {
-			all = append(all, i)
-		}
-	}
-	if chosen := keep(all, func(i *instance) bool { return slices.Contains(named, i.id) }); len(chosen) > 0 {
-		return g.byPolicy(chosen, now)
-	}
-	return g.byPolicy(g.fromMarket(g.fromZone(all)), now)
-}
-
-func keep(all []*instance, wanted func(*instance) bool) (kept []*instance) {
-	for _, i := range all {
-		if wanted(i) {
-			kept = append(kept, i)
-		}
-	}
-	return kept
-}
-
-// fromZone keeps the instances in the zone that has the most of the group.
-func (g *group) fromZone(all []*instance) []*instance {
-	n, fullest := g.perZone(), ""
-	for _, i := range all {
-		z := i.pool.AvailabilityZone
-		if fullest == "" || n[z] > n[fullest] || n[z] == n[fullest] && z < fullest {
-			fullest = z
-		}
-	}
-	return keep(all, func(i *instance) bool { return i.pool.AvailabilityZone == fullest })
-}
-
-// fromMarket keeps the instances of the market that has more than its share.
-func (g *group) fromMarket(all []*instance) []*instance {
-	demand, total := g.onDemand()
-	market := Spot
-	if demand > g.wantedOnDemand(max(total-1, 0)) {
-		market = OnDemand
-	}
-	if kept := keep(all, func(i *instance) bool { return i.pool.Market == market }); len(kept) > 0 {
-		return kept
-	}
-	return all
-}
-
-// byPolicy lets the termination policies choose, one after the other, until one instance is left.
-func (g *group) byPolicy(all []*instance, now time.Time) *instance {
-	if len(all) == 0 {
-		return nil
-	}
-	for _, p := range g.TerminationPolicies {
-		switch p {
-		case "OldestInstance":
-			return oldest(all)
-		case "NewestInstance":
-			return newest(all)
-		case "OldestLaunchTemplate", "OldestLaunchConfiguration", "Default":
-			least := all[0].generation
-			for _, i := range all {
-				least = min(least, i.generation)
-			}
-			all = keep(all, func(i *instance) bool { return i.generation == least })
-		case "ClosestToNextInstanceHour":
-			return closestToHour(all, now)
-		}
-	}
-	return closestToHour(all, now)
-}
-
-func oldest(all []*instance) *instance {
-	return slices.MinFunc(all, func(a, b *instance) int { return a.launchedAt.Compare(b.launchedAt) })
-}
-
-func newest(all []*instance) *instance {
-	last := all[0]
-	for _, i := range all { // of several that were launched together the last
-		if !i.launchedAt.Before(last.launchedAt) {
-			last = i
-		}
-	}
-	return last
-}
-
-// closestToHour is the instance whose next hour begins first; of several the one that was launched first.
-func closestToHour(all []*instance, now time.Time) *instance {
-	into := func(i *instance) time.Duration { return now.Sub(i.launchedAt) % time.Hour }
-	return slices.MaxFunc(all, func(a, b *instance) int { return cmp.Compare(into(a), into(b)) })
 }
 
 // checkPolicies holds the order of termination policies: one function at most, and first; Default last.
@@ -213,8 +123,12 @@ func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []s
 	if answer.Failed || answer.Took > mostLambda {
 		return nil, true
 	}
+	wanted := make(map[string]bool, len(answer.InstanceIDs))
+	for _, id := range answer.InstanceIDs {
+		wanted[id] = true
+	}
 	for _, i := range g.instances {
-		if fits(i) && slices.Contains(answer.InstanceIDs, i.id) {
+		if wanted[i.id] && fits(i) {
 			named = append(named, i.id)
 		}
 	}
@@ -224,13 +138,12 @@ func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []s
 // question is what the function is told: how much in which zone and market, and the instances that lie there.
 func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) TerminationRequest {
 	q := TerminationRequest{AutoScalingGroupARN: g.AutoScalingGroupARN, AutoScalingGroupName: g.AutoScalingGroupName, Cause: "SCALE_IN"}
-	taken := map[string]bool{}
+	v, taken := g.victims(fits, nil, now), map[*instance]bool{}
 	for surplus > 0 {
-		i := g.victim(func(i *instance) bool { return fits(i) && !taken[i.id] && i.weight <= surplus }, nil, now)
+		i := v.next(surplus, taken)
 		if i == nil {
 			break
 		}
-		taken[i.id] = true
 		surplus -= i.weight
 		k := slices.IndexFunc(q.CapacityToTerminate, func(c CapacityToTerminate) bool {
 			return c.AvailabilityZone == i.pool.AvailabilityZone && c.InstanceMarketOption == i.pool.Market

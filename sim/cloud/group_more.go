@@ -150,11 +150,11 @@ func (w *World) balance(g *group) {
 	switch {
 	case g.replacing != nil && g.replacing.state == InService:
 		g.replacing = nil
-		if v := g.victim(fits, nil, w.now); v != nil && g.capacity() > g.desired {
+		if v := g.victim(fits, w.now); v != nil && g.capacity() > g.desired {
 			w.end1(v, "an instance was taken out of service to balance the zones.", true)
 		}
 		w.look(g)
-	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) || g.victim(fits, nil, w.now) == nil || !w.roomIn(g, empty):
+	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) || g.victim(fits, w.now) == nil || !w.roomIn(g, empty):
 	default:
 		g.replacing, _ = w.launch(g, []string{empty}, false, "an instance was launched to balance the zones.")
 	}

@@ -87,16 +87,27 @@ func Effort(e Event, seed uint64) (float64, error) {
 	return limits + p.Statistics.DurationSeconds*(second+busy*workerSecond) + float64(p.Statistics.Messages)*message, nil
 }
 
-// Limit computes what nobody can beat.
-func (p *Prepared) Limit() error {
+// problem is what the limit is computed of.
+func (p Prepared) problem() limit.Problem {
 	boot := p.Event.World.Boot.Least()
 	if w := p.Event.World.Warm; w.Size > 0 {
 		boot = min(boot, w.Boot.Least())
 	}
-	f, err := limit.Read(limit.Problem{
+	return limit.Problem{
 		Trace: p.Trace, Latency: p.Event.Objective.Latency, Quantile: p.Event.Objective.Quantile, Boot: boot,
 		Slots: max(1, p.Event.World.Slots), Min: p.Event.Limits.Min, Max: p.Event.Limits.Max,
-	})
+	}
+}
+
+// Schedule looks for a cheap schedule of who knows the future: [limit.Clairvoyant]. It takes seconds, and reads the whole trace into
+// memory.
+func (p Prepared) Schedule() (limit.Schedule, error) {
+	return limit.Clairvoyant(p.problem(), limit.Prescient)
+}
+
+// Limit computes what nobody can beat.
+func (p *Prepared) Limit() error {
+	f, err := limit.Read(p.problem())
 	if err != nil {
 		return err
 	}

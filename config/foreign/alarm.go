@@ -1,0 +1,199 @@
+package foreign
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/policy"
+)
+
+// alarm is what calls a step policy.
+type alarm struct {
+	// metric is that of a step policy; the alarm's own is scale times as large.
+	metric    string
+	scale     float64
+	threshold float64
+	// above is true where it is raised by values above the threshold, equal where the threshold itself raises it.
+	above, equal bool
+	// lasts is how long the values must have been there.
+	lasts time.Duration
+}
+
+// alarm reads what calls the policy.
+func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok bool) {
+	a.scale = 1
+	if list := get(n, "Metrics"); list != nil {
+		a.metric, a.scale, ok = t.computed(s, p, list)
+	} else {
+		a.metric, ok = t.plainly(s, p, n)
+	}
+	if !ok {
+		return a, false
+	}
+	of := get(n, "Threshold")
+	v := t.resolve(of, 0)
+	if a.threshold, ok = number(v.text); v.why != "" || !ok {
+		s.note(orNode(of, n), "the threshold of the alarm of %s cannot be told%s; the policy is not carried over", p.name, reason(v, ok))
+		return a, false
+	}
+	a.threshold /= a.scale
+	switch operator := t.resolve(get(n, "ComparisonOperator"), 0).text; operator {
+	case "GreaterThanThreshold":
+		a.above = true
+	case "GreaterThanOrEqualToThreshold":
+		a.above, a.equal = true, true
+	case "LessThanThreshold":
+	case "LessThanOrEqualToThreshold":
+		a.equal = true
+	default:
+		s.note(n, "the alarm of %s compares by %s, which is not carried over", p.name, brief(operator))
+		return a, false
+	}
+	a.lasts = t.lasts(s, p, n)
+	return a, true
+}
+
+// lasts is how long values must be beyond the threshold.
+func (t *template) lasts(s *scaled, p scalingPolicy, n *yaml.Node) time.Duration {
+	positive := func(key string, otherwise float64) float64 {
+		if x, ok := number(t.resolve(get(n, key), 0).text); ok && x > 0 {
+			return x
+		}
+		return otherwise
+	}
+	period := positive("Period", 60)
+	for _, m := range elements(get(n, "Metrics")) {
+		if x := t.period(get(m, "MetricStat")); x > 0 {
+			period = float64(x)
+		}
+	}
+	of := positive("EvaluationPeriods", 1)
+	enough := min(of, positive("DatapointsToAlarm", of))
+	if enough < of {
+		s.remark("%s is called when %s of %s periods are beyond its threshold; here it is called when as many in a row are.", p.name, words(enough), words(of))
+	}
+	return time.Duration(min(period*enough, 86400)) * time.Second
+}
+
+// plainly is what a step policy goes by in place of a metric.
+func (t *template) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric string, ok bool) {
+	name, namespace := t.text(s, n, "MetricName"), t.text(s, n, "Namespace")
+	switch {
+	case namespace == "AWS/SQS" && name == "ApproximateNumberOfMessagesVisible":
+		return policy.MetricBacklog, true
+	case namespace == "AWS/SQS" && name == "ApproximateAgeOfOldestMessage":
+		return policy.MetricOldestAge, true
+	case isBacklogPerWorker(name):
+		s.remark("The metric %s is taken to be the backlog over the instances in service.", name)
+		return policy.MetricBacklogPerWorker, true
+	}
+	s.note(n, "the alarm of %s goes by %s %s, which steps do not follow; it is not carried over", p.name, namespace, brief(name))
+	return "", false
+}
+
+// figures are what an expression of an alarm can go by.
+type figures struct{ backlog, inFlight, age, members, slots float64 }
+
+// figureOf finds which of them a metric is; nil for another.
+func figureOf(m metricmath.Metric) func(figures) float64 {
+	perWorker := func(f figures) float64 { return f.backlog / f.members }
+	aws := map[string]func(figures) float64{
+		"AWS/SQS ApproximateNumberOfMessagesVisible":    func(f figures) float64 { return f.backlog },
+		"AWS/SQS ApproximateNumberOfMessagesNotVisible": func(f figures) float64 { return f.inFlight },
+		"AWS/SQS ApproximateAgeOfOldestMessage":         func(f figures) float64 { return f.age },
+		"AWS/AutoScaling GroupInServiceInstances":       func(f figures) float64 { return f.members },
+		"ECS/ContainerInsights RunningTaskCount":        func(f figures) float64 { return f.members },
+	}
+	switch own := !strings.HasPrefix(m.Namespace, "AWS/") && !strings.HasPrefix(m.Namespace, "ECS/"); {
+	case own && m.MetricName == "TotalWorkers":
+		return func(f figures) float64 { return f.slots }
+	case own && isBacklogPerWorker(m.MetricName):
+		return perWorker
+	}
+	return aws[m.Namespace+" "+m.MetricName]
+}
+
+// computed is what a step policy goes by in place of an expression, which is scale times as large: the two give the same at all
+// points that are tried.
+func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric string, scale float64, ok bool) {
+	not := func(n *yaml.Node, why string) (string, float64, bool) {
+		s.note(orNode(n, list), "the alarm of %s goes by an expression that steps do not follow (%s); it is not carried over. Target tracking on the expression is: policy metric-math", p.name, why)
+		return "", 0, false
+	}
+	queries := t.queries(s, p, list)
+	program, err := metricmath.Compile(queries, metricmath.Options{Use: metricmath.ForAlarm})
+	if err != nil {
+		return not(list, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	read := map[string]func(figures) float64{}
+	for _, q := range program.Metrics() {
+		m := q.MetricStat.Metric
+		if read[q.ID] = figureOf(m); read[q.ID] == nil {
+			return not(list, "it reads "+m.Namespace+" "+brief(m.MetricName))
+		}
+	}
+	for _, c := range []struct {
+		metric string
+		of     func(figures) float64
+		words  string
+	}{
+		{policy.MetricBacklog, func(f figures) float64 { return f.backlog }, "the backlog"},
+		{policy.MetricBacklogPerWorker, func(f figures) float64 { return f.backlog / f.members }, "the backlog over the workers in service; while there are none the backlog itself counts here"},
+		{policy.MetricOldestAge, func(f figures) float64 { return f.age }, "the age of the oldest message"},
+		{policy.MetricUtilization, func(f figures) float64 { return (f.backlog + f.inFlight) / f.slots }, "the total work over the slots; while there are none it is 1 here, or 0 without work"},
+	} {
+		scale, ok := sameAs(program, read, c.of)
+		if !ok {
+			continue
+		}
+		by := ""
+		if scale != 1 {
+			by = words(scale) + " times "
+		}
+		s.remark("The expression of the alarm of %s is %s%s.", p.name, by, c.words)
+		return c.metric, scale, true
+	}
+	return not(list, "it is none of backlog, backlog per worker, oldest age and utilization")
+}
+
+// sameAs tells whether a program gives scale times what a function does, at points that nobody would choose.
+func sameAs(program metricmath.Program, read map[string]func(figures) float64, of func(figures) float64) (scale float64, same bool) {
+	const tries, periods = 12, 5
+	start, state := time.Unix(0, 0).UTC(), uint64(1)
+	draw := func(least, most uint64) float64 {
+		state = state*6364136223846793005 + 1442695040888963407
+		return float64(least + (state>>33)%(most-least+1))
+	}
+	for try := range tries {
+		rows, last := map[string][]float64{}, figures{}
+		for range periods {
+			last = figures{draw(1, 900), draw(1, 90), draw(1, 4000), draw(1, 20), draw(1, 70)}
+			for id, f := range read {
+				rows[id] = append(rows[id], f(last))
+			}
+		}
+		in := metricmath.Inputs{Series: map[string]metricmath.Series{}}
+		for id, row := range rows {
+			in.Series[id] = metricmath.Row(start, program.Period(), row...)
+		}
+		v, _ := program.Evaluate(in, start.Add(periods*program.Period()))
+		got, want := v.Last(), of(last)
+		if !got.Known || got.Value <= 0 {
+			return 0, false
+		}
+		if try == 0 {
+			scale = got.Value / want
+			if whole := math.Round(scale); math.Abs(scale-whole) < 1e-9 && whole > 0 {
+				scale = whole
+			}
+		}
+		if math.Abs(got.Value-scale*want) > 1e-9*got.Value {
+			return 0, false
+		}
+	}
+	return scale, true
+}

@@ -1,0 +1,212 @@
+package foreign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/policy"
+)
+
+const (
+	dayMinutes  = 24 * 60
+	weekMinutes = 7 * dayMinutes
+)
+
+// timed is what a scheduled action sets at a minute of every week, counted from Sunday's midnight.
+type timed struct {
+	minute, workers int
+}
+
+// calendar is what the scheduled actions of a group or a service come to.
+type calendar struct {
+	t       *template
+	s       *scaled
+	zone    string
+	zoned   bool
+	all     []timed
+	largest int
+}
+
+// scheduled takes in the scheduled actions of a group or a service. Each sets a size that holds until another sets one, so that
+// all together are a calendar of the week: the size of a schedule from each to the next.
+func (t *template) scheduled(s *scaled) {
+	c := calendar{t: t, s: s, largest: s.Max}
+	for _, n := range s.actions {
+		c.action(n)
+	}
+	if c.largest > s.Max {
+		s.remark("The largest MaxSize that a scheduled action sets, %d, stands for the maximum at all times.", c.largest)
+		s.Max = min(c.largest, mostWorkers)
+	}
+	if len(c.all) == 0 {
+		return
+	}
+	slices.SortStableFunc(c.all, func(a, b timed) int { return a.minute - b.minute })
+	least := c.all[0].workers
+	for _, x := range c.all {
+		least = min(least, x.workers)
+	}
+	if least != s.Min {
+		s.remark("Its scheduled actions set the minimum at all times, %d at the least; the %d of the template counts until the first of them.", least, s.Min)
+		s.Min = least
+	}
+	spec := policy.Spec{Name: "schedule", Intervals: c.intervals(least)}
+	if len(spec.Intervals) == 0 {
+		return
+	}
+	if err := spec.Check(); err != nil {
+		s.note(s.at, "its scheduled actions are not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	s.add(s.at, spec)
+}
+
+// action takes in one scheduled action: the properties of AWS::AutoScaling::ScheduledAction, or an entry of a scalable target.
+func (c *calendar) action(n *yaml.Node) {
+	s := c.s
+	not := func(why string, args ...any) {
+		s.note(n, "a scheduled action is not carried over: %s", fmt.Sprintf(why, args...))
+	}
+	sizes, least, most, when := n, "MinSize", "MaxSize", "Recurrence"
+	if get(n, "Schedule") != nil || get(n, "ScalableTargetAction") != nil {
+		sizes, least, most, when = get(n, "ScalableTargetAction"), "MinCapacity", "MaxCapacity", "Schedule"
+	}
+	if m := get(sizes, most); m != nil {
+		c.largest = max(c.largest, s.size(m, c.t.resolve(m, 0), most, 0))
+	}
+	desired := get(sizes, "DesiredCapacity")
+	of := get(sizes, least)
+	switch {
+	case of == nil && desired != nil && len(s.policies) == 0:
+		of, least = desired, "DesiredCapacity" // nothing else sizes it
+	case of == nil && desired != nil:
+		not("it sets the size once, and its policies go on from there; a minimum for a time is the policy schedule")
+		return
+	case of == nil:
+		if get(sizes, most) == nil {
+			not("it sets no size")
+		}
+		return
+	case desired != nil:
+		s.note(desired, "the DesiredCapacity of a scheduled action is not carried over: its minimum is, and above it its policies decide")
+	}
+	v := c.t.resolve(of, 0)
+	workers, ok := number(v.text)
+	if v.why != "" || !ok || workers < 0 || workers != float64(int(workers)) || workers > mostWorkers {
+		not("its %s cannot be told%s", least, reason(v, ok))
+		return
+	}
+	for _, key := range []string{"StartTime", "EndTime"} {
+		if x := get(n, key); x != nil && get(n, when) != nil {
+			s.note(x, "%s of a scheduled action is not carried over: it counts at all times", key)
+		}
+	}
+	text := c.t.resolve(get(n, when), 0)
+	if get(n, when) == nil || text.why != "" {
+		not("it is for one time alone, or when it is cannot be told")
+		return
+	}
+	at, days, why := whenOf(text.text, when == "Schedule")
+	if why != "" {
+		not("%s", why)
+		return
+	}
+	zone := c.t.resolve(orNode(get(n, "TimeZone"), get(n, "Timezone")), 0).text
+	if c.zoned && zone != c.zone {
+		not("its zone is %s, and that of an earlier one %s", brief(zone), brief(c.zone))
+		return
+	}
+	c.zone, c.zoned = zone, true
+	for _, day := range days {
+		c.all = append(c.all, timed{day*dayMinutes + at, int(workers)})
+	}
+}
+
+// whenOf reads a recurrence: the five fields of EC2 Auto Scaling, or cron(...) of Application Auto Scaling, which has six and counts
+// days from 1 for Sunday. It must be one time of day, on some days of the week.
+func whenOf(text string, scalable bool) (minute int, days []int, why string) {
+	fields := text
+	if scalable {
+		inner, is := strings.CutPrefix(strings.TrimSpace(text), "cron(")
+		f := strings.Fields(strings.TrimSuffix(inner, ")"))
+		if !is || len(f) != 6 || f[5] != "*" {
+			return 0, nil, "found " + brief(text) + ", which is not one time of each week"
+		}
+		if f[2] == "?" {
+			f[2] = "*"
+		}
+		f[4] = strings.Map(func(r rune) rune {
+			if r >= '1' && r <= '7' {
+				return r - 1
+			}
+			return r
+		}, f[4])
+		fields = strings.Join(f[:5], " ")
+	}
+	at, names, why := timeOfDay(fields)
+	if why != "" {
+		return 0, nil, why
+	}
+	for i, name := range weekdays() {
+		if len(names) == 0 || slices.Contains(names, name) {
+			days = append(days, i)
+		}
+	}
+	var hour int
+	_, err := fmt.Sscanf(at, "%d:%d", &hour, &minute)
+	if err != nil {
+		return 0, nil, "found " + brief(text)
+	}
+	return hour*60 + minute, days, ""
+}
+
+// intervals are the times of the week at which more than the least is to be there, those of several days that are alike in one.
+func (c *calendar) intervals(least int) (all []policy.Interval) {
+	add := func(day, from, to, workers int) {
+		i := policy.Interval{From: clock(from), To: clock(to), Zone: c.zone, Workers: workers}
+		k := slices.IndexFunc(all, func(x policy.Interval) bool { return x.From == i.From && x.To == i.To && x.Workers == i.Workers })
+		if k < 0 {
+			all, k = append(all, i), len(all)
+		}
+		all[k].Days = append(all[k].Days, weekdays()[day])
+	}
+	for k, x := range c.all {
+		end := c.all[0].minute + weekMinutes
+		if k+1 < len(c.all) {
+			end = c.all[k+1].minute
+		}
+		for from := x.minute; from < end && x.workers > least; {
+			to := min(end, (from/dayMinutes+1)*dayMinutes)
+			day := from / dayMinutes
+			add(day%7, from-day*dayMinutes, to-day*dayMinutes, x.workers)
+			from = to
+		}
+	}
+	for k := range all {
+		slices.SortFunc(all[k].Days, func(a, b string) int { return slices.Index(weekdays(), a) - slices.Index(weekdays(), b) })
+		if len(all[k].Days) == 7 {
+			all[k].Days = nil
+		}
+	}
+	return all
+}
+
+// clock is a minute of a day as a time.
+func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
+
+// predictive says what becomes of a predictive policy.
+func (t *template) predictive(s *scaled, p scalingPolicy) {
+	c := orNode(get(p.properties, "PredictiveScalingConfiguration"), get(p.properties, "PredictiveScalingPolicyConfiguration"))
+	const ours = "Muster has a forecast of its own, by what came at the same time of other days and weeks. It is off unless you ask for it, in place of the policy below: policy {name: deadline, forecast: seasonal}; and it is used only while it beats reacting to what came"
+	if mode := t.resolve(get(c, "Mode"), 0).text; mode != "ForecastAndScale" {
+		s.note(p.at, "%s is a predictive policy that forecasts and sizes nothing; it is not carried over. %s", p.name, ours)
+		return
+	}
+	s.note(p.at, "%s is a predictive policy, which is not carried over: its minimum by forecast falls away. %s", p.name, ours)
+	if b := get(c, "MaxCapacityBreachBehavior"); t.resolve(b, 0).text == "IncreaseMaxCapacity" {
+		s.note(b, "%s lets a forecast go beyond the maximum; here nothing does", p.name)
+	}
+}

@@ -1,0 +1,30 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/muster-scale/muster"
+)
+
+// exactWhy says in words why exact adds so many workers.
+func exactWhy(queued, pending, free float64, add int) string {
+	if queued == 0 {
+		return "nothing waits, and workers that stay idle leave by themselves"
+	}
+	var there []string
+	if free > 0 {
+		there = append(there, muster.Plural(int(free), "slot")+" free")
+	}
+	if pending > 0 {
+		there = append(there, muster.Plural(int(pending), "slot")+" coming")
+	}
+	switch soon := strings.Join(there, " and "); {
+	case add == 0:
+		return fmt.Sprintf("%s waiting, %s: enough", muster.Number(queued), soon)
+	case soon == "":
+		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", muster.Number(queued), muster.Plural(add, "more worker"))
+	default:
+		return fmt.Sprintf("%s waiting, only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker"))
+	}
+}

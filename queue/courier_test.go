@@ -1,0 +1,239 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// errands lets callers who wait use a courier.
+type errands struct {
+	s     *Service
+	tasks chan func(*Courier)
+	all   sync.WaitGroup
+}
+
+func newErrands(s *Service) *errands {
+	e := &errands{s: s, tasks: make(chan func(*Courier), 64)}
+	rung := make(chan struct{}, 1)
+	k := s.NewCourier(func() {
+		select {
+		case rung <- struct{}{}:
+		default:
+		}
+	})
+	e.all.Go(func() {
+		for {
+			select {
+			case <-rung:
+				k.Deliver()
+			case do, more := <-e.tasks:
+				if !more {
+					return
+				}
+				do(k)
+				for len(e.tasks) > 0 {
+					(<-e.tasks)(k)
+				}
+				k.Submit()
+			}
+		}
+	})
+	return e
+}
+
+// end must come after the last call was answered.
+func (e *errands) end() {
+	close(e.tasks)
+	e.all.Wait()
+}
+
+// errand makes one call.
+func errand[T any](e *errands, call func(k *Courier, done func(T))) T {
+	answer := make(chan T, 1)
+	e.tasks <- func(k *Courier) { call(k, func(t T) { answer <- t }) }
+	return <-answer
+}
+
+type receivedBy struct {
+	messages []Message
+	err      error
+}
+
+type sentBy struct {
+	sent []Sent
+	err  error
+}
+
+// service is what clients call; what a courier does not do the service does.
+func (e *errands) service() service {
+	calls := serviceOf(e.s)
+	receive := calls.receive
+	calls.send = func(_ context.Context, name string, out []Outgoing) ([]Sent, error) {
+		got := errand(e, func(k *Courier, done func(sentBy)) {
+			k.Send(name, out, func(sent []Sent, err error) { done(sentBy{sent, err}) })
+		})
+		return got.sent, got.err
+	}
+	calls.remove = func(_ context.Context, name string, receipts []string) []error {
+		return errand(e, func(k *Courier, done func([]error)) { k.Delete(name, receipts, done) })
+	}
+	calls.receive = func(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
+		if o.Wait != nil && *o.Wait > 0 {
+			return receive(ctx, name, o)
+		}
+		got := errand(e, func(k *Courier, done func(receivedBy)) {
+			k.Receive(name, o, func(m []Message, err error) { done(receivedBy{m, err}) })
+		})
+		return got.messages, got.err
+	}
+	return calls
+}
+
+// both runs a test with the methods of a service and with a courier.
+func both(t *testing.T, test func(t *testing.T, s *Service, calls service)) {
+	t.Helper()
+	inTime(t, func(t *testing.T, s *Service) { test(t, s, serviceOf(s)) })
+	inTime(t, func(t *testing.T, s *Service) {
+		e := newErrands(s)
+		defer e.end()
+		test(t, s, e.service())
+	})
+}
+
+// TestACourierAnswersAsTheServiceDoes compares the outcomes of both.
+func TestACourierAnswersAsTheServiceDoes(t *testing.T) {
+	var outcomes []string
+	both(t, func(t *testing.T, s *Service, calls service) {
+		mustCreate(t, s, "q", nil)
+		mustCreate(t, s, "q.fifo", map[string]string{"FifoQueue": "true", "ContentBasedDeduplication": "true"})
+		var told []string
+		tell := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+		send := func(name string, out ...Outgoing) {
+			sent, err := calls.send(t.Context(), name, out)
+			for _, one := range sent {
+				tell("sent to %s: id %d bytes, sequence %d bytes, duplicate %t, %v", name, len(one.ID), len(one.SequenceNumber), one.Duplicate, one.Err)
+			}
+			tell("send to %s: %v", name, err)
+		}
+		send("q", Outgoing{Body: "a"}, Outgoing{}, Outgoing{Body: "b"})
+		send("q", Outgoing{})
+		send("q")
+		send("none", Outgoing{Body: "a"})
+		send("q", Outgoing{Body: strings.Repeat("x", MaxBytes)}, Outgoing{Body: "y"})
+		send("q.fifo", Outgoing{Body: "a", GroupID: "g"})
+		send("q.fifo", Outgoing{Body: "a", GroupID: "g"})
+		none, far := time.Duration(0), -time.Second
+		var receipts []string
+		for _, name := range []string{"q", "q.fifo", "none"} {
+			for _, o := range []ReceiveOptions{{Max: 1}, {Max: 10, Visibility: &none}, {Max: 10}, {Max: 10}, {Max: 11}, {Visibility: &far}} {
+				o.Wait = &none
+				got, err := calls.receive(t.Context(), name, o)
+				for _, m := range got {
+					tell("received %s for the %d. time from %s", m.Body, m.ReceiveCount, name)
+					receipts = append(receipts, m.Receipt)
+				}
+				tell("receive from %s: %v", name, err)
+			}
+		}
+		for _, handles := range [][]string{nil, receipts[:1], receipts, {"bad", receipts[0]}, make([]string, 11)} {
+			for _, name := range []string{"q", "none"} {
+				tell("delete from %s: %v", name, calls.remove(t.Context(), name, handles))
+			}
+		}
+		wantCounts(t, s, "q", 0, 0, 0)
+		outcomes = append(outcomes, strings.Join(told, "\n"))
+	})
+	if outcomes[0] != outcomes[1] {
+		t.Errorf("the service says\n%s\na courier\n%s", outcomes[0], outcomes[1])
+	}
+}
+
+// TestACourierHandsInTogether what it gathered, as one commit.
+func TestACourierHandsInTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f, _ := held(t)
+		commits := 0
+		f.fail = func([]op) error { commits++; return nil }
+		var sent []string
+		k := s.NewCourier(func() {})
+		for _, body := range []string{"a", "b", "c"} {
+			k.Send("q", []Outgoing{{Body: body}}, func(_ []Sent, err error) { sent = append(sent, fmt.Sprint(body, err)) })
+		}
+		synctest.Wait()
+		if commits != 0 || k.Gathered() != 3 {
+			t.Errorf("%d commits with %d requests gathered, want 0 and 3", commits, k.Gathered())
+		}
+		k.Submit()
+		synctest.Wait()
+		if len(sent) > 0 {
+			t.Errorf("answered %v before it was asked to deliver", sent)
+		}
+		k.Deliver()
+		if want := []string{"a<nil>", "b<nil>", "c<nil>"}; commits != 1 || !slices.Equal(sent, want) {
+			t.Errorf("%d commits, answered %v; want 1 and %v", commits, sent, want)
+		}
+	})
+}
+
+// TestACourierOfAClosedServiceIsAnswered whether its requests were handed in
+// before or after the end.
+func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
+	for name, order := range map[string]func(s *Service, k *Courier) error{
+		"handed in before": func(s *Service, k *Courier) error { k.Submit(); return s.Close() },
+		"handed in after":  func(s *Service, k *Courier) error { err := s.Close(); k.Submit(); return err },
+		"handed in when the writer has ended": func(s *Service, k *Courier) error {
+			err := s.Close()
+			s.closing = make(chan struct{}) // as if it were closed between the look and the hand-over
+			k.Submit()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, Options{Ephemeral: true})
+			mustCreate(t, s, "q", nil)
+			rung := make(chan struct{}, 10)
+			k := s.NewCourier(func() { rung <- struct{}{} })
+			var errs []error
+			k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { errs = append(errs, err) })
+			k.Delete("q", []string{s.receipts.make(delivery{seq: 1, queue: 1})}, func(e []error) { errs = append(errs, e...) })
+			if err := order(s, k); err != nil {
+				t.Fatal(err)
+			}
+			<-rung
+			k.Deliver()
+			if len(errs) != 2 {
+				t.Fatalf("%d answers, want 2", len(errs))
+			}
+			for _, err := range errs {
+				if before := name == "handed in before"; err != nil && !errors.Is(err, ErrClosed) || err == nil && !before {
+					t.Errorf("answered %v", err)
+				}
+			}
+			k.Receive("q", ReceiveOptions{}, func(_ []Message, err error) {
+				if name != "handed in when the writer has ended" && !errors.Is(err, ErrClosed) {
+					t.Errorf("a receive afterwards: %v, want %v", err, ErrClosed)
+				}
+			})
+		})
+	}
+}
+
+// TestACourierReadsFromTheDisk what is not in memory.
+func TestACourierReadsFromTheDisk(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemoryBytes: 1})
+	mustCreate(t, s, "q", nil)
+	mustSend(t, s, "q", "a")
+	e := newErrands(s)
+	defer e.end()
+	got, err := e.service().receive(t.Context(), "q", ReceiveOptions{})
+	if err != nil || len(got) != 1 || got[0].Body != "a" {
+		t.Errorf("received %v, %v; want a", got, err)
+	}
+}
