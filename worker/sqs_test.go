@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -230,5 +233,73 @@ func TestSQSPrefersTheEndpointOfTheEnvironment(t *testing.T) {
 	messages, err := open(t, "http://queue.test/000000000000/work").Receive(t.Context(), 1, time.Second, 30*time.Second)
 	if err != nil || len(messages) != 1 {
 		t.Errorf("received %v, %v; want the message behind the endpoint", messages, err)
+	}
+}
+
+// A bundle of certificates that cannot be read tells whether the SDK's configuration was looked for.
+func TestOnlyWhatTheEnvironmentSaysInFullIsTakenFromItAlone(t *testing.T) {
+	queueURL, client := embedded(t)
+	send(t, client, queueURL, "m")
+	keys := [2]string{os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")}
+	for _, row := range []struct {
+		name, url string
+		set       map[string]string
+		alone     bool
+	}{
+		{"keys and a region", queueURL, nil, true},
+		{"the region as older tools say it", queueURL, map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "us-east-1"}, true},
+		{"an endpoint on this machine", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": queueURL[:strings.Index(queueURL, "/000000000000")]}, true},
+		{"no region", queueURL, map[string]string{"AWS_REGION": ""}, false},
+		{"half of the keys", queueURL, map[string]string{"AWS_SECRET_ACCESS_KEY": ""}, false},
+		{"no keys", queueURL, map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, false},
+		{"an endpoint that is to be ignored", queueURL, map[string]string{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, false},
+		{"a profile", queueURL, map[string]string{"AWS_PROFILE": "work"}, false},
+		{"an endpoint elsewhere", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": "http://sqs.test"}, false},
+		{"an endpoint with TLS", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": "https://127.0.0.1:1"}, false},
+		{"TLS", strings.Replace(queueURL, "http:", "https:", 1), nil, false},
+		{"a queue of Amazon", "https://sqs.eu-west-1.amazonaws.com/123456789012/work", nil, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Setenv("AWS_CA_BUNDLE", filepath.Join(t.TempDir(), "none"))
+			t.Setenv("AWS_ACCESS_KEY_ID", keys[0])
+			t.Setenv("AWS_SECRET_ACCESS_KEY", keys[1])
+			t.Setenv("AWS_REGION", "us-east-1")
+			for name, value := range row.set {
+				t.Setenv(name, value)
+			}
+			q, err := worker.NewSQS(t.Context(), row.url)
+			if !row.alone {
+				if err == nil || !strings.Contains(err.Error(), "read the AWS configuration") {
+					t.Fatalf("got %v, want that the bundle cannot be read", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages, err := q.Receive(t.Context(), 1, 0, 30*time.Second)
+			if err != nil || len(messages) != 1 {
+				t.Fatalf("received %v, %v; want the message, for which the signature must be right", messages, err)
+			}
+			if err := q.ChangeVisibility(t.Context(), messages[0], 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRetriesAreThoseThatTheEnvironmentAsksFor(t *testing.T) {
+	bareEnvironment(t)
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "1"} {
+		t.Setenv(name, value)
+	}
+	if _, err := open(t, server.URL+"/000000000000/work").Receive(t.Context(), 1, 0, 30*time.Second); err == nil || calls.Load() != 1 {
+		t.Errorf("%d calls and %v, want a failure after 1 call", calls.Load(), err)
 	}
 }

@@ -31,6 +31,7 @@ func main() { os.Exit(run()) }
 // run runs the command line of this process and returns its exit code. The first interrupt ends the command in order; the
 // second kills it.
 func run() int {
+	collectLater(os.Getenv)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	signals := make(chan os.Signal, 2)
@@ -45,7 +46,7 @@ func run() int {
 }
 
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	root := newRoot()
+	root := newRoot(args)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

@@ -18,7 +18,36 @@ type global struct {
 	output string
 }
 
-func newRoot() *cobra.Command {
+// commands are all commands, in the order of the help.
+func commands() []command {
+	return []command{
+		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
+		{"explain", newExplain}, {"status", newStatus}, {"queue", newQueue}, {"tree", newTree}, {"trace", newTrace},
+		{"simulate", newSimulate}, {"compare", newCompare}, {"import", newImport}, {"schema", newSchema}, {"version", newVersion},
+		{"sleep-body", newSleepBody}, {"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
+	}
+}
+
+// command is one command, by the word that calls it.
+type command struct {
+	word string
+	make func(*global) *cobra.Command
+}
+
+// called returns the one command that the arguments begin with. When they begin with anything else, as they do for help and
+// completion, it returns all. Making them all takes longer than many a command runs.
+func called(args []string) []command {
+	all := commands()
+	for _, c := range all {
+		if len(args) > 0 && args[0] == c.word {
+			return []command{c}
+		}
+	}
+	return all
+}
+
+// newRoot returns muster with what the arguments need of its commands.
+func newRoot(args []string) *cobra.Command {
 	g := &global{}
 	root := &cobra.Command{
 		Use:   "muster",
@@ -46,9 +75,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w\nrun %s --help to see what there is", err, cmd.CommandPath()))
 	})
-	root.AddCommand(newUp(g), newDemo(g), newWork(g), newSend(g), newCheck(g), newPlan(g), newExplain(g), newStatus(g),
-		newQueue(g), newTree(g), newTrace(g), newSimulate(g), newCompare(g), newImport(g), newSchema(), newVersion(g), newSleepBody(), newValidate(g),
-		newPublish(g), newDoctor(g))
+	for _, c := range called(args) {
+		root.AddCommand(c.make(g))
+	}
 	withUsageErrors(root)
 	return root
 }
@@ -94,7 +123,7 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-func newSchema() *cobra.Command {
+func newSchema(*global) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON schema of the configuration, for editors",
 		Long: `Schema prints the JSON schema of the configuration. Editors with a YAML language server complete and check by

@@ -163,7 +163,7 @@ func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
 }
 
 // newSleepBody is the work of the demo and of test load: it sleeps as long as the message says.
-func newSleepBody() *cobra.Command {
+func newSleepBody(*global) *cobra.Command {
 	return &cobra.Command{
 		Use: "sleep-body", Hidden: true,
 		Short: "Sleep for the duration that standard input holds",

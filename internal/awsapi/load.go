@@ -18,7 +18,8 @@ const endpointSQS = "AWS_ENDPOINT_URL_SQS"
 // At returns the configuration of clients for the queue or the endpoint at a URL, as a worker or a command needs it that shares no
 // limit of calls with others: those of a controller come from an [Account]. Region, credentials and endpoint come from where the AWS
 // tools look for them, with two differences: a URL that names a region uses that, and a URL on this machine is its own endpoint
-// unless AWS_ENDPOINT_URL_SQS names another. An empty URL is that of no queue. Retries are the SDK's own. A nil client is one of the
+// unless AWS_ENDPOINT_URL_SQS names another. No file is read for a URL of http on this machine when the environment has keys and a
+// region, and names no profile. An empty URL is that of no queue. Retries are the SDK's own. A nil client is one of the
 // SDK.
 func At(ctx context.Context, target string, client aws.HTTPClient) (aws.Config, error) {
 	here, elsewhere := Local(target), os.Getenv(endpointSQS) != ""
@@ -26,9 +27,12 @@ func At(ctx context.Context, target string, client aws.HTTPClient) (aws.Config, 
 	if client != nil {
 		more = append(more, config.WithHTTPClient(client))
 	}
-	cfg, err := load(ctx, QueueRegion(target), here, more...)
-	if err != nil {
-		return cfg, err
+	cfg, said := environment(target, client)
+	if !said {
+		var err error
+		if cfg, err = load(ctx, QueueRegion(target), here, more...); err != nil {
+			return cfg, err
+		}
 	}
 	if cfg.Region == "" && (here || target != "" && elsewhere) {
 		cfg.Region = localRegion
