@@ -2,11 +2,9 @@ package server_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"flag"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/muster-scale/muster"
@@ -216,60 +215,36 @@ func TestMetricsOfAFleetThatCannotBeListedCountNoMembers(t *testing.T) {
 	}
 }
 
-func TestMetricsAreWrittenAndNamedAsPrometheusWantsThem(t *testing.T) {
+func TestMetricsAreNamedAsTheyShouldBe(t *testing.T) {
 	w := newWorld(t)
+	registry := prometheus.NewPedanticRegistry()
+	m, err := server.NewMetrics(registry, w.fleets)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range w.steps {
-		w.metrics.Count(o)
+		m.Count(o)
 	}
-	answer := w.ask("GET", "/metrics", "")
-	if kind := answer.Header().Get("Content-Type"); kind != "text/plain; version=0.0.4; charset=utf-8" {
-		t.Errorf("the metrics are of the type %q", kind)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
 	}
-	// The linter reads the text with the parser of Prometheus, which takes no series twice.
-	problems, err := promlint.New(bytes.NewReader(answer.Body.Bytes())).Lint()
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil || len(problems) > 0 {
-		t.Errorf("found %v, %v in\n%s", problems, err, answer.Body)
+		t.Errorf("found %v, %v", problems, err)
 	}
-	total := 0
-	for line := range strings.Lines(answer.Body.String()) {
-		if rest, ok := strings.CutPrefix(line, `muster_decisions_total{fleet="a",`); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(rest[strings.LastIndexByte(rest, ' '):]))
-			if err != nil {
-				t.Errorf("found the count %q", line)
+	total := 0.0
+	for _, f := range families {
+		if f.GetName() == "muster_decisions_total" {
+			for _, s := range f.Metric {
+				total += s.GetCounter().GetValue()
 			}
-			total += n
 		}
 	}
-	if total != len(w.steps) {
+	if total != float64(len(w.steps)) {
 		t.Errorf("%v steps were counted, want %d", total, len(w.steps))
 	}
-}
-
-func TestMetricsAreCompressedForThoseThatReadThat(t *testing.T) {
-	w := newWorld(t)
-	plain := w.ask("GET", "/metrics", "").Body.String()
-	for _, row := range []struct {
-		accepts    string
-		compressed bool
-	}{
-		{"gzip", true}, {"deflate, GZIP;q=0.5", true}, {"*", true}, {"gzip; q=0", false}, {"gzip;q=nothing", false}, {"br, zstd", false}, {"", false},
-	} {
-		answer := w.ask("GET", "/metrics", "", header("Accept-Encoding", row.accepts))
-		text := answer.Body.String()
-		if compressed := answer.Header().Get("Content-Encoding") == "gzip"; compressed != row.compressed {
-			t.Errorf("Accept-Encoding %q: compressed is %t", row.accepts, compressed)
-		} else if compressed {
-			z, err := gzip.NewReader(answer.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			read, err := io.ReadAll(z)
-			if text = string(read); err != nil {
-				t.Error(err)
-			}
-		}
-		if text != plain {
-			t.Errorf("Accept-Encoding %q: found %q, want %q", row.accepts, text, plain)
-		}
+	if _, err := server.NewMetrics(registry, w.fleets); err == nil {
+		t.Error("the metrics were registered twice")
 	}
 }

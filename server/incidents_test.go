@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
@@ -34,7 +36,13 @@ func TestStatusAndMetricsSayWhatWentWrongAtWorkers(t *testing.T) {
 	if len(got) != 2 || got[0].Worker != "w1" || got[0].Kind != muster.LeaseLost || got[0].Count != 3 || got[0].Text != "message 7" || !got[0].At.Equal(at) {
 		t.Errorf("the status says %+v", got)
 	}
-	w.metrics.Count(o)
+	registry := prometheus.NewRegistry()
+	m, err := server.NewMetrics(registry, w.fleets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Count(o)
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Registry: registry})
 	wants(t, w.ask("GET", "/metrics", ""), http.StatusOK,
 		`muster_worker_incidents_total{fleet="a",kind="lease_lost"} 3`, `muster_worker_incidents_total{fleet="a",kind="other"} 2`)
 }

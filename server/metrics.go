@@ -1,8 +1,7 @@
 package server
 
 import (
-	"net/http"
-	"sync"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
@@ -10,41 +9,52 @@ import (
 )
 
 // Metrics exports the fleets' last observations and counts their decisions. A count that is unknown is not exported as a
-// number: its muster_signal_known is 0 instead. It is safe for use by several goroutines.
+// number: its muster_signal_known is 0 instead.
 type Metrics struct {
-	fleets func() map[string]Fleet
-	mu     sync.Mutex
-	counts *exposition
+	fleets    func() map[string]Fleet
+	decisions *prometheus.CounterVec
+	ended     *prometheus.CounterVec
+	messages  *prometheus.CounterVec
+	incidents *prometheus.CounterVec
 }
 
-// NewMetrics returns the metrics of the given fleets. Fleets is called whenever they are read; nobody changes the map it returns.
-func NewMetrics(fleets func() map[string]Fleet) *Metrics {
-	return &Metrics{fleets: fleets, counts: newExposition()}
+// NewMetrics registers the metrics of the given fleets with r.
+func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet) (*Metrics, error) {
+	m := &Metrics{
+		fleets: fleets,
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_decisions_total",
+			Help: "Steps taken, by verdict and reason."}, []string{"fleet", "verdict", "reason"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_member_changes_total",
+			Help: "Changes of members, by what happened."}, []string{"fleet", "change"}),
+	}
+	m.messages = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_messages_total",
+		Help: "Messages that workers have reported, by how their work ended."}, []string{"fleet", "result"})
+	m.incidents = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_worker_incidents_total",
+		Help: "What went wrong at workers, by kind."}, []string{"fleet", "kind"})
+	for _, c := range []prometheus.Collector{m, m.decisions, m.ended, m.messages, m.incidents} {
+		if err := r.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
-// Count counts the outcome of a step.
+// Count counts the outcome of a step. It may be called from any goroutine.
 func (m *Metrics) Count(o controller.Outcome) {
 	if !o.Ready {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	fleet := o.Decision.Fleet
-	m.counts.add(counterOf("muster_decisions_total", "Steps taken, by verdict and reason.", "fleet", "verdict", "reason"), 1,
-		fleet, string(o.Decision.Verdict), string(o.Decision.Reason))
-	messages := counterOf("muster_messages_total", "Messages that workers have reported, by how their work ended.", "fleet", "result")
-	m.counts.add(messages, float64(o.Finished), fleet, "finished")
-	m.counts.add(messages, float64(o.Failed), fleet, "failed")
-	incidents := counterOf("muster_worker_incidents_total", "What went wrong at workers, by kind.", "fleet", "kind")
+	m.decisions.WithLabelValues(o.Decision.Fleet, string(o.Decision.Verdict), string(o.Decision.Reason)).Inc()
+	m.messages.WithLabelValues(o.Decision.Fleet, "finished").Add(float64(o.Finished))
+	m.messages.WithLabelValues(o.Decision.Fleet, "failed").Add(float64(o.Failed))
 	for kind, n := range o.Incidents {
-		m.counts.add(incidents, float64(n), fleet, incidentLabel(kind))
+		m.incidents.WithLabelValues(o.Decision.Fleet, incidentLabel(kind)).Add(float64(n))
 	}
-	changes := counterOf("muster_member_changes_total", "Changes of members, by what happened.", "fleet", "change")
 	for _, c := range o.Changes {
 		if c.Incident != nil {
 			continue // counted above
 		}
-		m.counts.add(changes, 1, fleet, string(c.What))
+		m.ended.WithLabelValues(o.Decision.Fleet, string(c.What)).Inc()
 	}
 }
 
@@ -57,39 +67,41 @@ func incidentLabel(kind muster.IncidentKind) string {
 	return "other"
 }
 
-// ServeHTTP serves the metrics of this instant in the text format of Prometheus.
-func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.collect().serve(w, r) }
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
 
-func (m *Metrics) collect() *exposition {
-	e := newExposition()
+// Describe implements [prometheus.Collector]: what is exported depends on what is known.
+func (m *Metrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for name, f := range m.fleets() {
 		o, ok := f.Last()
 		if !ok {
 			continue
 		}
-		gauge := func(f family, v float64, labels ...string) { e.set(f, v, append([]string{name}, labels...)...) }
+		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{name}, labels...)...)
+		}
 		collectQueues(o.Observation, gauge)
 		if o.Ready {
-			gauge(gaugeOf("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
+			gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
 			if o.Decision.Verdict == muster.Shadow {
-				gauge(gaugeOf("muster_shadow_desired", "Members that would be asked for, of a fleet that another system sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
+				gauge(desc("muster_shadow_desired", "Members that would be asked for, of a fleet that another system sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
 			}
 			collectOutlook(o, gauge)
 		}
 		collectFleet(o.Observation, gauge)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e.merge(m.counts)
-	return e
 }
 
-func known() family {
-	return gaugeOf("muster_signal_known", "1 when the signal is known, 0 when it is missing, stale or broken. The signal capacity has no queue.",
+func known() *prometheus.Desc {
+	return desc("muster_signal_known", "1 when the signal is known, 0 when it is missing, stale or broken. The signal capacity has no queue.",
 		"fleet", "queue", "signal")
 }
 
-func collectQueues(o muster.Observation, gauge func(family, float64, ...string)) {
+func collectQueues(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
 	for _, q := range o.Queues {
 		for _, s := range []struct {
 			name, help string
@@ -105,33 +117,33 @@ func collectQueues(o muster.Observation, gauge func(family, float64, ...string))
 				continue
 			}
 			gauge(known(), 1, q.Queue, s.name)
-			gauge(gaugeOf("muster_queue_"+s.name, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
+			gauge(desc("muster_queue_"+s.name, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
 		}
 	}
 }
 
 // collectOutlook exports what a message that arrives now has to expect, where that can be told, and what the size costs.
-func collectOutlook(o controller.Outcome, gauge func(family, float64, ...string)) {
+func collectOutlook(o controller.Outcome, gauge func(*prometheus.Desc, float64, ...string)) {
 	if e := policy.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
-		gauge(gaugeOf("muster_expected_time_seconds", "Mean time from sent to finished of a message that arrives now, if the size stayed as it is.", "fleet"), e.Seconds)
-		gauge(gaugeOf("muster_objective_chance", "Probability that a message that arrives now meets the latency objective, if the size stayed as it is.", "fleet"), e.InTime)
+		gauge(desc("muster_expected_time_seconds", "Mean time from sent to finished of a message that arrives now, if the size stayed as it is.", "fleet"), e.Seconds)
+		gauge(desc("muster_objective_chance", "Probability that a message that arrives now meets the latency objective, if the size stayed as it is.", "fleet"), e.InTime)
 	}
 	if o.PricePerHour > 0 {
-		gauge(gaugeOf("muster_cost_per_hour", "What the desired size costs in an hour, in the currency of the configured price.", "fleet"), o.PricePerHour*float64(o.Decision.Desired))
+		gauge(desc("muster_cost_per_hour", "What the desired size costs in an hour, in the currency of the configured price.", "fleet"), o.PricePerHour*float64(o.Decision.Desired))
 	}
 }
 
-func collectFleet(o muster.Observation, gauge func(family, float64, ...string)) {
-	gauge(gaugeOf("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
+func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
+	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
 	if o.Processing.Known {
-		gauge(gaugeOf("muster_processing_mean_seconds", "Mean processing duration, measured or prior.", "fleet"), o.Processing.MeanSeconds)
+		gauge(desc("muster_processing_mean_seconds", "Mean processing duration, measured or prior.", "fleet"), o.Processing.MeanSeconds)
 	}
 	if o.Boot.Known {
-		gauge(gaugeOf("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
+		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)
 	}
 	for _, c := range o.Classes {
-		gauge(gaugeOf("muster_class_processing_mean_seconds", "Mean processing duration of a class of messages.", "fleet", "class"), c.Processing.MeanSeconds, c.Name)
-		gauge(gaugeOf("muster_class_share", "Share of a class of the messages that ended lately.", "fleet", "class"), c.Share, c.Name)
+		gauge(desc("muster_class_processing_mean_seconds", "Mean processing duration of a class of messages.", "fleet", "class"), c.Processing.MeanSeconds, c.Name)
+		gauge(desc("muster_class_share", "Share of a class of the messages that ended lately.", "fleet", "class"), c.Share, c.Name)
 	}
 	c := o.Capacity
 	if !c.Known {
@@ -139,13 +151,13 @@ func collectFleet(o muster.Observation, gauge func(family, float64, ...string)) 
 		return
 	}
 	gauge(known(), 1, "", "capacity")
-	workers := gaugeOf("muster_members", "Members by state.", "fleet", "state")
+	workers := desc("muster_members", "Members by state.", "fleet", "state")
 	for _, s := range []struct {
 		state string
 		n     int
 	}{{"ordered", c.Ordered}, {"booting", c.Booting}, {"idle", c.Idle}, {"busy", c.Busy}, {"draining", c.Draining}, {"released", c.Released}, {"lost", c.Lost}} {
 		gauge(workers, float64(s.n), s.state)
 	}
-	gauge(gaugeOf("muster_slots", "Slots of members in service.", "fleet"), float64(c.Slots))
-	gauge(gaugeOf("muster_busy_slots", "Slots that hold a message.", "fleet"), float64(c.BusySlots))
+	gauge(desc("muster_slots", "Slots of members in service.", "fleet"), float64(c.Slots))
+	gauge(desc("muster_busy_slots", "Slots that hold a message.", "fleet"), float64(c.BusySlots))
 }

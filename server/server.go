@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/time/rate"
 
 	"github.com/muster-scale/muster"
@@ -42,9 +44,9 @@ type Options struct {
 	Decisions Decisions
 	// Queues are the embedded queues; nil serves none.
 	Queues *queue.Service
-	// Metrics are the metrics to serve.
-	Metrics *Metrics
-	Version string
+	// Registry holds the metrics to serve.
+	Registry *prometheus.Registry
+	Version  string
 	// Hosts are the host names under which the API may be reached, besides those of loopback.
 	Hosts []string
 }
@@ -69,7 +71,7 @@ func New(o Options) http.Handler {
 		pattern string
 		serve   http.HandlerFunc
 	}{
-		{"GET /metrics", o.Metrics.ServeHTTP},
+		{"GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
 		{"POST /v1/events", a.event},
 		{"GET /v1/status", a.status},
 		{"GET /v1/decisions", a.decisions},

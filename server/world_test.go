@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
@@ -67,15 +69,14 @@ func (p past) Last(_ context.Context, _ string, n int, kinds ...muster.RecordKin
 
 // world is the API with two fleets: "a" has stepped, "b" has not.
 type world struct {
-	t       testing.TB
-	token   server.Token
-	a, b    *fleet
-	past    past
-	hosts   []string
-	queues  *queue.Service
-	steps   []controller.Outcome
-	metrics *server.Metrics
-	serves  http.Handler
+	t      testing.TB
+	token  server.Token
+	a, b   *fleet
+	past   past
+	hosts  []string
+	queues *queue.Service
+	steps  []controller.Outcome
+	serves http.Handler
 }
 
 const secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -96,8 +97,11 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	for _, c := range change {
 		c(w)
 	}
-	w.metrics = server.NewMetrics(w.fleets)
-	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Queues: w.queues, Metrics: w.metrics, Version: "v0.0.0-test", Hosts: w.hosts})
+	registry := prometheus.NewRegistry()
+	if _, err := server.NewMetrics(registry, w.fleets); err != nil {
+		t.Fatal(err)
+	}
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Queues: w.queues, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
 	return w
 }
 

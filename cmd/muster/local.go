@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-scale/muster"
@@ -131,8 +132,7 @@ func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local,
 			return l, err
 		}
 	}
-	l.openServers()
-	return l, nil
+	return l, l.openServers()
 }
 
 // openBeyond opens what the configuration states for other machines. Workers on this machine go on using loopback.
@@ -254,9 +254,13 @@ func (l *local) queueURL(name string) string {
 
 func (l *local) apiURL() string { return "http://" + l.api.Addr().String() }
 
-func (l *local) openServers() {
+func (l *local) openServers() error {
 	l.serving, l.stopServing = context.WithCancel(context.Background())
-	metrics := server.NewMetrics(l.fleets.served)
+	registry := prometheus.NewRegistry()
+	metrics, err := server.NewMetrics(registry, l.fleets.served)
+	if err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
 	before := l.options.notify
 	l.options.notify = func(o controller.Outcome) {
 		metrics.Count(o)
@@ -265,7 +269,7 @@ func (l *local) openServers() {
 		}
 	}
 	l.servers.api = server.NewServer(server.New(server.Options{
-		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Queues: l.queues, Metrics: metrics, Version: version,
+		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Queues: l.queues, Registry: registry, Version: version,
 		Hosts: l.config.Listen.Beyond.Hosts,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
@@ -276,6 +280,7 @@ func (l *local) openServers() {
 	for _, s := range []*http.Server{l.servers.api, l.servers.sqs} {
 		s.ErrorLog = slog.NewLogLogger(l.options.logger.Handler(), slog.LevelDebug)
 	}
+	return nil
 }
 
 // run serves until ctx ends, then lets the workers finish what they hold and ends them.
