@@ -92,7 +92,7 @@ func TestCollectionWaitsForTheStartUnlessTheUserHasDecided(t *testing.T) {
 // TestPackagesMakeLittleWhenTheyAreInitialized keeps the start of every command short, and below the 4 MB at which the first
 // garbage collection begins: collectLater comes after the packages.
 func TestPackagesMakeLittleWhenTheyAreInitialized(t *testing.T) {
-	const most = 5 << 19                                                    // 2.5 MiB
+	const most = 3 << 20                                                    // they make 2 MB, and 2.9 MB under the race detector
 	tests := []string{"pgregory.net/rapid", "github.com/google/go-cmp/cmp"} // not in the program
 	self, err := os.Executable()
 	if err != nil {
