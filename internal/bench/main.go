@@ -44,6 +44,7 @@ var parts = []struct {
 	{"decisions", (*bench).decisions},
 	{"idle", (*bench).idle},
 	{"trees", (*bench).trees},
+	{"treesuite", (*bench).treeSuite},
 	{"sim", (*bench).simulator},
 }
 
