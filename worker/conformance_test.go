@@ -138,6 +138,7 @@ func TestConformanceOfAnEndpoint(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 	forgetful := endpoint(t, worker.EndpointOptions{Batch: 2}, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // a server that answers without reading a large body may end the connection before its answer is read
 		if r.Header.Get("X-Muster-Batch") == "2" {
 			fmt.Fprint(w, `{"failed":[{"delivery":"nonesuch"}]}`)
 		}
