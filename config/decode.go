@@ -179,18 +179,23 @@ func (m mapping) number(key string, into *float64) {
 	*into = v
 }
 
-// duration decodes a duration; only zero needs no unit.
-func (m mapping) duration(key string, into *time.Duration) {
-	n, ok := m.values[key]
-	if !ok {
-		return
+// written returns the text of a key whose value YAML may take for a number or an instant, with variables expanded where it is a
+// string; ok is false without the key, or after a fault that was told.
+func (m mapping) written(key string) (n *yaml.Node, path, text string, ok bool) {
+	if n, ok = m.values[key]; !ok {
+		return nil, "", "", false
 	}
-	path := join(m.path, key)
-	text := n.Value
+	path, text = join(m.path, key), n.Value
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		text = m.expanded(n, path)
 	}
-	if m.bad[path] {
+	return n, path, text, !m.bad[path]
+}
+
+// duration decodes a duration; only zero needs no unit.
+func (m mapping) duration(key string, into *time.Duration) {
+	n, path, text, ok := m.written(key)
+	if !ok {
 		return
 	}
 	v, err := time.ParseDuration(text)

@@ -42,16 +42,8 @@ func (m mapping) surroundings(w *Workers) {
 
 // instant decodes an instant with its zone. YAML knows instants of its own, so it may be quoted or not.
 func (m mapping) instant(key string, into *time.Time) {
-	n, ok := m.values[key]
+	n, path, text, ok := m.written(key)
 	if !ok {
-		return
-	}
-	path := join(m.path, key)
-	text := n.Value
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-		text = m.expanded(n, path)
-	}
-	if m.bad[path] {
 		return
 	}
 	at, err := time.Parse(time.RFC3339, text)

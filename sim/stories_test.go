@@ -193,11 +193,6 @@ func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
 	return s, min(rest, limits.Max)
 }
 
-// names tells whether a policy, or one that it takes the largest of, has the name.
-func names(s policy.Spec, name string) bool {
-	return s.Name == name || slices.ContainsFunc(s.Largest, func(x policy.Spec) bool { return x.Name == name })
-}
-
 func (d dice) single() policy.Spec {
 	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" || name == "metric-math" })
 	s := policy.Spec{Name: all[d.IntN(len(all))], Processing: maybe(d, d.seconds(1, 30))}

@@ -113,17 +113,15 @@ func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
-	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 0}}")
-	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
-	sized := make(chan struct{})
-	var once sync.Once
-	o := localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, notify: func(o controller.Outcome) {
-		if o.Observation.Capacity.Booting > 0 {
-			once.Do(func() { close(sized) })
+// upUntil runs what `muster up` runs until an outcome is as asked for, and ends it; what says in words what that is.
+func upUntil(t *testing.T, c *config.Config, shadow bool, what string, seen func(controller.Outcome) bool) {
+	t.Helper()
+	found, once, last := make(chan struct{}), sync.Once{}, controller.Outcome{}
+	l, err := openLocal(t.Context(), c, localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, shadow: shadow, notify: func(o controller.Outcome) {
+		if last = o; seen(o) {
+			once.Do(func() { close(found) })
 		}
-	}}
-	l, err := openLocal(t.Context(), c, o)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,15 +129,22 @@ func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.run(ctx) }()
+	missing := false
 	select {
-	case <-sized:
+	case <-found:
 	case <-time.After(30 * time.Second):
-		t.Error("no instance was seen to boot within half a minute")
+		missing = true
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("run: %v", err)
+	if err := <-ended; err != nil || missing {
+		t.Errorf("run: %v; %s missing after half a minute: %t; the capacity was %+v", err, what, missing, last.Observation.Capacity)
 	}
+}
+
+func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
+	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 0}}")
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	upUntil(t, c, false, "an instance that boots", func(o controller.Outcome) bool { return o.Observation.Capacity.Booting > 0 })
 	server.Do(func(w *model.World) {
 		g, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{})
 		if err != nil || g.AutoScalingGroups[0].DesiredCapacity != 4 {

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-	"log/slog"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,28 +92,5 @@ func TestUpKnowsAFleetByWhatItsWorkersKeepInATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, once := make(chan struct{}), sync.Once{}
-	last := muster.Capacity{}
-	o := localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, shadow: true, notify: func(o controller.Outcome) {
-		if last = o.Observation.Capacity; last.Slots == 1+1+4 {
-			once.Do(func() { close(known) })
-		}
-	}}
-	l, err := openLocal(t.Context(), c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.close()
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- l.run(ctx) }()
-	select {
-	case <-known:
-	case <-time.After(30 * time.Second):
-		t.Error("six slots, four of which one worker tells of, were not seen within half a minute")
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("run: %v; the capacity was %+v", err, last)
-	}
+	upUntil(t, c, true, "six slots, four of which one worker tells of", func(o controller.Outcome) bool { return o.Observation.Capacity.Slots == 1+1+4 })
 }

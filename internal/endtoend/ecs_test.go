@@ -48,21 +48,28 @@ func TestAServiceOnFargateRisesFallsAndStopsOnlyIdleTasks(t *testing.T) {
 	})
 }
 
+// tasks is a fleet of tasks without a service, each of which exits when its worker has left.
+func (s *stage) tasks() *ecs.Tasks {
+	s.t.Helper()
+	s.cluster()
+	f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{
+		Fleet: "work", Cluster: "prod", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.exits = func(w *model.World, member string) {
+		if err := w.ExitTask(member); err != nil {
+			s.t.Error(err)
+		}
+	}
+	return f
+}
+
 func TestTasksWithoutAServiceEndByThemselvesDownToNone(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.idle, s.takes = 20*time.Second, time.Minute
-		s.cluster()
-		f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{
-			Fleet: "work", Cluster: "prod", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
-		})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.exits = func(w *model.World, member string) {
-			if err := w.ExitTask(member); err != nil {
-				s.t.Error(err)
-			}
-		}
+		f := s.tasks()
 		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30}, BootPrior: time.Minute},
 			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}})
 		pass(time.Minute)

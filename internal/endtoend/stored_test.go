@@ -11,7 +11,6 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/fleet/asg"
-	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
@@ -78,18 +77,7 @@ func TestAGroupIsKnownByWhatItsWorkersKeepInATable(t *testing.T) {
 func TestTasksThatNobodyAnswersLeaveByThemselvesDownToNone(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.idle, s.takes = 20*time.Second, time.Minute
-		s.cluster()
-		f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{
-			Fleet: "work", Cluster: "prod", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
-		})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.exits = func(w *model.World, member string) {
-			if err := w.ExitTask(member); err != nil {
-				s.t.Error(err)
-			}
-		}
+		f := s.tasks()
 		stored := s.unanswered()
 		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30}, BootPrior: time.Minute},
 			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})

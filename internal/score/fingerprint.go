@@ -10,10 +10,11 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// printed are the scenarios that the policy under test plays for a fingerprint; printedByAll is the one that everybody
-// plays. They take about a second together and lead through bursts, children, bimodal work and work that cannot be saved.
+// printedByAll is the scenario that everybody plays for a fingerprint.
 const printedByAll = "burst-25s"
 
+// printed are those that the policy under test plays besides: bursts, children, bimodal work and work that cannot be saved. All
+// of them take about a second.
 func printed() []string {
 	return []string{"burst-50s", "tree-6x3", "spikes-300", "bimodal-L5", "bimodal-L60"}
 }
