@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -20,6 +21,10 @@ type arena struct {
 	// turns bounds how many runs are made at a time.
 	turns  chan struct{}
 	limits *limitFile
+	// runs keeps those of peers, and peersPrint is the fingerprint of the code that plays them; empty while nothing may be taken
+	// from there.
+	runs       *store[sim.Result]
+	peersPrint string
 
 	lock     sync.Mutex
 	events   map[place]func() (contest.Prepared, error)
@@ -51,9 +56,9 @@ type outcome struct {
 	boundCausal float64
 }
 
-func newArena(ctx context.Context, parallel int, limits *limitFile, log io.Writer) *arena {
+func newArena(ctx context.Context, parallel int, limits *limitFile, runs *store[sim.Result], log io.Writer) *arena {
 	return &arena{
-		ctx: ctx, turns: make(chan struct{}, parallel), limits: limits, log: log, said: time.Now(), events: map[place]func() (contest.Prepared, error){},
+		ctx: ctx, turns: make(chan struct{}, parallel), limits: limits, runs: runs, log: log, said: time.Now(), events: map[place]func() (contest.Prepared, error){},
 		bounds: map[place]func() (limit.Bounds, error){}, outcomes: map[match]func() (outcome, error){},
 	}
 }
@@ -123,16 +128,33 @@ func (a *arena) run(e contest.Event, c contest.Contender, seed uint64) (outcome,
 		if err != nil {
 			return outcome{}, err
 		}
-		done, err := a.turn()
-		defer done()
+		if !c.Peer || a.peersPrint == "" {
+			return a.simulate(p, c)
+		}
+		circumstances, err := circumstancesOf(p)
 		if err != nil {
 			return outcome{}, err
 		}
-		var o outcome
-		o.Result, err = p.Run(a.ctx, c, o.watch, nil)
-		a.count(c.Name + " on " + e.Name)
-		return o, err
+		result, err := a.runs.get(fmt.Sprintf("%s %s %s %d %s", a.peersPrint, key.policy, e.Name, seed, circumstances), func() (sim.Result, error) {
+			o, err := a.simulate(p, c)
+			return o.Result, err
+		})
+		return outcome{Result: result}, err
 	})()
+}
+
+// simulate makes a run when it is its turn.
+func (a *arena) simulate(p contest.Prepared, c contest.Contender) (o outcome, err error) {
+	done, err := a.turn()
+	defer done()
+	if err != nil {
+		return outcome{}, err
+	}
+	o.Result, err = p.Run(a.ctx, c, o.watch, nil)
+	if a.count(c.Name + " on " + p.Event.Name) {
+		err = errors.Join(err, a.runs.write()) // who stops a long run keeps what was played
+	}
+	return o, err
 }
 
 // watch counts falls that nobody could be sure of.
@@ -143,15 +165,17 @@ func (o *outcome) watch(v sim.View) {
 	}
 }
 
-// count says now and then how far it is.
-func (a *arena) count(last string) {
+// count says now and then how far it is, and whether it said so.
+func (a *arena) count(last string) bool {
 	a.lock.Lock()
 	defer a.lock.Unlock()
 	a.made++
 	if now := time.Now(); now.Sub(a.said) >= 20*time.Second {
 		a.said = now
 		fmt.Fprintf(a.log, "   %d runs made, the last: %s\n", a.made, last)
+		return true
 	}
+	return false
 }
 
 // request asks for one run.

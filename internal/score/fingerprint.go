@@ -23,22 +23,48 @@ func printed() []string {
 // another one, whatever files it stands in; the same seed gives the same bytes, so code that decides alike gets the same
 // wherever it runs. Pages of equal fingerprints may be put together.
 func (s *score) fingerprint() (string, error) {
-	seed := s.design[0]
-	var wanted []request
-	for _, name := range printed() {
-		x, ok := trace.FindScenario(name)
-		if !ok {
-			return "", fmt.Errorf("the scenario %s is gone", name)
-		}
-		wanted = append(wanted, request{contest.Scenario(x), ours(), seed})
-	}
-	x, ok := trace.FindScenario(printedByAll)
-	if !ok {
-		return "", fmt.Errorf("the scenario %s is gone", printedByAll)
+	wanted, err := s.prints(ours(), printed()...)
+	if err != nil {
+		return "", err
 	}
 	for _, c := range contest.All() {
-		wanted = append(wanted, request{contest.Scenario(x), c, seed})
+		one, err := s.prints(c, printedByAll)
+		if err != nil {
+			return "", err
+		}
+		wanted = append(wanted, one...)
 	}
+	return s.digest(wanted)
+}
+
+// fingerprintOfPeers is that of code that simulates and decides for peers: what the policy under test does is not in it.
+func (s *score) fingerprintOfPeers() (string, error) {
+	var wanted []request
+	for _, c := range s.peers {
+		some, err := s.prints(c, append(printed(), printedByAll)...)
+		if err != nil {
+			return "", err
+		}
+		wanted = append(wanted, some...)
+	}
+	return s.digest(wanted)
+}
+
+// prints asks for a contender on scenarios, with the first of the design seeds.
+func (s *score) prints(c contest.Contender, scenarios ...string) ([]request, error) {
+	var wanted []request
+	for _, name := range scenarios {
+		x, ok := trace.FindScenario(name)
+		if !ok {
+			return nil, fmt.Errorf("the scenario %s is gone", name)
+		}
+		wanted = append(wanted, request{contest.Scenario(x), c, s.design[0]})
+	}
+	return wanted, nil
+}
+
+// digest is one of what runs come to.
+func (s *score) digest(wanted []request) (string, error) {
 	found, err := s.all(wanted, false)
 	if err != nil {
 		return "", fmt.Errorf("play for the fingerprint: %w", err)

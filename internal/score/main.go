@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
 )
@@ -87,7 +88,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.page, "page", "docs/quality.md", "where the page is written; empty prints it")
 	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, when -page is given; empty puts them nowhere")
 	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in docs/quality.md; they must be of the same code")
-	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score-limits.json"), "a file that keeps computed limits for the next time; empty keeps none")
+	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score"), "a directory that keeps computed limits and runs of peers for the next time; empty keeps none")
 	flags.StringVar(&o.commit, "commit", "", "the commit that the fresh seeds come from; by default the one that is checked out")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "how many runs at a time; the figures do not depend on it")
 	if err := flags.Parse(args); err != nil {
@@ -122,13 +123,18 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if s.page.fingerprint, err = s.fingerprint(); err != nil {
 		return err
 	}
+	if o.cache != "" && len(wanted) > 0 {
+		if s.peersPrint, err = s.fingerprintOfPeers(); err != nil {
+			return err
+		}
+	}
 	for _, path := range strings.FieldsFunc(o.add, func(r rune) bool { return r == ',' }) {
 		if err := s.page.keep(path, wanted); err != nil {
 			return err
 		}
 	}
 	if err := s.play(wanted, o.page); err != nil {
-		return errors.Join(err, s.limits.write())
+		return errors.Join(err, s.limits.write(), s.runs.write())
 	}
 	if o.page != "" {
 		return s.page.summarize(o.benchmarks)
@@ -188,11 +194,21 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 		return nil, err
 	}
 	s.fresh = freshSeeds(commit)
-	kept, err := openLimits(o.cache)
+	keep := func(name string) string {
+		if o.cache == "" {
+			return ""
+		}
+		return filepath.Join(o.cache, name)
+	}
+	limits, err := openLimits(keep("limits.json"))
 	if err != nil {
 		return nil, err
 	}
-	s.arena = newArena(ctx, o.parallel, kept, log)
+	runs, err := openStore[sim.Result](keep("peers.json"))
+	if err != nil {
+		return nil, err
+	}
+	s.arena = newArena(ctx, o.parallel, limits, runs, log)
 	s.page = begin(o, s, commit, dirty)
 	return s, nil
 }
@@ -264,7 +280,7 @@ func (s *score) play(wanted []part, path string) error {
 		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second), (after - before).Round(time.Second))
 		s.say("%s: done in %s", p.name, took)
 		s.page.add(p, found, took)
-		if err := errors.Join(s.limits.write(), s.page.write(path)); err != nil {
+		if err := errors.Join(s.limits.write(), s.runs.write(), s.page.write(path)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -43,6 +44,7 @@ type page struct {
 	// some says of a part which scenarios it was played on, where that are not all.
 	some   map[string]string
 	limits *limitFile
+	runs   *store[sim.Result]
 
 	played  []played
 	missing []absent
@@ -51,7 +53,7 @@ type page struct {
 func begin(o options, s *score, commit string, dirty bool) page {
 	p := page{
 		command: "go run ./internal/score" + o.words(), machine: machine(), load: host.Load(), commit: commit, dirty: dirty, started: time.Now(),
-		parallel: o.parallel, seeds: s.seeds, limits: s.limits,
+		parallel: o.parallel, seeds: s.seeds, limits: s.limits, runs: s.runs,
 	}
 	p.some = map[string]string{}
 	for _, part := range suiteParts() {
@@ -208,7 +210,8 @@ func (p *page) text() string {
 	commit := strings.TrimSuffix(p.at(), ",")
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n"+fingerprintOn+"%s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
 		p.command, commit, p.fingerprint, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, host.Load())
-	fmt.Fprintf(&b, "- %s; held-aside shapes: seeds made from the commit, which part h names\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), p.limits.computed, p.limits.taken)
+	fmt.Fprintf(&b, "- %s; held-aside shapes: seeds made from the commit, which part h names\n- limits: %d computed, %d taken from an earlier run of the same traces\n- runs of peers: %d made, %d taken from an earlier run of code that plays them alike\n",
+		seedWords(p.seeds), p.limits.computed, p.limits.taken, p.runs.computed, p.runs.taken)
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
 	}

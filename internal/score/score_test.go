@@ -6,12 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
@@ -37,8 +39,12 @@ func tinyScore(t *testing.T) *score {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs, err := openStore[sim.Result]("")
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &score{
-		arena: newArena(t.Context(), 2, limits, io.Discard), ctx: t.Context(), seeds: []uint64{6}, design: []uint64{1}, fresh: []uint64{99},
+		arena: newArena(t.Context(), 2, limits, runs, io.Discard), ctx: t.Context(), seeds: []uint64{6}, design: []uint64{1}, fresh: []uint64{99},
 		shapes: []contest.Event{shape("two bursts", func(seed uint64) (trace.Trace, error) {
 			a, err := trace.Generate("burst:size=5,service=10s", seed)
 			return merged(a, ramp(seed, 0.01, 0.2, 5*time.Minute, 10*time.Second)), err
@@ -278,6 +284,45 @@ func TestLimitsAreKeptForTheSameProblemAlone(t *testing.T) {
 	}
 	if _, err := openLimits(path); err == nil || !strings.Contains(err.Error(), "remove") {
 		t.Errorf("found the error %v for a broken file, want what to do", err)
+	}
+}
+
+func TestRunsOfPeersAreKeptForTheSameCodeAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs", "peers.json")
+	for _, x := range []struct {
+		name, print string
+		of          int
+		seed        uint64
+		made, taken int
+	}{
+		{"nothing is kept yet", "a", 0, 6, 1, 0}, {"the same run", "a", 0, 6, 0, 1}, {"other code", "b", 0, 6, 1, 0}, {"another seed", "a", 0, 7, 1, 0},
+		{"another peer", "a", 1, 6, 1, 0}, {"no code known", "", 0, 6, 0, 0},
+	} {
+		s := tinyScore(t)
+		var err error
+		if s.runs, err = openStore[sim.Result](path); err != nil {
+			t.Fatal(err)
+		}
+		s.peersPrint = x.print
+		e := contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5", 5*time.Minute))
+		o, err := s.run(e, s.peers[x.of], x.seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.runs.write(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.prepared(e, x.seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.simulate(p, s.peers[x.of])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.runs.computed != x.made || s.runs.taken != x.taken || !reflect.DeepEqual(o.Result, again.Result) {
+			t.Errorf("%s: found %d made, %d taken and %+v, want %d, %d and %+v", x.name, s.runs.computed, s.runs.taken, o.Result, x.made, x.taken, again.Result)
+		}
 	}
 }
 
