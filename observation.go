@@ -149,8 +149,8 @@ type Arrivals struct {
 	Busiest []Busiest `json:"busiest,omitzero"`
 }
 
-// Busiest is how many messages came within a window of time at the busiest times: the share [Objective].Quantile of all
-// messages came in windows with no more.
+// Busiest is how many messages came within a window of time at the busiest times: room for so many in every window of that
+// length would have been room for the share [Objective].Quantile of all messages.
 type Busiest struct {
 	OverSeconds float64 `json:"over_s"`
 	Messages    float64 `json:"messages"`

@@ -16,10 +16,11 @@ func TestStepsAreAppendedAsTheyAreAddedAnywhere(t *testing.T) {
 		gaps := rapid.SampledFrom([][]int{{5}, {1, 3, 5, 8}, {5, 5, 5, 40, 400}, {5, 5, 2000, 4000}}).Draw(t, "gaps")
 		for range rapid.IntRange(1, 400).Draw(t, "times") {
 			now += int64(rapid.SampledFrom(gaps).Draw(t, "gap"))
-			var added []fineStep
+			var added []countStep
 			for back := int64(rapid.SampledFrom([]int{0, 0, 1, 1, 2, 80}).Draw(t, "back")); back >= 0; back-- {
 				if n := rapid.IntRange(0, 9).Draw(t, "n"); n > 0 {
-					added = append(added, fineStep{uint32((now/5 - back) * 5), float32(n)})
+					peak := float32(n + rapid.IntRange(0, 3).Draw(t, "beside"))
+					added = append(added, countStep{uint32((now/5 - back) * 5), 5, float32(n), peak, peak})
 				}
 			}
 			want := p.with(added, now, length)

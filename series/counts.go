@@ -22,7 +22,7 @@ type countStep struct {
 	start uint32 // Unix seconds
 	width uint16 // seconds
 	n     float32
-	peak  float32 // the most within one step of the finest width
+	peak  float32 // the most within a span as long as the finest width, wherever that begins
 	crest float32 // the most within one step of the next width; no more is known of a step of that width than n
 }
 
@@ -30,7 +30,8 @@ type countStep struct {
 // known in proportion, because what came beside the busiest moment is not known to have come close to it.
 func (s countStep) within(seconds float64) float64 {
 	fine, next, width := float64(tiers[0].width), float64(tiers[1].width), float64(s.width)
-	peak, crest, n := float64(s.peak), float64(s.crest), float64(s.n)
+	peak, crest := float64(s.peak), float64(s.crest)
+	n := max(float64(s.n), crest) // what came together counts whole in the step with most of it
 	switch {
 	case seconds >= width:
 		return n
@@ -78,7 +79,7 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	var room [4]fineStep                                                     // not on the heap: every fleet adds every few seconds
+	var room [4]countStep                                                    // not on the heap: every fleet adds every few seconds
 	added := room[:0]
 	for ; at <= now; at += width {
 		share := 1.0
@@ -87,8 +88,12 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 			share = float64(high-low) / float64(end-begin)
 		}
 		if share > 0 {
-			added = append(added, fineStep{uint32(at), float32(n * share)})
+			part := float32(n * share)
+			added = append(added, countStep{uint32(at), uint16(width), part, part, part})
 		}
+	}
+	if to.Sub(from) <= together {
+		keepTogether(added, float32(n))
 	}
 	length := int64(c.Length / time.Second)
 	steps, usual := c.steps.appended(added, now, length)
@@ -99,12 +104,30 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	return c
 }
 
+// together is within how short a span all that is added may have come at once: nobody looked in between. It is the finest width
+// and a little.
+const together = 6 * time.Second
+
+// keepTogether makes n, which was added to all of these steps, the peak of the one with most of it: a spike does not become
+// half of one because a step ended in the middle of it.
+func keepTogether(added []countStep, n float32) {
+	most := 0
+	for i := range added {
+		if added[i].n > added[most].n {
+			most = i
+		}
+	}
+	if len(added) > 0 {
+		added[most].peak, added[most].crest = n, n
+	}
+}
+
 // with returns p with steps of the finest width added wherever they belong, as of now.
-func (p countSteps) with(added []fineStep, now, length int64) countSteps {
+func (p countSteps) with(added []countStep, now, length int64) countSteps {
 	var room [usualSteps]countStep
 	steps := p.unpacked(room[:0])
-	for _, f := range added {
-		steps = put(steps, countStep{f.start, uint16(tiers[0].width), f.n, f.n, f.n})
+	for _, s := range added {
+		steps = put(steps, s)
 	}
 	return packSteps(fold(steps, now, length))
 }
@@ -117,14 +140,14 @@ func put(steps []countStep, s countStep) []countStep {
 	}
 	if i > 0 && s.start < steps[i-1].start+uint32(steps[i-1].width) {
 		steps[i-1].n += s.n
+		// To a wider one it came late: what else came in those seconds is forgotten.
+		steps[i-1].peak, steps[i-1].crest = max(steps[i-1].peak, s.peak), max(steps[i-1].crest, s.crest)
 		if steps[i-1].width == uint16(tiers[0].width) {
-			steps[i-1].peak = steps[i-1].n
+			steps[i-1].peak = max(steps[i-1].peak, steps[i-1].n)
 		}
 		if int64(steps[i-1].width) <= tiers[1].width {
-			steps[i-1].crest = steps[i-1].n
+			steps[i-1].crest = max(steps[i-1].peak, steps[i-1].n)
 		}
-		// It came late: what else came in those seconds is forgotten.
-		steps[i-1].peak, steps[i-1].crest = max(steps[i-1].peak, s.peak), max(steps[i-1].crest, s.crest)
 		return steps
 	}
 	steps = append(steps, countStep{})
@@ -149,7 +172,7 @@ func fold(steps []countStep, now, length int64) []countStep {
 			out[n-1].n += s.n
 			out[n-1].peak, out[n-1].crest = max(out[n-1].peak, s.peak), max(out[n-1].crest, s.crest)
 			if int64(out[n-1].width) <= tiers[1].width {
-				out[n-1].crest = out[n-1].n
+				out[n-1].crest = max(out[n-1].peak, out[n-1].n)
 			}
 			continue
 		}
@@ -222,16 +245,16 @@ func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (kn
 }
 
 // Envelope returns, for each window, how many came within so long at the busiest times since Length before now: so many that
-// the share q of all that came did so in windows with no more. A window is at least the finest step. Of times long past only
-// the sums over coarser steps are known, and the busiest finer steps in each; windows in between are taken in proportion.
+// room for them in every window of that length would have been room for the share q of all that came. A window is at least the
+// finest step. Of times long past only the sums over coarser steps are known, and the busiest finer steps in each; windows in
+// between are taken in proportion.
 func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
-	var room [usualSteps]countStep
-	steps := c.steps.unpacked(room[:0])
+	var roomOfSteps [usualSteps]countStep
+	steps := c.steps.unpacked(roomOfSteps[:0])
 	for oldest := now.Add(-c.Length).Unix(); len(steps) > 0 && int64(steps[0].start) < oldest; {
 		steps = steps[1:]
 	}
 	peaks := make([]float64, len(windows))
-	type seen struct{ came, weight float64 }
 	var roomOfAll [usualSteps]seen
 	var roomOfSums [usualSteps + 1]float64
 	all := roomOfAll[:0]
@@ -256,21 +279,35 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 				came += t.within(left)
 				left -= float64(t.width)
 			}
-			all = append(all, seen{came, float64(s.n)})
+			all = append(all, seen{max(came, float64(s.peak)), float64(s.n)})
 		}
 		// Few windows are needed, the busiest first, so they are picked out one by one instead of sorting all.
-		for above, rest := 0.0, all; len(rest) > 0 && above <= (1-q)*total; rest = rest[1:] {
-			most := 0
-			for i := range rest {
-				if rest[i].came > rest[most].came {
-					most = i
-				}
-			}
-			rest[0], rest[most] = rest[most], rest[0]
-			peaks[k], above = rest[0].came, above+rest[0].weight
-		}
+		peaks[k] = room(all, (1-q)*total)
 	}
 	return peaks
+}
+
+// seen is how many came within the window that ends with a step, and how many of all came in that step.
+type seen struct{ came, weight float64 }
+
+// room returns the least room in every window at which no more than so many of all are left over. Of a window with more than
+// that the rest of it is left over. What is left over is convex in the room, so Newton's steps from below never go too far.
+func room(all []seen, over float64) float64 {
+	x := 0.0
+	for {
+		weight, slope := 0.0, 0.0
+		for i := range all {
+			if s := &all[i]; s.came > x {
+				weight += s.weight
+				slope += s.weight / s.came
+			}
+		}
+		next := (weight - over) / slope
+		if !(next > x) { // also where no window has more
+			return x
+		}
+		x = next
+	}
 }
 
 // sums returns how much happened before each step, and in all; and where the finest steps begin, which are the newest.

@@ -176,10 +176,11 @@ func TestNothingIsLostWithinTheLengthAndNothingIsAdded(t *testing.T) {
 func TestHowItWasAddedMakesNoDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := arriving(25).Draw(t, "came")
-		atOnce, stepwise := series.Counts{Length: time.Hour}, series.Counts{Length: time.Hour}
+		atOnce, stepwise, apart := series.Counts{Length: time.Hour}, series.Counts{Length: time.Hour}, true
 		for _, x := range all {
 			atOnce = x.in(atOnce)
 			parts := float64(rapid.IntRange(1, 80).Draw(t, "parts"))
+			apart = apart && (x.from == x.to || parts == 1 || (x.to-x.from)/parts > 6) // what comes within less may have come together
 			for i := range int(parts) {
 				part := came{x.from + (x.to-x.from)*float64(i)/parts, x.from + (x.to-x.from)*float64(i+1)/parts, x.n / parts}
 				stepwise = part.in(stepwise)
@@ -193,7 +194,7 @@ func TestHowItWasAddedMakesNoDifference(t *testing.T) {
 		}
 		windows := []time.Duration{5 * time.Second, 40 * time.Second, 640 * time.Second}
 		a, b := atOnce.Envelope(now, 1, windows), stepwise.Envelope(now, 1, windows)
-		if !slices.EqualFunc(a, b, near) {
+		if apart && !slices.EqualFunc(a, b, near) {
 			t.Fatalf("the busiest times are %v added at once, %v step by step", a, b)
 		}
 	})
@@ -264,15 +265,28 @@ func TestTheBusiestOfTheLastMinutesAreExact(t *testing.T) {
 	})
 }
 
-func TestTheBusiestFiveSecondsAreExactHoweverLongAgo(t *testing.T) {
+func TestTheBusiestFiveSecondsAreKnownWithinOnePercentHoweverLongAgo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := instants(arriving(40).Draw(t, "came"))
 		last := all[len(all)-1].to
 		c := counts(24*time.Hour, all...)
-		if got, want := c.Envelope(after(last), 1, []time.Duration{5 * time.Second})[0], busiest(all, 5); !near(got, want) {
+		if got, want := c.Envelope(after(last), 1, []time.Duration{5 * time.Second})[0], busiest(all, 5); math.Abs(got-want) > want/100 {
 			t.Fatalf("within 5 s came %v at the most, counted one by one %v", got, want)
 		}
 	})
+}
+
+// A step that ends in the middle of a spike does not make two halves of it, now or when it is long ago.
+func TestASpikeIsOneAlsoWhereAStepEndsInTheMiddleOfIt(t *testing.T) {
+	for _, ago := range []float64{0, 400, 2000, 3000} {
+		c := counts(2*time.Hour, came{0, 57, 57}, came{57.5, 62.5, 200}, came{62.5, 70, 7})
+		for at := 75.0; at < 70+ago; at += 5 {
+			c = came{at, at, 0.01}.in(c)
+		}
+		if got := c.Envelope(after(70+ago), 1, []time.Duration{5 * time.Second})[0]; math.Abs(got-200) > 2 {
+			t.Errorf("%v s later: within 5 s came %v at the most, want 200", ago, got)
+		}
+	}
 }
 
 func TestTheBusiestTimesGrowWithTheShareAndStayWithinWhatCame(t *testing.T) {

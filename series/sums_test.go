@@ -1,7 +1,6 @@
 package series
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 )
 
 // envelope is what [Counts.Envelope] says, by its definition: for each step what came within the window up to it, and of
-// those the one that the share q of all messages does not exceed.
+// that the least room at which no more than the share 1-q of all messages is left over.
 func envelope(steps []countStep, q float64, window time.Duration) float64 {
 	type seen struct{ came, weight float64 }
 	var all []seen
@@ -24,33 +23,45 @@ func envelope(steps []countStep, q float64, window time.Duration) float64 {
 			came += most(t, left)
 			left -= float64(t.width)
 		}
-		all = append(all, seen{came, float64(s.n)})
+		all = append(all, seen{max(came, float64(s.peak)), float64(s.n)})
 		total += float64(s.n)
 	}
-	slices.SortFunc(all, func(a, b seen) int { return cmp.Compare(b.came, a.came) })
-	above, peak := 0.0, 0.0
-	for _, x := range all {
-		peak = x.came
-		if above += x.weight; above > (1-q)*total {
-			break
+	over := func(room float64) (left float64) {
+		for _, x := range all {
+			if x.came > room {
+				left += x.weight * (1 - room/x.came)
+			}
+		}
+		return left
+	}
+	low, high := 0.0, 1e9
+	for range 100 {
+		if middle := (low + high) / 2; over(middle) > (1-q)*total {
+			low = middle
+		} else {
+			high = middle
 		}
 	}
-	return peak
+	return high
 }
 
 // most is how much of a step can have come within so many seconds: on the straight lines through what is known to have come at
 // most within 5 s, 30 s and all of it.
 func most(s countStep, seconds float64) float64 {
-	at, came := []float64{5, 30, 300}, []float64{float64(s.peak), float64(s.crest), float64(s.n)}
-	if s.width == 30 {
-		at, came = at[:2], []float64{float64(s.peak), float64(s.n)}
+	if s.width == 5 {
+		return float64(s.n)
 	}
-	for i := 1; i < len(at) && s.width > 5; i++ {
+	all := float64(max(s.peak, s.crest, s.n))
+	at, came := []float64{5, 30, 300}, []float64{float64(s.peak), float64(s.crest), all}
+	if s.width == 30 {
+		at, came = at[:2], []float64{float64(s.peak), all}
+	}
+	for i := 1; i < len(at); i++ {
 		if seconds <= at[i] {
 			return came[i-1] + (came[i]-came[i-1])*max(0, seconds-at[i-1])/(at[i]-at[i-1])
 		}
 	}
-	return float64(s.n)
+	return all
 }
 
 func TestTheEnvelopeIsThatOfItsDefinition(t *testing.T) {
