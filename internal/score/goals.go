@@ -65,7 +65,7 @@ func judgeRescuable(all []attempt) []goal {
 	if len(all) == 0 {
 		return nil
 	}
-	least, most, seldom, logs := 1.0, 0.0, 0.0, 0.0
+	least, most, seldom := 1.0, 0.0, 0.0
 	var late, costly, costlySeldom []string
 	busyOnes, seldomOnes := 0, 0
 	for _, x := range all {
@@ -73,7 +73,6 @@ func judgeRescuable(all []attempt) []goal {
 		if !(x.least >= objectiveShare) {
 			late = append(late, fmt.Sprintf("%s has %s", x.event, percent(x.least)))
 		}
-		logs += math.Log(x.ratio)
 		allowed := x.limitOf()
 		over := allowed > 0 && !(x.ratio <= allowed)
 		said := fmt.Sprintf("%s costs %s", x.event, multiple3(x.ratio))
@@ -99,12 +98,21 @@ func judgeRescuable(all []attempt) []goal {
 	if seldomOnes > 0 {
 		goals = append(goals, judged("the same below one worker, and for single bursts", "<= "+multiple(mostSeldom), multiple3(seldom)+" at most", costlySeldom))
 	}
+	return append(goals, judgeMean("cost over the limit, geometric mean", all))
+}
+
+// judgeMean judges the geometric mean of the costs over the limit.
+func judgeMean(what string, all []attempt) goal {
+	logs := 0.0
+	for _, x := range all {
+		logs += math.Log(x.ratio)
+	}
 	mean := math.Exp(logs / float64(len(all)))
 	var missed []string
 	if !(mean <= mostGeometric) {
 		missed = []string{"the most: " + costliest(all)}
 	}
-	return append(goals, judged("cost over the limit, geometric mean", "<= "+multiple(mostGeometric), multiple3(mean), missed))
+	return judged(what, "<= "+multiple(mostGeometric), multiple3(mean), missed)
 }
 
 // costliest names the three events that cost most.

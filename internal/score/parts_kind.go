@@ -20,6 +20,20 @@ func (s *score) rescuable() (section, error) {
 	return found, err
 }
 
+// attempted is what the policy comes to on the scenarios of part a.
+func (s *score) attempted() ([]attempt, error) {
+	kind, _, err := s.sorted("a")
+	if err != nil {
+		return nil, err
+	}
+	figures, _, err := s.figures(pairs(kind), s.seeds, true)
+	var all []attempt
+	for i, f := range figures {
+		all = append(all, kind[i].attempt(f))
+	}
+	return all, err
+}
+
 // attempts plays the policy on events and judges them as rescuable ones.
 func (s *score) attempts(all []circumstances, seeds []uint64) (section, error) {
 	var found section

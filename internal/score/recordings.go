@@ -121,7 +121,15 @@ func (s *score) recordings() (section, error) {
 	for _, c := range kind {
 		judgedOnes = append(judgedOnes, attempts[c.event.Name])
 	}
-	found.goals = append(judgeRescuable(judgedOnes), brokenPromises(broken)...)
+	found.goals = judgeRescuable(judgedOnes)
+	if len(judgedOnes) > 0 {
+		scenarios, err := s.attempted()
+		if err != nil {
+			return found, err
+		}
+		found.goals = append(found.goals, judgeMean("the same of these and the scenarios of part a together", append(scenarios, judgedOnes...)))
+	}
+	found.goals = append(found.goals, brokenPromises(broken)...)
 	found.tables = []table{t}
 	found.notes = append(found.notes, "The limit is a bound, and by prices one with fractions of workers: the schedule that knows the future is the cheapest found with whole workers, "+
 		"looked for where k is above 0. The least is between the two.")
