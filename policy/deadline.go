@@ -41,7 +41,7 @@ const (
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	d := begin(o, "deadline/4")
+	d := begin(o, "deadline/5")
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:

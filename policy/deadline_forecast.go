@@ -36,7 +36,7 @@ func foreseen(f muster.Forecast, b muster.Busiest) float64 {
 
 // foresee returns the decision with a forecast, whose last term says what the forecast changed and why, or why it was not used.
 // without is the decision as it is without one.
-func (p plan) foresee(without, with muster.Decision, o muster.Observation) muster.Decision {
+func (p *plan) foresee(without, with muster.Decision, o muster.Observation) muster.Decision {
 	f, before := o.Forecast, without.Desired
 	t := muster.Term{Rule: "forecast", Out: before}
 	if f.Known {

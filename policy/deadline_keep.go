@@ -8,26 +8,29 @@ import (
 )
 
 // keep returns how many workers are kept although nothing waits for them now.
-func (p plan) keep(o muster.Observation) int {
+func (p *plan) keep(o muster.Observation) int {
 	if !o.Arrivals.Known {
 		return 0
 	}
 	active := o.Capacity.Active()
 	if p.slack() > 0 {
-		return min(active, p.surelyBusy(o.Arrivals)) // nobody is launched only to be kept
+		return min(active, p.keptBusy(o.Arrivals)) // nobody is launched only to be kept
 	}
 	room := p.headroom(o.Arrivals)
-	ahead := ceil(room)
-	if pool := p.inTime(); float64(active)+pool >= room {
-		// A pool that is in time spares launches, as long as it has enough: what is launched from it is not in it any more. Who is
-		// there stays, or each fill of the pool would send some away and each message call them back.
-		ahead = ceil(room - pool)
+	ahead, stay := ceil(room), room
+	if pool := p.inTime(); pool > 0 {
+		stay = math.Max(0, room-p.standIn())
+		// A pool that has enough spares launches: what is launched from it is not in it any more.
+		ahead = ceil(stay)
+		if float64(active)+pool >= room {
+			ahead = ceil(room - pool)
+		}
 	}
-	return max(ahead, min(active, ceil(room*sticky)))
+	return max(ahead, min(active, ceil(math.Min(stay*sticky, stay+0.5))))
 }
 
-// sticky is by how much more headroom is kept than is launched for: the estimates behind it move all the time, and each move
-// across a whole worker would cost a boot.
+// sticky is by how much more headroom is kept than is launched for, up to half a worker: the estimates behind it move all the
+// time, and each move across a whole worker would cost a boot.
 const sticky = 1.2
 
 // stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt, while a
@@ -45,28 +48,44 @@ func (p Deadline) stay(o muster.Observation, active int) (workers int, because s
 	return 0, ""
 }
 
-// surelyBusy is how many workers the arrivals keep busy all the time. The lower of two rates counts: letting one go that is
+// keptBusy is how many workers the arrivals keep busy, to the nearest. The lower of two rates counts: letting one go that is
 // needed again costs a boot, and the objective leaves time for that.
-func (p plan) surelyBusy(a muster.Arrivals) int {
+func (p *plan) keptBusy(a muster.Arrivals) int {
 	rate := math.Min(a.Minute, a.FiveMinutes)
-	return int(rate * p.lately / p.slots)
+	return int(rate*p.lately/p.slots + 0.5)
 }
 
 // reserve is how much is kept of what the busiest times would have needed: the rest is launched when they come. More is dearer
 // and hardly better, less is late in each of them.
-const reserve = 0.8
+const reserve = 0.9
 
 // headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
-// would have begun the messages of the busiest times of the past hours in time. Within a window of w seconds came n messages;
-// slots that begin them within w plus the time x that a message may wait number n m / (w + x), and never more than one for each
-// beside those that are busy anyway. A forecast that is used says how many such a window will have.
-func (p plan) headroom(a muster.Arrivals) float64 {
-	spare := math.Max(0, p.latency-p.tail)
-	usual := math.Max(a.Minute, a.FiveMinutes) * p.lately
+// would have kept the objective in the busiest times of the past hours. Within a window of w seconds came n messages that had to
+// be in time; slots that work them off within w plus the time x that a message may wait number n m / (w + x), and never more
+// than one for each beside those that are busy anyway. A forecast that is used says how many such a window will have. A message
+// that begins at the last moment is in time as often as not, like those that begin a little sooner or later, so x leaves the mean for the work
+// itself.
+func (p *plan) headroom(a muster.Arrivals) float64 {
+	spare := math.Max(0, p.latency-p.settled)
+	usual := a.FiveMinutes * p.settled
 	slots := usual
-	for _, b := range a.Busiest {
+	for i, b := range a.Busiest {
+		over := b.OverSeconds
+		if i == 0 {
+			over /= 2 // how they came within the shortest window nobody knows: evenly, or all of them at once
+		}
 		n := foreseen(p.forecast, b)
-		slots = math.Max(slots, math.Min(n*p.lately/(b.OverSeconds+spare), n+usual))
+		slots = math.Max(slots, math.Min(n*p.settled/(over+spare), n+usual))
 	}
-	return reserve * slots / p.slots
+	return math.Max(reserve*slots, p.steady(usual, spare)) / p.slots
+}
+
+// steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x seconds. In heavy
+// traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of which a are busy on average
+// (Kingman's formula). What comes while a worker boots cannot be left to one that is launched for it, what comes later can: so of
+// what it takes the part b / (b + x) counts, for a boot time b.
+func (p *plan) steady(busy, spare float64) float64 {
+	late := math.Max(1e-4, 1-p.quantile)
+	least := p.settled * (1 + p.variation*p.variation) / (2 * math.Max(p.settled, spare)) * math.Log(1/late)
+	return (busy + math.Min(least, busy)) * p.boot / (p.boot + spare)
 }

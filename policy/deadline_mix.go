@@ -57,9 +57,9 @@ func (m mixture) mean() (mean, deviation float64) {
 	return mean, math.Sqrt(math.Max(0, square-mean*mean))
 }
 
-// tail is what few messages exceed, as [tailOf] has it of one class: the tails of the classes in the mean over the messages from the
-// 97th to the 99th percentile, the messages of the longest classes last. So no class comes in or goes out at once. longest is the 99th
-// percentile of the class that the 99th message in a hundred belongs to.
+// tail is what few messages exceed, as [tailOf] has it of one class: the durations in the mean over the messages from the 97th to the
+// 99th percentile, the messages of the longest classes last. So no class comes in or goes out at once, and of a class that is that
+// rare itself the usual messages count, not its own rare ones. longest is the 99th percentile of all.
 func (m mixture) tail(shares []float64) (tail, longest float64) {
 	order := make([]int, len(m.of))
 	for i := range order {
@@ -68,14 +68,29 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tailOf(m.of[b].Processing), tailOf(m.of[a].Processing)) })
 	above := 0.0 // the share of the messages of longer classes
 	for _, i := range order {
-		until := above + shares[i]
-		tail += tailOf(m.of[i].Processing) * math.Max(0, math.Min(until, often)-math.Max(above, seldomest)) / (often - seldomest)
-		if above <= seldomest {
-			longest = m.of[i].Processing.P99Seconds
+		e, until := m.of[i].Processing, above+shares[i]
+		within := func(share float64) float64 { return durationAt(e, 1-(share-above)/shares[i]) }
+		if low, high := math.Max(above, seldomest), math.Min(until, often); low < high {
+			tail += within((low+high)/2) * (high - low) / (often - seldomest)
+		}
+		if above <= seldomest && seldomest < until {
+			longest = within(seldomest)
 		}
 		above = until
 	}
 	return tail, longest
+}
+
+// durationAt is about how long the share u of the messages of a class take at the most. Over -ln(1-u) it is a line through the mean at 1
+// and the 95th percentile, and another one from there through the 99th: what it is of equal and of exponential work, and
+// nearly of what lies between.
+func durationAt(e muster.Estimate, u float64) float64 {
+	at, p95, p99 := -math.Log(math.Max(1e-6, 1-u)), -math.Log(0.05), -math.Log(0.01)
+	high := math.Max(e.P95Seconds, e.MeanSeconds)
+	if at > p95 {
+		return high + math.Max(0, e.P99Seconds-high)*(at-p95)/(p99-p95)
+	}
+	return math.Max(0, e.MeanSeconds+(high-e.MeanSeconds)*(at-1)/(p95-1))
 }
 
 // finished is how many messages ended during the last minutes.
@@ -100,7 +115,7 @@ func workOfMixture(o muster.Observation, m mixture) work {
 	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are no longer ones.
 	return work{
-		mean: now, lately: lately, deviation: deviation * scale, tail: math.Max(now, tail), longest: math.Max(now, longest),
+		mean: now, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(), m.finished()+inHand), deviation: deviation * scale, tail: math.Max(now, tail), longest: math.Max(now, longest),
 		usual: math.Max(e.MeanSeconds, usual), variation: math.Min(1, variation), classes: len(m.of),
 	}
 }

@@ -156,7 +156,7 @@ func TestTheMeanNumberOfStartsIsThatOfDrawnDurations(t *testing.T) {
 			}
 		}
 		drawn := float64(begun) / draws
-		if got := (plan{work: work{mean: mean, variation: row.variation}}).starts(until, 1); math.Abs(got-drawn) > 0.05 {
+		if got := (&plan{work: work{mean: mean, variation: row.variation}}).starts(until, 1); math.Abs(got-drawn) > 0.05 {
 			t.Errorf("%s: %v starts, drawn were %v", row.name, got, drawn)
 		}
 	}
@@ -213,9 +213,10 @@ func s0(mpd, age float64) muster.Observation {
 	}
 }
 
-func planOf(o muster.Observation) plan {
+func planOf(o muster.Observation) *plan {
 	w, _ := workOf(o)
-	return newPlan(o, w, 0)
+	p := newPlan(o, w, 0)
+	return &p
 }
 
 // A message of the published test must begin within 0.97 x 300 - MPD seconds of being sent, a worker is there after 90.
@@ -386,20 +387,20 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 		want     int
 	}{
 		{"unknown arrivals keep nobody", 300 * time.Second, 1, 9, muster.Arrivals{Minute: 9, FiveMinutes: 9}, 0},
-		{"a launch is still in time: those that are surely busy, 0.1 x 25 rounded down", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 2},
-		{"the lower of two rates", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 0.1}, 2},
+		{"a launch is still in time: those that are kept busy, 0.1 x 25 to the nearest", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 3},
+		{"the lower of two rates", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 0.09}, 2},
 		{"nobody is launched only to be kept", 300 * time.Second, 1, 1, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
 		{"on workers of two slots", 300 * time.Second, 2, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
 		{"busy times are no reason then", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 1000}}}, 0},
 		// Too late for a launch: a message may wait 0.97 x 60 - 25 = 33.2 s.
-		{"a launch is too late: 0.8 x 20 x 25 / (10 + 33.2), rounded up", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 10},
-		{"those that are there stay up to 1.2 times as many: 9.26 x 1.2, rounded up", 60 * time.Second, 1, 50, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 12},
-		{"and nobody is launched for that", 60 * time.Second, 1, 10, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 10},
+		{"a launch is too late: 0.9 x 20 x 25 / (10 / 2 + 33.2), rounded up", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 12},
+		{"those that are there stay up to half a worker more: 11.78 + 0.5, rounded up", 60 * time.Second, 1, 50, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 13},
+		{"and nobody is launched for that", 60 * time.Second, 1, 12, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 12},
 		{"on workers of four slots", 60 * time.Second, 4, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 3},
 		{"the window that needs most", 60 * time.Second, 1, 0, muster.Arrivals{Known: true,
-			Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}, {OverSeconds: 80, Messages: 100}, {OverSeconds: 320, Messages: 120}}}, 18},
-		{"the higher of two rates: 0.8 x 2 x 25", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 2}, 40},
-		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.8 x 20", 20 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 16},
+			Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}, {OverSeconds: 80, Messages: 100}, {OverSeconds: 320, Messages: 120}}}, 20},
+		{"those that are busy anyway: 0.9 x 2 x 25", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 2}, 45},
+		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.9 x 20", 20 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 18},
 		{"nothing ever came", 60 * time.Second, 1, 0, muster.Arrivals{Known: true}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -426,7 +427,7 @@ func TestWhatWillComeIsNoSpikeThatIsOver(t *testing.T) {
 		{"a little more than usual goes on", muster.Arrivals{TenSeconds: 2.5, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 150},
 		{"counted for seconds: more than was seen by two deviations", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10}, 720},
 	} {
-		if got := (plan{arrivals: row.arrivals}).toCome(60); !about(got, row.want) {
+		if got := (&plan{arrivals: row.arrivals}).toCome(60); !about(got, row.want) {
 			t.Errorf("%s: %v come, want %v", row.name, got, row.want)
 		}
 	}

@@ -26,6 +26,8 @@ type plan struct {
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
 	// decision at the latest.
 	latency, boot, step float64
+	// quantile is the share of the messages that shall be in time.
+	quantile float64
 	// pool is the warm pool, from which workers are launched first.
 	pool pool
 	// blind is true while the ages of the messages are not known: then no launch is put off.
@@ -49,7 +51,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	p := plan{
 		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
 		// What is seen late has waited for longer than it seems.
-		latency: o.Objective.Latency.Seconds()*planned*scale - o.LateSeconds(), boot: bootOf(o.Boot), arrivals: o.Arrivals,
+		latency: o.Objective.Latency.Seconds()*planned*scale - o.LateSeconds(), boot: bootOf(o.Boot), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
 	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
@@ -84,7 +86,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 const seldom = 4
 
 // lastMoment is when the messages of a group must begin.
-func (p plan) lastMoment(g muster.Waiting) float64 { return p.latency - p.tail - g.AgeSeconds }
+func (p *plan) lastMoment(g muster.Waiting) float64 { return p.latency - p.tail - g.AgeSeconds }
 
 // hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the rest:
 // with a variation of one or more it tells nothing.
@@ -107,9 +109,9 @@ func bootOf(e muster.Estimate) float64 {
 // slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes too
 // late for any message that is already there.
 // It goes by the usual durations: what happens to take longer for some minutes is no reason to plan otherwise.
-func (p plan) slack() float64 { return p.latency - p.usual - p.boot - p.step }
+func (p *plan) slack() float64 { return p.latency - p.usual - p.boot - p.step }
 
-func (p plan) oldest() float64 {
+func (p *plan) oldest() float64 {
 	if len(p.waiting) == 0 {
 		return 0
 	}
@@ -117,7 +119,7 @@ func (p plan) oldest() float64 {
 }
 
 // late tells whether no launch saves the oldest message any more.
-func (p plan) late() bool {
+func (p *plan) late() bool {
 	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.soonest()
 }
 
@@ -145,7 +147,7 @@ const (
 // need returns how many workers must be launched after the given delay, so that every message that waits now begins in time.
 // A message that no launch can save any more keeps its place ahead of the others, and is to begin within another objective:
 // it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
-func (p plan) need(delay float64) need {
+func (p *plan) need(delay float64) need {
 	var greatest need
 	ahead, ready, unused := 0.0, delay+p.boot, p.unused()
 	// More workers than messages help nobody, however much durations vary.
@@ -193,14 +195,14 @@ func (p plan) need(delay float64) need {
 // chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than the
 // mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is planned for already,
 // and both at once is rarer than either, so the squares are added and not the times.
-func (p plan) chance(ahead float64) float64 {
+func (p *plan) chance(ahead float64) float64 {
 	own := math.Max(0, p.tail-p.mean)
 	return (math.Sqrt(own*own+p.deviation*p.deviation*ahead) - own) / p.mean
 }
 
 // toCome is how many messages will come within so many seconds: as many as at the rate of the last ten, unless that has been a
 // spike. The busiest times of the past hours say how many a spike has, and what has come of it is over.
-func (p plan) toCome(seconds float64) float64 {
+func (p *plan) toCome(seconds float64) float64 {
 	const now = 10
 	a := p.arrivals
 	rate := math.Max(a.Minute, a.FiveMinutes)
@@ -228,7 +230,7 @@ func mostWithin(all []muster.Busiest, seconds float64) float64 {
 }
 
 // unused is how many slots are free or on their way.
-func (p plan) unused() float64 {
+func (p *plan) unused() float64 {
 	n := p.free
 	for _, a := range p.coming {
 		n += a.slots
@@ -237,7 +239,7 @@ func (p plan) unused() float64 {
 }
 
 // begun returns how many messages the workers that are there and on their way begin until the given time.
-func (p plan) begun(until float64) float64 {
+func (p *plan) begun(until float64) float64 {
 	n := p.free * p.starts(until, p.varied)
 	if until >= p.residual {
 		n += (p.up - p.free) * p.starts(until-p.residual, p.mixed)
@@ -255,7 +257,7 @@ func (p plan) begun(until float64) float64 {
 // starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where all
 // durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which for a
 // variation v grows to t/m + (1+v^2)/2 (the renewal theorem).
-func (p plan) starts(seconds, mixed float64) float64 {
+func (p *plan) starts(seconds, mixed float64) float64 {
 	whole := math.Floor(seconds/p.mean+1e-9) + 1
 	mean := math.Max(1, seconds/p.mean+(1+p.variation*p.variation)/2)
 	return (1-mixed)*whole + mixed*mean

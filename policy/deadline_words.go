@@ -11,7 +11,7 @@ import (
 
 // finished returns when the workers that are there and on their way have finished so many messages, in seconds from now; false
 // when that is more than a day away.
-func (p plan) finished(messages float64) (float64, bool) {
+func (p *plan) finished(messages float64) (float64, bool) {
 	const day = 86400.0
 	if p.begun(day) < messages {
 		return 0, false
@@ -32,7 +32,7 @@ func (p plan) finished(messages float64) (float64, bool) {
 }
 
 // told are the numbers of a term, with how many classes were told apart, where they were.
-func (p plan) told(in []muster.Value) []muster.Value {
+func (p *plan) told(in []muster.Value) []muster.Value {
 	if p.pool.there {
 		in = append(in, value("warm", p.pool.ready), value("warm_boot_s", p.pool.boot))
 	}
@@ -43,7 +43,7 @@ func (p plan) told(in []muster.Value) []muster.Value {
 }
 
 // why says the plan in words.
-func (p plan) why(o muster.Observation, n need, launch int) string {
+func (p *plan) why(o muster.Observation, n need, launch int) string {
 	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))
 	if late := o.LateSeconds(); late > 0 {
 		waiting += " or " + muster.Seconds(math.Round(late)) + " more"
@@ -77,7 +77,7 @@ func (p plan) why(o muster.Observation, n need, launch int) string {
 }
 
 // race says when the workers finish the messages in question, and when they should.
-func (p plan) race(o muster.Observation, n need, workersFinish string) string {
+func (p *plan) race(o muster.Observation, n need, workersFinish string) string {
 	which := fmt.Sprintf("the first %s", muster.Number(math.Ceil(n.ahead)))
 	if math.Ceil(n.ahead) >= o.Backlog().Value {
 		which = "them"

@@ -13,6 +13,8 @@ type work struct {
 	mean, deviation, tail, usual float64
 	// longest is the 99th percentile.
 	longest float64
+	// settled is the mean as far as the last minutes differ from the time before by more than chance.
+	settled float64
 	// lately is the mean as far as finished work shows it: in hand may be a few long ones.
 	lately float64
 	// variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
@@ -50,9 +52,21 @@ func workOf(o muster.Observation) (work, bool) {
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return work{
-		mean: mean, lately: lately, deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
+		mean: mean, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand), deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
 		longest: e.P99Seconds * mean / e.MeanSeconds,
 	}, true
+}
+
+// settle returns a mean from before with as much of what a newer one differs by as is no chance: nothing up to two of its deviations,
+// and of more the less is left out the more it is. The newer is the mean of so many durations, and the one from before counts for as
+// many as weight.
+func settle(before, lately, deviation, weight, durations float64) float64 {
+	chance := 2 * deviation * math.Sqrt(durations) / (weight + durations)
+	off := lately - before
+	if math.Abs(off) <= chance {
+		return before
+	}
+	return before + off*(1-chance*chance/(off*off))
 }
 
 // deviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the mean, the 99th

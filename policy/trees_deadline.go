@@ -10,7 +10,7 @@ import (
 // expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned for like
 // others, from when they come: workers are launched at the last moment at which they are in service in time for them. Workers
 // that are there stay for messages that come sooner than they could be launched again.
-func (p plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
+func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	if !o.Expected.Known {
 		return withoutTrees(d, o)
 	}
@@ -51,7 +51,7 @@ func stay(n int) string {
 
 // horizon is until when messages that come are planned for. Where the objective leaves no time to launch, these are the ones
 // that come while a worker boots that is launched now.
-func (p plan) horizon() float64 {
+func (p *plan) horizon() float64 {
 	if p.slack() <= 0 || p.blind {
 		return p.boot + p.step
 	}
@@ -59,16 +59,16 @@ func (p plan) horizon() float64 {
 }
 
 // ahead returns the plan with the messages that come, as groups of an age below zero.
-func (p plan) ahead(o muster.Observation, all []ahead) plan {
-	messages := 0.0
+func (p *plan) ahead(o muster.Observation, all []ahead) plan {
+	later, messages := *p, 0.0
 	if o.Backlog().Value == 0 {
-		p.waiting, p.begunBy = nil, nil
+		later.waiting, later.begunBy = nil, nil
 	}
-	for _, g := range p.waiting {
+	for _, g := range later.waiting {
 		messages += g.Messages
 	}
 	earlier, last := messages, 0.0 // those that are there when the next one comes, and when the last one came
-	waiting, begunBy := append([]muster.Waiting(nil), p.waiting...), append([]float64(nil), p.begunBy...)
+	waiting, begunBy := append([]muster.Waiting(nil), later.waiting...), append([]float64(nil), later.begunBy...)
 	for _, a := range all {
 		if a.at > p.horizon() || a.messages <= 0 {
 			break
@@ -83,12 +83,12 @@ func (p plan) ahead(o muster.Observation, all []ahead) plan {
 		begunBy = append(begunBy, math.Min(p.begun(latest), math.Min(earlier, p.begun(a.at))+p.between(a.at, latest)))
 		messages += a.messages
 	}
-	p.waiting, p.begunBy = waiting, begunBy
-	return p
+	later.waiting, later.begunBy = waiting, begunBy
+	return later
 }
 
 // between returns how many messages the workers that are there and on their way can begin from one time to another.
-func (p plan) between(from, until float64) float64 {
+func (p *plan) between(from, until float64) float64 {
 	if until < from {
 		return 0
 	}
@@ -103,7 +103,7 @@ func (p plan) between(from, until float64) float64 {
 
 // keptFor returns how many workers the messages need that come before one that is launched now could be there, so that they
 // begin in time. Whether nodes have children of whose depth none is done is taken as for the depth above.
-func (p plan) keptFor(o muster.Observation, all []ahead) float64 {
+func (p *plan) keptFor(o muster.Observation, all []ahead) float64 {
 	if o.Expected.Perhaps > 0 {
 		all = append([]ahead{{p.residual, o.Expected.Perhaps}}, all...)
 	}
