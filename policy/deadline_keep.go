@@ -20,10 +20,8 @@ func (p *plan) keep(o muster.Observation) int {
 	ahead, stay := ceil(room), room
 	if pool := p.inTime(); pool > 0 {
 		stay = math.Max(0, room-p.standIn())
-		// A pool that has enough spares launches: what is launched from it is not in it any more.
-		ahead = ceil(stay)
 		if float64(active)+pool >= room {
-			ahead = ceil(room - pool)
+			ahead = ceil(room - pool) // what is launched from it is not in it any more, so this stands when it is done
 		}
 	}
 	return max(ahead, min(active, ceil(math.Min(stay*sticky, stay+0.5))))
@@ -82,7 +80,7 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 
 // steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x seconds. In heavy
 // traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of which a are busy on average
-// (Kingman's formula). What comes while a worker boots cannot be left to one that is launched for it, what comes later can: so of
+// (Kingman's formula; where x is less than m it counts as m). What comes while a worker boots cannot be left to one that is launched for it, what comes later can: so of
 // what it takes the part b / (b + x) counts, for a boot time b.
 func (p *plan) steady(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)

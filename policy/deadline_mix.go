@@ -69,7 +69,15 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 	above := 0.0 // the share of the messages of longer classes
 	for _, i := range order {
 		e, until := m.of[i].Processing, above+shares[i]
-		within := func(share float64) float64 { return durationAt(e, 1-(share-above)/shares[i]) }
+		within := func(share float64) float64 {
+			d := durationAt(e, 1-(share-above)/shares[i])
+			for j, c := range m.of { // so many of any one class alone are so long
+				if shares[j] > share {
+					d = math.Max(d, durationAt(c.Processing, 1-share/shares[j]))
+				}
+			}
+			return d
+		}
 		if low, high := math.Max(above, seldomest), math.Min(until, often); low < high {
 			tail += within((low+high)/2) * (high - low) / (often - seldomest)
 		}

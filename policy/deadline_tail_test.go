@@ -54,3 +54,15 @@ func TestTheTailOfAMixtureIsThatOfAllMessages(t *testing.T) {
 		}
 	}
 }
+
+// Of classes that overlap, each alone has so many messages as long.
+func TestTheTailOfAMixtureIsNoLessThanThatOfAClass(t *testing.T) {
+	exponential := func(count int64, mean float64) muster.Class {
+		return muster.Class{Processing: muster.Estimate{Known: true, Count: count, MeanSeconds: mean, P95Seconds: 2.9957 * mean, P99Seconds: 4.6052 * mean}}
+	}
+	m := mixture{of: []muster.Class{exponential(9700, 20), exponential(300, 40)}}
+	// 20 ln(0.97 / 0.02): most of the long ones are no longer than the short ones.
+	if tail, _ := m.tail([]float64{0.97, 0.03}); math.Abs(tail-77.6) > 0.5 {
+		t.Errorf("a tail of %.2f s, want 77.6", tail)
+	}
+}

@@ -57,9 +57,9 @@ func workOf(o muster.Observation) (work, bool) {
 	}, true
 }
 
-// settle returns a mean from before with as much of what a newer one differs by as is no chance: nothing up to two of its deviations,
-// and of more the less is left out the more it is. The newer is the mean of so many durations, and the one from before counts for as
-// many as weight.
+// settle returns a mean from before, corrected by a newer one. Up to two of its deviations nothing of the difference counts; beyond
+// them nearly all of it does, the larger it is. The newer is the mean of so many durations, and the one from before counts for
+// as many as weight.
 func settle(before, lately, deviation, weight, durations float64) float64 {
 	chance := 2 * deviation * math.Sqrt(durations) / (weight + durations)
 	off := lately - before

@@ -54,7 +54,10 @@ func packSteps(steps []countStep) countSteps {
 	}
 	p.fine, p.next, p.coarse = make([]fineStep, 0, counted[0]), make([]fineStep, 0, counted[1]), make([]coarseStep, 0, counted[2])
 	for _, s := range steps {
-		fine, _ := p.packed(s) // all are of the last half hour, or of a few minutes more
+		fine, near := p.packed(s) // all are of the last half hour, or of a few minutes more
+		if !near && tierOf(s) < len(tiers)-1 {
+			continue // but for what came before the clock was set back by days
+		}
 		switch tierOf(s) {
 		case 0:
 			p.fine = append(p.fine, fine)

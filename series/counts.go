@@ -30,8 +30,9 @@ type countStep struct {
 // known in proportion, because what came beside the busiest moment is not known to have come close to it.
 func (s countStep) within(seconds float64) float64 {
 	fine, next, width := float64(tiers[0].width), float64(tiers[1].width), float64(s.width)
-	peak, crest := float64(s.peak), float64(s.crest)
-	n := max(float64(s.n), crest) // what came together counts whole in the step with most of it
+	// What came together with a part of this step beside it is counted there.
+	n := float64(s.n)
+	peak, crest := min(float64(s.peak), n), min(float64(s.crest), n)
 	switch {
 	case seconds >= width:
 		return n
@@ -104,9 +105,9 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	return c
 }
 
-// together is within how short a span all that is added may have come at once: nobody looked in between. It is the finest width
-// and a little.
-const together = 6 * time.Second
+// together is within how short a span all that is added may have come at once: nobody looked in between. It is the finest width,
+// a second between two looks, and what a look is late. In longer spans it may as well have come evenly.
+const together = 6500 * time.Millisecond
 
 // keepTogether makes n, which was added to all of these steps, the peak of the one with most of it: a spike does not become
 // half of one because a step ended in the middle of it.
@@ -281,7 +282,6 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 			}
 			all = append(all, seen{max(came, float64(s.peak)), float64(s.n)})
 		}
-		// Few windows are needed, the busiest first, so they are picked out one by one instead of sorting all.
 		peaks[k] = room(all, (1-q)*total)
 	}
 	return peaks

@@ -289,6 +289,34 @@ func TestASpikeIsOneAlsoWhereAStepEndsInTheMiddleOfIt(t *testing.T) {
 	}
 }
 
+func TestWhatAStepsEndCutsCountsOnce(t *testing.T) {
+	for _, ago := range []float64{0, 400, 2000, 3000} {
+		c := counts(2*time.Hour, came{297.5, 302.5, 200})
+		for at := 305.0; at < 305+ago; at += 5 {
+			c = came{at, at, 0.001}.in(c)
+		}
+		for _, window := range []time.Duration{5 * time.Second, 40 * time.Second, 640 * time.Second} {
+			if got := c.Envelope(after(305+ago), 1, []time.Duration{window})[0]; math.Abs(got-200) > 2 {
+				t.Errorf("%v s later: within %s came %v at the most, want 200", ago, window, got)
+			}
+		}
+	}
+}
+
+func TestStepsOfAWrongFutureAreForgotten(t *testing.T) {
+	c := series.Counts{Length: time.Hour}
+	const days = 10 * 86400
+	for i := range 20 {
+		c = came{days + 5*float64(i), days + 5*float64(i), 100}.in(c)
+	}
+	for i := range 50000 { // the clock was set right
+		c = came{5 * float64(i), 5 * float64(i), 1}.in(c)
+		if got := c.Over(after(5*float64(i)), time.Minute); i > 100 && got > 13 {
+			t.Fatalf("after %d s: %v came within a minute, want 12", 5*i, got)
+		}
+	}
+}
+
 func TestTheBusiestTimesGrowWithTheShareAndStayWithinWhatCame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := arriving(40).Draw(t, "came")

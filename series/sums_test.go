@@ -51,10 +51,10 @@ func most(s countStep, seconds float64) float64 {
 	if s.width == 5 {
 		return float64(s.n)
 	}
-	all := float64(max(s.peak, s.crest, s.n))
-	at, came := []float64{5, 30, 300}, []float64{float64(s.peak), float64(s.crest), all}
+	all := float64(s.n)
+	at, came := []float64{5, 30, 300}, []float64{float64(min(s.peak, s.n)), float64(min(s.crest, s.n)), all}
 	if s.width == 30 {
-		at, came = at[:2], []float64{float64(s.peak), all}
+		at, came = at[:2], []float64{float64(min(s.peak, s.n)), all}
 	}
 	for i := 1; i < len(at); i++ {
 		if seconds <= at[i] {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -135,7 +134,7 @@ func (a *arena) run(e contest.Event, c contest.Contender, seed uint64) (outcome,
 		if err != nil {
 			return outcome{}, err
 		}
-		result, err := a.runs.get(fmt.Sprintf("%s %s %s %d %s", a.peersPrint, key.policy, e.Name, seed, circumstances), func() (sim.Result, error) {
+		result, err := a.runs.get(fmt.Sprintf("%s %s %s %d %s %+v %+v %v %v %v", a.peersPrint, key.policy, e.Name, seed, circumstances, e.World, e.Limits, p.Event.Prior, e.BootPrior, e.Poll), func() (sim.Result, error) {
 			o, err := a.simulate(p, c)
 			return o.Result, err
 		})
@@ -152,7 +151,9 @@ func (a *arena) simulate(p contest.Prepared, c contest.Contender) (o outcome, er
 	}
 	o.Result, err = p.Run(a.ctx, c, o.watch, nil)
 	if a.count(c.Name + " on " + p.Event.Name) {
-		err = errors.Join(err, a.runs.write()) // who stops a long run keeps what was played
+		if err := a.runs.write(); err != nil { // who stops a long run keeps what was played
+			a.say("   what was played is not kept: %v", err)
+		}
 	}
 	return o, err
 }

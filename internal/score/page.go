@@ -210,8 +210,10 @@ func (p *page) text() string {
 	commit := strings.TrimSuffix(p.at(), ",")
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n"+fingerprintOn+"%s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
 		p.command, commit, p.fingerprint, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, host.Load())
-	fmt.Fprintf(&b, "- %s; held-aside shapes: seeds made from the commit, which part h names\n- limits: %d computed, %d taken from an earlier run of the same traces\n- runs of peers: %d made, %d taken from an earlier run of code that plays them alike\n",
-		seedWords(p.seeds), p.limits.computed, p.limits.taken, p.runs.computed, p.runs.taken)
+	fmt.Fprintf(&b, "- %s; held-aside shapes: seeds made from the commit, which part h names\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), p.limits.computed, p.limits.taken)
+	if r := p.runs; r.computed+r.taken > 0 {
+		fmt.Fprintf(&b, "- runs of peers: %d made, %d taken from an earlier run of code that plays them alike\n", r.computed, r.taken)
+	}
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
 	}

@@ -18,6 +18,8 @@ type store[V any] struct {
 	kept map[string]V
 	// computed and taken count where the values of this run came from.
 	computed, taken int
+	// unwritten is how many of the computed ones the file does not have.
+	unwritten int
 }
 
 // openStore reads the file at path, if there is one; an empty path keeps nothing.
@@ -57,6 +59,7 @@ func (f *store[V]) get(key string, compute func() (V, error)) (V, error) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	f.computed++
+	f.unwritten++
 	f.kept[key] = v
 	return v, nil
 }
@@ -65,7 +68,7 @@ func (f *store[V]) get(key string, compute func() (V, error)) (V, error) {
 func (f *store[V]) write() error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	if f.path == "" || f.computed == 0 {
+	if f.path == "" || f.unwritten == 0 {
 		return nil
 	}
 	now, err := openStore[V](f.path)
@@ -90,6 +93,8 @@ func (f *store[V]) write() error {
 	}
 	if err != nil {
 		os.Remove(part.Name())
+		return err
 	}
-	return err
+	f.unwritten = 0
+	return nil
 }
