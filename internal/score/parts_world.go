@@ -85,9 +85,13 @@ func (s *score) drift() (section, error) {
 	for _, f := range figures {
 		t.add(f.Event, percent(f.InTimeLeast), percent(f.InTimeMean), multiple(f.RatioMean), span(f.P50), span(f.P99))
 	}
-	found.tables = []table{t}
+	found.tables, found.notes = []table{t}, []string{driftNote}
 	return found, nil
 }
+
+// driftNote says why the seeds differ where work begins to take longer.
+const driftNote = "What is late when work begins to take longer is what had waited by then: a message may wait until the last moment at which a launch is in time, and " +
+	"until work of the new kind is in hand nobody knows. So it depends on how long the queue happened to be, and differs with the seed."
 
 // drops sets runs beside each other, seed by seed.
 func drops(event string, without, with []outcome) []drop {
@@ -162,6 +166,6 @@ func (s *score) badSignals() (section, error) {
 	}
 	found.goals = append(found.goals, judged("decreases decided while the backlog, the messages in flight or the listing was unknown", "none", number(float64(blind)), missed))
 	found.goals = append(found.goals, brokenPromises(figures)...)
-	found.tables = []table{t}
+	found.tables, found.notes = []table{t}, []string{driftNote}
 	return found, nil
 }
