@@ -47,6 +47,8 @@ type attempt struct {
 	least, mean, ratio float64
 	// ceiling is the largest share in time that anybody has who has nobody there before the first message; zero where nobody asked.
 	ceiling float64
+	// beside says, after "too costly", what others cost; empty where nobody asked.
+	beside string
 }
 
 // limitOf is the most that an event may cost over its limit; zero where only the geometric mean counts.
@@ -156,7 +158,11 @@ func judgePeers(all []duel) []goal {
 			costly = append(costly, fmt.Sprintf("%s costs %s %s", d.event, multiple3(d.ratio), d.peer))
 		}
 		if !(d.mean >= objectiveShare) {
-			late = append(late, fmt.Sprintf("%s: %s, and %s keeps it", d.event, percent(d.mean), d.peer))
+			said := fmt.Sprintf("%s: %s, and %s keeps it", d.event, percent(d.mean), d.peer)
+			if strings.HasPrefix(d.peer, "fixed") {
+				said += ", which is there before the first message"
+			}
+			late = append(late, said)
 		}
 	}
 	if n == 0 {
@@ -249,7 +255,7 @@ func judgeWarm(all []attempt) []goal {
 			}
 		}
 		if !(x.ratio <= mostWarm) {
-			missed = append(missed, "too costly")
+			missed = append(missed, "too costly"+x.beside)
 		}
 		goals = append(goals, judged(x.event+" with a warm pool: in time, and cost over the limit", fmt.Sprintf(">= %s, <= %s", percent(objectiveShare), multiple(mostWarm)),
 			percent(x.mean)+", "+multiple3(x.ratio), missed))

@@ -41,9 +41,11 @@ func (s *score) warmPool(kind []circumstances, found *section) error {
 		if err != nil {
 			return err
 		}
+		dearer := f.RatioMean * best.WorkerSeconds / f.WorkerSeconds
+		x.beside = fmt.Sprintf(" (of the peers, %s with %s in time costs %s)", best.contender.Name, percent(best.InTimeMean), multiple(dearer))
 		attempts = append(attempts, x)
 		t.add(x.event, number(float64(pool.Size)), pool.Boot.Mean.String(), percent(f.InTimeMean), percent(f.InTimeLeast), multiple(f.RatioMean), multiple(f.RatioMost),
-			percent(x.ceiling), described(best.contender), percent(best.InTimeMean), multiple(f.RatioMean*best.WorkerSeconds/f.WorkerSeconds))
+			percent(x.ceiling), described(best.contender), percent(best.InTimeMean), multiple(dearer))
 	}
 	found.goals = append(found.goals, judgeWarm(attempts)...)
 	found.tables = append(found.tables, t)
