@@ -58,7 +58,7 @@ bench: build ## measure the speed goals beside their peers, into docs/benchmarks
 bench-math: ## evaluate a formula beside the Prometheus query language; fetches its many modules first
 	@cd internal/bench/promql && $(GO) run -mod=mod .
 
-score: ## measure decisions against the goals, into docs/quality.md and docs/benchmarks.md; 40 minutes or more (SCORE="-only a,c -traces DIR")
+score: ## measure decisions against the goals, into docs/quality.md and docs/benchmarks.md; two hours the first time, then what peers did is kept (SCORE="-only a,c -traces DIR")
 	@$(GO) run ./internal/score $(SCORE)
 
 validate: build ## compare the simulator with reality: the demo, for real and simulated; three minutes
