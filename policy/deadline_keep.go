@@ -60,9 +60,8 @@ const reserve = 0.9
 // headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
 // would have kept the objective in the busiest times of the past hours. Within a window of w seconds came n messages that had to
 // be in time; slots that work them off within w plus the time x that a message may wait number n m / (w + x), and never more
-// than one for each beside those that are busy anyway. A forecast that is used says how many such a window will have. A message
-// that begins at the last moment is in time as often as not, like those that begin a little sooner or later, so x leaves the mean for the work
-// itself.
+// than one for each beside those that are busy anyway. A forecast that is used says how many such a window will have. Of the
+// messages that begin around the last moment some take longer than the mean and some less, so x leaves the mean for the work itself.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.settled)
 	usual := a.FiveMinutes * p.settled
@@ -80,8 +79,9 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 
 // steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x seconds. In heavy
 // traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of which a are busy on average
-// (Kingman's formula; where x is less than m it counts as m). What comes while a worker boots cannot be left to one that is launched for it, what comes later can: so of
-// what it takes the part b / (b + x) counts, for a boot time b.
+// (Kingman's formula; where x is less than m it counts as m); where little comes that is too much, and twice as many do. What comes
+// while a worker boots cannot be left to one that is launched for it, what comes later can: so of what it takes the part
+// b / (b + x) counts, for a boot time b.
 func (p *plan) steady(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)
 	least := p.settled * (1 + p.variation*p.variation) / (2 * math.Max(p.settled, spare)) * math.Log(1/late)

@@ -144,7 +144,7 @@ func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps
 		}
 		fine = fine[1:]
 	}
-	kept, usual := p.joined(fine, added, func(countStep) bool { return false })
+	kept, usual := p.joined(fine, added, now, length)
 	if !usual || len(fine) == 0 {
 		return p, false
 	}
@@ -158,17 +158,19 @@ func (p countSteps) appendedShort(added []countStep, now, length int64) (_ count
 	if len(added) == 0 || len(p.next)+len(p.coarse) > 0 || len(fine) == 0 || added[0].start < p.start(fine[len(fine)-1]) {
 		return p, false
 	}
-	old := func(start uint32) bool { return now-int64(start)-tiers[0].width > length }
-	for len(fine) > 0 && old(p.start(fine[0])) {
+	for len(fine) > 0 && tooOld(p.start(fine[0]), now, length) {
 		fine = fine[1:]
 	}
-	kept, usual := p.joined(fine, added, func(s countStep) bool { return old(s.start) })
+	kept, usual := p.joined(fine, added, now, length)
 	return countSteps{fine: kept, base: p.base}, usual
 }
 
-// joined returns fine steps with others at their end; without those that are left out. It is false where one is too far from
+// tooOld tells whether a step of the finest width that starts then has ended longer ago than is kept.
+func tooOld(start uint32, now, length int64) bool { return now-int64(start)-tiers[0].width > length }
+
+// joined returns fine steps with others at their end, without those that are too old. It is false where one is too far from
 // the base.
-func (p countSteps) joined(fine []fineStep, added []countStep, leftOut func(countStep) bool) ([]fineStep, bool) {
+func (p countSteps) joined(fine []fineStep, added []countStep, now, length int64) ([]fineStep, bool) {
 	kept := append(make([]fineStep, 0, len(fine)+len(added)), fine...)
 	for _, s := range added {
 		f, near := p.packed(s)
@@ -179,7 +181,7 @@ func (p countSteps) joined(fine []fineStep, added []countStep, leftOut func(coun
 			last := &kept[k-1]
 			last.n += f.n
 			last.peak = halfOf(max(last.peak.value(), s.peak, last.n))
-		case !leftOut(s):
+		case !tooOld(s.start, now, length):
 			kept = append(kept, f)
 		}
 	}

@@ -176,11 +176,14 @@ func TestNothingIsLostWithinTheLengthAndNothingIsAdded(t *testing.T) {
 func TestHowItWasAddedMakesNoDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := arriving(25).Draw(t, "came")
-		atOnce, stepwise, apart := series.Counts{Length: time.Hour}, series.Counts{Length: time.Hour}, true
+		atOnce, stepwise := series.Counts{Length: time.Hour}, series.Counts{Length: time.Hour}
+		apart := rapid.Bool().Draw(t, "apart") // what comes within less than 7 s may have come together
 		for _, x := range all {
 			atOnce = x.in(atOnce)
 			parts := float64(rapid.IntRange(1, 80).Draw(t, "parts"))
-			apart = apart && (x.from == x.to || parts == 1 || (x.to-x.from)/parts > 6) // what comes within less may have come together
+			if apart {
+				parts = max(1, min(parts, math.Floor((x.to-x.from)/7)))
+			}
 			for i := range int(parts) {
 				part := came{x.from + (x.to-x.from)*float64(i)/parts, x.from + (x.to-x.from)*float64(i+1)/parts, x.n / parts}
 				stepwise = part.in(stepwise)
