@@ -6,11 +6,12 @@ MODULE := github.com/muster-scale/muster
 # PURE packages compute for long and start no goroutine (tests of sim do, one for each world): the race detector would find
 # nothing there and take three times as long. Every program under the detector sleeps a second before it ends, unless told
 # otherwise, and tests start hundreds.
-PURE := ./policy ./policy/peer ./series ./metricmath ./sim ./sim/limit ./sim/trace ./sim/report ./sim/cloud ./internal/arch
+PURE := ./policy ./policy/peer ./series ./metricmath ./sim ./sim/limit ./sim/trace ./sim/worlds ./sim/report ./sim/cloud ./internal/arch
 CUTS ?= 100000
 HISTORIES ?= 10000
 RACES ?= 1000000
 SEEDS ?= 20000
+WORLDS ?= 200
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,10 +38,11 @@ powercuts: ## cut the power 100000 times under the queue, 10000 times under the 
 races: ## race 1000000 assignments of messages against releases of their workers (RACES=1000000); minutes
 	GOGC=400 MUSTER_RACES=$(RACES) $(GO) test -count=1 -timeout 30m -v -run 'NoRaceEndsABusyWorker|PlantedRules' ./roster
 
-proofs: powercuts races ## all long proofs: also 10000 histories of calls at once (HISTORIES=10000), a tree of a million nodes, 20000 simulated worlds with all faults (SEEDS=20000), kills, a full disk; needs Linux, root and strace
+proofs: powercuts races ## all long proofs: also 10000 histories of calls at once (HISTORIES=10000), a tree of a million nodes, 20000 simulated worlds with all faults (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), kills, a full disk; needs Linux, root and strace
 	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
 	MUSTER_TREE_NODES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'AnyWorld' ./sim
+	MUSTER_WORLDS=$(WORLDS) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
 	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 
 cross: ## build for linux and darwin on amd64 and arm64
@@ -58,7 +60,7 @@ bench: build ## measure the speed goals beside their peers, into docs/benchmarks
 bench-math: ## evaluate a formula beside the Prometheus query language; fetches its many modules first
 	@cd internal/bench/promql && $(GO) run -mod=mod .
 
-score: ## measure decisions against the goals, into docs/quality.md and docs/benchmarks.md; two hours the first time, then what peers did is kept (SCORE="-only a,c -traces DIR")
+score: ## measure decisions against the goals, into docs/quality.md and docs/benchmarks.md; hours the first time, then what baselines did is kept (SCORE="-only a,c -traces DIR")
 	@$(GO) run ./internal/score $(SCORE)
 
 validate: build ## compare the simulator with reality: the demo, for real and simulated; three minutes

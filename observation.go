@@ -9,6 +9,30 @@ type Objective struct {
 	Latency time.Duration `json:"latency_ns"`
 	// Quantile is above 0 and at most 1.
 	Quantile float64 `json:"quantile"`
+	// Late is what a late message is worth, as the time of one worker: so much may be paid to have one message more in time.
+	// Zero stands for a default: see [Objective.PriceOfLate]. Messages that the quantile allows to be late cost nothing.
+	Late time.Duration `json:"late_ns,omitzero"`
+}
+
+// The default price of a late message is the boot of a worker, because that is what it takes to save one; a minute at least, which
+// clouds bill at least; and at most so many times its own work: messages that a worker handles by the thousand are not worth a
+// worker each.
+const (
+	leastPrice = 60
+	mostWork   = 100
+)
+
+// PriceOfLate returns what a late message is worth in worker-seconds, where a worker boots within boot seconds and the work of a
+// message takes mean seconds; a mean of 0 is unknown.
+func (o Objective) PriceOfLate(boot, mean float64) float64 {
+	price := max(boot, leastPrice)
+	switch {
+	case o.Late > 0:
+		return o.Late.Seconds()
+	case mean > 0:
+		return min(price, mostWork*mean)
+	}
+	return price
 }
 
 // Limits bound every size.
@@ -49,6 +73,9 @@ type Observation struct {
 	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
 	// [MaxGroups] groups.
 	Waiting []Waiting `json:"waiting,omitzero"`
+	// Retrying is how many messages in flight no worker has held for the last ten seconds: they failed, or their worker was lost, and
+	// they wait until they become visible again. It is 0 where workers do not report.
+	Retrying float64 `json:"retrying,omitzero"`
 	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
 	Coming []Coming `json:"coming,omitzero"`
 	// Pace is how much work was done lately.
@@ -139,11 +166,16 @@ type Pace struct {
 type Arrivals struct {
 	// Known is false while too little was observed to tell.
 	Known bool `json:"known"`
-	// TenSeconds, Minute, FiveMinutes and Hour are the rates over so long.
-	TenSeconds  float64 `json:"ten_seconds_per_s,omitzero"`
-	Minute      float64 `json:"minute_per_s,omitzero"`
-	FiveMinutes float64 `json:"five_minutes_per_s,omitzero"`
-	Hour        float64 `json:"hour_per_s,omitzero"`
+	// TenSeconds, Minute, FiveMinutes, TwentyMinutes and Hour are the rates over so long.
+	TenSeconds    float64 `json:"ten_seconds_per_s,omitzero"`
+	Minute        float64 `json:"minute_per_s,omitzero"`
+	FiveMinutes   float64 `json:"five_minutes_per_s,omitzero"`
+	TwentyMinutes float64 `json:"twenty_minutes_per_s,omitzero"`
+	Hour          float64 `json:"hour_per_s,omitzero"`
+	// QuietSeconds is for how long nothing has come, to five seconds; 0 where something came just now or nothing was counted.
+	QuietSeconds float64 `json:"quiet_s,omitzero"`
+	// WatchedSeconds is for how long arrivals have been counted, an hour at most.
+	WatchedSeconds float64 `json:"watched_s,omitzero"`
 	// Busiest says how many messages came at the busiest times, shortest windows first; it is of as far back as arrivals are
 	// kept.
 	Busiest []Busiest `json:"busiest,omitzero"`
@@ -154,7 +186,12 @@ type Arrivals struct {
 type Busiest struct {
 	OverSeconds float64 `json:"over_s"`
 	Messages    float64 `json:"messages"`
+	// Rooms is the same for smaller shares of all messages: those of [RoomShares], as far as they are below the quantile.
+	Rooms [4]float64 `json:"rooms,omitzero"`
 }
+
+// RoomShares are the shares of all messages that [Busiest.Rooms] are for.
+func RoomShares() [4]float64 { return [4]float64{0.5, 0.8, 0.9, 0.95} }
 
 // QueueObservation is one queue at one instant. Each count is a sample of its own, because a source may know some and
 // not others.
@@ -215,8 +252,8 @@ type Capacity struct {
 	// Slots is the number of slots of the members in service, BusySlots those holding a message.
 	Slots     int `json:"slots"`
 	BusySlots int `json:"busy_slots"`
-	// HeldMeanSeconds is how long the messages in hand have been worked on, on average over the busy workers in service, and
-	// HeldDeviationSeconds how far that differs between workers: 0 when all began together.
+	// HeldMeanSeconds is how long the messages in progress had been worked on when their workers reported last, on average over
+	// the busy workers in service. HeldDeviationSeconds is how far that differs between workers: 0 when all began together.
 	HeldMeanSeconds      float64 `json:"held_mean_s,omitzero"`
 	HeldDeviationSeconds float64 `json:"held_deviation_s,omitzero"`
 	// SlotsPerWorker is the mean over reporting workers, or the configured number while none reports. It is above 0.

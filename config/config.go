@@ -82,7 +82,8 @@ type Fleet struct {
 	Name string
 	// Queues are the queues it serves, up to 20; none when the work is known from worker reports or the calendar alone.
 	Queues []QueueRef
-	// Objective is by default 99 % within 30 s. Its latency is 1 ms to 14 days.
+	// Objective is by default 99 % within 30 s. Its latency is 1 ms to 14 days. Its price of a late message is 0 to
+	// 14 days, by default 0, which stands for what [muster.Objective.PriceOfLate] says.
 	Objective muster.Objective
 	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
 	Limits muster.Limits

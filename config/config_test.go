@@ -114,6 +114,17 @@ func TestTheSmallestConfigurationGetsTheDefaults(t *testing.T) {
 	}
 }
 
+func TestThePriceOfALateMessageIsZeroToTwoWeeks(t *testing.T) {
+	for stated, want := range map[string]time.Duration{
+		"{}": 0, "{latency: 1m}": 0, "{late: 0}": 0, "{late: 0s}": 0, "{late: 1ns}": 1, "{late: 336h}": 14 * 24 * time.Hour,
+	} {
+		text := "version: 1\nfleets: [{name: f, queue: q, max: 3, objective: " + stated + ", workers: {command: x}}]"
+		if got := parse(t, text).Fleets[0].Objective.Late; got != want {
+			t.Errorf("%s: found %s, want %s", stated, got, want)
+		}
+	}
+}
+
 func TestHowAFleetFallsDependsOnItsPolicy(t *testing.T) {
 	for _, row := range []struct {
 		name, policy string
@@ -145,7 +156,7 @@ queues: [{name: q, visibility: 0, delay: 1m, retention: 1h, dead_letter: {queue:
 fleets:
   - name: f
     queue: https://sqs.eu-west-1.amazonaws.com/1/work.fifo
-    objective: {latency: 5m, quantile: 1}
+    objective: {latency: 5m, quantile: 1, late: 90s}
     min: 2
     max: 100
     launches_per_hour: 7
@@ -201,7 +212,7 @@ fleets:
 		Fleets: []config.Fleet{
 			{
 				Name: "f", Queues: []config.QueueRef{{"work.fifo", "https://sqs.eu-west-1.amazonaws.com/1/work.fifo"}},
-				Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 1},
+				Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 1, Late: 90 * time.Second},
 				Limits:    muster.Limits{Min: 2, Max: 100, LaunchesPerHour: 7}, Poll: 30 * time.Second,
 				Policy: policy.Spec{Name: "backlog-per-worker", Acceptable: 12.5, Processing: 100 * time.Millisecond, HeadroomPercent: 12.5,
 					Out: policy.Shape{Stabilization: time.Second, MaxWorkers: 2, MaxPercent: 50, Period: time.Minute},

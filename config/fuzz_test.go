@@ -109,6 +109,7 @@ func keepsPromises(t *testing.T, c *config.Config) {
 		}
 		promise(0 <= f.Limits.Min && f.Limits.Min <= f.Limits.Max && f.Limits.Max <= 10_000 && f.Limits.LaunchesPerHour >= 1, "limits")
 		promise(f.Objective.Latency > 0 && f.Objective.Quantile > 0 && f.Objective.Quantile <= 1, "objective")
+		promise(f.Objective.Late >= 0 && f.Objective.Late <= 14*24*time.Hour, "price of a late message")
 		promise(between(f.Poll, 100*time.Millisecond, time.Hour), "poll")
 		_, err := policy.New(f.Policy)
 		promise(err == nil, "the policy can be built")

@@ -133,6 +133,8 @@ func objectiveKeys() []key {
 	return []key{
 		{name: "latency", kind: kindDuration, what: "from sent to finished: 1ms to 336h, by default 30s"},
 		{name: "quantile", kind: kindNumber, what: "the share of messages that are in time: above 0, at most 1, by default 0.99"},
+		{name: "late", kind: kindDuration,
+			what: "what a late message is worth, as the time of one worker: 0s to 336h; 0s, the default: its boot, 1m at least, 100 x the work of the message at most"},
 	}
 }
 

@@ -142,6 +142,8 @@ func TestTheSchemaAcceptsWhatTheDecoderAccepts(t *testing.T) {
 		"version: 1\nfleets: [{name: a, max: 1, policy: {name: step, steps: [{form: 1}]}}]":                    false,
 		"version: 1\nfleets: [{name: a, max: 1, price: 0.1, budget: 2, policy: {name: deadline, scale: 0.5}}]": true,
 		"version: 1\nfleets: [{name: a, max: 1, budget: 2 per hour}]":                                          false,
+		"version: 1\nfleets: [{name: a, max: 1, workers: {command: x}, objective: {late: 20s}}]":               true,
+		"version: 1\nfleets: [{name: a, max: 1, workers: {command: x}, objective: {late: 20}}]":                false,
 		"fleets: []": false,
 	} {
 		if err := accepts(schema, fromYAML(t, text)); (err == nil) != ok {

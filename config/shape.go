@@ -79,6 +79,7 @@ func (d *decoder) fleet(n *yaml.Node, path string) Fleet {
 	objective := m.sub("objective", names(objectiveKeys())...)
 	objective.duration("latency", &f.Objective.Latency)
 	objective.number("quantile", &f.Objective.Quantile)
+	objective.duration("late", &f.Objective.Late)
 	m.whole("min", &f.Limits.Min)
 	m.whole("max", &f.Limits.Max)
 	m.whole("launches_per_hour", &f.Limits.LaunchesPerHour)

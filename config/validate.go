@@ -161,6 +161,7 @@ func (f *Fleet) validate(s *source, path string) {
 	if q := f.Objective.Quantile; !(q > 0 && q <= 1) {
 		s.fault(path+".objective.quantile", fmt.Sprintf("found %s, allowed is a share above 0 and at most 1, as in 0.99", muster.Number(q)), "")
 	}
+	within(s, path+".objective.late", f.Objective.Late, 0, maxLatency, span)
 	f.validateLimits(s, path)
 	within(s, path+".poll", f.Poll, 100*time.Millisecond, time.Hour, span)
 	f.validatePolicy(s, path)

@@ -103,9 +103,17 @@ func (st *State) noted(at time.Time, o muster.Observation) {
 // rates summarises the arrivals.
 func rates(c series.Counts, now time.Time) muster.Arrivals {
 	var a muster.Arrivals
-	var r [4]float64
-	a.Known = c.Rates(now, []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, time.Hour}, r[:])
-	a.TenSeconds, a.Minute, a.FiveMinutes, a.Hour = r[0], r[1], r[2], r[3]
+	var r [5]float64
+	a.Known = c.Rates(now, []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour}, r[:])
+	a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = r[0], r[1], r[2], r[3], r[4]
+	if since, ok := c.Since(now); ok {
+		a.WatchedSeconds = min(now.Sub(since), time.Hour).Seconds()
+		a.QuietSeconds = a.WatchedSeconds
+		c.Newest(now, func(n float64, began time.Duration) bool {
+			a.QuietSeconds = max(0, min(began.Seconds(), a.QuietSeconds)-learnEvery.Seconds())
+			return n <= 0
+		})
+	}
 	return a
 }
 
@@ -119,8 +127,14 @@ func windows() []time.Duration {
 func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest {
 	over := windows()
 	all := make([]muster.Busiest, len(over))
-	for i, n := range c.Envelope(now, quantile, over) {
-		all[i] = muster.Busiest{OverSeconds: over[i].Seconds(), Messages: n}
+	shares := muster.RoomShares()
+	rooms := c.Envelope(now, append(shares[:], quantile), over)
+	for i := range all {
+		all[i].OverSeconds = over[i].Seconds()
+		all[i].Messages = rooms[i][len(shares)]
+		for k := range shares {
+			all[i].Rooms[k] = min(rooms[i][k], all[i].Messages)
+		}
 	}
 	return all
 }
@@ -171,6 +185,9 @@ func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration
 		age := 0.0
 		if since, watched := st.arrivals.Since(now); watched {
 			age = now.Sub(since).Seconds()
+			if counted := backlog.Value - left; counted > 0 && age >= st.arrivals.Length.Seconds() {
+				age *= 1 + left/counted // what is older than all that is kept came at the same rate
+			}
 		}
 		if oldest.Known {
 			age = oldest.Value

@@ -47,6 +47,8 @@ type State struct {
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent    totals
 	balance balance
+	// retrying is by how much the messages in flight exceeded those that workers hold.
+	retrying lowWater
 	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
 	measured  Learned
 	learnedAt time.Time

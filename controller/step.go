@@ -141,6 +141,10 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	if s.Unreported {
 		o.Capacity = occupied(o)
 	}
+	if f := o.InFlight(); f.Known && !s.Unreported {
+		st.retrying = st.retrying.add(now, f.Value-float64(o.Capacity.BusySlots))
+		o.Retrying = st.retrying.least()
+	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
 	return o
 }

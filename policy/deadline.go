@@ -31,8 +31,9 @@ type Deadline struct {
 }
 
 const (
-	// planned is the share of the objective that is planned with: the rest is for polls, reports and rounding.
-	planned = 0.97
+	// reservedShare and reservedPolls say what is left of the objective for polls, reports and rounding: that share of it, or so
+	// many polls where that is less.
+	reservedShare, reservedPolls = 0.03, 10
 	// cautiousBoot is the boot time assumed while nothing is known of it.
 	cautiousBoot = 2 * time.Minute
 	// deadlineRule is what the terms of deadline are called.
@@ -41,7 +42,7 @@ const (
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	d := begin(o, "deadline/5")
+	d := begin(o, "deadline/6")
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -51,7 +52,7 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	}
 	work, known := workOf(o)
 	if !known {
-		return untimed(d.With(p.learn(o, backlog.Value)), o)
+		return untimed(p.learn(d, o, backlog.Value), o)
 	}
 	plan := newPlan(o, work, p.Scale)
 	sized := p.size(d, o, plan)
@@ -77,12 +78,15 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	keep = max(keep, stay)
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, o.InFlight(), kept{keep, because, plan.slots > 1 && plan.slack() > 0}))
+		return d.With(idleTerm(o, kept{keep, because, plan.slots > 1 && plan.slack() > 0}))
 	}
 	need := plan.need(0)
 	launch := 0
 	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.hurried(need) || need.whom == lateOnes || plan.blind || o.Processing.Prior {
 		launch = ceil(need.workers)
+	}
+	if float64(active)+need.workers > float64(o.Limits.Max) {
+		launch = ceil(need.workers) // all that may be there are needed: nothing is saved by launching them later
 	}
 	if active == 0 && plan.late() {
 		launch = max(launch, ceil(need.workers), 1) // what is late waits for nobody else
@@ -103,14 +107,59 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// learn is the term of a fleet of which nobody knows how long its work takes: one worker finds out.
-func (p Deadline) learn(o muster.Observation, backlog float64) muster.Term {
-	active := o.Capacity.Active()
+// learn is the decision for a fleet of which it is not known how long its work takes. One worker finds out. While no message has
+// ended, all that is known is that those in progress take longer than they have so far: as soon as that would make the others
+// late, more workers are launched, as many again as there are busy ones, because what is in progress may hang.
+func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64) muster.Decision {
+	c := o.Capacity
+	active := c.Active()
 	if backlog == 0 {
-		return muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: "nothing waits, and how long the work takes is not known yet"}
+		return d.With(muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: "nothing waits, and how long the work takes is not known yet"})
 	}
-	return muster.Term{Rule: deadlineRule, In: []muster.Value{value("waiting", backlog)}, Out: max(active, 1),
-		Why: "how long the work takes is not known yet: one worker finds out (state the processing duration to begin with more)"}
+	in := []muster.Value{value("waiting", backlog)}
+	if c.BusySlots == 0 || c.HeldMeanSeconds <= 0 {
+		first := p.first(o, backlog)
+		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
+			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it takes)", findOut(first))})
+	}
+	h := c.HeldMeanSeconds
+	plan := newPlan(o, work{mean: h, tail: h, usual: h, settled: h, lately: h, variation: 1}, p.Scale)
+	need := plan.need(0)
+	out := max(active, 1)
+	why := fmt.Sprintf("no message has ended yet, those in progress have taken %s so far; the others can still wait", muster.Seconds(math.Round(h)))
+	if more := min(ceil(need.workers), max(1, 2*c.Busy-active)); need.workers > 0 && active < 2*c.Busy {
+		out = active + more
+		why = fmt.Sprintf("no message has ended yet, and those in progress have taken %s so far: if the others take as long, they are late; launching %d to find out",
+			muster.Seconds(math.Round(h)), more)
+	}
+	return d.With(muster.Term{Rule: deadlineRule, In: append(in, value("held_s", h), value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers))),
+		Out: out, Why: why})
+}
+
+// first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer under a prior,
+// damped. Let the logarithm of the number that is needed be as likely anywhere within a range of e^15, as it is where work takes
+// anything from 5 ms to 4 h, and let the boot be longer than the objective. With n workers the next one is the one that makes it enough with the probability 1 / (15 n), and
+// then saves what waits and what comes while it boots, A messages of a price c; it costs a boot b. So n = A c / (15 b) pays.
+// The square root of that begins: half as many digits, because too many is paid at once and too few is mended a boot later.
+func (p Deadline) first(o muster.Observation, backlog float64) int {
+	const digits = 15
+	boot := bootOf(o.Boot)
+	if boot < o.Objective.Latency.Seconds() {
+		return 1 // the first one finds out in time for most
+	}
+	stake := backlog
+	if o.Arrivals.Known {
+		stake = math.Max(stake, o.Arrivals.Minute*boot)
+	}
+	n := math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot))
+	return max(1, min(ceil(n), ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
+}
+
+func findOut(workers int) string {
+	if workers == 1 {
+		return "one worker finds out"
+	}
+	return fmt.Sprintf("%d workers find out", workers)
 }
 
 // kept is how many workers stay that nothing waits for, and why.
@@ -122,16 +171,15 @@ type kept struct {
 }
 
 // idleTerm is the term while nothing waits: workers without a message go, except those that are kept.
-func idleTerm(o muster.Observation, inFlight muster.Sample, keep kept) muster.Term {
+func idleTerm(o muster.Observation, keep kept) muster.Term {
 	c := o.Capacity
-	busy, active := c.Busy, c.Active()
+	active := c.Active()
+	// What is in flight may have been received since the workers reported, unless it has waited for a retry for longer.
+	held := math.Max(float64(c.BusySlots), o.InFlight().Value-o.Retrying)
+	busy := max(c.Busy, min(ceil(held/c.SlotsPerWorker), c.InService()))
 	if keep.gather {
 		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish first.
-		busy = ceil(float64(c.BusySlots) / c.SlotsPerWorker)
-	}
-	if inFlight.Known {
-		// What is in flight may have been received since the workers reported.
-		busy = max(busy, ceil(inFlight.Value/c.SlotsPerWorker))
+		busy = ceil(held / c.SlotsPerWorker)
 	}
 	why := "nothing waits; " + isAre(busy, "worker") + " busy"
 	if busy < c.Busy {

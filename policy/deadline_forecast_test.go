@@ -21,10 +21,11 @@ func dawn(rate float64, workers int, f muster.Forecast) muster.Observation {
 		Capacity:   muster.Capacity{Known: true, Desired: workers, Idle: workers, Slots: workers, SlotsPerWorker: 1},
 		Processing: muster.Estimate{Known: true, Count: 1000, MeanSeconds: 5, P50Seconds: 5, P95Seconds: 9, P99Seconds: 12},
 		Boot:       muster.Estimate{Known: true, Count: 100, MeanSeconds: 60, P50Seconds: 60, P95Seconds: 60, P99Seconds: 60},
-		Arrivals:   muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, Hour: rate}, Forecast: f,
+		Arrivals:   muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, TwentyMinutes: rate, Hour: rate}, Forecast: f,
 	}
 	for w := 5.0; w <= 640; w *= 2 {
-		o.Arrivals.Busiest = append(o.Arrivals.Busiest, muster.Busiest{OverSeconds: w, Messages: rate*w + 2.3*math.Sqrt(rate*w)})
+		n := rate*w + 2.3*math.Sqrt(rate*w)
+		o.Arrivals.Busiest = append(o.Arrivals.Busiest, muster.Busiest{OverSeconds: w, Messages: n, Rooms: [4]float64{n, n, n, n}})
 	}
 	return o
 }

@@ -13,8 +13,9 @@ func (p *plan) keep(o muster.Observation) int {
 		return 0
 	}
 	active := o.Capacity.Active()
-	if p.slack() > 0 {
-		return min(active, p.keptBusy(o.Arrivals)) // nobody is launched only to be kept
+	busy := min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
+	if p.missed <= 1-p.quantile {
+		return busy
 	}
 	room := p.headroom(o.Arrivals)
 	ahead, stay := ceil(room), room
@@ -24,7 +25,7 @@ func (p *plan) keep(o muster.Observation) int {
 			ahead = ceil(room - pool) // what is launched from it is not in it any more, so this stands when it is done
 		}
 	}
-	return max(ahead, min(active, ceil(math.Min(stay*sticky, stay+0.5))))
+	return max(busy, ahead, min(active, ceil(math.Min(stay*sticky, stay+0.5))))
 }
 
 // sticky is by how much more headroom is kept than is launched for, up to half a worker: the estimates behind it move all the
@@ -46,11 +47,43 @@ func (p Deadline) stay(o muster.Observation, active int) (workers int, because s
 	return 0, ""
 }
 
-// keptBusy is how many workers the arrivals keep busy, to the nearest. The lower of two rates counts: letting one go that is
-// needed again costs a boot, and the objective leaves time for that.
-func (p *plan) keptBusy(a muster.Arrivals) int {
-	rate := math.Min(a.Minute, a.FiveMinutes)
-	return int(rate*p.lately/p.slots + 0.5)
+// keptBusy is how many workers stay because the arrivals keep them busy, where the objective leaves time to launch one again.
+//
+// Arrivals that keep a workers busy never leave the first floor(a) of them idle for long. The last one, of which a fraction f
+// is busy, can go and come again: the others leave f seconds of work a second undone, until what waits is as much as can wait,
+// floor(a) times the slack. If that takes no longer than a boot, the worker stays: its boot costs more than its idle time
+// until then (ski rental). An idle worker also goes when no message is to come for it within the time that it takes to boot.
+func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
+	rate := p.arriving(a)
+	load := rate * p.lately / p.slots
+	whole := math.Floor(load + 1e-9)
+	keep := whole
+	if part := load - whole; part > 0 {
+		slack := math.Max(0, p.slack())
+		until := slack * whole / part
+		if whole == 0 {
+			until = math.Max(slack+1/rate, a.QuietSeconds)
+		}
+		if until <= p.boot {
+			keep++
+		}
+	}
+	busy := float64(c.BusySlots) / p.slots
+	return int(math.Min(keep, math.Ceil(busy)+math.Floor(rate*p.boot/p.slots+0.5)))
+}
+
+// arriving is the rate that the arrivals surely have at the most, in messages a second: of n messages in a window there may have
+// been (n + 1 + z sqrt(n)) by chance; the window that says the least counts.
+func (p *plan) arriving(a muster.Arrivals) float64 {
+	const z = 1
+	watched := orDefault(a.WatchedSeconds, 3600)
+	least := math.Inf(1)
+	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {3600, a.Hour}} {
+		over := math.Min(w.over, watched)
+		n := w.rate * over
+		least = math.Min(least, (n+1+z*math.Sqrt(n))/over)
+	}
+	return least
 }
 
 // reserve is how much is kept of what the busiest times would have needed: the rest is launched when they come. More is dearer
@@ -62,28 +95,82 @@ const reserve = 0.9
 // be in time; slots that work them off within w plus the time x that a message may wait number n m / (w + x), and never more
 // than one for each beside those that are busy anyway. A forecast that is used says how many such a window will have. Of the
 // messages that begin around the last moment some take longer than the mean and some less, so x leaves the mean for the work itself.
+//
+// How much of that is worth its price is a newsvendor's question: room for a larger share of the messages costs idle slots, room for
+// a smaller one late messages, and the share with the least sum of both counts, up to the one that is asked for.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.settled)
-	usual := a.FiveMinutes * p.settled
+	usual, come := p.usually(a), a.Hour
+	rate, differs := expected(p.forecast)
+	foretold := p.forecast.Used && differs
+	if foretold {
+		come = rate
+	}
+	least, best := math.Inf(1), 0.0
+	shares := muster.RoomShares()
+	for k := -1; k <= len(shares); k++ {
+		slots, share := usual, 0.0
+		switch {
+		case k == len(shares):
+			slots, share = p.roomFor(a, usual, spare, func(b muster.Busiest) float64 { return b.Messages }), p.quantile
+		case k >= 0:
+			if share = shares[k]; share >= p.quantile {
+				continue
+			}
+			slots = p.roomFor(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
+		}
+		cost := (slots-usual)/p.slots + p.price*come*p.missed*(p.quantile-share)
+		if cost <= least {
+			least, best = cost, slots
+		}
+	}
+	if !foretold && p.rested(a, best) {
+		return 0
+	}
+	return math.Max(reserve*best, p.steady(usual, spare)) / p.slots
+}
+
+// rested tells whether nothing came for so long that the idle slots have cost as much by now as the messages would that are late
+// when work begins again without them (ski rental).
+func (p *plan) rested(a muster.Arrivals, slots float64) bool {
+	late := mostWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.settled-p.latency))
+	return a.QuietSeconds*slots/p.slots > p.price*late+p.boot*slots/p.slots
+}
+
+// usually is how many slots the arrivals keep busy: over five minutes, or over longer where the work takes longer, because one
+// message of two hours is no load of 24 slots.
+func (p *plan) usually(a muster.Arrivals) float64 {
+	switch {
+	case p.settled <= 300:
+		return a.FiveMinutes * p.settled
+	case p.settled <= 1200:
+		return a.TwentyMinutes * p.settled
+	}
+	return a.Hour * math.Min(p.settled, 3600)
+}
+
+// roomFor is how many slots the busiest times take, where messages says how many of a window there is to be room for.
+func (p *plan) roomFor(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
 	slots := usual
 	for i, b := range a.Busiest {
 		over := b.OverSeconds
 		if i == 0 {
 			over /= 2 // how they came within the shortest window nobody knows: evenly, or all of them at once
 		}
+		b.Messages = messages(b)
 		n := foreseen(p.forecast, b)
 		slots = math.Max(slots, math.Min(n*p.settled/(over+spare), n+usual))
 	}
-	return math.Max(reserve*slots, p.steady(usual, spare)) / p.slots
+	return slots
 }
 
 // steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x seconds. In heavy
 // traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of which a are busy on average
 // (Kingman's formula; where x is less than m it counts as m); where little comes that is too much, and twice as many do. What comes
-// while a worker boots cannot be left to one that is launched for it, what comes later can: so of what it takes the part
+// while a worker boots cannot be left to one that is launched for it, what comes later can: so of what it takes beyond a the part
 // b / (b + x) counts, for a boot time b.
 func (p *plan) steady(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)
 	least := p.settled * (1 + p.variation*p.variation) / (2 * math.Max(p.settled, spare)) * math.Log(1/late)
-	return (busy + math.Min(least, busy)) * p.boot / (p.boot + spare)
+	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster"
 )
 
 func TestWhatIsSeenLateIsPlannedAsIfTheObjectiveWereShorter(t *testing.T) {
@@ -12,7 +14,10 @@ func TestWhatIsSeenLateIsPlannedAsIfTheObjectiveWereShorter(t *testing.T) {
 		p, o := deadline(t, 1), prospects().Draw(t, "see")
 		const late = 60 * time.Second
 		shorter := o
-		o.Objective.Latency = shorter.Objective.Latency + late*100/97 // 97 % of an objective are planned with
+		o.Arrivals, shorter.Arrivals = muster.Arrivals{}, muster.Arrivals{} // what is kept ready is as if workers booted for longer
+		// Of both the same is left for polls.
+		shorter.Objective.Latency += 1000 * max(o.Poll, time.Second)
+		o.Objective.Latency = shorter.Objective.Latency + late
 		o.Queues = append(o.Queues[:0:0], o.Queues...)
 		o.Queues[0].LateSeconds = late.Seconds()
 		if seen, plain := p.Decide(o, nil), p.Decide(shorter, nil); seen.Desired != plain.Desired || seen.Floor != plain.Floor {

@@ -116,7 +116,7 @@ func workOfMixture(o muster.Observation, m mixture) work {
 	variation := deviation / mean
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inHand := float64(o.Capacity.BusySlots)
-	lately := math.Max(mean, (weight*mean+inHand*held(o.Capacity))/(weight+inHand))
+	lately := math.Max(mean, (weight*mean+inHand*held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inHand))
 	now := max(lately, unlike(o.Capacity, e, variation))
 	scale := now / mean
 	tail, longest := m.tail(m.shares)

@@ -116,11 +116,11 @@ func TestFewMessagesArePlannedWithTheLongestClassThatIsNotRare(t *testing.T) {
 // An objective that leaves time to launch for most messages may leave none for those of a class.
 func TestHeadroomIsKeptForAClassThatLeavesNoTimeToLaunch(t *testing.T) {
 	o := mixed(5, 95)
-	o.Processing.P95Seconds, o.Processing.P99Seconds = 2, 30
+	o.Processing.P95Seconds, o.Processing.P99Seconds = 2, 2
 	o.Boot = muster.Estimate{Known: true, Count: 10, MeanSeconds: 92, P95Seconds: 92}
 	o = waits(o, nil)
 	o.Capacity.Busy, o.Capacity.BusySlots, o.Capacity.Slots, o.Queues[0].InFlight.Value = 0, 0, 0, 0
-	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 1, Minute: 1, FiveMinutes: 1, Hour: 1, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60}}}
+	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 1, Minute: 1, FiveMinutes: 1, Hour: 1, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60, Rooms: [4]float64{60, 60, 60, 60}}}}
 	p := deadline(t, 1)
 	with := p.Decide(o, nil)
 	o.Classes = nil

@@ -20,6 +20,13 @@ func lasting(seconds float64, n int64) muster.Estimate {
 	return muster.Estimate{Known: true, Count: n, MeanSeconds: seconds, P50Seconds: seconds, P95Seconds: seconds, P99Seconds: seconds}
 }
 
+// stated is the estimate of a duration that was stated and not measured.
+func stated(seconds float64) muster.Estimate {
+	e := lasting(seconds, 0)
+	e.Prior = true
+	return e
+}
+
 // varying is the estimate of durations with the given mean, 95th and 99th percentile.
 func varying(mean, p95, p99 float64, n int64) muster.Estimate {
 	return muster.Estimate{Known: true, Count: n, MeanSeconds: mean, P50Seconds: mean, P95Seconds: p95, P99Seconds: p99}
@@ -39,9 +46,9 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 		{"what was just begun says nothing: between 80 / 12 and 80 / 8", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4}}, 10, 10, 10},
 		{"what goes on for longer than usual does: (80 + 4 x 13) / 12", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 13}}, 11, 11, 10},
 		{"what cannot be chance is other work, half done: 2 x 35", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35, HeldDeviationSeconds: 3}}, 70, 70, 10},
-		{"one of ten that hangs says nothing", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 10, HeldMeanSeconds: 364.5, HeldDeviationSeconds: 1078.5}}, 10, 10, 10},
-		{"nor is one alone: (80 + 35) / 9", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 1, HeldMeanSeconds: 35}}, 12.778, 12.778, 10},
-		{"of few durations nobody knows how much they differ: (80 + 4 x 35) / 12", muster.Observation{Processing: lasting(10, 99), Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
+		{"one of ten that hangs says nothing", muster.Observation{Processing: many, Capacity: muster.Capacity{Busy: 10, BusySlots: 10, HeldMeanSeconds: 364.5, HeldDeviationSeconds: 1078.5}}, 10, 10, 10},
+		{"nor is one alone, which counts for twice the mean at the most: (80 + 20) / 9", muster.Observation{Processing: many, Capacity: muster.Capacity{Busy: 1, BusySlots: 1, HeldMeanSeconds: 3500}}, 11.111, 11.111, 10},
+		{"of few durations nobody knows how much they differ: (80 + 4 x 35) / 12", muster.Observation{Processing: lasting(10, 99), Capacity: muster.Capacity{Busy: 4, BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
 		{"nor of a prior, so it is taken as half of them: 2 x 35 / 1.25", muster.Observation{
 			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10, P99Seconds: 10}, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 56, 56, 10},
 		{"few durations weigh by their number: (2 x 10 + 2 x 20) / 4", muster.Observation{Processing: lasting(10, 2), Pace: muster.Pace{Finished: 2, Seconds: 40}}, 15, 15, 10},
@@ -174,7 +181,9 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 		{"three free slots for 60 s of 25 s each", plan{free: 3, up: 3}, 60, 9},
 		{"a busy one after its message", plan{up: 1, residual: 10}, 10, 1},
 		{"and not before", plan{up: 1, residual: 10}, 9.9, 0},
-		{"slots at different points: in proportion", plan{up: 4, residual: 10, mixed: 1}, 5, 2},
+		{"a hundred slots at different points: in proportion, 100 x 5 / 10 x 1 / 2, less 2.33 x 5 for chance", plan{up: 100, residual: 10, mixed: 1}, 5, 13.35},
+		{"of few slots chance decides: none", plan{up: 4, residual: 10, mixed: 1}, 5, 0},
+		{"and as many as there are means later: 4 x (1 / 2 + 50 / 25)", plan{up: 4, residual: 10, mixed: 1}, 60, 10},
 		{"a free one and a busy one: 3 and 2", plan{free: 1, up: 2, residual: 10}, 50, 5},
 		{"those that boot from when they are there", plan{coming: []arrival{{at: 40, slots: 2}}}, 39, 0},
 		{"and then like free ones", plan{coming: []arrival{{at: 40, slots: 2}}}, 65, 4},
@@ -209,7 +218,7 @@ func s0(mpd, age float64) muster.Observation {
 		Queues:     []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 50), InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, age)}},
 		Waiting:    []muster.Waiting{{AgeSeconds: age, Messages: 50}},
 		Capacity:   muster.Capacity{Known: true, SlotsPerWorker: 1},
-		Processing: lasting(mpd, 1000), Boot: lasting(90, 10),
+		Processing: lasting(mpd, 1000), Boot: stated(90),
 	}
 }
 
@@ -377,6 +386,26 @@ func TestHowLongAMessageCanWaitForALaunch(t *testing.T) {
 	}
 }
 
+// steadily is arrivals at one rate for an hour.
+func steadily(rate float64) muster.Arrivals {
+	return muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, TwentyMinutes: rate, Hour: rate}
+}
+
+// once is arrivals whose busiest times are so long past that none of them is in the last minutes.
+func once(all ...muster.Busiest) muster.Arrivals {
+	return muster.Arrivals{Known: true, Hour: 1, Busiest: allAlike(all)}
+}
+
+// allAlike makes the busiest times be all alike: room for any share of the messages is room for all.
+func allAlike(all []muster.Busiest) []muster.Busiest {
+	for i, b := range all {
+		for k := range b.Rooms {
+			all[i].Rooms[k] = b.Messages
+		}
+	}
+	return all
+}
+
 func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 	for _, row := range []struct {
 		name     string
@@ -387,20 +416,21 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 		want     int
 	}{
 		{"unknown arrivals keep nobody", 300 * time.Second, 1, 9, muster.Arrivals{Minute: 9, FiveMinutes: 9}, 0},
-		{"a launch is still in time: those that are kept busy, 0.1 x 25 to the nearest", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 3},
-		{"the lower of two rates", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 0.09}, 2},
-		{"nobody is launched only to be kept", 300 * time.Second, 1, 1, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
-		{"on workers of two slots", 300 * time.Second, 2, 9, muster.Arrivals{Known: true, Minute: 0.1, FiveMinutes: 0.1}, 1},
+		// 0.99 messages a second for an hour may be 3564 + 1 + 59.7 by chance: 1.007 a second keep 25.2 workers busy. While one boots
+		// come 91, so that many may be idle.
+		{"a launch is still in time: those that the arrivals keep busy", 300 * time.Second, 1, 40, steadily(0.99), 25},
+		{"the window that says the least", 300 * time.Second, 1, 40, muster.Arrivals{Known: true, Minute: 9, FiveMinutes: 9, TwentyMinutes: 0.097, Hour: 2}, 2},
+		{"no worker is launched only to be kept", 300 * time.Second, 1, 1, steadily(0.99), 1},
+		{"on workers of two slots", 300 * time.Second, 2, 40, steadily(0.99), 12},
+		{"few messages: no more idle workers than messages come while one boots", 300 * time.Second, 1, 9, steadily(0.02), 0},
 		{"busy times are no reason then", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 1000}}}, 0},
-		// Too late for a launch: a message may wait 0.97 x 60 - 25 = 33.2 s.
-		{"a launch is too late: 0.9 x 20 x 25 / (10 / 2 + 33.2), rounded up", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 12},
-		{"those that are there stay up to half a worker more: 11.78 + 0.5, rounded up", 60 * time.Second, 1, 50, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 13},
-		{"and nobody is launched for that", 60 * time.Second, 1, 12, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 12},
-		{"on workers of four slots", 60 * time.Second, 4, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 3},
-		{"the window that needs most", 60 * time.Second, 1, 0, muster.Arrivals{Known: true,
-			Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}, {OverSeconds: 80, Messages: 100}, {OverSeconds: 320, Messages: 120}}}, 20},
-		{"those that are busy anyway: 0.9 x 2 x 25", 60 * time.Second, 1, 0, muster.Arrivals{Known: true, Minute: 1, FiveMinutes: 2}, 45},
-		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.9 x 20", 20 * time.Second, 1, 0, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}, 18},
+		// Too late for a launch: a message may wait 60 - 1.8 - 25 = 33.2 s. A late message costs 90 s.
+		{"a launch is too late: 0.9 x 20 x 25 / (10 / 2 + 33.2), rounded up", 60 * time.Second, 1, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 12},
+		{"those that are there stay up to half a worker more: 11.78 + 0.5, rounded up", 60 * time.Second, 1, 50, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 13},
+		{"and none is launched for that", 60 * time.Second, 1, 12, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 12},
+		{"on workers of four slots", 60 * time.Second, 4, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 3},
+		{"the window that needs most", 60 * time.Second, 1, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}, muster.Busiest{OverSeconds: 80, Messages: 100}, muster.Busiest{OverSeconds: 320, Messages: 120}), 20},
+		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.9 x 20", 20 * time.Second, 1, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 18},
 		{"nothing ever came", 60 * time.Second, 1, 0, muster.Arrivals{Known: true}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -422,13 +452,17 @@ func TestWhatWillComeIsNoSpikeThatIsOver(t *testing.T) {
 		want     float64 // within a minute
 	}{
 		{"as busy as usual", muster.Arrivals{TenSeconds: 1, Minute: 2, FiveMinutes: 1.5, Hour: 1, Busiest: past}, 120},
-		{"a spike, as far as spikes go: 287 in 70 s, of which 100 are there", muster.Arrivals{TenSeconds: 10, Minute: 1, FiveMinutes: 1, Hour: 0.9, Busiest: past}, 186.667},
-		{"a spike that is over: as usual", muster.Arrivals{TenSeconds: 25, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 120},
-		{"a little more than usual goes on", muster.Arrivals{TenSeconds: 2.5, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 150},
-		{"counted for seconds: more than was seen by two deviations", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10}, 720},
+		{"ten seconds say nothing of a minute", muster.Arrivals{TenSeconds: 25, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 120},
+		{"counted for ten seconds: no more than a third of the time counts as watched", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 10}, 300},
+		{"counted for two: twenty messages in twenty seconds", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 2}, 60},
 	} {
 		if got := (&plan{arrivals: row.arrivals}).toCome(60); !about(got, row.want) {
 			t.Errorf("%s: %v come, want %v", row.name, got, row.want)
 		}
+	}
+	// 287 came within 40 s at the most, so that of a spike of 100 in ten seconds 133 more come in half a minute.
+	spike := muster.Arrivals{TenSeconds: 10, Minute: 1, FiveMinutes: 1, Hour: 0.9, Busiest: past}
+	if got := (&plan{arrivals: spike}).toCome(30); !about(got, 146.667) {
+		t.Errorf("of a spike come %v in half a minute, want 146.667", got)
 	}
 }

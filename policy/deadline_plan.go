@@ -24,10 +24,13 @@ type plan struct {
 	// at different points of their work: 0 is not at all, 1 is so much that only means count.
 	varied, mixed float64
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
-	// decision at the latest.
-	latency, boot, step float64
-	// quantile is the share of the messages that shall be in time.
-	quantile float64
+	// decision at the latest, and lag by how much counts may lag behind: messages are so much older than they seem, and those
+	// that came since are not seen.
+	latency, boot, step, lag float64
+	// missed is the share of launches, from 0 to 1, that come too late for a message that is there when they are ordered.
+	missed float64
+	// quantile is the share of the messages that shall be in time, price what one of the others costs, in worker-seconds.
+	quantile, price float64
 	// pool is the warm pool, from which workers are launched first.
 	pool pool
 	// blind is true while the ages of the messages are not known: then no launch is put off.
@@ -50,11 +53,15 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	c := o.Capacity
 	p := plan{
 		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
-		// What is seen late has waited for longer than it seems.
-		latency: o.Objective.Latency.Seconds()*planned*scale - o.LateSeconds(), boot: bootOf(o.Boot), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
+		boot: surelyBooted(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
+	poll, whole := orDefault(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
+	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
+	p.price = o.Objective.PriceOfLate(p.boot, w.settled)
 	p.pool = poolOf(o, p.boot)
-	p.step = math.Max(2*orDefault(o.Poll, time.Second).Seconds(), 0.02*p.boot)
+	p.step = math.Max(2*poll, 0.02*p.boot)
+	p.missed = p.launchesTooLate(o)
+	p.nearMax(o)
 	p.hand(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
 		// Nobody knows how old they are. Half of the time they can wait is as likely to be over as not.
@@ -86,16 +93,72 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 const seldom = 4
 
 // lastMoment is when the messages of a group must begin.
-func (p *plan) lastMoment(g muster.Waiting) float64 { return p.latency - p.tail - g.AgeSeconds }
+func (p *plan) lastMoment(g muster.Waiting) float64 {
+	return p.latency - p.tail - p.lag - g.AgeSeconds
+}
 
 // hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the rest:
 // with a variation of one or more it tells nothing.
 func (p *plan) hand(c muster.Capacity) {
 	memory := p.variation * p.variation
 	p.residual = memory*p.mean + (1-memory)*math.Max(0, p.mean-c.HeldMeanSeconds)
+	if sure := surelyHeld(c); sure > math.Max(p.tail, p.longest) {
+		p.residual = sure // longer than ever: what has lasted so long may last as long again
+	}
 	p.varied = math.Min(1, p.variation/0.3)
 	// Evenly spread over their work, slots differ by the mean over the square root of 12.
 	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.mean))
+}
+
+// unsureBoot is how far boots are taken to differ, as a share of their mean, where few were measured.
+const unsureBoot = 0.1
+
+// launchesTooLate is the share of launches that come too late for a message that is there when they are ordered: because the boot
+// takes long, or the work of the message. Work that takes longer than the objective is in time with no launch, and is left out.
+func (p *plan) launchesTooLate(o muster.Observation) float64 {
+	left := p.latency - p.step - p.lag
+	boot := o.Boot
+	if !boot.Known {
+		boot = muster.Estimate{MeanSeconds: p.boot}
+	}
+	boots := longer(boot, boot.MeanSeconds, left-p.settled)
+	usual := p.settled / p.mean
+	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.settled), (left-p.boot)*usual) - longer(o.Processing, o.Processing.P50Seconds, p.latency*usual)
+	if p.slack() <= 0 {
+		work = math.Max(work, often) // those that take longer than is planned with, by class
+	}
+	return math.Max(boots, work)
+}
+
+// longer returns the share of durations that take longer than so many seconds, of which half take longer than the middle: one in
+// twenty takes longer than the 95th percentile, one in a hundred than the 99th, and in between as many as on a line through the
+// logarithms of these shares. Where all take as long it is 0 or 1.
+func longer(e muster.Estimate, middle, than float64) float64 {
+	share, at := 0.5, middle
+	if than <= at {
+		return 1
+	}
+	for _, next := range []struct{ at, share float64 }{{e.P95Seconds, 0.05}, {e.P99Seconds, 0.01}} {
+		if than < next.at {
+			return share * math.Pow(next.share/share, (than-at)/(next.at-at))
+		}
+		share, at = next.share, math.Max(at, next.at)
+	}
+	return 0
+}
+
+// nearMax plans with less of the objective where the load comes near the maximum: what is put off then may find no worker later. Up
+// to half of the maximum nothing changes; at the maximum no launch is put off.
+func (p *plan) nearMax(o muster.Observation) {
+	if !o.Arrivals.Known || o.Limits.Max <= 0 {
+		return
+	}
+	const enough = 60 // seconds that must be watched to speak of a load
+	share := p.usually(o.Arrivals) * math.Min(1, o.Arrivals.WatchedSeconds/enough) / p.slots / float64(o.Limits.Max)
+	if share > 0.5 {
+		least := math.Min(p.latency, p.usual+p.boot+p.step)
+		p.latency = math.Max(least, p.latency*math.Max(0, 2*(1-share)))
+	}
 }
 
 // bootOf is the boot time that nearly all workers keep.
@@ -106,10 +169,19 @@ func bootOf(e muster.Estimate) float64 {
 	return math.Max(e.MeanSeconds, e.P95Seconds)
 }
 
+// surelyBooted is [bootOf] with what chance leaves: of few boots the longest says little. One that was stated is taken as it is.
+func surelyBooted(e muster.Estimate) float64 {
+	boot := bootOf(e)
+	if e.Known && !e.Prior {
+		boot = math.Max(boot, e.MeanSeconds*(1+unsureBoot*math.Sqrt(4/(1+float64(e.Count)))))
+	}
+	return boot
+}
+
 // slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes too
 // late for any message that is already there.
 // It goes by the usual durations: what happens to take longer for some minutes is no reason to plan otherwise.
-func (p *plan) slack() float64 { return p.latency - p.usual - p.boot - p.step }
+func (p *plan) slack() float64 { return p.latency - p.usual - p.boot - p.step - p.lag }
 
 func (p *plan) oldest() float64 {
 	if len(p.waiting) == 0 {
@@ -120,7 +192,7 @@ func (p *plan) oldest() float64 {
 
 // late tells whether no launch saves the oldest message any more.
 func (p *plan) late() bool {
-	return len(p.waiting) > 0 && p.latency-p.tail-p.oldest() < p.soonest()
+	return len(p.waiting) > 0 && p.lastMoment(p.waiting[0]) < p.soonest()
 }
 
 // need is how many more workers it takes, and for whom.
@@ -178,19 +250,47 @@ func (p *plan) need(delay float64) need {
 		}
 	}
 	if late > 0 {
-		ask(lateOnes, late, ready+p.latency, p.begun(ready+p.latency))
+		by := ready + p.clearing()
+		ask(lateOnes, late, by, p.begun(by))
 	}
-	if spare := p.latency - p.tail; p.slack() <= 0 {
-		// Those that come while a worker boots are the first it can be in time for.
-		for _, in := range []float64{p.boot - 0.85*spare, p.boot - spare/2, p.boot} {
-			if spare > 0 && in > 0 {
-				ask(comingOnes, ahead+p.toCome(in), in+spare, p.begun(in+spare))
-			}
-		}
+	if spare := p.latency - p.tail; p.slack() <= 0 && spare > 0 {
+		p.askForComing(ahead, spare, ask)
 	}
 	greatest.sooner = sooner
 	return greatest
 }
+
+// askForComing asks for the workers that those need which come while a worker boots: they are the first it can be in time for. Those
+// that came before are ahead of them. The sooner all of them have begun, the fewer of the next are late, and the more workers
+// boot only for that: see [plan.catchUp].
+func (p *plan) askForComing(ahead, spare float64, ask func(who whom, ahead, latest, begun float64)) {
+	boot := p.boot + p.lag
+	least := p.catchUp(ahead+p.toCome(boot)-p.begun(boot), p.toCome(boot)/boot)
+	for _, share := range []float64{0.15, 0.5, 1} {
+		within := math.Max(share*spare, least)
+		if in := boot + within - spare; in > 0 {
+			ask(comingOnes, ahead+p.toCome(in), boot+within, p.begun(boot+within))
+		}
+	}
+}
+
+// catchUp is within how many seconds a backlog of messages is worked off at the least cost, while rate more a second are late for
+// it. With W seconds of work, within T it takes W/T slots, whose boots cost W/T x boot, and rate x T messages are late:
+//
+//	T = sqrt(W x boot / (price x rate))
+//
+// and no less than a third of a boot: what came during a boot is otherwise worked off by more than three times the workers that
+// the arrivals need from then on, each of which boots for seconds of work.
+func (p *plan) catchUp(messages, rate float64) float64 {
+	if messages <= 0 || rate <= 0 {
+		return 0
+	}
+	return math.Min(p.clearing(), math.Max(p.boot/3, math.Sqrt(messages*p.mean/p.slots*p.boot/(p.price*rate))))
+}
+
+// clearing is within how long messages that are late are to begin, once a worker is ready: as if they had come anew, and no sooner
+// than it shows what a launch has done.
+func (p *plan) clearing() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
 
 // chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than the
 // mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is planned for already,
@@ -200,21 +300,29 @@ func (p *plan) chance(ahead float64) float64 {
 	return (math.Sqrt(own*own+p.deviation*p.deviation*ahead) - own) / p.mean
 }
 
-// toCome is how many messages will come within so many seconds: as many as at the rate of the last ten, unless that has been a
-// spike. The busiest times of the past hours say how many a spike has, and what has come of it is over.
+// toCome is how many messages will come within so many seconds: as many as lately, by the window with the most of them that is
+// no shorter than a third of that time. A third also counts as watched where arrivals were watched for less: what the first
+// seconds show is not taken for what a whole boot will bring. A spike in the last ten seconds goes on as long as the busiest
+// times of the past hours did.
 func (p *plan) toCome(seconds float64) float64 {
-	const now = 10
 	a := p.arrivals
-	rate := math.Max(a.Minute, a.FiveMinutes)
-	if a.Minute == a.Hour { // counted for a minute at most, so nothing says what is usual
-		rate = math.Max(a.Minute, a.TenSeconds)
-		return (rate + 2*math.Sqrt(rate/now)) * seconds
+	watched := orDefault(a.WatchedSeconds, 3600)
+	const most = 3600
+	come := 0.0
+	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {most, a.Hour}} {
+		seen := math.Min(w.over, watched)
+		if w.over < seconds/3 && w.over < most {
+			continue
+		}
+		n := w.rate * seen
+		in := n * seconds / math.Max(seen, seconds/3)
+		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
+			// Above what has been usual, a spike has no more than spikes had.
+			in = math.Min(in, math.Max(a.FiveMinutes*seconds, mostWithin(a.Busiest, seconds+w.over)-n))
+		}
+		come = math.Max(come, in)
 	}
-	if a.TenSeconds <= rate {
-		return rate * seconds
-	}
-	rest := mostWithin(a.Busiest, seconds+now) - a.TenSeconds*now
-	return math.Max(rate*seconds, math.Min(a.TenSeconds*seconds, rest))
+	return come
 }
 
 // mostWithin is how many came within so many seconds at the busiest times: between two windows in proportion.
@@ -241,11 +349,7 @@ func (p *plan) unused() float64 {
 // begun returns how many messages the workers that are there and on their way begin until the given time.
 func (p *plan) begun(until float64) float64 {
 	n := p.free * p.starts(until, p.varied)
-	if until >= p.residual {
-		n += (p.up - p.free) * p.starts(until-p.residual, p.mixed)
-	} else if p.residual > 0 {
-		n += (p.up - p.free) * p.starts(0, p.mixed) * p.mixed * until / p.residual
-	}
+	n += p.begunByBusy(until)
 	for _, a := range p.coming {
 		if until >= a.at {
 			n += a.slots * p.starts(until-a.at, p.varied)
@@ -253,6 +357,32 @@ func (p *plan) begun(until float64) float64 {
 	}
 	return n
 }
+
+// begunByBusy returns how many messages the slots that are busy now begin until the given time. Where all are at the same point of
+// work that does not vary, they begin one each when it is over. Where they are at different points, the number grows evenly: it is
+// (1+v^2)/2 when what is left of the work is over on average, and one for each mean duration after that (renewal theory). As long
+// as it is below one each, chance decides which of them are free by then, and it is planned with fewer.
+func (p *plan) begunByBusy(until float64) float64 {
+	busy := p.up - p.free
+	if busy <= 0 || until < 0 {
+		return 0
+	}
+	whole, mean := 0.0, (1+p.variation*p.variation)/2
+	if until >= p.residual {
+		whole = math.Floor((until-p.residual)/p.mean+1e-9) + 1
+		mean += (until - p.residual) / p.mean
+	} else {
+		mean *= until / p.residual
+	}
+	chance := busy * p.mixed * mean
+	if p.mixed*mean < 1 {
+		chance = math.Max(0, chance-seldomFree*math.Sqrt(chance))
+	}
+	return busy*(1-p.mixed)*whole + chance
+}
+
+// seldomFree is how many deviations fewer slots become free than do on average, where that is planned with.
+const seldomFree = 2.33
 
 // starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where all
 // durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which for a

@@ -59,7 +59,7 @@ func (p *plan) toBegin(messages, latest, delay float64) float64 {
 
 // inTime is how many workers of the pool are in time for a message that is already there: so many need not be kept.
 func (p *plan) inTime() float64 {
-	if p.latency-p.usual-p.pool.boot-p.step <= 0 {
+	if p.latency-p.usual-p.pool.boot-p.step-p.lag <= 0 {
 		return 0
 	}
 	return p.pool.ready

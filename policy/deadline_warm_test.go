@@ -109,7 +109,7 @@ func TestAPoolThatIsInTimeIsHeadroom(t *testing.T) {
 			o.Objective.Latency = 60 * time.Second
 			o.Waiting, o.Queues[0].Backlog = nil, muster.Measured(o.At, 0)
 			o.Capacity.Idle, o.Capacity.Slots, o.Capacity.Desired = row.idle, row.idle, row.idle
-			o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 0.1, Minute: 0.1, FiveMinutes: 0.1, Hour: 0.1, Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 20}}}
+			o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 0.1, Minute: 0.1, FiveMinutes: 0.1, Hour: 1, Busiest: allAlike([]muster.Busiest{{OverSeconds: 10, Messages: 20}})}
 			if d := (Deadline{}).Decide(o, nil); d.Desired != row.want {
 				t.Errorf("%d are kept, want %d: %s", d.Desired, row.want, d.Sentence())
 			}

@@ -44,7 +44,7 @@ func workOf(o muster.Observation) (work, bool) {
 	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have just
 	// begun.
 	inHand := float64(o.Capacity.BusySlots)
-	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*held(o.Capacity)
+	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
 	low := before / (weight + o.Pace.Finished + inHand)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
@@ -78,7 +78,10 @@ func deviationOf(e muster.Estimate) float64 {
 // held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of exponential work
 // by 1.3; three of which one hangs differ by 1.4 and more do by more, and then what it adds is left out: less than one and a
 // half of the deviations that it makes their mean have.
-func held(c muster.Capacity) float64 {
+func held(c muster.Capacity, usual float64) float64 {
+	if c.Busy < 3 { // one or two that hang look like work that takes longer
+		return math.Min(c.HeldMeanSeconds, usual)
+	}
 	if c.HeldDeviationSeconds < 1.4*c.HeldMeanSeconds {
 		return c.HeldMeanSeconds
 	}

@@ -21,7 +21,7 @@ func takes(mean, deviation float64) muster.Estimate {
 func (s see) at(work muster.Estimate, coming ...muster.Coming) muster.Observation {
 	o := s.observation()
 	o.Processing = work
-	o.Boot = muster.Estimate{Known: true, Count: 5, MeanSeconds: 90, P50Seconds: 90, P95Seconds: 90, P99Seconds: 90}
+	o.Boot = muster.Estimate{Known: true, Prior: true, MeanSeconds: 90, P50Seconds: 90, P95Seconds: 90, P99Seconds: 90}
 	o.Coming = coming
 	return o
 }

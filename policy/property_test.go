@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -172,4 +173,58 @@ func reread(t *rapid.T, from, to any) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What a size is for is there or credibly to come, and a worker takes one message at least: so launches are bounded by both,
+// whatever else is seen. It is the promise that no storm comes of short messages, few seconds of arrivals or one that hangs.
+func TestDeadlineLaunchesNoMoreThanIsThereAndCredibleToCome(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := prospects().Draw(t, "see")
+		d := deadline(t, 1).Decide(o, nil)
+		a := o.Arrivals
+		boot := math.Max(o.Boot.MeanSeconds, o.Boot.P95Seconds)*1.5 + o.LateSeconds() + 120
+		credible := 0.0
+		for _, rate := range []float64{a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour} {
+			credible = math.Max(credible, rate*boot)
+		}
+		for _, b := range a.Busiest {
+			credible = math.Max(credible, b.Messages)
+		}
+		// What the arrivals keep busy over the work itself comes on top: those are there, in progress.
+		credible += a.FiveMinutes*math.Max(300, o.Processing.P99Seconds) + a.Hour*3600
+		most := math.Ceil((o.Backlog().Value+credible)/o.Capacity.SlotsPerWorker) + 1
+		if launches := d.Desired - o.Capacity.Active(); float64(launches) > most {
+			t.Fatalf("%d launched; %v wait and %v may come: %s", launches, o.Backlog(), credible, d.Sentence())
+		}
+	})
+}
+
+func TestOneMessageThatHangsMovesNoMean(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := prospects().Draw(t, "see")
+		workers := rapid.IntRange(1, 40).Draw(t, "busy")
+		usual := o.Processing.MeanSeconds
+		o.Capacity.Busy, o.Capacity.BusySlots, o.Capacity.Slots, o.Capacity.Idle = workers, workers, workers, 0
+		hang := usual + rapid.Float64Range(0, 1e6).Draw(t, "hangs for")
+		n := float64(workers)
+		none, one := o, o
+		none.Capacity.HeldMeanSeconds, none.Capacity.HeldDeviationSeconds = 0, 0
+		// All others have just begun.
+		one.Capacity.HeldMeanSeconds, one.Capacity.HeldDeviationSeconds = hang/n, hang*math.Sqrt(n-1)/n
+		a, b := deadline(t, 1).Decide(none, nil), deadline(t, 1).Decide(one, nil)
+		before, after := numberOf(a, "mpd_s"), numberOf(b, "mpd_s")
+		if before > 0 && after > math.Max(before, 2.5*math.Max(usual, o.Processing.P99Seconds)) {
+			t.Fatalf("a message that hangs for %v s makes the mean %v s, it was %v", hang, after, before)
+		}
+	})
+}
+
+// numberOf is a number of the first term of a decision; 0 where it has none of that name.
+func numberOf(d muster.Decision, name string) float64 {
+	for _, v := range d.Trail[0].In {
+		if v.Name == name {
+			return v.Value
+		}
+	}
+	return 0
 }

@@ -24,10 +24,10 @@ func TestHowLongMessagesInHandHaveBeenWorkedOn(t *testing.T) {
 	}{
 		{"nothing in hand", []muster.Report{says("a", 1, muster.Receiving)}, 1, 0, 0},
 		{"one message since 7 s", []muster.Report{says("a", 1, muster.Receiving, busy(1), held(7))}, 1, 7, 0},
-		{"it goes on after the report", []muster.Report{says("a", 1, muster.Receiving, busy(1), held(7))}, 4, 10, 0},
+		{"what came of it after the report is not known: it may have had ten others", []muster.Report{says("a", 1, muster.Receiving, busy(1), held(7))}, 4, 7, 0},
 		{"two messages on one worker count by their mean", []muster.Report{says("a", 1, muster.Receiving, busy(2), held(8))}, 1, 4, 0},
-		{"workers that began together do not differ", []muster.Report{
-			says("a", 1, muster.Receiving, busy(1), held(5)), says("b", 3, muster.Receiving, busy(1), held(7))}, 3, 7, 0},
+		{"workers that began together differ by their reports", []muster.Report{
+			says("a", 1, muster.Receiving, busy(1), held(5)), says("b", 3, muster.Receiving, busy(1), held(7))}, 3, 6, 1},
 		{"workers that began apart do", []muster.Report{
 			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving, busy(1), held(8))}, 1, 5, 3},
 		{"idle workers do not count", []muster.Report{
@@ -37,7 +37,7 @@ func TestHowLongMessagesInHandHaveBeenWorkedOn(t *testing.T) {
 		{"workers that went silent do not count", []muster.Report{
 			says("a", 15, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving, busy(1), held(90))}, 15, 2, 0},
 		{"several workers on one member count each", []muster.Report{
-			says("a", 1, muster.Receiving, worker("one"), busy(1), held(1)), says("a", 2, muster.Receiving, worker("two"), busy(1), held(4))}, 2, 3, 1},
+			says("a", 1, muster.Receiving, worker("one"), busy(1), held(1)), says("a", 2, muster.Receiving, worker("two"), busy(1), held(4))}, 2, 2.5, 1.5},
 		{"a report that comes from the future is not taken back", []muster.Report{says("a", 5, muster.Receiving, busy(1), held(7))}, 1, 7, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -114,12 +114,20 @@ func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	}
 	for k := range min(len(idle), len(busy)) {
 		from, to := &r.members[busy[k]], &r.members[idle[k]]
+		if to.idleSince().After(from.DrainAt) && now.Sub(from.DrainAt) < longDrain {
+			continue
+		}
 		from.change().DrainAt = time.Time{}
 		to.change().DrainAt = now
 		kept, asked = append(kept, from.ID), append(asked, to.ID)
 	}
 	return kept, asked
 }
+
+// longDrain is how long a member must hold its message after it was asked to go until one that became idle since goes in its place.
+// Before, the one that was asked may be done any moment; to exchange the two whenever one of them is idle, as messages come by
+// turns to both, would let neither go.
+const longDrain = 30 * time.Second
 
 // surelyIdle is how long a member must have held nothing so that no report of it can be behind.
 const surelyIdle = 2 * time.Second

@@ -238,9 +238,13 @@ func TestAnIdleMemberGoesInPlaceOfOneThatHoldsAMessage(t *testing.T) {
 		kept, asked []string
 	}{
 		{"a report may be behind", 5.9, nil, nil},
-		{"one is surely idle", 6, []string{"takes"}, []string{"waits"}},
-		{"nobody else is", 60, nil, nil},
+		{"one is surely idle, but became so after the other was asked, which may be done any moment", 6, nil, nil},
+		{"the other holds its message for long", 33, []string{"takes"}, []string{"waits"}},
+		{"nobody else is", 90, nil, nil},
 	} {
+		if row.at > 10 { // they go on reporting
+			took(t, &r, says("takes", row.at-1, muster.Draining, busy(1)), says("waits", row.at-1, muster.Receiving), says("told", row.at-1, muster.Draining, cause(muster.Signalled), busy(1)))
+		}
 		kept, asked := r.Exchange(at(row.at), rules)
 		if !slices.Equal(kept, row.kept) || !slices.Equal(asked, row.asked) {
 			t.Errorf("%s: kept %v and asked %v, want %v and %v", row.name, kept, asked, row.kept, row.asked)

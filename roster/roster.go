@@ -144,7 +144,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 			c.BusySlots += m.busy()
 			if m.busy() > 0 {
 				c.Busy++
-				m.hold(now, &held)
+				m.hold(&held)
 			} else {
 				c.Idle++
 			}
@@ -177,11 +177,12 @@ func (x spread) summary() (mean, deviation float64) {
 	return round(mean), round(math.Sqrt(max(0, x.squares/x.n-mean*mean)))
 }
 
-// hold adds how long each busy worker of m has had its messages, on average and until now.
-func (m *Member) hold(now time.Time, held *spread) {
+// hold adds how long each busy worker of m had had its messages, on average, when it reported. The time since is left out: a
+// worker of short messages has had many others by now, and each would look as long as its reports are rare.
+func (m *Member) hold(held *spread) {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.Busy > 0 {
-			seconds := w.HeldSeconds/float64(w.Busy) + max(0, now.Sub(w.ReportedAt).Seconds())
+			seconds := w.HeldSeconds / float64(w.Busy)
 			held.n, held.sum, held.squares = held.n+1, held.sum+seconds, held.squares+seconds*seconds
 		}
 	}

@@ -245,17 +245,18 @@ func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (kn
 	return true
 }
 
-// Envelope returns, for each window, how many came within so long at the busiest times since Length before now: so many that
-// room for them in every window of that length would have been room for the share q of all that came. A window is at least the
-// finest step. Of times long past only the sums over coarser steps are known, and the busiest finer steps in each; windows in
+// Envelope returns, for each window and each share q, how many came within so long at the busiest times since Length before
+// now: so many that room for them in every window of that length would have been room for the share q of all that came. A
+// window is at least the finest step. Of times long past only the sums over coarser steps are known, and the busiest finer steps in each; windows in
 // between are taken in proportion.
-func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []float64 {
+func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duration) [][]float64 {
 	var roomOfSteps [usualSteps]countStep
 	steps := c.steps.unpacked(roomOfSteps[:0])
 	for oldest := now.Add(-c.Length).Unix(); len(steps) > 0 && int64(steps[0].start) < oldest; {
 		steps = steps[1:]
 	}
-	peaks := make([]float64, len(windows))
+	peaks := make([][]float64, len(windows))
+	room := make([]float64, len(windows)*len(shares))
 	var roomOfAll [usualSteps]seen
 	var roomOfSums [usualSteps + 1]float64
 	all := roomOfAll[:0]
@@ -282,7 +283,14 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 			}
 			all = append(all, seen{max(came, float64(s.peak)), float64(s.n)})
 		}
-		peaks[k] = room(all, (1-q)*total)
+		peaks[k] = room[k*len(shares) : (k+1)*len(shares)]
+		for j, q := range shares {
+			least := 0.0 // of a smaller share before, if there is one: then the steps begin there
+			if j > 0 && shares[j-1] <= q {
+				least = peaks[k][j-1]
+			}
+			peaks[k][j] = roomFor(all, (1-q)*total, least)
+		}
 	}
 	return peaks
 }
@@ -290,10 +298,10 @@ func (c Counts) Envelope(now time.Time, q float64, windows []time.Duration) []fl
 // seen is how many came within the window that ends with a step, and how many of all came in that step.
 type seen struct{ came, weight float64 }
 
-// room returns the least room in every window at which no more than so many of all are left over. Of a window with more than
-// that the rest of it is left over. What is left over is convex in the room, so Newton's steps from below never go too far.
-func room(all []seen, over float64) float64 {
-	x := 0.0
+// roomFor returns the least room in every window at which no more than so many of all are left over. Of a window with more than
+// that the rest of it is left over. What is left over is convex in the room, so Newton's steps from below, from x on, never go
+// too far.
+func roomFor(all []seen, over, x float64) float64 {
 	for {
 		weight, slope := 0.0, 0.0
 		for i := range all {

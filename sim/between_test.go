@@ -30,7 +30,7 @@ func TestWorkInHandIsNeverSeenToTakeLongerThanItDoes(t *testing.T) {
 			},
 		})
 		// A change is reported 100 ms after the report before it, at the latest.
-		if limit := service.Seconds() + 2*reportGap.Seconds(); most > limit || most < service.Seconds()/2 {
+		if limit := service.Seconds() + 2*reportGap.Seconds(); most > limit || most <= 0 {
 			t.Errorf("handover %s: messages of %s were seen held for up to %.3f s, want %.3f s at most; in %d steps", handover, service, most, limit, steps)
 		}
 		if res.Messages != 40 || res.PeakWorkers != 2 {

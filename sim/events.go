@@ -51,9 +51,13 @@ type events struct {
 
 func (h *events) add(at int64, k kind, who int32, what uint64) {
 	h.seq++
-	e := event{at: at, seq: h.seq, kind: k, who: who, what: what}
-	i := len(h.nodes)
-	h.nodes = append(h.nodes, e)
+	h.nodes = append(h.nodes, event{at: at, seq: h.seq, kind: k, who: who, what: what})
+	h.up(len(h.nodes) - 1)
+}
+
+// up moves an event to its place among those before it, which are in theirs.
+func (h *events) up(i int) {
+	e := h.nodes[i]
 	for i > 0 {
 		up := (i - 1) / 4
 		if !before(&e, &h.nodes[up]) {
@@ -63,6 +67,13 @@ func (h *events) add(at int64, k kind, who int32, what uint64) {
 		i = up
 	}
 	h.nodes[i] = e
+}
+
+// moved restores the order after instants were changed.
+func (h *events) moved() {
+	for i := range h.nodes {
+		h.up(i)
+	}
 }
 
 // pop removes the first event; it must not be called when there is none.
@@ -96,3 +107,38 @@ func (h *events) pop() event {
 }
 
 func before(a, b *event) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+
+// happenTo makes an event happen to a member, unless it is another one by now.
+func (r *run) happenTo(e event) {
+	m := r.members[e.who]
+	generation := e.what
+	if e.kind == evPollEnd {
+		generation = e.what >> 32
+	}
+	if uint64(m.generation) != generation {
+		return
+	}
+	switch e.kind {
+	case evBooted:
+		if m.stage == booting {
+			r.booted(e.who)
+		}
+	case evDied:
+		r.died(e.who)
+	case evNotice:
+		r.noticed(e.who)
+	case evTaken:
+		r.die(e.who, "the cloud took it back", true)
+	case evExit:
+		r.exited(e.who)
+	case evPollEnd:
+		if m.asked > 0 && m.polled == uint32(e.what) {
+			r.pollEnded(e.who)
+		}
+	case evReportDue:
+		if e.at == m.reportDue { // and not an earlier plan
+			m.reportDue = never
+			r.advance(e.who)
+		}
+	}
+}

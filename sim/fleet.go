@@ -51,6 +51,7 @@ func (r *run) start(id string) {
 		m.warm, boot = true, r.world.Warm.Boot.nth(r.chance.boot, r.launches-1)
 		r.after(r.world.Warm.Refill, evRefill, none, 0)
 	}
+	r.bootTime += boot.Seconds()
 	fails := hit(r.chance.launch, r.world.LaunchFails) && r.faulty()
 	m.spot = hit(r.chance.launch, r.world.Spot.Share)
 	what := uint64(m.generation)

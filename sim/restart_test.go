@@ -81,6 +81,9 @@ func (s *shadow) stepped(v View) {
 		// A worker joined, and proves only now that launching works again. That it had not done so before is in no record:
 		// the restored controller takes it for proved, and lets the back-off run out.
 		s.wary++
+	case b.Observation.Retrying < a.Observation.Retrying && y.Desired >= x.Desired && y.Floor >= x.Floor:
+		// What no worker holds shows within ten seconds; until then all that is in flight counts as held.
+		s.wary++
 	default:
 		s.t.Errorf("seed %d at %s: without a restart %s\n%+v\nafter one %s\n%+v", s.run.Seed, v.At, x.Sentence(), a.Observation, y.Sentence(), b.Observation)
 	}

@@ -39,6 +39,7 @@ type plant struct {
 	twice     bool // an order given twice launches twice
 	anyWriter bool // the history takes what anyone writes
 	outside   bool // the fleet ends workers that looked idle some time ago
+	everyPoll bool // no fault: no poll is left out, to compare
 }
 
 // View is the truth beside what the controller saw, right after one of its steps.
@@ -103,9 +104,11 @@ type run struct {
 	busyMembers int
 	warm        int
 	launches    int
+	bootTime    float64 // seconds
 	unborn      int
 
 	shell    shell
+	quiet    quiet
 	history  record
 	replaced []controller.State
 	mail     []letter
@@ -142,6 +145,7 @@ func newRun(o Options) (*run, error) {
 	r.settings.Trees = w.Trees
 	r.score.objective = int64(o.Settings.Objective.Latency)
 	r.history.keep, r.history.anyone = w.ControllerCrashes > 0, o.plant.anyWriter
+	r.quiet.off = r.everyPollMatters()
 	return r, nil
 }
 
@@ -229,6 +233,7 @@ func (r *run) over() bool {
 
 // send puts a message into the queue.
 func (r *run) send(m trace.Message, at place) {
+	r.stir(true)
 	ref := r.queue.add(message{
 		sent: r.now, service: int64(m.Service), class: m.Class, group: m.Group, children: m.Children, place: at,
 		poison: hit(r.chance.message, r.world.Poison),
@@ -240,8 +245,14 @@ func (r *run) send(m trace.Message, at place) {
 
 // happen makes an event happen.
 func (r *run) happen(e event) error {
+	if !e.kind.routine() {
+		r.stir(e.kind == evFinished || e.kind == evBooted)
+	}
 	switch e.kind {
 	case evPoll:
+		if r.putOff() {
+			return nil
+		}
 		if !r.shell.down {
 			r.look()
 		}
@@ -295,41 +306,6 @@ func (r *run) happen(e event) error {
 	return nil
 }
 
-// happenTo makes an event happen to a member, unless it is another one by now.
-func (r *run) happenTo(e event) {
-	m := r.members[e.who]
-	generation := e.what
-	if e.kind == evPollEnd {
-		generation = e.what >> 32
-	}
-	if uint64(m.generation) != generation {
-		return
-	}
-	switch e.kind {
-	case evBooted:
-		if m.stage == booting {
-			r.booted(e.who)
-		}
-	case evDied:
-		r.died(e.who)
-	case evNotice:
-		r.noticed(e.who)
-	case evTaken:
-		r.die(e.who, "the cloud took it back", true)
-	case evExit:
-		r.exited(e.who)
-	case evPollEnd:
-		if m.asked > 0 && m.polled == uint32(e.what) {
-			r.pollEnded(e.who)
-		}
-	case evReportDue:
-		if e.at == m.reportDue { // and not an earlier plan
-			m.reportDue = never
-			r.advance(e.who)
-		}
-	}
-}
-
 // finish ends every member that is left and sums up.
 func (r *run) finish() Result {
 	for i, m := range r.members {
@@ -346,6 +322,11 @@ func (r *run) finish() Result {
 	res.Policy, res.Trace, res.Seed = r.settings.Spec.Name, r.Trace.Name, r.Seed
 	res.Launches, res.Steps, res.Records = r.launches, r.steps, r.history.count
 	res.BusySeconds = time.Duration(r.busyTime).Seconds()
+	res.BootSeconds = r.bootTime
+	if res.Seconds > 0 {
+		res.LaunchesPerHour = float64(res.Launches) / res.Seconds * 3600
+	}
+	res.price(r.settings.Objective, r.world.Boot.Average())
 	res.Faults = r.faults
 	return res
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/muster-scale/muster"
 )
 
 // Result is what a run came to. Times are in seconds.
@@ -37,6 +39,15 @@ type Result struct {
 	Reversals   int `json:"reversals"`
 	// Cost is WorkerSeconds in hours, times the price of an hour.
 	Cost float64 `json:"cost"`
+	// LaunchesPerHour is Launches over the length of the run; BootSeconds adds up the boots of all that were launched.
+	LaunchesPerHour float64 `json:"launches_per_hour"`
+	BootSeconds     float64 `json:"boot_seconds"`
+	// LatePrice is what a message costs, in worker-seconds, that is late beyond the share that may be; Loss is WorkerSeconds
+	// plus that price for each. Dead letters are not in it: no size of a fleet saves them.
+	LatePrice float64 `json:"late_price_s"`
+	Loss      float64 `json:"loss_worker_seconds"`
+	// BoundCausal is Clairvoyant for schedules that may not launch before the first message; zero until somebody computes it.
+	BoundCausal float64 `json:"causal_worker_seconds"`
 
 	// MeanWait is the mean time from sent to the last receive, MeanTime from sent to finished.
 	MeanWait float64 `json:"mean_wait_s"`
@@ -129,6 +140,14 @@ func (s *score) result(end time.Duration, unfinished int64, price float64) Resul
 		res.MeanWait, res.MeanTime = s.sumWait/float64(s.messages)/1e9, s.sum/float64(s.messages)/1e9
 	}
 	return res
+}
+
+// price fills in what the late messages cost, for workers of the given mean boot time.
+func (r *Result) price(o muster.Objective, boot time.Duration) {
+	r.LatePrice = o.PriceOfLate(boot.Seconds(), r.MeanTime-r.MeanWait)
+	due := float64(r.Messages - r.Dead)
+	late := due - float64(r.InTime)
+	r.Loss = r.WorkerSeconds + r.LatePrice*math.Max(0, late-(1-o.Quantile)*due)
 }
 
 // times is a histogram of durations of any length, exact below 256 ns and within 1/256 above: the eight bits below the

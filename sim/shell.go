@@ -154,6 +154,7 @@ func (r *run) step() {
 	s.spare.keep(s.pending)
 	clear(s.pending)
 	s.pending = s.pending[:0]
+	r.decided(o)
 	r.stepped(o)
 	waiting := s.waiting
 	s.waiting = nil

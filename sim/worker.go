@@ -180,6 +180,10 @@ func (r *run) begin(i int32, m *member, ref int32) {
 	if len(m.held) == 1 {
 		r.busyMembers++
 	}
+	if r.world.Congestion > 0 && x.receives == 1 {
+		crowd := float64(r.queue.visible()) / (10 * float64(max(1, r.ready)))
+		x.service = int64(float64(x.service) * (1 + r.world.Congestion*min(3, crowd)))
+	}
 	r.add(r.now+x.service+int64(r.world.Handover), evFinished, i, uint64(r.works))
 }
 

@@ -46,6 +46,18 @@ func (d Draw) Next(r *rand.Rand) time.Duration {
 	return time.Duration(float64(d.Mean) * math.Exp(r.NormFloat64()*math.Sqrt(variance)-variance/2))
 }
 
+// Average returns the mean of what is drawn.
+func (d Draw) Average() time.Duration {
+	if len(d.Samples) == 0 {
+		return d.Mean
+	}
+	sum := 0.0
+	for _, s := range d.Samples {
+		sum += s.Seconds()
+	}
+	return time.Duration(sum / float64(len(d.Samples)) * float64(time.Second))
+}
+
 // Least returns the smallest duration that can be drawn, as far as there is one: a bound on the cost may use no other.
 func (d Draw) Least() time.Duration {
 	switch {
@@ -116,6 +128,9 @@ type World struct {
 	Poison      float64
 	MaxReceives int
 	RetryBase   time.Duration
+	// Congestion makes work take longer the more messages wait, as a shared database does: a message that begins while b
+	// messages wait and n members take messages takes 1 + Congestion x min(3, b / (10 n)) times its service.
+	Congestion float64
 	// Classes has workers report durations by the classes of the trace.
 	Classes bool
 	// Random hands a message to any of the waiting workers, as SQS does, instead of to the one that waits longest.
@@ -225,7 +240,7 @@ func (w World) Check() (World, error) {
 	for _, r := range []struct {
 		name  string
 		value float64
-	}{{"crashes", w.Crashes}, {"spot interruptions", w.Spot.Interruptions}, {"controller crashes", w.ControllerCrashes}, {"price", w.PricePerHour}} {
+	}{{"crashes", w.Crashes}, {"spot interruptions", w.Spot.Interruptions}, {"controller crashes", w.ControllerCrashes}, {"price", w.PricePerHour}, {"congestion", w.Congestion}} {
 		if !(r.value >= 0 && r.value <= 1e6) {
 			faults = append(faults, fmt.Errorf("%s an hour: found %v, allowed is 0 to 1000000", r.name, r.value))
 		}

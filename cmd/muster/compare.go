@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,17 +35,26 @@ type comparison struct {
 	only string
 	// command is the command line as it was given.
 	command []string
+	// told are the names of the contenders to which the true durations are stated.
+	told []string
 }
 
 func newCompare(g *global) *cobra.Command {
 	c := &comparison{arena: &arena{g: g}}
 	cmd := &cobra.Command{
 		Use:   "compare [TRACE] [--policies A,B,...]",
-		Short: "Replay a trace under several policies, beside the least that anyone could pay",
+		Short: "Replay a trace under several policies, beside lower bounds of the cost",
 		Long: `Compare replays one trace, or with --suite every built-in scenario, under several policies with the same random
-draws, limits and bill, and shows for each what was in time and what it cost: as a multiple of the least that any
-schedule could pay, even one that knows the future. Peers run at their published defaults; with --sweep also at the
-setting that would have been best in hindsight: the cheapest that keeps the objective on seeds 1 to 5.
+draws, limits and bill, and shows for each what was in time and what it cost: as a multiple of a lower bound that no
+schedule can beat, not even one that knows the future. The second bound is for schedules that may not launch before the
+first message. Other autoscalers run at their published defaults; with --sweep also at the setting that would have been
+best in hindsight: the cheapest that keeps the objective on seeds 1 to 5.
+
+` + toldHelp + `
+
+Each policy of ours runs twice: as above, and as NAME (told), to which the true mean processing duration and the true
+boot time are stated. A policy that cannot run without the mean has the second run only. With --processing each policy
+runs once.
 
 ` + worldHelp(),
 		Example: `  muster compare requests.csv.gz --policies exact,keda,aws-dynamic --objective 60s --boot 60s
@@ -59,7 +69,7 @@ setting that would have been best in hindsight: the cheapest that keeps the obje
 	f.BoolVar(&c.suite, "suite", false, "run the built-in scenarios")
 	f.StringSliceVar(&c.scenarios, "scenarios", nil, "with --suite: only these")
 	f.StringVar(&c.seeds, "seeds", "", "the seeds, as 1-10 or 6,7,8; by default 1 to 10 for what is generated and 1 for a file")
-	f.BoolVar(&c.sweep, "sweep", false, "add each peer with its main setting tuned in hindsight, called NAME*")
+	f.BoolVar(&c.sweep, "sweep", false, "add each other autoscaler with its main setting tuned in hindsight, called NAME*")
 	f.BoolVar(&c.page, "markdown", false, "print the tables as a page of Markdown")
 	f.IntVar(&c.parallel, "parallel", runtime.NumCPU(), "how many runs at a time; the results do not depend on it")
 	cmd.RegisterFlagCompletionFunc("policies", completePolicy)
@@ -86,6 +96,10 @@ func (c *comparison) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	entrants, err := c.informed(cmd, contenders, events[0])
+	if err != nil {
+		return err
+	}
 	seeds, err := c.seedList(args)
 	if err != nil {
 		return usage(err)
@@ -94,7 +108,7 @@ func (c *comparison) run(cmd *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", c.parallel))
 	}
 	defer lessCollecting()()
-	results, runs, err := c.play(cmd, events, contenders, seeds)
+	results, runs, err := c.play(cmd, events, entrants, seeds)
 	if err != nil {
 		return traceError(err)
 	}
@@ -133,7 +147,7 @@ func (c *comparison) play(cmd *cobra.Command, events []contest.Event, contenders
 		bar.left = left.after(i, bar.total)
 		watch, recorded := c.watch(e, seeds)
 		found, err := contest.Play(cmd.Context(), contest.Plan{
-			Events: []contest.Event{e}, Contenders: field, Seeds: seeds, Limits: !c.noLimit, Parallel: c.parallel,
+			Events: []contest.Event{e}, Contenders: field, Seeds: seeds, Told: c.told, Limits: !c.noLimit, Parallel: c.parallel,
 			Done: func(done, _ int) { bar.at(done) }, Stepped: watch,
 		})
 		bar.done()
@@ -244,6 +258,29 @@ func (c *comparison) contenders(cmd *cobra.Command) ([]contest.Contender, error)
 	return all, nil
 }
 
+// informed returns the contenders, each policy of ours with a second run to which the true durations are stated, unless
+// --processing decides what is stated.
+func (c *comparison) informed(
+	cmd *cobra.Command, contenders []contest.Contender, e contest.Event,
+) ([]contest.Contender, error) {
+	once, everyone := cmd.Flags().Changed("processing"), len(c.policies) == 0 && c.g.config == ""
+	var all []contest.Contender
+	for _, x := range contenders {
+		err := runnable(x, e)
+		if err == nil {
+			all = append(all, x)
+		} else if once && !everyone {
+			return nil, err
+		}
+		if x.Peer || once {
+			continue
+		}
+		x.Name += " (told)"
+		c.told, all = append(c.told, x.Name), append(all, x)
+	}
+	return all, nil
+}
+
 func (c *comparison) events(cmd *cobra.Command, args []string) ([]contest.Event, error) {
 	switch {
 	case c.suite && len(args) > 0:
@@ -287,23 +324,27 @@ func (c *comparison) seedList(args []string) ([]uint64, error) {
 		}
 		return trace.Seeds(), nil
 	}
-	var seeds []uint64
-	for _, part := range strings.Split(c.seeds, ",") {
-		var from, to uint64
-		if n, _ := fmt.Sscanf(part, "%d-%d", &from, &to); n < 2 {
-			to = from
-			if n == 0 {
-				from, to = 1, 0
-			}
+	return numberRanges("--seeds", c.seeds, 1000)
+}
+
+// numberRanges reads the value of a flag: numbers and ranges, separated by commas, of at most most numbers each.
+func numberRanges(flag, text string, most uint64) ([]uint64, error) {
+	var all []uint64
+	for _, part := range strings.Split(text, ",") {
+		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			last = first
 		}
-		if from > to || to-from > 1000 {
-			return nil, fmt.Errorf("--seeds: found %q, write numbers and ranges of at most 1000, as 1-5,9", c.seeds)
+		from, wrong := strconv.ParseUint(first, 10, 64)
+		to, wrongToo := strconv.ParseUint(last, 10, 64)
+		if wrong != nil || wrongToo != nil || from > to || to-from >= most {
+			return nil, fmt.Errorf("%s: found %q, write numbers and ranges of at most %d, as 1-5,9", flag, text, most)
 		}
-		for s := from; s <= to; s++ {
-			seeds = append(seeds, s)
+		for n := from; n-from <= to-from; n++ {
+			all = append(all, n)
 		}
 	}
-	return seeds, nil
+	return all, nil
 }
 
 // generated tells whether a trace of that name depends on a seed.
@@ -325,5 +366,9 @@ func flagValue(f *pflag.Flag) string {
 	if f.Value.Type() == "bool" {
 		return ""
 	}
-	return " " + strings.Trim(f.Value.String(), "[]")
+	text := f.Value.String()
+	if list, ok := strings.CutPrefix(text, "["); ok {
+		text = strings.TrimSuffix(list, "]")
+	}
+	return " " + text
 }

@@ -11,13 +11,27 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 )
 
+// pageTerms explains the words of the tables.
+const pageTerms = `A policy knows what its configuration states and what was measured. The configuration of a policy of
+ours states no duration, unless the command above says so; that of NAME (told) states the true mean processing duration
+and the true boot time. Other autoscalers whose rule has a place for the mean processing duration are always told the
+true one. NAME* is another autoscaler at the setting that would have been best in hindsight, on seeds 1 to 5.
+
+*Bound* is a proven lower bound of what any schedule pays that keeps the objective, also one that knows the future
+([limit.md](limit.md)); the second is for schedules that may not launch before the first message. *Loss* is the
+worker-seconds, and the price of a late message for each beyond the share that may be late: by default the boot time of
+one worker, a minute at least, and a hundred times the work of a message at most.
+
+`
+
 // printPage shows the rows as a page of Markdown: first how each policy did over all traces, then each trace.
 func printPage(w io.Writer, command string, events []contest.Event, rows []contest.Row) {
 	fmt.Fprintf(w, "# Comparison\n\nWritten by `%s`; do not edit. Every policy had the same traces, draws, limits and bill. "+
-		"[simulation.md](simulation.md) says what the model holds and leaves out, [peers.md](peers.md) what the peers are.\n\n", command)
-	fmt.Fprint(w, "The least is a proven lower bound of what any schedule pays that keeps the objective, also one that knows the future "+
-		"([limit.md](limit.md)). NAME* is a peer at the setting that would have been best in hindsight, on seeds 1 to 5.\n\n")
-	fmt.Fprint(w, "| policy | traces on which it kept the objective | on those: cost x least, geometric mean | most | on all: in time, least |\n|---|---:|---:|---:|---:|\n")
+		"[simulation.md](simulation.md) says what the model holds and leaves out, [peers.md](peers.md) what the other "+
+		"autoscalers are.\n\n", command)
+	fmt.Fprint(w, pageTerms)
+	fmt.Fprint(w, "| policy | traces on which it kept the objective | on those: cost / bound, geometric mean | most "+
+		"| on all: in time, least |\n|---|---:|---:|---:|---:|\n")
 	for _, s := range summaries(events, rows) {
 		fmt.Fprintf(w, "| %s | %d of %d | %s | %s | %s |\n", escape(s.policy), s.kept, s.of, multiple(s.mean()), multiple(s.most), percent(s.least))
 	}
@@ -26,13 +40,19 @@ func printPage(w io.Writer, command string, events []contest.Event, rows []conte
 		if r.Event != last {
 			last = r.Event
 			e := events[slices.IndexFunc(events, func(e contest.Event) bool { return e.Name == r.Event })]
-			fmt.Fprintf(w, "\n## %s\n\n%.0f messages; %s of them within %s; a worker boots in %s and has %s; least possible %.0f worker-seconds; mean of %s.\n\n", r.Event, r.Messages,
-				percent(e.Objective.Quantile), muster.Seconds(e.Objective.Latency.Seconds()), muster.Seconds(e.World.Boot.Mean.Seconds()),
-				muster.Plural(e.World.Slots, "slot"), r.Clairvoyant, muster.Plural(r.Runs, "seed"))
-			fmt.Fprint(w, "| policy | in time, least | mean | cost x least, mean | most | p50 | p95 | p99 | most workers | changes |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+			fmt.Fprintf(w, "\n## %s\n\n%.0f messages; %s of them within %s; a worker boots in %s and has %s; "+
+				"lower bound %.0f worker-seconds, %.0f with no launch before the first message; mean of %s.\n\n",
+				r.Event, r.Messages, percent(e.Objective.Quantile), muster.Seconds(e.Objective.Latency.Seconds()),
+				muster.Seconds(e.World.Boot.Mean.Seconds()), muster.Plural(e.World.Slots, "slot"),
+				r.Clairvoyant, r.BoundCausal, muster.Plural(r.Runs, "seed"))
+			fmt.Fprint(w, "| policy | in time, least | mean | cost / bound, mean | most | loss | p50 | p95 | p99 "+
+				"| peak workers | launches an hour | changes | reversals |\n"+
+				"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s | %s | %.0f | %.0f |\n", escape(r.Policy), percent(r.InTimeLeast), percent(r.InTimeMean), multiple(r.RatioMean),
-			multiple(r.RatioMost), muster.Seconds(r.P50), muster.Seconds(r.P95), muster.Seconds(r.P99), r.PeakWorkers, r.ScaleEvents)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.0f | %s | %s | %s | %.0f | %.1f | %.0f | %.0f |\n",
+			escape(r.Policy), percent(r.InTimeLeast), percent(r.InTimeMean), multiple(r.RatioMean), multiple(r.RatioMost),
+			r.Loss, muster.Seconds(r.P50), muster.Seconds(r.P95), muster.Seconds(r.P99), r.PeakWorkers, r.LaunchesPerHour,
+			r.ScaleEvents, r.Reversals)
 	}
 }
 

@@ -23,8 +23,8 @@ func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
 		{"explain", newExplain}, {"status", newStatus}, {"queue", newQueue}, {"tree", newTree}, {"trace", newTrace},
-		{"simulate", newSimulate}, {"compare", newCompare}, {"import", newImport}, {"schema", newSchema}, {"version", newVersion},
-		{"sleep-body", newSleepBody}, {"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
+		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport}, {"schema", newSchema},
+		{"version", newVersion}, {"sleep-body", newSleepBody}, {"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
 	}
 }
 

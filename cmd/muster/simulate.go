@@ -30,10 +30,11 @@ type arena struct {
 	spread   string
 	latency  time.Duration
 	quantile float64
+	late     time.Duration
 	boot     time.Duration
 	slots    int
 	min, max int
-	prior    time.Duration
+	stated   stated
 	poll     time.Duration
 	world    []string
 
@@ -46,12 +47,14 @@ func (a *arena) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.DurationVar(&a.latency, "objective", 5*time.Minute, "the latency objective; a scenario has its own")
 	f.Float64Var(&a.quantile, "quantile", 0.99, "the share of messages that must be in time")
-	f.DurationVar(&a.boot, "boot", time.Minute, "the boot time of a worker")
+	f.DurationVar(&a.late, "late", 0, "what a late message is worth, as the time of one worker; 0s: its boot, 1m at least, 100 x the work of a message at most")
+	f.DurationVar(&a.boot, "boot", time.Minute,
+		"the true boot time of a worker; with -f by default workers.boot; a scenario has its own")
 	f.IntVar(&a.slots, "slots", 1, "how many messages a worker handles at once")
 	f.IntVar(&a.min, "min", 0, "the least workers")
 	f.IntVar(&a.max, "max", 500, "the most workers")
-	f.DurationVar(&a.prior, "processing", 0, "what the policies are told the mean processing duration is; by default the trace's")
-	f.DurationVar(&a.poll, "poll", time.Second, "the time between two looks at the queue")
+	a.stated.flags(cmd)
+	f.DurationVar(&a.poll, "poll", time.Second, "the time between two polls of the queue")
 	f.StringArrayVar(&a.world, "world", nil, "parameters of the world as KEY=VALUE,KEY=VALUE; see below")
 	f.StringVar(&a.format, "format", "", "of the trace: csv, swf or counts; found by name and content when it is not given")
 	f.DurationVar(&a.options.Service, "service", 0, "for counts: the mean service")
@@ -60,7 +63,7 @@ func (a *arena) flags(cmd *cobra.Command) {
 	f.StringVar(&a.html, "report", "", "write a page with the curves, every decision and the cost to this file, .html")
 	f.StringVar(&a.svg, "svg", "", "write the curves, or of several runs attainment against cost, to this file, .svg")
 	f.StringArrayVar(&a.thresholds, "threshold", nil, "fail with exit code 4 when missed, as 'in_time_ratio>=0.99'; may be repeated")
-	f.BoolVar(&a.noLimit, "no-limit", false, "do not compute the least that anyone could pay")
+	f.BoolVar(&a.noLimit, "no-limit", false, "do not compute the lower bounds of the cost")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "swf", "counts"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("spread", cobra.FixedCompletions([]string{"even", "poisson"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("world", completeWorld)
@@ -95,9 +98,9 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 		a.takeOver(cmd, s)
 	}
 	e := contest.Event{
-		Name: name, Objective: muster.Objective{Latency: a.latency, Quantile: a.quantile},
+		Name: name, Objective: muster.Objective{Latency: a.latency, Quantile: a.quantile, Late: a.late},
 		Limits: muster.Limits{Min: a.min, Max: a.max, LaunchesPerHour: contest.LaunchesPerHour},
-		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots}, Prior: a.prior, Poll: a.poll,
+		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots}, Poll: a.poll,
 		Trace: func(seed uint64) (trace.Trace, error) {
 			o := a.options
 			o.Seed = seed
@@ -113,8 +116,11 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 		return e, usage(fmt.Errorf("--min and --max: found %d and %d, allowed is 0 <= min <= max, and max from 1 to 100000", a.min, a.max))
 	case a.poll < 50*time.Millisecond || a.poll > time.Hour:
 		return e, usage(fmt.Errorf("--poll: found %s, allowed is 50ms to 1h", a.poll))
-	case a.prior < 0:
-		return e, usage(fmt.Errorf("--processing: found %s, allowed is above 0s", a.prior))
+	case a.late < 0 || a.late > 14*24*time.Hour:
+		return e, usage(fmt.Errorf("--late: found %s, allowed is 0s to 336h", a.late))
+	}
+	if err := a.stated.tell(&e); err != nil {
+		return e, err
 	}
 	for _, text := range a.world {
 		for _, pair := range strings.Split(text, ",") {
@@ -182,19 +188,26 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 		return contest.Contender{}, usage(err)
 	}
 	for flag, set := range map[string]func(){
-		"objective":  func() { a.latency = f.Objective.Latency },
-		"quantile":   func() { a.quantile = f.Objective.Quantile },
-		"boot":       func() { a.boot = f.Workers.Boot },
-		"slots":      func() { a.slots = f.Workers.AtOnce() },
-		"min":        func() { a.min = f.Limits.Min },
-		"max":        func() { a.max = f.Limits.Max },
-		"poll":       func() { a.poll = f.Poll },
-		"processing": func() { a.prior = f.Policy.Processing },
+		"objective": func() { a.latency = f.Objective.Latency },
+		"quantile":  func() { a.quantile = f.Objective.Quantile },
+		"late":      func() { a.late = f.Objective.Late },
+		"boot":      func() { a.boot = f.Workers.Boot },
+		"slots":     func() { a.slots = f.Workers.AtOnce() },
+		"min":       func() { a.min = f.Limits.Min },
+		"max":       func() { a.max = f.Limits.Max },
+		"poll":      func() { a.poll = f.Poll },
+		"processing": func() {
+			if f.Policy.Processing > 0 {
+				a.stated.processing = f.Policy.Processing.String()
+			}
+		},
 	} {
 		if !cmd.Flags().Changed(flag) {
 			set()
 		}
 	}
+	a.stated.boot = f.Workers.Boot
+	f.Policy.Processing = 0 // the event states it
 	f.Policy.Shadow = false // in a simulated world nobody else is in charge
 	f.Policy.Delegate = nil // and no cloud tracks: the policy whose target it would take is played
 	return contest.Ours(f.Policy, f.Workers.Idle, f.Poll), nil
@@ -224,10 +237,10 @@ func newSimulate(g *global) *cobra.Command {
 		Short: "Replay a trace under a policy: what would have happened?",
 		Long: `Simulate replays a trace with the controller, policies, roster and worker leases of production in virtual time. The
 same trace, flags and seed give the same bytes. TRACE is a file, a generator or a scenario, as muster trace has them.
-A policy is one of ours or a peer; NAME[VALUE] sets a peer's main setting, and -f FILE --fleet NAME takes the policy,
-the objective and the limits of a fleet.
+A policy is one of ours or another autoscaler's rule, of which NAME[VALUE] sets the main setting. -f FILE --fleet NAME
+takes the policy, the objective and the limits of a fleet.
 
-` + worldHelp(),
+` + toldHelp + "\n\n" + worldHelp(),
 		Example: `  muster simulate requests.csv.gz --policy exact --objective 60s --boot 60s
   muster simulate spikes-300 --policy keda[20] --report keda.html
   muster simulate step -f muster.yaml --fleet thumbnails --threshold 'in_time_ratio>=0.99'
@@ -289,6 +302,9 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 	if err != nil {
 		return err
 	}
+	if err := runnable(c, e); err != nil {
+		return err
+	}
 	defer lessCollecting()()
 	prepared, err := contest.Prepare(e, seed)
 	if err != nil {
@@ -316,7 +332,7 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 	if a.g.json() {
 		err = printJSON(cmd.OutOrStdout(), []sim.Result{result})
 	} else {
-		printRun(cmd.OutOrStdout(), result, prepared)
+		printRun(cmd.OutOrStdout(), result, prepared, told(c, prepared))
 	}
 	return errors.Join(err, brokenPromises([]sim.Result{result}), missed([]sim.Result{result}, limits))
 }

@@ -5,7 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
 )
@@ -27,6 +31,10 @@ func (s *score) fingerprint() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	for _, r := range slices.Clone(wanted) { // what is decided with nothing stated is another question
+		wanted = append(wanted, request{untold(r.event), r.contender, r.seed})
+	}
+	wanted = append(wanted, request{troubled(), ours(), s.design[0]})
 	for _, c := range contest.All() {
 		one, err := s.prints(c, printedByAll)
 		if err != nil {
@@ -50,6 +58,40 @@ func (s *score) fingerprintOfPeers() (string, error) {
 	return s.digest(wanted)
 }
 
+// fingerprintOfBaselines is that of code that simulates and decides for the baselines in drawn worlds, whatever fails there.
+func (s *score) fingerprintOfBaselines() (string, error) {
+	baselines, err := s.baselines()
+	if err != nil {
+		return "", err
+	}
+	var wanted []request
+	for _, c := range baselines {
+		some, err := s.prints(c, append(printed(), printedByAll)...)
+		if err != nil {
+			return "", err
+		}
+		wanted = append(append(wanted, some...), request{troubled(), c, s.design[0]})
+	}
+	return s.digest(wanted)
+}
+
+// troubled is a short event with every fault and delay that a drawn world may have.
+func troubled() contest.Event {
+	const s = time.Second
+	return contest.Event{
+		Name: "every fault", Objective: muster.Objective{Latency: 2 * time.Minute, Quantile: objectiveShare}, Poll: 5 * s,
+		Limits: muster.Limits{Max: 30, LaunchesPerHour: contest.LaunchesPerHour},
+		World: sim.World{
+			Slots: 2, Boot: sim.Draw{Mean: 20 * s, CV: 0.3}, Classes: true, Poison: 0.05, RetryBase: 5 * s, MaxReceives: 3, Visibility: 30 * s,
+			Report: sim.Draw{Mean: s, CV: 0.5}, ReportEvery: 2 * s, Wakes: true, Wake: s / 10, Stale: 15 * s, CountsOnly: true, Approximate: 0.2, LaunchFails: 0.1,
+			Spot: sim.Spot{Share: 1, Interruptions: 1, Notice: 2 * time.Minute}, Crashes: 1, Random: true, Congestion: 0.5,
+		},
+		Trace: func(seed uint64) (trace.Trace, error) {
+			return trace.Generate("bimodal:rate=0.5,duration=20m,service=2s,to=20s,share=0.3", seed)
+		},
+	}
+}
+
 // prints asks for a contender on scenarios, with the first of the design seeds.
 func (s *score) prints(c contest.Contender, scenarios ...string) ([]request, error) {
 	var wanted []request
@@ -58,7 +100,7 @@ func (s *score) prints(c contest.Contender, scenarios ...string) ([]request, err
 		if !ok {
 			return nil, fmt.Errorf("the scenario %s is gone", name)
 		}
-		wanted = append(wanted, request{contest.Scenario(x), c, s.design[0]})
+		wanted = append(wanted, request{contest.Told(contest.Scenario(x)), c, s.design[0]})
 	}
 	return wanted, nil
 }

@@ -15,7 +15,7 @@ func checkedOut(ctx context.Context, given string) (commit string, dirty bool, e
 	}
 	out, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
 	if err != nil {
-		return "", false, fmt.Errorf("ask git for the commit, which the seeds of part h are made from: %w; start it within a clone, or give -commit", err)
+		return "", false, fmt.Errorf("ask git for the commit, which the worlds of part box and the seeds of part h are made from: %w; start it within a clone, or give -commit", err)
 	}
 	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs/quality.md").Output()
 	if err != nil {

@@ -20,7 +20,9 @@ import (
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/worlds"
 )
 
 func main() {
@@ -40,6 +42,7 @@ type score struct {
 	scenarios     map[string][]trace.Scenario
 	seeds, design []uint64
 	peers         []contest.Contender
+	drawing
 	// jump is the scenario whose work begins to take longer.
 	jump trace.Scenario
 	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
@@ -58,6 +61,7 @@ type part struct {
 // parts are the goals, in the order of the page.
 func parts() []part {
 	return []part{
+		{boxName, "Worlds drawn at random", (*score).box},
 		{"a", "Scenarios in which a launch still saves a message", (*score).rescuable},
 		{"b", "Peers tuned in hindsight", (*score).peersInHindsight},
 		{"c", "One burst", (*score).bursts},
@@ -71,8 +75,8 @@ func parts() []part {
 
 // options are the command line.
 type options struct {
-	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit string
-	parallel                                                                    int
+	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit, numbers string
+	parallel, worlds                                                                     int
 	// add are pages, separated by commas.
 	add string
 }
@@ -82,6 +86,8 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.SetOutput(out)
 	flags.StringVar(&o.only, "only", "", "play these parts alone, as in a,c,e; by default all, and none with none, to join pages by -add")
 	flags.StringVar(&o.scenarios, "scenarios", "", "play parts a, b, d and f on these scenarios alone, as in spikes-300,tree-6x3; a part in front is for that part, as in b:spikes-300,f:tree-6x3")
+	flags.IntVar(&o.worlds, "worlds", worldCount, "how many worlds part box draws; their numbers are made from the commit")
+	flags.StringVar(&o.numbers, "numbers", "", "the numbers of the worlds of part box, as in 1-300, in place of those made from the commit")
 	flags.StringVar(&o.seeds, "seeds", "6-10", "the seeds that are judged, as in 6-10 or 6,7; peers are tuned on 1-5")
 	flags.StringVar(&o.traces, "traces", "", "the directory of the recorded traces; part g is left out without it")
 	flags.StringVar(&o.recordings, "recordings", "", "of the recorded traces play these alone, as in aapl,lora")
@@ -89,7 +95,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, when -page is given; empty puts them nowhere")
 	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in docs/quality.md; they must be of the same code")
 	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score"), "a directory that keeps computed limits and runs of peers for the next time; empty keeps none")
-	flags.StringVar(&o.commit, "commit", "", "the commit that the fresh seeds come from; by default the one that is checked out")
+	flags.StringVar(&o.commit, "commit", "", "the commit that the fresh seeds and the numbers of worlds come from; by default the one that is checked out")
 	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "how many runs at a time; the figures do not depend on it")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -99,6 +105,9 @@ func read(args []string, out io.Writer) (o options, err error) {
 	}
 	if o.parallel < 1 || o.parallel > 256 {
 		return o, fmt.Errorf("-parallel: found %d, allowed is 1 to 256", o.parallel)
+	}
+	if o.worlds < 1 || o.worlds > mostDrawn {
+		return o, fmt.Errorf("-worlds: found %d, allowed is 1 to %d", o.worlds, mostDrawn)
 	}
 	return o, nil
 }
@@ -124,6 +133,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	if o.cache != "" && len(wanted) > 0 {
+		if listed(wanted, part{name: boxName}) { // before the runs of peers are taken from the cache
+			if s.boxPrint, err = s.fingerprintOfBaselines(); err != nil {
+				return err
+			}
+		}
 		if s.peersPrint, err = s.fingerprintOfPeers(); err != nil {
 			return err
 		}
@@ -134,7 +148,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 	}
 	if err := s.play(wanted, o.page); err != nil {
-		return errors.Join(err, s.limits.write(), s.runs.write())
+		return errors.Join(err, s.keepFound())
 	}
 	if o.page != "" {
 		return s.page.summarize(o.benchmarks)
@@ -155,7 +169,7 @@ func pick(list string) ([]part, error) {
 	names := strings.Split(list, ",")
 	for _, n := range names {
 		if !slices.ContainsFunc(parts(), func(p part) bool { return p.name == n }) {
-			return nil, fmt.Errorf("-only: there is no part %q; allowed are a to h, separated by commas", n)
+			return nil, fmt.Errorf("-only: there is no part %q; allowed are box and a to h, separated by commas", n)
 		}
 	}
 	for _, p := range parts() {
@@ -194,6 +208,9 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 		return nil, err
 	}
 	s.fresh = freshSeeds(commit)
+	if s.drawing, err = newDrawing(o, commit); err != nil {
+		return nil, err
+	}
 	keep := func(name string) string {
 		if o.cache == "" {
 			return ""
@@ -206,6 +223,12 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	}
 	runs, err := openStore[sim.Result](keep("peers.json"))
 	if err != nil {
+		return nil, err
+	}
+	if s.drawnRuns, err = openStore[worlds.Outcome](keep("worlds.json")); err != nil {
+		return nil, err
+	}
+	if s.oracles, err = openStore[limit.Schedule](keep("oracles.json")); err != nil {
 		return nil, err
 	}
 	s.arena = newArena(ctx, o.parallel, limits, runs, log)
@@ -280,11 +303,16 @@ func (s *score) play(wanted []part, path string) error {
 		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second), (after - before).Round(time.Second))
 		s.say("%s: done in %s", p.name, took)
 		s.page.add(p, found, took)
-		if err := errors.Join(s.limits.write(), s.runs.write(), s.page.write(path)); err != nil {
+		if err := errors.Join(s.keepFound(), s.page.write(path)); err != nil {
 			return err
 		}
 	}
 	return s.page.write(path)
+}
+
+// keepFound writes what took long to find, for the next time.
+func (s *score) keepFound() error {
+	return errors.Join(s.limits.write(), s.runs.write(), s.drawnRuns.write(), s.oracles.write())
 }
 
 // seedList reads numbers and ranges, as in 6-10,12.

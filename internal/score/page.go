@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/worlds"
 )
 
 // section is what a part found.
@@ -45,6 +47,7 @@ type page struct {
 	some   map[string]string
 	limits *limitFile
 	runs   *store[sim.Result]
+	drawn  *store[worlds.Outcome]
 
 	played  []played
 	missing []absent
@@ -53,7 +56,7 @@ type page struct {
 func begin(o options, s *score, commit string, dirty bool) page {
 	p := page{
 		command: "go run ./internal/score" + o.words(), machine: machine(), load: host.Load(), commit: commit, dirty: dirty, started: time.Now(),
-		parallel: o.parallel, seeds: s.seeds, limits: s.limits, runs: s.runs,
+		parallel: o.parallel, seeds: s.seeds, limits: s.limits, runs: s.runs, drawn: s.drawnRuns,
 	}
 	p.some = map[string]string{}
 	for _, part := range suiteParts() {
@@ -64,6 +67,9 @@ func begin(o options, s *score, commit string, dirty bool) page {
 		if all := len(trace.Scenarios()); len(names) < all {
 			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
+	}
+	if n := len(s.numbers); n < worldCount {
+		p.some[boxName] = fmt.Sprintf("%d worlds, and not %d", n, worldCount)
 	}
 	if n, all := len(s.real), len(known()); n > 0 && n < all {
 		p.some["g"] = fmt.Sprintf("%d of %d recorded traces", n, all)
@@ -78,6 +84,11 @@ func (o options) words() (text string) {
 	}
 	if o.scenarios != "" {
 		text += " -scenarios " + o.scenarios
+	}
+	if o.numbers != "" {
+		text += " -numbers " + o.numbers
+	} else if o.worlds != worldCount && o.worlds != 0 {
+		text += fmt.Sprintf(" -worlds %d", o.worlds)
 	}
 	if o.seeds != "6-10" {
 		text += " -seeds " + o.seeds
@@ -174,7 +185,7 @@ func (p *page) put(x played) {
 	p.missing = slices.DeleteFunc(p.missing, func(m absent) bool { return same(m.part.name) })
 	p.played = slices.DeleteFunc(p.played, func(y played) bool { return same(y.part.name) })
 	p.played = append(p.played, x)
-	slices.SortFunc(p.played, func(x, y played) int { return strings.Compare(x.part.name, y.part.name) })
+	slices.SortFunc(p.played, func(x, y played) int { return cmp.Compare(placeOf(x.part), placeOf(y.part)) })
 }
 
 func (t table) write(b *strings.Builder, figures bool) {
@@ -190,6 +201,11 @@ func (t table) write(b *strings.Builder, figures bool) {
 		b.WriteString(row(r) + "\n")
 	}
 	b.WriteString("\n")
+}
+
+// placeOf is where a part stands on the page.
+func placeOf(x part) int {
+	return slices.IndexFunc(parts(), func(y part) bool { return x.name == y.name })
 }
 
 func row(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" }
@@ -210,9 +226,12 @@ func (p *page) text() string {
 	commit := strings.TrimSuffix(p.at(), ",")
 	fmt.Fprintf(&b, "- command: `%s`\n- commit: %s\n"+fingerprintOn+"%s\n- date: %s, %s long\n- machine: %s; %s at a time\n- load of the machine: %s at the start, %s at the end; no figure but the times depends on it\n",
 		p.command, commit, p.fingerprint, p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.machine, muster.Plural(p.parallel, "run"), p.load, host.Load())
-	fmt.Fprintf(&b, "- %s; held-aside shapes: seeds made from the commit, which part h names\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), p.limits.computed, p.limits.taken)
+	fmt.Fprintf(&b, "- %s; drawn worlds and held-aside shapes: numbers and seeds made from the commit, which the parts name\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds), p.limits.computed, p.limits.taken)
 	if r := p.runs; r.computed+r.taken > 0 {
 		fmt.Fprintf(&b, "- runs of peers: %d made, %d taken from an earlier run of code that plays them alike\n", r.computed, r.taken)
+	}
+	if r := p.drawn; r.computed+r.taken > 0 {
+		fmt.Fprintf(&b, "- runs of baselines in drawn worlds: %d made, %d taken from an earlier run of code that plays them alike\n", r.computed, r.taken)
 	}
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)

@@ -23,7 +23,7 @@ const (
 func (s *score) bursts() (section, error) {
 	found := section{about: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and launches at the first message; %s. "+
 		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
-	t := table{head: []string{"event", "stated duration", "in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers", "workers of the optimum", "p99"}}
+	t := table{head: []string{"event", "stated duration", "told nothing: in time", "cost over the causal optimum", "told: in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers", "workers of the optimum", "p99"}}
 	var all []burst
 	for _, name := range strings.Split(burstNames, ",") {
 		x, ok := trace.FindScenario(name)
@@ -31,13 +31,13 @@ func (s *score) bursts() (section, error) {
 			return found, fmt.Errorf("the scenario %s is gone", name)
 		}
 		for _, factor := range []float64{1, 0.5, 2} {
-			e := contest.Scenario(x)
+			e := contest.Told(contest.Scenario(x))
 			p, err := s.prepared(e, s.seeds[0])
 			if err != nil {
 				return found, err
 			}
 			if factor != 1 {
-				e.Prior = time.Duration(factor * float64(p.Event.Prior))
+				e.TellMean, e.Prior = false, time.Duration(factor*float64(p.Event.Prior))
 				e.Name = fmt.Sprintf("%s, stated x %g", name, factor)
 			}
 			figures, runs, err := s.figures([]request{{event: e, contender: ours()}}, s.seeds, true)
@@ -45,6 +45,14 @@ func (s *score) bursts() (section, error) {
 				return found, err
 			}
 			f, least := figures[0], runs[0][0].boundCausal
+			inTime, cost := "-", "-"
+			if factor == 1 { // what is stated makes no difference to who is told nothing
+				untold, err := s.toldNothing([]circumstances{{event: e}}, s.seeds, runs)
+				if err != nil {
+					return found, err
+				}
+				inTime, cost = percent(untold[0].InTimeLeast), multiple3(untold[0].WorkerSeconds/least)
+			}
 			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least, bound: "-"}
 			each := p.Statistics.Service.MeanSeconds
 			g := guess{messages: int(p.Statistics.Messages), slots: x.Slots, latency: x.Objective.Latency.Seconds(), boot: x.Boot.Seconds()}
@@ -53,11 +61,11 @@ func (s *score) bursts() (section, error) {
 			}
 			all = append(all, b)
 			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
-			t.add(name, fmt.Sprintf("x %g", factor), percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), b.bound, number(f.PeakWorkers), number(workers), span(f.P99))
+			t.add(name, fmt.Sprintf("x %g", factor), inTime, cost, percent(f.InTimeLeast), number(f.WorkerSeconds), number(least), multiple3(b.ratio), b.bound, number(f.PeakWorkers), number(workers), span(f.P99))
 		}
 	}
 	found.goals, found.tables = judgeBursts(all), []table{t}
-	found.notes = append(found.notes, "With a wrong figure both cannot be met while nothing was measured. No message is finished before the first workers have booted and worked "+
+	found.notes = append(found.notes, toldNote, "With a wrong figure both cannot be met while nothing was measured. No message is finished before the first workers have booted and worked "+
 		"one; what is launched until then goes by what is stated. Stated twice as long, too many are launched, and their boots are paid; stated half as long, "+
 		"too few, and those launched once it shows come later, if they still come in time. From the first finished messages on the measured durations count.",
 		fmt.Sprintf("What nobody can beat is the least that a plan costs in that row which has all in time and costs no more than %s if the statement is right. It knows "+
@@ -75,7 +83,7 @@ func (s *score) drift() (section, error) {
 	if calm.Spec == x.Spec {
 		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
 	}
-	figures, runs, err := s.figures([]request{{event: contest.Scenario(calm), contender: ours()}, {event: contest.Scenario(x), contender: ours()}}, s.seeds, true)
+	figures, runs, err := s.figures([]request{{event: contest.Told(contest.Scenario(calm)), contender: ours()}, {event: contest.Told(contest.Scenario(x)), contender: ours()}}, s.seeds, true)
 	if err != nil {
 		return found, err
 	}

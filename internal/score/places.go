@@ -41,7 +41,7 @@ func (s *score) measure(e contest.Event, seeds []uint64) (circumstances, error) 
 // sorted returns the scenarios of a part, those in which a launch saves a message and the others.
 func (s *score) sorted(part string) (rescuable, others []circumstances, err error) {
 	for _, x := range s.scenarios[part] {
-		c, err := s.measure(contest.Scenario(x), s.seeds)
+		c, err := s.measure(contest.Told(contest.Scenario(x)), s.seeds)
 		if err != nil {
 			return nil, nil, err
 		}

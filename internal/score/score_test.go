@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/worlds"
 )
 
 func tiny(name, spec string, latency time.Duration) trace.Scenario {
@@ -64,8 +66,38 @@ func tinyScore(t *testing.T) *score {
 		c.Sweep = c.Sweep[:3]
 		s.peers = append(s.peers, c)
 	}
+	s.drawing = drawing{numbers: []uint64{1, 2, 3}, drawnFrom: "made by hand", tuning: []uint64{4, 5}, draw: tinyWorld, named: []worlds.Named{
+		{Name: "one burst", Found: "too much", Event: contest.Scenario(tiny("one burst", "burst:size=5,service=10s", 5*time.Minute)), Least: 1, MostPeak: 50}}}
+	if s.drawnRuns, err = openStore[worlds.Outcome](""); err != nil {
+		t.Fatal(err)
+	}
+	if s.oracles, err = openStore[limit.Schedule](""); err != nil {
+		t.Fatal(err)
+	}
 	s.page = begin(options{parallel: 2}, s, "c0ffee", true)
 	return s
+}
+
+// tinyWorld is a world of a few minutes, by the number: the first is a burst, the others have more and more messages.
+func tinyWorld(number uint64) worlds.World {
+	spec := fmt.Sprintf("poisson:rate=%g,duration=6m,service=10s,cv=0.5", 0.1*float64(number))
+	if number == 1 {
+		spec = "burst:size=5,service=10s"
+	}
+	e := contest.Scenario(tiny(fmt.Sprintf("world %d", number), spec, 5*time.Minute))
+	return worlds.World{Number: number, Event: e, Shape: worlds.Poisson, Mean: 10, Tail: 20, Boot: 60, Latency: 300, Load: float64(number), Length: 360, Slots: 1, Messages: 100, Told: "none"}
+}
+
+// named returns the part of a name.
+func named(t *testing.T, name string) part {
+	t.Helper()
+	for _, p := range parts() {
+		if p.name == name {
+			return p
+		}
+	}
+	t.Fatalf("there is no part %s", name)
+	return part{}
 }
 
 func TestEveryPartFindsSomethingToJudge(t *testing.T) {
@@ -88,7 +120,8 @@ func TestEveryPartFindsSomethingToJudge(t *testing.T) {
 	}
 	text := string(written)
 	for _, want := range []string{"c0ffee, with changes that are not committed", "seed 6", "seed 99", "| tiny |", "| tiny-hard |", "tiny-hard with a warm pool: in time", "burst-50s, stated duration x 0.5",
-		"lose-samples=0.3: in time lost", "| lora | 5m0s |", "| two bursts |", "keda-tuned", "**Only some are played**: 2 of 15, tiny, tiny-hard."} {
+		"lose-samples=0.3: in time lost", "| lora | 5m0s |", "| two bursts |", "keda-tuned", "**Only some are played**: 2 of 15, tiny, tiny-hard.",
+		"**Only some are played**: 3 worlds, and not 300.", "3 worlds, made by hand.", "| one burst |", "told nothing: in time"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -120,7 +153,7 @@ func TestTheRaceFindsWhatHindsightFinds(t *testing.T) {
 		s.peers = append(s.peers, c)
 	}
 	for _, x := range s.scenarios["a"] {
-		e := contest.Scenario(x)
+		e := contest.Told(contest.Scenario(x))
 		want, err := contest.Hindsight(t.Context(), e, s.peers, s.design, 2, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +205,11 @@ func TestWrongOptionsAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-only", "a,z"}, "a to h"},
+		{[]string{"-only", "a,z"}, "box and a to h"},
+		{[]string{"-worlds", "0"}, "allowed is 1 to 100000"},
+		{[]string{"-numbers", "9-7"}, "write a range"},
+		{[]string{"-numbers", "some"}, "write a range"},
+		{[]string{"-numbers", "100050-100070"}, "tuned on"},
 		{[]string{"-seeds", "5-7"}, "tuned on"},
 		{[]string{"-seeds", "9-7"}, "ranges"},
 		{[]string{"-parallel", "0"}, "1 to 256"},
@@ -192,7 +229,7 @@ func TestAPageSaysWhatWasNotPlayed(t *testing.T) {
 	if err := run(t.Context(), []string{"-only", "c", "-seeds", "6", "-commit", "x", "-cache", "", "-page", "", "-scenarios", "b:spikes-300"}, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"go run ./internal/score -only c -scenarios b:spikes-300 -seeds 6`", "**left out**: part a, ", "**left out**: part h, ", "## c. One burst", "Played at commit x on "} {
+	for _, want := range []string{"go run ./internal/score -only c -scenarios b:spikes-300 -seeds 6`", "**left out**: part box, ", "**left out**: part a, ", "**left out**: part h, ", "## c. One burst", "Played at commit x on "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page does not say %q:\n%s", want, out.String())
 		}
@@ -203,7 +240,7 @@ func TestAPageSaysWhatWasNotPlayed(t *testing.T) {
 func TestAddingKeepsWhatWasPlayed(t *testing.T) {
 	s := tinyScore(t)
 	s.page.dirty = false
-	if err := s.play(parts()[4:5], filepath.Join(t.TempDir(), "page.md")); err != nil {
+	if err := s.play([]part{named(t, "e")}, filepath.Join(t.TempDir(), "page.md")); err != nil {
 		t.Fatal(err)
 	}
 	before := s.page.text()
@@ -211,7 +248,7 @@ func TestAddingKeepsWhatWasPlayed(t *testing.T) {
 	if section == "" {
 		t.Fatalf("part e is not on the page:\n%s", before)
 	}
-	k := kept(parts()[4], "## e. "+section)
+	k := kept(named(t, "e"), "## e. "+section)
 	if made := s.page.played[0]; k.met != made.met || k.of != made.of || k.of == 0 {
 		t.Errorf("read back, %d of %d goals are met; written were %d of %d", k.met, k.of, made.met, made.of)
 	}
@@ -249,7 +286,7 @@ func TestLimitsAreKeptForTheSameProblemAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := contest.Prepare(contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5", latency)), seed)
+		p, err := contest.Prepare(contest.Told(contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5", latency))), seed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +341,7 @@ func TestRunsOfPeersAreKeptForTheSameCodeAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.peersPrint = x.print
-		e := contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5", 5*time.Minute))
+		e := contest.Told(contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5", 5*time.Minute)))
 		o, err := s.run(e, s.peers[x.of], x.seed)
 		if err != nil {
 			t.Fatal(err)
@@ -389,7 +426,7 @@ func TestTheFingerprintIsOfWhatRunsComeTo(t *testing.T) {
 // The page of benchmarks shows each goal, and nothing else of it changes.
 func TestTheGoalsStandOnThePageOfBenchmarks(t *testing.T) {
 	s := tinyScore(t)
-	if err := s.play(parts()[4:5], ""); err != nil {
+	if err := s.play([]part{named(t, "e")}, ""); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "benchmarks.md")

@@ -41,6 +41,7 @@ func shapes() []contest.Event {
 // shape is an event with the objective for 99 % of the messages.
 func shape(name string, t func(uint64) (trace.Trace, error), latency, boot time.Duration, slots int) contest.Event {
 	return contest.Event{
+		TellMean: true, TellBoot: true,
 		Name: name, Trace: t, Objective: muster.Objective{Latency: latency, Quantile: objectiveShare},
 		Limits: muster.Limits{Max: 500, LaunchesPerHour: contest.LaunchesPerHour}, World: sim.World{Boot: sim.Draw{Mean: boot}, Slots: slots},
 	}

@@ -221,6 +221,9 @@ func exactPeers() []Peer {
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				return Fixed{Workers: workers(setting)}
 			}},
+		{Name: "formula", What: "all that waits or is in flight, over what a worker begins in time that is launched now", Setting: "share of the objective",
+			Default: 0.97, Sweep: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97},
+			Build: func(setting float64, _ time.Duration) muster.Policy { return Formula{Share: min(1, setting)} }},
 		{Name: "s3", What: "a task for every message that has none; tasks stop after an idle time", Setting: "idle seconds", Default: 30,
 			Sweep: []float64{1, 5, 10, 15, 30, 60, 90, 120, 180, 300, 600}, Idle: idleSeconds, Build: exact},
 		{Name: "delayedoff", What: "a server for every message that finds none; servers stop after an idle time that a start-up is worth", Setting: "idle seconds",

@@ -127,8 +127,9 @@ func (c Contender) With(value float64) Contender {
 	return c
 }
 
-// settings returns the controller's settings, and the world, for c in the given circumstances.
-func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
+// settings returns the controller's settings, and the world, for c in the given circumstances, where mean is the true mean
+// of the trace's services.
+func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, sim.World, error) {
 	limits := e.Limits
 	limits.Min = max(limits.Min, c.least)
 	limits.Max = max(limits.Max, limits.Min)
@@ -138,7 +139,7 @@ func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
 	}
 	s := controller.Settings{
 		Fleet: "fleet", Queues: []string{queueOf(c.spec)}, Spec: c.spec, Objective: e.Objective, Limits: limits, Slots: e.World.Slots,
-		BootPrior: max(time.Millisecond, e.BootPrior), Poll: c.pace(e),
+		BootPrior: e.BootPrior, Poll: c.pace(e),
 	}
 	if c.Peer {
 		s.Spec = policy.Spec{Name: "exact"} // it only stands in: the peer decides
@@ -149,7 +150,7 @@ func (c Contender) settings(e Event) (controller.Settings, sim.World, error) {
 	if err != nil || !c.Peer {
 		return s, w, err
 	}
-	p := c.peer.Build(c.Value, e.Prior)
+	p := c.peer.Build(c.Value, orElse(e.Prior, mean))
 	return s.Deciding(policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: p}}}, c.peer.Memory), w, nil
 }
 

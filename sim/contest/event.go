@@ -22,19 +22,29 @@ type Event struct {
 	Limits    muster.Limits
 	// World is the world; its Boot is also what the limit is computed with.
 	World sim.World
-	// Prior is the figure for the mean processing duration that every contender is told; zero takes the trace's own mean.
-	// BootPrior is the same for boots; zero takes the world's mean.
-	Prior, BootPrior time.Duration
+	// Prior is the mean processing duration that the configuration states, BootPrior the boot time; zero states none, so that
+	// a policy knows only what was measured. TellMean and TellBoot state the true means of the trace and of the world.
+	//
+	// Other autoscalers whose rule has a place for a stated duration are always told the true one: an engineer who runs them
+	// measures it first.
+	Prior, BootPrior   time.Duration
+	TellMean, TellBoot bool
 	// Poll is the time between two looks of the controller; a second when zero.
 	Poll time.Duration
 }
 
-// Scenario returns the event of a scenario of the built-in suite.
+// Scenario returns the event of a scenario of the built-in suite, in which nothing is stated beforehand.
 func Scenario(s trace.Scenario) Event {
 	return Event{
 		Name: s.Name, Trace: s.Trace, Objective: s.Objective, Limits: muster.Limits{Max: s.Max, LaunchesPerHour: LaunchesPerHour},
 		World: sim.World{Boot: sim.Draw{Mean: s.Boot}, Slots: s.Slots},
 	}
+}
+
+// Told returns e with the true mean duration and the true boot time stated.
+func Told(e Event) Event {
+	e.TellMean, e.TellBoot = true, true
+	return e
 }
 
 // LaunchesPerHour is a limit that bounds nobody in a contest.
@@ -62,13 +72,23 @@ func Prepare(e Event, seed uint64) (Prepared, error) {
 	if p.Statistics, err = trace.Measure(t, goal); err != nil {
 		return Prepared{}, err
 	}
-	if p.Event.Prior == 0 {
-		p.Event.Prior = time.Duration(p.Statistics.Service.MeanSeconds * float64(time.Second))
-	}
-	if p.Event.BootPrior == 0 {
-		p.Event.BootPrior = e.World.Boot.Mean
-	}
+	p.tell()
 	return p, nil
+}
+
+// tell states the true means where the event says that they are stated.
+func (p *Prepared) tell() {
+	if p.Event.TellMean {
+		p.Event.Prior = p.mean()
+	}
+	if p.Event.TellBoot {
+		p.Event.BootPrior = max(time.Millisecond, p.Event.World.Boot.Average())
+	}
+}
+
+// mean is the mean of the trace's services.
+func (p Prepared) mean() time.Duration {
+	return time.Duration(p.Statistics.Service.MeanSeconds * float64(time.Second))
 }
 
 // Effort estimates how long a run on e takes, in seconds on some machine: only the ratio to other events means something.
@@ -118,12 +138,17 @@ func (p *Prepared) Limit() error {
 
 // Run runs one contender.
 func (p Prepared) Run(ctx context.Context, c Contender, stepped func(sim.View), progress func(time.Duration)) (sim.Result, error) {
-	settings, world, err := c.settings(p.Event)
+	return p.Watch(ctx, c, stepped, nil, progress)
+}
+
+// Watch is [Prepared.Run] that calls finished for each message that was worked on to a good end; see [sim.Options].
+func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View), finished func(sent, finished time.Duration), progress func(time.Duration)) (sim.Result, error) {
+	settings, world, err := c.settings(p.Event, p.mean())
 	if err != nil {
 		return sim.Result{}, err
 	}
 	r, err := sim.Run(sim.Options{
-		Settings: settings, World: world, Trace: p.Trace, Seed: p.Seed, Stepped: stepped,
+		Settings: settings, World: world, Trace: p.Trace, Seed: p.Seed, Stepped: stepped, Finished: finished,
 		Progress: func(d time.Duration) error {
 			if progress != nil {
 				progress(d)
@@ -140,6 +165,7 @@ func (p Prepared) Run(ctx context.Context, c Contender, stepped func(sim.View), 
 		if r.Clairvoyant > 0 {
 			r.Ratio = r.WorkerSeconds / r.Clairvoyant
 		}
+		r.BoundCausal = p.Limits.Causal.WorkerSeconds
 	}
 	return r, nil
 }

@@ -3,6 +3,7 @@ package contest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/muster-scale/muster/sim"
@@ -13,6 +14,9 @@ type Plan struct {
 	Events     []Event
 	Contenders []Contender
 	Seeds      []uint64
+	// Told are the names of the contenders to which the true mean duration and boot time are stated, whatever the events
+	// say.
+	Told []string
 	// Limits tells whether the least cost is computed for each event and seed.
 	Limits bool
 	// Parallel is how many runs are made at a time, at least 1. The results do not depend on it.
@@ -57,6 +61,10 @@ func Play(ctx context.Context, p Plan) ([]sim.Result, error) {
 					}
 					x, err := prepared()
 					if err == nil {
+						if slices.Contains(p.Told, c.Name) {
+							x.Event = Told(x.Event)
+							x.tell()
+						}
 						var stepped func(sim.View)
 						if p.Stepped != nil {
 							stepped = p.Stepped(e, c, seed)
@@ -84,6 +92,9 @@ func Play(ctx context.Context, p Plan) ([]sim.Result, error) {
 	return results, nil
 }
 
+// NeedsMean tells whether c is a policy of ours that cannot run unless a mean processing duration is stated.
+func (c Contender) NeedsMean() bool { return !c.Peer && c.spec.Check() != nil }
+
 // Row sums up the runs of one contender on one event over its seeds.
 type Row struct {
 	Event, Policy string
@@ -91,13 +102,15 @@ type Row struct {
 	// InTimeLeast and InTimeMean are shares, RatioMean and RatioMost multiples of the least cost.
 	InTimeLeast, InTimeMean float64
 	RatioMean, RatioMost    float64
-	WorkerSeconds           float64
+	WorkerSeconds, Loss     float64
 	P50, P95, P99           float64
 	PeakWorkers, Launches   float64
+	LaunchesPerHour         float64
 	ScaleEvents, Reversals  float64
 	Messages                float64
-	Clairvoyant             float64
-	Faults                  int
+	// Clairvoyant and BoundCausal are lower bounds, the second for schedules that may not launch before the first message.
+	Clairvoyant, BoundCausal float64
+	Faults                   int
 }
 
 // Rows sums up results by event and policy, in the order of their first appearance.
@@ -127,20 +140,24 @@ func (x *Row) add(r sim.Result) {
 	x.RatioMean += r.Ratio
 	x.RatioMost = max(x.RatioMost, r.Ratio)
 	x.WorkerSeconds += r.WorkerSeconds
+	x.Loss += r.Loss
 	x.P50, x.P95, x.P99 = x.P50+r.P50, x.P95+r.P95, x.P99+r.P99
 	x.PeakWorkers += float64(r.PeakWorkers)
 	x.Launches += float64(r.Launches)
+	x.LaunchesPerHour += r.LaunchesPerHour
 	x.ScaleEvents += float64(r.ScaleEvents)
 	x.Reversals += float64(r.Reversals)
 	x.Messages += float64(r.Messages)
 	x.Clairvoyant += r.Clairvoyant
+	x.BoundCausal += r.BoundCausal
 	x.Faults += len(r.Faults)
 }
 
 func (x *Row) mean() {
 	n := float64(x.Runs)
-	for _, v := range []*float64{&x.InTimeMean, &x.RatioMean, &x.WorkerSeconds, &x.P50, &x.P95, &x.P99, &x.PeakWorkers, &x.Launches,
-		&x.ScaleEvents, &x.Reversals, &x.Messages, &x.Clairvoyant} {
+	for _, v := range []*float64{&x.InTimeMean, &x.RatioMean, &x.WorkerSeconds, &x.Loss, &x.P50, &x.P95, &x.P99,
+		&x.PeakWorkers, &x.Launches, &x.LaunchesPerHour, &x.ScaleEvents, &x.Reversals, &x.Messages, &x.Clairvoyant,
+		&x.BoundCausal} {
 		*v /= n
 	}
 }

@@ -1,0 +1,289 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/policy/peer"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// lonely is a trace of single messages of a minute, half an hour apart on average.
+func lonely(n int) trace.Trace {
+	return poisson(1, n, 0, 30*time.Minute, time.Minute, deterministic())
+}
+
+// hours is a trace that is on for an hour and off for two: a message each 20 seconds while it is on.
+func hours(n int) trace.Trace {
+	var messages []trace.Message
+	r := rand.New(rand.NewPCG(2, 77))
+	for k := range n {
+		for at := time.Duration(0); at < time.Hour; at += time.Duration(r.ExpFloat64() * float64(20*time.Second)) {
+			messages = append(messages, trace.Message{Arrival: time.Duration(k)*3*time.Hour + at, Service: time.Duration(r.ExpFloat64() * float64(40*time.Second))})
+		}
+	}
+	return trace.Of("hours", messages...)
+}
+
+// bursts are so many messages at once, every four hours.
+func bursts(n, each int) trace.Trace {
+	var messages []trace.Message
+	for k := range n * each {
+		messages = append(messages, trace.Message{Arrival: time.Duration(k/each) * 4 * time.Hour, Service: time.Duration(20+k%7*10) * time.Second})
+	}
+	return trace.Of("bursts", messages...)
+}
+
+// quietly is a fleet under a policy, or under another autoscaler that is called so.
+func quietly(t *testing.T, name string, latency time.Duration, least int) controller.Settings {
+	t.Helper()
+	p, other := peer.Find(name)
+	spec := policy.Spec{Name: name}
+	if other {
+		spec.Name, least = "exact", max(least, p.MinWorkers)
+	}
+	s, err := controller.NewSettings(controller.Settings{
+		Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: latency, Quantile: 0.99}, Spec: spec,
+		Limits: muster.Limits{Min: least, Max: 500, LaunchesPerHour: 1_000_000}, Poll: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other {
+		s = s.Deciding(bounded(p.Build(p.Default, time.Minute)), max(p.Memory, time.Minute))
+	}
+	return s
+}
+
+// both runs a world with the polls left out in which nothing changes, and with all.
+func both(t *testing.T, o Options) (fewer, all Result) {
+	t.Helper()
+	fewer = ran(t, o)
+	o.plant.everyPoll = true
+	return fewer, ran(t, o)
+}
+
+func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
+	const minute = time.Minute
+	boot := World{Boot: Draw{Mean: minute}}
+	with := func(change func(*World)) World {
+		w := boot
+		change(&w)
+		return w
+	}
+	idle := with(func(w *World) { w.IdleStop = minute })
+	for _, x := range []struct {
+		name    string
+		policy  string
+		latency time.Duration
+		least   int
+		world   World
+		trace   trace.Trace
+		same    bool    // to the last digit
+		share   float64 // of all polls that may be left, at the most
+	}{
+		{"single messages", "deadline", 10 * minute, 0, boot, lonely(300), false, 0.05},
+		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(300), false, 0.05},
+		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(300), false, 0.05},
+		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(8), false, 0.6},
+		{"hours on and off, exact", "exact", 5 * minute, 0, idle, hours(8), true, 0.6},
+		{"steady load of 3", "deadline", 5 * minute, 0, boot, poisson(1, 1000, 0, 20*time.Second, minute, exponential()), false, 1},
+		{"bursts", "deadline", 30 * minute, 0, boot, bursts(10, 60), false, 0.2},
+		{"bursts, dynamic backlog", "dynamic-backlog", 5 * minute, 0, boot, bursts(10, 60), true, 0.2},
+		{"idle workers stop", "exact", 5 * minute, 0, idle, lonely(300), true, 0.05},
+		{"idle workers stop when the paid hour ends", "exact", 5 * minute, 0, with(func(w *World) {
+			w.BillStep, w.BillMargin = time.Hour, 2*minute
+		}), lonely(200), true, 0.05},
+		{"keda", "keda", 5 * minute, 0, boot, lonely(100), true, 0.3},
+		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *World) { w.IdleStop = time.Second }), lonely(100), true, 0.2},
+		{"AWS target tracking", "aws-dynamic", 5 * minute, 0, boot, hours(5), true, 0.7},
+		{"Knative, which decides in every poll", "kpa", 5 * minute, 0, boot, lonely(50), true, 1},
+		{"4 slots", "deadline", 5 * minute, 0, with(func(w *World) { w.Slots = 4 }), hours(8), false, 0.6},
+		{"4 slots, utilization", "worker-utilization", 5 * minute, 0, with(func(w *World) { w.Slots = 4 }), hours(8), true, 0.6},
+		{"reports take 200 ms", "exact", 5 * minute, 0, with(func(w *World) { w.IdleStop, w.Report.Mean = minute, 200*time.Millisecond }), lonely(200), true, 0.05},
+		{"reports and looks take 200 ms", "deadline", 10 * minute, 0, with(func(w *World) {
+			w.Report.Mean, w.API.Mean = 200*time.Millisecond, 200*time.Millisecond
+		}), lonely(200), false, 0.05},
+		{"one worker always", "deadline", 5 * minute, 1, boot, lonely(200), false, 0.15},
+		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(200), true, 0.05},
+		{"counts come late", "dynamic-backlog", 5 * minute, 0, with(func(w *World) { w.Stale = 30 * time.Second }), lonely(200), true, 0.15},
+		{"counts alone", "deadline", 10 * minute, 0, with(func(w *World) { w.CountsOnly = true }), lonely(300), false, 0.05},
+		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *World) {
+			w.IdleStop, w.Poison, w.Crashes, w.LaunchFails = minute, 0.1, 5, 0.1
+		}), lonely(200), true, 0.1},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			fewer, all := both(t, Options{Settings: quietly(t, x.policy, x.latency, x.least), World: x.world, Trace: x.trace, Seed: 1})
+			if share := float64(fewer.Steps) / float64(all.Steps); share > x.share {
+				t.Errorf("found %d steps, and %d with all polls: a share of %.3f, want %v at most", fewer.Steps, all.Steps, share, x.share)
+			}
+			if x.same {
+				fewer.Steps, fewer.Records = all.Steps, all.Records
+				if a, b := fmt.Sprintf("%+v", fewer), fmt.Sprintf("%+v", all); a != b {
+					t.Errorf("found\n%s\nand with all polls\n%s", a, b)
+				}
+				return
+			}
+			alike(t, fewer, all)
+		})
+	}
+}
+
+// harmless makes the story of a seed in which chance decides nothing about polls and reports. Its messages are few and far between.
+func harmless(t *testing.T, seed uint64) story {
+	s, d := tell(t, seed), dice{rand.New(rand.NewPCG(seed, 0x9e7))}
+	w := &s.World
+	w.LoseSamples, w.LoseListings, w.LoseTrees, w.LoseReports, w.RepeatReports, w.Approximate, w.ControllerCrashes = 0, 0, 0, 0, 0, 0, 0
+	w.API, w.Report = maybe(d, Draw{Mean: d.seconds(0, 0.5)}), maybe(d, Draw{Mean: d.seconds(0, 0.5)})
+	w.Random = false // which of the waiting workers is drawn depends on how often all have asked
+	if d.often() {
+		w.MetricPeriod, w.MetricDelay, w.Stale = 0, 0, 0
+	}
+	if d.often() {
+		w.Crashes, w.LaunchFails, w.RefuseLaunch, w.Throttle, w.LoseAnswers, w.Poison, w.Spot = 0, 0, 0, 0, 0, 0, Spot{}
+	}
+	w.Trees = w.Trees && d.often()
+	s.Settings.Poll = min(s.Settings.Poll, time.Duration(d.between(1, 20))*time.Second)
+	var messages []trace.Message
+	gap, mean, at := d.seconds(10, 2000).Seconds(), d.seconds(1, 300).Seconds(), time.Duration(0)
+	for range d.between(5, 30) {
+		at += time.Duration(d.ExpFloat64() * gap * float64(time.Second))
+		for range d.between(1, 6) {
+			messages = append(messages, trace.Message{Arrival: at, Service: d.seconds(0, 2*mean)})
+		}
+	}
+	s.Trace, s.messages = trace.Of("harmless", messages...), int64(len(messages))
+	return s
+}
+
+func TestPollsThatAreLeftOutChangeNothingInAnyWorld(t *testing.T) {
+	first, last := seeds(t, 100/slowdown)
+	var fewer, all Result // of the policy deadline
+	left, steps := int64(0), int64(0)
+	for seed := first; seed <= last; seed++ {
+		s := harmless(t, seed)
+		a, err := s.told()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := s.wrong(a); len(wrong) > 0 {
+			t.Errorf("seed %d: %q", seed, wrong)
+		}
+		s.plant.everyPoll = true
+		b, err := s.told()
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, steps = left+a.Steps, steps+b.Steps
+		a.Steps, a.Records = b.Steps, b.Records
+		if s.Settings.Spec.PlansAhead() {
+			for _, x := range []struct{ sum, of *Result }{{&fewer, &a.Result}, {&all, &b.Result}} {
+				x.sum.InTime, x.sum.Messages = x.sum.InTime+x.of.InTime, x.sum.Messages+x.of.Messages
+				x.sum.WorkerSeconds, x.sum.Launches = x.sum.WorkerSeconds+x.of.WorkerSeconds, x.sum.Launches+x.of.Launches
+			}
+		} else if found, want := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); found != want {
+			t.Errorf("MUSTER_SEEDS=%d-%d: found\n%s\nand with all polls\n%s", seed, seed, found, want)
+		}
+	}
+	alike(t, fewer, all)
+	if last-first > 10 && left > steps*3/4 {
+		t.Errorf("found %d of %d steps, want fewer", left, steps)
+	}
+}
+
+// alike holds a result to another one, within what an autoscaler may differ by that comes a few seconds later.
+func alike(t *testing.T, fewer, all Result) {
+	t.Helper()
+	if off := math.Abs(float64(fewer.InTime - all.InTime)); off > max(1, 0.002*float64(all.Messages)) {
+		t.Errorf("found %d of %d messages in time, and with all polls %d", fewer.InTime, all.Messages, all.InTime)
+	}
+	if off := math.Abs(fewer.WorkerSeconds - all.WorkerSeconds); off > 0.02*all.WorkerSeconds {
+		t.Errorf("found %.0f worker-seconds, and with all polls %.0f", fewer.WorkerSeconds, all.WorkerSeconds)
+	}
+	if off := math.Abs(float64(fewer.Launches - all.Launches)); off > max(2, 0.02*float64(all.Launches)) {
+		t.Errorf("found %d launches, and with all polls %d", fewer.Launches, all.Launches)
+	}
+}
+
+// Half a year of single messages is made of few steps: those around each message, and two or three in an hour of nothing.
+func TestMonthsOfSingleMessagesTakeFewSteps(t *testing.T) {
+	n := 7000 / slowdown
+	for _, latency := range []time.Duration{90 * time.Second, 10 * time.Minute} {
+		res := ran(t, Options{Settings: quietly(t, "deadline", latency, 0), World: World{Boot: Draw{Mean: time.Minute}}, Trace: lonely(n), Seed: 1})
+		if each := float64(res.Steps) / float64(n); each > 60 {
+			t.Errorf("objective %s: found %.0f steps for each message, want 60 at most", latency, each)
+		}
+		if polls := res.Seconds; float64(res.Steps) > polls/30 {
+			t.Errorf("objective %s: found %d steps in %.0f seconds, want one in 30 at most", latency, res.Steps, polls)
+		}
+	}
+}
+
+// Polls keep their rhythm, and whatever is left out, every step sees a fresh queue and every worker.
+func TestPollsThatAreLeftKeepTheirRhythm(t *testing.T) {
+	const poll = 7 * time.Second
+	s := quietly(t, "exact", 5*time.Minute, 2)
+	s.Poll = poll
+	seen := 0
+	ran(t, Options{
+		Settings: s, World: World{Boot: Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute, ReportEvery: 3 * time.Second}, Trace: lonely(100), Seed: 1,
+		Stepped: func(v View) {
+			o := v.Outcome.Observation
+			if q := o.Queues[0]; o.At.Sub(q.Backlog.At) > gather || !q.Backlog.Known || !o.Capacity.Known {
+				t.Errorf("at %s: the backlog is of %s before", v.At, o.At.Sub(q.Backlog.At))
+			}
+			if c := o.Capacity; c.Lost > 0 || c.Idle+c.Busy+c.Draining+c.Released != v.Ready {
+				t.Errorf("at %s: %+v is seen where %d take messages", v.At, c, v.Ready)
+			}
+			if len(v.Outcome.Changes) == 0 && v.At%poll == 0 {
+				seen++
+			}
+		},
+	})
+	if seen < 300 {
+		t.Errorf("found %d polls at the usual times, want more", seen)
+	}
+}
+
+func TestNoPollIsLeftOutWhereAnyMayMatter(t *testing.T) {
+	calendar := policy.Spec{Name: "largest", Largest: []policy.Spec{
+		{Name: "exact"}, {Name: "schedule", Intervals: []policy.Interval{{From: "08:00", To: "08:01", Workers: 2}}},
+	}}
+	for _, x := range []struct {
+		name string
+		spec policy.Spec
+		w    World
+	}{
+		{"measurements fail", policy.Spec{Name: "exact"}, World{LoseSamples: 0.1}},
+		{"listings fail", policy.Spec{Name: "exact"}, World{LoseListings: 0.1}},
+		{"reports are lost", policy.Spec{Name: "exact"}, World{LoseReports: 0.1}},
+		{"reports come twice", policy.Spec{Name: "exact"}, World{RepeatReports: 0.1}},
+		{"counts are approximate", policy.Spec{Name: "exact"}, World{Approximate: 0.1}},
+		{"the controller crashes", policy.Spec{Name: "exact"}, World{ControllerCrashes: 0.1}},
+		{"reports take a time that varies", policy.Spec{Name: "exact"}, World{Report: Draw{Mean: time.Second, CV: 1}}},
+		{"looks take a time that varies", policy.Spec{Name: "exact"}, World{API: Draw{Mean: time.Second, Exponential: true}}},
+		{"a calendar", calendar, World{}},
+		{"a forecast", policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal}, World{}},
+		{"metric math", policy.Spec{Name: "metric-math", Target: 0.5, Queries: utilization("q")}, World{}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s, err := controller.NewSettings(controller.Settings{
+				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99}, Spec: x.spec,
+				Limits: muster.Limits{Max: 10, LaunchesPerHour: 1000},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.w.IdleStop = time.Minute
+			if res := ran(t, Options{Settings: s, World: x.w, Trace: lonely(8), Seed: 1}); float64(res.Steps) < 0.7*res.Seconds {
+				t.Errorf("found %d steps in %.0f seconds, want one in nearly each", res.Steps, res.Seconds)
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+)
+
+// putOff puts the poll that is due now off and returns true. It is put off to the first one that changes something, or else to the
+// last one that is answered before the next event. When that is this poll, putOff returns false.
+//
+// A poll changes something when the controller would act in it: its step is a function of its state, so it is computed in
+// advance. What a poll changes, the later ones change too until something else happens, so halving finds the first of them.
+func (r *run) putOff() bool {
+	if r.quiet.off || r.now == r.quiet.until || !r.atRest() {
+		return false
+	}
+	poll := int64(r.settings.Poll)
+	strikes := r.nextClock()
+	n := min((r.nextEvent()-1-int64(r.world.API.Mean)-r.now)/poll, int64(r.longest())/poll, strikes) // polls from now
+	if n < 2 {
+		return false
+	}
+	if foreseen := min(n, strikes-1); !r.unchangedAt(r.now + foreseen*poll) {
+		n = foreseen
+		for low := int64(-1); n-low > 1; { // nothing changes until low, something does until n
+			if middle := (low + n) / 2; r.unchangedAt(r.now + middle*poll) {
+				low = middle
+			} else {
+				n = middle
+			}
+		}
+	}
+	if n == 0 {
+		return false
+	}
+	r.skip(r.now + n*poll)
+	return true
+}
+
+// unchangedAt tells whether a poll at the given time would change nothing, with no event until then.
+func (r *run) unchangedAt(poll int64) bool {
+	now, seenAt, treesReadAt := r.now, r.seenAt, r.treesReadAt
+	r.now = poll + int64(r.world.API.Mean)
+	in := []controller.Input{controller.Measured{QueueObservation: r.measure()}, controller.Listed{Listing: r.present()}}
+	if r.world.Trees {
+		in = append(in, r.expected())
+	}
+	for _, i := range r.listed {
+		m := r.members[i]
+		sent := m.reportedAt + r.turns(m, r.now) + r.reportTurn()
+		if taken := sent + int64(r.world.Report.Mean); m.stage == working && taken <= r.now {
+			lease := m.lease
+			report := lease.Report(r.at(sent))
+			report.At = r.at(taken)
+			in = append(in, r.shell.spare.report(&report))
+		}
+	}
+	o := r.settings.Step(r.shell.state, r.time(), slices.Concat(r.shell.pending, in))
+	r.now, r.seenAt, r.treesReadAt = now, seenAt, treesReadAt
+	r.shell.spare.keep(in)
+	return r.quiet.unchanged(o)
+}
+
+// present is the listing of the fleet; unlike [run.list] it forgets no member that has ended.
+func (r *run) present() muster.Listing {
+	l := muster.Listing{At: r.time(), Members: r.shell.spare.listing(len(r.listed))}
+	for _, i := range r.listed {
+		m := r.members[i]
+		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure, Tier: r.tier(m)})
+	}
+	if r.world.Warm.Size > 0 {
+		ready := r.warm
+		l.Ready = &ready
+	}
+	return l
+}
+
+// skip puts the poll that is due now off. Reports, receive calls and snapshots are put off with it by whole turns. So the poll
+// finds what it would have found: a last report of each worker, and the workers waiting in the same order.
+func (r *run) skip(to int64) {
+	r.quiet.until = to
+	call, snapshot := int64(min(pollWait, r.world.Visibility/2)), int64(orElse(r.world.MetricPeriod, time.Second))
+	for i := range r.nodes {
+		e := &r.nodes[i]
+		switch e.kind {
+		case evPollEnd:
+			e.at += max(0, to-e.at) / call * call
+		case evSnapshot:
+			e.at += max(0, to-e.at) / snapshot * snapshot
+		case evReportDue, evTimeout:
+			e.at += r.turns(r.members[e.who], to)
+		case evReport, evAnswer:
+			e.at += r.turns(r.members[r.mail[e.what].call.member], to)
+		}
+	}
+	r.moved()
+	for _, i := range r.listed {
+		m := r.members[i]
+		turns := r.turns(m, to)
+		m.reportedAt += turns
+		if m.reportDue != never {
+			m.reportDue += turns
+		}
+	}
+	r.add(to, evPoll, none, 0)
+}
+
+// turns is how far the reports of a worker are put off: so far that the one after the newest still arrives by the given time.
+func (r *run) turns(m *member, by int64) int64 {
+	if m.stage != working {
+		return 0
+	}
+	turn, way := r.reportTurn(), int64(r.world.Report.Mean)
+	arrives := m.reportedAt + turn + way
+	if way > 0 {
+		arrives++ // what arrives at the instant of a poll comes after it
+	}
+	return max(0, by-arrives) / turn * turn
+}
+
+// reportTurn is the time from a report of a worker to its next one, which waits for the answer.
+func (r *run) reportTurn() int64 { return int64(max(r.world.ReportEvery, 2*r.world.Report.Mean)) }

@@ -1,0 +1,241 @@
+package worlds
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// World is one drawn world. Durations are in seconds, loads in busy workers.
+type World struct {
+	// Number is what it was drawn from. The same number gives the same world.
+	Number uint64
+	// Event is the world as contenders play it, with the number as seed.
+	Event contest.Event
+	// Shape says how messages come, Drift how the work changes: "" for not at all.
+	Shape Shape
+	Drift string
+	// Mean and CV are those of the work at the start, Tail is its 99th percentile; Boot is the mean boot time, and BootCV how
+	// far boots differ.
+	Mean, CV, Tail, Boot, BootCV float64
+	// Latency is the objective, Load the mean number of busy workers, Length how long messages come.
+	Latency, Load, Length float64
+	// Slots is how many messages a worker handles at once, Messages about how many come.
+	Slots    int
+	Messages int
+	// Told says what is stated beforehand of the mean: none, right, half or double.
+	Told string
+	// Binding is true where the maximum is near or below what the load needs.
+	Binding bool
+}
+
+// The bounds of the box. [Draw] says how each quantity is distributed within them.
+const (
+	shortestWork, longestWork = 5e-3, 4 * 3600.0
+	shortestBoot, longestBoot = 0.2, 1800.0
+	leastLoad, mostLoad       = 0.01, 1000.0
+	leastRoom, mostRoom       = 0.3, 50.0
+	// mostMessages bounds the messages of a world, shortest and longest its length: what is fast comes with small loads, what is
+	// slow with few messages.
+	mostMessages      = 100_000
+	shortest, longest = 600.0, 150 * 86400.0
+	// mostWork bounds the worker-seconds of a world, over the time between two reports.
+	mostWork = 1e6
+)
+
+// draws are the random draws of one world.
+type draws struct{ *rand.Rand }
+
+// log draws from a log-uniform distribution.
+func (d draws) log(least, most float64) float64 {
+	return least * math.Pow(most/least, d.Float64())
+}
+
+func (d draws) between(least, most float64) float64 { return least + (most-least)*d.Float64() }
+
+// hit tells whether something of the given probability happens.
+func (d draws) hit(probability float64) bool { return d.Float64() < probability }
+
+// Draw returns the world of a number. What it draws, each independent of the others unless said:
+//
+//   - work: mean 5 ms to 4 h, log-uniform; variation 0 in a fifth of the worlds, 0.2 to 1.2 in half, 1.2 to 6 log-uniform in
+//     the rest (lognormal); two classes 1 : 4 to 1 : 50 in a seventh, reported as classes in half of these;
+//   - drift, in four of ten: up or down by 1.5 to 8 at once or evenly, back and forth, or with the length of the queue;
+//   - boots: 0.2 s to 30 min, log-uniform; of one length in four of ten, else with a variation of 0.05 to 0.5;
+//   - objective: 0.3 to 50 times the 99th percentile of the work plus the boot, log-uniform; 95, 99 or 99.9 %;
+//   - load: 0.01 to 1,000 busy workers, log-uniform; slots: 1 in six of ten, else 2 to 64;
+//   - arrivals: see [Shape]; trees are one of them;
+//   - failing messages: none in seven of ten, else up to 20 %;
+//   - reports 10 ms to 3 s late, polls each 1 to 30 s and at least ten within the objective where that is above 10 s, counts up to a minute old, counts alone, counts off by a fifth;
+//   - the maximum binds in a sixth; launches that fail, spot interruptions and crashes in a tenth each;
+//   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right one in half.
+//
+// A world has at most 100,000 messages and lasts ten minutes to 150 days, so fast work comes with small loads; it lasts at least
+// eight boots and three objectives.
+func Draw(number uint64) World {
+	d := draws{rand.New(rand.NewPCG(number, 0x776f726c6473))}
+	w := World{Number: number, Slots: 1, Told: "none"}
+	w.Mean = d.log(shortestWork, longestWork)
+	switch x := d.Float64(); {
+	case x < 0.2:
+	case x < 0.7:
+		w.CV = d.between(0.2, 1.2)
+	default:
+		w.CV = d.log(1.2, 6)
+	}
+	work := drawWork(d, &w)
+	w.Boot = d.log(shortestBoot, longestBoot)
+	if d.hit(0.6) {
+		w.BootCV = d.between(0.05, 0.5)
+	}
+	w.Latency = math.Max(0.05, (w.Tail+w.Boot)*d.log(leastRoom, mostRoom))
+	w.Latency = math.Min(w.Latency, 13*86400)
+	if d.hit(0.4) {
+		w.Slots = int(math.Exp2(d.between(1, 6)) + 0.5)
+	}
+	w.Load = d.log(leastLoad, mostLoad)
+	flow := drawFlow(d, &w)
+	event := contest.Event{
+		Name:      fmt.Sprintf("world %d", number),
+		Objective: muster.Objective{Latency: seconds(w.Latency), Quantile: []float64{0.95, 0.99, 0.99, 0.99, 0.999}[d.IntN(5)]},
+		Limits:    muster.Limits{Max: 1, LaunchesPerHour: contest.LaunchesPerHour},
+	}
+	drawCircumstances(d, &w, &event)
+	flow.settle(&w, event.World.ReportEvery.Seconds())
+	// What is kept after the last message is in proportion to the world, so that a world of a minute is not judged by its end.
+	event.World.Tail = seconds(math.Min(1800, math.Max(60, w.Length/10)))
+	drawMax(d, &w, &event)
+	drawTold(d, &w, &event)
+	event.Trace = func(uint64) (trace.Trace, error) { return flow.trace(w, work), nil }
+	w.Event = event
+	return w
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// drawCircumstances draws how the fleet, the reports and the source behave.
+func drawCircumstances(d draws, w *World, e *contest.Event) {
+	s := &e.World
+	s.Slots, s.Boot = w.Slots, sim.Draw{Mean: seconds(w.Boot)}
+	if w.BootCV > 0 {
+		random := rand.New(rand.NewPCG(d.Uint64(), 1))
+		one := sim.Draw{Mean: seconds(w.Boot), CV: w.BootCV}
+		for range 64 {
+			s.Boot.Samples = append(s.Boot.Samples, one.Next(random))
+		}
+	}
+	s.Classes = d.hit(0.5)
+	if d.hit(0.3) {
+		s.Poison = d.between(0.002, 0.2)
+		s.RetryBase = seconds(d.log(1, 60))
+	}
+	s.Report.Mean = seconds(d.log(0.01, 3))
+	e.Poll = seconds(math.Max(1, math.Min(d.log(1, 30), w.Latency/10)))
+	s.ReportEvery = seconds(d.log(1, 5))
+	s.Wakes, s.Wake = d.hit(0.5), seconds(d.log(0.001, 1))
+	if d.hit(0.2) {
+		s.Stale = seconds(d.between(1, 60))
+	}
+	s.CountsOnly = d.hit(0.3)
+	if d.hit(0.1) {
+		s.Approximate = 0.2
+	}
+	if d.hit(0.1) {
+		s.LaunchFails = d.between(0.01, 0.2)
+	}
+	if d.hit(0.1) {
+		s.Spot = sim.Spot{Share: 1, Interruptions: d.log(0.02, 0.5), Notice: 2 * time.Minute}
+	}
+	if d.hit(0.1) {
+		s.Crashes = d.log(0.01, 0.3)
+	}
+	s.Random = d.hit(0.3)
+	if w.Drift == driftQueue {
+		s.Congestion = d.between(0.2, 1)
+	}
+	s.MaxReceives = 3
+	s.Visibility = 30 * time.Second
+}
+
+// drawMax draws the maximum: in most worlds far above what the work needs.
+func drawMax(d draws, w *World, e *contest.Event) {
+	if d.hit(1.0 / 6) {
+		w.Binding = true
+		e.Limits.Max = max(1, int(math.Ceil(w.Load*d.between(0.5, 2))))
+		return
+	}
+	e.Limits.Max = int(math.Min(20_000, math.Max(20, 30*w.Load)))
+}
+
+// drawTold draws what is stated beforehand.
+func drawTold(d draws, w *World, e *contest.Event) {
+	e.TellBoot = d.hit(0.5)
+	factor := 1.0
+	switch x := d.Float64(); {
+	case x < 0.4:
+		return
+	case x < 0.7:
+		w.Told = "right"
+	case x < 0.85:
+		w.Told, factor = "half", 0.5
+	default:
+		w.Told, factor = "double", 2
+	}
+	e.Prior = max(time.Microsecond, seconds(factor*w.Mean))
+}
+
+// Slack is how much of the objective is left beside the tail of the work, the longest usual boot and what is seen late; where it
+// is above 0 a launch saves a message that is already there.
+func (w World) Slack() float64 {
+	e := w.Event
+	late := e.World.Stale.Seconds() + 2*e.Poll.Seconds() + e.World.Report.Mean.Seconds()
+	return w.Latency - w.Tail - w.Boot*(1+2*w.BootCV) - late
+}
+
+// Failing tells whether messages, launches or workers fail.
+func (w World) Failing() bool {
+	s := w.Event.World
+	return s.Poison > 0 || s.LaunchFails > 0 || s.Crashes > 0 || s.Spot.Share > 0
+}
+
+// String says the world in a line.
+func (w World) String() string {
+	s := w.Event.World
+	text := fmt.Sprintf("%s load %.3g of %s (cv %.2g", w.Shape, w.Load, short(w.Mean), w.CV)
+	if w.Drift != "" {
+		text += ", " + w.Drift
+	}
+	text += fmt.Sprintf("), boot %s (cv %.2g), objective %s at %g, slots %d, told %s", short(w.Boot), w.BootCV, short(w.Latency), w.Event.Objective.Quantile, w.Slots, w.Told)
+	for _, x := range []struct {
+		on   bool
+		text string
+	}{
+		{w.Binding, fmt.Sprintf("max %d", w.Event.Limits.Max)}, {s.Poison > 0, fmt.Sprintf("%.2g failing", s.Poison)}, {s.Stale > 0, "counts " + short(s.Stale.Seconds()) + " old"},
+		{s.CountsOnly, "counts only"}, {s.LaunchFails > 0, "launches fail"}, {s.Crashes > 0, "crashes"}, {s.Spot.Share > 0, "spot"},
+		{s.Report.Mean > 2*time.Second, "reports " + short(s.Report.Mean.Seconds()) + " late"},
+	} {
+		if x.on {
+			text += ", " + x.text
+		}
+	}
+	return text
+}
+
+// short writes seconds with two digits.
+func short(s float64) string {
+	switch {
+	case s < 1:
+		return fmt.Sprintf("%.2g ms", s*1000)
+	case s < 100:
+		return fmt.Sprintf("%.2g s", s)
+	case s < 6000:
+		return fmt.Sprintf("%.2g min", s/60)
+	}
+	return fmt.Sprintf("%.3g h", s/3600)
+}

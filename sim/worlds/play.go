@@ -1,0 +1,80 @@
+package worlds
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// Outcome is what a contender came to in a world.
+type Outcome struct {
+	World  uint64 `json:"world"`
+	Policy string `json:"policy"`
+	// WorkerSeconds were paid, of them BootSeconds for boots. Loss adds the price of the late messages: see [sim.Result].
+	WorkerSeconds float64 `json:"worker_seconds"`
+	BootSeconds   float64 `json:"boot_seconds"`
+	Loss          float64 `json:"loss_worker_seconds"`
+	// InTime is the share of all messages in time, Settled that of the messages which were sent after the first hour, or the
+	// first quarter of the world where that is shorter; dead letters count as late in both.
+	InTime  float64 `json:"in_time_ratio"`
+	Settled float64 `json:"settled_in_time_ratio"`
+	// Launches, Reversals and Peak are those of [sim.Result]; Messages were sent, Unfinished of them never finished.
+	Launches   int   `json:"launches"`
+	Reversals  int   `json:"reversals"`
+	Peak       int   `json:"peak_workers"`
+	Messages   int64 `json:"messages"`
+	Unfinished int64 `json:"unfinished"`
+	// Faults are broken promises.
+	Faults []string `json:"faults,omitempty"`
+}
+
+// Prepare makes the trace of a world and measures it.
+func Prepare(w World) (contest.Prepared, error) { return contest.Prepare(w.Event, w.Number) }
+
+// Play runs a contender on a world.
+func Play(ctx context.Context, w World, p contest.Prepared, c contest.Contender) (Outcome, error) {
+	from := seconds(math.Min(3600, w.Length/4))
+	sent, inTime := int64(0), int64(0)
+	err := p.Trace.Each(func(m trace.Message) bool {
+		if m.Arrival >= from {
+			sent += family(m)
+		}
+		return true
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	r, err := p.Watch(ctx, c, nil, func(at, finished time.Duration) {
+		if at >= from && finished-at <= w.Event.Objective.Latency {
+			inTime++
+		}
+	}, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := outcome(w, r)
+	if sent > 0 {
+		o.Settled = math.Min(1, float64(inTime)/float64(sent))
+	}
+	return o, nil
+}
+
+func outcome(w World, r sim.Result) Outcome {
+	return Outcome{
+		World: w.Number, Policy: r.Policy, WorkerSeconds: r.WorkerSeconds, BootSeconds: r.BootSeconds, Loss: r.Loss, InTime: r.InTimeRatio, Settled: 1,
+		Launches: r.Launches, Reversals: r.Reversals, Peak: r.PeakWorkers, Messages: r.Messages, Unfinished: r.Unfinished, Faults: r.Faults,
+	}
+}
+
+// family counts a message and all its children.
+func family(m trace.Message) int64 {
+	n := int64(1)
+	for _, c := range m.Children {
+		n += family(c)
+	}
+	return n
+}
