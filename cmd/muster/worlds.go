@@ -38,9 +38,9 @@ func newWorlds(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worlds [--numbers 1-20] [--policies A,B,...]",
 		Short: "Draw worlds at random and play policies on them",
-		Long: `Worlds draws worlds at random and plays policies on them: how messages come, how long work and boots take, what the
-objective leaves, what fails, what is seen late and what is stated beforehand. The first policy is judged beside the
-others. It regrets a world in which the loss of another policy is a tenth smaller than its own.
+		Long: `Worlds draws worlds at random and plays policies on them: how messages come, how long work and boots take,
+what the objective leaves, what fails, what is seen late and what is stated beforehand. The first policy is judged
+beside the others. It regrets a world in which the loss of another policy is a tenth smaller than its own.
 
 The number of a world decides everything in it: the same number gives the same world, and the same result on the same
 processor architecture. The distributions, each drawn apart:
@@ -62,9 +62,19 @@ with exit code 4 when the first policy misses a limit of one.`,
 	f.BoolVar(&x.list, "list", false, "print a line for each world and play nothing")
 	f.BoolVar(&x.named, "named", false, "play the named worlds, and judge the first policy by their limits")
 	f.BoolVar(&x.limit, "limit", false, "compute the lower bound of the cost in each world, in some seconds each")
-	f.DurationVar(&x.timeout, "timeout", time.Minute, "how long one run may take on this machine; a longer one counts as not answered")
+	f.DurationVar(
+		&x.timeout,
+		"timeout",
+		time.Minute,
+		"how long one run may take on this machine; a longer one counts as not answered",
+	)
 	f.IntVar(&x.parallel, "parallel", runtime.NumCPU(), "how many runs at a time; the results do not depend on it")
-	f.StringArrayVar(&x.thresholds, "threshold", nil, "fail with exit code 4 when the summary misses it, as 'regret_free>=0.97'; may be repeated")
+	f.StringArrayVar(
+		&x.thresholds,
+		"threshold",
+		nil,
+		"fail with exit code 4 when the summary misses it, as 'regret_free>=0.97'; may be repeated",
+	)
 	cmd.RegisterFlagCompletionFunc("policies", completePolicy)
 	return cmd
 }
@@ -142,7 +152,10 @@ func (x *worldPlay) contenders() ([]contest.Contender, error) {
 		case err != nil:
 			return nil, fmt.Errorf("--policies: %w", err)
 		case c.NeedsMean():
-			return nil, fmt.Errorf("--policies: %s needs the mean processing duration, and four worlds of ten state none", c.Name)
+			return nil, fmt.Errorf(
+				"--policies: %s needs the mean processing duration, and four worlds of ten state none",
+				c.Name,
+			)
 		case slices.ContainsFunc(all, func(o contest.Contender) bool { return o.Name == c.Name }):
 			return nil, fmt.Errorf("--policies: found %s twice", c.Name)
 		}
@@ -154,8 +167,8 @@ func (x *worldPlay) contenders() ([]contest.Contender, error) {
 	return all, nil
 }
 
-// drawnPlay is what policies came to on drawn worlds. An outcome is nil where the run was not answered; there is one for each
-// world and contender.
+// drawnPlay is what policies came to on drawn worlds. An outcome is nil where the run was not answered; there is one
+// for each world and contender.
 type drawnPlay struct {
 	worlds     []worlds.World
 	contenders []contest.Contender
@@ -280,7 +293,8 @@ func (x *worldPlay) runs(cmd *cobra.Command, what string, n int, run func(ctx co
 	return context.Cause(ctx)
 }
 
-// within calls f with a context that ends after the timeout. It returns the error of an f that failed for another reason.
+// within calls f with a context that ends after the timeout. It returns the error of an f that failed for another
+// reason.
 func (x *worldPlay) within(ctx context.Context, f func(context.Context) error) error {
 	limited, stop := context.WithTimeout(ctx, x.timeout)
 	defer stop()
@@ -345,7 +359,8 @@ func (d drawnPlay) verdict(thresholds []threshold, timeout time.Duration) error 
 	return ended(failed, missed)
 }
 
-// namedVerdict is an error when a run broke a promise or was not answered, or when the first policy misses a limit of a world.
+// namedVerdict is an error when a run broke a promise or was not answered, or when the first policy misses a limit of a
+// world.
 func namedVerdict(all []namedPlay, timeout time.Duration) error {
 	var names []string
 	var failed, missed []error
@@ -377,11 +392,16 @@ func notAnswered(names []string, timeout time.Duration) error {
 }
 
 func brokenPromise(policy, world string, faults []string) error {
-	return fmt.Errorf("%s in %s: the simulator found a broken promise, please report it: %s", policy, world, strings.Join(slices.Compact(faults), "; "))
+	return fmt.Errorf(
+		"%s in %s: the simulator found a broken promise, please report it: %s",
+		policy,
+		world,
+		strings.Join(slices.Compact(faults), "; "),
+	)
 }
 
-// ended returns all errors as one: with the exit code of a failure when there is one of those, and else with that of a missed
-// threshold.
+// ended returns all errors as one: with the exit code of a failure when there is one of those, and else with that of a
+// missed threshold.
 func ended(failed, missed []error) error {
 	failure, miss := errors.Join(failed...), errors.Join(missed...)
 	switch {

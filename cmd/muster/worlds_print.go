@@ -20,7 +20,8 @@ type worldEntry struct {
 	Messages int     `json:"messages"`
 	Length   float64 `json:"length_s"`
 	Slack    float64 `json:"slack_s"`
-	// Bound is the lower bound of the cost, BoundCausal the one with no launch before the first message; zero without --limit.
+	// Bound is the lower bound of the cost, BoundCausal the one with no launch before the first message; zero without
+	// --limit.
 	Bound       float64 `json:"clairvoyant_worker_seconds,omitzero"`
 	BoundCausal float64 `json:"causal_worker_seconds,omitzero"`
 }
@@ -41,7 +42,15 @@ func (x *worldPlay) listDrawn(out io.Writer, numbers []uint64) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  NUMBER\tMESSAGES\tLENGTH\tSLACK\tWORLD")
 	for _, e := range all {
-		fmt.Fprintf(t, "  %d\t%d\t%s\t%s\t%s\n", e.Number, e.Messages, muster.Seconds(e.Length), muster.Seconds(e.Slack), e.World)
+		fmt.Fprintf(
+			t,
+			"  %d\t%d\t%s\t%s\t%s\n",
+			e.Number,
+			e.Messages,
+			muster.Seconds(e.Length),
+			muster.Seconds(e.Slack),
+			e.World,
+		)
 	}
 	return t.Flush()
 }
@@ -100,7 +109,13 @@ func (x *worldPlay) printNamed(out io.Writer, found []namedPlay) error {
 	}
 	kept := 0
 	for _, n := range found {
-		fmt.Fprintf(out, "%s: lower bound %.0f worker-seconds; found before: %s\n", n.world.Name, n.bound, n.world.Found)
+		fmt.Fprintf(
+			out,
+			"%s: lower bound %.0f worker-seconds; found before: %s\n",
+			n.world.Name,
+			n.bound,
+			n.world.Found,
+		)
 		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  POLICY\tIN TIME\tCOST / BOUND\tLAUNCHES/H\tPEAK\tWORKER-SECONDS\tLOSS")
 		for k, r := range n.results {
@@ -108,18 +123,42 @@ func (x *worldPlay) printNamed(out io.Writer, found []namedPlay) error {
 				fmt.Fprintf(t, "  %s\t%s\n", n.contenders[k].Name, x.notAnswered())
 				continue
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%.2f\t%.1f\t%d\t%.0f\t%.0f\n", r.Policy, percent(r.InTimeRatio), r.Ratio, r.LaunchesPerHour, r.PeakWorkers,
-				r.WorkerSeconds, r.Loss)
+			fmt.Fprintf(
+				t,
+				"  %s\t%s\t%.2f\t%.1f\t%d\t%.0f\t%.0f\n",
+				r.Policy,
+				percent(r.InTimeRatio),
+				r.Ratio,
+				r.LaunchesPerHour,
+				r.PeakWorkers,
+				r.WorkerSeconds,
+				r.Loss,
+			)
 		}
-		fmt.Fprintf(t, "  (limits)\t%s\t%s\t%s\t%s\n", bounded(n.world.Least > 0, ">= "+percent(n.world.Least)), bounded(n.world.MostRatio > 0, fmt.Sprintf("<= %.2f", n.world.MostRatio)),
-			bounded(n.world.MostLaunches > 0, fmt.Sprintf("<= %.1f", n.world.MostLaunches)), bounded(n.world.MostPeak > 0, fmt.Sprintf("<= %d", n.world.MostPeak)))
+		fmt.Fprintf(
+			t,
+			"  (limits)\t%s\t%s\t%s\t%s\n",
+			bounded(n.world.Least > 0, ">= "+percent(n.world.Least)),
+			bounded(n.world.MostRatio > 0, fmt.Sprintf("<= %.2f", n.world.MostRatio)),
+			bounded(
+				n.world.MostLaunches > 0,
+				fmt.Sprintf("<= %.1f", n.world.MostLaunches),
+			),
+			bounded(n.world.MostPeak > 0, fmt.Sprintf("<= %d", n.world.MostPeak)),
+		)
 		t.Flush()
 		fmt.Fprintln(out)
 		if r := n.results[0]; r != nil && len(n.world.Missed(*r)) == 0 {
 			kept++
 		}
 	}
-	_, err := fmt.Fprintf(out, "%s keeps the limits of %d of %d named worlds\n", found[0].contenders[0].Name, kept, len(found))
+	_, err := fmt.Fprintf(
+		out,
+		"%s keeps the limits of %d of %d named worlds\n",
+		found[0].contenders[0].Name,
+		kept,
+		len(found),
+	)
 	return err
 }
 
@@ -139,11 +178,11 @@ type worldsSummary struct {
 	Policy     string `json:"policy"`
 	Worlds     int    `json:"worlds"`
 	Unanswered int    `json:"unanswered"`
-	// RegretFree is the share of worlds in which no other policy's loss is a tenth smaller. A world in which the policy itself
-	// did not answer is not one of them.
+	// RegretFree is the share of worlds in which no other policy's loss is a tenth smaller. A world in which the policy
+	// itself did not answer is not one of them.
 	RegretFree *float64 `json:"regret_free,omitempty"`
-	// LossOverBest, LossOverReference and CostOverBound are geometric means: of the loss over that of the best other policy in
-	// each world, of the loss over that of the policy formula, and of worker-seconds over the lower bound.
+	// LossOverBest, LossOverReference and CostOverBound are geometric means: of the loss over that of the best other
+	// policy in each world, of the loss over that of the policy formula, and of worker-seconds over the lower bound.
 	LossOverBest      *float64 `json:"loss_over_best,omitempty"`
 	LossOverReference *float64 `json:"loss_over_formula,omitempty"`
 	CostOverBound     *float64 `json:"cost_over_bound,omitempty"`
@@ -278,7 +317,16 @@ func (x *worldPlay) printWorld(out io.Writer, d drawnPlay, i int) {
 			fmt.Fprintf(t, "  %s\t%s\n", c.Name, x.notAnswered())
 			continue
 		}
-		fmt.Fprintf(t, "  %s\t%.0f\t%s\t%.0f\t%d\t%d", c.Name, o.Loss, percent(o.InTime), o.WorkerSeconds, o.Launches, o.Peak)
+		fmt.Fprintf(
+			t,
+			"  %s\t%.0f\t%s\t%.0f\t%d\t%d",
+			c.Name,
+			o.Loss,
+			percent(o.InTime),
+			o.WorkerSeconds,
+			o.Launches,
+			o.Peak,
+		)
 		if len(d.bounds) > 0 {
 			b := d.bounds[i].Prescient.WorkerSeconds
 			fmt.Fprintf(t, "\t%s", bounded(b > 0, fmt.Sprintf("%.2f", o.WorkerSeconds/b)))
@@ -304,7 +352,8 @@ func (s worldsSummary) print(out io.Writer) error {
 		name string
 		v    *float64
 	}{
-		{"loss over the best other policy's", s.LossOverBest}, {"loss over that of " + worlds.Reference, s.LossOverReference},
+		{"loss over the best other policy's", s.LossOverBest},
+		{"loss over that of " + worlds.Reference, s.LossOverReference},
 		{"cost over the lower bound", s.CostOverBound},
 	} {
 		if x.v != nil {

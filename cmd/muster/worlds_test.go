@@ -13,20 +13,38 @@ import (
 	"github.com/muster-scale/muster/sim/worlds"
 )
 
-// fakePlay is a play of deadline, formula and s3 on three worlds, with losses in the order of the policies for each world; a
-// loss of 0 is a run that was not answered.
+// fakePlay is a play of deadline, formula and s3 on three worlds, with losses in the order of the policies for each
+// world; a loss of 0 is a run that was not answered.
 func fakePlay(losses ...[3]float64) drawnPlay {
 	d := drawnPlay{}
 	for _, name := range []string{"deadline", "formula", "s3"} {
 		d.contenders = append(d.contenders, contest.Contender{Name: name})
 	}
 	for i, row := range losses {
-		w := worlds.World{Number: uint64(i + 1), Shape: worlds.Steady, Load: 2, Mean: 10, Boot: 60, Latency: 300, Slots: 1, Told: "none", Messages: 100}
+		w := worlds.World{
+			Number:   uint64(i + 1),
+			Shape:    worlds.Steady,
+			Load:     2,
+			Mean:     10,
+			Boot:     60,
+			Latency:  300,
+			Slots:    1,
+			Told:     "none",
+			Messages: 100,
+		}
 		d.worlds = append(d.worlds, w)
 		outcomes := make([]*worlds.Outcome, len(row))
 		for k, loss := range row {
 			if loss > 0 {
-				outcomes[k] = &worlds.Outcome{World: w.Number, Policy: d.contenders[k].Name, Loss: loss, WorkerSeconds: loss, InTime: 0.995, Launches: 7, Peak: 3}
+				outcomes[k] = &worlds.Outcome{
+					World:         w.Number,
+					Policy:        d.contenders[k].Name,
+					Loss:          loss,
+					WorkerSeconds: loss,
+					InTime:        0.995,
+					Launches:      7,
+					Peak:          3,
+				}
 			}
 		}
 		d.outcomes = append(d.outcomes, outcomes)
@@ -93,6 +111,17 @@ its worst worlds
 	if err := x.print(&out, fakePlay([3]float64{100, 90, 0})); err != nil || out.String() != want {
 		t.Errorf("found\n%s%v\nwant\n%s", out.String(), err, want)
 	}
+	bounded := fakePlay([3]float64{100, 90, 110})
+	bounded.bounds = []limit.Bounds{{Prescient: limit.Bound{WorkerSeconds: 80}}}
+	out.Reset()
+	if err := x.print(&out, bounded); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"; 100 messages, lower bound 80 worker-seconds\n", "  PEAK  COST / BOUND\n", "  3     1.25\n", "cost over the lower bound          1.250, geometric mean\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the worlds with lower bounds do not say %q:\n%s", want, out.String())
+		}
+	}
 }
 
 func TestHowAPlayOfWorldsEnds(t *testing.T) {
@@ -120,7 +149,15 @@ func TestHowAPlayOfWorldsEnds(t *testing.T) {
 
 func TestHowAPlayOfNamedWorldsEnds(t *testing.T) {
 	world := worlds.Named{Name: "hard", Least: 0.99, MostPeak: 5}
-	first, second := &sim.Result{Policy: "deadline", InTimeRatio: 0.99, PeakWorkers: 5}, &sim.Result{Policy: "s3", InTimeRatio: 0.1, PeakWorkers: 50}
+	first, second := &sim.Result{
+		Policy:      "deadline",
+		InTimeRatio: 0.99,
+		PeakWorkers: 5,
+	}, &sim.Result{
+		Policy:      "s3",
+		InTimeRatio: 0.1,
+		PeakWorkers: 50,
+	}
 	late := &sim.Result{Policy: "deadline", InTimeRatio: 0.9, PeakWorkers: 6}
 	for _, x := range []struct {
 		name          string
@@ -132,7 +169,11 @@ func TestHowAPlayOfNamedWorldsEnds(t *testing.T) {
 		{"the first one is", late, second, exitThreshold, `deadline in "hard": 90 % in time, wanted is 99 %, a peak of 6 workers, allowed are 5`},
 		{"one did not answer", first, nil, exitFailed, `1 run not answered within 1m0s: s3 in "hard"`},
 	} {
-		play := namedPlay{world: world, contenders: []contest.Contender{{Name: "deadline"}, {Name: "s3"}}, results: []*sim.Result{x.first, x.second}}
+		play := namedPlay{
+			world:      world,
+			contenders: []contest.Contender{{Name: "deadline"}, {Name: "s3"}},
+			results:    []*sim.Result{x.first, x.second},
+		}
 		checkEnd(t, x.name, namedVerdict([]namedPlay{play}, time.Minute), x.code, x.says)
 	}
 }

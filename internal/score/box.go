@@ -20,8 +20,8 @@ const (
 
 var errUnanswered = errors.New("the run was not answered in time")
 
-// baselines are the contenders that the policy is judged beside in drawn worlds: other autoscalers at their defaults, and the
-// policy exact.
+// baselines are the contenders that the policy is judged beside in drawn worlds: other autoscalers at their defaults,
+// and the policy exact.
 func (s *score) baselines() ([]contest.Contender, error) {
 	all := slices.Clone(s.peers)
 	for _, name := range []string{"exact", worlds.Reference} {
@@ -59,7 +59,10 @@ func (s *score) box() (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	means := []beside{{what: fmt.Sprintf("`%s` at its default", worlds.Reference)}, {what: fmt.Sprintf("`%s` at %g, which is best for the whole box", worlds.Reference, tuned.Value)}}
+	means := []beside{
+		{what: fmt.Sprintf("`%s` at its default", worlds.Reference)},
+		{what: fmt.Sprintf("`%s` at %g, which is best for the whole box", worlds.Reference, tuned.Value)},
+	}
 	for i := range all {
 		for k, name := range []string{worlds.Reference, tuned.Name} {
 			if o := all[i].other(name); all[i].ours != nil && o != nil {
@@ -81,11 +84,23 @@ func (s *score) box() (section, error) {
 }
 
 func (s *score) aboutBox(tuned contest.Contender) string {
-	return fmt.Sprintf("%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster worlds --numbers N` plays one of them. `deadline` and each baseline "+
-		"play every world once, each baseline at its default; the baselines are those of [peers.md](peers.md) and the policy `exact`. A world has slack where a launch saves a message that "+
-		"is already there. The loss is the worker-seconds and the price of the messages that are late beyond the share that may be. `%s` also stands at the setting that "+
-		"is best for the whole box: its %s is %g, which has the least loss, geometric mean, in the worlds %d to %d. Those are not judged.",
-		len(s.numbers), s.drawnFrom, worlds.Reference, tuned.Setting, tuned.Value, firstTuning, lastTuning)
+	return fmt.Sprintf(
+		"%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster "+
+			"worlds --numbers N` plays one of them. `deadline` and each baseline "+
+			"play every world once, each baseline at its default; the baselines are those of [peers.md](peers.md) "+
+			"and the policy `exact`. A world has slack where a launch saves a message that "+
+			"is already there. The loss is the worker-seconds and the price of the messages that are late beyond "+
+			"the share that may be. `%s` also stands at the setting that "+
+			"is best for the whole box: its %s is %g, which has the least loss, geometric mean, in the worlds %d "+
+			"to %d. Those are not judged.",
+		len(s.numbers),
+		s.drawnFrom,
+		worlds.Reference,
+		tuned.Setting,
+		tuned.Value,
+		firstTuning,
+		lastTuning,
+	)
 }
 
 // leaveOut takes a baseline out of the others.
@@ -93,8 +108,8 @@ func (d *drawn) leaveOut(name string) {
 	d.others = slices.DeleteFunc(d.others, func(o worlds.Outcome) bool { return o.Policy == name })
 }
 
-// tunedReference returns the baseline [worlds.Reference] at the setting that has the least geometric mean of the loss in the worlds
-// for tuning. A world counts where every setting answers.
+// tunedReference returns the baseline [worlds.Reference] at the setting that has the least geometric mean of the loss
+// in the worlds for tuning. A world counts where every setting answers.
 func (s *score) tunedReference() (contest.Contender, error) {
 	c, err := contest.Find(worlds.Reference)
 	if err != nil {
@@ -150,8 +165,16 @@ func (s *score) playDrawn(numbers []uint64, ours contest.Contender, others []con
 }
 
 func drawnOf(w worlds.World) drawn {
-	return drawn{number: w.Number, text: w.String(), slack: w.Slack() > 0, failing: w.Failing(), binding: w.Binding, load: w.Load,
-		quantile: w.Event.Objective.Quantile, boot: w.Event.World.Boot.Average().Seconds()}
+	return drawn{
+		number:   w.Number,
+		text:     w.String(),
+		slack:    w.Slack() > 0,
+		failing:  w.Failing(),
+		binding:  w.Binding,
+		load:     w.Load,
+		quantile: w.Event.Objective.Quantile,
+		boot:     w.Event.World.Boot.Average().Seconds(),
+	}
 }
 
 // inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time.
@@ -279,8 +302,8 @@ func (s *score) playNamed() ([]namedRun, error) {
 	return all, nil
 }
 
-// alike plays the policy on events whose traces are those of runs that were made before with the same seeds, and takes the lower
-// bounds from there.
+// alike plays the policy on events whose traces are those of runs that were made before with the same seeds, and takes
+// the lower bounds from there.
 func (s *score) alike(events []contest.Event, seeds []uint64, before [][]outcome) ([]figure, [][]outcome, error) {
 	var pairs []request
 	for _, e := range events {

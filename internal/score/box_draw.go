@@ -21,14 +21,14 @@ const (
 
 // drawing is what the part of drawn worlds plays, and where it keeps what was found.
 type drawing struct {
-	// numbers are those of the worlds that are judged, drawnFrom says where they come from; tuning are those of the worlds that
-	// a baseline is tuned on. draw draws one.
+	// numbers are those of the worlds that are judged, drawnFrom says where they come from; tuning are those of the
+	// worlds that a baseline is tuned on. draw draws one.
 	numbers, tuning []uint64
 	drawnFrom       string
 	draw            func(uint64) worlds.World
 	named           []worlds.Named
-	// drawnRuns keeps outcomes of baselines, and boxPrint is the fingerprint of the code that plays them; empty while nothing
-	// may be taken from there. oracles keeps schedules.
+	// drawnRuns keeps outcomes of baselines, and boxPrint is the fingerprint of the code that plays them; empty while
+	// nothing may be taken from there. oracles keeps schedules.
 	drawnRuns *store[worlds.Outcome]
 	boxPrint  string
 	oracles   *store[limit.Schedule]
@@ -47,10 +47,19 @@ func newDrawing(o options, commit string) (drawing, error) {
 		to = from
 	}
 	if from == 0 || from > to || to-from >= mostDrawn {
-		return d, fmt.Errorf("-numbers: found %q, write a range of at most %d numbers, as in 1-300", o.numbers, mostDrawn)
+		return d, fmt.Errorf(
+			"-numbers: found %q, write a range of at most %d numbers, as in 1-300",
+			o.numbers,
+			mostDrawn,
+		)
 	}
 	if from <= lastTuning && to >= firstTuning {
-		return d, fmt.Errorf("-numbers: found %q, which has worlds that a baseline is tuned on; give others than %d to %d", o.numbers, firstTuning, lastTuning)
+		return d, fmt.Errorf(
+			"-numbers: found %q, which has worlds that a baseline is tuned on; give others than %d to %d",
+			o.numbers,
+			firstTuning,
+			lastTuning,
+		)
 	}
 	for n := from; n <= to; n++ {
 		d.numbers = append(d.numbers, n)

@@ -17,8 +17,8 @@ const (
 	regretFree, leastLoss = 0.97, 2.0 / 3
 	// calmShare is the share of worlds with slack and without faults in which the messages are in time.
 	calmShare = 0.99
-	// mostCheap bounds the geometric mean of the cost over the lower bound in calm worlds with a load of busyWorkers or more;
-	// cheapShare of them cost at most mostCheapWorld.
+	// mostCheap bounds the geometric mean of the cost over the lower bound in calm worlds with a load of busyWorkers or
+	// more; cheapShare of them cost at most mostCheapWorld.
 	mostCheap, mostCheapWorld, cheapShare = 1.10, 1.20, 0.9
 	// mostBoots bounds the seconds of boots as a multiple of the oracle's launches; the boots of its peak come on top.
 	mostBoots = 3
@@ -29,17 +29,19 @@ type drawn struct {
 	number uint64
 	// text says what the world is.
 	text string
-	// slack tells that a launch saves a message which is already there, failing that messages, launches or workers fail,
-	// binding that the maximum is near or below what the load needs.
+	// slack tells that a launch saves a message which is already there, failing that messages, launches or workers
+	// fail, binding that the maximum is near or below what the load needs.
 	slack, failing, binding bool
-	// load is the mean number of busy workers, quantile the share of messages to be in time, boot the mean boot in seconds.
+	// load is the mean number of busy workers, quantile the share of messages to be in time, boot the mean boot in
+	// seconds.
 	load, quantile, boot float64
-	// ours is nil where the run was not answered in time; the others are those that were, and unanswered names the rest.
+	// ours is nil where the run was not answered in time; the others are those that were, and unanswered names the
+	// rest.
 	ours       *worlds.Outcome
 	others     []worlds.Outcome
 	unanswered []string
-	// bound is the lower bound of the cost in worker-seconds, 0 where none is known; oracle is a schedule that knows the
-	// future, nil where none was computed.
+	// bound is the lower bound of the cost in worker-seconds, 0 where none is known; oracle is a schedule that knows
+	// the future, nil where none was computed.
 	bound  float64
 	oracle *limit.Schedule
 }
@@ -163,7 +165,13 @@ func judgeSettled(all []drawn) goal {
 			missed = append(missed, fmt.Sprintf("%s has %s", d.name(), percent(d.ours.Settled)))
 		}
 	}
-	return judgeShare("in time: worlds with slack, without faults and with room below the maximum that have their share of the objective, 99 % at most, in time after the start", calmShare, of, missed)
+	return judgeShare(
+		"in time: worlds with slack, without faults and with room below the maximum that have their share of the "+
+			"objective, 99 % at most, in time after the start",
+		calmShare,
+		of,
+		missed,
+	)
 }
 
 // judgeCheap judges the cost over the lower bound in calm worlds that keep workers busy.
@@ -197,8 +205,21 @@ func judgeCheap(all []drawn) []goal {
 		dear = []string{"see the table"}
 	}
 	return []goal{
-		judged(fmt.Sprintf("cheap: cost over the lower bound in those of them with a load of %d workers or more, geometric mean", busyWorkers), "<= "+multiple(mostCheap), multiple3(mean), dear),
-		judgeShare(fmt.Sprintf("the same: worlds that cost at most %s", multiple(mostCheapWorld)), cheapShare, of, missed),
+		judged(
+			fmt.Sprintf(
+				"cheap: cost over the lower bound in those of them with a load of %d workers or more, geometric mean",
+				busyWorkers,
+			),
+			"<= "+multiple(mostCheap),
+			multiple3(mean),
+			dear,
+		),
+		judgeShare(
+			fmt.Sprintf("the same: worlds that cost at most %s", multiple(mostCheapWorld)),
+			cheapShare,
+			of,
+			missed,
+		),
 	}
 }
 
@@ -219,10 +240,20 @@ func judgeBoots(all []drawn) goal {
 		if d.ours == nil {
 			missed = append(missed, unansweredHere(d))
 		} else if allowed := d.bootsAllowed(); !(d.ours.BootSeconds <= allowed) {
-			missed = append(missed, fmt.Sprintf("%s: %s s of boots in %d launches, allowed are %s", d.name(), number(d.ours.BootSeconds), d.ours.Launches, number(allowed)))
+			missed = append(missed, fmt.Sprintf("%s: %s s of boots in %d launches, allowed are %s", d.name(),
+				number(d.ours.BootSeconds), d.ours.Launches, number(allowed)))
 		}
 	}
-	return judgeShare(fmt.Sprintf("boots: worlds with slack whose seconds of boots are at most %d times those of the oracle and the boots of its peak", mostBoots), 1, of, missed)
+	return judgeShare(
+		fmt.Sprintf(
+			"boots: worlds with slack whose seconds of boots are at most %d times those of the oracle and the "+
+				"boots of its peak",
+			mostBoots,
+		),
+		1,
+		of,
+		missed,
+	)
 }
 
 // beside is a baseline at one setting, with the policy's loss over its loss in each world.
@@ -243,7 +274,19 @@ func judgeMeans(all []beside) []goal {
 		case !(mean < 1):
 			missed = []string{"it is cheaper in the mean"}
 		}
-		goals = append(goals, judged(fmt.Sprintf("cheaper in the mean: loss over that of %s, geometric mean of %d worlds", x.what, len(x.ratios)), "< "+multiple(1), multiple3(mean), missed))
+		goals = append(
+			goals,
+			judged(
+				fmt.Sprintf(
+					"cheaper in the mean: loss over that of %s, geometric mean of %d worlds",
+					x.what,
+					len(x.ratios),
+				),
+				"< "+multiple(1),
+				multiple3(mean),
+				missed,
+			),
+		)
 	}
 	return goals
 }
@@ -262,10 +305,16 @@ func judgeNamed(all []namedRun) goal {
 			missed = append(missed, fmt.Sprintf("%s: %s", x.world.Name, listWords(faults)))
 		}
 	}
-	return judged("named worlds: told nothing, within their limits", "all", fmt.Sprintf("%d of %d", len(all)-len(missed), len(all)), missed)
+	return judged(
+		"named worlds: told nothing, within their limits",
+		"all",
+		fmt.Sprintf("%d of %d", len(all)-len(missed), len(all)),
+		missed,
+	)
 }
 
-// judgeAnswers judges whether each run of the policy was answered in time and kept the promises that the simulator checks.
+// judgeAnswers judges whether each run of the policy was answered in time and kept the promises that the simulator
+// checks.
 func judgeAnswers(all []drawn) []goal {
 	var late, broken []string
 	for _, d := range all {
@@ -275,9 +324,24 @@ func judgeAnswers(all []drawn) []goal {
 			broken = append(broken, fmt.Sprintf("%s: %s", d.name(), d.ours.Faults[0]))
 		}
 	}
-	goals := []goal{judged(fmt.Sprintf("worlds that are simulated within %s", mostPerRun), "all", fmt.Sprintf("%d of %d", len(all)-len(late), len(all)), few(late))}
+	goals := []goal{
+		judged(
+			fmt.Sprintf("worlds that are simulated within %s", mostPerRun),
+			"all",
+			fmt.Sprintf("%d of %d", len(all)-len(late), len(all)),
+			few(late),
+		),
+	}
 	if len(broken) > 0 {
-		goals = append(goals, judged("promises that the simulator checks", "none broken", "broken in "+muster.Plural(len(broken), "world"), few(broken)))
+		goals = append(
+			goals,
+			judged(
+				"promises that the simulator checks",
+				"none broken",
+				"broken in "+muster.Plural(len(broken), "world"),
+				few(broken),
+			),
+		)
 	}
 	return goals
 }

@@ -71,7 +71,9 @@ func at(sorted []float64, share float64, words func(float64) string) string {
 
 // baselineTable shows each baseline beside the policy.
 func baselineTable(all []drawn, baselines []contest.Contender) table {
-	t := table{head: []string{"policy", "worlds answered", "least loss of all in", "loss over deadline's, geometric mean"}}
+	t := table{
+		head: []string{"policy", "worlds answered", "least loss of all in", "loss over deadline's, geometric mean"},
+	}
 	names := []string{policy.Default}
 	for _, c := range baselines {
 		names = append(names, c.Name)
@@ -95,7 +97,12 @@ func baselineTable(all []drawn, baselines []contest.Contender) table {
 				ratios = append(ratios, o.Loss/d.ours.Loss)
 			}
 		}
-		t.add(name, fmt.Sprint(answered), percent(float64(best)/float64(max(1, answered))), multiple3(worlds.GeometricMean(ratios)))
+		t.add(
+			name,
+			fmt.Sprint(answered),
+			percent(float64(best)/float64(max(1, answered))),
+			multiple3(worlds.GeometricMean(ratios)),
+		)
 	}
 	return t
 }
@@ -114,7 +121,23 @@ func (d drawn) leastLoss() float64 {
 
 // worstTable shows the worlds with the largest loss over the best baseline's.
 func worstTable(all []drawn) table {
-	t := table{head: []string{"world", "loss over the best baseline's", "deadline: loss", "in time", "worker-seconds", "launches", "best baseline", "loss", "in time", "worker-seconds", "launches", "the world", "why"}}
+	t := table{
+		head: []string{
+			"world",
+			"loss over the best baseline's",
+			"deadline: loss",
+			"in time",
+			"worker-seconds",
+			"launches",
+			"best baseline",
+			"loss",
+			"in time",
+			"worker-seconds",
+			"launches",
+			"the world",
+			"why",
+		},
+	}
 	var duels []worlds.Duel
 	texts := map[uint64]string{}
 	for _, d := range all {
@@ -137,10 +160,28 @@ func worstTable(all []drawn) table {
 
 // namedTable shows the named worlds.
 func namedTable(all []namedRun) table {
-	t := table{head: []string{"named world", "told nothing: in time", "cost over the lower bound", "launches an hour", "peak", "told the mean: in time", "cost over the lower bound", "launches an hour", "peak",
-		"limits", "found before"}}
+	t := table{
+		head: []string{
+			"named world",
+			"told nothing: in time",
+			"cost over the lower bound",
+			"launches an hour",
+			"peak",
+			"told the mean: in time",
+			"cost over the lower bound",
+			"launches an hour",
+			"peak",
+			"limits",
+			"found before",
+		},
+	}
 	figures := func(o outcome) []string {
-		return []string{percent(o.InTimeRatio), multiple3(o.Ratio), number(o.LaunchesPerHour), fmt.Sprint(o.PeakWorkers)}
+		return []string{
+			percent(o.InTimeRatio),
+			multiple3(o.Ratio),
+			number(o.LaunchesPerHour),
+			fmt.Sprint(o.PeakWorkers),
+		}
 	}
 	for _, x := range all {
 		cells := append([]string{x.world.Name}, figures(x.untold)...)
@@ -158,7 +199,8 @@ func limitWords(n worlds.Named) string {
 		text string
 	}{
 		{n.Least > 0, ">= " + percent(n.Least)}, {n.MostRatio > 0, "<= " + multiple(n.MostRatio)},
-		{n.MostLaunches > 0, fmt.Sprintf("<= %g launches an hour", n.MostLaunches)}, {n.MostPeak > 0, fmt.Sprintf("peak <= %d", n.MostPeak)},
+		{n.MostLaunches > 0, fmt.Sprintf("<= %g launches an hour", n.MostLaunches)},
+		{n.MostPeak > 0, fmt.Sprintf("peak <= %d", n.MostPeak)},
 	} {
 		if x.is {
 			all = append(all, x.text)
@@ -172,8 +214,12 @@ func limitWords(n worlds.Named) string {
 
 // boxNotes explain the tables and name what was left out of them.
 func boxNotes(all []drawn) []string {
-	notes := []string{"Of the distributions p90 is the value that nine worlds in ten reach or better, and worst is that of the worst world. A baseline has the least loss of all in the worlds in which " +
-		"no other contender's loss is smaller. The oracle is the cheapest schedule found that knows the future and keeps the objective; it is computed for worlds with slack and without trees."}
+	notes := []string{
+		"Of the distributions p90 is the value that nine worlds in ten reach or better, and worst is that of the " +
+			"worst world. A baseline has the least loss of all in the worlds in which " +
+			"no other contender's loss is smaller. The oracle is the cheapest schedule found that knows the future " +
+			"and keeps the objective; it is computed for worlds with slack and without trees.",
+	}
 	without, unkept := 0, 0
 	var late []string
 	for _, d := range all {
@@ -188,13 +234,33 @@ func boxNotes(all []drawn) []string {
 		}
 	}
 	if without > 0 {
-		notes = append(notes, fmt.Sprintf("Boots are not judged in %s with slack that have trees or more than %d messages.", muster.Plural(without, "world"), mostForOracle))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"Boots are not judged in %s with slack that have trees or more than %d messages.",
+				muster.Plural(without, "world"),
+				mostForOracle,
+			),
+		)
 	}
 	if unkept > 0 {
-		notes = append(notes, fmt.Sprintf("Boots are not judged in %s with slack in which no schedule was found that keeps the objective.", muster.Plural(unkept, "world")))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"Boots are not judged in %s with slack in which no schedule was found that keeps the objective.",
+				muster.Plural(unkept, "world"),
+			),
+		)
 	}
 	if len(late) > 0 {
-		notes = append(notes, fmt.Sprintf("Not answered within %s, and left out of the comparison there: %s.", mostPerRun, strings.Join(late, ", ")))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"Not answered within %s, and left out of the comparison there: %s.",
+				mostPerRun,
+				strings.Join(late, ", "),
+			),
+		)
 	}
 	return notes
 }

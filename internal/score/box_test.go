@@ -13,12 +13,19 @@ import (
 	"github.com/muster-scale/muster/sim/worlds"
 )
 
-// world is a calm world of a number in which the policy has the first loss and other policies, called b0, b1 and so on, have the
-// following ones. A loss of 0 is a run that was not answered.
+// world is a calm world of a number in which the policy has the first loss and other policies, called b0, b1 and so on,
+// have the following ones. A loss of 0 is a run that was not answered.
 func world(number uint64, ours float64, others ...float64) drawn {
 	d := drawn{number: number, text: "text", slack: true, load: 5, quantile: 0.99, boot: 60, bound: 100}
 	if ours > 0 {
-		d.ours = &worlds.Outcome{World: number, Policy: "deadline", Loss: ours, WorkerSeconds: ours, InTime: 1, Settled: 1}
+		d.ours = &worlds.Outcome{
+			World:         number,
+			Policy:        "deadline",
+			Loss:          ours,
+			WorkerSeconds: ours,
+			InTime:        1,
+			Settled:       1,
+		}
 	}
 	for i, loss := range others {
 		name := fmt.Sprintf("b%d", i)
@@ -26,7 +33,10 @@ func world(number uint64, ours float64, others ...float64) drawn {
 			d.unanswered = append(d.unanswered, name)
 			continue
 		}
-		d.others = append(d.others, worlds.Outcome{World: number, Policy: name, Loss: loss, WorkerSeconds: loss, InTime: 0.5, Settled: 0.5})
+		d.others = append(
+			d.others,
+			worlds.Outcome{World: number, Policy: name, Loss: loss, WorkerSeconds: loss, InTime: 0.5, Settled: 0.5},
+		)
 	}
 	return d
 }
@@ -141,9 +151,14 @@ func TestMeanGoals(t *testing.T) {
 
 func TestNamedGoal(t *testing.T) {
 	run := func(name string, inTime float64) namedRun {
-		return namedRun{world: worlds.Named{Name: name, Least: 0.9, MostPeak: 5}, untold: outcome{Result: sim.Result{InTimeRatio: inTime, PeakWorkers: 6 - int(inTime)}}}
+		return namedRun{
+			world:  worlds.Named{Name: name, Least: 0.9, MostPeak: 5},
+			untold: outcome{Result: sim.Result{InTimeRatio: inTime, PeakWorkers: 6 - int(inTime)}},
+		}
 	}
-	got, want := verdict(judgeNamed([]namedRun{run("well", 1), run("late", 0.8)})), "1 of 2 NOT late: 80 % in time, wanted is 90 %; a peak of 6 workers, allowed are 5"
+	got, want := verdict(
+		judgeNamed([]namedRun{run("well", 1), run("late", 0.8)}),
+	), "1 of 2 NOT late: 80 % in time, wanted is 90 %; a peak of 6 workers, allowed are 5"
 	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}
@@ -177,7 +192,10 @@ func rows(t table) string {
 func TestTablesOfDrawnWorlds(t *testing.T) {
 	var all []drawn
 	for n := range uint64(20) {
-		all = append(all, changed(world(n+1, 100+float64(n), 100, 200), func(d *drawn) { d.ours.Settled = 1 - float64(n)/100 }))
+		all = append(
+			all,
+			changed(world(n+1, 100+float64(n), 100, 200), func(d *drawn) { d.ours.Settled = 1 - float64(n)/100 }),
+		)
 	}
 	all = append(all, world(99, 0, 50, 0))
 	for _, x := range []struct {
@@ -251,8 +269,17 @@ func TestOutcomesInDrawnWorldsAreKeptForTheSameWorldAndCodeAlone(t *testing.T) {
 		if err := s.drawnRuns.write(); err != nil {
 			t.Fatal(err)
 		}
-		if s.drawnRuns.computed != x.made || s.drawnRuns.taken != x.taken || all[0].ours == nil || len(all[0].others) != 2 {
-			t.Errorf("%s: found %d made, %d taken and %+v, want %d and %d", x.name, s.drawnRuns.computed, s.drawnRuns.taken, all[0], x.made, x.taken)
+		if s.drawnRuns.computed != x.made || s.drawnRuns.taken != x.taken || all[0].ours == nil ||
+			len(all[0].others) != 2 {
+			t.Errorf(
+				"%s: found %d made, %d taken and %+v, want %d and %d",
+				x.name,
+				s.drawnRuns.computed,
+				s.drawnRuns.taken,
+				all[0],
+				x.made,
+				x.taken,
+			)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (s *score) bursts() (section, error) {
 			}
 			f, least := figures[0], runs[0][0].boundCausal
 			inTime, cost := "-", "-"
-			if factor == 1 { // what is stated makes no difference to who is told nothing
+			if factor == 1 { // the policy that is told nothing does not depend on what is stated
 				untold, err := s.toldNothing([]circumstances{{event: e}}, s.seeds, runs)
 				if err != nil {
 					return found, err

@@ -11,15 +11,28 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Digest returns a hash of everything that an outcome depends on beside the code: the drawn figures, the circumstances, the
-// seed and every message. p is the prepared world.
+// Digest returns a hash of everything that an outcome depends on beside the code: the drawn figures, the circumstances,
+// the seed and every message. p is the prepared world.
 func (w World) Digest(p contest.Prepared) (string, error) {
 	h := sha256.New()
 	e := p.Event
 	type figures World // without the method String, which rounds
 	drawn := figures(w)
 	drawn.Event = contest.Event{} // a trace is a function, whose address says nothing
-	fmt.Fprintf(h, "%+v %d %+v %+v %+v %v %v %v %v %v", drawn, p.Seed, e.Objective, e.Limits, e.World, e.Prior, e.BootPrior, e.TellMean, e.TellBoot, e.Poll)
+	fmt.Fprintf(
+		h,
+		"%+v %d %+v %+v %+v %v %v %v %v %v",
+		drawn,
+		p.Seed,
+		e.Objective,
+		e.Limits,
+		e.World,
+		e.Prior,
+		e.BootPrior,
+		e.TellMean,
+		e.TellBoot,
+		e.Poll,
+	)
 	err := p.Trace.Each(func(m trace.Message) bool {
 		addMessage(h, m)
 		return true

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Quantity is something that is drawn for a world, with its distribution in short. The comment on [Draw] has it in full.
+// Quantity is something that is drawn for a world, with its distribution in short. The comment on [Draw] has it in
+// full.
 type Quantity struct{ Name, Distribution string }
 
 // Quantities returns what is drawn for a world, in the order of [Draw].
@@ -15,14 +16,45 @@ func Quantities() []Quantity {
 		shapes = append(shapes, string(s))
 	}
 	return []Quantity{
-		{"work", fmt.Sprintf("mean %s to %s, log-uniform; constant in a fifth of the worlds, else lognormal with a variation up to 6; two classes in a seventh; in four of ten the mean "+
-			"rises, falls or swings by 1.5 to 8, or rises with the queue", short(shortestWork), short(longestWork))},
+		{
+			"work",
+			fmt.Sprintf(
+				"mean %s to %s, log-uniform; constant in a fifth of the worlds, else lognormal with a variation up "+
+					"to 6; two classes in a seventh; in four of ten the mean "+
+					"rises, falls or swings by 1.5 to 8, or rises with the queue",
+				short(shortestWork),
+				short(longestWork),
+			),
+		},
 		{"boots", fmt.Sprintf("%g s to %s, log-uniform", shortestBoot, short(longestBoot))},
-		{"objective", fmt.Sprintf("%g to %g times the 99th percentile of the work plus the boot, log-uniform; for 95, 99 or 99.9 %%", leastRoom, mostRoom)},
-		{"load", fmt.Sprintf("%g to %g busy workers, log-uniform; at most %d messages in at most %.0f days; 1 to 64 slots", leastLoad, mostLoad, mostMessages, longest/86400)},
+		{
+			"objective",
+			fmt.Sprintf(
+				"%g to %g times the 99th percentile of the work plus the boot, log-uniform; for 95, 99 or 99.9 %%",
+				leastRoom,
+				mostRoom,
+			),
+		},
+		{
+			"load",
+			fmt.Sprintf(
+				"%g to %g busy workers, log-uniform; at most %d messages in at most %.0f days; 1 to 64 slots",
+				leastLoad,
+				mostLoad,
+				mostMessages,
+				longest/86400,
+			),
+		},
 		{"arrivals", strings.Join(shapes, ", ")},
-		{"faults", "failing messages in three of ten; failing launches, spot interruptions and crashes in a tenth each; late reports, slow polls, old, rough and bare counts; a maximum that " +
-			"binds in a sixth"},
-		{"stated", "of the mean nothing in four of ten, else the true one, half or double; of the boot the true one in half"},
+		{
+			"faults",
+			"failing messages in three of ten; failing launches, spot interruptions and crashes in a tenth each; " +
+				"late reports, slow polls, old, rough and bare counts; a maximum that " +
+				"binds in a sixth",
+		},
+		{
+			"stated",
+			"of the mean nothing in four of ten, else the true one, half or double; of the boot the true one in half",
+		},
 	}
 }

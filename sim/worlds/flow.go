@@ -58,10 +58,10 @@ func drawFlow(d draws, w *World) flow {
 		f.least = math.Max(f.least, 4*f.period)
 	case Diurnal:
 		f.period = 86400
-		f.least = 2 * 86400
+		f.least = math.Max(f.least, 2*86400)
 	case Weekly:
 		f.period = 7 * 86400
-		f.least = 15 * 86400
+		f.least = math.Max(f.least, 15*86400)
 	case Spikes:
 		f.period = unit * d.log(1, 20)
 		f.least = math.Max(f.least, 5*f.period)

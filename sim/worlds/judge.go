@@ -54,8 +54,8 @@ func (n Named) Missed(r sim.Result) []string {
 // Duel is the outcome of one policy in a world beside the best of the others, the one with the smallest loss.
 type Duel struct{ Mine, Best Outcome }
 
-// Duels pairs each outcome of the named policy with the best other one in the same world, in the order of the outcomes. A
-// world without another outcome has no duel.
+// Duels pairs each outcome of the named policy with the best other one in the same world, in the order of the outcomes.
+// A world without another outcome has no duel.
 func Duels(policy string, all []Outcome) []Duel {
 	best := map[uint64]Outcome{}
 	for _, o := range all {

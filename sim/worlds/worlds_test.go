@@ -54,7 +54,13 @@ func TestTheSameNumberGivesTheSameWorld(t *testing.T) {
 func TestADigestIsOfEverythingInAWorld(t *testing.T) {
 	message := trace.Message{Service: time.Second, Class: "long"}
 	base := func() World {
-		return World{Number: 1, Length: 10, Event: contest.Event{Trace: func(uint64) (trace.Trace, error) { return trace.Of("t", message, message), nil }}}
+		return World{
+			Number: 1,
+			Length: 10,
+			Event: contest.Event{
+				Trace: func(uint64) (trace.Trace, error) { return trace.Of("t", message, message), nil },
+			},
+		}
 	}
 	prepared := func(change func(*World)) string {
 		w := base()
@@ -123,7 +129,14 @@ func TestWorldsStayWithinTheBox(t *testing.T) {
 		within(t, w, "mean", w.Mean, shortestWork, longestWork)
 		within(t, w, "boot", w.Boot, shortestBoot, longestBoot)
 		within(t, w, "objective", w.Latency, 0.05, 13*86400)
-		within(t, w, "objective over work and boot", w.Latency, math.Min(leastRoom*(w.Tail+w.Boot), 13*86400), math.Max(0.05, mostRoom*(w.Tail+w.Boot)))
+		within(
+			t,
+			w,
+			"objective over work and boot",
+			w.Latency,
+			math.Min(leastRoom*(w.Tail+w.Boot), 13*86400),
+			math.Max(0.05, mostRoom*(w.Tail+w.Boot)),
+		)
 		within(t, w, "load", w.Load, 0, mostLoad)
 		within(t, w, "number of slots", float64(w.Slots), 1, 64)
 		within(t, w, "number of messages", float64(w.Messages), 1, mostMessages+1)
@@ -264,7 +277,11 @@ func TestThePageStatesTheDistribution(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s states another distribution than the comment on Draw; go test ./sim/worlds -run Distribution -update writes it anew; want\n%s", path, want.String())
+		t.Fatalf(
+			"%s states another distribution than the comment on Draw; go test ./sim/worlds -run Distribution -update writes it anew; want\n%s",
+			path,
+			want.String(),
+		)
 	}
 	if err := os.WriteFile(path, []byte(above+before+want.String()+after+below), 0o644); err != nil {
 		t.Fatal(err)
@@ -317,9 +334,18 @@ func TestDuels(t *testing.T) {
 	o := func(world uint64, policy string, loss float64) Outcome {
 		return Outcome{World: world, Policy: policy, Loss: loss}
 	}
-	all := []Outcome{o(1, "a", 100), o(1, "b", 90), o(1, "c", 95), o(2, "b", 10), o(2, "a", 40), o(3, "a", 7), o(4, "b", 7)}
+	all := []Outcome{
+		o(1, "a", 100),
+		o(1, "b", 90),
+		o(1, "c", 95),
+		o(2, "b", 10),
+		o(2, "a", 40),
+		o(3, "a", 7),
+		o(4, "b", 7),
+	}
 	duels := Duels("a", all)
-	if len(duels) != 2 || duels[0].Best.Policy != "b" || duels[0].Regret() || !duels[1].Regret() || duels[1].Ratio() != 4 {
+	if len(duels) != 2 || duels[0].Best.Policy != "b" || duels[0].Regret() || !duels[1].Regret() ||
+		duels[1].Ratio() != 4 {
 		t.Errorf("found %+v, want b in the worlds 1, without regret, and 2, with regret and a ratio of 4", duels)
 	}
 	if worst := Worst(duels, 1); len(worst) != 1 || worst[0].Mine.World != 2 {
@@ -407,7 +433,8 @@ func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 				for _, fault := range o.Faults {
 					t.Errorf("%s: %s", fault, w)
 				}
-				if o.Messages < 1 || !(o.Loss > 0) || !(o.InTime >= 0 && o.InTime <= 1) || !(o.Settled >= 0 && o.Settled <= 1) {
+				if o.Messages < 1 || !(o.Loss > 0) || !(o.InTime >= 0 && o.InTime <= 1) ||
+					!(o.Settled >= 0 && o.Settled <= 1) {
 					t.Errorf("found %+v, want figures of a run: %s", o, w)
 				}
 				lock.Lock()
