@@ -55,7 +55,7 @@ func (h *events) add(at int64, k kind, who int32, what uint64) {
 	h.up(len(h.nodes) - 1)
 }
 
-// up moves an event to its place among those before it, which are in theirs.
+// up moves the event at i to its place; the events before it must be in theirs.
 func (h *events) up(i int) {
 	e := h.nodes[i]
 	for i > 0 {
@@ -69,7 +69,7 @@ func (h *events) up(i int) {
 	h.nodes[i] = e
 }
 
-// moved restores the order after instants were changed.
+// moved restores the order of the heap after the instants of events were changed.
 func (h *events) moved() {
 	for i := range h.nodes {
 		h.up(i)

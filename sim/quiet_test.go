@@ -25,7 +25,8 @@ func hours(n int) trace.Trace {
 	r := rand.New(rand.NewPCG(2, 77))
 	for k := range max(2, n/slowdown) {
 		for at := time.Duration(0); at < time.Hour; at += time.Duration(r.ExpFloat64() * float64(20*time.Second)) {
-			messages = append(messages, trace.Message{Arrival: time.Duration(k)*3*time.Hour + at, Service: time.Duration(r.ExpFloat64() * float64(40*time.Second))})
+			service := time.Duration(r.ExpFloat64() * float64(40*time.Second))
+			messages = append(messages, trace.Message{Arrival: time.Duration(k)*3*time.Hour + at, Service: service})
 		}
 	}
 	return trace.Of("hours", messages...)
@@ -35,7 +36,8 @@ func hours(n int) trace.Trace {
 func bursts(n, each int) trace.Trace {
 	var messages []trace.Message
 	for k := range n * each {
-		messages = append(messages, trace.Message{Arrival: time.Duration(k/each) * 4 * time.Hour, Service: time.Duration(20+k%7*10) * time.Second})
+		at, service := time.Duration(k/each)*4*time.Hour, time.Duration(20+k%7*10)*time.Second
+		messages = append(messages, trace.Message{Arrival: at, Service: service})
 	}
 	return trace.Of("bursts", messages...)
 }
@@ -91,10 +93,12 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		{"single messages", "deadline", 10 * minute, 0, boot, lonely(80), false, 0.05},
 		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(80), false, 0.05},
 		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(80), false, 0.2},
-		{"a message each 10 minutes with too little time", "deadline", 3 * minute, 0, boot, poisson(7, 100, 0, 10*minute, 90*time.Second, exponential()), false, 0.5},
+		{"a message each 10 minutes with too little time", "deadline", 3 * minute, 0, boot,
+			poisson(7, 100, 0, 10*minute, 90*time.Second, exponential()), false, 0.5},
 		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(8), false, 0.6},
 		{"hours on and off, exact", "exact", 5 * minute, 0, idle, hours(8), true, 0.6},
-		{"steady load of 3", "deadline", 5 * minute, 0, boot, poisson(1, 1000/slowdown, 0, 20*time.Second, minute, exponential()), false, 1},
+		{"steady load of 3", "deadline", 5 * minute, 0, boot,
+			poisson(1, 1000/slowdown, 0, 20*time.Second, minute, exponential()), false, 1},
 		{"bursts", "deadline", 30 * minute, 0, boot, bursts(8, 60), false, 0.2},
 		{"bursts, dynamic backlog", "dynamic-backlog", 5 * minute, 0, boot, bursts(8, 60), true, 0.2},
 		{"idle workers stop", "exact", 5 * minute, 0, idle, lonely(60), true, 0.05},
@@ -106,23 +110,29 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		{"AWS target tracking", "aws-dynamic", 5 * minute, 0, boot, hours(5), true, 0.7},
 		{"Knative, which decides in every poll", "kpa", 5 * minute, 0, boot, lonely(20), true, 1},
 		{"4 slots", "deadline", 5 * minute, 0, with(func(w *World) { w.Slots = 4 }), hours(8), false, 0.6},
-		{"4 slots, utilization", "worker-utilization", 5 * minute, 0, with(func(w *World) { w.Slots = 4 }), hours(8), true, 0.6},
-		{"reports take 200 ms", "exact", 5 * minute, 0, with(func(w *World) { w.IdleStop, w.Report.Mean = minute, 200*time.Millisecond }), lonely(60), true, 0.05},
-		{"reports and looks take 200 ms", "deadline", 10 * minute, 0, with(func(w *World) {
+		{"4 slots, utilization", "worker-utilization", 5 * minute, 0,
+			with(func(w *World) { w.Slots = 4 }), hours(8), true, 0.6},
+		{"reports take 200 ms", "exact", 5 * minute, 0, with(func(w *World) {
+			w.IdleStop, w.Report.Mean = minute, 200*time.Millisecond
+		}), lonely(60), true, 0.05},
+		{"reports and polls take 200 ms", "deadline", 10 * minute, 0, with(func(w *World) {
 			w.Report.Mean, w.API.Mean = 200*time.Millisecond, 200*time.Millisecond
 		}), lonely(60), false, 0.05},
 		{"one worker always", "deadline", 5 * minute, 1, boot, lonely(60), false, 0.15},
 		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(60), true, 0.05},
-		{"counts come late", "dynamic-backlog", 5 * minute, 0, with(func(w *World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.15},
+		{"counts come late", "dynamic-backlog", 5 * minute, 0,
+			with(func(w *World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.15},
 		{"counts alone", "deadline", 10 * minute, 0, with(func(w *World) { w.CountsOnly = true }), lonely(60), false, 0.05},
 		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *World) {
 			w.IdleStop, w.Poison, w.Crashes, w.LaunchFails = minute, 0.1, 5, 0.1
 		}), lonely(60), true, 0.1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			fewer, all := both(t, Options{Settings: quietly(t, x.policy, x.latency, x.least), World: x.world, Trace: x.trace, Seed: 1})
+			s := quietly(t, x.policy, x.latency, x.least)
+			fewer, all := both(t, Options{Settings: s, World: x.world, Trace: x.trace, Seed: 1})
 			if share := float64(fewer.Steps) / float64(all.Steps); share > x.share {
-				t.Errorf("found %d steps, and %d with all polls: a share of %.3f, want %v at most", fewer.Steps, all.Steps, share, x.share)
+				t.Errorf("found %d steps, and %d with all polls: a share of %.3f, want %v at most",
+					fewer.Steps, all.Steps, share, x.share)
 			}
 			if x.same {
 				fewer.Steps, fewer.Records = all.Steps, all.Records
@@ -136,11 +146,13 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 	}
 }
 
-// harmless makes the story of a seed in which chance decides nothing about polls and reports. Its messages are few and far between.
+// harmless makes the story of a seed in which chance decides nothing about polls and reports. Its messages are few
+// and far between.
 func harmless(t *testing.T, seed uint64) story {
 	s, d := tell(t, seed), dice{rand.New(rand.NewPCG(seed, 0x9e7))}
 	w := &s.World
-	w.LoseSamples, w.LoseListings, w.LoseTrees, w.LoseReports, w.RepeatReports, w.Approximate, w.ControllerCrashes = 0, 0, 0, 0, 0, 0, 0
+	w.LoseSamples, w.LoseListings, w.LoseTrees, w.LoseReports, w.RepeatReports = 0, 0, 0, 0, 0
+	w.Approximate, w.ControllerCrashes = 0, 0
 	w.API, w.Report = maybe(d, Draw{Mean: d.seconds(0, 0.5)}), maybe(d, Draw{Mean: d.seconds(0, 0.5)})
 	w.Random = false // which of the waiting workers is drawn depends on how often all have asked
 	if d.often() {
@@ -212,17 +224,22 @@ func alike(t *testing.T, fewer, all Result) {
 	}
 }
 
-// Months of single messages are made of few steps: those around each message, and few in an hour of nothing. Where the objective leaves
-// no time to launch, the policy deadline is asked in every second until five minutes after the message.
+// Months of single messages are made of few steps: those around each message, and few in an hour of nothing. Where
+// the objective leaves no time to launch, the policy deadline is asked in every second until five minutes after the
+// message.
 func TestMonthsOfSingleMessagesTakeFewSteps(t *testing.T) {
 	for _, x := range []struct {
 		latency time.Duration
 		n       int
 		most    int64 // steps for a message
 	}{{10 * time.Minute, 7000 / slowdown, 60}, {90 * time.Second, 700 / slowdown, 400}} {
-		res := ran(t, Options{Settings: quietly(t, "deadline", x.latency, 0), World: World{Boot: Draw{Mean: time.Minute}}, Trace: poisson(1, x.n, 0, 30*time.Minute, time.Minute, deterministic()), Seed: 1})
+		res := ran(t, Options{
+			Settings: quietly(t, "deadline", x.latency, 0), World: World{Boot: Draw{Mean: time.Minute}}, Seed: 1,
+			Trace: poisson(1, x.n, 0, 30*time.Minute, time.Minute, deterministic()),
+		})
 		if each := res.Steps / int64(x.n); each > x.most {
-			t.Errorf("objective %s: found %d steps for each of %d messages within %.0f days, want %d at most", x.latency, each, x.n, res.Seconds/86400, x.most)
+			t.Errorf("objective %s: found %d steps for each of %d messages within %.0f days, want %d at most",
+				x.latency, each, x.n, res.Seconds/86400, x.most)
 		}
 	}
 }
@@ -234,7 +251,8 @@ func TestPollsThatAreLeftKeepTheirRhythm(t *testing.T) {
 	s.Poll = poll
 	seen := 0
 	ran(t, Options{
-		Settings: s, World: World{Boot: Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute, ReportEvery: 3 * time.Second}, Trace: lonely(60), Seed: 1,
+		Settings: s, Trace: lonely(60), Seed: 1,
+		World: World{Boot: Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute, ReportEvery: 3 * time.Second},
 		Stepped: func(v View) {
 			o := v.Outcome.Observation
 			if q := o.Queues[0]; o.At.Sub(q.Backlog.At) > gather || !q.Backlog.Known || !o.Capacity.Known {
@@ -269,15 +287,16 @@ func TestNoPollIsLeftOutWhereAnyMayMatter(t *testing.T) {
 		{"counts are approximate", policy.Spec{Name: "exact"}, World{Approximate: 0.1}},
 		{"the controller crashes", policy.Spec{Name: "exact"}, World{ControllerCrashes: 0.1}},
 		{"reports take a time that varies", policy.Spec{Name: "exact"}, World{Report: Draw{Mean: time.Second, CV: 1}}},
-		{"looks take a time that varies", policy.Spec{Name: "exact"}, World{API: Draw{Mean: time.Second, Exponential: true}}},
+		{"polls take a time that varies", policy.Spec{Name: "exact"}, World{API: Draw{Mean: time.Second, Exponential: true}}},
 		{"a calendar", calendar, World{}},
 		{"a forecast", policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal}, World{}},
 		{"metric math", policy.Spec{Name: "metric-math", Target: 0.5, Queries: utilization("q")}, World{}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s, err := controller.NewSettings(controller.Settings{
-				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99}, Spec: x.spec,
-				Limits: muster.Limits{Max: 10, LaunchesPerHour: 1000},
+				Fleet: "f", Queues: []string{"q"}, Spec: x.spec,
+				Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99},
+				Limits:    muster.Limits{Max: 10, LaunchesPerHour: 1000},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -19,7 +19,8 @@ type Options struct {
 	World    World
 	Trace    trace.Trace
 	Seed     uint64
-	// Stepped is called after each step of the controller with what it came to; it may be nil.
+	// Stepped is called after each step of the controller with what it came to; it may be nil. There is no step for a poll
+	// in which nothing changes.
 	Stepped func(View)
 	// Finished is called for each message that was worked on to a good end, with when it was sent and finished since the
 	// start of the run; it may be nil.
@@ -39,7 +40,7 @@ type plant struct {
 	twice     bool // an order given twice launches twice
 	anyWriter bool // the history takes what anyone writes
 	outside   bool // the fleet ends workers that looked idle some time ago
-	everyPoll bool // no fault: no poll is left out, to compare
+	everyPoll bool // no poll is left out: no fault, but the run to compare with
 }
 
 // View is the truth beside what the controller saw, right after one of its steps.

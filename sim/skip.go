@@ -8,24 +8,26 @@ import (
 	"github.com/muster-scale/muster/controller"
 )
 
-// putOff puts the poll that is due now off and returns true. It is put off to the first one that changes something, or else to the
+// putOff puts the poll that is due now off and returns true: to the first poll that changes something, or else to the
 // last one that is answered before the next event. When that is this poll, putOff returns false.
 //
-// A poll changes something when the controller would act in it: its step is a function of its state, so it is computed in
-// advance. What a poll changes, the later ones change too until something else happens, so halving finds the first of them.
+// A step of the controller is a function of its state and of what it is told, so what a poll would come to is
+// computed in advance. A poll that changes something still does so later until something else happens, so bisection
+// finds the first.
 func (r *run) putOff() bool {
 	if r.quiet.off || r.now == r.quiet.until || !r.atRest() {
 		return false
 	}
 	poll := int64(r.settings.Poll)
 	strikes := r.nextClock()
-	n := min((r.nextEvent()-1-int64(r.world.API.Mean)-r.now)/poll, int64(r.longest())/poll, strikes) // polls from now
+	answered := r.nextEvent() - 1 - int64(r.world.API.Mean)
+	n := min((answered-r.now)/poll, int64(r.longest())/poll, strikes) // polls from now
 	if n < 2 {
 		return false
 	}
 	if foreseen := min(n, strikes-1); !r.unchangedAt(r.now + foreseen*poll) {
 		n = foreseen
-		for low := int64(-1); n-low > 1; { // nothing changes until low, something does until n
+		for low := int64(-1); n-low > 1; { // no poll changes anything until low, and one does until n
 			if middle := (low + n) / 2; r.unchangedAt(r.now + middle*poll) {
 				low = middle
 			} else {
@@ -40,11 +42,13 @@ func (r *run) putOff() bool {
 	return true
 }
 
-// unchangedAt tells whether a poll at the given time would change nothing, with no event until then.
+// unchangedAt tells whether a poll at the given time changes nothing, if nothing happens before.
 func (r *run) unchangedAt(poll int64) bool {
 	now, seenAt, treesReadAt := r.now, r.seenAt, r.treesReadAt
 	r.now = poll + int64(r.world.API.Mean)
-	in := []controller.Input{controller.Measured{QueueObservation: r.measure()}, controller.Listed{Listing: r.present()}}
+	in := []controller.Input{
+		controller.Measured{QueueObservation: r.measure()}, controller.Listed{Listing: r.present()},
+	}
 	if r.world.Trees {
 		in = append(in, r.expected())
 	}
@@ -64,12 +68,14 @@ func (r *run) unchangedAt(poll int64) bool {
 	return r.quiet.unchanged(o)
 }
 
-// present is the listing of the fleet; unlike [run.list] it forgets no member that has ended.
+// present returns the listing of the fleet. Unlike [run.list] it forgets no member that has ended.
 func (r *run) present() muster.Listing {
 	l := muster.Listing{At: r.time(), Members: r.shell.spare.listing(len(r.listed))}
 	for _, i := range r.listed {
 		m := r.members[i]
-		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure, Tier: r.tier(m)})
+		l.Members = append(l.Members, muster.Member{
+			ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure, Tier: r.tier(m),
+		})
 	}
 	if r.world.Warm.Size > 0 {
 		ready := r.warm
@@ -78,11 +84,13 @@ func (r *run) present() muster.Listing {
 	return l
 }
 
-// skip puts the poll that is due now off. Reports, receive calls and snapshots are put off with it by whole turns. So the poll
-// finds what it would have found: a last report of each worker, and the workers waiting in the same order.
+// skip puts the poll that is due now off, and reports, receive calls and snapshots with it, by whole turns of each.
+// So the poll finds what it would have found: a report of each worker just before, and the workers waiting in the
+// same order.
 func (r *run) skip(to int64) {
 	r.quiet.until = to
-	call, snapshot := int64(min(pollWait, r.world.Visibility/2)), int64(orElse(r.world.MetricPeriod, time.Second))
+	call := int64(min(pollWait, r.world.Visibility/2))
+	snapshot := int64(orElse(r.world.MetricPeriod, time.Second))
 	for i := range r.nodes {
 		e := &r.nodes[i]
 		switch e.kind {
@@ -108,7 +116,7 @@ func (r *run) skip(to int64) {
 	r.add(to, evPoll, none, 0)
 }
 
-// turns is how far the reports of a worker are put off: so far that the one after the newest still arrives by the given time.
+// turns returns how far the reports of a worker are put off: the one after its newest arrives by the given time.
 func (r *run) turns(m *member, by int64) int64 {
 	if m.stage != working {
 		return 0
@@ -121,5 +129,5 @@ func (r *run) turns(m *member, by int64) int64 {
 	return max(0, by-arrives) / turn * turn
 }
 
-// reportTurn is the time from a report of a worker to its next one, which waits for the answer.
+// reportTurn is the time from a report of a worker to its next report, which waits for the answer to the first.
 func (r *run) reportTurn() int64 { return int64(max(r.world.ReportEvery, 2*r.world.Report.Mean)) }
