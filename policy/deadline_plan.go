@@ -265,7 +265,8 @@ func (p *plan) need(delay float64) need {
 // boot only for that: see [plan.catchUp].
 func (p *plan) askForComing(ahead, spare float64, ask func(who whom, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
-	least := p.catchUp(ahead+p.toCome(boot)-p.begun(boot), p.toCome(boot)/boot)
+	// Workers on their way are left out, so that a launch does not change for what it was made.
+	least := p.catchUp(ahead+p.toCome(boot)-p.begunInService(boot), p.toCome(boot)/boot)
 	for _, share := range []float64{0.15, 0.5, 1} {
 		within := math.Max(share*spare, least)
 		if in := boot + within - spare; in > 0 {
@@ -348,14 +349,18 @@ func (p *plan) unused() float64 {
 
 // begun returns how many messages the workers that are there and on their way begin until the given time.
 func (p *plan) begun(until float64) float64 {
-	n := p.free * p.starts(until, p.varied)
-	n += p.begunByBusy(until)
+	n := p.begunInService(until)
 	for _, a := range p.coming {
 		if until >= a.at {
 			n += a.slots * p.starts(until-a.at, p.varied)
 		}
 	}
 	return n
+}
+
+// begunInService is [plan.begun] for the workers in service alone.
+func (p *plan) begunInService(until float64) float64 {
+	return p.free*p.starts(until, p.varied) + p.begunByBusy(until)
 }
 
 // begunByBusy returns how many messages the slots that are busy now begin until the given time. Where all are at the same point of

@@ -92,7 +92,7 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 	}{
 		{"single messages", "deadline", 10 * minute, 0, boot, lonely(80), false, 0.05},
 		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(80), false, 0.05},
-		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(80), false, 0.2},
+		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(80), false, 0.25},
 		{"a message each 10 minutes with too little time", "deadline", 3 * minute, 0, boot,
 			poisson(7, 100, 0, 10*minute, 90*time.Second, exponential()), false, 0.5},
 		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(8), false, 0.6},
@@ -121,7 +121,7 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		{"one worker always", "deadline", 5 * minute, 1, boot, lonely(60), false, 0.15},
 		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(60), true, 0.05},
 		{"counts come late", "dynamic-backlog", 5 * minute, 0,
-			with(func(w *World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.15},
+			with(func(w *World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.2},
 		{"counts alone", "deadline", 10 * minute, 0, with(func(w *World) { w.CountsOnly = true }), lonely(60), false, 0.05},
 		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *World) {
 			w.IdleStop, w.Poison, w.Crashes, w.LaunchFails = minute, 0.1, 5, 0.1
@@ -216,7 +216,8 @@ func alike(t *testing.T, fewer, all Result) {
 	if off := math.Abs(float64(fewer.InTime - all.InTime)); off > max(1, 0.002*float64(all.Messages)) {
 		t.Errorf("found %d of %d messages in time, and with all polls %d", fewer.InTime, all.Messages, all.InTime)
 	}
-	if off := math.Abs(fewer.WorkerSeconds - all.WorkerSeconds); off > 0.02*all.WorkerSeconds {
+	// Of few messages, one that gets a worker of its own is more than 2 %.
+	if off := math.Abs(fewer.WorkerSeconds - all.WorkerSeconds); off > max(120, 0.02*all.WorkerSeconds) {
 		t.Errorf("found %.0f worker-seconds, and with all polls %.0f", fewer.WorkerSeconds, all.WorkerSeconds)
 	}
 	if off := math.Abs(float64(fewer.Launches - all.Launches)); off > max(2, 0.02*float64(all.Launches)) {

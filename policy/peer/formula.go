@@ -26,9 +26,9 @@ func (p Formula) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 	}
 	e := o.Processing
 	if !e.Known || e.MeanSeconds <= 0 {
-		desired := o.Capacity.Desired
+		desired := 0
 		if work(o) > 0 {
-			desired = max(desired, 1)
+			desired = max(o.Capacity.Desired, 1)
 		}
 		return t.settle(desired, nil, "how long the work takes is not known yet: one worker finds out")
 	}
