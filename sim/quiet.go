@@ -146,7 +146,15 @@ func (r *run) atRest() bool {
 		return false
 	}
 	for _, i := range r.listed {
-		if m := r.members[i]; m.stage == working && m.lease.State() != muster.Receiving {
+		m := r.members[i]
+		if m.stage != working {
+			continue
+		}
+		if m.lease.State() != muster.Receiving {
+			return false
+		}
+		// What a worker was asked to do it may not have heard yet.
+		if d, ok := s.state.Answer(m.id, m.id); !ok || d.Ask != muster.Work {
 			return false
 		}
 	}
