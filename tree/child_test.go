@@ -32,3 +32,14 @@ func FuzzReadChild(f *testing.F) {
 		}
 	})
 }
+
+// The end of a program's output may come at once with a line that no one has measured before.
+func TestALineThatIsTooLongIsNoChild(t *testing.T) {
+	long := `{"key":"a"}` + strings.Repeat(" ", tree.MaxLine)
+	if _, err := tree.ReadChild([]byte(long)); err == nil || !strings.Contains(err.Error(), "line of more than") {
+		t.Errorf("found %v, want that the line is too long", err)
+	}
+	if _, err := tree.ReadChild([]byte(long[:tree.MaxLine])); err != nil {
+		t.Errorf("found %v for the longest line that is allowed", err)
+	}
+}

@@ -143,7 +143,7 @@ func (l *lines) take() (all [][]byte, more bool, err error) {
 		case over:
 			return nil, false, fmt.Errorf("more than %d MiB of children were printed faster than they could be registered; name fewer in one node", maxUnread>>20)
 		case len(rest) > tree.MaxLine:
-			return nil, false, fmt.Errorf("found a line of more than %d bytes, at most %d are allowed", len(rest), tree.MaxLine)
+			return nil, false, fmt.Errorf("found a line of more than %d bytes, which is all that is allowed", tree.MaxLine)
 		}
 		if len(whole) > 0 {
 			all = bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))
