@@ -78,7 +78,7 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	keep = max(keep, stay)
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, kept{keep, because, plan.slots > 1 && plan.slack() > 0}))
+		return d.With(idleTerm(o, kept{keep, because, plan.mayGather()}))
 	}
 	need := plan.need(0)
 	launch := 0

@@ -17,7 +17,7 @@ func (p *plan) keep(o muster.Observation) int {
 	if p.missed <= 1-p.quantile {
 		return busy
 	}
-	room := p.headroom(o.Arrivals)
+	room := math.Min(p.headroom(o.Arrivals), p.holdable(o)/p.slots)
 	ahead, stay := ceil(room), room
 	if pool := p.inTime(); pool > 0 {
 		stay = math.Max(0, room-p.standIn())
@@ -102,9 +102,12 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.settled)
 	usual, come := p.usually(a), a.Hour
 	rate, differs := expected(p.forecast)
-	foretold := p.forecast.Used && differs
-	if foretold {
+	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
+	switch {
+	case rises:
 		come = rate
+	case p.forecast.Used && differs:
+		come = math.Min(come, rate)
 	}
 	least, best := math.Inf(1), 0.0
 	shares := muster.RoomShares()
@@ -124,17 +127,42 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 			least, best = cost, slots
 		}
 	}
-	if !foretold && p.rested(a, best) {
+	if !rises && p.rested(a, best) {
 		return 0
 	}
 	return math.Max(reserve*best, p.steady(usual, spare)) / p.slots
+}
+
+// mayGather tells whether workers that each hold a little may go as soon as fewer can hold all of it: where there is time to
+// launch one again, or where what is kept goes by five minutes of arrivals at least.
+func (p *plan) mayGather() bool {
+	return p.slots > 1 && (p.slack() > 0 || p.arrivals.Known && orDefault(p.arrivals.WatchedSeconds, 3600) >= 300)
+}
+
+// holdable is how many slots can have something to do by the time at which a worker is ready that is launched now, or by
+// the next decision: one for each message in hand, that waits, or that credibly comes until then. What comes later finds
+// workers that are launched later.
+func (p *plan) holdable(o muster.Observation) float64 {
+	a, until := o.Arrivals, p.boot+p.step+p.lag
+	come := p.toCome(until)
+	come += 1 + 2*math.Sqrt(come)
+	for i, b := range a.Busiest {
+		if i == 0 || b.OverSeconds <= until {
+			come = math.Max(come, foreseen(p.forecast, b))
+			continue
+		}
+		come = math.Max(come, foreseen(p.forecast, b)*until/b.OverSeconds)
+		break
+	}
+	return p.up - p.free + o.Backlog().Value + come
 }
 
 // rested tells whether nothing came for so long that the idle slots have cost as much by now as the messages would that are late
 // when work begins again without them (ski rental).
 func (p *plan) rested(a muster.Arrivals, slots float64) bool {
 	late := mostWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.settled-p.latency))
-	return a.QuietSeconds*slots/p.slots > p.price*late+p.boot*slots/p.slots
+	workers := math.Ceil(slots / p.slots)
+	return a.QuietSeconds*workers > p.price*late+p.boot*workers
 }
 
 // usually is how many slots the arrivals keep busy: over five minutes, or over longer where the work takes longer, because one
@@ -142,7 +170,11 @@ func (p *plan) rested(a muster.Arrivals, slots float64) bool {
 func (p *plan) usually(a muster.Arrivals) float64 {
 	switch {
 	case p.settled <= 300:
-		return a.FiveMinutes * p.settled
+		rate := a.FiveMinutes
+		if rise := p.rise(); rise > 0 {
+			rate = math.Max(rate, a.TenSeconds+rise*(5+p.boot))
+		}
+		return rate * p.settled
 	case p.settled <= 1200:
 		return a.TwentyMinutes * p.settled
 	}

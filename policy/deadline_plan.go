@@ -81,6 +81,10 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
 		p.tail = math.Max(p.tail, w.longest)
 	}
+	if most := (p.mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.tail > most {
+		// Those that take so long are late whatever is done. The others still have half of what a usual one can wait.
+		p.tail = math.Max(p.mean, most)
+	}
 	p.begunBy = make([]float64, len(p.waiting))
 	for i, g := range p.waiting {
 		p.begunBy[i] = p.begun(p.lastMoment(g))
@@ -323,7 +327,34 @@ func (p *plan) toCome(seconds float64) float64 {
 		}
 		come = math.Max(come, in)
 	}
+	if rise := p.rise(); rise > 0 {
+		come = math.Max(come, (a.TenSeconds+rise*(5+seconds/2))*seconds)
+	}
 	return come
+}
+
+// rise is by how much the rate of the arrivals grows each second, at the least: the least of how it grew from each window to
+// the next shorter one. A ramp grows alike over all of them, and a step does not. What may be chance is taken off, two
+// deviations of the numbers that came; but not of the last ten seconds, which only tell whether it still grows. Where a launch
+// is in time, nothing of it needs to be foreseen.
+func (p *plan) rise() float64 {
+	const enough, apart = 90, 1.4
+	a := p.arrivals
+	watched := orDefault(a.WatchedSeconds, 3600)
+	if watched < enough || p.slack() > 0 {
+		return 0
+	}
+	least, late, over := (a.TenSeconds-a.Minute)*2/(60-10), a.Minute, 60.0
+	for _, w := range []struct{ over, rate float64 }{{300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {3600, a.Hour}} {
+		longer := math.Min(w.over, watched)
+		if longer < apart*over {
+			break
+		}
+		chance := 2 * math.Sqrt(late/over+w.rate/longer)
+		least = math.Min(least, (late-w.rate-chance)*2/(longer-over))
+		late, over = w.rate, longer
+	}
+	return math.Max(0, least)
 }
 
 // mostWithin is how many came within so many seconds at the busiest times: between two windows in proportion.

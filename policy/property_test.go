@@ -175,28 +175,64 @@ func reread(t *rapid.T, from, to any) {
 	}
 }
 
-// What a size is for is there or credibly to come, and a worker takes one message at least: so launches are bounded by both,
-// whatever else is seen. It is the promise that no storm comes of short messages, few seconds of arrivals or one that hangs.
+// What a size is for is there or credibly to come until a worker is ready that is launched now, and a worker takes one
+// message at least: so a size that grows is bounded by both, whatever else is seen. It is the promise that no storm comes of short messages, few seconds of arrivals or one that hangs.
 func TestDeadlineLaunchesNoMoreThanIsThereAndCredibleToCome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := prospects().Draw(t, "see")
+		o := extremes(t, prospects().Draw(t, "see"))
 		d := deadline(t, 1).Decide(o, nil)
 		a := o.Arrivals
-		boot := math.Max(o.Boot.MeanSeconds, o.Boot.P95Seconds)*1.5 + o.LateSeconds() + 120
+		until := math.Max(o.Boot.MeanSeconds, o.Boot.P95Seconds)*1.5 + o.LateSeconds() + 10
 		credible := 0.0
 		for _, rate := range []float64{a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour} {
-			credible = math.Max(credible, rate*boot)
+			credible = math.Max(credible, rate*until)
 		}
+		// The rate may go on to rise as it does, and what comes may be more by chance.
+		credible = 2*credible + 2*math.Sqrt(credible)
 		for _, b := range a.Busiest {
 			credible = math.Max(credible, b.Messages)
 		}
-		// What the arrivals keep busy over the work itself comes on top: those are there, in progress.
-		credible += a.FiveMinutes*math.Max(300, o.Processing.P99Seconds) + a.Hour*3600
-		most := math.Ceil((o.Backlog().Value+credible)/o.Capacity.SlotsPerWorker) + 1
-		if launches := d.Desired - o.Capacity.Active(); float64(launches) > most {
-			t.Fatalf("%d launched; %v wait and %v may come: %s", launches, o.Backlog(), credible, d.Sentence())
+		there := o.Backlog().Value + float64(o.Capacity.BusySlots)
+		most := math.Ceil((there+credible)/o.Capacity.SlotsPerWorker) + 1
+		if launches := d.Desired - o.Capacity.Active(); launches > 0 && float64(d.Desired) > most {
+			t.Fatalf("%d launched, to be %d; %v are there and %v may come: %s",
+				launches, d.Desired, there, credible, d.Sentence())
 		}
 	})
+}
+
+// extremes gives an observation work of 5 ms to 4 h, boots of 0.2 s to half an hour, and arrivals that were watched for seconds
+// to hours and are anything but steady.
+func extremes(t *rapid.T, o muster.Observation) muster.Observation {
+	o.Limits.Max, o.Limits.LaunchesPerHour = 1_000_000, 1_000_000_000
+	mean := math.Exp(rapid.Float64Range(math.Log(0.005), math.Log(4*3600)).Draw(t, "work takes"))
+	o.Processing = takes(mean, mean*rapid.Float64Range(0, 2).Draw(t, "varies by"))
+	o.Processing.Prior = rapid.Bool().Draw(t, "it was stated")
+	boot := math.Exp(rapid.Float64Range(math.Log(0.2), math.Log(1800)).Draw(t, "a boot takes"))
+	o.Boot = muster.Estimate{Known: true, Count: 9, MeanSeconds: boot, P50Seconds: boot, P95Seconds: 1.2 * boot, P99Seconds: 1.3 * boot}
+	watched := math.Exp(rapid.Float64Range(0, math.Log(7200)).Draw(t, "watched"))
+	n, rates := 0.0, [5]float64{}
+	for i, over := range []float64{10, 60, 300, 1200, 3600} {
+		n += math.Floor(math.Exp(rapid.Float64Range(0, 7).Draw(t, "came")) - 1)
+		rates[i] = n / math.Min(over, watched)
+		if over >= watched && i > 0 {
+			rates[i] = rates[i-1] // nothing more was seen
+		}
+	}
+	o.Arrivals = muster.Arrivals{
+		Known: true, TenSeconds: rates[0], Minute: rates[1], FiveMinutes: rates[2], TwentyMinutes: rates[3], Hour: rates[4],
+		WatchedSeconds: watched,
+	}
+	most := rates[0] * 5
+	for over := 5.0; over <= 640; over *= 2 {
+		most *= rapid.Float64Range(1, 2).Draw(t, "busier")
+		b := muster.Busiest{OverSeconds: over, Messages: most}
+		for k, share := range muster.RoomShares() {
+			b.Rooms[k] = share * most
+		}
+		o.Arrivals.Busiest = append(o.Arrivals.Busiest, b)
+	}
+	return o
 }
 
 func TestOneMessageThatHangsMovesNoMean(t *testing.T) {

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Work of twenty minutes that comes at random keeps many slots busy in the end. Until a worker is ready that is launched now
+// it can keep none busy but those for what is there or comes by then.
+func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
+	for _, row := range []struct {
+		name              string
+		boot, busy, waits float64
+		rate              float64
+		busiest           muster.Busiest
+		want              float64
+		slots             float64
+	}{
+		{"nothing comes and nothing is there: by chance one", 1, 0, 0, 0, muster.Busiest{}, 1, 1},
+		{"what is in hand and what waits", 1, 3, 4, 0, muster.Busiest{}, 3 + 4 + 1, 1},
+		{"a message each two seconds for 100 s: 50, and 1 + 2 x 7.07 by chance", 98, 0, 0, 0.5, muster.Busiest{}, 65.142, 1},
+		{"as many as within the shortest window at the busiest times", 1, 0, 0, 0, muster.Busiest{OverSeconds: 10, Messages: 40}, 40, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			a := muster.Arrivals{Known: true, TenSeconds: row.rate, Minute: row.rate, FiveMinutes: row.rate, TwentyMinutes: row.rate, Hour: row.rate}
+			if row.busiest.OverSeconds > 0 {
+				a.Busiest = []muster.Busiest{row.busiest}
+			}
+			p := &plan{work: work{settled: 1200, usual: 1200}, latency: 900, boot: row.boot, step: 2, slots: row.slots, up: row.busy, arrivals: a}
+			o := muster.Observation{Arrivals: a, Queues: []muster.QueueObservation{{Backlog: muster.Measured(time.Time{}, row.waits)}}}
+			if got := p.holdable(o); math.Abs(got-row.want) > 1e-3 {
+				t.Errorf("found %v slots, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+// A ramp rises alike over all windows, a step only over the one that holds it.
+func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
+	// since is a rate of 100 messages a second that began so long ago; ramp one that rose to 100 from nothing within so long.
+	since := func(ago float64) func(over float64) float64 {
+		return func(over float64) float64 { return 100 * math.Min(ago, over) / over }
+	}
+	ramp := func(ago float64) func(over float64) float64 {
+		return func(over float64) float64 {
+			within := math.Min(ago, over)
+			return 100 * (within - within*within/(2*ago)) / over
+		}
+	}
+	for _, row := range []struct {
+		name          string
+		rate          func(over float64) float64
+		latency       float64
+		watched, want float64
+	}{
+		{"a ramp of ten minutes: (95 - 75 - 2 sqrt(95/60 + 75/300)) / 120", ramp(600), 60, 600, 0.144},
+		{"a step of half a minute ago", since(30), 60, 3600, 0},
+		{"a step of four minutes ago", since(240), 60, 3600, 0},
+		{"a steady rate", since(1e9), 60, 3600, 0},
+		{"what was watched for a minute is no ramp", ramp(60), 60, 60, 0},
+		{"where a launch is in time nothing needs to be foreseen", ramp(600), 600, 600, 0},
+	} {
+		a := muster.Arrivals{Known: true, WatchedSeconds: row.watched}
+		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
+		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200), seen(3600)
+		p := &plan{work: work{settled: 1, usual: 1}, latency: row.latency, boot: 100, arrivals: a}
+		if got := p.rise(); math.Abs(got-row.want) > 5e-3 {
+			t.Errorf("%s: rises by %v a second, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+// Of work that may take longer than the objective, the usual messages can still be in time: they are not given up with the others.
+func TestWorkThatMayTakeLongerThanTheObjectiveStillLeavesTimeToWait(t *testing.T) {
+	long := lasting(60, 1000)
+	long.P95Seconds, long.P99Seconds = 400, 600
+	o := s0(60, 0)
+	o.Processing = long
+	p := planOf(o)
+	if p.slack() > 0 {
+		t.Fatalf("a launch is in time: the slack is %v s", p.slack())
+	}
+	if got := p.lastMoment(muster.Waiting{}); got < 50 {
+		t.Errorf("a message must begin within %v s, want half of what a usual one can wait", got)
+	}
+}
+
+// Workers with a little work each go where fewer can hold all of it, if what is kept is known from long enough.
+func TestWhoMayGather(t *testing.T) {
+	for _, row := range []struct {
+		name                    string
+		slots, latency, watched float64
+		want                    bool
+	}{
+		{"a launch is in time", 4, 600, 0.5, true},
+		{"it is not, and arrivals were watched for five minutes", 4, 60, 300, true},
+		{"they were watched for less", 4, 60, 200, false},
+		{"a worker takes one message at a time", 1, 600, 3600, false},
+	} {
+		p := &plan{slots: row.slots, latency: row.latency, boot: 100, arrivals: muster.Arrivals{Known: true, WatchedSeconds: row.watched}}
+		if got := p.mayGather(); got != row.want {
+			t.Errorf("%s: found %v", row.name, got)
+		}
+	}
+}
+
+// A fraction of a worker is idle as a whole one.
+func TestWhoIsKeptForAFractionOfAWorkerRestsAsAWholeOne(t *testing.T) {
+	p := &plan{work: work{settled: 1}, latency: 2, slots: 10, boot: 4, price: 3}
+	a := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 100}}} // 30 of them within 3 s
+	for quiet, want := range map[float64]bool{93: false, 95: true} {
+		if a.QuietSeconds = quiet; p.rested(a, 2) != want {
+			t.Errorf("after %v s of quiet, which cost as much as 30 late messages at 3 s and a boot of 4 s: rested is %v", quiet, !want)
+		}
+	}
+}
