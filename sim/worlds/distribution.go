@@ -38,7 +38,8 @@ func Quantities() []Quantity {
 		{
 			"load",
 			fmt.Sprintf(
-				"%g to %g busy workers, log-uniform; at most %d messages in at most %.0f days; 1 to 64 slots",
+				"%g to %g busy workers, log-uniform; at most %d messages in at most %.0f days, with polls "+
+					"and reports as rare as that allows; 1 to 64 slots",
 				leastLoad,
 				mostLoad,
 				mostMessages,
@@ -49,8 +50,17 @@ func Quantities() []Quantity {
 		{
 			"faults",
 			"failing messages in three of ten; failing launches, spot interruptions and crashes in a tenth each; " +
-				"late reports, slow polls, old, rough and bare counts; a maximum that " +
-				"binds in a sixth",
+				"slow polls, old, rough and bare counts; a maximum that binds in a sixth",
+		},
+		{
+			"reports",
+			fmt.Sprintf(
+				"%s to %s late, log-uniform; in three of ten worlds %s to %s; answers as late again",
+				short(soonestReport),
+				short(latestReport),
+				short(soonestLate),
+				short(latestLate),
+			),
 		},
 		{
 			"stated",

@@ -45,6 +45,13 @@ const (
 	// slow with few messages.
 	mostMessages      = 100_000
 	shortest, longest = 600.0, 150 * 86400.0
+	// soonestReport and latestReport bound how late reports are in most worlds, soonestLate and latestLate in the share
+	// lateShare of them.
+	soonestReport, latestReport = 0.01, 3.0
+	soonestLate, latestLate     = 0.1, 30.0
+	lateShare                   = 0.3
+	// mostPolls and mostReports bound the polls and reports of a world, where its objective allows it.
+	mostPolls, mostReports = 50_000, 300_000
 	// mostWork bounds the worker-seconds of a world, over the time between two reports.
 	mostWork = 1e6
 )
@@ -72,7 +79,10 @@ func (d draws) hit(probability float64) bool { return d.Float64() < probability 
 //   - load: 0.01 to 1,000 busy workers, log-uniform; slots: 1 in six of ten, else 2 to 64;
 //   - arrivals: see [Shape]; trees are one of them;
 //   - failing messages: none in seven of ten, else up to 20 %;
-//   - reports 10 ms to 3 s late, polls each 1 to 30 s and at least ten within the objective where that is above 10 s, counts up to a minute old, counts alone, counts off by a fifth;
+//   - reports 10 ms to 3 s late, log-uniform, in three of ten worlds 100 ms to 30 s instead, and the answers to them as late again;
+//   - polls each 1 to 30 s and at least ten within the objective where that is above 10 s, reports each 1 to 5 s; both rarer
+//     in worlds of days or of many workers: see [slowDown];
+//   - counts up to a minute old, counts alone, counts off by a fifth;
 //   - the maximum binds in a sixth; launches that fail, spot interruptions and crashes in a tenth each;
 //   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right one in half.
 //
@@ -108,10 +118,12 @@ func Draw(number uint64) World {
 	}
 	drawCircumstances(d, &w, &event)
 	flow.settle(&w, event.World.ReportEvery.Seconds())
+	slowDown(&w, &event)
 	// What is kept after the last message is in proportion to the world, so that a world of a minute is not judged by its end.
 	event.World.Tail = seconds(math.Min(1800, math.Max(60, w.Length/10)))
 	drawMax(d, &w, &event)
 	drawTold(d, &w, &event)
+	drawLate(d, &event) // comes last, so that no other draw of a world depends on it
 	event.Trace = func(uint64) (trace.Trace, error) { return flow.trace(w, work), nil }
 	w.Event = event
 	return w
@@ -135,7 +147,7 @@ func drawCircumstances(d draws, w *World, e *contest.Event) {
 		s.Poison = d.between(0.002, 0.2)
 		s.RetryBase = seconds(d.log(1, 60))
 	}
-	s.Report.Mean = seconds(d.log(0.01, 3))
+	s.Report.Mean = seconds(d.log(soonestReport, latestReport))
 	e.Poll = seconds(math.Max(1, math.Min(d.log(1, 30), w.Latency/10)))
 	s.ReportEvery = seconds(d.log(1, 5))
 	s.Wakes, s.Wake = d.hit(0.5), seconds(d.log(0.001, 1))
@@ -163,6 +175,15 @@ func drawCircumstances(d draws, w *World, e *contest.Event) {
 	s.Visibility = 30 * time.Second
 }
 
+// slowDown makes polls and reports rarer in a world that is long, or has many workers, as those who run such fleets do: at
+// most mostPolls polls, of which four come within the objective, and mostReports reports, of which each worker sends one a
+// minute.
+func slowDown(w *World, e *contest.Event) {
+	e.Poll = max(e.Poll, seconds(math.Min(w.Length/mostPolls, w.Latency/4)))
+	reports := (w.Load + 10) * w.Length
+	e.World.ReportEvery = max(e.World.ReportEvery, seconds(math.Min(reports/mostReports, 60)))
+}
+
 // drawMax draws the maximum: in most worlds far above what the work needs.
 func drawMax(d draws, w *World, e *contest.Event) {
 	if d.hit(1.0 / 6) {
@@ -188,6 +209,13 @@ func drawTold(d draws, w *World, e *contest.Event) {
 		w.Told, factor = "double", 2
 	}
 	e.Prior = max(time.Microsecond, seconds(factor*w.Mean))
+}
+
+// drawLate draws whether reports are as late as behind a slow or distant network.
+func drawLate(d draws, e *contest.Event) {
+	if d.hit(lateShare) {
+		e.World.Report.Mean = seconds(d.log(soonestLate, latestLate))
+	}
 }
 
 // Slack is how much of the objective is left beside the tail of the work, the longest usual boot and what is seen late; where it

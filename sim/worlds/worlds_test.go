@@ -141,6 +141,7 @@ func TestWorldsStayWithinTheBox(t *testing.T) {
 		within(t, w, "number of slots", float64(w.Slots), 1, 64)
 		within(t, w, "number of messages", float64(w.Messages), 1, mostMessages+1)
 		within(t, w, "length", w.Length, math.Min(8*w.Boot+3*w.Latency, longest), longest)
+		within(t, w, "report", e.World.Report.Mean.Seconds(), soonestReport, latestLate)
 		within(t, w, "maximum", float64(e.Limits.Max), 1, 30*mostLoad)
 		within(t, w, "quantile", e.Objective.Quantile, 0.95, 0.999)
 		if got := e.Objective.Latency.Seconds(); math.Abs(got-w.Latency) > 1e-6 {
@@ -207,6 +208,9 @@ func TestTheDistributionIsAsStated(t *testing.T) {
 		{"trees", 1.0 / 11, func(w World) bool { return w.Shape == Trees }},
 		{"failing messages", 0.3, func(w World) bool { return w.Event.World.Poison > 0 }},
 		{"old counts", 0.2, func(w World) bool { return w.Event.World.Stale > 0 }},
+		{"reports more than 3 s late", lateShare * math.Log(latestLate/latestReport) / math.Log(latestLate/soonestLate), func(w World) bool {
+			return w.Event.World.Report.Mean.Seconds() > latestReport
+		}},
 		{"counts alone", 0.3, func(w World) bool { return w.Event.World.CountsOnly }},
 		{"counts off by a fifth", 0.1, func(w World) bool { return w.Event.World.Approximate == 0.2 }},
 		{"a maximum that binds", 1.0 / 6, func(w World) bool { return w.Binding }},
