@@ -81,7 +81,7 @@ func (d draws) hit(probability float64) bool { return d.Float64() < probability 
 //   - failing messages: none in seven of ten, else up to 20 %;
 //   - reports 10 ms to 3 s late, log-uniform, in three of ten worlds 100 ms to 30 s instead, and the answers to them as late again;
 //   - polls each 1 to 30 s and at least ten within the objective where that is above 10 s, reports each 1 to 5 s; both rarer
-//     in worlds of days or of many workers: see [slowDown];
+//     in worlds of days or of many workers, as far as the objective allows;
 //   - counts up to a minute old, counts alone, counts off by a fifth;
 //   - the maximum binds in a sixth; launches that fail, spot interruptions and crashes in a tenth each;
 //   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right one in half.
