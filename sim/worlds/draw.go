@@ -257,13 +257,19 @@ func (w World) String() string {
 
 // short writes seconds with two digits.
 func short(s float64) string {
+	two := func(v float64) string {
+		if v >= 100 {
+			return fmt.Sprintf("%.0f", v)
+		}
+		return fmt.Sprintf("%.2g", v)
+	}
 	switch {
 	case s < 1:
-		return fmt.Sprintf("%.2g ms", s*1000)
+		return two(s*1000) + " ms"
 	case s < 100:
-		return fmt.Sprintf("%.2g s", s)
+		return two(s) + " s"
 	case s < 6000:
-		return fmt.Sprintf("%.2g min", s/60)
+		return two(s/60) + " min"
 	}
 	return fmt.Sprintf("%.3g h", s/3600)
 }

@@ -451,3 +451,11 @@ func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 	})
 	t.Logf("%d worlds; the longest run took %.1f s: %s", count, longest, at)
 }
+
+func TestDurationsAreReadable(t *testing.T) {
+	for seconds, want := range map[float64]string{0.005: "5 ms", 0.3612: "361 ms", 12.3: "12 s", 330: "5.5 min", 14400: "4 h"} {
+		if got := short(seconds); got != want {
+			t.Errorf("found %q for %v s, want %q", got, seconds, want)
+		}
+	}
+}
