@@ -91,6 +91,11 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	if active == 0 && plan.late() {
 		launch = max(launch, ceil(need.workers), 1) // what is late waits for nobody else
 	}
+	if plan.mean > plan.lately && launch > 0 {
+		// Only what is in hand says so, and that may be a moment's standstill: as many again as are busy find out.
+		usual := plan.as(plan.lately)
+		launch = min(launch, max(ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1))
+	}
 	plan.prompt = active == 0 && p.Prompt && launch == 0
 	if plan.prompt {
 		launch = 1
@@ -144,7 +149,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
 	boot := bootOf(o.Boot)
-	if boot < o.Objective.Latency.Seconds() {
+	if boot <= o.Objective.Latency.Seconds() {
 		return 1 // the first one finds out in time for most
 	}
 	stake := backlog

@@ -117,3 +117,43 @@ func TestWhoIsKeptForAFractionOfAWorkerRestsAsAWholeOne(t *testing.T) {
 		}
 	}
 }
+
+// A machine that stands still for a moment shows in the messages in hand of all workers at once. That is no other work: of
+// 18,170 messages none took so long.
+func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	see := func(held float64) muster.Observation {
+		return muster.Observation{
+			At: at, Poll: time.Second,
+			Objective: muster.Objective{Latency: 20 * time.Second, Quantile: 0.99},
+			Limits:    muster.Limits{Max: 60, LaunchesPerHour: 1_000_000},
+			Queues: []muster.QueueObservation{{
+				Queue: "q", Backlog: muster.Measured(at, 1624), InFlight: muster.Measured(at, 6), OldestAge: muster.Measured(at, 7),
+			}},
+			Waiting: []muster.Waiting{{AgeSeconds: 7, Messages: 1624}},
+			Capacity: muster.Capacity{
+				Known: true, Desired: 6, Busy: 6, Slots: 6, BusySlots: 6, SlotsPerWorker: 1,
+				HeldMeanSeconds: held, HeldDeviationSeconds: 0.12 * held,
+			},
+			Processing: muster.Estimate{
+				Known: true, Count: 18_170, MeanSeconds: 0.02136, P50Seconds: 0.021, P95Seconds: 0.0237, P99Seconds: 0.0354,
+			},
+			Pace:     muster.Pace{Finished: 18_170, Seconds: 388.09},
+			Boot:     muster.Estimate{Known: true, Count: 8, MeanSeconds: 3.13, P50Seconds: 3.13, P95Seconds: 3.18, P99Seconds: 3.18},
+			Arrivals: muster.Arrivals{Known: true, TenSeconds: 250, Minute: 231, FiveMinutes: 240, TwentyMinutes: 240, Hour: 240, WatchedSeconds: 82},
+		}
+	}
+	for _, row := range []struct {
+		name string
+		held float64
+		most int
+	}{
+		{"as ever", 0.012, 6},
+		{"for 67 ms", 0.067, 6},
+		{"for longer than a poll it may be so: twice as many find out", 2, 12},
+	} {
+		if d := (Deadline{}).Decide(see(row.held), nil); d.Desired > row.most {
+			t.Errorf("%s: %s; want %d at most", row.name, d.Sentence(), row.most)
+		}
+	}
+}

@@ -117,7 +117,7 @@ func workOfMixture(o muster.Observation, m mixture) work {
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inHand := float64(o.Capacity.BusySlots)
 	lately := math.Max(mean, (weight*mean+inHand*held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inHand))
-	now := max(lately, unlike(o.Capacity, e, variation))
+	now := max(lately, unlike(o, variation))
 	scale := now / mean
 	tail, longest := m.tail(m.shares)
 	usual, _ := m.tail(m.ever)

@@ -92,6 +92,19 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	return p
 }
 
+// as returns the plan for work of another mean, of which the messages in hand are.
+func (p *plan) as(mean float64) plan {
+	q := *p
+	scale := mean / p.mean
+	q.mean, q.deviation, q.tail, q.longest = mean, scale*p.deviation, scale*p.tail, scale*p.longest
+	q.residual = math.Min(p.residual, mean)
+	q.begunBy = make([]float64, len(q.waiting))
+	for i, g := range q.waiting {
+		q.begunBy[i] = q.begun(q.lastMoment(g))
+	}
+	return q
+}
+
 // seldom is of how many messages those that begin at the last moment are no few: one in four or more of them does, so that one
 // in a hundred that takes longer than planned is one too many.
 const seldom = 4

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"time"
 
 	"github.com/muster-scale/muster"
 )
@@ -48,7 +49,7 @@ func workOf(o muster.Observation) (work, bool) {
 	low := before / (weight + o.Pace.Finished + inHand)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
-	mean := max(lately, unlike(o.Capacity, e, variation))
+	mean := max(lately, unlike(o, variation))
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return work{
@@ -97,8 +98,11 @@ func surelyHeld(c muster.Capacity) float64 {
 // At any instant messages in hand have been worked on for m (1 + v^2)/2 on average, with the variance of lognormal work
 // m^2 ((1 + v^2)^3/3 - (1 + v^2)^2/4) (renewal theory). Where they have for so much longer that chance cannot be the reason, and
 // not because of one of them that hangs, their own mean tells that of the work they belong to.
-func unlike(c muster.Capacity, e muster.Estimate, variation float64) float64 {
-	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations {
+//
+// Nor does it count before it has lasted for a poll: where all workers stand still for a moment, so does what measures them.
+func unlike(o muster.Observation, variation float64) float64 {
+	c, e := o.Capacity, o.Processing
+	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations || surelyHeld(c) < orDefault(o.Poll, time.Second).Seconds() {
 		return 0
 	}
 	if e.Prior {
