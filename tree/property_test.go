@@ -147,7 +147,7 @@ func TestPausesChangeNothing(t *testing.T) {
 func (w *world) resume(limits tree.Limits) {
 	w.t.Helper()
 	if limits.Attempts == 0 {
-		limits.Attempts = 60
+		limits.Attempts = 10 * strikes
 	}
 	limits.Parallel = w.root().Limits.Parallel
 	w.step(tree.Want{Root: w.spec.ID}, func(v tree.View) (tree.Change, tree.Outcome, error) {

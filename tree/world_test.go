@@ -28,10 +28,12 @@ type world struct {
 	announced map[string]int
 	// completions counts how often the root became complete.
 	completions int
-	crashed     int
-	worked      int
-	now         time.Time
-	check       func(tree.Root) // after every change
+	// struck counts the crashes and failures by chance of each node.
+	struck  map[tree.ID]int
+	crashed int
+	worked  int
+	now     time.Time
+	check   func(tree.Root) // after every change
 }
 
 // failer is a test, or a case of a property.
@@ -47,9 +49,10 @@ func start(t failer, w world, spec tree.Spec) *world {
 		spec.Queue = "http://127.0.0.1:9324/000000000000/tree"
 	}
 	if spec.Limits.Attempts == 0 {
-		spec.Limits.Attempts = 60 // crashes take attempts too
+		spec.Limits.Attempts = 10 * strikes // crashes take attempts too, and so do duplicates
 	}
-	w.t, w.spec, w.announced, w.now = t, spec, map[string]int{}, time.Unix(1_800_000_000, 0).UTC()
+	w.t, w.spec, w.announced, w.struck = t, spec, map[string]int{}, map[tree.ID]int{}
+	w.now = time.Unix(1_800_000_000, 0).UTC()
 	if w.poison == nil {
 		w.poison = func(string) bool { return false }
 	}
@@ -164,6 +167,19 @@ func (w *world) root() tree.Root {
 
 func (w *world) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
 
+// strikes is how often a node meets a crash or a failure by chance. Without an end, a node that names many children, an
+// action each, would crash until its attempts are used up, and a graph would end otherwise than it is drawn.
+const strikes = 20
+
+// strike says with a chance that something befalls a node.
+func (w *world) strike(id tree.ID, p float64) bool {
+	if w.struck[id] >= strikes || !w.chance(p) {
+		return false
+	}
+	w.struck[id]++
+	return true
+}
+
 func (w *world) send(nodes []tree.Node) {
 	for _, n := range nodes {
 		w.queue = append(w.queue, n.ID)
@@ -201,7 +217,7 @@ func (w *world) run(workers int) {
 		r := all[i]
 		w.now = w.now.Add(time.Millisecond)
 		_, more := r.next()
-		crash := more && w.chance(w.crashes)
+		crash := more && w.strike(r.id, w.crashes)
 		if more && !crash {
 			continue
 		}
@@ -305,7 +321,7 @@ func (w *world) attempt(o tree.Outcome, act func() bool) (tree.Outcome, bool) {
 		}
 		result.Sent = ids(named.Send)
 	}
-	failed := w.chance(w.failures)
+	failed := w.strike(n.ID, w.failures)
 	return w.step(settle, func(v tree.View) (tree.Change, tree.Outcome, error) {
 		result.At = w.now
 		if failed {
