@@ -63,7 +63,7 @@ bench-math: ## evaluate a formula beside the Prometheus query language; fetches 
 score: ## measure decisions against the goals, into docs/quality.md and docs/benchmarks.md; hours the first time, then what baselines did is kept (SCORE="-only a,c -traces DIR")
 	@$(GO) run ./internal/score $(SCORE)
 
-validate: build ## compare the simulator with reality: the demo, for real and simulated; three minutes
+validate: build ## compare the simulator with reality: the demo and a steady run, for real and simulated; five minutes
 	@$(BIN) validate
 
 fmt: ## format the code

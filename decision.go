@@ -50,6 +50,8 @@ const (
 	NoRoom Reason = "no_room"
 	// LaunchBudget: the launches of this hour are used up.
 	LaunchBudget Reason = "launch_budget"
+	// Contested: another controller sizes the fleet's own service too.
+	Contested Reason = "contested"
 	// OverBudget: more workers would cost more in an hour than the budget allows.
 	OverBudget Reason = "over_budget"
 )

@@ -73,8 +73,9 @@ type Observation struct {
 	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
 	// [MaxGroups] groups.
 	Waiting []Waiting `json:"waiting,omitzero"`
-	// Retrying is how many messages in flight no worker has held for the last ten seconds: they failed, or their worker was lost, and
-	// they wait until they become visible again. It is 0 where workers do not report.
+	// Retrying is how many messages in flight no worker has held for the last ten seconds, or for the round trip of reports where
+	// that is longer: they failed, or their worker was lost, and they wait until they become visible again. It is 0 where workers
+	// do not report.
 	Retrying float64 `json:"retrying,omitzero"`
 	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
 	Coming []Coming `json:"coming,omitzero"`
@@ -89,6 +90,8 @@ type Observation struct {
 	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most [MaxMetrics]: of
 	// metrics that another system keeps whatever was read of them, of our own the periods that are past.
 	Metrics []MetricSeries `json:"metrics,omitzero"`
+	// Drift is what others have made of the size of the fleet's own service; it is nil for nothing, and never changed.
+	Drift *Drift `json:"drift,omitzero"`
 	// Notes are those of the fleet's own service, for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }

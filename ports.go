@@ -140,6 +140,11 @@ type Listing struct {
 type Service struct {
 	// Desired is how many members the service itself aims at.
 	Desired int `json:"desired"`
+	// Set is the size that the service was set to, in its own units: it changes only when somebody sets it. It is nil where that
+	// is not known, or where a size is never set.
+	Set *int `json:"set,omitzero"`
+	// Least is the smallest size that the service itself allows, in members.
+	Least int `json:"least,omitzero"`
 	// Spare is how many machines under the members hold none, and are not needed for as many members as the service aims at.
 	Spare int `json:"spare,omitzero"`
 	// Notes say, for a person, what stands in the way or may surprise, as in "launching is suspended": at most [MaxNotes], each
@@ -240,17 +245,33 @@ type Report struct {
 	// Challenge repeats that of the newest answer. A token counts only together with the controller's present challenge:
 	// a report from before the controller started, however late it comes, does not know that.
 	Challenge int64 `json:"challenge,omitzero"`
-	// Finished and Failed count messages since the last report that was answered; Processing holds their durations.
+	// Finished and Failed count the messages that no earlier report counted; Processing holds their durations.
 	Finished   int64     `json:"finished,omitzero"`
 	Failed     int64     `json:"failed,omitzero"`
 	Processing Durations `json:"processing,omitzero"`
 	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
 	Classes map[string]Durations `json:"classes,omitzero"`
+	// Unanswered repeats what earlier reports counted for which no answer came, oldest first: at most MaxUnanswered. The
+	// receiver counts those whose Seq is above that of every report it took before.
+	Unanswered []Tally `json:"unanswered,omitzero"`
 	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
 	Incidents []Incident `json:"incidents,omitzero"`
 }
 
+// Tally is what one report counted.
+type Tally struct {
+	// Seq is the number of the report that counted it first.
+	Seq int64 `json:"seq"`
+	// The rest is as in that report.
+	Finished   int64                `json:"finished,omitzero"`
+	Failed     int64                `json:"failed,omitzero"`
+	Processing Durations            `json:"processing,omitzero"`
+	Classes    map[string]Durations `json:"classes,omitzero"`
+}
+
 const (
+	// MaxUnanswered bounds the earlier reports that a report repeats.
+	MaxUnanswered = 16
 	// MaxClasses bounds the classes in one report, but for the one that stands for all others.
 	MaxClasses = 16
 	// OtherClass is the class of messages whose own has no usable name, or came when there was no room for one more.
@@ -288,7 +309,8 @@ const (
 // Directive is the reply to a report.
 type Directive struct {
 	Ask Ask `json:"ask"`
-	// Token is the granted token, only with Leave. A worker obeys Leave only for the token it holds.
+	// Token is the granted token with Leave; a worker obeys Leave only for the token it holds. With Work it is the token that
+	// is refused: the controller that made the challenge never grants it any more.
 	Token string `json:"token,omitzero"`
 	// Challenge is a number that the controller made when it first heard of the worker, to be repeated in reports. It is
 	// below 2^53.

@@ -35,8 +35,8 @@ func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 
 // look looks for the program of the workers stated below path.
 func (s *source) look(c *Config, path string, w Workers, lookPath func(string) (string, error)) {
-	if w.HTTP != "" {
-		return // whether somebody listens there, workers see when it matters
+	if w.HTTP != "" || len(w.Command) == 0 {
+		return // whether a server listens there, workers see when it matters; a fleet in shadow needs no command
 	}
 	program := w.Command[0]
 	if strings.ContainsRune(program, '/') {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -158,8 +159,16 @@ type Workers struct {
 	TimeLimit time.Duration
 	// Grace is how long an operator's stop waits for the messages in work; zero means as long as they take. At most 24 h.
 	Grace time.Duration
-	// Env names the environment variables that the command gets.
+	// Retry is how long a message waits after its first failure, doubled with each further one: 1 s to 20 min, or zero for the
+	// worker's default of 30 s.
+	Retry time.Duration
+	// StartLimit is how long a JSONLines command may take to say that it is ready: 1 s to 1 h, or zero for the worker's default of 1
+	// min.
+	StartLimit time.Duration
+	// Env are the environment variables that the command gets: NAME for one that is passed on, NAME=VALUE for one that is set.
 	Env []string
+	// Log is from which level on workers log: debug, info, warn or error; empty for the default, warn.
+	Log string
 	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
 	WarmUp time.Duration
 	// Report says where workers report to besides the controller, up to 4: "cloudwatch", "cloudwatch:NAMESPACE" or "dynamodb:TABLE".
@@ -179,6 +188,19 @@ type Workers struct {
 // OnAWS tells whether a worker calls AWS for more than its queue.
 func (w Workers) OnAWS() bool { return len(w.Report) > 0 || w.LifecycleHook != "" }
 
+// Variables returns the names of the environment variables that the command gets of this process's own, and those that are set, as
+// NAME=VALUE.
+func (w Workers) Variables() (names, set []string) {
+	for _, v := range w.Env {
+		if strings.Contains(v, "=") {
+			set = append(set, v)
+		} else {
+			names = append(names, v)
+		}
+	}
+	return names, set
+}
+
 // AtOnce is how many messages a worker handles at once: each of its slots a batch.
 func (w Workers) AtOnce() int { return w.Slots * max(1, w.Batch) }
 
@@ -193,16 +215,21 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c, c.settle(path)
+}
+
+// settle makes the paths absolute, which are relative to the file.
+func (c *Config) settle(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+		return fmt.Errorf("read the configuration: %w", err)
 	}
 	c.Dir = filepath.Dir(absolute)
 	c.Data = c.under(c.Data)
 	if b := &c.Listen.Beyond; b.Cert != "" {
 		b.Cert, b.Key = c.under(b.Cert), c.under(b.Key)
 	}
-	return c, nil
+	return nil
 }
 
 // readFile reads a little more than Parse accepts, so that Parse says what is wrong with a larger file.

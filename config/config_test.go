@@ -165,7 +165,7 @@ fleets:
     headroom: 12.5%
     scale_out: {stabilization: 1s, max_workers: 2, max_percent: 50, period: 1m}
     scale_in: {stabilization: 2s}
-    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1], warm_up: 8s, json_lines: true, time_limit: 9s, batch: 4, max_attempts: 5, dead_letter: "https://sqs.eu-west-1.amazonaws.com/1/dead.fifo", class_attribute: job.kind}
+    workers: {command: [sleep, 1, "$$x", "${HOME:-y}", true], slots: 3, boot: 4s, idle: 5s, visibility: 6s, grace: 7s, env: [A, B_1, "C=a=${HOME:-y}"], log: debug, retry: 10s, start_limit: 11s, warm_up: 8s, json_lines: true, time_limit: 9s, batch: 4, max_attempts: 5, dead_letter: "https://sqs.eu-west-1.amazonaws.com/1/dead.fifo", class_attribute: job.kind}
   - name: none
     max: 0
     policy: {name: worker-utilization, target: 0.5, signal: reports}
@@ -218,7 +218,7 @@ fleets:
 					Out: policy.Shape{Stabilization: time.Second, MaxWorkers: 2, MaxPercent: 50, Period: time.Minute},
 					In:  policy.Shape{Stabilization: 2 * time.Second}},
 				Workers: config.Workers{Command: []string{"sleep", "1", "$x", "/home/me", "true"}, Slots: 3, Boot: 4 * time.Second,
-					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1"}, WarmUp: 8 * time.Second, JSONLines: true, TimeLimit: 9 * time.Second,
+					Idle: 5 * time.Second, Visibility: 6 * time.Second, Grace: 7 * time.Second, Env: []string{"A", "B_1", "C=a=/home/me"}, Log: "debug", Retry: 10 * time.Second, StartLimit: 11 * time.Second, WarmUp: 8 * time.Second, JSONLines: true, TimeLimit: 9 * time.Second,
 					Batch: 4, MaxAttempts: 5, DeadLetter: config.QueueRef{Name: "dead.fifo", URL: "https://sqs.eu-west-1.amazonaws.com/1/dead.fifo"}, ClassAttribute: "job.kind"},
 			},
 			{
@@ -414,6 +414,22 @@ func TestEachKeyOfTheExampleMatters(t *testing.T) {
 		_, err := config.Parse("m.yaml", []byte(strings.Join(broken, "\n")), lookup)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("did you mean %q?", key)) {
 			t.Errorf("%s, misspelt: found error %v, want a suggestion", name, err)
+		}
+	}
+}
+
+// YAML of other versions takes 08:00 for a number; here it is the time that it looks like.
+func TestTimesNeedNoQuotes(t *testing.T) {
+	for _, row := range []struct{ from, to string }{{"08:00", "18:00"}, {"8:00", "24:00"}, {"00:00", "06:30"}, {"10:30", "10:31"}} {
+		text := "version: 1\nfleets:\n  - name: a\n    queue: a\n    max: 3\n    workers: {command: [cat]}\n    policy:\n      name: schedule\n" +
+			"      intervals: [{from: " + row.from + ", to: " + row.to + ", workers: 1}]\n"
+		c, err := config.Parse("m.yaml", []byte(text), lookup)
+		if err != nil {
+			t.Errorf("from: %s, to: %s: %v", row.from, row.to, err)
+			continue
+		}
+		if i := c.Fleets[0].Policy.Intervals[0]; i.From != row.from || i.To != row.to {
+			t.Errorf("found %s to %s, want %s to %s", i.From, i.To, row.from, row.to)
 		}
 	}
 }

@@ -212,7 +212,10 @@ func meansKeys() []key {
 		{name: "visibility", kind: kindDuration, what: "how long a worker holds a message before it extends the hold: 2s to 12h, by default 30s"},
 		{name: "time_limit", kind: kindDuration, what: "how long a message may take before its work is ended and it counts as failed; 0s as long as it takes"},
 		{name: "grace", kind: kindDuration, what: "how long an operator's stop waits for messages in work; 0s as long as they take"},
-		{name: "env", kind: kindText, list: true, what: "names of environment variables that the command gets"},
+		{name: "retry", kind: kindDuration, what: "how long a message waits after its first failure, doubled each time: 1s to 20m, by default 30s"},
+		{name: "start_limit", kind: kindDuration, what: "with json_lines, how long the command may take to say that it is ready: 1s to 1h, by default 1m"},
+		{name: "env", kind: kindText, list: true, what: "environment variables that the command gets: NAME for one of muster up, NAME=VALUE for one with a value of its own"},
+		{name: "log", kind: kindText, enum: []string{"debug", "info", "warn", "error"}, what: "from which level on workers write to the fleet's log, which has what jobs print in any case; by default warn"},
 		{name: "warm_up", kind: kindDuration, what: "delays the first message, to show slow boots"},
 	}
 }

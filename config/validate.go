@@ -44,6 +44,7 @@ func (c *Config) validate(s *source) {
 				"another queue: %q is served on line %d already; two kinds of workers on one queue are one fleet with split:")
 		}
 	}
+	c.checkSizers(s)
 }
 
 // unique remembers where names were stated first.

@@ -15,6 +15,8 @@ const (
 	maxSlots    = 1000
 	maxBatch    = 10
 	maxAttempts = 1000
+	// maxValue bounds the value of an environment variable, in bytes.
+	maxValue = 32 << 10
 	// maxAttribute bounds the name of a message attribute, as SQS does.
 	maxAttribute = 256
 )
@@ -48,6 +50,9 @@ func (m mapping) workers(w Workers) Workers {
 		w.Env = nil
 	}
 	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
+	sub.duration("retry", &w.Retry)
+	sub.duration("start_limit", &w.StartLimit)
+	sub.text("log", &w.Log)
 	sub.duration("warm_up", &w.WarmUp)
 	sub.surroundings(&w)
 	return w
@@ -142,7 +147,8 @@ func (f *Fleet) remarkAttempts(c *Config, s *source, path string, w Workers) {
 // their dead-letter queue.
 func (f *Fleet) validateWorkers(s *source, path string, w *Workers) {
 	path += ".workers"
-	w.validateMeans(s, path)
+	w.validateMeans(s, path, f.Policy.Shadow)
+	f.validateMeant(s, path, w)
 	w.validateTimes(s, path)
 	f.validateDeadLetter(s, path, w)
 	f.validateSurroundings(s, path, w)
@@ -153,15 +159,35 @@ func (f *Fleet) validateWorkers(s *source, path string, w *Workers) {
 	if s.has(path+".http") && len(f.Queues) == 0 {
 		s.fault(path+".http", "found a URL to send messages to in a fleet without a queue, allowed is a command, which takes its work from elsewhere", "")
 	}
-	for i, name := range w.Env {
-		if !isVariable(name) {
-			s.fault(fmt.Sprintf("%s.env[%d]", path, i), fmt.Sprintf("found %s, allowed is the name of an environment variable", quote(name)), "")
-		}
+	w.validateEnv(s, path)
+	if s.has(path+".log") && !slices.Contains(logLevels, w.Log) {
+		s.fault(path+".log", fmt.Sprintf("found %s, allowed is debug, info, warn or error", quote(w.Log)), Suggest(w.Log, logLevels))
 	}
 }
 
-// validateMeans checks what does the work, and for how many messages at once.
-func (w Workers) validateMeans(s *source, path string) {
+// logLevels are the values of Workers.Log.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// validateEnv checks the variables of the command. What Muster tells a command itself cannot be set.
+func (w Workers) validateEnv(s *source, path string) {
+	names := unique{}
+	for i, variable := range w.Env {
+		at := fmt.Sprintf("%s.env[%d]", path, i)
+		name, value, set := strings.Cut(variable, "=")
+		switch {
+		case !isVariable(name):
+			s.fault(at, fmt.Sprintf("found %s, allowed is the name of an environment variable, or NAME=VALUE", quote(variable)), "")
+		case set && strings.HasPrefix(name, "MUSTER_"):
+			s.fault(at, fmt.Sprintf("found a value for %s, allowed are values for variables of other names: Muster sets those that begin with MUSTER_", name), "")
+		case len(value) > maxValue || strings.ContainsRune(value, 0):
+			s.fault(at, fmt.Sprintf("found a value of %d bytes for %s, allowed are at most %d without a NUL character", len(value), name, maxValue), "")
+		}
+		names.check(s, name, at, "another variable: %q is stated on line %d")
+	}
+}
+
+// validateMeans checks what does the work, and for how many messages at once. A fleet in shadow starts no workers, so it needs none.
+func (w Workers) validateMeans(s *source, path string, shadow bool) {
 	switch {
 	case s.has(path+".command") && s.has(path+".http"):
 		s.fault(path+".http", "found a command and http, allowed is one of them", "")
@@ -169,6 +195,7 @@ func (w Workers) validateMeans(s *source, path string) {
 		s.fault(path+".json_lines", "found json_lines and http, allowed is one of them", "")
 	case w.HTTP != "" || s.has(path+".http"):
 		checkEndpoint(s, path+".http", w.HTTP)
+	case shadow && !s.has(path+".command"):
 	default:
 		w.validateCommand(s, path)
 	}
@@ -217,6 +244,12 @@ func (w Workers) validateTimes(s *source, path string) {
 	within(s, path+".time_limit", w.TimeLimit, 0, 12*time.Hour, span)
 	within(s, path+".grace", w.Grace, 0, day, span)
 	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, span)
+	if s.has(path + ".retry") {
+		within(s, path+".retry", w.Retry, time.Second, 20*time.Minute, span)
+	}
+	if s.has(path+".start_limit") && within(s, path+".start_limit", w.StartLimit, time.Second, time.Hour, span) && !w.JSONLines {
+		s.fault(path+".start_limit", "found start_limit for workers without json_lines, allowed is it with json_lines: true", "")
+	}
 }
 
 // validateDeadLetter checks that messages whose attempts are used up have a place to go, and no other has.

@@ -60,7 +60,7 @@ type contrasting struct {
 func Against(records []muster.Record) (Contrast, bool, error) {
 	var c contrasting
 	for _, r := range records {
-		if r.Kind != muster.Decided {
+		if !decided(r) {
 			continue
 		}
 		var spec policy.Spec

@@ -56,6 +56,7 @@ type Loop struct {
 	results chan Input
 	last    lastOutcome
 	running sync.WaitGroup
+	began   chan struct{} // closed when Run has taken over the history
 	over    chan struct{} // closed when Run has returned
 
 	// The fields below belong to the goroutine of Run.
@@ -102,9 +103,12 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
 		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
-		over: make(chan struct{}), changes: make(chan Settings),
+		began: make(chan struct{}), over: make(chan struct{}), changes: make(chan Settings),
 	}
 }
+
+// Began returns a channel that is closed once [Loop.Run] has taken over the fleet's history: from then on the fleet is sized.
+func (l *Loop) Began() <-chan struct{} { return l.began }
 
 // Report hands in a worker's report and returns what the worker is to do. A report that changes what is decided is
 // answered after the step it caused, which is recorded by then; others are answered at once.
@@ -136,6 +140,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	if err := l.restore(ctx); err != nil {
 		return err
 	}
+	close(l.began)
 	ctx, stop := context.WithCancel(ctx)
 	defer l.running.Wait()
 	defer stop()

@@ -70,16 +70,26 @@ func (w *write) decision() {
 	// That trees begin, end or can no longer be read is news, whatever it comes to.
 	now, before := w.out.Observation.Expected, w.state.last().expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
+	same = same && w.out.Observation.Drift.Last() == w.state.last().drift.Last()
 	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return
 	}
-	w.state.recent = w.state.recent.With(*d, memory)
 	body := Decided{Observation: w.out.Observation, Decision: *d}
+	text, err := encode(body)
+	if err != nil {
+		w.unrecordable(err)
+		body = Decided{Observation: w.out.Observation, Decision: *d}
+		text, _ = encode(body)
+		if d.Verdict != muster.Shadow {
+			w.state.desired = d.Desired
+		}
+	}
+	w.state.recent = w.state.recent.With(*d, memory)
 	w.state.recorded, w.state.recordedAt = w.settings.remember(body), w.now()
 	w.state.noted(w.now(), w.out.Observation)
 	w.state.watch(w.out.Observation)
-	w.record(muster.Decided, body)
+	w.out.Records = append(w.out.Records, w.settings.encoded(w.now(), muster.Decided, text))
 }
 
 // releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough

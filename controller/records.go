@@ -76,11 +76,12 @@ type Changed struct {
 }
 
 func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
-	text, err := json.Marshal(body)
-	if err != nil {
-		// Every body is made of finite numbers, strings and times; a record that says so beats a lost one.
-		text = []byte(fmt.Sprintf(`{"unencodable":%q}`, err.Error()))
-	}
+	text, _ := encode(body) // which says in the record what is wrong
+	return s.encoded(at, kind, text)
+}
+
+// encoded is the record with a body that was encoded already.
+func (s *Settings) encoded(at time.Time, kind muster.RecordKind, text []byte) muster.Record {
 	r := muster.Record{At: at, Kind: kind, Body: text}
 	if kind == muster.Decided {
 		r.Shared = s.spec
@@ -93,6 +94,9 @@ func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster
 func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.Decision, err error) {
 	var spec policy.Spec
 	var body Decided
+	if why, is := Unencodable(r); is {
+		return recorded, again, fmt.Errorf("decision %d: it could not be recorded when it was made: %s", r.Position.Seq, why)
+	}
 	if err := json.Unmarshal(r.Shared, &spec); err != nil {
 		return recorded, again, fmt.Errorf("decision %d: read its policy: %w", r.Position.Seq, err)
 	}
@@ -110,13 +114,17 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 // checked, and an error that shows the first that does not recompute to itself.
 //
 // Where older records were removed, the first decisions cannot be recomputed, because what their policies remembered is
-// gone; nor can those of a policy that has another revision now. skipped counts both.
+// gone; nor can those of a policy that has another revision now, and those that could not be recorded. skipped counts them.
 func Verify(records []muster.Record) (checked, skipped int, err error) {
 	var recent muster.Recent
 	whole := len(records) > 0 && records[0].Position.Seq <= 1
 	var first time.Time // of the decisions that are left
 	for _, r := range records {
 		if r.Kind != muster.Decided {
+			continue
+		}
+		if _, is := Unencodable(r); is {
+			skipped++
 			continue
 		}
 		var spec policy.Spec

@@ -18,6 +18,14 @@ type aim struct {
 	trimmedAt time.Time
 	// stated is the size that was last stated without a launch.
 	stated int
+	// set is the size that the service was seen with last, or that an effect gave it; known is false where an effect may have
+	// changed it to something else. seenAt is the listing that was looked at for that.
+	set    int
+	known  bool
+	seenAt time.Time
+	// open are the effects without a result, issued at openAt. It is replaced, never changed.
+	open   []string
+	openAt time.Time
 }
 
 const (
@@ -27,6 +35,8 @@ const (
 	protectEvery = 15 * time.Second
 	// trimEvery is how often machines without members are ended.
 	trimEvery = 15 * time.Second
+	// settles is how long after an effect a service may still be seen with the size from before.
+	settles = 10 * time.Second
 )
 
 func (a *aim) resulted(x Resulted) {

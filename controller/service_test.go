@@ -25,6 +25,10 @@ type service struct {
 	unknown  bool
 	listedAt time.Time // now when zero
 	results  []controller.Input
+	// exact services say what they were set to: shows in place of aim where it is not nil, and least is their minimum.
+	exact bool
+	shows *int
+	least int
 }
 
 func newService(t *testing.T, s controller.Settings) *service {
@@ -56,9 +60,17 @@ func (s *service) step(reports ...muster.Report) controller.Outcome {
 	if !s.listedAt.IsZero() {
 		listedAt = s.listedAt
 	}
+	own := &muster.Service{Desired: s.aim, Notes: []string{"a note"}}
+	if s.shows != nil {
+		own.Desired = *s.shows
+	}
+	if s.exact {
+		set := own.Desired
+		own.Set, own.Least = &set, s.least
+	}
 	in := append(s.results,
 		controller.Measured{QueueObservation: muster.QueueObservation{Queue: "work", Backlog: backlog, InFlight: muster.Measured(s.now, 0)}},
-		controller.Listed{Listing: muster.Listing{At: listedAt, Members: slices.Clone(s.members), Service: &muster.Service{Desired: s.aim, Notes: []string{"a note"}}}})
+		controller.Listed{Listing: muster.Listing{At: listedAt, Members: slices.Clone(s.members), Service: own}})
 	s.results = nil
 	for _, r := range reports {
 		r.At = s.now

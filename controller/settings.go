@@ -113,7 +113,7 @@ func (s *Settings) lookTimeout() time.Duration {
 func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	r := roster.Rules{Silence: silence, StoredSilence: max(storedSilence, 3*s.Poll), BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	r := roster.Rules{Silence: silence, StoredSilence: max(silence, 3*s.Poll), BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
 	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
 		r.Watched, r.WatchedAfter = true, s.BootPrior
 	}
@@ -121,11 +121,11 @@ func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 }
 
 const (
-	// silence is how long after its last report a worker is lost. Workers report every second.
-	silence = 10 * time.Second
-	// storedSilence is the same for workers that keep their reports elsewhere: they do so every ten to fifteen seconds, and those are
-	// read every ten.
-	storedSilence = 45 * time.Second
+	// silence is how long after its last report a worker is lost. Workers report every second, and every five seconds where
+	// answers are late; but the next report may take half a minute longer than the last one. Workers that keep their reports
+	// elsewhere do so every ten to fifteen seconds, and those are read every ten. That a member has ended is seen sooner, by the
+	// listing of its fleet.
+	silence = 45 * time.Second
 	// treesStale is how long what trees are expected to send counts. Some are read seldom, because each reading costs.
 	treesStale = 30 * time.Second
 	// grace is how long after it joined a member is not asked to go.

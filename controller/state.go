@@ -62,6 +62,8 @@ type State struct {
 	endAt time.Time
 	// aim is what is remembered of the fleet's own service.
 	aim aim
+	// drift is what others have made of its size; it is replaced, never changed.
+	drift *muster.Drift
 	// handed is what a cloud's target tracking was last told.
 	handed handed
 	// recorded is the last decision that was recorded, and what it was made from; nil before the first. It is replaced, never
@@ -75,13 +77,14 @@ type remembered struct {
 	decision         muster.Decision
 	processing, boot muster.Estimate
 	expected         *muster.Expected
+	drift            *muster.Drift
 	pool             *muster.Pool
 	// whole is all that it was made from, for policies that tell the past periods of metrics from it; nil for others.
 	whole *muster.Observation
 }
 
 func (s *Settings) remember(d Decided) *remembered {
-	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, pool: d.Observation.Pool}
+	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
 		whole := d.Observation
@@ -112,6 +115,9 @@ func (s Settings) Restore(at muster.Position, records []muster.Record) (State, e
 }
 
 func (s *Settings) restore(st *State, r muster.Record) error {
+	if _, is := Unencodable(r); is {
+		return nil // what it should say is unknown: what was known before holds
+	}
 	switch r.Kind {
 	case muster.Decided:
 		var body Decided
@@ -122,7 +128,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		st.watched = watched(r)
 		st.desired, st.adopted = body.Decision.Desired, !st.watched
 		st.recorded, st.recordedAt = s.remember(body), r.At
-		st.expected = body.Observation.Expected
+		st.expected, st.drift = body.Observation.Expected, body.Observation.Drift
 		st.watch(body.Observation)
 		st.noted(r.At, body.Observation)
 	case muster.Changed:
@@ -245,6 +251,8 @@ type MemberView struct {
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
+	// HeldSeconds adds up how long its workers have held their messages by now, if they still hold those that they reported.
+	HeldSeconds float64
 	// Incidents are what went wrong at its workers.
 	Incidents []roster.Incident
 }
@@ -259,6 +267,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 		for _, w := range m.Workers {
 			v.Slots += w.Slots
 			v.Busy += w.Busy
+			v.HeldSeconds += w.HeldSeconds + float64(w.Busy)*max(0, now.Sub(w.ReportedAt).Seconds())
 		}
 		views = append(views, v)
 	}
@@ -277,7 +286,11 @@ func (s *Settings) before(records []muster.Record) []muster.Record {
 	return records
 }
 
-func decided(r muster.Record) bool { return r.Kind == muster.Decided }
+// decided tells whether a record says what was decided.
+func decided(r muster.Record) bool {
+	_, lost := Unencodable(r)
+	return r.Kind == muster.Decided && !lost
+}
 
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
 func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
@@ -337,7 +350,7 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 
 // resulted takes in how an effect ended.
 func (st *State) resulted(x Resulted) {
-	st.aim.resulted(x)
+	st.written(x)
 	if st.order == nil || st.order.ID != x.Effect {
 		return
 	}
@@ -411,20 +424,27 @@ func (x *seen) report(st *State, r *muster.Report, stored bool, processing []mus
 	} else {
 		taken, news = st.roster.Reported(*r)
 	}
-	if !taken {
-		return processing
+	for i := range news.Counted {
+		processing = x.count(&news.Counted[i], processing)
 	}
-	x.finished, x.failed = x.finished+r.Finished, x.failed+r.Failed
-	if r.Processing.Count > 0 {
-		processing = append(processing, r.Processing)
+	if taken {
+		x.news(st, news)
 	}
-	for name, d := range r.Classes { // each class by itself, so that their order does not matter
+	return processing
+}
+
+// count adds what a worker counted, and returns processing with its durations.
+func (x *seen) count(t *muster.Tally, processing []muster.Durations) []muster.Durations {
+	x.finished, x.failed = x.finished+t.Finished, x.failed+t.Failed
+	if t.Processing.Count > 0 {
+		processing = append(processing, t.Processing)
+	}
+	for name, d := range t.Classes { // each class by itself, so that their order does not matter
 		if x.classes == nil {
 			x.classes = map[string][]muster.Durations{}
 		}
 		x.classes[name] = append(x.classes[name], d)
 	}
-	x.news(st, news)
 	return processing
 }
 

@@ -27,6 +27,8 @@ type Outcome struct {
 	Incidents map[muster.IncidentKind]int64
 	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
 	PricePerHour float64
+	// Spec is the policy's [policy.Spec] as JSON, as the records have it. It is never changed.
+	Spec []byte
 	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
 	// [Loop.Last] sets it.
 	Unrecorded string
@@ -48,7 +50,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) (o Outcome) {
 
 // advance steps o.Next, which the caller may change, and fills in what that came to.
 func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
-	o.PricePerHour = s.Spec.PricePerHour
+	o.PricePerHour, o.Spec = s.Spec.PricePerHour, s.spec
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
@@ -65,6 +67,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
 	s.tracked(next)
+	s.contest(next, now)
 	o.Observation = s.observe(next, now, boot)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
@@ -81,6 +84,10 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 		w.decision()
 		w.keepAll("the cloud sizes the fleet")
 		w.handOver()
+	case o.Decision.Reason == muster.Contested:
+		w.decision()
+		w.keepAll("another controller sizes the fleet too")
+		w.protect()
 	default:
 		w.decision()
 		w.departures(seen.departed)
@@ -90,6 +97,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 		w.protect()
 		w.trim()
 	}
+	next.aim.issued(now, o.Effects)
 	next.Position.Seq += int64(len(o.Records))
 }
 
@@ -118,7 +126,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
-	o.Notes = st.notes()
+	o.Notes, o.Drift = st.notes(), st.drift
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
 		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
@@ -142,7 +150,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 		o.Capacity = occupied(o)
 	}
 	if f := o.InFlight(); f.Known && !s.Unreported {
-		st.retrying = st.retrying.add(now, f.Value-float64(o.Capacity.BusySlots))
+		st.retrying = st.retrying.add(now, f.Value-float64(o.Capacity.BusySlots), max(retryingOver, st.roster.RoundTrip()))
 		o.Retrying = st.retrying.least()
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)

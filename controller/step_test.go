@@ -300,7 +300,14 @@ func TestALostWorkerIsNoCapacityAndIsNeverReleased(t *testing.T) {
 	silent, other := w.members[0], w.members[1]
 	var o controller.Outcome
 	replaced := 0
-	for range 12 {
+	for range 44 {
+		o = w.step(time.Second, w.say(other, 0))
+		replaced += launched(o)
+	}
+	if c := o.Observation.Capacity; c.Lost != 0 || replaced != 0 {
+		t.Fatalf("lost %d, replaced %d while a late report may still come; want none", c.Lost, replaced)
+	}
+	for range 3 {
 		o = w.step(time.Second, w.say(other, 0))
 		replaced += launched(o)
 	}

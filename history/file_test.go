@@ -112,7 +112,7 @@ func TestRefusedFilesAreLeftAsTheyAre(t *testing.T) {
 		}, "an SQLite file of another program (application id 0x0)"},
 		{"a file from a newer program", func(t *testing.T) string {
 			return written(t, "PRAGMA user_version = 99")
-		}, "found version 99 of the file, this program knows versions up to 1"},
+		}, "found version 99 of the file, this program knows versions up to 2"},
 		{"a file cut short", func(t *testing.T) string {
 			path := written(t, "")
 			if err := os.Truncate(path, 2*4096); err != nil {

@@ -31,7 +31,7 @@ func TestMigrationsGoForwardInOneTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	grown := append(append([]string{}, migrations...), "ALTER TABLE records ADD COLUMN extra TEXT")
-	if err := migrate(ctx, h.writer, append(grown, "CREATE TABLE half (x); nonsense")); err == nil {
+	if err := migrate(ctx, h.writer, append(grown, "CREATE TABLE half (x); nonsense"), 1); err == nil {
 		t.Fatal("a migration that fails was taken")
 	}
 	if v, _ := pragma(ctx, h.writer, "user_version"); v != len(migrations) {
@@ -41,7 +41,7 @@ func TestMigrationsGoForwardInOneTransaction(t *testing.T) {
 	if err := h.writer.QueryRow("SELECT count(*) FROM pragma_table_info('records') WHERE name = 'extra'").Scan(&n); err != nil || n != 0 {
 		t.Errorf("a failed migration left its first step behind (%d, %v)", n, err)
 	}
-	if err := migrate(ctx, h.writer, grown); err != nil {
+	if err := migrate(ctx, h.writer, grown, 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.Get(ctx, "a", 1); err != nil {

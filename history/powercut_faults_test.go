@@ -58,10 +58,9 @@ func heal(d *powercut.Disk) {
 func blank(t *testing.T) *powercut.Disk {
 	t.Helper()
 	d := powercut.New()
-	if err := d.Create(diskFile); err != nil {
+	if err := makeBlank(d); err != nil {
 		t.Fatal(err)
 	}
-	d.SyncDirectory()
 	return d
 }
 
@@ -73,7 +72,7 @@ func crashed(t *testing.T) (*powercut.Disk, *journal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := openFile(t.Context(), diskFile, vfs, Options{MaxBytes: 1 << 30})
+	h, err := openOn(t.Context(), d, vfs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +146,7 @@ func (l *life) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := openFile(ctx, diskFile, vfs, Options{MaxBytes: 1 << 30})
+	h, err := openOn(ctx, l.disk, vfs)
 	if err != nil {
 		return errors.Join(err, l.disk.Unmount())
 	}
@@ -261,7 +260,7 @@ func openWith(ctx context.Context, d *powercut.Disk, f *fault) error {
 		return err
 	}
 	f.plant(d)
-	h, err := openFile(ctx, diskFile, vfs, Options{MaxBytes: 1 << 30})
+	h, err := openOn(ctx, d, vfs)
 	if err == nil {
 		err = h.Close()
 	}

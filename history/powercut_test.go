@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 const diskFile = "/history.db"
@@ -34,10 +35,7 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
-	if err := peekOn(ctx, c.disk, vfs); err != nil {
-		return err
-	}
-	h, err := openFile(ctx, diskFile, vfs, Options{MaxBytes: 1 << 30})
+	h, err := openOn(ctx, c.disk, vfs)
 	if err != nil {
 		return err
 	}
@@ -49,22 +47,32 @@ func (c cut) check(ctx context.Context) (err error) {
 	return c.compare(ctx, h)
 }
 
-// peekOn is what open does first, on a disk.
-func peekOn(ctx context.Context, d *powercut.Disk, vfs string) error {
+// makeBlank makes the empty file on a disk that open makes first.
+func makeBlank(d *powercut.Disk) error {
+	err := errors.Join(d.Create(diskFile), d.Append(diskFile, sqlitefile.Blank(applicationID, 0)), d.SyncFile(diskFile))
+	d.SyncDirectory()
+	return err
+}
+
+// openOn does what open does, on a disk.
+func openOn(ctx context.Context, d *powercut.Disk, vfs string) (*History, error) {
+	place := powercut.Named{Disk: d, Name: diskFile + sqlitefile.MarkSuffix}
 	if journal, err := d.Read(diskFile + "-journal"); err == nil {
-		if err := rollBack(ctx, diskFile, vfs, journal); err != nil {
-			return err
+		_, missing := place.Read()
+		if err := rollBack(ctx, diskFile, vfs, journal, missing == nil); err != nil {
+			return nil, err
 		}
 	}
 	b, err := d.Read(diskFile)
-	if err != nil || len(b) == 0 {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	err = checkMarks(ctx, diskFile, vfs, "immutable", "1")
-	if log, _ := d.Read(diskFile + "-wal"); err != nil && len(log) > 0 {
-		return checkMarks(ctx, diskFile, vfs)
+	log, _ := d.Read(diskFile + "-wal")
+	sealed, err := firstPage(ctx, diskFile, vfs, b, len(log) > 0)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return openFile(ctx, diskFile, vfs, Options{MaxBytes: 1 << 30}, form{sealed, len(log) > 0}, place)
 }
 
 func (c cut) compare(ctx context.Context, h *History) error {
@@ -117,7 +125,7 @@ func past(ctx context.Context, seed uint64, prepare func(*powercut.Disk)) (cuts 
 	if prepare != nil {
 		prepare(d)
 	}
-	if err := d.Create(diskFile); err != nil {
+	if err := makeBlank(d); err != nil {
 		return nil, err
 	}
 	vfs, err := d.Mount()
@@ -125,7 +133,7 @@ func past(ctx context.Context, seed uint64, prepare func(*powercut.Disk)) (cuts 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Unmount()) }()
-	h, err := openFile(ctx, diskFile, vfs, Options{MaxBytes: 1 << 30})
+	h, err := openOn(ctx, d, vfs)
 	if err != nil {
 		return nil, err
 	}
@@ -214,10 +222,9 @@ func TestAPowerCutWhileTheFileIsMadeLeavesAFileThatOpens(t *testing.T) {
 	cuts := int64(0)
 	for seed := uint64(0); cuts < wanted; seed++ {
 		d := powercut.New()
-		if err := d.Create(diskFile); err != nil {
+		if err := makeBlank(d); err != nil {
 			t.Fatal(err)
 		}
-		d.SyncDirectory() // otherwise there is no file at all
 		vfs, err := d.Mount()
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +234,7 @@ func TestAPowerCutWhileTheFileIsMadeLeavesAFileThatOpens(t *testing.T) {
 			disks = append(disks, d.Cut(seed<<32+uint64(len(disks))))
 			return nil
 		})
-		h, err := openFile(t.Context(), diskFile, vfs, Options{MaxBytes: 1 << 30})
+		h, err := openOn(t.Context(), d, vfs)
 		if err == nil {
 			err = errors.Join(h.Close(), d.Unmount())
 		}
@@ -279,7 +286,7 @@ func TestAHalfWrittenHeaderIsReadFromTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, suffix := range []string{"", "-wal"} {
+	for _, suffix := range []string{"", "-wal", "-mark"} {
 		b, err := os.ReadFile(from + suffix)
 		if err != nil {
 			t.Fatal(err)

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // Reader reads a history that another process may be writing. It never waits for the writer and sees what was durable
 // when a call began. It is safe for use by several goroutines.
 type Reader struct {
-	path string
-	db   *sql.DB
+	path  string
+	db    *sql.DB
+	pages *sqlitefile.Pages // nil for a file without seals
 }
 
 // OpenReadOnly opens the history at path for reading. A file that does not exist, or that [Open] would refuse, is an
@@ -26,32 +28,62 @@ func OpenReadOnly(path string) (*Reader, error) {
 	if err != nil {
 		return nil, explain(path, "open to read", err)
 	}
-	if err := peek(context.Background(), path); err != nil {
-		return nil, explain(path, "open to read", err)
-	}
-	r, err := openReader(path, "")
+	r, err := openToRead(context.Background(), path)
 	if err != nil {
-		return nil, explain(path, "open to read", err)
-	}
-	if _, err := pragma(context.Background(), r.db, "user_version"); err != nil {
-		r.db.Close()
 		return nil, explain(path, "open to read", err)
 	}
 	return r, nil
 }
 
-func openReader(path, vfs string) (*Reader, error) {
+func openToRead(ctx context.Context, path string) (_ *Reader, err error) {
+	sealed, err := peek(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := openReader(path, "", sealed)
+	if err != nil {
+		return nil, err
+	}
+	// The mark is read before the tables, which another process may be writing. One who only reads may have got none.
+	marked, err := sqlitefile.MarkPath(path + sqlitefile.MarkSuffix).Read()
+	at, _, failed := readPosition(ctx, r.db)
+	if p, wrong := sqlitefile.ParseMark(marked); failed == nil && err == nil && wrong == nil && p.Identity == at.Identity && p.Commit > at.Commit {
+		failed = fmt.Errorf("%w: %w", errIncomplete, &sqlitefile.BehindError{Found: at, Marked: p})
+	}
+	if failed != nil {
+		r.Close()
+		return nil, failed
+	}
+	return r, nil
+}
+
+// openReader opens the file at path for reading alone; sealed says that its pages are.
+func openReader(path, vfs string, sealed bool) (*Reader, error) {
+	r := &Reader{path: path}
+	if sealed {
+		var err error
+		if r.pages, err = sqlitefile.Seal(vfs, false); err != nil {
+			return nil, err
+		}
+		vfs = r.pages.Name()
+	}
 	db, err := sql.Open("sqlite", dsn(path, vfs, "mode", "ro", "_busy_timeout", "5000", "_pragma", "trusted_schema(0)"))
 	if err != nil {
+		r.pages.Unmount()
 		return nil, err
 	}
 	// Each connection has a page cache of its own; more of them would only cost memory.
 	db.SetMaxOpenConns(8)
-	return &Reader{path: path, db: db}, nil
+	r.db = db
+	return r, nil
 }
 
 // Close ends the reading.
-func (r *Reader) Close() error { return r.db.Close() }
+func (r *Reader) Close() error {
+	err := r.db.Close()
+	r.pages.Unmount()
+	return err
+}
 
 const selectRecords = `SELECT r.seq, r.epoch, r.at, r.kind, r.body, s.content
 	FROM records r JOIN streams f ON f.id = r.fleet LEFT JOIN shared s ON s.hash = r.shared WHERE f.fleet = ? `

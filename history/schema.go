@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,6 +50,12 @@ CREATE TABLE shared (
 	hash    BLOB PRIMARY KEY,          -- SHA-256 of content
 	content BLOB NOT NULL              -- JSON
 ) STRICT, WITHOUT ROWID;
+`, `
+CREATE TABLE position (                -- of the tables; the mark beside the file says how far they were at least
+	identity INTEGER NOT NULL,
+	commits  INTEGER NOT NULL
+) STRICT;
+INSERT INTO position VALUES (0, 0);
 `}
 
 // dsn names the file for the driver; options are pairs of key and value. vfs is the file system that SQLite uses; empty
@@ -64,47 +71,104 @@ func dsn(path, vfs string, options ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// create makes an empty file, for its owner alone, unless there is one.
+// create makes a file without tables, for its owner alone, unless there is one. Its pages have room for seals.
 func create(path string) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	switch stat, err := os.Stat(path); {
+	case err == nil && stat.Mode().IsRegular() && stat.Size() == 0:
+		if err := os.Remove(path); err != nil { // an older program made it and was cut short
+			return err
+		}
+	case err == nil || !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return f.Close()
-}
-
-// peek refuses a file that is not a history this program can read. It opens the file as immutable, so that it leaves no
-// trace, neither in the file nor beside it.
-func peek(ctx context.Context, path string) error {
-	stat, err := os.Stat(path)
-	if err != nil {
-		return err
+	if content, err := os.ReadFile(path + sqlitefile.MarkSuffix); err == nil {
+		if marked, err := sqlitefile.ParseMark(content); err != nil || marked.Commit > 0 {
+			return fmt.Errorf("%w: it is missing, and its mark %s says that there was one", errDamaged, path+sqlitefile.MarkSuffix)
+		}
 	}
-	if !stat.Mode().IsRegular() {
-		return fmt.Errorf("found %s, allowed is a file; give another path", stat.Mode().Type())
-	}
-	if stat.Size() == 0 {
-		return nil
-	}
-	err = checkMarks(ctx, path, "", "immutable", "1")
-	// After a power cut the first page may be half written, and whole only in the log.
-	if err != nil && len(beginning(path+"-wal")) > 0 && checkMarks(ctx, path, "") == nil {
+	err := durable.Create(path, sqlitefile.Blank(applicationID, 0))
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return err
 }
 
+// peek refuses a file that is not a history this program can read, and tells whether its pages are sealed. It leaves no trace,
+// neither in the file nor beside it, unless there is a write-ahead log.
+func peek(ctx context.Context, path string) (sealed bool, err error) {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if !stat.Mode().IsRegular() {
+		return false, fmt.Errorf("found %s, allowed is a file; give another path", stat.Mode().Type())
+	}
+	return firstPage(ctx, path, "", beginning(path), len(beginning(path+"-wal")) > 0)
+}
+
+// firstPage is peek of a file that begins with the given bytes. After a power cut they may be half written, and whole only
+// in the log, so that only SQLite can say what is there.
+func firstPage(ctx context.Context, path, vfs string, begin []byte, logged bool) (sealed bool, err error) {
+	if len(begin) >= pageSize && sqlitefile.CheckPage(1, begin[:pageSize]) {
+		return true, checkHeader(begin)
+	}
+	if logged {
+		if sealed, err := readFirstPage(ctx, path, vfs); err == nil {
+			return sealed, nil
+		}
+	}
+	switch err := checkMarks(ctx, path, vfs, "immutable", "1"); {
+	case err != nil:
+		return false, err
+	case len(begin) > 100 && sqlitefile.HasSeals(begin):
+		return true, fmt.Errorf("%w: its first page", errDamaged)
+	}
+	return false, nil
+}
+
+// readFirstPage lets SQLite read the first page, and returns whether it has room for a seal.
+func readFirstPage(ctx context.Context, path, vfs string) (sealed bool, err error) {
+	db, err := sql.Open("sqlite", dsn(path, vfs, "mode", "ro"))
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	var page []byte
+	if err := db.QueryRowContext(ctx, "SELECT data FROM sqlite_dbpage WHERE pgno = 1").Scan(&page); err != nil {
+		return false, err
+	}
+	return sqlitefile.HasSeals(page), checkHeader(page)
+}
+
+// checkHeader says what is wrong with the marks in the first bytes of an SQLite file.
+func checkHeader(b []byte) error {
+	if id := binary.BigEndian.Uint32(b[68:]); id != applicationID {
+		return foreign(int(id))
+	}
+	return checkVersion(int(binary.BigEndian.Uint32(b[60:])))
+}
+
+func foreign(id int) error {
+	return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed is a history of Muster (%#x); give another path", id, applicationID)
+}
+
 // rollBack lets SQLite undo a change of the file at path that the power cut short, if journal is that of one of ours. It
-// does so before anything else is read: until then the first page may be half written.
-func rollBack(ctx context.Context, path, vfs string, journal []byte) error {
-	if !ownJournal(journal) {
+// does so before anything else is read: until then the first page may be half written. marked says that the file has a mark,
+// as every sealed one has.
+func rollBack(ctx context.Context, path, vfs string, journal []byte, marked bool) error {
+	if len(journal) == 0 || !marked && !ownJournal(journal) {
 		return nil
+	}
+	if marked {
+		pages, err := sqlitefile.Seal(vfs, false)
+		if err != nil {
+			return err
+		}
+		defer pages.Unmount()
+		vfs = pages.Name()
 	}
 	db, err := sql.Open("sqlite", dsn(path, vfs, "mode", "rw"))
 	if err != nil {
@@ -153,7 +217,7 @@ func checkMarks(ctx context.Context, path, vfs string, options ...string) error 
 		return err
 	}
 	if id != applicationID {
-		return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed is a history of Muster (%#x); give another path", id, applicationID)
+		return foreign(id)
 	}
 	version, err := pragma(ctx, db, "user_version")
 	if err != nil {
@@ -169,8 +233,12 @@ func checkVersion(found int) error {
 	return nil
 }
 
-// migrate brings the file to the version len(steps) in one transaction, and in WAL mode.
-func migrate(ctx context.Context, db *sql.DB, steps []string) error {
+// positioned is the first version that says how far its tables are.
+const positioned = 2
+
+// migrate brings the file to the version len(steps) in one transaction, and in WAL mode. The identity becomes that of a file
+// that has none yet.
+func migrate(ctx context.Context, db *sql.DB, steps []string, identity uint64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -194,6 +262,11 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 			return err
 		}
 	}
+	if version < positioned {
+		if _, err := tx.ExecContext(ctx, "UPDATE position SET identity = ?", int64(identity)); err != nil {
+			return err
+		}
+	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
@@ -202,13 +275,48 @@ func migrate(ctx context.Context, db *sql.DB, steps []string) error {
 	return err
 }
 
-// verify reads the structure of the whole file and says what is damaged.
-func verify(ctx context.Context, db *sql.DB) error {
+// verify reads the structure of the whole file and says what is damaged. pages is nil for a file without seals.
+func verify(ctx context.Context, db *sql.DB, pages *sqlitefile.Pages) error {
 	damage, err := sqlitefile.Check(ctx, db, "")
-	if err == nil && damage != "" {
+	switch {
+	case err == nil && damage != "":
 		err = fmt.Errorf("%w: %s", errDamaged, damage)
+	case err != nil && pages != nil && len(pages.Damaged()) > 0:
+		err = fmt.Errorf("%w: pages %v: %w", errDamaged, pages.Damaged(), err)
 	}
 	return err
+}
+
+// readPosition returns how far the tables are, and the version of the file.
+func readPosition(ctx context.Context, db rowQuerier) (at sqlitefile.Position, version int, err error) {
+	if version, err = pragma(ctx, db, "user_version"); err != nil || version < positioned {
+		return at, version, err
+	}
+	var identity, commits int64
+	err = db.QueryRowContext(ctx, "SELECT identity, commits FROM position").Scan(&identity, &commits)
+	if errors.Is(err, sql.ErrNoRows) || sqlitefile.Primary(err) == sqlitefile.CodeError {
+		err = fmt.Errorf("%w: it does not say how far its tables are: %w", errDamaged, err)
+	}
+	return sqlitefile.Position{Identity: uint64(identity), Commit: uint64(commits)}, version, err
+}
+
+// openMark opens the mark of tables that are at a position. An empty file of that name is how a person says that what is
+// there shall do.
+func openMark(place sqlitefile.MarkPlace, at sqlitefile.Position) (*sqlitefile.Mark, error) {
+	if content, err := place.Read(); err == nil && len(content) == 0 {
+		if err := place.Create(sqlitefile.NewMark(at)); err != nil {
+			return nil, fmt.Errorf("%w: make the mark: %w", errDisk, err)
+		}
+	}
+	m, err := sqlitefile.OpenMark(place, at)
+	_, behind := errors.AsType[*sqlitefile.BehindError](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: its mark is missing, so it cannot be said whether its end is, too", errIncomplete)
+	case behind || errors.Is(err, sqlitefile.ErrDamagedMark) || errors.Is(err, sqlitefile.ErrForeignMark):
+		return nil, fmt.Errorf("%w: %w", errIncomplete, err)
+	}
+	return m, err
 }
 
 func pragma(ctx context.Context, db rowQuerier, name string) (int, error) {

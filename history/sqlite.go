@@ -7,6 +7,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
@@ -31,7 +33,9 @@ type Options struct {
 // writes.
 type History struct {
 	*Reader
-	writer *sql.DB
+	writer   *sql.DB
+	mark     *sqlitefile.Mark
+	identity uint64
 	// broken is set once a sync failed: from then on nothing is acknowledged.
 	broken atomic.Pointer[error]
 }
@@ -58,17 +62,71 @@ func open(ctx context.Context, path string, o Options) (*History, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	if err := rollBack(ctx, path, "", beginning(path+"-journal")); err != nil {
+	mark := sqlitefile.MarkPath(path + sqlitefile.MarkSuffix)
+	_, missing := os.Lstat(string(mark))
+	if err := rollBack(ctx, path, "", beginning(path+"-journal"), missing == nil); err != nil {
 		return nil, err
 	}
-	if err := peek(ctx, path); err != nil {
+	sealed, err := peek(ctx, path)
+	if err != nil {
 		return nil, err
 	}
-	return openFile(ctx, path, "", o)
+	return openFile(ctx, path, "", o, form{sealed, len(beginning(path+"-wal")) > 0}, mark)
+}
+
+// form is what is known of a file before it is opened.
+type form struct {
+	sealed bool // its pages are
+	logged bool // its write-ahead log has content
 }
 
 // openFile opens the file at path, on the file system of SQLite named vfs; empty is the operating system's.
-func openFile(ctx context.Context, path, vfs string, o Options) (*History, error) {
+func openFile(ctx context.Context, path, vfs string, o Options, is form, place sqlitefile.MarkPlace) (_ *History, err error) {
+	h := &History{}
+	defer func() {
+		if err != nil {
+			h.Close()
+		}
+	}()
+	if h.Reader, err = openReader(path, vfs, is.sealed); err != nil {
+		return nil, err
+	}
+	if is.sealed {
+		vfs = h.pages.Name()
+	}
+	if h.writer, err = openWriter(path, vfs, o); err != nil {
+		return nil, err
+	}
+	// A file that is refused stays as it is. Closing the writer would write its log back, and closing the reader leaves an
+	// empty log behind.
+	first := h.writer
+	if is.logged {
+		first = h.db
+	}
+	if err := verify(ctx, first, h.pages); err != nil {
+		return nil, err
+	}
+	at, version, err := readPosition(ctx, first)
+	if err == nil {
+		err = checkVersion(version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if version < positioned {
+		at = sqlitefile.Position{Identity: rand.Uint64()}
+		if err := place.Create(sqlitefile.NewMark(at)); err != nil {
+			return nil, fmt.Errorf("%w: make the mark: %w", errDisk, err)
+		}
+	}
+	h.identity = at.Identity
+	if h.mark, err = openMark(place, at); err != nil {
+		return nil, err
+	}
+	return h, migrate(ctx, h.writer, migrations, at.Identity)
+}
+
+func openWriter(path, vfs string, o Options) (*sql.DB, error) {
 	writer, err := sql.Open("sqlite", dsn(path, vfs, "mode", "rw", "_txlock", "immediate",
 		"_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10), "_synchronous", "FULL",
 		// Where the system's sync leaves the drive's cache alone (macOS), ask for the one that does not.
@@ -80,26 +138,21 @@ func openFile(ctx context.Context, path, vfs string, o Options) (*History, error
 		return nil, err
 	}
 	writer.SetMaxOpenConns(1)
-	if err := verify(ctx, writer); err != nil {
-		writer.Close()
-		return nil, err
-	}
-	if err := migrate(ctx, writer, migrations); err != nil {
-		writer.Close()
-		return nil, err
-	}
-	reader, err := openReader(path, vfs)
-	if err != nil {
-		writer.Close()
-		return nil, err
-	}
-	return &History{Reader: reader, writer: writer}, nil
+	return writer, nil
 }
 
 // Close ends reading and writing. Everything acknowledged is on disk already.
 func (h *History) Close() error {
+	if h.Reader == nil {
+		return nil // it could not be opened
+	}
+	failures := []error{h.db.Close()}
 	// The writer goes last: the last connection to close tidies up the log beside the file.
-	if err := errors.Join(h.Reader.Close(), h.writer.Close()); err != nil {
+	if h.writer != nil {
+		failures = append(failures, h.writer.Close())
+	}
+	h.pages.Unmount()
+	if err := errors.Join(append(failures, h.mark.Close())...); err != nil {
 		return explain(h.path, "close", err)
 	}
 	return nil
@@ -183,6 +236,7 @@ func (h *History) write(ctx context.Context, attempted string, do func(*sql.Tx) 
 	if broken := h.broken.Load(); broken != nil {
 		return *broken
 	}
+	var commit int64
 	err := func() error {
 		tx, err := h.writer.BeginTx(ctx, nil)
 		if err != nil {
@@ -192,8 +246,15 @@ func (h *History) write(ctx context.Context, attempted string, do func(*sql.Tx) 
 		if err := do(tx); err != nil {
 			return err
 		}
+		if err := tx.QueryRowContext(ctx, "UPDATE position SET commits = commits + 1 RETURNING commits").Scan(&commit); err != nil {
+			return err
+		}
 		return tx.Commit()
 	}()
+	if err == nil {
+		// It need not be on the disk now: a log that is lost just after a power cut is the one case that this does not find.
+		h.mark.Write(sqlitefile.Position{Identity: h.identity, Commit: uint64(commit)}, false)
+	}
 	if err == nil || errors.Is(err, muster.ErrConflict) {
 		return err
 	}

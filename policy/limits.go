@@ -68,6 +68,9 @@ type Bounds struct {
 // Decide implements [muster.Policy].
 func (p Bounds) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := p.Of.Decide(o, recent)
+	if o.Drift.Contested() {
+		return contested(o, d)
+	}
 	switch {
 	case d.Desired > o.Limits.Max:
 		d = d.With(muster.Term{Rule: "max", In: []muster.Value{value("max", float64(o.Limits.Max))}, Out: o.Limits.Max,
@@ -82,5 +85,17 @@ func (p Bounds) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 		return d
 	}
 	d.Verdict, d.Reason = muster.Hold, orDefault(d.Reason, muster.Steady)
+	return d
+}
+
+// contested holds while another controller sizes the fleet too: two that set one number undo each other, and the members are
+// launched and ended for nothing.
+func contested(o muster.Observation, d muster.Decision) muster.Decision {
+	last := o.Drift.Last()
+	d = d.Held(muster.Contested, muster.Term{
+		Rule: "contested", In: []muster.Value{value("set_by_others", float64(len(o.Drift.Changes))), value("last", float64(last.To))},
+		Why: fmt.Sprintf("%s; Muster leaves it alone while there are %d or more: end the other controller, or state shadow: true", o.Drift, muster.ContestedBy),
+	})
+	d.Floor = d.Desired
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -21,7 +22,8 @@ func (s *Service) lookup(name string) (settings, error) {
 // Send stores messages and returns one outcome for each, in order. A message
 // that is not valid is refused alone, in Sent.Err; the others are on disk when
 // Send returns. An error means that nothing was stored, unless ctx ended:
-// then the outcome is unknown.
+// then the outcome is unknown. A FIFO queue without ContentBasedDeduplication
+// refuses all messages if one has no deduplication id.
 func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([]Sent, error) {
 	c, out, err := s.newSend(name, messages)
 	if err != nil || c == nil {
@@ -40,6 +42,9 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 	if err != nil {
 		return nil, nil, err
 	}
+	if set.fifo && !set.contentDedup && slices.ContainsFunc(messages, func(m Outgoing) bool { return m.DeduplicationID == "" }) {
+		return nil, nil, refuse(ErrInvalidParameter, noDeduplication)
+	}
 	total := 0
 	for i := range messages {
 		total += messages[i].size()
@@ -55,7 +60,7 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 			out[i].Err = err
 			continue
 		}
-		m.record.id = newID()
+		m.record.identify()
 		out[i].ID = formatUUID(m.record.id)
 		c.outgoing = append(c.outgoing, m)
 	}
@@ -201,7 +206,7 @@ func (s *Service) open(c *receive) ([]Message, error) {
 		if rec == nil {
 			var err error
 			if rec, err = s.contents.Record(d.seq); err != nil {
-				failed = err
+				failed = s.unreadable(c.queue, d, err)
 				continue
 			}
 			if rec == nil {
@@ -218,10 +223,19 @@ func (s *Service) open(c *receive) ([]Message, error) {
 	if len(out) == 0 {
 		return nil, failed
 	}
-	if failed != nil {
+	if failed != nil && !errors.Is(failed, ErrDamagedMessage) {
 		s.log.Error("queue: a received message could not be read; it becomes visible again", "queue", c.queue, "error", failed)
 	}
 	return out, nil
+}
+
+// unreadable sets a received message aside if its content is damaged, and returns what is wrong with it.
+func (s *Service) unreadable(queue string, d delivery, err error) error {
+	err = damaged(queue, d, err)
+	if d, ok := errors.AsType[*DamagedMessage](err); ok {
+		s.setAside(d)
+	}
+	return err
 }
 
 // Delete deletes messages by the handles of their receives and returns one
@@ -235,10 +249,10 @@ func (s *Service) Delete(ctx context.Context, name string, handles []string) []e
 }
 
 // ChangeVisibility makes messages in flight visible after a time and returns
-// one error for each. Changing to 0 hands a message back. A handle whose
-// message was received again since fails with ErrMessageNotInFlight; a
-// message whose time ran out but which nobody received is taken back, save on
-// a FIFO queue, which refuses both with ErrInvalidParameter.
+// one error for each. Changing to 0 hands a message back. On a standard queue
+// every handle of a message will do, also one of an earlier receive or one whose
+// time ran out. A FIFO queue refuses both with ErrInvalidParameter. So does every
+// queue for a message that is gone.
 func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
 	return s.settleAll(ctx, &settleAll{queue: name, change: true}, len(changes), func(i int) (string, time.Duration) {
 		return changes[i].Receipt, changes[i].Timeout
@@ -271,7 +285,7 @@ func (s *Service) newSettle(c *settleAll, n int, at func(int) (string, time.Dura
 		handle, timeout := at(i)
 		d, err := s.receipts.read(handle)
 		if err == nil {
-			err = checkVisibility(timeout)
+			err = checkVisibility(timeout, "Must be between 0 and 43200.")
 		}
 		if err != nil {
 			errs[i] = err
@@ -323,7 +337,7 @@ func (s *Service) Counts(name string) (Counts, error) {
 	q.advance(now)
 	c := Counts{
 		At: fromMillis(now), Visible: q.visible(), Runnable: q.runnable(), InFlight: q.inFlight.len(), Delayed: q.delayed.len(),
-		Sent: q.sent, Deleted: q.deleted, Received: q.received,
+		Damaged: len(q.damaged), Sent: q.sent, Deleted: q.deleted, Received: q.received,
 	}
 	if sent, _, ok := q.oldest(); ok {
 		c.OldestSent = fromMillis(sent)

@@ -186,14 +186,17 @@ func (c *settleAll) apply(w *writer, now int64) verdict {
 		switch {
 		case t.seq == 0: // its receipt was refused
 		case t.queue != c.q.saved.id:
-			t.err = refuse(ErrReceiptHandleInvalid, "The input receipt handle belongs to another queue.")
+			t.err = refuse(ErrReceiptHandleInvalid, "The receipt handle %q is not valid for this queue.", t.handle)
 		case c.change:
 			t.err = w.st.change(c.q, now, t.timeout, t.seq, t.count)
 		default:
 			t.removed, t.err = w.st.remove(c.q, now, t.seq, t.count)
 		}
-		if t.err == errExpiredHandle {
+		switch t.err {
+		case errExpiredHandle:
 			t.err = outside("ReceiptHandle", t.handle, "The receipt handle has expired.")
+		case errMessageGone:
+			t.err = outside("ReceiptHandle", t.handle, "Message does not exist or is not available for visibility timeout change.")
 		}
 	}
 	if len(w.st.ops) == before && len(w.group) == 0 {
@@ -243,7 +246,8 @@ func (c *call) finish(_ *Service, err error) {
 }
 
 func noQueue(name string) error {
-	return refuse(ErrQueueNotFound, "The specified queue does not exist: %s", clip(name))
+	name = clip(name)
+	return &Error{Kind: ErrQueueNotFound, Text: "The specified queue does not exist: " + name, Queue: name}
 }
 
 func fullError() error {

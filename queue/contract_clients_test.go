@@ -297,10 +297,8 @@ func (v *visitor) settle(kind deedKind) bool {
 	answer := told{}
 	switch {
 	case err == nil:
-	case kind == aChange && errors.Is(err, ErrMessageNotInFlight):
-		answer.refusal = outdated
 	case kind == aChange && errors.Is(err, ErrInvalidParameter):
-		answer.refusal = absent
+		answer.refusal = goneAlready
 	default:
 		v.fail(fmt.Errorf("use receipt %d of message %d: %w", k.count, k.message, err))
 		return false

@@ -9,8 +9,9 @@ import (
 
 // The contract of one message of a standard queue, as a machine that does one
 // thing after the other: nobody receives it while somebody holds it, each
-// receive counts one more, the newest receipt and no older one decides, and a
-// delete is for ever. A history of calls at the same time is right if some
+// receive counts one more, any receipt
+// changes when it is visible again, the newest alone deletes it, and a delete is
+// for ever. A history of calls at the same time is right if some
 // order of them, in which each comes between its call and its answer, is one
 // that the machine could go through.
 
@@ -44,9 +45,8 @@ type told struct {
 type refusal uint8
 
 const (
-	accepted refusal = iota
-	outdated         // the message was received again since
-	absent           // the message was deleted
+	accepted    refusal = iota
+	goneAlready         // the message was deleted
 )
 
 // condition is the state of a message. Each thing happens as early as it may:
@@ -94,10 +94,9 @@ func (c condition) follow(a asked, t told) []condition {
 	case a.kind == aDelete && c.stage == kept && a.count >= c.count:
 		c.stage = deleted
 	case a.kind == aDelete:
-	case a.kind == aChange && t.refusal == outdated && c.stage == kept && a.count < c.count:
-	case a.kind == aChange && t.refusal == absent && c.stage == deleted:
-	case a.kind == aChange && t.refusal == accepted && c.stage == kept && a.count >= c.count:
-		c.count, c.visible, c.lazy = a.count, c.now+a.lasts, false
+	case a.kind == aChange && t.refusal == goneAlready && c.stage == deleted:
+	case a.kind == aChange && t.refusal == accepted && c.stage == kept:
+		c.count, c.visible, c.lazy = max(c.count, a.count), c.now+a.lasts, false
 	case a.kind == aCut && c.lazy:
 		c.count, c.visible, c.lazy = 0, c.now, false
 		return []condition{was, c}
@@ -177,11 +176,13 @@ func TestTheContractAllowsAndForbids(t *testing.T) {
 		{"deleted while it is received again: last", []step{send, receive(2, 3, 1, 1), remove(8, 12, 1), receive(9, 10, 2, 1), receive(50, 51, 3, 1)}, true},
 		{"handed back and received", []step{send, receive(2, 3, 1, 10), change(4, 5, 1, 0, accepted), receive(6, 7, 2, 1)}, true},
 		{"prolonged and received all the same", []step{send, receive(2, 3, 1, 5), change(4, 5, 1, 50, accepted), receive(9, 10, 2, 1)}, false},
-		{"an old receipt that prolongs", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, accepted)}, false},
-		{"an old receipt that is refused", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, outdated)}, true},
-		{"the newest receipt that is refused", []step{send, receive(2, 3, 1, 1), change(11, 12, 1, 5, outdated)}, false},
+		{"an old receipt that prolongs", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, accepted), miss(15)}, true},
+		{"an old receipt that hands back", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 9), change(11, 12, 1, 0, accepted), receive(13, 14, 3, 1)}, true},
+		{"an old receipt that counts back", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 9), change(11, 12, 1, 0, accepted), receive(13, 14, 2, 1)}, false},
+		{"an old receipt that is refused", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, goneAlready)}, false},
+		{"the newest receipt that is refused", []step{send, receive(2, 3, 1, 1), change(11, 12, 1, 5, goneAlready)}, false},
 		{"prolonged after the delete", []step{send, receive(2, 3, 1, 1), remove(4, 5, 1), change(6, 7, 1, 5, accepted)}, false},
-		{"said to be deleted though it is not", []step{send, receive(2, 3, 1, 1), change(6, 7, 1, 5, absent)}, false},
+		{"said to be deleted though it is not", []step{send, receive(2, 3, 1, 1), change(6, 7, 1, 5, goneAlready)}, false},
 		{"lost with the power", []step{send, cutAt(2), miss(5)}, false},
 		{"an unheard send that is lost", []step{unheard(send), cutAt(2), miss(5)}, true},
 		{"an unheard send that is there", []step{unheard(send), cutAt(2), receive(5, 6, 1, 1)}, true},

@@ -107,9 +107,14 @@ func (k *Courier) gather(c command, answer *reply, then func(error)) {
 // Gathered is how many requests wait for Submit.
 func (k *Courier) Gathered() int { return len(k.gathered) }
 
-// Submit hands in what was gathered.
+// Submit hands in what was gathered. If nobody else has anything to commit, a single request may be committed
+// during the call; its outcome is told by Deliver all the same.
 func (k *Courier) Submit() {
 	if len(k.gathered) == 0 {
+		return
+	}
+	if len(k.gathered) == 1 && k.s.commitNow(k.gathered[0]) {
+		k.gathered = k.gathered[:0]
 		return
 	}
 	all := bundle(k.gathered)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -148,7 +149,11 @@ func TestACourierAnswersAsTheServiceDoes(t *testing.T) {
 			}
 		}
 		wantCounts(t, s, "q", 0, 0, 0)
-		outcomes = append(outcomes, strings.Join(told, "\n"))
+		text := strings.Join(told, "\n")
+		for i, r := range receipts { // each service signs with a secret of its own
+			text = strings.ReplaceAll(text, r, fmt.Sprint("receipt ", i))
+		}
+		outcomes = append(outcomes, text)
 	})
 	if outcomes[0] != outcomes[1] {
 		t.Errorf("the service says\n%s\na courier\n%s", outcomes[0], outcomes[1])
@@ -180,6 +185,107 @@ func TestACourierHandsInTogether(t *testing.T) {
 			t.Errorf("%d commits, answered %v; want 1 and %v", commits, sent, want)
 		}
 	})
+}
+
+// TestACourierCommitsItself what nobody else has a part in, once that has been so for a while, so that the only client
+// waits for no other goroutine.
+func TestACourierCommitsItself(t *testing.T) {
+	type scene struct {
+		s      *Service
+		commit func() // what the store does meanwhile
+		submit func(messages int)
+	}
+	for name, row := range map[string]struct {
+		before func(t *testing.T, c *scene)
+		itself bool
+	}{
+		"the first":          {func(*testing.T, *scene) {}, false},
+		"after enough alone": {func(_ *testing.T, c *scene) { alone(c.submit, loneAfter) }, true},
+		"after one too few":  {func(_ *testing.T, c *scene) { alone(c.submit, loneAfter-1) }, false},
+		"after some together": {func(_ *testing.T, c *scene) {
+			alone(c.submit, loneAfter)
+			c.submit(2)
+		}, false},
+		"alone again": {func(_ *testing.T, c *scene) {
+			alone(c.submit, loneAfter)
+			c.submit(2)
+			alone(c.submit, loneAfter)
+		}, true},
+		"on a slow disk": {func(_ *testing.T, c *scene) {
+			c.commit = func() { time.Sleep((quickCommit + 1) * time.Millisecond) }
+			alone(c.submit, 2*loneAfter)
+		}, false},
+		"while another is committed": {func(t *testing.T, c *scene) {
+			alone(c.submit, loneAfter)
+			gate, once := make(chan struct{}), sync.Once{}
+			c.commit = func() { once.Do(func() { <-gate }) }
+			go c.s.Send(t.Context(), "q", []Outgoing{{Body: "other"}})
+			synctest.Wait()
+			t.Cleanup(func() { close(gate) })
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, f, _ := held(t)
+				s.lone.Store(0) // creating the queue was a group, too
+				c := &scene{s: s, commit: func() {}}
+				itself, answered := false, 0
+				f.fail = func([]op) error {
+					itself = strings.Contains(string(debug.Stack()), "commitNow")
+					c.commit()
+					return nil
+				}
+				k := s.NewCourier(func() {})
+				c.submit = func(messages int) {
+					for range messages {
+						k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) {
+							if err != nil {
+								t.Error(err)
+							}
+							answered++
+						})
+					}
+					k.Submit()
+					time.Sleep(time.Second) // virtual: the commit has ended, unless it is held
+					k.Deliver()
+				}
+				row.before(t, c)
+				was := answered
+				c.submit(1)
+				if itself != row.itself {
+					t.Errorf("committed by the courier itself: %t, want %t", itself, row.itself)
+				}
+				if held := name == "while another is committed"; !held && answered != was+1 {
+					t.Errorf("%d answers, want one", answered-was)
+				}
+			})
+		})
+	}
+}
+
+// alone hands in one request after the other.
+func alone(submit func(int), n int) {
+	for range n {
+		submit(1)
+	}
+}
+
+// TestALoneCourierOfAClosedServiceIsAnswered too, and commits nothing.
+func TestALoneCourierOfAClosedServiceIsAnswered(t *testing.T) {
+	s := open(t, Options{Ephemeral: true})
+	mustCreate(t, s, "q", nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.lone.Store(loneAfter)
+	var got error
+	k := s.NewCourier(func() {})
+	k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { got = err })
+	k.Submit()
+	k.Deliver()
+	if !errors.Is(got, ErrClosed) {
+		t.Errorf("answered %v, want %v", got, ErrClosed)
+	}
 }
 
 // TestACourierOfAClosedServiceIsAnswered whether its requests were handed in

@@ -87,12 +87,20 @@ func TestFIFOMessagesAreCheckedBeforeTheyAreStored(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			sent, err := s.Send(t.Context(), "q.fifo", []Outgoing{row.m})
-			if err != nil || !errors.Is(sent[0].Err, row.want) || row.text != "" && sent[0].Err.Error() != row.text {
+			if err == nil {
+				err = sent[0].Err
+			}
+			if !errors.Is(err, row.want) || row.text != "" && err.Error() != row.text {
 				t.Errorf("%v %v, want %v %q", sent, err, row.want, row.text)
 			}
 		})
 	}
 	wantCounts(t, s, "q.fifo", 0, 0, 1) // the queue's delay applies
+	pair := []Outgoing{{Body: "x", GroupID: "g", DeduplicationID: "4"}, {Body: "y", GroupID: "g"}}
+	if sent, err := s.Send(t.Context(), "q.fifo", pair); !errors.Is(err, ErrInvalidParameter) || sent != nil {
+		t.Errorf("two messages, one without an id: %v %v, want that both are refused", sent, err)
+	}
+	wantCounts(t, s, "q.fifo", 0, 0, 1)
 }
 
 func TestForgottenDeduplicationLeavesTheStore(t *testing.T) {

@@ -8,7 +8,8 @@
 // (SQLite with a log before it, oplog.go, or memory for an ephemeral queue) only
 // keeps those operations and reads bodies. Service is the thin shell around
 // both: one writer goroutine takes the requests that wait, applies them to the
-// state, commits them as one group with one full sync, and only then answers.
+// state, commits them as one group with one full sync, and only then answers. A
+// [Courier] that has been the only one to ask is the writer for its own request.
 //
 // What an answer promises: a send, a delete, a redelivery, a change of
 // visibility, a move to a dead-letter queue and every change to a queue is on

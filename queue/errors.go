@@ -16,9 +16,6 @@ var (
 	// ErrReceiptHandleInvalid says that a receipt handle was not made by this
 	// queue: it is forged, damaged, or belongs to another queue.
 	ErrReceiptHandleInvalid = errors.New("receipt handle is invalid")
-	// ErrMessageNotInFlight says that a message was deleted, expired, or was
-	// received again by someone else, so that this receipt no longer holds it.
-	ErrMessageNotInFlight = errors.New("message is not in flight")
 	// ErrOverLimit says that too many messages are in flight.
 	ErrOverLimit = errors.New("too many messages in flight")
 	// ErrUnsupported says that the request asks for something not offered.
@@ -61,24 +58,38 @@ var (
 	ErrStorageBusy = errors.New("queue storage is locked by another program")
 	// ErrLocked says that another process has the directory open.
 	ErrLocked = errors.New("queue directory is in use")
+	// ErrUnsafeDirectory says that others than the owner may change the
+	// directory, or that a link is in the place of one of its files.
+	ErrUnsafeDirectory = errors.New("queue directory is not safe")
 	// ErrForeignFile says that the file is not a queue file of this product.
 	ErrForeignFile = errors.New("not a muster queue file")
 	// ErrNewerFile says that a newer version of this product wrote the file.
 	ErrNewerFile = errors.New("queue file is newer than this program")
 	// ErrCorruptFile says that the file is damaged.
 	ErrCorruptFile = errors.New("queue file is damaged")
+	// ErrDamagedMessage says that the content of a message is not what was sent.
+	// It is not delivered; see DamagedMessage.
+	ErrDamagedMessage = errors.New("message is damaged")
 	// ErrClosed says that the service was closed.
 	ErrClosed = errors.New("queue service is closed")
 )
 
-// errExpiredHandle says that a FIFO message is no longer held by the handle.
-var errExpiredHandle = errors.New("receipt handle has expired")
+// What is wrong with a receipt handle that this service gave out. The handle is
+// added where it is known.
+var (
+	// errExpiredHandle says that a FIFO message is no longer held by the handle.
+	errExpiredHandle = errors.New("receipt handle has expired")
+	// errMessageGone says that there is no message whose visibility could be changed.
+	errMessageGone = errors.New("message is gone")
+)
 
 // Error is a refused request: Kind is one of the sentinels above, Text says
 // what was found and what is allowed in the words of the SQS protocol.
 type Error struct {
 	Kind error
 	Text string
+	// Queue is the name of a queue that does not exist; empty with other kinds.
+	Queue string
 }
 
 // Error returns the text.

@@ -332,7 +332,7 @@ func TestTheTypeOfAQueueCannotBeChanged(t *testing.T) {
 		want        error
 	}{
 		{"a FIFO queue to standard", "q.fifo", map[string]string{"FifoQueue": "false"}, ErrInvalidAttributeValue},
-		{"a FIFO queue to FIFO", "q.fifo", map[string]string{"FifoQueue": "true"}, ErrInvalidAttributeValue},
+		{"a FIFO queue to FIFO", "q.fifo", map[string]string{"FifoQueue": "true"}, nil},
 		{"a standard queue to FIFO", "q", map[string]string{"FifoQueue": "true"}, ErrInvalidAttributeName},
 		{"a limit per group, scope not given", "q.fifo", map[string]string{"FifoThroughputLimit": "perMessageGroupId"}, ErrInvalidAttributeValue},
 		{"a limit and a scope per group", "q.fifo", map[string]string{"FifoThroughputLimit": "perMessageGroupId", "DeduplicationScope": "messageGroup"}, nil},

@@ -168,7 +168,7 @@ func (in *importing) send(ctx context.Context) error {
 		return nil
 	}
 	for i := range in.batch {
-		in.batch[i].record.id = newID()
+		in.batch[i].record.identify()
 	}
 	c := &send{queue: in.name, outgoing: in.batch, answer: newReply()}
 	in.batch, in.bytes = nil, 0

@@ -14,6 +14,8 @@ const (
 	MaxBytes = 1 << 20
 	// MaxAttributes is the largest number of user attributes of a message.
 	MaxAttributes = 10
+	// MaxTraceBytes is the largest length of an AWSTraceHeader.
+	MaxTraceBytes = 1_024
 	// MaxDelay is the longest time a message may be delayed.
 	MaxDelay = 15 * time.Minute
 	// MaxVisibility is the longest time, counted from its receive, that a
@@ -138,8 +140,12 @@ type VisibilityChange struct {
 type Counts struct {
 	// At is when the numbers were taken.
 	At time.Time
-	// Visible, InFlight and Delayed count messages; every message is in one of them.
+	// Visible, InFlight and Delayed count messages; every message is in one of
+	// them, save those of Damaged.
 	Visible, InFlight, Delayed int
+	// Damaged counts the messages that were set aside since the service was
+	// opened, because their content is damaged.
+	Damaged int
 	// Runnable is how many receivers could each get a message now: Visible, or
 	// on a FIFO queue the number of groups that may be received from.
 	Runnable int
@@ -153,6 +159,7 @@ type Counts struct {
 // record is the content of a message, which the state machine never looks at.
 type record struct {
 	id         [16]byte
+	sum        uint32 // of what it was sent with, see checksum.go; 0 is none
 	group      string
 	dedup      string
 	source     string // the queue it was dead-lettered from

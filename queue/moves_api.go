@@ -36,7 +36,9 @@ type Move struct {
 // is ErrNotFound if a queue does not exist, or ErrInvalidParameter.
 func (s *Service) StartMove(ctx context.Context, source, destination string, perSecond int) (string, error) {
 	if perSecond < 0 || perSecond > MaxMoveRate {
-		return "", outside("MaxNumberOfMessagesPerSecond", perSecond, "Must be between 1 and 500, if provided.")
+		return "", refuse(ErrInvalidParameter,
+			"Value for parameter MaxNumberOfMessagesPerSecond is invalid. Reason: You must enter a number "+
+				"that's between 1 and %d.", MaxMoveRate)
 	}
 	var id string
 	c := &call{answer: newReply(), run: func(st *state, now int64) error {
@@ -47,7 +49,8 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 		case !st.hasSources(source):
 			return refuse(ErrInvalidParameter, "Source queue must be configured as a Dead Letter Queue.")
 		case q.moving() != nil:
-			return refuse(ErrUnsupported, "There is already a task running. Only one active task is allowed for a source queue arn at a given time.")
+			return refuse(ErrInvalidParameter,
+				"There is already a task running. Only one active task is allowed for a source queue arn at a given time.")
 		}
 		id = strconv.FormatUint(st.startMove(q, now, destination, int64(perSecond)).id, 10)
 		return nil
@@ -74,7 +77,7 @@ func movable(st *state, source, destination string) (*queue, error) {
 	case to == q:
 		return nil, refuse(ErrInvalidParameter, "Source queue arn and destination queue arn cannot be the same.")
 	case to.fifo != q.fifo:
-		return nil, refuse(ErrInvalidParameter, "The destination queue must be of the same type as the source queue.")
+		return nil, refuse(ErrInvalidParameter, "The source queue and destination queue must be of the same queue type.")
 	}
 	return q, nil
 }
@@ -82,7 +85,7 @@ func movable(st *state, source, destination string) (*queue, error) {
 // hasSources says whether a queue is the dead-letter queue of any.
 func (st *state) hasSources(name string) bool {
 	for _, q := range st.names {
-		if q.settings.redrive != nil && q.settings.redrive.target == name {
+		if q.deadLetterQueue() == name {
 			return true
 		}
 	}

@@ -72,7 +72,7 @@ func TestAMoveKeepsToItsRate(t *testing.T) {
 		letters(t, s, 60, "a")
 		mustCreate(t, s, "elsewhere", nil)
 		mustMove(t, s, "elsewhere", 20)
-		if _, err := s.StartMove(t.Context(), "dead", "elsewhere", 0); !errors.Is(err, ErrUnsupported) {
+		if _, err := s.StartMove(t.Context(), "dead", "elsewhere", 0); !errors.Is(err, ErrInvalidParameter) {
 			t.Errorf("a second move at the same time: %v", err)
 		}
 		later(t, 1050*time.Millisecond)

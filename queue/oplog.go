@@ -2,15 +2,19 @@ package queue
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // opLog is a file of operations that are not yet in the tables. A commit is one frame, written and synced before it is
 // acknowledged: that takes a fraction of the time of a transaction, and most messages are deleted before they would ever
 // reach a table. A transaction that takes all of them over makes the log void by counting its generation up, and the file
 // is written again from its beginning.
+//
+// Whatever is in the log says how far the tables must be, and the tables how large the log must be: see readLog.
 type opLog struct {
 	place logPlace
 	size  int64 // bytes of the file; 0 if none is to be made
@@ -19,10 +23,13 @@ type opLog struct {
 
 	active     bool // the tables say that there is a log
 	file       logFile
-	generation uint64
+	made       int64  // bytes of the file that there is
+	seed       uint32 // of the checksums, so that frames of another file never count
+	generation uint64 // the transaction of the tables that the frames follow
 	number     uint32 // of the next frame
 	at         int64  // where it goes
 	buffer     []byte
+	last       []byte // the empty frame at the end
 }
 
 // logPlace is where a log is kept.
@@ -67,14 +74,15 @@ const (
 
 var checksums = crc32.MakeTable(crc32.Castagnoli)
 
+// seedOf is the seed of the checksums of frames that belong to a queue file.
+func seedOf(identity uint64) uint32 {
+	return crc32.Checksum(binary.LittleEndian.AppendUint64(nil, identity), checksums)
+}
+
 // append writes ops as one frame and syncs it. fits is false, and nothing is written, if they belong into the tables.
 func (l *opLog) append(ops []op) (fits bool, err error) {
-	room := l.size - l.at
-	b := append(l.buffer[:0], frameMark...)
-	b = binary.LittleEndian.AppendUint32(b, 0) // the checksum
-	b = binary.LittleEndian.AppendUint64(b, l.generation)
-	b = binary.LittleEndian.AppendUint32(b, l.number)
-	b = binary.LittleEndian.AppendUint32(b, 0) // the length
+	room := l.made - l.at - sectorBytes // for the end of the log
+	b := l.begin(l.buffer[:0])
 	for i := range ops {
 		if ops[i].kind == opInsert && ops[i].record.size() > room-int64(len(b)) {
 			return false, nil
@@ -84,8 +92,7 @@ func (l *opLog) append(ops []op) (fits bool, err error) {
 			return false, nil
 		}
 	}
-	binary.LittleEndian.PutUint32(b[frameHead-4:], uint32(len(b)-frameHead))
-	binary.LittleEndian.PutUint32(b[len(frameMark):], crc32.Checksum(b[len(frameMark)+4:], checksums))
+	l.finish(b)
 	l.buffer = b
 	if _, err = l.file.WriteAt(b, l.at); err == nil {
 		err = l.file.Sync()
@@ -95,15 +102,40 @@ func (l *opLog) append(ops []op) (fits bool, err error) {
 	}
 	l.number++
 	l.at += sectors(len(b))
+	l.terminate()
 	return true, nil
+}
+
+// terminate writes an empty frame after the last one, where the next one will be written over it. It says that all before
+// it was acknowledged: without it, a last frame that is damaged would look like one that a power cut kept from being
+// written. It is not synced: only a disk that loses its power in the next moment, and is damaged too, makes that difference.
+func (l *opLog) terminate() {
+	l.last = l.begin(l.last[:0])
+	l.finish(l.last)
+	l.file.WriteAt(l.last, l.at)
+}
+
+// begin appends the head of a frame.
+func (l *opLog) begin(b []byte) []byte {
+	b = append(b, frameMark...)
+	b = binary.LittleEndian.AppendUint32(b, 0) // the checksum
+	b = binary.LittleEndian.AppendUint64(b, l.generation)
+	b = binary.LittleEndian.AppendUint32(b, l.number)
+	return binary.LittleEndian.AppendUint32(b, 0) // the length
+}
+
+// finish fills in the length and the checksum of a frame.
+func (l *opLog) finish(b []byte) {
+	binary.LittleEndian.PutUint32(b[frameHead-4:], uint32(len(b)-frameHead))
+	binary.LittleEndian.PutUint32(b[len(frameMark):], crc32.Update(l.seed, checksums, b[len(frameMark)+4:]))
 }
 
 // sectors is n, rounded up to whole sectors.
 func sectors(n int) int64 { return (int64(n) + sectorBytes - 1) / sectorBytes * sectorBytes }
 
-// restart goes back to the beginning: what was written is void, since the tables name another generation.
-func (l *opLog) restart(generation uint64) {
-	l.active, l.generation, l.number, l.at = true, generation, 0, 0
+// restart goes back to the beginning: what was written is void, since it precedes the transaction of the tables.
+func (l *opLog) restart(tables sqlitefile.Position) {
+	l.active, l.seed, l.generation, l.number, l.at = true, seedOf(tables.Identity), tables.Commit, 0, 0
 }
 
 // end gives the file up. Nothing in it counts any more, so that it does not matter whether it can be removed.
@@ -113,53 +145,83 @@ func (l *opLog) end() {
 		l.file.Close()
 	}
 	l.file = nil
-	l.place.Remove()
+	l.discard()
 }
 
-// errDamagedLog says that a log lost something that was acknowledged.
-var errDamagedLog = errors.New("the log of the queue file is damaged")
+// discard removes a file that does not count.
+func (l *opLog) discard() {
+	if l != nil {
+		l.place.Remove()
+	}
+}
 
-// readLog returns the operations of all frames of a generation. The last frame may be half written: then nobody was told
-// that it is there. Any other must be whole.
-func readLog(content []byte, generation uint64) ([]op, error) {
+// frame is a whole frame of a log.
+type frame struct {
+	generation uint64
+	number     uint32
+	at         int64
+	payload    []byte // its operations
+}
+
+// end is the sector after the frame.
+func (f *frame) end() int64 { return f.at + sectors(frameHead+len(f.payload)) }
+
+// readLog returns the operations of all frames of a generation, which follow the transaction of that number. The last one
+// may be half written: then nobody was told that it is there. Any other must be whole. A frame of a later generation was
+// written after a later transaction: then the tables are not those that were acknowledged.
+func readLog(content []byte, seed uint32, generation uint64) ([]op, error) {
 	var ops []op
 	at, number := int64(0), uint32(0)
 	for {
-		payload, n := frameAt(content, at, generation)
-		if payload == nil || n != number {
+		f, ok := frameAt(content, at, seed)
+		if !ok || f.generation != generation || f.number != number {
 			break
 		}
 		var err error
-		if ops, err = readOps(payload, ops); err != nil {
-			return nil, fmt.Errorf("%w: frame %d at byte %d: %w", errDamagedLog, number, at, err)
+		if ops, err = readOps(f.payload, ops); err != nil {
+			return nil, fmt.Errorf("frame %d at byte %d: %w", number, at, err)
 		}
 		number++
-		at += sectors(frameHead + len(payload))
+		at = f.end()
 	}
-	for later := at; later < int64(len(content)); later += sectorBytes {
-		if payload, n := frameAt(content, later, generation); payload != nil && n > number {
-			return nil, fmt.Errorf("%w: frame %d, which begins at byte %d, cannot be read, but frame %d can", errDamagedLog, number, at, n)
+	for f := range framesIn(content, seed) {
+		switch {
+		case f.generation > generation:
+			return nil, fmt.Errorf("the frame at byte %d follows transaction %d, and the tables are at %d", f.at, f.generation, generation)
+		case f.generation == generation && f.number > number:
+			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at, f.number)
 		}
 	}
 	return ops, nil
 }
 
-// frameAt returns operations and number of the frame that begins at a byte; nil if there is no whole one of the generation.
-func frameAt(content []byte, at int64, generation uint64) (payload []byte, number uint32) {
+// framesIn yields every whole frame, of whatever generation, in the order of the file.
+func framesIn(content []byte, seed uint32) iter.Seq[frame] {
+	return func(yield func(frame) bool) {
+		for at := int64(0); at < int64(len(content)); at += sectorBytes {
+			if f, ok := frameAt(content, at, seed); ok && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// frameAt returns the frame that begins at a byte, and whether there is a whole one.
+func frameAt(content []byte, at int64, seed uint32) (f frame, ok bool) {
 	if at+int64(frameHead) > int64(len(content)) {
-		return nil, 0
+		return f, false
 	}
 	b := content[at:]
-	if string(b[:len(frameMark)]) != frameMark || binary.LittleEndian.Uint64(b[8:]) != generation {
-		return nil, 0
+	if string(b[:len(frameMark)]) != frameMark {
+		return f, false
 	}
 	length := int64(binary.LittleEndian.Uint32(b[20:]))
 	if length > int64(len(b)-frameHead) {
-		return nil, 0
+		return f, false
 	}
 	b = b[:int64(frameHead)+length]
-	if binary.LittleEndian.Uint32(b[4:]) != crc32.Checksum(b[8:], checksums) {
-		return nil, 0
+	if binary.LittleEndian.Uint32(b[4:]) != crc32.Update(seed, checksums, b[8:]) {
+		return f, false
 	}
-	return b[frameHead:], binary.LittleEndian.Uint32(b[16:])
+	return frame{binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:]), at, b[frameHead:]}, true
 }

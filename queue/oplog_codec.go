@@ -12,7 +12,7 @@ func appendOp(b []byte, o *op) (_ []byte, ok bool) {
 	switch o.kind {
 	case opInsert:
 		r := o.record
-		b = append(appendRow(b, &o.row), r.id[:]...)
+		b = binary.LittleEndian.AppendUint32(append(appendRow(b, &o.row), r.id[:]...), r.sum)
 		b = appendText(appendText(appendText(b, r.group), r.dedup), r.source)
 		b = appendText(appendText(b, string(r.attributes)), r.body)
 	case opUpdate:
@@ -65,7 +65,7 @@ func (r *opReader) op() (o op) {
 	switch o.kind {
 	case opInsert:
 		o.row = r.row()
-		o.record = &record{id: [16]byte(r.bytes(16)), group: r.text(), dedup: r.text(), source: r.text()}
+		o.record = &record{id: [16]byte(r.bytes(16)), sum: binary.LittleEndian.Uint32(r.bytes(4)), group: r.text(), dedup: r.text(), source: r.text()}
 		if attributes := r.text(); attributes != "" {
 			o.record.attributes = []byte(attributes)
 		}

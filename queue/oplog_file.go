@@ -16,7 +16,7 @@ type dirLog struct{ path string }
 
 // Create makes the file and writes its zeros, so that no later write needs room, or changes more than its own bytes.
 func (l dirLog) Create(size int64) (logFile, error) {
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	f, err := openOwn(l.path, os.O_TRUNC|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("create the log of the queue file: %w", err)
 	}
@@ -33,14 +33,14 @@ func (l dirLog) Create(size int64) (logFile, error) {
 	return contentLog{f}, nil
 }
 
-// Read returns what is in the file.
+// Read returns what is in the file, and one byte more than a log may have.
 func (l dirLog) Read() ([]byte, error) {
 	f, err := os.Open(l.path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxLogBytes))
+	return io.ReadAll(io.LimitReader(f, maxLogBytes+1))
 }
 
 // Remove deletes the file.
@@ -55,4 +55,4 @@ func (l dirLog) Remove() error {
 type contentLog struct{ *os.File }
 
 // Sync brings the content to the disk.
-func (l contentLog) Sync() error { return syncContent(l.File) }
+func (l contentLog) Sync() error { return durable.SyncContent(l.File) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 )
@@ -20,6 +21,8 @@ const (
 	StateVisible State = "visible"
 	StateFlight  State = "in flight"
 	StateDelayed State = "delayed"
+	// StateDamaged is that of a message that was set aside.
+	StateDamaged State = "damaged"
 )
 
 var stateOf = map[place]State{visible: StateVisible, inFlight: StateFlight, delayed: StateDelayed}
@@ -31,6 +34,8 @@ type Peeked struct {
 	State State
 	// VisibleAt is when it becomes, or became, visible.
 	VisibleAt time.Time
+	// Damaged says why the content is missing, and the id with it; nil for a message that is whole.
+	Damaged *DamagedMessage
 }
 
 // MaxPeek is the largest number of messages of one Peek.
@@ -55,7 +60,8 @@ func (s *Service) Peek(ctx context.Context, name string, limit int, in State) ([
 
 // PeekEach calls visit with the messages of a queue that are in a state, in the
 // order in which they were sent, until it returns false. None is received. One
-// message at a time is in memory, besides eight bytes for each. The error is
+// message at a time is in memory, besides eight bytes for each. One whose
+// content is damaged comes without it. The error is
 // ErrQueueNotFound, ErrInvalidParameter for a state that there is not, that of
 // ctx, or ErrStorage.
 func (s *Service) PeekEach(ctx context.Context, name string, in State, visit func(Peeked) bool) error {
@@ -81,8 +87,8 @@ func (s *Service) PeekEach(ctx context.Context, name string, in State, visit fun
 // sequences names the messages of a queue that are in a state, in the order of
 // sending.
 func (s *Service) sequences(name string, in State) ([]uint64, error) {
-	if in != AnyState && in != StateVisible && in != StateFlight && in != StateDelayed {
-		return nil, outside("state", clip(string(in)), "Must be visible, in flight or delayed, if provided.")
+	if in != AnyState && in != StateVisible && in != StateFlight && in != StateDelayed && in != StateDamaged {
+		return nil, outside("state", clip(string(in)), "Must be visible, in flight, delayed or damaged, if provided.")
 	}
 	out, err := s.unsorted(name, in)
 	slices.SortFunc(out, cmp.Compare[uint64]) // without the lock: it takes a second for ten million
@@ -103,6 +109,9 @@ func (s *Service) unsorted(name string, in State) ([]uint64, error) {
 			out = append(out, e.seq)
 		}
 	}
+	if in == AnyState || in == StateDamaged {
+		out = slices.AppendSeq(out, maps.Keys(q.damaged))
+	}
 	return out, nil
 }
 
@@ -115,6 +124,9 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 		if e, found := q.look(seq); found {
 			ok, d, fifo = true, q.delivery(&e), q.fifo
 			p.State, p.VisibleAt = stateOf[e.place], fromMillis(e.visible)
+		} else if n, aside := q.damaged[seq]; aside {
+			ok, d, fifo = true, q.delivery(&entry{numbers: n}), q.fifo
+			p.State, p.VisibleAt = StateDamaged, fromMillis(n.visible)
 		}
 	}
 	rec := s.cache.records[seq]
@@ -123,13 +135,24 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 		return p, false, nil
 	}
 	if rec == nil {
-		if rec, err = s.contents.Record(seq); rec == nil || err != nil {
+		rec, err = s.contents.Record(seq)
+		if found, ok := errors.AsType[*DamagedMessage](damaged(name, d, err)); ok {
+			p.Message, err = (&record{}).message(d, "", fifo)
+			p.ID, p.Damaged = "", found
+			return p, err == nil, err
+		}
+		if rec == nil || err != nil {
 			return p, false, err // not committed yet, or deleted meanwhile
 		}
 	}
 	p.Message, err = rec.message(d, "", fifo)
 	return p, err == nil, err
 }
+
+// maxToldDamaged bounds the damaged messages that an error names.
+const maxToldDamaged = 20
+
+var errMoreDamaged = errors.New("there are more")
 
 // exported is a line of an export; times are those of the message when it was written.
 type exported struct {
@@ -181,12 +204,20 @@ func importAttributes(all map[string]exportedAttribute) map[string]Attribute {
 
 // Export writes the messages of a queue, one JSON object a line, in the order
 // of sending, and returns how many it wrote. Messages in flight and delayed
-// ones are among them. What is sent or deleted meanwhile may be missing.
+// ones are among them. What is sent or deleted meanwhile may be missing. Those
+// whose content is damaged are left out: then the error says which.
 func (s *Service) Export(ctx context.Context, name string, to io.Writer) (written int, err error) {
 	lines := json.NewEncoder(to)
 	lines.SetEscapeHTML(false)
 	var failed error
+	var damaged []error
 	err = s.PeekEach(ctx, name, AnyState, func(p Peeked) bool {
+		if p.Damaged != nil {
+			if damaged = append(damaged, p.Damaged); len(damaged) > maxToldDamaged {
+				damaged = append(damaged[:maxToldDamaged], errMoreDamaged)
+			}
+			return true
+		}
 		failed = lines.Encode(exported{
 			p.ID, p.Body, exportAttributes(p.Attributes), p.Trace, p.GroupID, p.DeduplicationID, p.SequenceNumber, p.Source,
 			p.State, p.Sent.UTC(), utc(p.FirstReceived), p.VisibleAt.UTC(), p.ReceiveCount,
@@ -199,7 +230,7 @@ func (s *Service) Export(ctx context.Context, name string, to io.Writer) (writte
 	if errors.Is(err, ErrQueueNotFound) {
 		return 0, err
 	}
-	if err := errors.Join(err, failed); err != nil {
+	if err := errors.Join(append(damaged, err, failed)...); err != nil {
 		return written, fmt.Errorf("export queue %s after %d messages: %w", name, written, err)
 	}
 	return written, nil

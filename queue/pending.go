@@ -78,6 +78,28 @@ func (p *pending) move(o *op) {
 	p.rows[o.row.seq] = r
 }
 
+// dedupAfter returns the deduplication of the tables as the log leaves it.
+func (p *pending) dedupAfter(tables []dedupRow) []dedupRow {
+	if len(p.dedup) == 0 {
+		return tables
+	}
+	all := make(map[dedupID]dedupRow, len(tables))
+	for _, d := range tables {
+		all[dedupID{d.queue, d.key}] = d
+	}
+	for i := range p.dedup {
+		d := p.dedup[i].dedup
+		id := dedupID{d.queue, d.key}
+		switch old, ok := all[id]; {
+		case p.dedup[i].kind == opPutDedup:
+			all[id] = *d
+		case ok && old.seq == d.seq:
+			delete(all, id)
+		}
+	}
+	return slices.Collect(maps.Values(all))
+}
+
 // ops yields what brings the tables up to date, in the order of the sequences.
 func (p *pending) ops(yield func(*op) bool) {
 	for _, seq := range slices.Sorted(maps.Keys(p.rows)) {

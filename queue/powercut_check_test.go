@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // cut is a disk after a power cut and what must, and may, be on it: what was
@@ -30,15 +31,12 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
-	if err := checkHeader(queueFile, header); err != nil { // as inspect does
-		if log, _ := c.disk.Read(queueFile + "-wal"); len(log) == 0 {
-			return err
-		}
-		if err := checkLogged(ctx, queueFile, name); err != nil {
-			return err
+	if len(header) < sqlitefile.PageBytes || !sqlitefile.CheckPage(1, header[:sqlitefile.PageBytes]) { // as inspect does
+		if _, err := checkLogged(ctx, queueFile, name); err != nil {
+			return fmt.Errorf("%w: %w", ErrCorruptFile, err)
 		}
 	}
-	db, err := openFile(ctx, queueFile, name, logOn(c.disk, 0))
+	db, err := openFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName}, false)
 	if err != nil {
 		return err
 	}
@@ -209,7 +207,7 @@ func (c cut) compareOne(n int, f *found) error {
 }
 
 func (c cut) compareQueues(db *sqliteStore) error {
-	queues, err := db.loadQueues()
+	queues, err := loadQueues(db.db)
 	there := map[string]bool{}
 	for _, q := range queues {
 		there[q.name] = true

@@ -58,7 +58,7 @@ func openSite(ctx context.Context, d *powercut.Disk, checkpoint int) (*site, err
 	if err != nil {
 		return nil, err
 	}
-	db, err := openFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10))
+	db, err := openFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10), powercut.Named{Disk: d, Name: markName}, false)
 	if err != nil {
 		return nil, errors.Join(err, d.Unmount())
 	}
@@ -178,7 +178,7 @@ func (c *client) lease() time.Duration {
 
 func (c *client) receive() error {
 	name := []string{"q", "q", "side", "dead", ordered}[c.chance.IntN(5)]
-	lease, began := c.lease(), c.service.now()
+	lease, began, turn := c.lease(), c.service.now(), c.ledger.turn()
 	got, err := c.calls.receive(c.ctx, name, ReceiveOptions{Max: 1 + c.chance.IntN(MaxBatch), Visibility: &lease})
 	if err != nil {
 		return err
@@ -191,7 +191,8 @@ func (c *client) receive() error {
 		count := uint32(m.ReceiveCount)
 		c.held = append(c.held, holding{name, m.Receipt, n, count})
 		c.ledger.note(func(f *fact) {
-			if count > max(1, f.received) { // a first receive may be written later
+			// A first receive may be written later, and any receipt may have changed the lease meanwhile.
+			if count > max(1, f.received) && f.changing == 0 && f.turn <= turn {
 				f.notBefore = began + lease.Milliseconds()
 			}
 			f.received = max(f.received, count)
@@ -253,23 +254,21 @@ func (c *client) change() error {
 	if c.chance.IntN(3) == 0 {
 		timeout = 0
 	}
-	began, turn := c.service.now(), 0
-	c.ledger.note(func(f *fact) {
-		f.changes++
-		f.notBefore, turn = 0, f.changes
-	}, h.number)
+	began := c.service.now()
+	turn := c.ledger.change(h.number, 1)
 	err := c.calls.change(c.ctx, h.queue, []VisibilityChange{{h.receipt, timeout}})[0]
-	if errors.Is(err, ErrMessageNotInFlight) || errors.Is(err, ErrInvalidParameter) {
-		return nil // somebody else received, moved or deleted it
+	c.ledger.change(h.number, -1)
+	c.ledger.note(func(f *fact) {
+		if err == nil && f.received == h.count && f.changes == turn && f.changing == 0 {
+			f.notBefore = began + timeout.Milliseconds()
+		}
+	}, h.number)
+	if errors.Is(err, ErrInvalidParameter) {
+		return nil // another client moved or deleted it
 	}
 	if err != nil {
 		return err
 	}
-	c.ledger.note(func(f *fact) {
-		if f.received == h.count && f.changes == turn {
-			f.notBefore = began + timeout.Milliseconds()
-		}
-	}, h.number)
 	c.held = append(c.held, h)
 	return nil
 }

@@ -22,6 +22,8 @@ type fact struct {
 	received  uint32 // the newest receive that was answered
 	notBefore int64  // it is not visible earlier, as far as was acknowledged
 	changes   int    // of its visibility, begun so far
+	changing  int    // how many of them are not answered yet
+	turn      int    // the turn of the ledger when the last one began or was answered
 }
 
 // ledger keeps the facts of one history. It is safe for concurrent use.
@@ -29,6 +31,7 @@ type ledger struct {
 	mu      sync.Mutex
 	facts   []fact
 	purging int
+	turns   int // counts the changes of visibility, at their begin and at their end
 	batches int
 	queues  map[string]queueFact
 }
@@ -75,6 +78,26 @@ func (l *ledger) body(n int) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.facts[n].body
+}
+
+// turn is how many changes of visibility began or were answered so far.
+func (l *ledger) turn() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.turns
+}
+
+// change notes that a change of the visibility of a message begins (1) or was answered (-1) and returns how many began so
+// far. An outdated receipt may end the lease of another client, so nothing is known of the lease then.
+func (l *ledger) change(number, one int) (begun int) {
+	l.note(func(f *fact) {
+		l.turns++
+		f.changes += max(0, one)
+		f.changing += one
+		f.notBefore, f.turn = 0, l.turns
+		begun = f.changes
+	}, number)
+	return begun
 }
 
 // note changes the facts with the given numbers.

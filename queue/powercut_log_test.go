@@ -5,10 +5,14 @@ import (
 	"io/fs"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// logName is the name of the log on the disk.
-const logName = "queues.log"
+// The names of the log and of the mark on the disk.
+const (
+	logName  = "queues.log"
+	markName = queueFile + sqlitefile.MarkSuffix
+)
 
 // diskLog is a log on a disk that may lose its power.
 type diskLog struct{ *powercut.Disk }
@@ -31,7 +35,7 @@ func (l diskLog) Create(size int64) (logFile, error) {
 		return nil, errors.Join(err, l.Remove())
 	}
 	l.SyncDirectory()
-	return diskLogFile(l), nil
+	return powercut.Named{Disk: l.Disk, Name: logName}, nil
 }
 
 func (l diskLog) Read() ([]byte, error) { return l.Disk.Read(logName) }
@@ -42,13 +46,3 @@ func (l diskLog) Remove() error {
 	}
 	return nil
 }
-
-type diskLogFile diskLog
-
-func (f diskLogFile) WriteAt(b []byte, at int64) (int, error) {
-	return len(b), f.Disk.WriteAt(logName, b, at)
-}
-
-func (f diskLogFile) Sync() error { return f.SyncFile(logName) }
-
-func (f diskLogFile) Close() error { return nil }

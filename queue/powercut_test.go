@@ -15,22 +15,28 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // createOn makes the queue file with the steps of create.
 func createOn(ctx context.Context, d *powercut.Disk) error {
 	const fresh = queueFile + ".new"
-	if err := d.Create(fresh); err != nil {
-		return err
+	identity := newIdentity()
+	for name, content := range map[string][]byte{
+		fresh: sqlitefile.Blank(applicationID, 0), markName + ".new": sqlitefile.NewMark(sqlitefile.Position{Identity: identity}),
+	} {
+		if err := errors.Join(d.Create(name), d.Append(name, content), d.SyncFile(name)); err != nil {
+			return err
+		}
 	}
 	vfs, err := d.Mount()
 	if err != nil {
 		return err
 	}
-	if err := initialize(ctx, fresh, vfs); err != nil {
+	if err := initialize(ctx, fresh, vfs, identity); err != nil {
 		return errors.Join(err, d.Unmount())
 	}
-	if err := errors.Join(d.Unmount(), d.Rename(fresh, queueFile)); err != nil {
+	if err := errors.Join(d.Unmount(), d.Rename(markName+".new", markName), d.Rename(fresh, queueFile)); err != nil {
 		return err
 	}
 	d.SyncDirectory()
@@ -219,7 +225,7 @@ func TestAHalfWrittenHeaderIsReadFromTheLog(t *testing.T) {
 	s := open(t, Options{Dir: dir})
 	mustCreate(t, s, "q", nil)
 	mustSend(t, s, "q", "a", strings.Repeat("b", 100_000)) // the file grows, so its first page is in the log
-	for _, name := range []string{queueFile, queueFile + "-wal"} {
+	for _, name := range []string{queueFile, queueFile + "-wal", markName} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ const strictPause = 60_000
 // exists and every attribute given equals the existing one; otherwise the
 // error is ErrQueueExists and names the attribute that differs.
 func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags map[string]string) error {
-	fifo := attributes["FifoQueue"] == "true"
+	fifo := isTrue(attributes["FifoQueue"])
 	if err := checkName(name, fifo); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 	if err != nil {
 		return err
 	}
-	if err := checkTags(tags); err != nil {
+	if err := checkTags(name, tags); err != nil {
 		return err
 	}
 	set, err := parseSettings(normal)
@@ -38,10 +38,14 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 		if len(st.names) >= MaxQueues {
 			return refuse(ErrTooManyQueues, "Too many queues: the limit is %d; delete some first.", MaxQueues)
 		}
+		if scope := scopeOf(name); scope != "" && !st.hasScope(scope) && st.scopes() >= MaxScopes {
+			return refuse(ErrTooManyQueues,
+				"Queues in too many regions and accounts: the limit is %d; delete those of one first.", MaxScopes)
+		}
 		if at, ok := st.dropped[name]; ok && s.strict && now < at+strictPause {
 			return refuse(ErrDeletedRecently, "You must wait 60 seconds after deleting a queue before you can create another with the same name.")
 		}
-		if err := checkTarget(st, name, set.redrive); err != nil {
+		if err := checkTarget(st, name, attributes["RedrivePolicy"], set.redrive); err != nil {
 			return err
 		}
 		st.put(&queueRow{name: name, attributes: withoutEmpty(normal), tags: maps.Clone(tags), created: now, modified: now}, set)
@@ -57,7 +61,8 @@ func withoutEmpty(attributes map[string]string) map[string]string {
 }
 
 func sameAttributes(q *queue, wanted map[string]string) error {
-	defaults := defaultsOf(q.fifo)
+	defaults := q.defaults()
+	defaults["KmsDataKeyReusePeriodSeconds"] = defaultReusePeriod
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		have, ok := q.saved.attributes[key]
 		if !ok {
@@ -70,23 +75,31 @@ func sameAttributes(q *queue, wanted map[string]string) error {
 	return nil
 }
 
-// checkTarget says whether name may use the dead-letter queue of r.
-func checkTarget(st *state, name string, r *redrive) error {
+// defaults are the attributes that q has unless it says otherwise.
+func (q *queue) defaults() map[string]string {
+	out := defaultsOf(q.fifo)
+	maps.Copy(out, encryptionDefaults(q.saved.attributes))
+	return out
+}
+
+// checkTarget says whether name may use the dead-letter queue of r, which is read from policy. A queue may be its own,
+// as at AWS; its messages then stay where they are.
+func checkTarget(st *state, name, policy string, r *redrive) error {
 	if r == nil {
 		return nil
 	}
-	target := st.names[r.target]
+	target := st.names[scopeOf(name)+r.target]
 	switch {
-	case r.target == name:
-		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: A queue cannot be its own dead-letter queue.", name)
 	case target == nil:
-		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.", r.target)
+		return invalidRedrive(policy, "Dead letter target does not exist.")
 	case isFIFO(r.target) != isFIFO(name):
-		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Dead-letter queue must be same type of queue as the source.", r.target)
+		return invalidRedrive(policy,
+			"Dead-letter queue must be same type of queue as the source..") // two points, as AWS has it
 	}
 	allow := target.settings.allow
-	if allow.permission == "denyAll" || allow.permission == "byQueue" && !slices.Contains(allow.sources, name) {
-		return refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: The RedriveAllowPolicy of the dead-letter queue does not allow this source queue.", r.target)
+	_, _, source := CutScope(name)
+	if allow.permission == "denyAll" || allow.permission == "byQueue" && !slices.Contains(allow.sources, source) {
+		return invalidRedrive(policy, "The RedriveAllowPolicy of the dead-letter queue does not allow this source queue.")
 	}
 	return nil
 }
@@ -108,7 +121,7 @@ func (s *Service) DeadLetterSources(name string) ([]string, error) {
 	}
 	var out []string
 	for source, q := range s.st.names {
-		if q.settings.redrive != nil && q.settings.redrive.target == name {
+		if q.deadLetterQueue() == name {
 			out = append(out, source)
 		}
 	}
@@ -131,8 +144,11 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 	if q == nil {
 		return nil, noQueue(name)
 	}
-	out := defaultsOf(q.fifo)
+	out := q.defaults()
 	maps.Copy(out, q.saved.attributes)
+	if out["KmsMasterKeyId"] == "" {
+		delete(out, "KmsDataKeyReusePeriodSeconds") // AWS shows it together with a key only
+	}
 	out["CreatedTimestamp"] = strconv.FormatInt(q.saved.created/1000, 10)
 	out["LastModifiedTimestamp"] = strconv.FormatInt(q.saved.modified/1000, 10)
 	out["ApproximateNumberOfMessages"] = strconv.Itoa(counts.Visible)
@@ -149,7 +165,7 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 	if err != nil {
 		return err
 	}
-	if _, ok := attributes["FifoQueue"]; ok && now.fifo {
+	if given, ok := attributes["FifoQueue"]; ok && now.fifo && !isTrue(given) {
 		return refuse(ErrInvalidAttributeValue, "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.")
 	}
 	normal, err := checkAttributes(attributes, now.fifo)
@@ -171,7 +187,7 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 		saved.attributes = withoutEmpty(merged)
 		set, err := parseSettings(saved.attributes)
 		if err == nil && normal["RedrivePolicy"] != "" {
-			err = checkTarget(st, name, set.redrive)
+			err = checkTarget(st, name, attributes["RedrivePolicy"], set.redrive)
 		}
 		return set, err
 	})
@@ -229,7 +245,7 @@ func (s *Service) retag(ctx context.Context, name string, change func(map[string
 		}
 		change(tags)
 		saved.tags = tags
-		return st.names[name].settings, checkTags(tags)
+		return st.names[name].settings, checkTags(name, tags)
 	})
 }
 
@@ -273,7 +289,8 @@ func (s *Service) DeleteQueue(ctx context.Context, name string) error {
 func (s *Service) Purge(ctx context.Context, name string) error {
 	return s.withQueue(ctx, name, func(st *state, q *queue, now int64) error {
 		if s.strict && q.purged != 0 && now < q.purged+strictPause {
-			return refuse(ErrPurgeInProgress, "Only one PurgeQueue operation on %s is allowed every 60 seconds.", name)
+			_, _, bare := CutScope(name)
+			return refuse(ErrPurgeInProgress, "Only one PurgeQueue operation on %s is allowed every 60 seconds.", bare)
 		}
 		before := q.purged
 		st.noteUndo(func() { q.purged = before })

@@ -85,5 +85,5 @@ func (r *receipts) read(handle string) (delivery, error) {
 }
 
 func invalidReceipt(handle string) error {
-	return refuse(ErrReceiptHandleInvalid, "The input receipt handle %q is not a valid receipt handle of this queue.", clip(handle))
+	return refuse(ErrReceiptHandleInvalid, "The input receipt handle %q is not a valid receipt handle.", clip(handle))
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -26,15 +27,23 @@ func (c *looseCount) UnmarshalJSON(b []byte) error {
 func readRedrive(value string) (redriveDocument, error) {
 	doc := redriveDocument{Max: 10}
 	if err := json.Unmarshal([]byte(value), &doc); err != nil {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: %v.", clip(value), err)
+		return doc, refuse(ErrInvalidAttributeValue, "Invalid value for the parameter RedrivePolicy. Reason: Redrive policy is not a valid JSON map.")
 	}
-	if doc.Max < 1 || doc.Max > 1000 {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: Invalid value for maxReceiveCount: %d, valid values are from 1 to 1000 both inclusive.", clip(value), doc.Max)
-	}
-	if !strings.HasPrefix(doc.Target, "arn:") || checkName(lastPart(doc.Target), isFIFO(doc.Target)) != nil {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedrivePolicy is invalid. Reason: deadLetterTargetArn must be the ARN of a queue.", clip(value))
+	switch {
+	case doc.Max < 1 || doc.Max > 1000:
+		reason := fmt.Sprintf("Invalid value for maxReceiveCount: %d, valid values are from 1 to 1000 both inclusive.", doc.Max)
+		return doc, invalidRedrive(value, reason)
+	case doc.Target == "":
+		return doc, invalidRedrive(value, "Redrive policy does not contain mandatory attribute: deadLetterTargetArn.")
+	case !strings.HasPrefix(doc.Target, "arn:") || checkName(lastPart(doc.Target), isFIFO(doc.Target)) != nil:
+		return doc, invalidRedrive(value, "Dead-letter target ARN should be fully qualified ARN.")
 	}
 	return doc, nil
+}
+
+// invalidRedrive is the refusal of a RedrivePolicy that could be read.
+func invalidRedrive(policy, reason string) error {
+	return outside("RedrivePolicy", clip(policy), reason)
 }
 
 func normalRedrive(value string) (string, error) {
@@ -57,23 +66,28 @@ type redriveAllowDocument struct {
 
 func readRedriveAllow(value string) (redriveAllowDocument, error) {
 	var doc redriveAllowDocument
-	invalid := func(reason any) (redriveAllowDocument, error) {
-		return doc, refuse(ErrInvalidAttributeValue, "Value %s for parameter RedriveAllowPolicy is invalid. Reason: %v.", clip(value), reason)
+	const cannot = "Amazon SQS can't create the redrive allow policy"
+	format := refuse(ErrInvalidAttributeValue, "Invalid value for the parameter RedriveAllowPolicy. Reason: "+cannot+", as it’s in an unsupported format.")
+	invalid := func(reason string) (redriveAllowDocument, error) {
+		return doc, outside("RedriveAllowPolicy", clip(value), cannot+". "+reason)
 	}
 	if err := json.Unmarshal([]byte(value), &doc); err != nil {
-		return invalid(err)
+		return doc, format
 	}
 	switch doc.Permission {
 	case "byQueue":
-		if len(doc.Sources) < 1 || len(doc.Sources) > 10 {
-			return invalid("byQueue needs 1 to 10 sourceQueueArns")
+		if len(doc.Sources) < 1 {
+			return invalid("When you specify the byQueue permission type, you must also specify one or more sourceQueueArns values.")
+		}
+		if len(doc.Sources) > 10 {
+			return invalid("The maximum number of source queue ARNs you can specify is 10.")
 		}
 	case "allowAll", "denyAll":
 		if len(doc.Sources) > 0 {
-			return invalid("sourceQueueArns are for byQueue only")
+			return invalid("To specify one or more source queue ARNs, you must set redrivePermission to byQueue.")
 		}
 	default:
-		return invalid("redrivePermission must be allowAll, denyAll or byQueue")
+		return doc, format
 	}
 	return doc, nil
 }

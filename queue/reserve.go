@@ -7,6 +7,8 @@ import "errors"
 type reserve interface {
 	take() error
 	give() error
+	// keep takes what there is, however little, when the store is closed.
+	keep()
 }
 
 // pageSize is SQLite's, in bytes.
@@ -42,7 +44,7 @@ func (s *sqliteStore) admit(ops []op) error {
 // the reserve, for what is written next.
 func (s *sqliteStore) again(ops []op) error {
 	s.writeBack()
-	err := s.transact(ops, false)
+	err := s.transact(ops)
 	if errors.Is(err, ErrStorageFull) {
 		s.giveReserve()
 	}

@@ -13,13 +13,22 @@ import (
 	"path/filepath"
 
 	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
 // applicationID marks our files in the SQLite header: "MUSQ".
 const applicationID = 0x4d555351
 
-// migrations bring a file from version i to i+1; the version is their number.
-var migrations = []string{`
+// schemaVersion is the version of a file without a log. Files of versions 1 and 2 had no room for the seals of their pages
+// and no checksums; upgrade.go copies them.
+const schemaVersion = 3
+
+// loggedVersion is the version of a file to which a log belongs. Programs that know no log refuse it, and read it again
+// once it was closed: the log is empty then, and the version that of the schema.
+const loggedVersion = 1000 + schemaVersion
+
+// schema is what a new file holds.
+const schema = `
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
 	value BLOB NOT NULL
@@ -34,21 +43,22 @@ CREATE TABLE queues (
 	floor      INTEGER NOT NULL  -- messages up to this seq are purged
 );
 CREATE TABLE messages (
-	seq        INTEGER PRIMARY KEY,
-	queue_id   INTEGER NOT NULL,
-	sent       INTEGER NOT NULL,
-	visible    INTEGER NOT NULL,
-	received   INTEGER NOT NULL,
-	first      INTEGER NOT NULL,
-	count      INTEGER NOT NULL,
-	carried    INTEGER NOT NULL,
-	message_id BLOB NOT NULL,
-	group_id   TEXT,
-	dedup_id   TEXT,
-	sequence   TEXT, -- unused: it is made of seq
-	source     TEXT,
-	attributes TEXT, -- JSON
-	body       TEXT NOT NULL -- last, so that loading never reads overflow pages
+	seq         INTEGER PRIMARY KEY,
+	queue_id    INTEGER NOT NULL,
+	sent        INTEGER NOT NULL,
+	visible     INTEGER NOT NULL,
+	received    INTEGER NOT NULL,
+	first       INTEGER NOT NULL,
+	count       INTEGER NOT NULL,
+	carried     INTEGER NOT NULL,
+	row_sum     INTEGER NOT NULL, -- CRC-32C of the columns before it
+	content_sum INTEGER NOT NULL, -- CRC-32C of the content, as it was sent
+	message_id  BLOB NOT NULL,
+	group_id    TEXT,
+	dedup_id    TEXT,
+	source      TEXT,
+	attributes  TEXT, -- JSON
+	body        TEXT NOT NULL -- last, so that loading never reads overflow pages
 );
 CREATE TABLE deduplication (
 	queue_id   INTEGER NOT NULL,
@@ -58,7 +68,6 @@ CREATE TABLE deduplication (
 	expires    INTEGER NOT NULL,
 	PRIMARY KEY (queue_id, dedup_id)
 ) WITHOUT ROWID;
-`, `
 CREATE TABLE moves (
 	id          INTEGER PRIMARY KEY,
 	queue_id    INTEGER NOT NULL,
@@ -70,12 +79,7 @@ CREATE TABLE moves (
 	moved       INTEGER NOT NULL,
 	to_move     INTEGER NOT NULL
 );
-`}
-
-// loggedVersion is the version of a file to which a log belongs. Programs that
-// know no log refuse it, and read it again once it was closed: the log is empty
-// then, and the version that of the schema.
-const loggedVersion = 1002
+`
 
 // SQLite's header: where the version and the application id are.
 const (
@@ -85,132 +89,204 @@ const (
 	headerMagic       = "SQLite format 3\x00"
 )
 
-// inspect looks at the file at path without touching it. It reports whether
-// there is a file at all.
-func inspect(ctx context.Context, path string) (exists bool, err error) {
+// standing is what there is at the path of a queue file.
+type standing uint8
+
+const (
+	absent  standing = iota
+	present          // a file of the present version
+	older            // a file of a version before the pages were sealed
+)
+
+// inspect looks at the file at path without touching it.
+func inspect(ctx context.Context, path string) (standing, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return absent, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("open queue file: %w", err)
+		return absent, err
 	}
 	defer f.Close()
-	var header [headerSize]byte
-	if _, err := io.ReadFull(f, header[:]); err != nil {
-		return true, fmt.Errorf("open queue file %s: %w: it is shorter than an SQLite header; move it away or use another directory", path, ErrForeignFile)
+	page := make([]byte, sqlitefile.PageBytes)
+	n, err := io.ReadFull(f, page)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return absent, err
 	}
-	err = checkHeader(path, header[:])
-	if log, statErr := os.Stat(path + "-wal"); err != nil && statErr == nil && log.Size() > 0 && checkLogged(ctx, path, "") == nil {
-		return true, nil
+	if sqlitefile.CheckPage(1, page[:n]) {
+		return present, checkHeader(page[:n])
 	}
-	return true, err
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		if version, err := checkLogged(ctx, path, ""); err == nil {
+			return standingOf(version), nil
+		}
+	}
+	err = checkHeader(page[:n])
+	switch {
+	case err == nil && !sqlitefile.HasSeals(page) && standingOf(versionOf(page)) == older:
+		return older, nil
+	case err == nil || exists(path+sqlitefile.MarkSuffix):
+		return present, fmt.Errorf("%w: its first page is damaged", ErrCorruptFile)
+	}
+	return absent, err
+}
+
+func versionOf(header []byte) int { return int(binary.BigEndian.Uint32(header[headerVersion:])) }
+
+func standingOf(version int) standing {
+	if version == schemaVersion || version == loggedVersion {
+		return present
+	}
+	return older
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // checkLogged says whether the file at path is ours according to itself and to
-// the log beside it. After a power cut the header may be half written, and
-// whole only in the log. It only reads.
-func checkLogged(ctx context.Context, path, vfs string) error {
-	db, err := sql.Open("sqlite", dsn(path, vfs)+"&mode=ro")
+// the log beside it, and its version. After a power cut the header may be half
+// written, and whole only in the log. It only reads.
+func checkLogged(ctx context.Context, path, vfs string) (version int, err error) {
+	pages, err := sqlitefile.Seal(vfs, false)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	defer pages.Unmount()
+	db, err := sql.Open("sqlite", dsn(path, pages.Name())+"&mode=ro")
+	if err != nil {
+		return 0, err
 	}
 	defer db.Close()
 	var id uint32
-	var version int
 	err = db.QueryRowContext(ctx, "SELECT a.application_id, v.user_version FROM pragma_application_id a, pragma_user_version v").Scan(&id, &version)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return checkMarks(path, id, version)
+	return version, checkMarks(id, version)
 }
 
 // checkHeader says whether the first bytes of the file at path are ours.
-func checkHeader(path string, header []byte) error {
-	if len(header) < headerSize || string(header[:len(headerMagic)]) != headerMagic {
-		return fmt.Errorf("open queue file %s: %w: it is not an SQLite file; move it away or use another directory", path, ErrForeignFile)
+func checkHeader(header []byte) error {
+	switch {
+	case len(header) < headerSize:
+		return fmt.Errorf("%w: it is shorter than an SQLite header; move it away or use another directory", ErrForeignFile)
+	case string(header[:len(headerMagic)]) != headerMagic:
+		return fmt.Errorf("%w: it is not an SQLite file; move it away or use another directory", ErrForeignFile)
 	}
-	return checkMarks(path, binary.BigEndian.Uint32(header[headerApplication:]), int(binary.BigEndian.Uint32(header[headerVersion:])))
+	return checkMarks(binary.BigEndian.Uint32(header[headerApplication:]), versionOf(header))
 }
 
-func checkMarks(path string, id uint32, version int) error {
+func checkMarks(id uint32, version int) error {
 	if id != applicationID {
-		return fmt.Errorf("open queue file %s: %w: application id %#x found, %#x expected; move it away or use another directory", path, ErrForeignFile, id, applicationID)
+		return fmt.Errorf("%w: application id %#x found, %#x expected; move it away or use another directory", ErrForeignFile, id, applicationID)
 	}
-	return checkVersion(path, version)
+	return checkVersion(version)
 }
 
-func checkVersion(path string, version int) error {
-	if version > len(migrations) && version != loggedVersion {
-		return fmt.Errorf("open queue file %s: %w: schema %d found, this program knows up to %d; use the newer program or another directory", path, ErrNewerFile, version, len(migrations))
+func checkVersion(version int) error {
+	if version > schemaVersion && version != loggedVersion && version != olderLogged {
+		return fmt.Errorf("%w: schema %d found, this program knows up to %d; use the newer program or another directory", ErrNewerFile, version, schemaVersion)
 	}
 	return nil
 }
 
-// create makes a new file under another name and renames it when it is
-// complete, so that a crash never leaves half a file behind.
-func create(ctx context.Context, path string) (err error) {
+// create makes a new file and its mark under other names and renames them when
+// they are complete, the file last, so that a crash never leaves half a file
+// behind, or one without its mark. fill, if any, writes what the file holds
+// from the beginning.
+func create(ctx context.Context, path string, fill func(*sqliteStore) error) (err error) {
 	fresh := path + ".new"
-	for _, leftover := range []string{fresh, fresh + "-journal"} {
-		if err := os.Remove(leftover); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("create queue file: %w", err)
-		}
+	if err := removeNew(path); err != nil {
+		return err
 	}
-	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	identity := newIdentity()
+	err = errors.Join(
+		durable.Create(fresh, sqlitefile.Blank(applicationID, 0)),
+		durable.Create(fresh+sqlitefile.MarkSuffix, sqlitefile.NewMark(sqlitefile.Position{Identity: identity})))
 	if err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("create queue file: %w", err)
-	}
-	if err := initialize(ctx, fresh, ""); err != nil {
+	if err := initialize(ctx, fresh, "", identity); err != nil {
 		return fmt.Errorf("create queue file %s: %w", fresh, err)
 	}
-	if err := os.Rename(fresh, path); err != nil {
-		return fmt.Errorf("create queue file: %w", err)
+	if fill != nil {
+		if err := fillFile(ctx, fresh, fill); err != nil {
+			return fmt.Errorf("create queue file %s: %w", fresh, err)
+		}
+	}
+	for _, suffix := range []string{sqlitefile.MarkSuffix, ""} {
+		if err := os.Rename(fresh+suffix, path+suffix); err != nil {
+			return fmt.Errorf("create queue file: %w", err)
+		}
 	}
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// initialize brings the empty file at path to the newest schema, and to WAL
-// mode: changing that in a file in use may leave a first page half written.
-func initialize(ctx context.Context, path, vfs string) error {
-	db, err := sql.Open("sqlite", dsn(path, vfs, "synchronous(FULL)", "fullfsync(1)"))
+// removeNew removes what is left of a new file for path that is not complete.
+func removeNew(path string) error {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm", sqlitefile.MarkSuffix} {
+		if err := os.Remove(path + ".new" + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("create queue file: %w", err)
+		}
+	}
+	return nil
+}
+
+// fillFile opens a new file for fill alone.
+func fillFile(ctx context.Context, path string, fill func(*sqliteStore) error) error {
+	s, err := openFile(ctx, path, "", nil, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), false)
 	if err != nil {
 		return err
 	}
-	err = migrate(ctx, db, 0)
+	return errors.Join(fill(s), s.Close())
+}
+
+// newIdentity draws the number by which the parts of one queue file know each other.
+func newIdentity() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// initialize brings the blank file at path to the schema, and to WAL mode:
+// changing that in a file in use may leave a first page half written.
+func initialize(ctx context.Context, path, vfs string, identity uint64) (err error) {
+	pages, err := sqlitefile.Seal(vfs, false)
+	if err != nil {
+		return err
+	}
+	defer pages.Unmount()
+	db, err := sql.Open("sqlite", dsn(path, pages.Name(), "synchronous(FULL)", "fullfsync(1)"))
+	if err != nil {
+		return err
+	}
+	err = makeTables(ctx, db, identity)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 	}
 	return errors.Join(err, db.Close())
 }
 
-// migrate brings the file forward in one transaction.
-func migrate(ctx context.Context, db *sql.DB, version int) error {
-	if version == len(migrations) {
-		return nil
-	}
+// makeTables does so in one transaction.
+func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return err
 	}
 	defer tx.Rollback() // after Commit this does nothing
-	for _, text := range migrations[version:] {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("migrate from schema %d: %w", version, err)
-		}
+	secret := make([]byte, secretBytes)
+	rand.Read(secret) // never fails
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return fmt.Errorf("make the tables: %w", err)
 	}
-	if version == 0 {
-		secret := make([]byte, secretBytes)
-		rand.Read(secret) // never fails
-		if _, err := tx.ExecContext(ctx, `INSERT INTO meta VALUES ('secret', ?), ('epoch', 0)`, secret); err != nil {
-			return fmt.Errorf("migrate: write the receipt key: %w", err)
-		}
+	at := encodePosition(sqlitefile.Position{Identity: identity}, 0)
+	if _, err := tx.ExecContext(ctx, `INSERT INTO meta VALUES ('secret', ?), ('epoch', 0), ('position', ?)`, secret, at); err != nil {
+		return fmt.Errorf("write the receipt key: %w", err)
 	}
-	stamp := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations))
-	if _, err := tx.ExecContext(ctx, stamp); err != nil {
-		return fmt.Errorf("migrate: stamp the file: %w", err)
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
+		return fmt.Errorf("stamp the file: %w", err)
 	}
 	return tx.Commit()
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/muster-scale/muster/internal/durable"
@@ -46,12 +47,19 @@ type Service struct {
 	lock     *os.File // nil when ephemeral
 	started  time.Time
 
+	// turning is held by who is the writer at a moment: its goroutine, or a courier that commits at once. It
+	// guards writer.
+	turning sync.Mutex
+	writer  *writer
+	lone    atomic.Int32 // how many groups of one request were quickly committed, one after the other
+
 	requests chan command
 	closing  chan struct{}
 	rearm    chan struct{} // something is due earlier than the writer thinks
 	done     chan struct{} // the writer has ended
 	once     sync.Once
 	closeErr error
+	short    atomic.Bool // the storage is full, and that was said
 
 	mu    sync.Mutex // guards what follows; never held during a commit
 	st    *state
@@ -68,9 +76,9 @@ type Service struct {
 }
 
 // Open opens the queues kept in a directory, or an empty ephemeral service.
-// Errors match ErrLocked, ErrForeignFile, ErrNewerFile or ErrCorruptFile where
-// they apply; in those cases nothing was changed, save that the log of a file
-// that was not closed may have been taken over before its tables were found damaged.
+// Errors match ErrLocked, ErrUnsafeDirectory, ErrForeignFile, ErrNewerFile or
+// ErrCorruptFile where they apply; in those cases nothing was changed. On a full
+// disk it opens, if SQLite has a little room: what needs none can be done then.
 func Open(o Options) (*Service, error) {
 	if o.Ephemeral != (o.Dir == "") {
 		return nil, fmt.Errorf("open queues: exactly one of a directory and ephemeral must be given; found directory %q, ephemeral %t", o.Dir, o.Ephemeral)
@@ -97,6 +105,9 @@ func Open(o Options) (*Service, error) {
 	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create queue directory: %w", err)
 	}
+	if err := checkDir(o.Dir); err != nil {
+		return nil, err
+	}
 	lock, err := lockDir(o.Dir)
 	if err != nil {
 		return nil, err
@@ -109,8 +120,21 @@ func Open(o Options) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
+	if db.epoch != 0 {
+		s.sayFull()
+	}
 	s.strict = o.Strict
 	return s, nil
+}
+
+// Full says whether the disk had no room for the last thing that was written:
+// sends are refused, and deletes too if the room kept for them is gone.
+func (s *Service) Full() bool { return s.short.Load() }
+
+func (s *Service) sayFull() {
+	if !s.short.Swap(true) {
+		s.log.Error("queue storage is full: sends are refused until there is room; delete messages, purge queues or free disk space")
+	}
 }
 
 // requestBuffer is how many requests may wait while a group is committed.
@@ -134,7 +158,8 @@ func start(st store, c contents, lock *os.File, cacheBytes int64, log *slog.Logg
 		return nil, err
 	}
 	s.st, s.receipts = loaded, newReceipts(secret)
-	go newWriter(s).run()
+	s.writer = newWriter(s)
+	go s.writer.run()
 	return s, nil
 }
 

@@ -122,8 +122,17 @@ func TestAMessageNotDeletedComesBackAfterItsVisibilityTimeout(t *testing.T) {
 		}
 		mustDelete(t, s, "q", first.Receipt)
 		wantCounts(t, s, "q", 0, 1, 0) // an outdated receipt deletes nothing
-		if err := change(t, s, "q", first.Receipt, 0); !errors.Is(err, ErrMessageNotInFlight) {
-			t.Errorf("change by an outdated receipt: %v", err)
+		if err := change(t, s, "q", first.Receipt, time.Minute); err != nil {
+			t.Errorf("an outdated receipt prolongs: %v", err)
+		}
+		later(t, 59*time.Second)
+		wantCounts(t, s, "q", 0, 1, 0)
+		if err := change(t, s, "q", first.Receipt, 0); err != nil {
+			t.Errorf("an outdated receipt hands back: %v", err)
+		}
+		wantCounts(t, s, "q", 1, 0, 0)
+		if second = takeOne(t, s, "q"); second.ReceiveCount != 3 {
+			t.Errorf("an outdated receipt changed the count: %+v", second)
 		}
 		mustDelete(t, s, "q", second.Receipt)
 		mustDelete(t, s, "q", second.Receipt)

@@ -56,12 +56,27 @@ func defaultsOf(fifo bool) map[string]string {
 	return out
 }
 
+// encryptionDefaults are attributes that say how messages are encrypted at AWS.
+// What a queue does not have of them is shown as AWS would show it.
+func encryptionDefaults(have map[string]string) map[string]string {
+	if have["KmsMasterKeyId"] != "" {
+		return map[string]string{"SqsManagedSseEnabled": "false", "KmsDataKeyReusePeriodSeconds": defaultReusePeriod}
+	}
+	return map[string]string{"SqsManagedSseEnabled": "true"}
+}
+
+// defaultReusePeriod is KmsDataKeyReusePeriodSeconds of a queue that does not say.
+const defaultReusePeriod = "300"
+
+// booleans are the values of attributes that are true or false, in any case.
+var booleans = []string{"true", "false"}
+
 // choices are the values of attributes that have few; those in
 // defaultFIFOAttributes are for FIFO queues only.
 var choices = map[string][]string{
-	"SqsManagedSseEnabled":      {"true", "false"},
+	"SqsManagedSseEnabled":      booleans,
 	"FifoQueue":                 {"true"},
-	"ContentBasedDeduplication": {"true", "false"},
+	"ContentBasedDeduplication": booleans,
 	"DeduplicationScope":        {"queue", "messageGroup"},
 	"FifoThroughputLimit":       {"perQueue", "perMessageGroupId"},
 }
@@ -97,12 +112,13 @@ func checkAttribute(name, value string, fifo bool) (string, error) {
 	if bounds, ok := numericAttributes[name]; ok {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < bounds[0] || n > bounds[1] {
-			return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s: found %q, allowed are whole numbers from %d to %d.", name, clip(value), bounds[0], bounds[1])
+			return "", invalidValue(name)
 		}
 		return strconv.FormatInt(n, 10), nil
 	}
 	if len(value) > maxAttributeBytes {
-		return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s: found %d bytes, allowed are %d.", name, len(value), maxAttributeBytes)
+		return "", refuse(ErrInvalidAttributeValue,
+			"Invalid value for the parameter %s. Reason: Found %d bytes, allowed are %d.", name, len(value), maxAttributeBytes)
 	}
 	switch name {
 	case "RedrivePolicy":
@@ -125,10 +141,21 @@ func checkChoice(name, value string, fifo bool) (string, error) {
 		}
 		return "", refuse(ErrInvalidAttributeName, "Unknown Attribute %s.", clip(name))
 	}
+	if slices.Contains(booleans, allowed[0]) {
+		value = strings.ToLower(value)
+	}
 	if !slices.Contains(allowed, value) {
-		return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s: found %q, allowed are %s.", name, clip(value), strings.Join(allowed, " and "))
+		return "", invalidValue(name)
 	}
 	return value, nil
+}
+
+// isTrue reads an attribute that is true or false.
+func isTrue(value string) bool { return strings.EqualFold(value, "true") }
+
+// invalidValue is all that AWS says of most values.
+func invalidValue(name string) error {
+	return refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s.", name)
 }
 
 // normalPolicy accepts a JSON object. It is kept and shown; access is decided
@@ -139,7 +166,7 @@ func normalPolicy(value string) (string, error) {
 	}
 	var document map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(value), &document); err != nil {
-		return "", refuse(ErrInvalidAttributeValue, "Invalid value for the parameter Policy: it must be a JSON object: %v.", err)
+		return "", invalidValue("Policy")
 	}
 	return value, nil
 }
@@ -147,7 +174,8 @@ func normalPolicy(value string) (string, error) {
 // checkTogether validates what attributes of a queue must not be combined.
 func checkTogether(all map[string]string) error {
 	if all["FifoThroughputLimit"] == "perMessageGroupId" && all["DeduplicationScope"] != "messageGroup" {
-		return refuse(ErrInvalidAttributeValue, "Value perMessageGroupId for parameter FifoThroughputLimit is invalid. Reason: The DeduplicationScope must be messageGroup.")
+		return refuse(ErrInvalidAttributeValue,
+			"The perMessageGroupId value is allowed only when the value for DeduplicationScope is messageGroup")
 	}
 	if all["KmsMasterKeyId"] != "" && all["SqsManagedSseEnabled"] == "true" {
 		return refuse(ErrInvalidAttributeValue, "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS SSE or SQS SSE.")
@@ -157,7 +185,7 @@ func checkTogether(all map[string]string) error {
 
 // parseSettings reads normal attributes.
 func parseSettings(attributes map[string]string) (settings, error) {
-	fifo := attributes["FifoQueue"] == "true"
+	fifo := isTrue(attributes["FifoQueue"])
 	normal, err := checkAttributes(attributes, fifo)
 	if err == nil {
 		err = checkTogether(normal)
@@ -208,9 +236,10 @@ func parseSettings(attributes map[string]string) (settings, error) {
 // lastPart is the queue name in an ARN.
 func lastPart(arn string) string { return arn[strings.LastIndexByte(arn, ':')+1:] }
 
-// clip bounds foreign text in a message.
+// clip bounds foreign text in a message. AWS repeats a value as it was given, so
+// the bound is above what any parameter may have.
 func clip(s string) string {
-	const most = 100
+	const most = 1024
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "..."
 	}

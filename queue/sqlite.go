@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -18,22 +19,28 @@ import (
 
 // sqliteStore keeps the operations in one SQLite file in WAL mode. Statements
 // touch rows by their rowid only; there is no secondary index. What was
-// committed last may be in a log beside the file, see oplog.go.
+// committed last may be in a log beside the file, see oplog.go. Damage of any of
+// its files is found by what the others say, see damage.go.
 type sqliteStore struct {
 	path    string
+	pages   *sqlitefile.Pages
 	db      *sql.DB // one connection, the writer's
 	readers *sql.DB
 	reserve reserve // nil if there is none
 	spent   bool    // the reserve was given up
-	log     *opLog  // nil if there is none
+	epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
+	at      sqlitefile.Position
+	mark    *sqlitefile.Mark
+	log     *opLog // nil if there is none
 	mu      sync.RWMutex
 	pending pending // what the log adds to the tables; mu guards it, but the writer alone changes it
-	ready   bool    // everything below is prepared
+	ready   bool    // everything below is prepared, but read, which always is
+	pragma  string  // is set when it is
 	failed  bool    // it is not known what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
 	putQueue, dropQueue, dropMoves,
-	putDedup, dropDedup, putMove, dropMove, putLog, read *sql.Stmt
+	putDedup, dropDedup, putMove, dropMove, putMeta, read *sql.Stmt
 }
 
 // The write-ahead log of SQLite is written back when it has so many pages, as
@@ -60,88 +67,163 @@ func dsn(path, vfs string, pragmas ...string) string {
 // openSQLite opens, or creates, the queue file in dir, which is locked.
 func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
-	exists, err := inspect(ctx, path)
-	if err != nil {
-		return nil, err
+	logs := dirLog{filepath.Join(dir, "queues.log")}
+	if exists(filepath.Join(dir, repairedName)) {
+		return nil, fmt.Errorf("open queue file %s: %w", path, errRepairCutShort)
 	}
-	if !exists {
-		if err := create(ctx, path); err != nil {
-			return nil, err
+	found, err := inspect(ctx, path)
+	if err == nil {
+		switch found {
+		case absent:
+			if err = missing(path, logs.path); err == nil {
+				err = create(ctx, path, nil)
+			}
+		case older:
+			err = upgrade(ctx, path, logs)
 		}
 	}
-	l := &opLog{place: dirLog{filepath.Join(dir, "queues.log")}, after: logAfter}
-	s, err := openFile(ctx, path, "", l)
+	if err != nil {
+		return nil, openError(path, nil, err)
+	}
+	kept := &fileReserve{path: filepath.Join(dir, reserveName)}
+	s, spent, err := openWithin(path, kept, func(alone bool) (*sqliteStore, error) {
+		return openFile(ctx, path, "", &opLog{place: logs, after: logAfter}, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), alone)
+	})
 	if err != nil {
 		return nil, err
 	}
-	kept := &fileReserve{path: filepath.Join(dir, "reserve")}
 	s.reserve = kept
-	s.spent = s.reserve.take() != nil // then the first send tries again
+	s.spent = spent || s.reserve.take() != nil // then the first send tries again
 	if size := min(maxLogBytes, kept.size/logShare); size >= leastLogBytes {
-		l.size = size
+		s.log.size = size
 	}
-	pages := max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize))
-	if _, err := s.db.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", pages)); err != nil {
-		return nil, errors.Join(s.openError(err), s.Close())
+	s.pragma = fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
+	return s, nil
+}
+
+// openWithin opens a queue file on a disk that may be full. SQLite needs some room
+// beside the file, which the reserve has; where that is gone too, one connection
+// alone needs none, and nothing can be written until there is room.
+func openWithin(path string, kept reserve, open func(alone bool) (*sqliteStore, error)) (s *sqliteStore, spent bool, err error) {
+	if s, err = open(false); primaryCode(err) != sqlitefile.CodeFull {
+		return s, false, err
+	}
+	if kept.give() == nil {
+		if s, err = open(false); primaryCode(err) != sqlitefile.CodeFull {
+			return s, true, err
+		}
+	}
+	// With a write-ahead log the files are left as they are: whoever is alone would have to write it back.
+	if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
+		return nil, true, err
+	}
+	s, err = open(true)
+	return s, true, err
+}
+
+// openFile opens the queue file at path, which is complete, its mark and the log
+// that may be beside it; without a log all goes to the tables. With alone it has
+// one connection, which needs no room beside the file.
+func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.MarkPlace, alone bool) (_ *sqliteStore, err error) {
+	s := &sqliteStore{path: path, log: l, pending: newPending()}
+	defer func() {
+		if err != nil {
+			err = s.openError(err)
+			s.Close()
+		}
+	}()
+	if s.pages, err = sqlitefile.Seal(vfs, false); err != nil {
+		return nil, err
+	}
+	vfs = s.pages.Name()
+	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead log, and
+	// remove it. So they look first.
+	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
+	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)"}
+	if alone {
+		pragmas = append([]string{"locking_mode(EXCLUSIVE)"}, pragmas...)
+	}
+	if s.db, err = sql.Open("sqlite", dsn(path, vfs, pragmas...)); err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(1)
+	if s.readers = s.db; !alone {
+		if s.readers, err = sql.Open("sqlite", dsn(path, vfs, "query_only(ON)")+"&mode=ro"); err != nil {
+			return nil, err
+		}
+		s.readers.SetMaxOpenConns(maxReaders)
+	}
+	if err = s.verify(ctx, m); err != nil {
+		return nil, err
+	}
+	const reading = `SELECT content_sum, message_id, group_id, dedup_id, source, attributes, body FROM messages WHERE seq=?`
+	if s.read, err = s.readers.PrepareContext(ctx, reading); err != nil {
+		return nil, prepareError(reading, err)
 	}
 	return s, nil
 }
 
-// openFile opens the queue file at path, which is complete, and the log that
-// may be beside it.
-func openFile(ctx context.Context, path, vfs string, l *opLog) (_ *sqliteStore, err error) {
-	s := &sqliteStore{path: path, log: l, pending: newPending()}
-	defer func() {
-		if err != nil {
-			s.Close()
-			err = s.openError(err)
+// arm prepares to write.
+func (s *sqliteStore) arm() error {
+	if s.ready {
+		return nil
+	}
+	if s.pragma != "" {
+		if _, err := s.db.Exec(s.pragma); err != nil {
+			return s.writeError("open", err)
 		}
-	}()
-	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
-	if s.db, err = sql.Open("sqlite", dsn(path, vfs, "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)")); err != nil {
-		return nil, err
 	}
-	s.db.SetMaxOpenConns(1)
-	if s.readers, err = sql.Open("sqlite", dsn(path, vfs, "query_only(ON)")); err != nil {
-		return nil, err
-	}
-	s.readers.SetMaxOpenConns(maxReaders)
-	if err = s.verify(ctx); err != nil {
-		return nil, err
-	}
-	err = s.prepare(ctx)
+	err := s.prepare(context.Background())
 	s.ready = err == nil
-	return s, err
+	return err
 }
 
 // openError says what an error on opening means.
-func (s *sqliteStore) openError(err error) error {
+func (s *sqliteStore) openError(err error) error { return openError(s.path, s.pages, err) }
+
+// openError is that of a file of which some pages may have been found damaged.
+func openError(path string, pages *sqlitefile.Pages, err error) error {
+	damaged := errors.Is(err, ErrCorruptFile)
 	switch primaryCode(err) {
 	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
-		return fmt.Errorf("open queue file %s: %w: %w; restore it from a backup, or move it away to start empty", s.path, ErrCorruptFile, err)
+		damaged = true
 	}
-	return fmt.Errorf("open queue file %s: %w", s.path, err)
+	var where string
+	if pages != nil {
+		if found := pages.Damaged(); len(found) > 0 {
+			damaged, where = true, fmt.Sprintf(" (pages found damaged: %v)", found)
+		}
+	}
+	switch {
+	case !damaged && primaryCode(err) == sqlitefile.CodeFull:
+		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free so much", path, ErrStorageFull, err)
+	case !damaged:
+		return fmt.Errorf("open queue file %s: %w", path, err)
+	case !errors.Is(err, ErrCorruptFile):
+		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
+	}
+	return fmt.Errorf("open queue file %s: %w%s; %s", path, err, where, adviceDamaged)
 }
 
-// verify checks version and schema and brings an older file forward. The
-// messages are checked by Load, which reads them all.
-func (s *sqliteStore) verify(ctx context.Context) error {
+// adviceDamaged is what can be done about damage.
+const adviceDamaged = "nothing was changed: `muster queue check` tells what is whole and what is missing, with --repair it goes on with what is whole " +
+	"and keeps the damaged files; or restore all files of the directory from a backup"
+
+// verify checks version, schema and position. The messages are checked by Load,
+// which reads them all.
+func (s *sqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error {
 	var version int
-	if err := s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := s.readers.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	if err := checkVersion(s.path, version); err != nil {
+	if err := checkVersion(version); err != nil {
 		return err
 	}
-	if version == loggedVersion {
-		if err := s.readLog(ctx); err != nil {
-			return err
-		}
-	} else if err := migrate(ctx, s.db, version); err != nil {
-		return err
+	if standingOf(version) != present {
+		return fmt.Errorf("%w: found schema %d, want %d", ErrCorruptFile, version, schemaVersion)
 	}
 	for _, table := range []string{"sqlite_schema", "meta", "queues"} {
-		damage, err := sqlitefile.Check(ctx, s.db, table)
+		damage, err := sqlitefile.Check(ctx, s.readers, table)
 		if err != nil {
 			return err
 		}
@@ -149,7 +231,14 @@ func (s *sqliteStore) verify(ctx context.Context) error {
 			return fmt.Errorf("%w: table %s: %s", ErrCorruptFile, table, damage)
 		}
 	}
-	return nil
+	logBytes, err := s.readPosition(ctx)
+	if err != nil {
+		return err
+	}
+	if s.mark, err = openMark(m, s.at); err != nil {
+		return err
+	}
+	return s.readLog(version == loggedVersion, logBytes)
 }
 
 func (s *sqliteStore) prepare(ctx context.Context) error {
@@ -160,9 +249,9 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		{&s.begin, "BEGIN IMMEDIATE"},
 		{&s.commit, "COMMIT"},
 		{&s.rollback, "ROLLBACK"},
-		{&s.insert, `INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
-		{&s.update, `UPDATE messages SET visible=?, received=?, first=?, count=? WHERE seq=?`},
-		{&s.move, `UPDATE messages SET seq=?, queue_id=?, sent=?, visible=?, received=?, first=?, count=?, carried=?, source=? WHERE seq=?`},
+		{&s.insert, `INSERT INTO messages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`},
+		{&s.update, `UPDATE messages SET visible=?, received=?, first=?, count=?, row_sum=? WHERE seq=?`},
+		{&s.move, `UPDATE messages SET seq=?, queue_id=?, sent=?, visible=?, received=?, first=?, count=?, carried=?, row_sum=?, source=? WHERE seq=?`},
 		{&s.remove, `DELETE FROM messages WHERE seq=?`},
 		{&s.putQueue, `INSERT INTO queues VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET
 			attributes=excluded.attributes, tags=excluded.tags, modified=excluded.modified, floor=excluded.floor`},
@@ -172,18 +261,13 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		{&s.dropDedup, `DELETE FROM deduplication WHERE queue_id=? AND dedup_id=? AND seq=?`},
 		{&s.putMove, `INSERT OR REPLACE INTO moves VALUES (?,?,?,?,?,?,?,?,?)`},
 		{&s.dropMove, `DELETE FROM moves WHERE id=?`},
-		{&s.putLog, `INSERT OR REPLACE INTO meta VALUES ('log', ?)`},
+		{&s.putMeta, `INSERT OR REPLACE INTO meta VALUES (?, ?)`},
 	}
 	for _, st := range statements {
 		var err error
 		if *st.to, err = s.db.PrepareContext(ctx, st.text); err != nil {
-			return prepareError(st.text, err)
+			return s.writeError("open", prepareError(st.text, err))
 		}
-	}
-	var err error
-	const reading = `SELECT message_id, group_id, dedup_id, source, attributes, body FROM messages WHERE seq=?`
-	if s.read, err = s.readers.PrepareContext(ctx, reading); err != nil {
-		return prepareError(reading, err)
 	}
 	return nil
 }
@@ -206,25 +290,33 @@ func (s *sqliteStore) writeError(step string, err error) error {
 	return fmt.Errorf("%s %s: %w", step, s.path, err)
 }
 
-func (s *sqliteStore) write(o *op) (err error) {
+// write writes an operation and returns by how many rows the messages grew.
+func (s *sqliteStore) write(o *op) (grown int64, err error) {
 	r := &o.row
 	switch o.kind {
 	case opInsert:
 		c := o.record
-		_, err = s.insert.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried),
-			c.id[:], orNull(c.group), orNull(c.dedup), nil, orNull(c.source), orNull(string(c.attributes)), c.body)
+		_, err = s.insert.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried), int64(r.checksum()),
+			int64(c.sum), c.id[:], orNull(c.group), orNull(c.dedup), orNull(c.source), orNull(string(c.attributes)), c.body)
+		return 1, err
 	case opUpdate:
-		_, err = s.update.Exec(r.visible, r.received, r.first, int64(r.count), int64(r.seq))
+		_, err = s.update.Exec(r.visible, r.received, r.first, int64(r.count), int64(r.checksum()), int64(r.seq))
 	case opMove:
-		_, err = s.move.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried), orNull(o.source), int64(o.seq))
+		_, err = s.move.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried), int64(r.checksum()),
+			orNull(o.source), int64(o.seq))
 	case opRemove:
-		_, err = s.remove.Exec(int64(o.seq))
+		result, err := s.remove.Exec(int64(o.seq))
+		if err != nil {
+			return 0, err
+		}
+		gone, err := result.RowsAffected()
+		return -gone, err
 	case opPutQueue:
 		err = s.writeQueue(o.queue)
 	default:
 		err = s.writeRare(o)
 	}
-	return err
+	return 0, err
 }
 
 func (s *sqliteStore) writeRare(o *op) (err error) {
@@ -271,18 +363,22 @@ func orNull(s string) any {
 // Close takes the log over, writes the WAL back and closes the file.
 func (s *sqliteStore) Close() error {
 	err := s.closeLog()
-	if s.readers != nil {
+	if s.readers != nil && s.readers != s.db {
 		err = errors.Join(err, s.readers.Close())
 	}
 	if s.db != nil {
 		err = errors.Join(err, s.db.Close())
 	}
-	return err
+	s.pages.Unmount()
+	if s.spent && s.reserve != nil {
+		s.reserve.keep() // of what closing freed: the next opening needs some
+	}
+	return errors.Join(err, s.mark.Close())
 }
 
 // primaryCode is SQLite's primary result code of err; a full disk has the same one when it is the log that met it.
 func primaryCode(err error) int {
-	if errors.Is(err, syscall.ENOSPC) {
+	if errors.Is(err, syscall.ENOSPC) || sqlitefile.NoRoom(err) {
 		return sqlitefile.CodeFull
 	}
 	return sqlitefile.Primary(err)

@@ -2,8 +2,7 @@ package queue
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +22,7 @@ func (s *sqliteStore) Commit(ops []op) error {
 			return err
 		}
 	}
-	err := s.transact(ops, false)
+	err := s.transact(ops)
 	if errors.Is(err, ErrStorageFull) {
 		err = s.again(ops)
 	}
@@ -46,7 +45,7 @@ func needRoom(ops []op) bool {
 
 // append writes ops to the log, if there is one and they fit.
 func (s *sqliteStore) append(ops []op) (fits bool, err error) {
-	if s.log == nil || !s.log.active || s.log.file == nil || s.pending.len()+len(ops) > maxPending {
+	if s.log == nil || !s.log.active || s.log.file == nil || s.epoch != 0 || s.pending.len()+len(ops) > maxPending {
 		return false, nil
 	}
 	fits, err = s.log.append(ops)
@@ -68,10 +67,11 @@ func (s *sqliteStore) append(ops []op) (fits bool, err error) {
 }
 
 // transact writes ops to the tables, after all that is in the log. At the end
-// of it the log is void, and gone if this is the last transaction.
-func (s *sqliteStore) transact(ops []op, last bool) error {
-	next := s.nextLog(last)
-	if err := s.execute(ops, next); err != nil {
+// of it the log is void.
+func (s *sqliteStore) transact(ops []op) error { return s.transactAs(ops, s.nextLog()) }
+
+func (s *sqliteStore) transactAs(ops []op, next tableChange) error {
+	if err := s.execute(ops, &next); err != nil {
 		switch known := errors.Is(err, ErrStorageFull) || errors.Is(err, ErrStorageBusy); {
 		case !known:
 			s.failed = true
@@ -81,9 +81,9 @@ func (s *sqliteStore) transact(ops []op, last bool) error {
 		return err
 	}
 	switch {
-	case next.generation != 0:
-		s.log.restart(next.generation)
-	case next.version != 0:
+	case next.bytes != 0:
+		s.log.restart(s.at)
+	case next.version != 0 && s.log != nil:
 		s.log.end()
 	}
 	s.mu.Lock()
@@ -92,12 +92,17 @@ func (s *sqliteStore) transact(ops []op, last bool) error {
 	return nil
 }
 
-// execute makes one transaction.
-func (s *sqliteStore) execute(ops []op, next logChange) error {
+// execute makes one transaction, and notes in the mark that it is on the disk.
+func (s *sqliteStore) execute(ops []op, next *tableChange) error {
+	if err := s.arm(); err != nil {
+		return err
+	}
+	next.epoch = max(next.epoch, s.epoch)
 	if _, err := s.begin.Exec(); err != nil {
 		return s.writeError("begin", err)
 	}
-	if err := s.writeAll(ops, next); err != nil {
+	at, err := s.writeAll(ops, next)
+	if err != nil {
 		s.rollback.Exec() // SQLite may have rolled back by itself already
 		return s.writeError("write", err)
 	}
@@ -105,83 +110,128 @@ func (s *sqliteStore) execute(ops []op, next logChange) error {
 		s.rollback.Exec() // as above
 		return s.writeError("commit", err)
 	}
+	s.at, s.epoch = at, 0
+	// A file system that writes nothing in place may have no room for the mark. The tables may be ahead of it.
+	if err := s.mark.Write(at, true); err != nil && primaryCode(err) != sqlitefile.CodeFull {
+		return fmt.Errorf("commit %s: %w", s.path, err)
+	}
 	return nil
 }
 
-// logChange is what a transaction says about the log.
-type logChange struct {
-	generation uint64 // of the frames that count from now on; 0 if nothing is said
-	version    int    // of the file; 0 if it stays
+// tableChange is what a transaction changes besides messages and queues.
+type tableChange struct {
+	bytes   int64  // the size of the log that goes on, with the transaction's number; 0 if there is none
+	version int    // of the file; 0 if it stays
+	epoch   uint64 // that begins; 0 if it stays
+	secret  []byte // of the receipts; nil if it stays
 }
 
 // nextLog begins, goes on with or ends the log.
-func (s *sqliteStore) nextLog(last bool) logChange {
+func (s *sqliteStore) nextLog() tableChange {
 	l := s.log
 	switch {
 	case l == nil:
-		return logChange{}
-	case l.active && (last || s.spent || l.file == nil):
-		return logChange{version: len(migrations)}
+		return tableChange{}
+	case l.active && (s.spent || l.file == nil):
+		return tableChange{version: schemaVersion}
 	case l.active:
-		return logChange{generation: l.generation + 1}
+		return tableChange{bytes: l.made}
 	}
 	l.seen++
-	if last || s.spent || l.seen <= l.after || l.size == 0 {
-		return logChange{}
+	if s.spent || l.seen <= l.after || l.size == 0 {
+		return tableChange{}
 	}
 	f, err := l.place.Create(l.size)
 	if err != nil {
 		l.seen = 0 // without a log all goes its slower way; try again later
-		return logChange{}
+		return tableChange{}
 	}
-	var random [8]byte
-	rand.Read(random[:]) // never fails
-	l.file = f
-	return logChange{generation: binary.LittleEndian.Uint64(random[:])>>2 | 1, version: loggedVersion}
+	l.file, l.made = f, l.size
+	return tableChange{bytes: l.made, version: loggedVersion}
 }
 
-func (s *sqliteStore) writeAll(ops []op, next logChange) error {
+// writeAll writes what a transaction holds and returns the position after it.
+func (s *sqliteStore) writeAll(ops []op, next *tableChange) (at sqlitefile.Position, err error) {
+	at = s.at
+	at.Commit++
 	for o := range s.pending.ops {
-		if err := s.write(o); err != nil {
-			return err
+		grown, err := s.write(o)
+		if err != nil {
+			return at, err
 		}
+		at.Rows += uint64(grown)
 	}
 	for i := range ops {
-		if err := s.write(&ops[i]); err != nil {
-			return err
+		grown, err := s.write(&ops[i])
+		if err != nil {
+			return at, err
+		}
+		at.Rows += uint64(grown)
+	}
+	if _, err := s.putMeta.Exec("position", encodePosition(at, next.bytes)); err != nil {
+		return at, err
+	}
+	if next.epoch != 0 {
+		if _, err := s.putMeta.Exec("epoch", int64(next.epoch)); err != nil {
+			return at, err
 		}
 	}
-	if next.generation != 0 {
-		if _, err := s.putLog.Exec(int64(next.generation)); err != nil {
-			return err
+	if next.secret != nil {
+		if _, err := s.putMeta.Exec("secret", next.secret); err != nil {
+			return at, err
 		}
 	}
 	if next.version != 0 {
 		if _, err := s.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", next.version)); err != nil {
-			return err
+			return at, err
 		}
 	}
-	return nil
+	return at, nil
 }
 
-// readLog reads what a program that did not close the file left in the log.
-func (s *sqliteStore) readLog(ctx context.Context) error {
+// readPosition reads how far the tables are, and the size of the log that
+// belongs to them.
+func (s *sqliteStore) readPosition(ctx context.Context) (logBytes int64, err error) {
+	var content []byte
+	err = s.readers.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'position'").Scan(&content)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("%w: it does not say how far its tables are", ErrCorruptFile)
+	}
+	if err != nil {
+		return 0, err
+	}
+	s.at, logBytes, err = decodePosition(content)
+	return logBytes, err
+}
+
+// readLog reads what a program that did not close the file left in the log. A
+// log that counts no more may have been left by a crash; it must not tell of
+// later tables all the same.
+func (s *sqliteStore) readLog(counts bool, size int64) error {
 	if s.log == nil {
-		return fmt.Errorf("%w: it says that there is a log", ErrCorruptFile)
+		if counts {
+			return fmt.Errorf("%w: it says that there is a log", ErrCorruptFile)
+		}
+		return nil
 	}
-	if err := s.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'log'").Scan(&s.log.generation); err != nil {
-		return err
-	}
+	s.log.seed = seedOf(s.at.Identity)
 	content, err := s.log.place.Read()
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: its log is missing, and with it the latest messages; the files of the directory belong together", ErrCorruptFile)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !counts:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: its log, queues.log, is missing, and with it the latest messages; the files of the directory belong together", ErrCorruptFile)
+	case err != nil:
 		return fmt.Errorf("read the log: %w", err)
+	case counts && int64(len(content)) != size:
+		return fmt.Errorf("%w: its log, queues.log, was made with %d bytes, and has %d", ErrCorruptFile, size, len(content))
 	}
-	ops, err := readLog(content, s.log.generation)
+	ops, err := readLog(content, s.log.seed, s.at.Commit)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCorruptFile, err)
+		return fmt.Errorf("%w: its log, queues.log: %w", ErrCorruptFile, err)
+	}
+	if !counts {
+		return nil
 	}
 	for i := range ops {
 		s.pending.add(&ops[i])
@@ -190,21 +240,22 @@ func (s *sqliteStore) readLog(ctx context.Context) error {
 	return nil
 }
 
-// takeOver brings what is in the log into the tables, and ends it.
-func (s *sqliteStore) takeOver() error {
-	if s.log == nil {
+// takeOver brings what is in the log into the tables, and ends it; an epoch other
+// than 0 begins.
+func (s *sqliteStore) takeOver(epoch uint64) error {
+	next := tableChange{epoch: epoch}
+	if s.log != nil && s.log.active {
+		next.version = schemaVersion
+	}
+	if next.epoch == 0 && next.version == 0 {
+		s.log.discard() // a crash may have left one that counts no more
 		return nil
 	}
-	if !s.log.active {
-		s.log.place.Remove() // a crash may have left one that counts no more
-		return nil
+	if err := s.transactAs(nil, next); err != nil {
+		return err
 	}
-	err := s.transact(nil, true)
-	if errors.Is(err, ErrStorageFull) {
-		s.giveReserve()
-		err = s.transact(nil, true)
-	}
-	return err
+	s.log.discard()
+	return nil
 }
 
 // closeLog takes the log over. Where that cannot be done nothing is lost: the
@@ -213,7 +264,11 @@ func (s *sqliteStore) closeLog() error {
 	if s.failed || !s.ready {
 		return nil
 	}
-	err := s.takeOver()
+	err := s.takeOver(0)
+	if errors.Is(err, ErrStorageFull) {
+		s.giveReserve()
+		err = s.takeOver(0)
+	}
 	if errors.Is(err, ErrStorageFull) || errors.Is(err, ErrStorageBusy) {
 		return nil
 	}

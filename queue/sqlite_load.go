@@ -8,21 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// Load reads the numbers of all messages in one scan and, once everything was
-// readable, counts the opening.
+// Load reads the numbers of all messages in one scan, with what the log adds to
+// them. Only when all of it was readable does it write: it takes the log over
+// and counts the opening.
 func (s *sqliteStore) Load(begin func(saved) error, visit func(row, label) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
 		}
 	}()
-	if err := s.takeOver(); err != nil {
-		return err
-	}
 	kept, err := s.saved()
 	if err != nil {
 		return err
@@ -30,34 +30,80 @@ func (s *sqliteStore) Load(begin func(saved) error, visit func(row, label) error
 	if err = begin(kept); err != nil {
 		return err
 	}
-	if err = s.scan(visit); err != nil {
+	if err = s.scanAll(visit); err != nil {
 		return err
 	}
 	for range 2 {
-		_, err = s.db.Exec(`UPDATE meta SET value = ? WHERE key = 'epoch'`, int64(kept.epoch))
-		if primaryCode(err) != sqlitefile.CodeFull {
+		if err = s.takeOver(kept.epoch); !errors.Is(err, ErrStorageFull) {
 			break
 		}
 		s.giveReserve()
+	}
+	if errors.Is(err, ErrStorageFull) {
+		s.spent, s.epoch, err = true, kept.epoch, nil
+	}
+	return err
+}
+
+// scanAll visits the rows of the tables as the log leaves them. What the log adds
+// has later sequences than all that is in the tables.
+func (s *sqliteStore) scanAll(visit func(row, label) error) error {
+	changed := map[uint64]pendingRow{} // by the sequence in the tables
+	for _, p := range s.pending.rows {
+		if p.change != opInsert {
+			changed[p.origin] = p
+		}
+	}
+	found := uint64(0)
+	groups := map[uint64]string{} // of what was moved
+	err := s.scan(func(r row, text label) error {
+		found++
+		if len(changed) == 0 {
+			return visit(r, text)
+		}
+		switch p, ok := changed[r.seq]; {
+		case !ok:
+			return visit(r, text)
+		case p.change == opUpdate:
+			return visit(p.row, text)
+		case p.change == opMove:
+			groups[p.row.seq] = text.group
+		}
+		return nil
+	})
+	if err == nil && found != s.at.Rows {
+		err = fmt.Errorf("%w: the table of messages holds %d, and %d were acknowledged", ErrCorruptFile, found, s.at.Rows)
+	}
+	for _, seq := range slices.Sorted(maps.Keys(s.pending.rows)) {
+		if err != nil {
+			return err
+		}
+		switch p := s.pending.rows[seq]; p.change {
+		case opInsert:
+			err = visit(p.row, label{p.record.group, p.record.source})
+		case opMove:
+			err = visit(p.row, label{groups[seq], p.source})
+		}
 	}
 	return err
 }
 
 func (s *sqliteStore) saved() (kept saved, err error) {
-	err = s.db.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
+	err = s.readers.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
 	if err != nil {
 		return kept, err
 	}
 	if len(kept.secret) != secretBytes {
 		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.secret), secretBytes)
 	}
-	if kept.queues, err = s.loadQueues(); err != nil {
+	if kept.queues, err = loadQueues(s.readers); err != nil {
 		return kept, err
 	}
-	if kept.dedup, err = s.loadDedup(); err != nil {
+	if kept.dedup, err = loadDedup(s.readers); err != nil {
 		return kept, err
 	}
-	kept.moves, err = s.loadMoves()
+	kept.dedup = s.pending.dedupAfter(kept.dedup)
+	kept.moves, err = loadMoves(s.readers)
 	return kept, err
 }
 
@@ -65,7 +111,7 @@ func (s *sqliteStore) saved() (kept saved, err error) {
 // converting ten million rows takes longer than reading them.
 func (s *sqliteStore) scan(visit func(row, label) error) error {
 	ctx := context.Background()
-	conn, err := s.db.Conn(ctx)
+	conn, err := s.readers.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,8 +186,8 @@ func (f *fields) text() string {
 	return ""
 }
 
-func (s *sqliteStore) loadQueues() ([]queueRow, error) {
-	rows, err := s.db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
+func loadQueues(db *sql.DB) ([]queueRow, error) {
+	rows, err := db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +207,8 @@ func (s *sqliteStore) loadQueues() ([]queueRow, error) {
 	return out, rows.Err()
 }
 
-func (s *sqliteStore) loadDedup() ([]dedupRow, error) {
-	rows, err := s.db.Query(`SELECT queue_id, dedup_id, seq, message_id, expires FROM deduplication`)
+func loadDedup(db *sql.DB) ([]dedupRow, error) {
+	rows, err := db.Query(`SELECT queue_id, dedup_id, seq, message_id, expires FROM deduplication`)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +226,8 @@ func (s *sqliteStore) loadDedup() ([]dedupRow, error) {
 	return out, rows.Err()
 }
 
-func (s *sqliteStore) loadMoves() ([]moveRow, error) {
-	rows, err := s.db.Query(`SELECT id, queue_id, destination, rate, status, failure, started, moved, to_move FROM moves ORDER BY id`)
+func loadMoves(db *sql.DB) ([]moveRow, error) {
+	rows, err := db.Query(`SELECT id, queue_id, destination, rate, status, failure, started, moved, to_move FROM moves ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
@@ -220,19 +266,22 @@ func (s *sqliteStore) Record(seq uint64) (*record, error) {
 	return r, err
 }
 
-// stored reads the content of a message from its table by its rowid.
+// stored reads the content of a message from its table by its rowid. The error
+// matches errDamagedContent if it is not what was sent.
 func (s *sqliteStore) stored(seq uint64) (*record, error) {
 	var id []byte
 	var group, dedup, source sql.NullString
 	var r record
-	err := s.read.QueryRow(int64(seq)).Scan(&id, &group, &dedup, &source, &r.attributes, &r.body)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := s.read.QueryRow(int64(seq)).Scan(&r.sum, &id, &group, &dedup, &source, &r.attributes, &r.body)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
-	}
-	if err != nil {
+	case primaryCode(err) == sqlitefile.CodeCorrupt:
+		return nil, fmt.Errorf("%w: %w", errDamagedContent, err)
+	case err != nil:
 		return nil, fmt.Errorf("%w: read a message from %s: %w", ErrStorage, s.path, err)
 	}
 	copy(r.id[:], id)
 	r.group, r.dedup, r.source = group.String, dedup.String, source.String
-	return &r, nil
+	return &r, r.verify()
 }

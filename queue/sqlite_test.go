@@ -20,7 +20,7 @@ import (
 func crash(t *testing.T, dir string) *Service {
 	t.Helper()
 	copied := t.TempDir()
-	for _, name := range []string{"queues.db", "queues.db-wal", "queues.log"} {
+	for _, name := range []string{"queues.db", "queues.db-wal", "queues.db-mark", "queues.log"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if name == "queues.log" && errors.Is(err, fs.ErrNotExist) {
 			continue // nothing needed one yet
@@ -249,7 +249,7 @@ func TestAFileThatIsNotOursIsRefusedAndNotTouched(t *testing.T) {
 		{"an SQLite file of another program", foreign, ErrForeignFile},
 		{"a file of a newer version", func(t *testing.T) []byte {
 			b := ours(t)
-			binary.BigEndian.PutUint32(b[headerVersion:], uint32(len(migrations)+1))
+			binary.BigEndian.PutUint32(b[headerVersion:], uint32(schemaVersion+1))
 			return b
 		}, ErrNewerFile},
 		{"a file cut short", func(t *testing.T) []byte { b := ours(t); return b[:len(b)/2] }, ErrCorruptFile},

@@ -29,17 +29,18 @@ type queue struct {
 	*backlog
 	touched bool
 
-	sends    window[sentOnce] // FIFO: what was sent, by deduplication key
-	attempts window[*attempt] // FIFO: what was received, by attempt id
-	moves    []*moveRow       // out of this queue, the newest last; replaced, never changed
-	moveAt   int64            // when the running one goes on
-	purged   int64            // the last purge, if any
+	sends    window[sentOnce]   // FIFO: what was sent, by deduplication key
+	attempts window[*attempt]   // FIFO: what was received, by attempt id
+	moves    []*moveRow         // out of this queue, the newest last; replaced, never changed
+	moveAt   int64              // when the running one goes on
+	purged   int64              // the last purge, if any
+	damaged  map[uint64]numbers // set aside, by sequence
 
 	sent, deleted, received uint64
 }
 
 func newQueue(saved *queueRow, s settings) *queue {
-	return &queue{saved: saved, settings: s, backlog: newBacklog(s.fifo)}
+	return &queue{saved: saved, settings: s, backlog: newBacklog(s.fifo), damaged: map[uint64]numbers{}}
 }
 
 // row is e as the store keeps it.

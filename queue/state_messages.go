@@ -103,7 +103,7 @@ func (st *state) deadLetterFor(q *queue, e *entry) *queue {
 	if r == nil || int64(e.count)-int64(e.carried) < int64(r.max) {
 		return nil
 	}
-	target := st.names[r.target]
+	target := st.names[q.deadLetterQueue()]
 	if target == q {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (st *state) remove(q *queue, now int64, seq uint64, count uint32) (bool, er
 	ref, e := q.find(seq)
 	switch {
 	case ref == 0:
-		return false, nil
+		return st.forgetDamaged(q, seq), nil
 	case q.fifo && (e.count > count || e.place != inFlight):
 		return false, errExpiredHandle
 	case e.count > count:
@@ -160,19 +160,18 @@ func (st *state) remove(q *queue, now int64, seq uint64, count uint32) (bool, er
 	return true, nil
 }
 
-// change makes a message visible after timeout. A message whose time has run
-// out but which nobody received since is taken back.
+// change makes a message visible after timeout, by the handle of its count-th
+// receive. A standard queue accepts every handle of a message that it still
+// has, as AWS does: one of an earlier receive, and one whose time has run out. A
+// FIFO queue accepts the newest, until its time runs out.
 func (st *state) change(q *queue, now, timeout int64, seq uint64, count uint32) error {
 	q.advance(now)
 	ref, e := q.find(seq)
 	if ref == 0 {
-		return refuse(ErrInvalidParameter, "Value for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.")
+		return errMessageGone
 	}
 	if q.fifo && (e.count > count || e.place != inFlight) {
 		return errExpiredHandle
-	}
-	if e.count > count {
-		return refuse(ErrMessageNotInFlight, "The message was received again since this receipt handle was given out; the receipt no longer holds it.")
 	}
 	received := e.received
 	if received == 0 {
@@ -182,7 +181,7 @@ func (st *state) change(q *queue, now, timeout int64, seq uint64, count uint32) 
 		return outside("VisibilityTimeout", timeout/1000, "Total VisibilityTimeout for the message is beyond the limit [43200 seconds]")
 	}
 	st.note(q, seq)
-	e.count, e.received = count, received
+	e.count, e.received = max(e.count, count), received
 	if e.first == 0 {
 		e.first = received
 	}

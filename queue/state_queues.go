@@ -46,10 +46,14 @@ func (st *state) drop(q *queue) {
 
 // discard empties q in memory and leaves its rows to sweep.
 func (st *state) discard(q *queue) {
-	old, sends, garbage, buried, stale := q.backlog, q.sends, st.garbage, st.buried, len(st.stale)
+	old, sends, garbage, buried, stale, damaged := q.backlog, q.sends, st.garbage, st.buried, len(st.stale), q.damaged
 	st.noteUndo(func() {
-		q.backlog, q.sends, st.garbage, st.buried, st.stale = old, sends, garbage, buried, st.stale[:stale]
+		q.backlog, q.sends, st.garbage, st.buried, st.stale, q.damaged = old, sends, garbage, buried, st.stale[:stale], damaged
 	})
+	for seq := range damaged {
+		st.garbage = append(st.garbage, seq)
+	}
+	q.damaged = map[uint64]numbers{}
 	for i := range old.cold.runs {
 		st.discardRun(&old.cold.runs[i])
 	}

@@ -2,11 +2,8 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,8 +71,8 @@ func TestEncryptionAttributesExcludeEachOther(t *testing.T) {
 	mustCreate(t, s, "q", map[string]string{"KmsMasterKeyId": "k"})
 	for _, step := range []struct{ name, value, kms, sse string }{
 		{"SqsManagedSseEnabled", "true", "", "true"},
-		{"KmsMasterKeyId", "k2", "k2", ""},
-		{"KmsMasterKeyId", "", "", ""},
+		{"KmsMasterKeyId", "k2", "k2", "false"},
+		{"KmsMasterKeyId", "", "", "true"},
 	} {
 		if err := s.SetAttributes(t.Context(), "q", map[string]string{step.name: step.value}); err != nil {
 			t.Fatal(err)
@@ -109,34 +106,5 @@ func TestAPolicyIsEditedWhole(t *testing.T) {
 	}
 	if a, err := s.Attributes("q"); err != nil || a["Policy"] != `{"b":1}` {
 		t.Errorf("policy %q, %v", a["Policy"], err)
-	}
-}
-
-// TestAnOlderFileIsBroughtForward opens a file as the first version wrote it.
-func TestAnOlderFileIsBroughtForward(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "queues.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.Exec(migrations[0] + fmt.Sprintf(`
-		PRAGMA application_id = %d;
-		PRAGMA user_version = 1;
-		INSERT INTO meta VALUES ('secret', zeroblob(32)), ('epoch', 3);
-		INSERT INTO queues VALUES (1, 'q', '{}', '{}', 1, 1, 0);
-		INSERT INTO messages VALUES (7, 1, %[2]d, %[2]d, 0, 0, 0, 0, zeroblob(16), 'tenant', NULL, NULL, NULL, NULL, 'old')`, applicationID, time.Now().UnixMilli()))
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, Options{Dir: dir})
-	if m := takeOne(t, s, "q"); m.Body != "old" || m.GroupID != "tenant" {
-		t.Errorf("received %+v", m)
-	}
-	if all, err := s.Moves("q"); err != nil || len(all) != 0 {
-		t.Errorf("moves %+v, %v", all, err)
 	}
 }

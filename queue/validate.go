@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,7 +14,6 @@ const (
 	maxAttributeName  = 256
 	maxAttributeType  = 256
 	maxToken          = 128
-	maxTrace          = 1_024
 	maxNumberDigits   = 38
 	maxTags           = 50
 	maxTagKey         = 128
@@ -26,17 +26,28 @@ const suffixFIFO = ".fifo"
 // isFIFO says whether a queue of that name is a FIFO queue.
 func isFIFO(name string) bool { return strings.HasSuffix(name, suffixFIFO) }
 
-// checkName says whether name may be the name of a queue.
+// checkName says whether name may be the name of a queue, with or without a scope.
 func checkName(name string, fifo bool) error {
+	region, account, name := CutScope(name)
+	if region+account != "" && !ValidScope(region, account) {
+		return refuse(ErrInvalidParameter,
+			"Queue name %q is invalid: %q is no region, or %q no account of 12 digits.", clip(name), clip(region), clip(account))
+	}
+	if name == "" {
+		return refuse(ErrInvalidParameter, "Queue name cannot be empty")
+	}
 	if fifo {
 		stem, ok := strings.CutSuffix(name, suffixFIFO)
 		if !ok || stem == "" || len(name) > maxName || !consists(stem, "_-") {
-			return refuse(ErrInvalidParameter, "Queue name %q is invalid: the name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in length.", clip(name))
+			return refuse(ErrInvalidParameter,
+				"The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must "+
+					"end with .fifo suffix and be 1 to 80 in length.")
 		}
 		return nil
 	}
-	if len(name) < 1 || len(name) > maxName || !consists(name, "_-") {
-		return refuse(ErrInvalidParameter, "Queue name %q is invalid: it can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.", clip(name))
+	if len(name) > maxName || !consists(name, "_-") {
+		return refuse(ErrInvalidParameter,
+			"Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
 	}
 	return nil
 }
@@ -73,7 +84,9 @@ func (m *Outgoing) check(s *settings) error {
 		return refuse(ErrInvalidParameter, "One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", s.maxBytes)
 	}
 	if at := badCharacter(m.Body); at >= 0 {
-		return refuse(ErrInvalidContents, "Invalid characters found in the message body at byte %d. Valid are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF.", at)
+		return refuse(ErrInvalidContents,
+			"Invalid binary character '#x%X' was found in the message body, the set of allowed characters "+
+				"is %s.", characterAt(m.Body, at), allowedCharacters)
 	}
 	if m.Delay != nil && (*m.Delay < 0 || *m.Delay > MaxDelay) {
 		return outside("DelaySeconds", int64(*m.Delay/time.Second), "DelaySeconds must be >= 0 and <= 900.")
@@ -84,7 +97,7 @@ func (m *Outgoing) check(s *settings) error {
 	if err := m.checkKind(s); err != nil {
 		return err
 	}
-	if len(m.Trace) > maxTrace || badCharacter(m.Trace) >= 0 {
+	if len(m.Trace) > MaxTraceBytes || badCharacter(m.Trace) >= 0 {
 		return outside("AWSTraceHeader", clip(m.Trace), "It must be at most 1024 bytes of text.")
 	}
 	if len(m.Attributes) > MaxAttributes {
@@ -98,8 +111,22 @@ func (m *Outgoing) check(s *settings) error {
 	return nil
 }
 
+// allowedCharacters are those that XML 1.0 allows.
+const allowedCharacters = "#x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]"
+
+// characterAt is the character of s that begins at a byte; the byte itself where there is none.
+func characterAt(s string, at int) rune {
+	if r, width := utf8.DecodeRuneInString(s[at:]); width > 1 || r != utf8.RuneError {
+		return r
+	}
+	return rune(s[at])
+}
+
 // otherKind is why a parameter does not fit a queue.
 const otherKind = "The request include parameter that is not valid for this queue type."
+
+// noDeduplication is why a FIFO queue cannot tell a message from one sent before.
+const noDeduplication = "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
 
 // checkKind validates what differs between standard and FIFO queues.
 func (m *Outgoing) checkKind(s *settings) error {
@@ -115,7 +142,7 @@ func (m *Outgoing) checkKind(s *settings) error {
 	case m.Delay != nil && *m.Delay != 0:
 		return outside("DelaySeconds", seconds(*m.Delay), otherKind)
 	case m.DeduplicationID == "" && !s.contentDedup:
-		return refuse(ErrInvalidParameter, "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly")
+		return refuse(ErrInvalidParameter, noDeduplication)
 	}
 	return checkToken("MessageDeduplicationId", m.DeduplicationID)
 }
@@ -163,28 +190,66 @@ func badRune(s string, from int) int {
 	return -1
 }
 
-func (a Attribute) check(name string) error {
+// checkAttributeName validates the name of a message attribute. Letters and digits
+// may be of any alphabet, as AWS has it, though its documentation says otherwise.
+func checkAttributeName(name string) error {
 	lower := strings.ToLower(name)
 	switch {
-	case name == "" || len(name) > maxAttributeName:
-		return refuse(ErrInvalidParameter, "Message attribute name %q must be 1 to %d characters long.", clip(name), maxAttributeName)
-	case !consists(name, "_-."), strings.HasPrefix(name, "."), strings.HasSuffix(name, "."), strings.Contains(name, ".."):
-		return refuse(ErrInvalidParameter, "Message attribute name %q can only include alphanumeric characters, underscores, hyphens and single inner dots.", clip(name))
+	case name == "":
+		return refuse(ErrInvalidParameter, "The request must contain non-empty message (user) attribute names.")
+	case len(name) > maxAttributeName:
+		return refuse(ErrInvalidParameter, "Message (user) attribute name must be shorter than %d bytes.", maxAttributeName)
 	case strings.HasPrefix(lower, "aws."), strings.HasPrefix(lower, "amazon."):
-		return refuse(ErrInvalidParameter, "Message attribute name %q must not start with AWS. or Amazon.", clip(name))
+		return refuse(ErrInvalidParameter,
+			"You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. These strings are "+
+				"reserved for internal use.")
+	case strings.HasPrefix(name, "."):
+		return refuse(ErrInvalidParameter, "Message (user) attribute name must not begin with character '.'.")
+	case strings.HasSuffix(name, "."):
+		return refuse(ErrInvalidParameter, "Message (user) attribute name must not end with character '.'.")
+	case strings.Contains(name, ".."):
+		return refuse(ErrInvalidParameter, "Message (user) attribute name must not have successive '.' characters.")
+	case strings.ContainsFunc(name, notOfAttributeName):
+		return refuse(ErrInvalidParameter,
+			"Message (user) attribute name can only contain letters, digits, periods, hyphens and "+
+				"underscores: '%s'.", clip(name))
+	}
+	return nil
+}
+
+func notOfAttributeName(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
+}
+
+func (a Attribute) check(name string) error {
+	if err := checkAttributeName(name); err != nil {
+		return err
 	}
 	base, _, _ := strings.Cut(a.Type, ".")
 	switch {
 	case a.Type == "":
-		return refuse(ErrInvalidParameter, "The message attribute '%s' must contain a non-empty message attribute type.", name)
-	case len(a.Type) > maxAttributeType, base != "String" && base != "Number" && base != "Binary":
-		return refuse(ErrInvalidParameter, "The message attribute '%s' has an invalid message attribute type %q, the set of supported type prefixes is Binary, Number, and String.", name, clip(a.Type))
+		return refuse(ErrInvalidParameter,
+			"The message (user) attribute '%s' must contain a non-empty message attribute type.", name)
+	case len(a.Type) > maxAttributeType:
+		return refuse(ErrInvalidParameter, "Message (user) attribute type must be shorter than %d bytes.", maxAttributeType)
+	case base != "String" && base != "Number" && base != "Binary":
+		return refuse(ErrInvalidParameter,
+			"The type of message (user) attribute '%s' is invalid. You must use only the following supported "+
+				"type prefixes: Binary, Number, String.", name)
 	case len(a.Value) == 0:
-		return refuse(ErrInvalidParameter, "The message attribute '%s' must contain a non-empty value of type %s.", name, base)
-	case base != "Binary" && badCharacter(string(a.Value)) >= 0:
-		return refuse(ErrInvalidParameter, "The message attribute '%s' holds characters that are not allowed.", name)
-	case base == "Number" && !isNumber(string(a.Value)):
-		return refuse(ErrInvalidParameter, "Could not cast message attribute '%s' value to number.", name)
+		return refuse(ErrInvalidParameter,
+			"Message (user) attribute '%s' must contain a non-empty value of type '%s'.", name, a.Type)
+	}
+	if base == "Binary" {
+		return nil
+	}
+	if at := badCharacter(string(a.Value)); at >= 0 {
+		return refuse(ErrInvalidParameter,
+			"Invalid binary character '#x%X' was found in the message (user) attribute '%s', the set of allowed "+
+				"characters is %s.", characterAt(string(a.Value), at), name, allowedCharacters)
+	}
+	if base == "Number" && !isNumber(string(a.Value)) {
+		return refuse(ErrInvalidParameter, "Can't cast the value of message (user) attribute '%s' to a number.", name)
 	}
 	return nil
 }
@@ -231,13 +296,17 @@ func cutExponent(s string) (mantissa string, exponent int, ok bool) {
 }
 
 // checkTags validates all tags of a queue.
-func checkTags(tags map[string]string) error {
+func checkTags(name string, tags map[string]string) error {
 	if len(tags) > maxTags {
-		return refuse(ErrInvalidParameter, "Too many tags: found %d, allowed are %d per queue.", len(tags), maxTags)
+		_, _, name = CutScope(name)
+		return refuse(ErrInvalidParameter, "Too many tags added for queue %s.", clip(name))
 	}
 	for key, value := range tags {
-		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey || strings.HasPrefix(strings.ToLower(key), "aws:") {
-			return refuse(ErrInvalidParameter, "Tag key %q is invalid: it must be 1 to %d characters and not start with aws:.", clip(key), maxTagKey)
+		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey {
+			return refuse(ErrInvalidParameter, "Tag keys must be between 1 and %d characters in length.", maxTagKey)
+		}
+		if strings.HasPrefix(strings.ToLower(key), "aws:") {
+			return refuse(ErrInvalidParameter, "Tag key %q is invalid: it must not start with aws:.", clip(key))
 		}
 		if utf8.RuneCountInString(value) > maxTagValue {
 			return refuse(ErrInvalidParameter, "Tag value of %q is invalid: it must be at most %d characters.", clip(key), maxTagValue)
@@ -260,14 +329,14 @@ func checkReceive(o ReceiveOptions, fifo bool) error {
 		return outside("WaitTimeSeconds", seconds(*o.Wait), "Must be >= 0 and <= 20, if provided.")
 	}
 	if o.Visibility != nil {
-		return checkVisibility(*o.Visibility)
+		return checkVisibility(*o.Visibility, "Must be >= 0 and <= 43200, if provided.")
 	}
 	return nil
 }
 
-func checkVisibility(d time.Duration) error {
+func checkVisibility(d time.Duration, reason string) error {
 	if d < 0 || d > MaxVisibility {
-		return outside("VisibilityTimeout", seconds(d), "Must be between 0 and 43200, if provided.")
+		return outside("VisibilityTimeout", seconds(d), reason)
 	}
 	return nil
 }

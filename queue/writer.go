@@ -54,13 +54,12 @@ type command interface {
 	finish(s *Service, err error)
 }
 
-// writer is the one goroutine that changes the state.
+// writer changes the state. It is one goroutine, but for a turn that a courier takes itself; see [Service.commitNow].
 type writer struct {
 	*Service
-	group   []command
-	full    bool // the group is applied again, without what needs room
-	wasFull bool // said in the log
-	timer   *time.Timer
+	group []command
+	full  bool // the group is applied again, without what needs room
+	timer *time.Timer
 }
 
 const (
@@ -74,6 +73,11 @@ const (
 	retryFull = 500
 	// sweepRows bounds the dead rows removed together with one flush.
 	sweepRows = 1000
+	// loneAfter is after how many quick groups of one request a client counts as the only one.
+	loneAfter = 8
+	// quickCommit is how long a commit takes at most that a caller may wait for, in milliseconds: with a slower disk,
+	// waking up another goroutine is nothing, and the caller has others to serve meanwhile.
+	quickCommit = 2
 )
 
 func newWriter(s *Service) *writer {
@@ -85,22 +89,55 @@ func (w *writer) run() {
 	defer close(w.done)
 	defer w.timer.Stop()
 	for {
+		var first command
+		works, ends := true, false
 		select {
-		case c := <-w.requests:
-			w.turn(c)
+		case first = <-w.requests:
 		case <-w.timer.C:
-			w.turn(nil)
 		case <-w.rearm:
+			works = false
 		case <-w.closing:
-			w.end()
+			ends = true
+		}
+		if w.round(first, works, ends); ends {
 			return
 		}
-		w.arm()
 	}
 }
 
-// turn applies waiting requests, commits their changes and answers them.
-func (w *writer) turn(first command) {
+// round is one turn of the goroutine, if it works, or its end.
+func (w *writer) round(first command, works, ends bool) {
+	w.turning.Lock()
+	defer w.turning.Unlock()
+	if ends {
+		w.end()
+		return
+	}
+	if works {
+		w.turn(first, true)
+	}
+	w.arm()
+}
+
+// commitNow lets the caller be the writer for one turn, if it has been the only one with anything to commit:
+// its request then reaches the disk without waiting until another goroutine wakes up, which takes nearly as
+// long as a fast disk does. It reports whether c was seen to.
+func (s *Service) commitNow(c command) bool {
+	if s.lone.Load() < loneAfter || len(s.requests) > 0 || !s.turning.TryLock() {
+		return false
+	}
+	defer s.turning.Unlock()
+	if s.alive() != nil {
+		return false // the end may have been already
+	}
+	s.writer.turn(c, false)
+	s.writer.arm()
+	return true
+}
+
+// turn applies waiting requests, commits their changes and answers them. gathers says whether it waits a moment
+// for more.
+func (w *writer) turn(first command, gathers bool) {
 	w.mu.Lock()
 	now := w.tick()
 	w.take(first, now)
@@ -109,7 +146,9 @@ func (w *writer) turn(first command) {
 	}
 	w.settle(now)
 	w.mu.Unlock()
-	now = w.gather(now)
+	if gathers {
+		now = w.gather(now)
+	}
 	w.mu.Lock()
 	if w.broken == nil && now >= w.flushAt {
 		w.flushAt = never
@@ -180,11 +219,12 @@ func (w *writer) apply(c command, now int64) {
 // commit makes the group durable and answers it.
 func (w *writer) commit(now int64) {
 	wrote := len(w.st.ops) > 0
+	size, began := len(w.group), w.now()
 	err := w.write()
+	w.count(size, w.now()-began)
 	if errors.Is(err, ErrStorageFull) {
 		err = w.again(now)
-	} else if err == nil && wrote && w.wasFull {
-		w.wasFull = false
+	} else if err == nil && wrote && w.short.Swap(false) {
 		w.log.Info("queue storage has room again")
 	}
 	w.mu.Lock()
@@ -201,6 +241,16 @@ func (w *writer) commit(now int64) {
 	}
 	clear(w.group)
 	w.group = w.group[:0]
+}
+
+// count notes how many requests a group had, and how long its commit took.
+func (w *writer) count(size int, took int64) {
+	switch {
+	case size > 1 || took > quickCommit:
+		w.lone.Store(0)
+	case size == 1:
+		w.lone.Store(min(w.lone.Load()+1, loneAfter))
+	}
 }
 
 // write commits the operations and, depending on the outcome, keeps or undoes
@@ -224,10 +274,7 @@ func (w *writer) write() error {
 // again applies the group once more without what needs room, so that deletes
 // keep working on a full disk.
 func (w *writer) again(now int64) error {
-	if !w.wasFull {
-		w.log.Error("queue storage is full: sends are refused until there is room")
-	}
-	w.wasFull = true
+	w.sayFull()
 	w.mu.Lock()
 	group := slices.Clone(w.group)
 	w.group = w.group[:0]
@@ -265,7 +312,7 @@ func (w *writer) arm() {
 		return
 	}
 	least := int64(0)
-	if w.wasFull {
+	if w.short.Load() {
 		least = retryFull // what is due may be what could not be written
 	}
 	w.timer.Reset(time.Duration(max(least, at-w.now())) * time.Millisecond)
@@ -277,7 +324,7 @@ func (w *writer) end() {
 	w.mu.Lock()
 	w.flushAt = 0 // due
 	w.mu.Unlock()
-	w.turn(nil)
+	w.turn(nil, true)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.desks {

@@ -96,6 +96,9 @@ type Terms struct {
 	Refused string
 	// Challenge is what it is asked to repeat, Repeated what it repeated last. Its token counts while they are equal.
 	Challenge, Repeated int64
+	// RoundTrip is how long it took from the report for which the challenge was made to the first one that repeated it: the way
+	// of an answer, the time until the next report, and its way. It is zero until then.
+	RoundTrip time.Duration
 	// Stored is true while its reports are read from where it keeps them: nobody answers it.
 	Stored bool
 }

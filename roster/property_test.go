@@ -161,7 +161,10 @@ func (s *story) obeyed(t *rapid.T, m roster.Member, w roster.Worker) {
 	if d.Ask == muster.Leave && (m.ReleasedAt.IsZero() || d.Token == "" || d.Token != w.Token) {
 		t.Fatalf("%s is told to leave: %+v, %+v", m.ID, d, m)
 	}
-	if d.Ask != muster.Leave && d.Token != "" || !m.ReleasedAt.IsZero() && d.Ask == muster.Work {
+	if d.Ask == muster.Work && d.Token != "" && (d.Token != w.Token || d.Token != w.Refused) {
+		t.Fatalf("%s is told that a token is refused: %+v, %+v", m.ID, d, m)
+	}
+	if d.Ask == muster.Drain && d.Token != "" || !m.ReleasedAt.IsZero() && d.Ask == muster.Work {
 		t.Fatalf("%s is told %+v: %+v", m.ID, d, m)
 	}
 }

@@ -147,12 +147,12 @@ func TestAWorkerIsToldWhatItsMemberIsToDo(t *testing.T) {
 		{"its offer was refused", func(r *roster.Roster) {
 			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
 			r.Refuse("m")
-		}, muster.Directive{Ask: muster.Work}},
+		}, muster.Directive{Ask: muster.Work, Token: "token-of-m"}},
 		{"its offer was refused and it is to go after all: the refused token is void, so it works first", func(r *roster.Roster) {
 			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
 			r.Refuse("m")
 			r.Drain(1, at(2), rules)
-		}, muster.Directive{Ask: muster.Work}},
+		}, muster.Directive{Ask: muster.Work, Token: "token-of-m"}},
 		{"its offer was refused, it works again, and it is to go", func(r *roster.Roster) {
 			r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong)))
 			r.Refuse("m")

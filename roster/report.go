@@ -2,6 +2,7 @@ package roster
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -39,13 +40,8 @@ func check(r *muster.Report) error {
 		return fmt.Errorf("worker report of %s: found %d messages held for %g s in all; allowed is 0 to a year for each", r.Worker, r.Busy, r.HeldSeconds)
 	case r.Seq < 1 || r.Epoch < 0:
 		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq, r.Epoch)
-	case r.Finished < 0 || r.Finished > maxCount || r.Failed < 0 || r.Failed > maxCount:
-		return fmt.Errorf("worker report of %s: found %d messages finished and %d failed, allowed is 0 to %d", r.Worker, r.Finished, r.Failed, maxCount)
-	case !series.Valid(r.Processing) || r.Processing.Count > maxCount || r.Processing.SumSeconds > maxMean*float64(r.Processing.Count):
-		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
-			r.Worker, r.Processing.Count, r.Processing.SumSeconds, maxCount)
 	}
-	if err := checkClasses(r); err != nil {
+	if err := checkCounts(r); err != nil {
 		return err
 	}
 	if err := checkIncidents(r); err != nil {
@@ -60,19 +56,45 @@ func check(r *muster.Report) error {
 	return checkState(r)
 }
 
-func checkClasses(r *muster.Report) error {
-	if len(r.Classes) > muster.MaxClasses+1 {
-		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", r.Worker, len(r.Classes), muster.MaxClasses+1)
+// checkCounts checks what a report counts, and what it repeats of earlier reports.
+func checkCounts(r *muster.Report) error {
+	if len(r.Unanswered) > muster.MaxUnanswered {
+		return fmt.Errorf("worker report of %s: found %d unanswered reports, at most %d are allowed", r.Worker, len(r.Unanswered), muster.MaxUnanswered)
+	}
+	before := int64(0)
+	for i := range r.Unanswered {
+		t := &r.Unanswered[i]
+		if t.Seq <= before || t.Seq >= r.Seq {
+			return fmt.Errorf("worker report of %s: found the unanswered report %d after %d, allowed are ascending numbers from 1, below that of the report, %d", r.Worker, t.Seq, before, r.Seq)
+		}
+		before = t.Seq
+		if err := checkTally(r.Worker, t); err != nil {
+			return err
+		}
+	}
+	own := tallyOf(r)
+	return checkTally(r.Worker, &own)
+}
+
+func checkTally(worker string, t *muster.Tally) error {
+	switch {
+	case t.Finished < 0 || t.Finished > maxCount || t.Failed < 0 || t.Failed > maxCount:
+		return fmt.Errorf("worker report of %s: found %d messages finished and %d failed, allowed is 0 to %d", worker, t.Finished, t.Failed, maxCount)
+	case !series.Valid(t.Processing) || t.Processing.Count > maxCount || t.Processing.SumSeconds > maxMean*float64(t.Processing.Count):
+		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
+			worker, t.Processing.Count, t.Processing.SumSeconds, maxCount)
+	case len(t.Classes) > muster.MaxClasses+1:
+		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", worker, len(t.Classes), muster.MaxClasses+1)
 	}
 	var n int64
-	for class, d := range r.Classes {
-		if class == "" || len(class) > maxText || !series.Valid(d) || d.Count > r.Processing.Count || d.SumSeconds > maxMean*float64(d.Count) {
-			return fmt.Errorf("worker report of %s: found a class whose durations cannot be a part of all, or whose name is not 1 to %d characters long", r.Worker, maxText)
+	for class, d := range t.Classes {
+		if class == "" || len(class) > maxText || !series.Valid(d) || d.Count > t.Processing.Count || d.SumSeconds > maxMean*float64(d.Count) {
+			return fmt.Errorf("worker report of %s: found a class whose durations cannot be a part of all, or whose name is not 1 to %d characters long", worker, maxText)
 		}
 		n += d.Count
 	}
-	if n > r.Processing.Count {
-		return fmt.Errorf("worker report of %s: found %d durations in its classes, at most all %d are allowed", r.Worker, n, r.Processing.Count)
+	if n > t.Processing.Count {
+		return fmt.Errorf("worker report of %s: found %d durations in its classes, at most all %d are allowed", worker, n, t.Processing.Count)
 	}
 	return nil
 }
@@ -98,6 +120,9 @@ func checkState(r *muster.Report) error {
 // News is what a report showed of its member for the first time.
 type News struct {
 	Member string
+	// Counted is what its worker counted and no report before told: a part of what the report repeats of earlier ones, then
+	// its own counts.
+	Counted []muster.Tally
 	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then. Nobody
 	// knows that of a member that was found at work, so for such a one Joined stays false.
 	Joined bool
@@ -113,8 +138,9 @@ type News struct {
 	More      map[muster.IncidentKind]int64
 }
 
-// Reported takes a report, received at rep.At, into r. It returns false when the report changes nothing because it is
-// late, repeated, wrong, or from a member that has ended.
+// Reported takes a report, received at rep.At, into r. It returns false when the report says nothing new of its worker because
+// it is late, repeated, wrong, or from a member that has ended. What a worker had finished counts also when its member has
+// ended since.
 func (r *Roster) Reported(rep muster.Report) (taken bool, news News) { return r.take(rep, false) }
 
 // take is [Roster.Reported] and [Roster.Stored].
@@ -125,7 +151,11 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	news.Member = rep.Member
 	i, ok := r.find(rep.Member)
 	if !ok {
-		if _, over := r.buried(rep.Member); over || r.full() || stored {
+		k, over := r.buried(rep.Member)
+		if over && !stored {
+			news.Counted = r.posthumous(k, &rep)
+		}
+		if over || r.full() || stored {
 			return false, news
 		}
 		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
@@ -137,6 +167,7 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 		return false, news
 	}
 	anew := w.Seq == 0 || w.Stored && !stored
+	news.Counted = w.counted(&rep)
 	if w.store(stored); stored {
 		rep = m.unanswered(rep)
 	}
@@ -154,14 +185,54 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
-	if rep.Finished > 0 && !m.used {
+	finished := slices.ContainsFunc(news.Counted, func(t muster.Tally) bool { return t.Finished > 0 })
+	if finished && !m.used {
 		m.change().used = true
 	}
-	if !m.Proved && !m.JoinedAt.IsZero() && (rep.Finished > 0 || rep.At.Sub(m.JoinedAt) >= provedAfter) {
+	if !m.Proved && !m.JoinedAt.IsZero() && (finished || rep.At.Sub(m.JoinedAt) >= provedAfter) {
 		m.change().Proved, news.Proved = true, r.failed > 0
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 	}
 	return true, news
+}
+
+// tallyOf returns what a report counts itself.
+func tallyOf(r *muster.Report) muster.Tally {
+	return muster.Tally{Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Classes: r.Classes}
+}
+
+// counted returns what a report of w counts that no report taken before did. Each report repeats all that has no answer, so
+// whatever has a number up to that of the newest report taken was told by that one.
+func (w *Worker) counted(rep *muster.Report) []muster.Tally {
+	told := w.Seq
+	if w.Stored {
+		told = 0 // the numbers of entries are others
+	}
+	again := rep.Unanswered
+	for len(again) > 0 && again[0].Seq <= told {
+		again = again[1:]
+	}
+	if rep.Finished == 0 && rep.Failed == 0 && rep.Processing.Count == 0 {
+		return slices.Clip(again)
+	}
+	return append(slices.Clip(again), tallyOf(rep))
+}
+
+// posthumous returns what a report of a member that has ended counts that no report taken before did.
+func (r *Roster) posthumous(k int, rep *muster.Report) []muster.Tally {
+	m := *r.ended[k].Member
+	m.Workers = slices.Clone(m.Workers)
+	w := m.worker(rep.Worker)
+	if w == nil || !w.follows(*rep, false) {
+		return nil
+	}
+	counted := w.counted(rep)
+	if len(counted) > 0 {
+		w.Seq = rep.Seq
+		r.ended = slices.Clone(r.ended) // clones of the roster share it
+		r.ended[k].Member = &m
+	}
+	return counted
 }
 
 // store notes whether the reports of w are read from where it keeps them.
@@ -176,10 +247,13 @@ func (w *Worker) store(stored bool) {
 // reported takes in what w says of itself; anew is true where what it said before does not count.
 func (w *Worker) reported(rep *muster.Report, anew bool) {
 	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots, Token: rep.Token,
-		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge}
-	if anew {
+		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
+	switch {
+	case anew:
 		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
 		t.Challenge = rep.At.UnixMicro()
+	case t.Challenge != 0 && t.Repeated == t.Challenge && w.Repeated != w.Challenge:
+		t.RoundTrip = max(0, rep.At.Sub(time.UnixMicro(t.Challenge)))
 	}
 	if rep.Token == "" || rep.Token != w.Refused {
 		t.Refused = ""
@@ -246,7 +320,8 @@ func (m *Member) ask(w *Worker) muster.Directive {
 		return muster.Directive{Ask: muster.Leave, Token: w.Token}
 	case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
 		// The worker may have obeyed the refusal already, so this token is void: it works, then drains under a new one.
-		return muster.Directive{Ask: muster.Work}
+		// By its name, it is refused also where the worker has sent it again since.
+		return muster.Directive{Ask: muster.Work, Token: w.Token}
 	case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
 		return muster.Directive{Ask: muster.Drain}
 	case w.Token != "":

@@ -216,6 +216,31 @@ func (m *Member) idleSince() (at time.Time) {
 	return at
 }
 
+// maxRoundTrip bounds what the round trip of one worker counts for: it may have stood still, or all its answers were lost.
+const maxRoundTrip = 90 * time.Second
+
+func (m *Member) roundTrip() (longest time.Duration) {
+	for i := range m.Workers {
+		longest = max(longest, min(m.Workers[i].RoundTrip, maxRoundTrip))
+	}
+	return longest
+}
+
+// RoundTrip returns how long it takes on average from a report until the worker has heard the answer and has reported again:
+// what a worker does is known here after that time at the latest. It is 0 where no worker is known to have heard an answer.
+func (r Roster) RoundTrip() time.Duration {
+	sum, n := time.Duration(0), 0
+	for i := range r.members {
+		if trip := r.members[i].roundTrip(); trip > 0 {
+			sum, n = sum+trip, n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / time.Duration(n)
+}
+
 // add keeps the members sorted by launch and id, whatever the order in which they are learned of.
 func (r *Roster) add(f Facts) int { return r.insert(Member{Facts: &f}) }
 

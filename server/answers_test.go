@@ -62,7 +62,7 @@ func indented(t *testing.T, body []byte, at time.Time) []byte {
 
 func TestStatusShowsEveryFleet(t *testing.T) {
 	w := newWorld(t)
-	text, err := json.Marshal(server.NewStatus("v0.0.0-test", t0.Add(3*time.Second), w.fleets()))
+	text, err := json.Marshal(server.NewStatus("v0.0.0-test", t0.Add(3*time.Second), w.fleets(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestStatusIsServedAsItIsNow(t *testing.T) {
 	if got.At.Before(before) || got.At.After(time.Now()) || got.At.Location() != time.UTC {
 		t.Errorf("the status is of %v, want now in UTC", got.At)
 	}
-	text, err := json.Marshal(server.NewStatus("v0.0.0-test", got.At, w.fleets()))
+	text, err := json.Marshal(server.NewStatus("v0.0.0-test", got.At, w.fleets(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +155,11 @@ func TestMetricsSayWhatIsKnownAndOnlyThat(t *testing.T) {
 	wants(t, answer, http.StatusOK,
 		`muster_signal_known{fleet="a",queue="jobs",signal="backlog"} 1`, `muster_queue_backlog{fleet="a",queue="jobs"} 39`,
 		`muster_queue_oldest_age_seconds{fleet="a",queue="jobs"} 2.5`, `muster_members{fleet="a",state="busy"} 1`, `muster_slots{fleet="a"} 2`,
-		`muster_signal_known{fleet="a",queue="",signal="capacity"} 1`, `muster_signal_known{fleet="a",queue="jobs",signal="delayed"} 0`)
+		`muster_signal_known{fleet="a",queue="",signal="capacity"} 1`, `muster_signal_known{fleet="a",queue="jobs",signal="delayed"} 0`,
+		`muster_fleet_sized{fleet="a"} 1`, `muster_fleet_sized{fleet="b"} 0`)
+	seen := strings.ReplaceAll(answer.Body.String(), `muster_fleet_sized{fleet="b"}`, "")
 	for _, not := range []string{"muster_queue_delayed", `fleet="b"`, "go_", secret} {
-		if strings.Contains(answer.Body.String(), not) {
+		if strings.Contains(seen, not) {
 			t.Errorf("the metrics say %q:\n%s", not, answer.Body)
 		}
 	}
@@ -218,7 +220,7 @@ func TestMetricsOfAFleetThatCannotBeListedCountNoMembers(t *testing.T) {
 func TestMetricsAreNamedAsTheyShouldBe(t *testing.T) {
 	w := newWorld(t)
 	registry := prometheus.NewPedanticRegistry()
-	m, err := server.NewMetrics(registry, w.fleets)
+	m, err := server.NewMetrics(registry, w.fleets, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +246,7 @@ func TestMetricsAreNamedAsTheyShouldBe(t *testing.T) {
 	if total != float64(len(w.steps)) {
 		t.Errorf("%v steps were counted, want %d", total, len(w.steps))
 	}
-	if _, err := server.NewMetrics(registry, w.fleets); err == nil {
+	if _, err := server.NewMetrics(registry, w.fleets, nil); err == nil {
 		t.Error("the metrics were registered twice")
 	}
 }

@@ -37,7 +37,7 @@ func TestStatusAndMetricsSayWhatWentWrongAtWorkers(t *testing.T) {
 		t.Errorf("the status says %+v", got)
 	}
 	registry := prometheus.NewRegistry()
-	m, err := server.NewMetrics(registry, w.fleets)
+	m, err := server.NewMetrics(registry, w.fleets, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -12,16 +13,17 @@ import (
 // number: its muster_signal_known is 0 instead.
 type Metrics struct {
 	fleets    func() map[string]Fleet
+	standing  func() map[string]Standing
 	decisions *prometheus.CounterVec
 	ended     *prometheus.CounterVec
 	messages  *prometheus.CounterVec
 	incidents *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics of the given fleets with r.
-func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet) (*Metrics, error) {
+// NewMetrics registers the metrics of the given fleets with r. Where they stand in their lives may be nil: then all run.
+func NewMetrics(r prometheus.Registerer, fleets func() map[string]Fleet, standing func() map[string]Standing) (*Metrics, error) {
 	m := &Metrics{
-		fleets: fleets,
+		fleets: fleets, standing: standing,
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_decisions_total",
 			Help: "Steps taken, by verdict and reason."}, []string{"fleet", "verdict", "reason"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "muster_member_changes_total",
@@ -76,10 +78,21 @@ func (m *Metrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	standing := map[string]Standing{}
+	if m.standing != nil {
+		standing = m.standing()
+	}
 	for name, f := range m.fleets() {
 		o, ok := f.Last()
-		if !ok {
-			continue
+		sized := 1.0
+		if !ok || !o.Ready || troubleOf(standing[name], o) != "" || standing[name].stopping() {
+			sized = 0
+		}
+		ch <- prometheus.MustNewConstMetric(desc("muster_fleet_sized",
+			"1 while the fleet is sized as configured; 0 while it starts, has failed, ends, or nothing can be recorded. muster status says why.", "fleet"),
+			prometheus.GaugeValue, sized, name)
+		if !ok || sized == 0 && standing[name].Phase != "" && standing[name].Phase != string(lifecycle.Running) {
+			continue // what was seen last says nothing about now
 		}
 		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{name}, labels...)...)

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -61,6 +62,32 @@ type PeekAnswer struct {
 	Messages []PeekedMessage `json:"messages"`
 	// Cut says that messages were left out because the answer became too large.
 	Cut bool `json:"cut"`
+	// LastErrorsUnknown says why the last errors of messages are not known; empty when they are.
+	LastErrorsUnknown string `json:"last_errors_unknown,omitzero"`
+}
+
+// LastFailures returns the last failures of the messages with the given ids, as far as the workers of this machine kept them.
+type LastFailures func(ctx context.Context, messages []string) (map[string]joblog.Failure, error)
+
+// Explain puts the last errors of the messages into the answer.
+func (a *PeekAnswer) Explain(ctx context.Context, last LastFailures) {
+	if last == nil {
+		return
+	}
+	ids := make([]string, len(a.Messages))
+	for i, m := range a.Messages {
+		ids[i] = m.ID
+	}
+	found, err := last(ctx, ids)
+	if err != nil {
+		a.LastErrorsUnknown = err.Error()
+		return
+	}
+	for i, m := range a.Messages {
+		if f, ok := found[m.ID]; ok {
+			a.Messages[i].LastError = &f
+		}
+	}
 }
 
 // PeekedMessage is one message in [PeekAnswer].
@@ -84,6 +111,8 @@ type PeekedMessage struct {
 	Source     string                     `json:"source,omitzero"`
 	Trace      string                     `json:"trace,omitzero"`
 	Attributes map[string]PeekedAttribute `json:"attributes,omitempty"`
+	// LastError is how the last attempt at it failed, where a worker of this machine kept that.
+	LastError *joblog.Failure `json:"last_error,omitempty"`
 	// Body is the body, or its beginning when BodyCut says so; BodyBytes is the length of all of it.
 	Body      string `json:"body"`
 	BodyBytes int    `json:"body_bytes"`
@@ -222,6 +251,7 @@ func (a *api) peek(w http.ResponseWriter, r *http.Request) {
 		failQueue(w, r, err)
 		return
 	}
+	found.Explain(r.Context(), a.LastFailures)
 	answer(w, found)
 }
 

@@ -78,6 +78,12 @@ func TestAnEventWakesAndNothingElse(t *testing.T) {
 		{"without an id every event wakes", []string{`{"fleet":"a"}`, `{"fleet":"a"}`}, []int{202, 202}, 2, 0},
 		{"a repeated id wakes once", []string{`{"fleet":"a","id":"1"}`, `{"fleet":"a","id":"1"}`, `{"fleet":"a","id":"2"}`}, []int{202, 202, 202}, 2, 0},
 		{"an id counts within its fleet", []string{`{"fleet":"a","id":"1"}`, `{"fleet":"b","id":"1"}`, `{"id":"1"}`, `{"id":"1"}`}, []int{202, 202, 202, 202}, 2, 2},
+		{"the fleets of a queue by its name", []string{`{"queue":"jobs"}`}, []int{202}, 1, 0},
+		{"by its URL and its ARN", []string{`{"queue":"https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"}`, `{"queue":"arn:aws:sqs:eu-west-1:123456789012:jobs"}`}, []int{202, 202}, 2, 0},
+		{"a repeated id of a queue", []string{`{"queue":"jobs","id":"1"}`, `{"queue":"jobs","id":"1"}`, `{"fleet":"a","id":"1"}`}, []int{202, 202, 202}, 2, 0},
+		{"a queue that no fleet serves", []string{`{"queue":"other"}`, `{"queue":"https://host/1/"}`}, []int{404, 404}, 0, 0},
+		{"a fleet and a queue", []string{`{"fleet":"a","queue":"jobs"}`}, []int{400}, 0, 0},
+		{"a giant queue name", []string{`{"queue":"` + strings.Repeat("z", 9999) + `"}`}, []int{404}, 0, 0},
 		{"an unknown fleet", []string{`{"fleet":"z","id":"1"}`}, []int{404}, 0, 0},
 		{"a giant fleet name", []string{`{"fleet":"` + strings.Repeat("z", 9999) + `"}`}, []int{404}, 0, 0},
 		{"a giant id", []string{`{"fleet":"a","id":"` + strings.Repeat("1", 257) + `"}`}, []int{400}, 0, 0},
@@ -86,6 +92,7 @@ func TestAnEventWakesAndNothingElse(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t)
+			w.b.last = &controller.Outcome{} // it serves no queue
 			for i, body := range test.posts {
 				answer := w.ask("POST", "/v1/events", body)
 				wants(t, answer, test.codes[i])

@@ -1,17 +1,19 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/accept"
+	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/roster"
 )
 
@@ -20,23 +22,32 @@ type Status struct {
 	Version string        `json:"version"`
 	At      time.Time     `json:"at"`
 	Fleets  []FleetStatus `json:"fleets"`
+	// Faults say what is wrong with the set-up as a whole, such as a changed configuration that was not taken over.
+	Faults []string `json:"faults,omitzero"`
 }
 
 // FleetStatus is one fleet in [Status].
 type FleetStatus struct {
 	Name string `json:"name"`
+	// Phase is where the fleet stands in its life: waiting, starting, running, failed or stopping. It is sized while it runs.
+	Phase string `json:"phase"`
 	// Ready is false until the queue and the fleet were seen once.
 	Ready       bool               `json:"ready"`
 	Observation muster.Observation `json:"observation"`
 	Decision    muster.Decision    `json:"decision"`
 	// Sentence says the decision in words.
 	Sentence string `json:"sentence"`
+	// Policy is the policy in force, as the history has it; absent until the first step.
+	Policy json.RawMessage `json:"policy,omitzero"`
 	// CostPerHour is what the desired size costs in an hour, in the currency of the configured price; zero without a price.
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
-	// Trouble says since when and why nothing is done, when the history cannot be written.
+	// Trouble says since when and why the fleet is not sized, or not sized as configured, and what is next; empty otherwise.
 	Trouble string         `json:"trouble,omitzero"`
 	Members []MemberStatus `json:"members"`
 }
+
+// Sized tells whether the fleet is sized now. While it is not, what was seen last says nothing about now.
+func (f FleetStatus) Sized() bool { return f.Phase == "" || f.Phase == string(lifecycle.Running) }
 
 // MemberStatus is one member in [FleetStatus].
 type MemberStatus struct {
@@ -73,18 +84,21 @@ type DecisionRecord struct {
 	Sentence    string             `json:"sentence"`
 }
 
-// NewStatus describes the fleets at the instant at.
-func NewStatus(version string, at time.Time, fleets map[string]Fleet) Status {
+// NewStatus describes the fleets at the instant at. A fleet without a standing runs.
+func NewStatus(version string, at time.Time, fleets map[string]Fleet, standing map[string]Standing) Status {
 	s := Status{Version: version, At: at, Fleets: []FleetStatus{}}
 	for name, f := range fleets {
-		status := FleetStatus{Name: name, Members: []MemberStatus{}}
-		if o, ok := f.Last(); ok {
+		stands := standing[name]
+		status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)), Members: []MemberStatus{}}
+		o, ok := f.Last()
+		if ok {
 			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision, o.Decision.Sentence()
-			status.Trouble, status.CostPerHour = o.Unrecorded, o.PricePerHour*float64(o.Decision.Desired)
+			status.Policy, status.CostPerHour = o.Spec, o.PricePerHour*float64(o.Decision.Desired)
 			for _, m := range o.Members(at) {
 				status.Members = append(status.Members, memberStatus(m))
 			}
 		}
+		status.Trouble = troubleOf(stands, o)
 		s.Fleets = append(s.Fleets, status)
 	}
 	slices.SortFunc(s.Fleets, func(a, b FleetStatus) int {
@@ -97,7 +111,20 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet) Status {
 }
 
 func (a *api) status(w http.ResponseWriter, _ *http.Request) {
-	answer(w, NewStatus(a.Version, time.Now().UTC(), a.Fleets()))
+	var standing map[string]Standing
+	if a.Standing != nil {
+		standing = a.Standing()
+	}
+	s := NewStatus(a.Version, time.Now().UTC(), a.Fleets(), standing)
+	if a.Faults != nil {
+		s.Faults = a.Faults()
+	}
+	if a.Accepting != nil {
+		if err := a.Accepting(); err != nil {
+			s.Faults = append(s.Faults, err.Error())
+		}
+	}
+	answer(w, s)
 }
 
 // report takes a worker's report. The API token, the fleet's and the member's own open it.
@@ -107,13 +134,25 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 		unauthorized(w)
 		return
 	}
+	size := int64(maxBody)
+	if r.ContentLength >= 0 {
+		size = min(size, r.ContentLength)
+	}
+	if !a.reports.Take(size) {
+		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Connection", "close") // the rest of the body is not waited for
+		fail(w, http.StatusServiceUnavailable, "too many large reports arrive at this moment; send it again")
+		return
+	}
 	var rep muster.Report
 	err := readReport(r, &rep)
+	a.reports.Give(size)
 	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
 	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) && !a.Token.Fleet(rep.Fleet).equal(given) {
 		unauthorized(w)
 		return
 	}
+	accept.Trust(r.Context())
 	if err != nil {
 		unreadable(w, err)
 		return
@@ -140,45 +179,6 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	answer(w, d)
 }
 
-// Event is what POST /v1/events takes. It carries no number: an event only wakes.
-type Event struct {
-	// Fleet is the fleet to wake; empty wakes all.
-	Fleet string `json:"fleet"`
-	// ID makes a repeated event harmless; it may be empty.
-	// It is at most 256 bytes long and counts within its fleet.
-	ID string `json:"id"`
-}
-
-func (a *api) event(w http.ResponseWriter, r *http.Request) {
-	var e Event
-	if err := read(r, &e); err != nil {
-		unreadable(w, err)
-		return
-	}
-	if len(e.ID) > 256 {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("read the event: its id has %d bytes, at most 256 are allowed", len(e.ID)))
-		return
-	}
-	if _, ok := a.Fleets()[e.Fleet]; !ok && e.Fleet != "" {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", e.Fleet))
-		return
-	}
-	if !a.limit.Allow() {
-		w.Header().Set("Retry-After", "1")
-		fail(w, http.StatusTooManyRequests, fmt.Sprintf("more than %d events a second; the next poll sees what they would have shown", eventsPerSecond))
-		return
-	}
-	w.WriteHeader(http.StatusAccepted)
-	if e.ID != "" && !a.events.first(e.Fleet+"\x00"+e.ID, time.Now()) {
-		return
-	}
-	for name, f := range a.Fleets() {
-		if e.Fleet == "" || e.Fleet == name {
-			f.Wake()
-		}
-	}
-}
-
 func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("fleet")
 	if _, ok := a.Fleets()[name]; !ok {
@@ -200,6 +200,9 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	}
 	list := []DecisionRecord{}
 	for _, rec := range records {
+		if _, lost := controller.Unencodable(rec); lost {
+			continue
+		}
 		var body controller.Decided
 		if err := json.Unmarshal(rec.Body, &body); err != nil {
 			fail(w, http.StatusInternalServerError, fmt.Sprintf("read decision %d: %v", rec.Position.Seq, err))
@@ -208,38 +211,4 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 		list = append(list, DecisionRecord{Position: rec.Position, Observation: body.Observation, Decision: body.Decision, Sentence: body.Decision.Sentence()})
 	}
 	answer(w, map[string]any{"decisions": list})
-}
-
-// events remembers the fleets and ids of the events of the last quarter of an hour.
-type events struct {
-	mu   sync.Mutex
-	seen map[string]time.Time
-}
-
-const (
-	eventMemory = 15 * time.Minute
-	maxEvents   = 10_000
-)
-
-func newEvents() *events { return &events{seen: map[string]time.Time{}} }
-
-// first tells whether the event is new.
-func (e *events) first(id string, now time.Time) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if at, ok := e.seen[id]; ok && now.Sub(at) < eventMemory {
-		return false
-	}
-	if len(e.seen) >= maxEvents {
-		for old, at := range e.seen {
-			if now.Sub(at) >= eventMemory {
-				delete(e.seen, old)
-			}
-		}
-		if len(e.seen) >= maxEvents {
-			clear(e.seen) // forgetting costs a poll; growing would cost memory
-		}
-	}
-	e.seen[id] = now
-	return true
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -40,10 +42,19 @@ type Options struct {
 	Token Token
 	// Fleets returns the running loops by name, in a map that nobody changes. It is called for every request.
 	Fleets func() map[string]Fleet
+	// Standing returns where the fleets stand in their lives, in a map that nobody changes; nil when all run.
+	Standing func() map[string]Standing
+	// Faults returns what is wrong with the set-up as a whole; nil when that is never said.
+	Faults func() []string
+	// Accepting returns why the endpoints can take no connection at this moment; nil if they can, or if that is
+	// never said.
+	Accepting func() error
 	// Decisions is the history.
 	Decisions Decisions
 	// Queues are the embedded queues; nil serves none.
 	Queues *queue.Service
+	// LastFailures looks up why messages failed; nil when that is not known.
+	LastFailures LastFailures
 	// Registry holds the metrics to serve.
 	Registry *prometheus.Registry
 	Version  string
@@ -52,8 +63,11 @@ type Options struct {
 }
 
 const (
-	maxBody      = 256 << 10
-	maxDecisions = 1000
+	maxBody = 256 << 10
+	// unverifiedReports bounds the bytes of reports, over all connections, that are read before it is known
+	// whose token they come with.
+	unverifiedReports = 16 << 20
+	maxDecisions      = 1000
 	// eventsPerSecond and eventBurst bound the events taken from all senders together: the worst a flood of forged events
 	// can do is cost that many polls.
 	eventsPerSecond = 20
@@ -62,10 +76,18 @@ const (
 
 // New returns the API. It may be called from any number of connections at once.
 func New(o Options) http.Handler {
-	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst)}
+	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst), reports: accept.NewBudget(unverifiedReports)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", a.ready)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if o.Accepting != nil {
+			if err := o.Accepting(); err != nil {
+				fail(w, http.StatusServiceUnavailable, err.Error())
+				return
+			}
+		}
+		a.ready(w, r)
+	})
 	mux.HandleFunc("POST /v1/reports", a.report)
 	for _, r := range []struct {
 		pattern string
@@ -91,10 +113,12 @@ func New(o Options) http.Handler {
 
 // NewServer wraps the API in a server with bounded headers and times.
 func NewServer(api http.Handler) *http.Server {
-	return &http.Server{
+	s := &http.Server{
 		Handler: api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 64 << 10,
 	}
+	accept.Attend(s)
+	return s
 }
 
 // Server serves listeners, as [http.Server] does.
@@ -146,17 +170,37 @@ func ListenTLS(address, certFile, keyFile string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: read the certificate: %w", address, err)
 	}
-	l, err := tls.Listen("tcp", address, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	return l, nil
+	return secured(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
+}
+
+// secureListener is a listener with TLS whose connections below can be counted.
+type secureListener struct {
+	net.Listener
+	inner net.Listener
+	tls   *tls.Config
+}
+
+func secured(inner net.Listener, config *tls.Config) secureListener {
+	return secureListener{tls.NewListener(inner, config), inner, config}
+}
+
+// Within returns the listener with wrap around what is below TLS.
+func (l secureListener) Within(wrap func(net.Listener) net.Listener) net.Listener {
+	return secured(wrap(l.inner), l.tls)
 }
 
 type api struct {
 	Options
 	events *events
 	limit  *rate.Limiter
+	// settled is true once the fleets were ready: one that is added later does not make the whole wait.
+	settled atomic.Bool
+	// reports bounds what is held of reports before their token is known.
+	reports *accept.Budget
 }
 
 // guard refuses hosts under which nobody should reach a loopback server, and bounds every body.
@@ -204,6 +248,7 @@ func (a *api) withToken(next http.HandlerFunc) http.Handler {
 			unauthorized(w)
 			return
 		}
+		accept.Trust(r.Context())
 		next(w, r)
 	})
 }
@@ -218,21 +263,6 @@ func bearer(r *http.Request) string {
 func unauthorized(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	fail(w, http.StatusUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer; muster up keeps it in the file api-token of its data directory")
-}
-
-func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
-	for _, f := range a.Fleets() {
-		o, ok := f.Last()
-		if ok && o.Unrecorded != "" {
-			fail(w, http.StatusServiceUnavailable, "the history cannot be written")
-			return
-		}
-		if !ok || !o.Ready {
-			fail(w, http.StatusServiceUnavailable, "not every fleet was seen yet")
-			return
-		}
-	}
-	fmt.Fprintln(w, "ready")
 }
 
 // fail answers with an error in JSON.

@@ -77,6 +77,9 @@ type world struct {
 	queues *queue.Service
 	steps  []controller.Outcome
 	serves http.Handler
+	// standing and faults are what the set-up says of itself; nil for all is well.
+	standing map[string]server.Standing
+	faults   []string
 }
 
 const secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -98,14 +101,16 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 		c(w)
 	}
 	registry := prometheus.NewRegistry()
-	if _, err := server.NewMetrics(registry, w.fleets); err != nil {
+	if _, err := server.NewMetrics(registry, w.fleets, w.stands); err != nil {
 		t.Fatal(err)
 	}
-	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Queues: w.queues, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Standing: w.stands, Faults: func() []string { return w.faults }, Decisions: w.past, Queues: w.queues, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
 	return w
 }
 
 func (w *world) fleets() map[string]server.Fleet { return map[string]server.Fleet{"a": w.a, "b": w.b} }
+
+func (w *world) stands() map[string]server.Standing { return w.standing }
 
 // outcomes are the steps of a fleet: its queue is seen with a backlog, a worker reports, and the queue is seen no more.
 func outcomes(t testing.TB) []controller.Outcome {

@@ -27,6 +27,7 @@ const (
 	evPollEnd
 	evReportDue
 	evFinished
+	evShared
 	// Of the queue and the source.
 	evVisible
 	evBorn

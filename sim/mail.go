@@ -46,7 +46,7 @@ func (r *run) awaitChild(child trace.Message, at place) {
 }
 
 // report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before, and
-// regularly otherwise. One is on its way at a time.
+// regularly otherwise. It waits for the answer to the one before, but not for longer than reportPatience.
 func (r *run) report(i int32, m *member) {
 	if m.reporting || m.lease.State() == muster.Leaving {
 		return
@@ -76,7 +76,7 @@ func (r *run) report(i int32, m *member) {
 		}
 	}
 	if r.mayStayUnanswered() {
-		r.after(reportTimeout, evTimeout, i, uint64(rep.Seq))
+		r.after(reportPatience, evTimeout, i, uint64(rep.Seq))
 	}
 	for range times {
 		if way := r.world.Report.Next(r.chance.way); way > 0 || times > 1 {
@@ -107,10 +107,10 @@ func (r *run) answer(c call, d muster.Directive) {
 	r.answered(c, d)
 }
 
-// answered makes a worker obey.
+// answered makes a worker obey, unless it has given up the report.
 func (r *run) answered(c call, d muster.Directive) {
 	m := r.members[c.member]
-	if m.generation != c.generation || m.stage != working {
+	if m.generation != c.generation || m.stage != working || r.time().Sub(c.report.SentAt) >= reportTimeout {
 		return
 	}
 	if m.expected == c.report.Seq {
@@ -124,7 +124,7 @@ func (r *run) answered(c call, d muster.Directive) {
 	r.advance(c.member)
 }
 
-// unanswered makes a worker report again whose report got no answer.
+// unanswered makes a worker report again whose report got no answer yet.
 func (r *run) unanswered(i int32, seq int64) {
 	if m := r.members[i]; m.stage == working && m.reporting && m.expected == seq {
 		m.reporting = false

@@ -7,6 +7,7 @@ type message struct {
 	sent     int64
 	service  int64
 	since    int64 // when it was last received
+	took     int64 // how long its last work took, where members share cores
 	children []trace.Message
 	class    string
 	group    string

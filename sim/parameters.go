@@ -42,6 +42,7 @@ func Parameters() []Parameter {
 		{"max-receives", whole, "receives after which a failing message is a dead letter; 5 when 0", wholeOf(func(w *World) *int { return &w.MaxReceives })},
 		{"retry-base", span, "first back-off of a failed message; 30s when 0s", spanOf(func(w *World) *time.Duration { return &w.RetryBase })},
 		{"congestion", number, "work takes 1 + NUMBER x min(3, waiting / (10 x workers)) times as long", numberOf(func(w *World) *float64 { return &w.Congestion })},
+		{"cores", whole, "cores that all members share, as processes of one machine do: with more messages at work each takes longer in proportion; 0 is enough", wholeOf(func(w *World) *int { return &w.Cores })},
 		{"classes", "true|false", "workers report durations by the classes of the trace", truthOf(func(w *World) *bool { return &w.Classes })},
 		{"random", "true|false", "hand messages to any waiting worker, as SQS does, and not to the one that waits longest", truthOf(func(w *World) *bool { return &w.Random })},
 		{"wakes", "true|false", "the queue wakes the controller when messages come", truthOf(func(w *World) *bool { return &w.Wakes })},

@@ -101,6 +101,7 @@ type run struct {
 	byID        map[string]int32
 	waiters     waiters
 	works       uint32
+	cores       cores
 	live, ready int
 	busyMembers int
 	warm        int
@@ -246,6 +247,9 @@ func (r *run) send(m trace.Message, at place) {
 
 // happen makes an event happen.
 func (r *run) happen(e event) error {
+	if e.kind == evShared && e.what != r.cores.turn {
+		return nil // works have begun or ended since that was planned
+	}
 	if !e.kind.routine() {
 		r.stir(e.kind == evFinished || e.kind == evBooted)
 	}
@@ -301,6 +305,8 @@ func (r *run) happen(e event) error {
 		r.warm++
 	case evFinished:
 		r.finished(e.who, uint32(e.what))
+	case evShared:
+		r.sharedEnded()
 	default:
 		r.happenTo(e)
 	}

@@ -13,9 +13,11 @@ const (
 	// report asked for waits for a fresh look.
 	gather   = 50 * time.Millisecond
 	patience = 200 * time.Millisecond
-	// reportTimeout is when a worker gives up waiting for an answer.
-	reportTimeout = 5 * time.Second
-	never         = int64(1)<<62 - 1
+	// reportPatience is how long a worker's next report waits for an answer, reportTimeout when the worker gives the answer
+	// up: those of the runner.
+	reportPatience = 5 * time.Second
+	reportTimeout  = 80 * time.Second
+	never          = int64(1)<<62 - 1
 )
 
 // shell is the live loop in virtual time: it gathers inputs, steps, records, and executes effects, by the same rules.

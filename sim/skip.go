@@ -101,7 +101,10 @@ func (r *run) skip(to int64) {
 		case evReportDue, evTimeout:
 			e.at += r.turns(r.members[e.who], to)
 		case evReport, evAnswer:
-			e.at += r.turns(r.members[r.mail[e.what].call.member], to)
+			c := &r.mail[e.what].call
+			turns := r.turns(r.members[c.member], to)
+			e.at += turns
+			c.report.SentAt = c.report.SentAt.Add(time.Duration(turns))
 		}
 	}
 	r.moved()

@@ -61,6 +61,12 @@ func tell(t testing.TB, seed uint64) story {
 	if of := (dice{rand.New(rand.NewPCG(seed, 0x7ee5))}); of.often() { // not of d: what else the story is made of stays
 		s.World.Trees, s.World.LoseTrees = true, maybe(of, of.share(0.9))
 	}
+	if of := (dice{rand.New(rand.NewPCG(seed, 0xc0e5))}); of.IntN(4) == 0 {
+		s.World.Cores = of.between(1, 4)
+	}
+	if of := (dice{rand.New(rand.NewPCG(seed, 0x1a7e))}); of.IntN(4) == 0 {
+		s.World.Report = of.draw(30)
+	}
 	s.Settings, s.rest, s.rival = d.settings(t, s.World)
 	if s.rival || s.Settings.Spec.Metric == policy.MetricOldestAge {
 		s.World.CountsOnly = false // some go by the age alone

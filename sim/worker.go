@@ -38,8 +38,8 @@ type member struct {
 	// calling is true while a receive call is being made that was not answered yet.
 	calling bool
 
-	// reporting is true while a report is on its way, expected is its number; said is what it said, reportedAt when it left,
-	// reportDue when the next is looked at.
+	// reporting is true while the next report waits for the answer to the newest one, number expected; said is what that one
+	// said, reportedAt when it left, reportDue when the next is looked at.
 	reporting             bool
 	expected              int64
 	said                  gist
@@ -184,6 +184,10 @@ func (r *run) begin(i int32, m *member, ref int32) {
 		crowd := float64(r.queue.visible()) / (10 * float64(max(1, r.ready)))
 		x.service = int64(float64(x.service) * (1 + r.world.Congestion*min(3, crowd)))
 	}
+	if r.world.Cores > 0 {
+		r.share(i, ref, r.works)
+		return
+	}
 	r.add(r.now+x.service+int64(r.world.Handover), evFinished, i, uint64(r.works))
 }
 
@@ -205,14 +209,14 @@ func (r *run) finished(i int32, work uint32) {
 		r.busyMembers--
 	}
 	x := &r.queue.all[ref]
-	r.busyTime += x.service
+	r.busyTime += int64(r.took(x))
 	r.queue.inFlight--
 	ok := !x.poison
 	class := ""
 	if r.world.Classes {
 		class = x.class
 	}
-	m.lease.FinishedAs(r.time(), r.at(x.since), time.Duration(x.service), ok, class)
+	m.lease.FinishedAs(r.time(), r.at(x.since), r.took(x), ok, class)
 	if ok {
 		r.settle(ref)
 	} else {
@@ -226,7 +230,7 @@ func (r *run) settle(ref int32) {
 	x := &r.queue.all[ref]
 	r.queue.finished++
 	done := r.now - int64(r.world.Handover)
-	r.score.finished(done-x.sent, done-x.sent-x.service)
+	r.score.finished(done-x.sent, done-x.sent-int64(r.took(x)))
 	r.lastFinish = r.now
 	if r.Finished != nil {
 		r.Finished(time.Duration(x.sent), time.Duration(done))
@@ -284,6 +288,9 @@ func (r *run) die(i int32, why string, givesBack bool) {
 	}
 	if len(m.held) > 0 {
 		r.busyMembers--
+		if r.world.Cores > 0 {
+			r.unshare(i)
+		}
 	}
 	m.held = m.held[:0]
 	r.leave(i, why)

@@ -131,6 +131,9 @@ type World struct {
 	// Congestion makes work take longer the more messages wait, as a shared database does: a message that begins while b
 	// messages wait and n members take messages takes 1 + Congestion x min(3, b / (10 n)) times its service.
 	Congestion float64
+	// Cores is how many cores all members share, as processes of one machine do: while more messages are worked on, each takes
+	// longer in proportion. 0 means that each has its own.
+	Cores int
 	// Classes has workers report durations by the classes of the trace.
 	Classes bool
 	// Random hands a message to any of the waiting workers, as SQS does, instead of to the one that waits longest.
@@ -244,6 +247,9 @@ func (w World) Check() (World, error) {
 		if !(r.value >= 0 && r.value <= 1e6) {
 			faults = append(faults, fmt.Errorf("%s an hour: found %v, allowed is 0 to 1000000", r.name, r.value))
 		}
+	}
+	if w.Cores < 0 || w.Cores > 100_000 {
+		faults = append(faults, fmt.Errorf("cores: found %d, allowed is 0, for enough, to 100000", w.Cores))
 	}
 	if w.Slots < 1 || w.Slots > 1000 || w.MaxReceives < 1 || w.Capacity < 0 || w.Warm.Size < 0 {
 		faults = append(faults, fmt.Errorf("found %d slots, %d receives, capacity %d, warm pool %d; allowed are 1 to 1000, at least 1, and at least 0",

@@ -1,11 +1,5 @@
 package sqsapi
 
-import (
-	"strings"
-
-	"github.com/muster-scale/muster/queue"
-)
-
 // action runs one action, whose parameters decode fills in.
 type action func(c *call, decode func(into any) error) (any, error)
 
@@ -45,31 +39,4 @@ func bind[Request any](run func(*call, *Request) (any, error)) action {
 		}
 		return run(c, &request)
 	}
-}
-
-func unknownAction(name string) error {
-	return &queue.Error{Kind: queue.ErrUnsupported, Text: "The action " + quote(name) + " is not offered by this queue."}
-}
-
-// queueName is the last path segment of a queue URL, whatever its host.
-func queueName(url *string) (string, error) {
-	if url == nil || *url == "" {
-		return "", missing("QueueUrl")
-	}
-	name := strings.TrimSuffix(*url, "/")
-	return name[strings.LastIndexByte(name, '/')+1:], nil
-}
-
-func (c *call) url(name string) string { return c.base + "/" + c.Account + "/" + name }
-
-func (c *call) urls(names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = c.url(name)
-	}
-	return out
-}
-
-func (c *call) arn(name string) string {
-	return "arn:aws:sqs:" + c.Region + ":" + c.Account + ":" + name
 }

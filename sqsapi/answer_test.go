@@ -51,9 +51,22 @@ func (a *answer) flatten(path string, v any) {
 		for i, element := range v {
 			a.flatten(path+"."+strconv.Itoa(i+1), element)
 		}
+		if len(v) == 0 {
+			a.values[path+".0"] = "" // an empty list is not the same as none
+		}
 	default:
 		a.values[path] = fmt.Sprint(v)
 	}
+}
+
+// below says whether there is anything below a path, also an empty list.
+func (a *answer) below(path string) bool {
+	for have := range a.values {
+		if strings.HasPrefix(have, path+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // element is an XML element.

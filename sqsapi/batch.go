@@ -3,6 +3,7 @@ package sqsapi
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/muster-scale/muster/queue"
 )
@@ -16,10 +17,11 @@ func (b batchID) entryID() string { return b.ID }
 
 const maxBatchID = 80
 
-// checkIDs validates the number and the ids of the entries of a batch.
-func checkIDs[E interface{ entryID() string }](entries []E) error {
+// checkIDs validates the number and the ids of the entries of a batch; kind is
+// what AWS calls an entry.
+func checkIDs[E interface{ entryID() string }](kind string, entries []E) error {
 	if len(entries) == 0 {
-		return &queue.Error{Kind: queue.ErrEmptyBatch, Text: "There should be at least one entry in the request."}
+		return &queue.Error{Kind: queue.ErrEmptyBatch, Text: "There should be at least one " + kind + " in the request."}
 	}
 	if len(entries) > queue.MaxBatch {
 		return &queue.Error{Kind: queue.ErrTooManyEntries, Text: fmt.Sprintf("Maximum number of entries per request are %d. You have sent %d.", queue.MaxBatch, len(entries))}
@@ -59,19 +61,23 @@ type failedEntry struct {
 
 func failed(id string, err error) failedEntry {
 	f := faultOf(err)
-	return failedEntry{id, f.sender(), f.code, f.text}
+	// AWS uses other words for the same refusal in a batch.
+	text := strings.Replace(f.text, "One or more parameters are invalid.",
+		"One or more parameters cannot be validated.", 1)
+	return failedEntry{id, f.sender(), f.code, text}
 }
 
-// entriesResult tells which entries of a batch without results succeeded.
+// entriesResult tells which entries of a batch without results succeeded. As at
+// AWS, a list without entries is left out.
 type entriesResult struct {
-	Successful []batchID
-	Failed     []failedEntry
+	Successful []batchID     `json:",omitempty"`
+	Failed     []failedEntry `json:",omitempty"`
 }
 
 // outcome turns one error for each entry into a result. An error that is not
 // about an entry but about the whole request fails the request.
 func outcome(ids []string, errs []error) (entriesResult, error) {
-	result := entriesResult{Successful: make([]batchID, 0, len(ids)), Failed: []failedEntry{}}
+	result := entriesResult{Successful: make([]batchID, 0, len(ids))}
 	for i, err := range errs {
 		if err == nil {
 			result.Successful = append(result.Successful, batchID{ids[i]})

@@ -116,7 +116,8 @@ func FuzzAnswers(f *testing.F) {
 		if sent, err := q.Send(t.Context(), "q", []queue.Outgoing{m}); err != nil || sent[0].Err != nil {
 			return // a message that is not allowed
 		}
-		c := &call{api: newAPI(Options{Queues: q}), ctx: t.Context()}
+		a := newAPI(Options{Queues: q})
+		c := &call{api: a, ctx: t.Context(), at: place{a.Region, a.Account}}
 		result, err := actions["ReceiveMessage"](c, func(into any) error {
 			return parse([]byte(`{"QueueUrl":"q","MessageAttributeNames":["All"]}`), into)
 		})

@@ -16,10 +16,12 @@ var update = flag.Bool("update", false, "write docs/sqs-compatibility.md anew")
 // general are the differences from AWS that no single action has.
 var general = []string{
 	"Counts are exact, and changes of attributes take effect at once.",
-	"Access is decided by one key pair. Policies are checked for their form, kept and shown, and grant or deny nothing. There are no other accounts.",
-	"KMS attributes are kept and shown. Nothing is encrypted at rest.",
+	"Access is decided by one key pair. Policies are checked for their form, kept and shown, and grant or deny nothing.",
+	"The region that a request is signed for and the account in its queue URL have queues of their own. Those of the configuration, and requests signed for `local`, are in us-east-1 and 000000000000; up to 100 other pairs may hold queues. The one key pair is for all of them. A dead-letter queue is always in the region and account of its source.",
+	"KMS attributes and SqsManagedSseEnabled are kept and shown. Nothing is encrypted at rest.",
 	"There are no limits on the number of calls per second. The times for which AWS refuses a second purge and the name of a deleted queue are held only by a strict service: `strict: true` in the configuration, or `muster up --strict`. It is relaxed by default, and a restart forgets the times. Limits of sizes, counts, ranges and names hold either way.",
 	"A service holds up to 10,000 queues; a queue up to 50 tags.",
+	"A request is judged by its head before its body is read. Bodies that are not verified yet take up to 64 MiB in all; beyond that requests fail with ServiceUnavailable (503) for a moment. Connections are bounded by the descriptors that the program may open; those that have shown no valid signature go first when there are too many.",
 	"AWS JSON 1.0 and the Query protocol are served on one port; the answer to a Query request is XML whatever it accepts. Signatures may be in a header or, for Query, in the URL. Session tokens are not looked at.",
 	"Requests of browsers (with Origin, Sec-Fetch-Site, or a GET with a browser's User-Agent or a Referer) and for foreign hosts are refused.",
 	"A short poll sees every message: it never returns fewer than there are.",
@@ -29,7 +31,6 @@ var general = []string{
 // differences are those of single actions.
 var differences = map[string][]string{
 	"CreateQueue":             {"A queue is usable at once."},
-	"GetQueueUrl":             {"QueueOwnerAWSAccountId must be the account of the endpoint."},
 	"DeleteQueue":             {"Its messages are gone at once."},
 	"PurgeQueue":              {"The messages are gone at once, those in flight too, and deduplication begins anew."},
 	"SetQueueAttributes":      {"A new DelaySeconds of a FIFO queue applies to later messages only.", "A new DeduplicationScope applies at once: what was sent under the other scope is not compared."},
@@ -38,7 +39,7 @@ var differences = map[string][]string{
 	"SendMessage":             {"A FIFO message has its sequence number from one counter for the whole service.", "FifoThroughputLimit is kept and limits nothing."},
 	"StartMessageMoveTask":    {"Messages keep their ids. They get a new sent time, and a receive count of zero.", "It moves as many messages as were visible when it started; those in flight stay.", "A limit of MaximumMessageSize of the destination is not applied.", "It goes on after a restart, and never times out."},
 	"CancelMessageMoveTask":   {"What was moved is exact."},
-	"ChangeMessageVisibility": {"A handle of a message that was received again fails with MessageNotInflight."},
+	"ChangeMessageVisibility": {"A FIFO queue takes the newest handle of a message alone, until its time runs out. The error MessageNotInflight is never seen."},
 	"DeleteMessage":           {"An old handle of a message that was received again succeeds and deletes nothing."},
 	"ReceiveMessage": {
 		"Fair queues: a tenant (MessageGroupId on a standard queue) is noisy while it has at least 30 messages in flight and more than a tenth of all; processing time is not looked at. Among noisy tenants the oldest message goes first.",
@@ -47,6 +48,7 @@ var differences = map[string][]string{
 		"ReceiveRequestAttemptId is forgotten on a restart. An attempt of which a message was deleted, changed or has become visible is a new attempt.",
 		"With 120,000 messages in flight a short poll of a standard queue fails with OverLimit; a long poll waits, and a FIFO queue returns nothing.",
 		"A message of a standard queue is not moved to the back after three receives.",
+		"The first receive of a message of a standard queue is on disk within 20 ms after the answer: if the power goes or the program is killed in between, the message is visible at once after the start, and the receive is not counted. Later receives, and those of a FIFO queue, are on disk before the answer.",
 	},
 }
 

@@ -34,7 +34,6 @@ var faults = []struct {
 	{queue.ErrQueueNotFound, fault{"QueueDoesNotExist", simple + "NonExistentQueue", 400, true, "The specified queue does not exist."}},
 	{queue.ErrQueueExists, fault{"QueueNameExists", "QueueAlreadyExists", 400, true, ""}},
 	{queue.ErrReceiptHandleInvalid, fault{"ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", 400, true, ""}},
-	{queue.ErrMessageNotInFlight, fault{"MessageNotInflight", simple + "MessageNotInflight", 400, true, ""}},
 	{queue.ErrOverLimit, fault{"OverLimit", "OverLimit", 403, true, ""}},
 	{queue.ErrNotFound, fault{"ResourceNotFoundException", "ResourceNotFoundException", 404, true, ""}},
 	{queue.ErrPurgeInProgress, fault{"PurgeQueueInProgress", simple + "PurgeQueueInProgress", 403, true, ""}},
@@ -72,6 +71,22 @@ func faultOf(err error) *fault {
 	return &fault{"InternalFailure", "InternalFailure", http.StatusInternalServerError, false, err.Error()}
 }
 
+func unknownAttribute(name string) error {
+	return &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + clip(name) + "."}
+}
+
+// unknownAction is what the Query protocol says of an action that is none, or not
+// one of a queue URL.
+func unknownAction(name string) error {
+	return &fault{"InvalidAction", "InvalidAction", http.StatusBadRequest, false, "The action " + clip(name) + " is not valid for this endpoint."}
+}
+
+// noAction is what AWS says of a request that names no action, in the JSON
+// protocol also of one that it does not know.
+func noAction(status int, found string) error {
+	return &fault{"UnknownOperationException", "UnknownOperationException", status, false, "Found " + found + ". An action of SQS must be named, such as SendMessage."}
+}
+
 func missing(parameter string) error {
 	return &queue.Error{Kind: queue.ErrMissingParameter, Text: "The request must contain the parameter " + parameter + "."}
 }
@@ -81,7 +96,7 @@ func invalid(value any, parameter, reason string) error {
 }
 
 func malformed(format string, args ...any) error {
-	return &fault{"SerializationException", "SerializationException", http.StatusBadRequest, false, fmt.Sprintf(format, args...)}
+	return &fault{"SerializationException", "MalformedInput", http.StatusBadRequest, false, fmt.Sprintf(format, args...)}
 }
 
 func forbidden(code, format string, args ...any) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -27,6 +28,8 @@ type Front struct {
 	log       *slog.Logger
 	server    *fasthttp.Server
 	exchanges sync.Pool
+	// unverified bounds what is held for callers who have not proved who they are.
+	unverified *accept.Budget
 
 	mu     sync.Mutex
 	open   map[*frontConn]struct{}
@@ -51,12 +54,15 @@ func NewFront(endpoint http.Handler, log *slog.Logger) *Front {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	f := &Front{endpoint: endpoint, log: log, open: map[*frontConn]struct{}{}}
+	f := &Front{endpoint: endpoint, log: log, open: map[*frontConn]struct{}{}, unverified: accept.NewBudget(unverifiedBytes)}
+	if a, ok := endpoint.(*api); ok {
+		f.unverified = a.unverified
+	}
 	f.exchanges.New = func() any { return newExchange() }
 	f.server = &fasthttp.Server{
-		Handler: f.answer, ErrorHandler: f.refuse, HeaderReceived: f.patience, Logger: quiet{},
+		Handler: f.answer, ErrorHandler: f.refuse, HeaderReceived: f.patience, ExpectHandler: f.expect, ConnState: rest, Logger: quiet{},
 		ReadTimeout: headerTimeout, WriteTimeout: queue.MaxWait + 30*time.Second, IdleTimeout: 2 * time.Minute,
-		ReadBufferSize: frontBuffer, WriteBufferSize: frontBuffer, MaxRequestBodySize: maxRequestBytes,
+		ReadBufferSize: frontBuffer, WriteBufferSize: frontBuffer, MaxRequestBodySize: maxRequestBytes, StreamRequestBody: true,
 		NoDefaultServerHeader: true, NoDefaultContentType: true, DisablePreParseMultipartForm: true, CloseOnShutdown: true,
 	}
 	return f
@@ -138,26 +144,43 @@ func (l frontListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !l.front.adopt(inner) {
-			return l.front.keep(inner), nil
+		var ticket *accept.Ticket
+		if counted, ok := inner.(*accept.Conn); ok {
+			inner, ticket = counted.Detach()
 		}
+		if l.front.adopt(inner, ticket) {
+			continue
+		}
+		if l.front.unverified.Take(connBytes) {
+			return l.front.keep(inner, ticket, connBytes), nil
+		}
+		inner.Close()
+		ticket.End()
 	}
 }
 
 // adopt gives a connection to a loop, if there is one that takes it.
-func (f *Front) adopt(c net.Conn) bool {
+func (f *Front) adopt(c net.Conn, ticket *accept.Ticket) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.loops) == 0 {
 		return false
 	}
 	f.next = (f.next + 1) % len(f.loops)
-	return f.loops[f.next].adopt(c)
+	return f.loops[f.next].adopt(c, ticket)
 }
 
-// keep remembers a connection until it is closed.
-func (f *Front) keep(inner net.Conn) *frontConn {
-	c := &frontConn{Conn: inner, front: f}
+// connBytes is what a connection costs that the library serves: what it reads and writes with, and a goroutine.
+const connBytes = 2*frontBuffer + 8<<10
+
+// keep remembers a connection until it is closed, which has a share of what may be held for unknown callers.
+func (f *Front) keep(inner net.Conn, ticket *accept.Ticket, share int64) *frontConn {
+	c := &frontConn{Conn: inner, front: f, ticket: ticket}
+	c.share.Store(share)
+	ticket.ClosedBy(func() {
+		inner.Close()
+		ticket.End() // at once: who serves it may take a while to find out
+	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -169,10 +192,25 @@ func (f *Front) keep(inner net.Conn) *frontConn {
 
 type frontConn struct {
 	net.Conn
-	front *Front
-	ahead []byte // read already
+	front  *Front
+	ticket *accept.Ticket
+	share  atomic.Int64 // of front.unverified
+	ahead  []byte       // read already
 	// refused says that the last request was not read to its end.
 	refused atomic.Bool
+}
+
+// letIn says that the caller proved who it is.
+func (c *frontConn) letIn() {
+	c.ticket.Trust()
+	c.front.unverified.Give(c.share.Swap(0))
+}
+
+// rest says that a connection waits for a request.
+func rest(c net.Conn, state fasthttp.ConnState) {
+	if c, ok := c.(*frontConn); ok && state == fasthttp.StateIdle {
+		c.ticket.Rest()
+	}
 }
 
 // Read reads what was read already first.
@@ -194,6 +232,8 @@ func (c *frontConn) Close() error {
 	c.front.mu.Lock()
 	delete(c.front.open, c)
 	c.front.mu.Unlock()
+	defer c.ticket.End()
+	defer func() { c.front.unverified.Give(c.share.Swap(0)) }()
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.refused.Load() && half.CloseWrite() == nil {
 		if c.SetReadDeadline(time.Now().Add(lingers)) == nil {
 			io.Copy(io.Discard, c.Conn) // until the caller has the answer, or time is over
@@ -225,15 +265,38 @@ func (f *Front) refuse(c *fasthttp.RequestCtx, err error) {
 		problem = &fault{"InvalidHttpRequest", "InvalidHttpRequest", http.StatusRequestHeaderFieldsTooLarge, false,
 			fmt.Sprintf("The headers are larger than %d bytes.", frontBuffer)}
 	}
-	if conn, ok := c.Conn().(*frontConn); ok {
-		conn.refused.Store(true)
-	}
-	c.SetConnectionClose()
+	hangUpAfter(c)
 	x := f.exchange(c)
 	defer f.release(x)
 	x.Header().Set(requestIDHeader, requestID())
 	jsonProtocol{}.fault(x, problem)
 	x.finish()
+}
+
+// hangUpAfter ends the connection after an answer to a request that was not read to its end.
+func hangUpAfter(c *fasthttp.RequestCtx) {
+	if conn, ok := c.Conn().(*frontConn); ok {
+		conn.refused.Store(true)
+	}
+	c.SetConnectionClose()
+}
+
+// expect answers a caller who waits with the body until it is asked for: it is asked only if the request may be let in.
+func (f *Front) expect(c *fasthttp.RequestCtx) int {
+	a, ok := f.endpoint.(*api)
+	x := f.exchange(c)
+	defer f.release(x)
+	if !ok || x.read() != nil {
+		return http.StatusContinue // what is wrong is found again
+	}
+	_, err := a.judge(x.request)
+	if err == nil {
+		return http.StatusContinue
+	}
+	hangUpAfter(c)
+	a.conclude(x, codecOf(x.request), requestID(), "", nil, err)
+	x.finish()
+	return x.status
 }
 
 // answer answers one request.
@@ -252,6 +315,9 @@ func (f *Front) answer(c *fasthttp.RequestCtx) {
 		return
 	}
 	f.endpoint.ServeHTTP(x, x.request)
+	if !x.stream.drained() {
+		hangUpAfter(c)
+	}
 	x.finish()
 }
 
@@ -275,6 +341,7 @@ type exchange struct {
 	request *http.Request
 	target  url.URL
 	body    heldBody
+	stream  bodyStream
 	values  []string // those of the headers
 	header  http.Header
 	status  int
@@ -289,6 +356,34 @@ type heldBody struct {
 // Close does nothing.
 func (*heldBody) Close() error { return nil }
 
+// bodyStream is a body that is read from the connection.
+type bodyStream struct {
+	io.Reader
+	length int // as it was announced; negative if it was not
+	ended  bool
+}
+
+// Read reads on.
+func (s *bodyStream) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	s.ended = s.ended || err == io.EOF
+	return n, err
+}
+
+// Close does nothing: the next request is behind.
+func (*bodyStream) Close() error { return nil }
+
+// prefetched is how much of a body the library has read before anybody looks at it.
+const prefetched = 8 << 10
+
+// drained says whether nothing of the body is left in the connection, and drops what is in memory anyway.
+func (s *bodyStream) drained() bool {
+	if s.Reader != nil && !s.ended && s.length >= 0 && s.length <= prefetched {
+		io.Copy(io.Discard, s)
+	}
+	return s.Reader == nil || s.ended
+}
+
 func newExchange() *exchange {
 	x := &exchange{header: http.Header{}}
 	empty := http.Request{Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
@@ -301,7 +396,7 @@ func (x *exchange) reset() {
 	clear(x.request.Header)
 	clear(x.header)
 	clear(x.values)
-	x.values, x.status, x.body.all, x.fast = x.values[:0], 0, nil, nil
+	x.values, x.status, x.body.all, x.fast, x.stream = x.values[:0], 0, nil, nil, bodyStream{}
 	x.body.Reset(nil)
 }
 
@@ -338,12 +433,17 @@ func (x *exchange) read() error {
 	if hosts > 1 {
 		return errors.New("more than one host")
 	}
-	x.body.all = x.fast.PostBody()
-	x.body.Reset(x.body.all)
-	r.Body, r.ContentLength = &x.body, int64(max(-1, h.ContentLength()))
-	if h.ContentLength() < -1 {
+	if r.ContentLength = int64(max(-1, h.ContentLength())); h.ContentLength() < -1 {
 		r.ContentLength = 0 // there is none
 	}
+	if s := x.fast.RequestBodyStream(); s != nil {
+		x.stream = bodyStream{Reader: s, length: int(r.ContentLength)}
+		r.Body = &x.stream
+		return nil
+	}
+	x.body.all = x.fast.PostBody()
+	x.body.Reset(x.body.all)
+	r.Body = &x.body
 	return nil
 }
 

@@ -26,7 +26,7 @@ func FuzzSendMessage(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c := &call{api: a, ctx: t.Context()}
+		c := &call{api: a, ctx: t.Context(), at: place{a.Region, a.Account}}
 		if err := q.Purge(t.Context(), "q"); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestAttributesAreSelectedByNameOrPrefix(t *testing.T) {
 		want           bool
 	}{
 		{"a", "a", true}, {"a", "ab", false}, {"All", "a", true}, {".*", "a", true},
-		{"a.*", "a.b", true}, {"a.*", "ab", false}, {"a.*", "a", false}, {"", "a", false},
+		{"*", "a", true}, {"a.*", "a.b", true}, {"a.*", "ab", true}, {"a.*", "a", true}, {"a.*", "b", false}, {"a*", "ab", false}, {"", "a", false},
 	} {
 		if got := selected(row.name, []string{row.selector}); got != row.want {
 			t.Errorf("%q selects %q: %t, want %t", row.selector, row.name, got, row.want)

@@ -48,10 +48,13 @@ func isLoopback(host string) bool {
 }
 
 // quote shows foreign text, bounded.
-func quote(s string) string {
+func quote(s string) string { return "\"" + clip(s) + "\"" }
+
+// clip bounds foreign text.
+func clip(s string) string {
 	const most = 100
 	if len(s) > most {
 		s = s[:most] + "..."
 	}
-	return "\"" + strings.ToValidUTF8(s, "?") + "\""
+	return strings.ToValidUTF8(s, "?")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ func (jsonProtocol) request(r *http.Request, body []byte) (name string, decode f
 	target := r.Header.Get(targetHeader)
 	name, ok := strings.CutPrefix(target, targetPrefix)
 	if !ok {
-		return "", nil, unknownAction(target)
+		return "", nil, noAction(http.StatusBadRequest, "the target "+quote(target))
 	}
 	return name, func(into any) error { return parse(body, into) }, nil
 }
@@ -48,13 +49,35 @@ func (q *quickReader) parse(body []byte, into any) error {
 		return nil
 	}
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return malformed("The parameter %s must not be a JSON %s.", quote(typed.Field), typed.Value)
+		return wrongType(typed)
 	}
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(body)).Decode(&first) == nil {
 		return malformed("The request has more than one JSON value.")
 	}
 	return malformed("The request is not valid JSON: %v.", err)
+}
+
+// wrongType says what AWS says of a JSON value of another type than the parameter.
+func wrongType(e *json.UnmarshalTypeError) error {
+	value, wanted := strings.Fields(e.Value)[0], "String"
+	if e.Type.Kind() == reflect.Int {
+		wanted = "Integer"
+	}
+	switch value {
+	case "object":
+		return malformed("Start of structure or map found where not expected.")
+	case "array":
+		return malformed("Start of list found where not expected")
+	}
+	return malformed("%s_VALUE can not be converted to %s %s", strings.ToUpper(value), article(wanted), wanted)
+}
+
+func article(noun string) string {
+	if strings.ContainsAny(noun[:1], "AEIOU") {
+		return "an"
+	}
+	return "a"
 }
 
 // result answers with an object; nil is one without members.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-scale/muster/internal/accept"
 )
 
 // loop serves connections on one goroutine: it reads what has come, hands what is to be stored in together, and writes the
@@ -123,6 +126,9 @@ func (l *loop) run() {
 		l.runPosted()
 		if l.prompt != nil {
 			l.prompt.courier.Submit()
+			if l.rung.Swap(false) { // it was committed at once
+				l.prompt.courier.Deliver()
+			}
 		}
 		if l.sweepAt > 0 && l.age >= l.sweepAt {
 			l.sweep()
@@ -179,7 +185,7 @@ func (l *loop) runPosted() {
 }
 
 // adopt takes a connection over from l's listener and reports whether it did. It is safe for concurrent use.
-func (l *loop) adopt(c net.Conn) bool {
+func (l *loop) adopt(c net.Conn, ticket *accept.Ticket) bool {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		return false
@@ -194,7 +200,7 @@ func (l *loop) adopt(c net.Conn) bool {
 	}) != nil || err != nil {
 		return false
 	}
-	if !l.post(func() { l.open(fd) }) {
+	if !l.post(func() { l.open(fd, ticket) }) {
 		unix.Close(fd)
 		return false
 	}
@@ -203,12 +209,14 @@ func (l *loop) adopt(c net.Conn) bool {
 }
 
 // open begins with a connection.
-func (l *loop) open(fd int) {
-	c := &loopConn{loop: l, fd: fd, plain: newPlain()}
+func (l *loop) open(fd int, ticket *accept.Ticket) {
+	c := &loopConn{loop: l, fd: fd, plain: newPlain(), ticket: ticket}
 	if l.stopping || l.watch(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
 		unix.Close(fd)
+		ticket.End()
 		return
 	}
+	ticket.ClosedBy(func() { l.post(func() { l.makeRoom(c) }) })
 	l.conns[fd] = c
 	l.expect(c, l.front.server.ReadTimeout)
 }
@@ -243,29 +251,57 @@ func (l *loop) end(c *loopConn) {
 	c.state = closed
 	delete(l.conns, c.fd)
 	unix.Close(c.fd)
+	c.forget()
+	c.ticket.End()
 	if c.hangUp != nil {
 		c.hangUp()
 	}
 }
 
+// makeRoom ends a connection whose place is needed, unless a request was let in at that moment.
+func (l *loop) makeRoom(c *loopConn) {
+	if c.ticket.Busy() {
+		c.ticket.Stay()
+		return
+	}
+	l.end(c)
+}
+
+// overloaded ends a connection for whose unverified bytes there is no room.
+func (l *loop) overloaded(c *loopConn) {
+	a := &written{header: http.Header{requestIDHeader: {requestID()}}}
+	jsonProtocol{}.fault(a, busy())
+	l.reply(c, a)
+	l.end(c)
+}
+
 // handOver gives a connection to the other server, with what was read of it.
 func (l *loop) handOver(c *loopConn, read []byte) {
+	f, share := l.front, int64(connBytes)
+	if c.known || c.ticket.Trusted() {
+		share = 0
+	} else if !f.unverified.Take(share) {
+		l.overloaded(c)
+		return
+	}
 	c.state = closed
 	delete(l.conns, c.fd)
 	ahead := slices.Clone(read)
+	c.forget()
 	unix.EpollCtl(l.poll, unix.EPOLL_CTL_DEL, c.fd, nil) // else its other name would be reported
 	file := os.NewFile(uintptr(c.fd), "connection")
 	defer file.Close()
-	if l.stopping {
-		return
-	}
 	conn, err := net.FileConn(file)
+	if err == nil && l.stopping {
+		err = errors.Join(http.ErrServerClosed, conn.Close())
+	}
 	if err != nil {
-		l.front.log.Warn("an sqs connection was ended", "error", err)
+		f.log.Warn("an sqs connection was ended", "error", err)
+		f.unverified.Give(share)
+		c.ticket.End()
 		return
 	}
-	f := l.front
-	inner := f.keep(conn)
+	inner := f.keep(conn, c.ticket, share)
 	inner.ahead = ahead
 	go f.server.ServeConn(inner) // what fails is the connection's
 }

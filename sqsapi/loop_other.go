@@ -2,12 +2,16 @@
 
 package sqsapi
 
-import "net"
+import (
+	"net"
+
+	"github.com/muster-scale/muster/internal/accept"
+)
 
 // loop is only made on Linux.
 type loop struct{ ended chan struct{} }
 
-func (*loop) adopt(net.Conn) bool { return false }
+func (*loop) adopt(net.Conn, *accept.Ticket) bool { return false }
 
 func (*loop) stop(bool) {}
 

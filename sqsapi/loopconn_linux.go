@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-scale/muster/internal/accept"
 )
 
 // loopConn is a connection of a loop, which alone uses it.
@@ -24,6 +26,10 @@ type loopConn struct {
 	queued   bool               // it is in todo
 	until    time.Duration      // it is ended then, since the loop began; 0 is never
 	hangUp   context.CancelFunc // of a call that waits
+	ticket   *accept.Ticket     // nil if nobody counts connections
+	known    bool               // its caller proved who it is
+	judged   bool               // the head of the request that is coming in is fine
+	counted  int64              // of held, those in the front's budget
 }
 
 type connState uint8
@@ -88,10 +94,17 @@ func (l *loop) step(c *loopConn) {
 	case f == unusual:
 		l.handOver(c, b)
 	case f == whole:
-		c.hold(b[n:])
+		c.judged = false
+		if !c.hold(b[n:]) {
+			l.overloaded(c)
+			return
+		}
 		c.state, c.until = serving, 0
 		l.serve(c)
+	case f == headed && !c.judged && l.front.refuses(&c.plain.request):
+		l.handOver(c, b) // which answers without the rest
 	default:
+		c.judged = f == headed
 		l.pause(c, b)
 	}
 }
@@ -99,8 +112,9 @@ func (l *loop) step(c *loopConn) {
 // pause waits for the rest of a request.
 func (l *loop) pause(c *loopConn, b []byte) {
 	began := len(c.held) == 0 && len(b) > 0
-	c.hold(b)
 	switch {
+	case !c.hold(b):
+		l.overloaded(c)
 	case c.readable:
 		l.later(c)
 	case c.ended:
@@ -110,13 +124,34 @@ func (l *loop) pause(c *loopConn, b []byte) {
 	}
 }
 
-// hold keeps what is not yet used.
-func (c *loopConn) hold(b []byte) {
+// hold keeps what is not yet used, and reports whether it may: of callers who have not proved who they are,
+// only so much is kept in all.
+func (c *loopConn) hold(b []byte) bool {
+	if want := int64(len(b)); !c.known && !c.ticket.Trusted() && want > c.counted {
+		if !c.loop.front.unverified.Take(want - c.counted) {
+			return false
+		}
+		c.counted = want
+	}
 	if len(b) == 0 {
-		c.held = nil
-		return
+		c.forget()
+		return true
 	}
 	c.held = append(c.held[:0], b...)
+	return true
+}
+
+// forget lets go of what is held.
+func (c *loopConn) forget() {
+	c.held = nil
+	c.loop.front.unverified.Give(c.counted)
+	c.counted = 0
+}
+
+// letIn says that the caller proved who it is.
+func (c *loopConn) letIn() {
+	c.known = true
+	c.ticket.Trust()
 }
 
 // serve answers the request that was read.
@@ -151,7 +186,7 @@ func (l *loop) aside(c *loopConn, run func(context.Context, http.ResponseWriter)
 					a = &written{header: http.Header{}, status: http.StatusInternalServerError}
 				}
 			}()
-			run(leaving{context.Background(), gone}, a)
+			run(leaving{context.Background(), gone, c.ticket}, a)
 		}()
 		l.post(func() {
 			hangUp()
@@ -268,6 +303,7 @@ func (l *loop) write(c *loopConn, b []byte) {
 		b = b[max(n, 0):]
 	}
 	c.state, c.rest = idle, nil
+	c.ticket.Rest()
 	if l.stopping {
 		l.end(c)
 		return

@@ -3,6 +3,7 @@ package sqsapi
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/muster-scale/muster/queue"
@@ -43,27 +44,48 @@ func (c *call) startMessageMoveTask(r *startMoveRequest) (any, error) {
 	return taskHandleResult{handle}, err
 }
 
-// nameOf is the queue that an ARN of this endpoint names.
+// nameOf is the key of the queue that an ARN names.
 func (c *call) nameOf(parameter string, arn *string) (string, error) {
-	if arn == nil || *arn == "" {
+	if arn == nil {
 		return "", missing(parameter)
 	}
-	name, ok := strings.CutPrefix(*arn, c.arn(""))
-	if !ok || name == "" {
-		return "", &queue.Error{Kind: queue.ErrNotFound, Text: "The resource that you specified for the " + parameter + " parameter doesn't exist."}
+	parts := strings.Split(*arn, ":")
+	if len(parts) != 6 || parts[0] != "arn" || parts[2] != service {
+		return "", &queue.Error{Kind: queue.ErrInvalidParameter,
+			Text: "You must use this format to specify the " + parameter +
+				": arn:<partition>:<service>:<region>:<account-id>:<resource-id>"}
 	}
-	return name, nil
+	return c.key(place{parts[3], parts[4]}, parts[5]), nil
 }
 
-// task is what a task handle holds, in base 64 of its JSON.
+// task is what a task handle holds, in base 64 of its JSON. As at AWS the id is a
+// UUID; ours has the number of the move in its second half.
 type task struct {
 	ID     string `json:"taskId"`
 	Source string `json:"sourceArn"`
 }
 
+// taskIDStart begins the id of every task: a UUID of version 8, which is free to hold what one likes.
+const taskIDStart = "6d757374-6572-8000-"
+
 func (c *call) taskHandle(id, source string) (string, error) {
-	text, err := json.Marshal(task{id, c.arn(source)})
+	n, err := strconv.ParseUint(id, 10, 62)
+	if err != nil {
+		return "", err
+	}
+	digits := strconv.FormatUint(n|1<<63, 16) // 16 of them, and the variant of a UUID
+	text, err := json.Marshal(task{taskIDStart + digits[:4] + "-" + digits[4:], c.arn(source)})
 	return base64.StdEncoding.EncodeToString(text), err
+}
+
+// move is the number of the move that a task is; empty if it is none of this service.
+func (t *task) move() string {
+	digits, ok := strings.CutPrefix(t.ID, taskIDStart)
+	n, err := strconv.ParseUint(strings.Replace(digits, "-", "", 1), 16, 64)
+	if !ok || err != nil {
+		return ""
+	}
+	return strconv.FormatUint(n&^(1<<63), 10)
 }
 
 type listMovesRequest struct {
@@ -99,7 +121,7 @@ func (c *call) listMessageMoveTasks(r *listMovesRequest) (any, error) {
 	limit := 1
 	if r.MaxResults != nil {
 		if limit = *r.MaxResults; limit < 1 || limit > maxMovesListed {
-			return nil, invalid(limit, "MaxResults", "Must be between 1 and 10, if provided.")
+			return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Value for parameter MaxResults is invalid. Reason: You must enter a number that's between 1 and 10."}
 		}
 	}
 	moves, err := c.Queues.Moves(source)
@@ -140,10 +162,17 @@ func (c *call) cancelMessageMoveTask(r *cancelMoveRequest) (any, error) {
 	}
 	var t task
 	text, err := base64.StdEncoding.DecodeString(*r.TaskHandle)
-	if err != nil || json.Unmarshal(text, &t) != nil {
-		return nil, invalid(quote(*r.TaskHandle), "TaskHandle", "It was not returned by StartMessageMoveTask.")
+	if err != nil || json.Unmarshal(text, &t) != nil || t.ID == "" || t.Source == "" {
+		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Value for parameter TaskHandle is invalid."}
 	}
-	moved, err := c.Queues.CancelMove(c.ctx, t.ID)
+	source, err := c.nameOf("SourceArn", &t.Source)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Queues.Moves(source); err != nil {
+		return nil, err
+	}
+	moved, err := c.Queues.CancelMove(c.ctx, t.move())
 	if err != nil {
 		return nil, err
 	}

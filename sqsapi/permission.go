@@ -2,8 +2,9 @@ package sqsapi
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"slices"
-	"strings"
 )
 
 // The limits of AWS for a permission and for the policy it is kept in.
@@ -14,10 +15,18 @@ const (
 	accountDigits = 12
 )
 
-// grantable are the actions that may be given to other accounts.
-var grantable = []string{
-	"*", "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues", "PurgeQueue", "ReceiveMessage", "SendMessage",
-}
+// grantable are the actions that may be given to other accounts, a batch with its
+// single action. ownerOnly are those that may not.
+var (
+	grantable = []string{
+		"*", "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues",
+		"PurgeQueue", "ReceiveMessage", "SendMessage",
+	}
+	ownerOnly = []string{
+		"AddPermission", "CancelMessageMoveTask", "CreateQueue", "DeleteQueue", "ListMessageMoveTasks", "ListQueues", "ListQueueTags",
+		"RemovePermission", "SetQueueAttributes", "StartMessageMoveTask", "TagQueue", "UntagQueue",
+	}
+)
 
 // policy is the Policy attribute as AddPermission writes it. What else a
 // statement may hold is kept as it is.
@@ -54,7 +63,8 @@ func (c *call) readPolicy(text, name string) (p policy, err error) {
 		return policy{Version: "2008-10-17", ID: c.arn(name) + "/SQSDefaultPolicy"}, nil
 	}
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return p, invalid(quote(text), "Policy", "The policy of the queue has another form than a list of statements; set it as a whole.")
+		return p, invalid(clip(text), "Policy",
+			"The policy of the queue has another form than a list of statements; set it as a whole.")
 	}
 	return p, nil
 }
@@ -67,7 +77,7 @@ type addPermissionRequest struct {
 }
 
 func (c *call) addPermission(r *addPermissionRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +99,8 @@ func (c *call) addPermission(r *addPermissionRequest) (any, error) {
 			return invalid(*r.Label, "Label", "Already exists.")
 		}
 		if len(p.Statement) >= maxStatements {
-			return invalid(len(p.Statement)+1, "Label", "A queue policy may have at most 20 statements.")
+			return &fault{"OverLimit", "OverLimit", http.StatusForbidden, true, fmt.Sprintf(
+				"%d Statements were found, maximum allowed is %d.", len(p.Statement)+1, maxStatements)}
 		}
 		raw, err := json.Marshal(s)
 		p.Statement = append(p.Statement, raw)
@@ -110,22 +121,29 @@ func (r *addPermissionRequest) check() error {
 	case r.Label == nil || *r.Label == "":
 		return missing("Label")
 	case len(*r.Label) > maxLabel || !isName(*r.Label):
-		return invalid(quote(*r.Label), "Label", "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.")
+		return invalid(clip(*r.Label), "Label",
+			"Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.")
+	case len(r.Actions) == 0:
+		return missing("ActionName")
 	case len(r.AWSAccountIDs) == 0:
 		return missing("AWSAccountIds")
-	case len(r.Actions) == 0:
-		return missing("Actions")
 	case len(r.Actions) > maxActions:
-		return invalid(len(r.Actions), "ActionName", "At most 7 actions may be given.")
+		return &fault{"OverLimit", "OverLimit", http.StatusForbidden, true, fmt.Sprintf(
+			"%d Actions were found, maximum allowed is %d.", len(r.Actions), maxActions)}
 	}
 	for _, id := range r.AWSAccountIDs {
-		if len(id) != accountDigits || strings.Trim(id, "0123456789") != "" {
-			return invalid(quote(id), "PrincipalId", "An account id has 12 digits.")
+		if !isAccount(id) {
+			return invalid("["+clip(id)+"]", "PrincipalId", "Unable to verify.")
 		}
 	}
 	for _, action := range r.Actions {
-		if !slices.Contains(grantable, action) {
-			return invalid("SQS:"+quote(action), "ActionName", "Only the queue owner is allowed to invoke this action.")
+		switch {
+		case slices.Contains(grantable, action):
+		case slices.Contains(ownerOnly, action):
+			return invalid("SQS:"+action, "ActionName", "Only the queue owner is allowed to invoke this action.")
+		default:
+			return invalid("SQS:"+clip(action), "ActionName",
+				"Please refer to the appropriate WSDL for a list of valid actions.")
 		}
 	}
 	return nil
@@ -137,7 +155,7 @@ type removePermissionRequest struct {
 }
 
 func (c *call) removePermission(r *removePermissionRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +166,7 @@ func (c *call) removePermission(r *removePermissionRequest) (any, error) {
 		before := len(p.Statement)
 		p.Statement = slices.DeleteFunc(p.Statement, func(raw json.RawMessage) bool { return sidOf(raw) == *r.Label })
 		if len(p.Statement) == before {
-			return invalid(quote(*r.Label), "Label", "can't find label on existing policy.")
+			return invalid(clip(*r.Label), "Label", "can't find label.")
 		}
 		return nil
 	})

@@ -22,6 +22,7 @@ type form uint8
 
 const (
 	incomplete form = iota // more must come
+	headed                 // the head is there, but not the whole body
 	whole                  // a plain request
 	unusual                // something else, or nothing valid
 )
@@ -54,9 +55,9 @@ func (p *plain) read(b []byte) (n int, f form) {
 	n = end + len(headEnd) + length
 	switch {
 	case length < 0 || n > plainBytes:
-		return 0, unusual
+		return 0, unusual // a long body is read in pieces
 	case n > len(b):
-		return 0, incomplete
+		return 0, headed
 	}
 	p.body = b[end+len(headEnd) : n]
 	return n, whole

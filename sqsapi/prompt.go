@@ -9,12 +9,15 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// caller is who makes a prompt call. Exactly one of its methods is called, once: at once, or when the courier delivers.
+// caller is who makes a prompt call. Exactly one of answer and waits is called, once: at once, or when the
+// courier delivers.
 type caller interface {
 	// answer takes what makes the answer.
 	answer(make func() (any, error))
 	// waits takes what may wait for long and then answers.
 	waits(answer func(context.Context) (any, error))
+	// letIn is called before: the caller proved who it is.
+	letIn()
 }
 
 // prompter begins prompt calls for one loop.
@@ -59,6 +62,8 @@ func (p *prompter) begin(r *http.Request, body []byte, who caller) bool {
 		err = claim.verify(r, body, &p.last)
 	}
 	if err == nil {
+		who.letIn()
+		p.at, p.trace = p.placeOf(r, claim), r.Header.Get(traceIDHeader)
 		err = run(p, body, who)
 	}
 	if err != nil {
@@ -68,18 +73,18 @@ func (p *prompter) begin(r *http.Request, body []byte, who caller) bool {
 }
 
 func (p *prompter) beginSend(r *sendMessageRequest, who caller) error {
-	name, m, err := r.stored()
+	name, m, err := r.stored(&p.call)
 	if err != nil {
 		return err
 	}
 	p.courier.Send(name, []queue.Outgoing{m}, func(sent []queue.Sent, err error) {
-		who.answer(func() (any, error) { return sentOne(&m, sent, err) })
+		who.answer(func() (any, error) { return r.sent(&m, sent, err) })
 	})
 	return nil
 }
 
 func (p *prompter) beginSendBatch(r *sendMessageBatchRequest, who caller) error {
-	b, err := r.stored()
+	b, err := r.stored(&p.call)
 	if err != nil {
 		return err
 	}
@@ -94,7 +99,7 @@ func (p *prompter) beginSendBatch(r *sendMessageBatchRequest, who caller) error 
 }
 
 func (p *prompter) beginDelete(r *deleteMessageRequest, who caller) error {
-	name, err := queueName(r.QueueURL)
+	name, err := p.queueName(r.QueueURL)
 	if err != nil {
 		return err
 	}
@@ -105,7 +110,7 @@ func (p *prompter) beginDelete(r *deleteMessageRequest, who caller) error {
 }
 
 func (p *prompter) beginDeleteBatch(r *deleteMessageBatchRequest, who caller) error {
-	name, ids, handles, err := r.named()
+	name, ids, handles, err := r.named(&p.call)
 	if err != nil {
 		return err
 	}
@@ -119,7 +124,7 @@ func (p *prompter) beginDeleteBatch(r *deleteMessageBatchRequest, who caller) er
 }
 
 func (p *prompter) beginReceive(r *receiveMessageRequest, who caller) error {
-	name, err := queueName(r.QueueURL)
+	name, err := p.queueName(r.QueueURL)
 	if err != nil {
 		return err
 	}
@@ -127,10 +132,10 @@ func (p *prompter) beginReceive(r *receiveMessageRequest, who caller) error {
 	if err != nil {
 		return err
 	}
+	own := p.call // others come while it waits
 	patiently := func(ctx context.Context) (any, error) {
-		waiting := p.call // its own, since others come meanwhile
-		waiting.ctx = ctx
-		return waiting.receiveMessage(r)
+		own.ctx = ctx
+		return own.receiveMessage(r)
 	}
 	if !p.looksFirst(o) {
 		who.waits(patiently)
@@ -146,7 +151,7 @@ func (p *prompter) beginReceive(r *receiveMessageRequest, who caller) error {
 			if err != nil {
 				return nil, err
 			}
-			return p.receivedAll(messages, r), nil
+			return p.receivedAll(name, messages, r), nil
 		})
 	})
 	return nil

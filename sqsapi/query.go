@@ -33,15 +33,23 @@ func (queryProtocol) request(r *http.Request, body []byte) (name string, decode 
 	if err := root.addForm(string(body)); err != nil {
 		return "", nil, err
 	}
-	if path := strings.Trim(r.URL.Path, "/"); strings.Count(path, "/") == 1 && root.children["QueueUrl"] == nil {
+	path := strings.Trim(r.URL.Path, "/")
+	ofQueue := strings.Count(path, "/") == 1
+	if ofQueue && root.children["QueueUrl"] == nil {
 		root.add("QueueUrl", path)
 	}
 	action := root.children["Action"]
 	if action == nil || action.value == "" {
-		return "", nil, &fault{"MissingAction", "MissingAction", http.StatusBadRequest, false, "The request must contain the parameter Action."}
+		return "", nil, noAction(http.StatusNotFound, "no parameter Action")
+	}
+	if _, known := actions[action.value]; !known || ofQueue && ofNoQueue[action.value] {
+		return action.value, nil, unknownAction(action.value)
 	}
 	return action.value, root.decode, nil
 }
+
+// ofNoQueue are the actions that AWS refuses at the URL of a queue.
+var ofNoQueue = map[string]bool{"CreateQueue": true, "ListQueues": true}
 
 // parameter is a node of the tree that dotted names form.
 type parameter struct {
@@ -90,9 +98,7 @@ func (queryProtocol) result(w http.ResponseWriter, action string, result any) {
 	var b bytes.Buffer
 	b.WriteString(xml.Header + "<" + action + `Response xmlns="` + xmlNamespace + `">`)
 	if result != nil {
-		b.WriteString("<" + action + "Result>")
-		writeMembers(&b, result)
-		b.WriteString("</" + action + "Result>")
+		writeResult(&b, action+"Result", result)
 	}
 	b.WriteString("<ResponseMetadata>")
 	writeElement(&b, "RequestId", w.Header().Get(requestIDHeader))
@@ -100,8 +106,25 @@ func (queryProtocol) result(w http.ResponseWriter, action string, result any) {
 	sendXML(w, http.StatusOK, b.Bytes())
 }
 
+// writeResult writes an element, in its short form if it is empty, as AWS does.
+func writeResult(b *bytes.Buffer, name string, result any) {
+	b.WriteString("<" + name)
+	start := b.Len()
+	b.WriteString(">")
+	if writeMembers(b, result); b.Len() == start+1 {
+		b.Truncate(start)
+		b.WriteString("/>")
+		return
+	}
+	b.WriteString("</" + name + ">")
+}
+
 // fault answers with an error.
 func (queryProtocol) fault(w http.ResponseWriter, f *fault) {
+	if f.shape == "UnknownOperationException" { // all that AWS says
+		sendXML(w, f.status, []byte("<UnknownOperationException/>"))
+		return
+	}
 	text, side := f.text, "Receiver"
 	if f.sender() {
 		side = "Sender"

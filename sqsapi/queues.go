@@ -21,12 +21,20 @@ type queueURLResult struct {
 
 func (c *call) createQueue(r *createQueueRequest) (any, error) {
 	if r.QueueName == nil {
-		return nil, missing("QueueName")
+		return nil, noQueueName()
 	}
-	if err := c.Queues.CreateQueue(c.ctx, *r.QueueName, r.Attributes, r.Tags); err != nil {
+	key := c.key(c.at, *r.QueueName)
+	if strings.Contains(*r.QueueName, ":") { // it is in no name, and must not reach into another place
+		key = "?"
+	}
+	if err := c.Queues.CreateQueue(c.ctx, key, r.Attributes, r.Tags); err != nil {
 		return nil, err
 	}
-	return queueURLResult{c.url(*r.QueueName)}, nil
+	return queueURLResult{c.url(key)}, nil
+}
+
+func noQueueName() error {
+	return &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Value for parameter QueueName is invalid. Reason: Must specify a queue name."}
 }
 
 type getQueueURLRequest struct {
@@ -35,16 +43,23 @@ type getQueueURLRequest struct {
 }
 
 func (c *call) getQueueURL(r *getQueueURLRequest) (any, error) {
-	if r.QueueName == nil {
-		return nil, missing("QueueName")
+	if r.QueueName == nil || *r.QueueName == "" {
+		return nil, noQueueName()
 	}
-	if owner := r.QueueOwnerAWSAccountID; owner != nil && *owner != c.Account {
-		return nil, queue.ErrQueueNotFound
+	at := c.at
+	if owner := r.QueueOwnerAWSAccountID; owner != nil && *owner != "" {
+		if at.account = *owner; !isAccount(at.account) {
+			return nil, queue.ErrQueueNotFound
+		}
 	}
-	if _, err := c.Queues.Counts(*r.QueueName); err != nil {
+	key, err := c.named(at, *r.QueueName)
+	if err == nil {
+		_, err = c.Queues.Counts(key)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return queueURLResult{c.url(*r.QueueName)}, nil
+	return queueURLResult{c.url(key)}, nil
 }
 
 // page is the part of a listing that is asked for.
@@ -61,13 +76,13 @@ func (p page) of(names []string) (_ []string, next string, err error) {
 	size := maxPage
 	if p.MaxResults != nil {
 		if size = *p.MaxResults; size < 1 || size > maxPage {
-			return nil, "", invalid(size, "MaxResults", "Must be between 1 and 1000, if provided.")
+			return nil, "", &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Value for parameter MaxResults is invalid. Reason: MaxResults must be an integer between 1 and 1000."}
 		}
 	}
 	if p.NextToken != nil && *p.NextToken != "" {
 		last, err := base64.RawURLEncoding.DecodeString(*p.NextToken)
 		if err != nil {
-			return nil, "", invalid(quote(*p.NextToken), "NextToken", "It was not returned by an earlier request.")
+			return nil, "", &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Invalid or expired next token."}
 		}
 		after, found := slices.BinarySearch(names, string(last))
 		if found {
@@ -96,7 +111,10 @@ type listQueuesResult struct {
 }
 
 func (c *call) listQueues(r *listQueuesRequest) (any, error) {
-	names := slices.DeleteFunc(c.Queues.Queues(), func(name string) bool { return !strings.HasPrefix(name, r.QueueNamePrefix) })
+	names := slices.DeleteFunc(c.Queues.Queues(), func(key string) bool {
+		at, name := c.placed(key)
+		return at != c.at || !strings.HasPrefix(name, r.QueueNamePrefix)
+	})
 	names, next, err := r.of(names)
 	if err != nil {
 		return nil, err
@@ -110,7 +128,7 @@ type queueRequest struct {
 }
 
 func (c *call) deleteQueue(r *queueRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +136,7 @@ func (c *call) deleteQueue(r *queueRequest) (any, error) {
 }
 
 func (c *call) purgeQueue(r *queueRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +161,7 @@ var attributeNames = []string{
 }
 
 func (c *call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +172,7 @@ func (c *call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
 	have["QueueArn"] = c.arn(name)
 	for _, wanted := range r.AttributeNames {
 		if !slices.Contains(attributeNames, wanted) {
-			return nil, &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + quote(wanted) + "."}
+			return nil, unknownAttribute(wanted)
 		}
 	}
 	if !slices.Contains(r.AttributeNames, "All") {
@@ -169,7 +187,7 @@ type setQueueAttributesRequest struct {
 }
 
 func (c *call) setQueueAttributes(r *setQueueAttributesRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +202,7 @@ type tagsResult struct {
 }
 
 func (c *call) listQueueTags(r *queueRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +216,7 @@ type tagQueueRequest struct {
 }
 
 func (c *call) tagQueue(r *tagQueueRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -214,12 +232,12 @@ type untagQueueRequest struct {
 }
 
 func (c *call) untagQueue(r *untagQueueRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
 	if len(r.TagKeys) == 0 {
-		return nil, missing("TagKeys")
+		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Tag keys must be between 1 and 128 characters in length."}
 	}
 	return nil, c.Queues.Untag(c.ctx, name, r.TagKeys)
 }
@@ -235,7 +253,7 @@ type deadLetterSourcesResult struct {
 }
 
 func (c *call) listDeadLetterSourceQueues(r *listDeadLetterSourceQueuesRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}

@@ -96,10 +96,19 @@ func (r changedResult) appendJSON(b []byte) []byte {
 	return appendBatch(b, r.Successful, appendID, r.Failed)
 }
 
-// appendBatch adds the result of a batch. Neither list is ever nil.
+// appendBatch adds the result of a batch. A list without entries is left out.
 func appendBatch[E any](b []byte, successful []E, add func([]byte, *E) []byte, failed []failedEntry) []byte {
-	b = appendList(append(b, `{"Successful":`...), successful, add)
-	return append(appendList(append(b, `,"Failed":`...), failed, appendFailed), '}')
+	b = append(b, '{')
+	if len(successful) > 0 {
+		b = appendList(append(b, `"Successful":`...), successful, add)
+	}
+	if len(successful) > 0 && len(failed) > 0 {
+		b = append(b, ',')
+	}
+	if len(failed) > 0 {
+		b = appendList(append(b, `"Failed":`...), failed, appendFailed)
+	}
+	return append(b, '}')
 }
 
 func appendID(b []byte, id *batchID) []byte {

@@ -39,7 +39,7 @@ type receiveMessageResult struct {
 const maxSelectors = 100
 
 func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,15 @@ func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
 		c.handBack(name, messages)
 		return nil, c.ctx.Err()
 	}
-	return c.receivedAll(messages, r), nil
+	return c.receivedAll(name, messages, r), nil
 }
 
-func (c *call) receivedAll(messages []queue.Message, r *receiveMessageRequest) receiveMessageResult {
+// receivedAll is the answer with messages of the queue with that key.
+func (a *api) receivedAll(key string, messages []queue.Message, r *receiveMessageRequest) receiveMessageResult {
 	result := receiveMessageResult{Messages: make([]receivedMessage, 0, len(messages))}
+	at, _ := a.placed(key)
 	for i := range messages {
-		result.Messages = append(result.Messages, c.received(&messages[i], r))
+		result.Messages = append(result.Messages, a.received(at.account, &messages[i], r))
 	}
 	return result
 }
@@ -115,7 +117,7 @@ func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 	}
 	for _, name := range system {
 		if !systemAttributes[name] {
-			return o, &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + quote(name) + "."}
+			return o, unknownAttribute(name)
 		}
 	}
 	if id := r.ReceiveRequestAttemptID; id != nil {
@@ -155,16 +157,16 @@ var systemAttributes = map[string]bool{
 	"SequenceNumber": true, "MessageDeduplicationId": true, "MessageGroupId": true, traceHeader: true, "DeadLetterQueueSourceArn": true,
 }
 
-func (c *call) received(m *queue.Message, r *receiveMessageRequest) receivedMessage {
+func (a *api) received(account string, m *queue.Message, r *receiveMessageRequest) receivedMessage {
 	out := receivedMessage{MessageID: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: receivedMD5(m), Body: m.Body}
-	out.Attributes = c.systemAttributes(m, append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...))
+	out.Attributes = a.systemAttributes(account, m, append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...))
 	if len(m.Attributes) == 0 || len(r.MessageAttributeNames) == 0 {
 		return out
 	}
 	chosen := map[string]queue.Attribute{}
-	for name, a := range m.Attributes {
+	for name, attribute := range m.Attributes {
 		if selected(name, r.MessageAttributeNames) {
-			chosen[name] = a
+			chosen[name] = attribute
 		}
 	}
 	if len(chosen) == 0 {
@@ -172,8 +174,8 @@ func (c *call) received(m *queue.Message, r *receiveMessageRequest) receivedMess
 	}
 	out.MD5OfMessageAttributes = attributesMD5(chosen)
 	out.MessageAttributes = make(map[string]attributeValue, len(chosen))
-	for name, a := range chosen {
-		out.MessageAttributes[name] = wireValue(a)
+	for name, attribute := range chosen {
+		out.MessageAttributes[name] = wireValue(attribute)
 	}
 	return out
 }
@@ -186,26 +188,26 @@ func wireValue(a queue.Attribute) attributeValue {
 	return attributeValue{DataType: a.Type, StringValue: &text}
 }
 
-// selected says whether a user attribute is asked for: by its name, by All or
-// .*, or by a prefix followed by .*.
+// selected says whether a user attribute is asked for: by its name, by All, * or
+// .*, or by the beginning of its name followed by .*.
 func selected(name string, selectors []string) bool {
 	for _, s := range selectors {
-		if s == "All" || s == ".*" || s == name {
+		if s == "All" || s == "*" || s == name {
 			return true
 		}
-		if prefix, ok := strings.CutSuffix(s, ".*"); ok && strings.HasPrefix(name, prefix+".") {
+		if prefix, ok := strings.CutSuffix(s, ".*"); ok && strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *call) systemAttributes(m *queue.Message, wanted []string) map[string]string {
+func (a *api) systemAttributes(account string, m *queue.Message, wanted []string) map[string]string {
 	if len(wanted) == 0 {
 		return nil
 	}
 	all := map[string]string{
-		"SenderId":                         c.Account,
+		"SenderId":                         account,
 		"SentTimestamp":                    millis(m.Sent),
 		"ApproximateReceiveCount":          strconv.Itoa(m.ReceiveCount),
 		"ApproximateFirstReceiveTimestamp": millis(m.FirstReceived),
@@ -220,7 +222,7 @@ func (c *call) systemAttributes(m *queue.Message, wanted []string) map[string]st
 		all[traceHeader] = m.Trace
 	}
 	if m.Source != "" {
-		all["DeadLetterQueueSourceArn"] = c.arn(m.Source)
+		all["DeadLetterQueueSourceArn"] = a.arn(m.Source)
 	}
 	out := make(map[string]string, len(all))
 	for _, name := range wanted {

@@ -132,7 +132,7 @@ func TestSDKSendsAndReceives(t *testing.T) {
 	e := serve(t, nil)
 	c, ctx := e.client(), t.Context()
 	q := create(t, c, "q", nil)
-	foreign := aws.String("https://sqs.us-east-2.amazonaws.com/123456789012/q")
+	foreign := aws.String("https://sqs.us-east-2.amazonaws.com/000000000000/q")
 	sent := must(c.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: foreign, MessageBody: aws.String("hé<&>"), MessageGroupId: aws.String("tenant"),
 		MessageAttributes: map[string]types.MessageAttributeValue{
@@ -256,7 +256,7 @@ func TestSDKSeesTypedErrors(t *testing.T) {
 		{"a deduplication id on a standard queue", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageDeduplicationId: aws.String("d")}), "InvalidParameterValue", ""},
 		{"a group id with a space", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageGroupId: aws.String("a b")}), "InvalidParameterValue", ""},
 		{"a body over 1 MiB", send(sqs.SendMessageInput{MessageBody: aws.String(big + big)}), "InvalidParameterValue", "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
-		{"an attribute without a value", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{"a": {DataType: aws.String("String"), StringValue: aws.String("")}}}), "InvalidParameterValue", "The message attribute 'a' must contain a non-empty value of type String."},
+		{"an attribute without a value", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{"a": {DataType: aws.String("String"), StringValue: aws.String("")}}}), "InvalidParameterValue", "Message (user) attribute 'a' must contain a non-empty value of type 'String'."},
 		{"an empty batch", sendBatch([]types.SendMessageBatchRequestEntry{}), "AWS.SimpleQueueService.EmptyBatchRequest", ""},
 		{"eleven entries", sendBatch(batch(strings.Split("a b c d e f g h i j k", " ")...)), "AWS.SimpleQueueService.TooManyEntriesInBatchRequest", "Maximum number of entries per request are 10. You have sent 11."},
 		{"the same id twice", sendBatch(batch("a", "a")), "AWS.SimpleQueueService.BatchEntryIdsNotDistinct", ""},
@@ -268,8 +268,9 @@ func TestSDKSeesTypedErrors(t *testing.T) {
 		{"a queue name with a dot", newQueue("a.b", nil), "InvalidParameterValue", ""},
 		{"an unknown attribute", newQueue("b", map[string]string{"Colour": "red"}), "InvalidAttributeName", "Unknown Attribute Colour."},
 		{"a visibility timeout over twelve hours", newQueue("b", map[string]string{"VisibilityTimeout": "43201"}), "InvalidAttributeValue", ""},
-		{"a dead-letter queue that does not exist", newQueue("b", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1}`}), "InvalidAttributeValue", ""},
-		{"moving from a queue that does not exist", second(c.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: aws.String("a")})), "ResourceNotFoundException", ""},
+		{"a dead-letter queue that does not exist", newQueue("b", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1}`}), "InvalidParameterValue",
+			`Value {"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1} for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.`},
+		{"moving from a queue that does not exist", second(c.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: aws.String("arn:aws:sqs:us-east-1:000000000000:none")})), "ResourceNotFoundException", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			api, ok := errors.AsType[smithy.APIError](row.err)

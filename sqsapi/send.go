@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/muster-scale/muster/queue"
 )
@@ -17,8 +18,12 @@ type attributeValue struct {
 	BinaryListValues [][]byte `json:",omitempty" query:"BinaryListValue"`
 }
 
-// traceHeader is the one system attribute that may be sent.
-const traceHeader = "AWSTraceHeader"
+const (
+	// traceHeader is the one system attribute that may be sent.
+	traceHeader = "AWSTraceHeader"
+	// traceIDHeader is the HTTP header that becomes this attribute of a message that has none.
+	traceIDHeader = "X-Amzn-Trace-Id"
+)
 
 // outgoing is a message on the wire.
 type outgoing struct {
@@ -30,9 +35,10 @@ type outgoing struct {
 	MessageGroupID          *string                   `json:"MessageGroupId"`
 }
 
-// message turns o into what the queue takes; the queue checks the limits.
-func (o *outgoing) message() (queue.Outgoing, error) {
-	var m queue.Outgoing
+// message turns o into what the queue takes; the queue checks the limits. trace
+// is the header of the request.
+func (o *outgoing) message(trace string) (queue.Outgoing, error) {
+	m := queue.Outgoing{Trace: trace}
 	if o.MessageBody != nil {
 		m.Body = *o.MessageBody
 		m.Digest = bodyMD5(m.Body)
@@ -55,8 +61,11 @@ func (o *outgoing) message() (queue.Outgoing, error) {
 		m.GroupID = *o.MessageGroupID
 	}
 	for name, v := range o.MessageSystemAttributes {
-		if name != traceHeader || v.DataType != "String" || v.StringValue == nil || *v.StringValue == "" {
-			return m, invalid(quote(name), "MessageSystemAttributes", "Only AWSTraceHeader of type String may be set.")
+		if name != traceHeader {
+			return m, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Message system attribute name '" + clip(name) + "' is invalid."}
+		}
+		if v.DataType != "String" || v.StringValue == nil || *v.StringValue == "" {
+			return m, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Message (system) attribute 'AWSTraceHeader' must contain a non-empty value of type 'String'."}
 		}
 		m.Trace = *v.StringValue
 	}
@@ -64,7 +73,7 @@ func (o *outgoing) message() (queue.Outgoing, error) {
 		m.Attributes = make(map[string]queue.Attribute, len(o.MessageAttributes))
 	}
 	for name, v := range o.MessageAttributes {
-		a, err := v.attribute(name)
+		a, err := v.attribute()
 		if err != nil {
 			return m, err
 		}
@@ -73,10 +82,10 @@ func (o *outgoing) message() (queue.Outgoing, error) {
 	return m, nil
 }
 
-func (v *attributeValue) attribute(name string) (queue.Attribute, error) {
+func (v *attributeValue) attribute() (queue.Attribute, error) {
 	a := queue.Attribute{Type: v.DataType}
 	if len(v.StringListValues)+len(v.BinaryListValues) > 0 {
-		return a, &queue.Error{Kind: queue.ErrUnsupported, Text: "Message attribute lists are not supported: attribute " + quote(name) + "."}
+		return a, &queue.Error{Kind: queue.ErrUnsupported, Text: "Message attribute list values in SendMessage operation are not supported."}
 	}
 	switch {
 	case isBinary(v.DataType):
@@ -117,36 +126,49 @@ type sentResult struct {
 	SequenceNumber               string `json:",omitempty"`
 }
 
-func sentOf(id string, m *queue.Outgoing, s queue.Sent) sentResult {
-	return sentResult{id, s.ID, hexDigest(m.Digest), attributesMD5(m.Attributes), traceMD5(m.Trace), s.SequenceNumber}
+// sentOf tells what was stored of o. What came in a header of the request has no checksum.
+func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult {
+	trace := ""
+	if len(o.MessageSystemAttributes) > 0 {
+		trace = m.Trace
+	}
+	return sentResult{id, s.ID, hexDigest(m.Digest), attributesMD5(m.Attributes), traceMD5(trace), s.SequenceNumber}
 }
 
 func (c *call) sendMessage(r *sendMessageRequest) (any, error) {
-	name, m, err := r.stored()
+	name, m, err := r.stored(c)
 	if err != nil {
 		return nil, err
 	}
 	sent, err := c.Queues.Send(c.ctx, name, []queue.Outgoing{m})
-	return sentOne(&m, sent, err)
+	return r.sent(&m, sent, err)
+}
+
+// traced is the trace header of the request, if a message can have it.
+func (c *call) traced() string {
+	if len(c.trace) > queue.MaxTraceBytes || !utf8.ValidString(c.trace) {
+		return ""
+	}
+	return c.trace
 }
 
 // stored is what is to be stored, and where.
-func (r *sendMessageRequest) stored() (name string, m queue.Outgoing, err error) {
-	if name, err = queueName(r.QueueURL); err == nil {
-		m, err = r.message()
+func (r *sendMessageRequest) stored(c *call) (name string, m queue.Outgoing, err error) {
+	if name, err = c.queueName(r.QueueURL); err == nil {
+		m, err = r.message(c.traced())
 	}
 	return name, m, err
 }
 
-// sentOne is the answer to a send.
-func sentOne(m *queue.Outgoing, sent []queue.Sent, err error) (any, error) {
+// sent is the answer to the send of m.
+func (r *sendMessageRequest) sent(m *queue.Outgoing, sent []queue.Sent, err error) (any, error) {
 	if err == nil {
 		err = sent[0].Err
 	}
 	if err != nil {
 		return nil, err
 	}
-	return sentOf("", m, sent[0]), nil
+	return sentOf("", &r.outgoing, m, sent[0]), nil
 }
 
 type sendEntry struct {
@@ -160,12 +182,12 @@ type sendMessageBatchRequest struct {
 }
 
 type sendBatchResult struct {
-	Successful []sentResult  `query:"SendMessageBatchResultEntry"`
-	Failed     []failedEntry `query:"BatchResultErrorEntry"`
+	Successful []sentResult  `json:",omitempty" query:"SendMessageBatchResultEntry"`
+	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
 func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
-	b, err := r.stored()
+	b, err := r.stored(c)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +202,7 @@ func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
 type sendingBatch struct {
 	queue    string
 	messages []queue.Outgoing
-	ids      []string
+	entries  []*sendEntry // of messages
 	result   sendBatchResult
 }
 
@@ -190,26 +212,26 @@ func (c *call) sendNothing(b *sendingBatch) (any, error) {
 	return b.result, err
 }
 
-func (r *sendMessageBatchRequest) stored() (*sendingBatch, error) {
-	name, err := queueName(r.QueueURL)
+func (r *sendMessageBatchRequest) stored(c *call) (*sendingBatch, error) {
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkIDs(r.Entries); err != nil {
+	if err := checkIDs("SendMessageBatchRequestEntry", r.Entries); err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(name, ".fifo") && slices.ContainsFunc(r.Entries, func(e sendEntry) bool { return e.MessageGroupID == nil }) {
 		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "The request must contain the parameter MessageGroupId."}
 	}
-	b := &sendingBatch{queue: name, messages: make([]queue.Outgoing, 0, len(r.Entries)), ids: make([]string, 0, len(r.Entries))}
-	b.result = sendBatchResult{Successful: make([]sentResult, 0, len(r.Entries)), Failed: []failedEntry{}}
+	b := &sendingBatch{queue: name, messages: make([]queue.Outgoing, 0, len(r.Entries)), entries: make([]*sendEntry, 0, len(r.Entries))}
+	b.result.Successful = make([]sentResult, 0, len(r.Entries))
 	for i := range r.Entries {
-		m, err := r.Entries[i].message()
+		m, err := r.Entries[i].message(c.traced())
 		if err != nil {
 			b.result.Failed = append(b.result.Failed, failed(r.Entries[i].ID, err))
 			continue
 		}
-		b.messages, b.ids = append(b.messages, m), append(b.ids, r.Entries[i].ID)
+		b.messages, b.entries = append(b.messages, m), append(b.entries, &r.Entries[i])
 	}
 	return b, nil
 }
@@ -221,9 +243,9 @@ func (b *sendingBatch) sent(sent []queue.Sent, err error) (any, error) {
 	}
 	for i, s := range sent {
 		if s.Err != nil {
-			b.result.Failed = append(b.result.Failed, failed(b.ids[i], s.Err))
+			b.result.Failed = append(b.result.Failed, failed(b.entries[i].ID, s.Err))
 		} else {
-			b.result.Successful = append(b.result.Successful, sentOf(b.ids[i], &b.messages[i], s))
+			b.result.Successful = append(b.result.Successful, sentOf(b.entries[i].ID, &b.entries[i].outgoing, &b.messages[i], s))
 		}
 	}
 	return b.result, nil

@@ -1,12 +1,10 @@
 package sqsapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"mime"
@@ -14,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -51,7 +50,15 @@ type api struct {
 	hosts map[string]bool
 	now   func() time.Time
 	last  atomic.Pointer[signingKey]
+	hints atomic.Int32 // how many were logged
+	// unverified bounds what is held of requests whose signature was not checked yet, and overload says when that was
+	// logged, in Unix seconds.
+	unverified *accept.Budget
+	overload   atomic.Int64
 }
+
+// unverifiedBytes is how much is held, over all connections, for callers who have not proved who they are.
+const unverifiedBytes = 64 << 20
 
 // New returns the endpoint. It is safe for concurrent use.
 func New(o Options) http.Handler { return newAPI(o) }
@@ -69,7 +76,7 @@ func newAPI(o Options) *api {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &api{Options: o, hosts: map[string]bool{}, now: time.Now}
+	a := &api{Options: o, hosts: map[string]bool{}, now: time.Now, unverified: accept.NewBudget(unverifiedBytes)}
 	for _, host := range o.Hosts {
 		a.hosts[normalHost(host)] = true
 	}
@@ -79,7 +86,7 @@ func newAPI(o Options) *api {
 // NewServer wraps the endpoint in a server whose timeouts leave room for the
 // longest long poll, and for nothing much longer.
 func NewServer(endpoint http.Handler) *http.Server {
-	return &http.Server{
+	s := &http.Server{
 		Handler:           endpoint,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
@@ -87,6 +94,8 @@ func NewServer(endpoint http.Handler) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    headerBytes,
 	}
+	accept.Attend(s)
+	return s
 }
 
 // ServeHTTP answers one request.
@@ -104,7 +113,12 @@ func (a *api) conclude(w http.ResponseWriter, protocol codec, id, action string,
 		return
 	}
 	f := faultOf(err)
-	if !f.sender() {
+	if e, ok := errors.AsType[*queue.Error](err); ok && e.Queue != "" {
+		a.hint(e.Queue)
+	}
+	if own, ok := errors.AsType[*fault](err); ok && own.shape == busyShape {
+		a.sayOverload()
+	} else if !f.sender() {
 		a.Logger.Error("sqs request failed", "request", id, "action", quote(action), "error", err)
 	}
 	protocol.fault(w, f)
@@ -143,10 +157,7 @@ func codecOf(r *http.Request) codec {
 }
 
 func (a *api) serve(w http.ResponseWriter, r *http.Request, protocol codec) (name string, result any, err error) {
-	if err := a.guard(r); err != nil {
-		return "", nil, err
-	}
-	body, err := a.identify(w, r)
+	body, claim, err := a.identify(w, r)
 	if err != nil {
 		return "", nil, err
 	}
@@ -156,55 +167,24 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, protocol codec) (nam
 	}
 	run, ok := actions[name]
 	if !ok {
-		return name, nil, unknownAction(name)
+		return name, nil, noAction(http.StatusBadRequest, "the action "+quote(name))
 	}
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	result, err = run(&call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host}, decode)
+	c := &call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host, at: a.placeOf(r, claim), trace: r.Header.Get(traceIDHeader)}
+	result, err = run(c, decode)
 	return name, result, err
-}
-
-// identify reads the body and checks the signature.
-func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	claim, err := a.claim(r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := readBody(w, r)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, tooLarge()
-	}
-	if err != nil {
-		return nil, malformed("The request body could not be read: %v.", err)
-	}
-	return body, claim.verify(r, body, &a.last)
-}
-
-func tooLarge() *fault {
-	return &fault{"RequestEntityTooLarge", "RequestEntityTooLarge", http.StatusRequestEntityTooLarge, false,
-		fmt.Sprintf("The request is larger than %d bytes.", maxRequestBytes)}
-}
-
-// trustedBytes is how much room is made for a body because a header says so.
-const trustedBytes = 64 << 10
-
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if held, ok := r.Body.(*heldBody); ok {
-		return held.all, nil
-	}
-	var b bytes.Buffer
-	b.Grow(int(min(max(r.ContentLength, 0), trustedBytes)) + bytes.MinRead) // so that nothing is copied to find the end
-	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequestBytes))
-	return b.Bytes(), err
 }
 
 // call is one request as the actions see it.
 type call struct {
 	*api
-	ctx  context.Context
-	base string // scheme and host the caller used
+	ctx   context.Context
+	base  string // scheme and host the caller used
+	at    place  // where it calls
+	trace string // its trace header
 }
 
 // requestID makes an id for a request. It tells requests apart, and is no secret.

@@ -8,7 +8,7 @@ type deleteMessageRequest struct {
 }
 
 func (c *call) deleteMessage(r *deleteMessageRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ type deleteMessageBatchRequest struct {
 }
 
 func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
-	name, ids, handles, err := r.named()
+	name, ids, handles, err := r.named(c)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +35,9 @@ func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
 }
 
 // named is what is to be deleted, and where.
-func (r *deleteMessageBatchRequest) named() (name string, ids, handles []string, err error) {
-	if name, err = queueName(r.QueueURL); err == nil {
-		err = checkIDs(r.Entries)
+func (r *deleteMessageBatchRequest) named(c *call) (name string, ids, handles []string, err error) {
+	if name, err = c.queueName(r.QueueURL); err == nil {
+		err = checkIDs("DeleteMessageBatchRequestEntry", r.Entries)
 	}
 	if err != nil {
 		return "", nil, nil, err
@@ -50,8 +50,8 @@ func (r *deleteMessageBatchRequest) named() (name string, ids, handles []string,
 }
 
 type deletedResult struct {
-	Successful []batchID     `query:"DeleteMessageBatchResultEntry"`
-	Failed     []failedEntry `query:"BatchResultErrorEntry"`
+	Successful []batchID     `json:",omitempty" query:"DeleteMessageBatchResultEntry"`
+	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
 type changeMessageVisibilityRequest struct {
@@ -61,7 +61,7 @@ type changeMessageVisibilityRequest struct {
 }
 
 func (c *call) changeMessageVisibility(r *changeMessageVisibilityRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
@@ -84,16 +84,16 @@ type changeMessageVisibilityBatchRequest struct {
 }
 
 type changedResult struct {
-	Successful []batchID     `query:"ChangeMessageVisibilityBatchResultEntry"`
-	Failed     []failedEntry `query:"BatchResultErrorEntry"`
+	Successful []batchID     `json:",omitempty" query:"ChangeMessageVisibilityBatchResultEntry"`
+	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
 func (c *call) changeMessageVisibilityBatch(r *changeMessageVisibilityBatchRequest) (any, error) {
-	name, err := queueName(r.QueueURL)
+	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkIDs(r.Entries); err != nil {
+	if err := checkIDs("ChangeMessageVisibilityBatch", r.Entries); err != nil {
 		return nil, err
 	}
 	ids, changes := make([]string, len(r.Entries)), make([]queue.VisibilityChange, len(r.Entries))

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+
 	"net/url"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (a *api) arrive(wire []byte) (*http.Request, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := a.identify(httptest.NewRecorder(), r)
+	body, _, err := a.identify(httptest.NewRecorder(), r)
 	return r, body, err
 }
 

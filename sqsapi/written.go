@@ -5,6 +5,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/muster-scale/muster/internal/accept"
 )
 
 // written is an answer in memory, in the terms of net/http.
@@ -37,5 +39,20 @@ func sortedNames(h http.Header) []string { return slices.Sorted(maps.Keys(h)) }
 // while a call waits.
 type leaving struct {
 	context.Context
-	gone context.Context
+	gone   context.Context
+	ticket *accept.Ticket
+}
+
+// letIn says of the connection of a request that its caller proved who it is.
+func letIn(ctx context.Context) {
+	switch c := ctx.(type) {
+	case leaving:
+		c.ticket.Trust()
+	case watching:
+		if conn, ok := c.exchange.fast.Conn().(*frontConn); ok {
+			conn.letIn()
+		}
+	default:
+		accept.Trust(ctx)
+	}
 }

@@ -80,8 +80,13 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 			perhaps = math.Max(0, likely-children)
 		}
 		share = 1
-		if most := float64(r.Limits.Parallel); most > 0 && held+children > most {
-			share = most / (held + children)
+		if most := float64(r.Limits.Parallel); most > 0 {
+			if held+children > most {
+				share = most / (held + children)
+			}
+			if i == 0 { // a guess is no reason to keep more workers than nodes at once
+				perhaps = math.Max(0, math.Min(perhaps, most-(held+children)*share))
+			}
 		}
 		levels[i].Parents += parents
 		levels[i].Messages += (held + children) * share

@@ -51,6 +51,8 @@ func TestWhatOpenNodesAreExpectedToSend(t *testing.T) {
 		{"at the depth limit nodes have no children", with(half, func(r *tree.Root) { r.Limits.Depth = 1 }), nil, 0},
 		{"the limit of nodes pauses the tree", with(half, func(r *tree.Root) { r.Limits.Nodes = 341 }), []float64{100}, 0},
 		{"held nodes are sent as others end", with(half, func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 50, 50, 150 }), []float64{50, 50, 50, 50, 50}, -1},
+		{"and no guess goes beyond the limit of nodes at once", with(running(bred(1, 1, 20), tree.Level{Created: 20}), func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 2, 2, 18 }), []float64{2, 2, 2, 2, 2, 2, 2, 2}, 0},
+		{"what the limit leaves room for may come", with(running(bred(1, 1, 3), tree.Level{Created: 3}), func(r *tree.Root) { r.Limits.Parallel = 5 }), nil, 5},
 		{"a paused tree sends nothing", with(half, func(r *tree.Root) { r.State = tree.Paused }), nil, 0},
 		{"an earlier tree tells of depths of which nothing is known", with(running(tree.Level{Created: 1}), func(r *tree.Root) {
 			r.Before = []tree.Level{bred(1, 1, 20), bred(20, 20, 3), bred(60, 60, 0)}

@@ -76,7 +76,7 @@ func TestLeaseThatIsPaidByPeriodsKeepsItsPromises(t *testing.T) {
 			if l.Cause() == muster.EndOfBilling {
 				offers++
 			}
-		}, l.Mint, l.Obey}
+		}, l.Mint, l.Obey, l.Report}
 		if err := play(scripts.Draw(t, "script"), s); err != nil {
 			t.Fatal(err)
 		}

@@ -68,6 +68,7 @@ func (r *runner) begin(messages []Message, hold Visibility, now time.Time) {
 	var chains []chain
 	for _, m := range messages {
 		j := r.job(m, hold, now)
+		r.held[j] = true
 		r.wg.Go(j.keep)
 		if i := forerunner(chains, m); i >= 0 {
 			chains[i] = append(chains[i], j)
@@ -270,6 +271,9 @@ func (j *job) settle(r result) (happened event, done bool) {
 		err := j.delete()
 		j.forget()
 		log.Debug("message finished")
+		if j.runner.Failures != nil && err == nil && j.ReceiveCount != 1 {
+			j.runner.Failures.Settled(j.Message)
+		}
 		if err != nil {
 			return j.incident(j.ended(r.took, true), muster.DeleteFailed, "message "+j.ID+": "+err.Error()), true
 		}
@@ -277,7 +281,9 @@ func (j *job) settle(r result) (happened event, done bool) {
 		if r.err == nil {
 			return j.let, false
 		}
-		log.Error("work stopped: the lease is lost and the message will be delivered again")
+		log.Log(context.Background(), j.loud(slog.LevelError),
+			"work stopped: the lease is lost and the message will be delivered again")
+		j.fail(r, Failure{Lost: true})
 		return j.incident(j.ended(r.took, false), muster.LeaseLost, "message "+j.ID+": its hold was lost after "+r.took.String()), false
 	case returned:
 		j.uncount()
@@ -287,29 +293,33 @@ func (j *job) settle(r result) (happened event, done bool) {
 		j.giveBack(0)
 		return j.let, false
 	case spent:
-		done = j.bury(log)
-		if !done {
+		r.err = errSpent
+		if done = j.bury(log, r); !done {
 			j.uncount()
 			j.retry(log)
 		}
 		return j.let, done
 	default:
 		if most := j.runner.MaxAttempts; most > 0 && j.attempt >= most {
-			done = j.bury(log)
+			done = j.bury(log, r)
 		}
 		if !done {
-			j.retry(log)
+			j.fail(r, Failure{Again: j.retry(log)})
 		}
 		return j.ended(r.took, false), done
 	}
 	return j.ended(r.took, r.outcome == finished), r.outcome == finished
 }
 
-func (j *job) let(now time.Time) { j.runner.lease.Returned(now, j.received) }
+func (j *job) let(now time.Time) {
+	delete(j.runner.held, j)
+	j.runner.lease.Returned(now, j.received)
+}
 
 func (j *job) ended(took time.Duration, ok bool) event {
 	class := classOf(j.Message, j.runner.ClassAttribute)
 	return func(now time.Time) {
+		delete(j.runner.held, j)
 		j.runner.lease.FinishedAs(now, j.received, took, ok, class)
 		j.runner.outlets.count(took, ok, class)
 	}
@@ -323,24 +333,55 @@ func (j *job) incident(happened event, kind muster.IncidentKind, text string) ev
 	}
 }
 
+// errSpent is the failure of a message that comes when its attempts are used up.
+var errSpent = errors.New("its attempts were used up before: the last one ended together with its worker, or was made on " +
+	"another machine")
+
+// fail tells of a failed attempt.
+func (j *job) fail(r result, f Failure) {
+	if j.runner.Failures == nil {
+		return
+	}
+	f.Message, f.At, f.Took, f.Err = j.counting(), time.Now(), r.took, r.err
+	j.runner.Failures.Failed(f)
+}
+
+// loud returns the level at which a failed attempt is logged: where somebody is told of it, once is enough.
+func (j *job) loud(level slog.Level) slog.Level {
+	if j.runner.Failures != nil {
+		return slog.LevelDebug
+	}
+	return level
+}
+
 // bury moves the message to the dead letters. It is deleted only once it is kept there.
-func (j *job) bury(log *slog.Logger) bool {
-	err := j.call(func(ctx context.Context) error { return j.runner.DeadLetters.Keep(ctx, j.counting()) })
+func (j *job) bury(log *slog.Logger, r result) bool {
+	id := ""
+	err := j.call(func(ctx context.Context) (err error) {
+		if by, ok := j.runner.DeadLetters.(DeadLettersByID); ok {
+			id, err = by.KeepAs(ctx, j.counting())
+			return err
+		}
+		return j.runner.DeadLetters.Keep(ctx, j.counting())
+	})
 	if err != nil {
 		log.Error("moving a message to the dead letters failed: it will be tried again", "dead_letter_err", err)
 		return false
 	}
-	log.Error("message moved to the dead letters: its attempts are used up", "attempts", min(j.attempt, j.runner.MaxAttempts))
+	log.Log(context.Background(), j.loud(slog.LevelError), "message moved to the dead letters: its attempts are used up",
+		"attempts", min(j.attempt, j.runner.MaxAttempts))
 	j.delete()
 	j.forget()
+	j.fail(r, Failure{DeadLetter: true, DeadLetterID: id})
 	return true
 }
 
-// retry gives the message back, to be seen again after its back-off.
-func (j *job) retry(log *slog.Logger) {
-	again := j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.attempt))
-	log.Warn("message failed", "again_in", again)
+// retry gives the message back, to be seen again after its back-off, which it returns.
+func (j *job) retry(log *slog.Logger) (again time.Duration) {
+	again = j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.attempt))
+	log.Log(context.Background(), j.loud(slog.LevelWarn), "message failed", "again_in", again)
 	j.giveBack(again)
+	return again
 }
 
 // forget and uncount change the ledger. When that fails, a message has one attempt less than it should.

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,10 @@ func TestClassesAreBoundedAndAddUpToAll(t *testing.T) {
 				t.Fatalf("a report has %d classes", len(r.Classes))
 			}
 			if rapid.Bool().Draw(t, "answered") {
-				arrived += r.Processing.Count
-				classes = plusClasses(classes, r.Classes)
+				for _, x := range append(slices.Clip(r.Unanswered), muster.Tally{Processing: r.Processing, Classes: r.Classes}) {
+					arrived += x.Processing.Count
+					classes = plusClasses(classes, x.Classes)
+				}
 				l.Obey(now, r, muster.Directive{Ask: muster.Work})
 			}
 		}

@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/muster-scale/muster/internal/descendants"
 )
 
 const (
@@ -28,12 +31,12 @@ const (
 )
 
 // Command runs a program for each message: the body on its standard input, what else is known of the message in its
-// environment. There is no shell in between, so that nothing in a message can become part of the command line. It runs on
-// Linux and macOS.
+// environment. There is no shell in between, so that nothing in a message can become part of the command line. It runs
+// on Linux and macOS.
 //
-// The program gets a process group of its own, which is killed as a whole: after the program ended, when the lease on the
-// message is lost, and five seconds after it was asked to end (SIGTERM) when the context ends for any other reason. A
-// child that leaves the group escapes.
+// The program gets a process group of its own, which is killed as a whole: after the program ended, when the lease on
+// the message is lost, and five seconds after it was asked to end (SIGTERM) when the context ends for any other reason.
+// A child that leaves the group escapes, except in `muster work` on Linux, where it is killed with the group.
 type Command struct {
 	// Argv is the program and its arguments. A program without a slash is looked up in PATH.
 	Argv []string
@@ -41,15 +44,29 @@ type Command struct {
 	Env []string
 	// Set are further variables that the program sees, as NAME=VALUE. They stand above others of the same name.
 	Set []string
-	// Stdout gets the program's standard output as it comes, and may be nil. Its Write is called by one goroutine, must not
-	// wait, and what it returns does not matter.
+	// Stdout gets the program's standard output as it comes, and may be nil. Its Write is called by one goroutine, must
+	// not wait, and what it returns does not matter.
 	Stdout io.Writer
 	// Dir is where the program runs; empty means where this process does.
 	Dir string
 	// OutputLimit is how many bytes of each of its two outputs, the last ones, an [ExitError] keeps; 0 means 64 KiB.
 	OutputLimit int
-	// Logger gets each line of output at debug level, and may be nil.
+	// Logger gets each line of output at debug level, and may be nil. With Print it gets none.
 	Logger *slog.Logger
+	// Print is called with each line that the program prints, and may be nil. It is called by several goroutines and
+	// must not wait.
+	Print func(Printed)
+}
+
+// Printed is a line that a program printed.
+type Printed struct {
+	// Message is the id of the message that the program worked on; empty where it worked on none, or on several at
+	// once.
+	Message string
+	// Stream is stdout or stderr.
+	Stream string
+	// Text is the line as it was printed, without its end. A line of more than 4 KiB comes in pieces.
+	Text string
 }
 
 // ExitError says how a command failed.
@@ -130,7 +147,8 @@ func (c Command) Check() error {
 //
 // The program sees of this process's environment PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER and the names in c.Env, and
 // besides MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
-// MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that is text; what is unknown is not set.
+// MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that
+// is text; what is unknown is not set.
 func (c Command) Run(ctx context.Context, m Message) error {
 	if len(c.Argv) == 0 {
 		return c.Check()
@@ -142,12 +160,15 @@ func (c Command) Run(ctx context.Context, m Message) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
 	}
+	mark := descendants.Mark()
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, append(env, c.Set...)
+	cmd.Dir, cmd.Env = c.Dir, append(append(env, c.Set...), mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout := c.output("message", m.ID, "stream", "stdout")
+	defer withThisThread(cmd)()
+	of := func() string { return m.ID }
+	stdout := c.output(of, "stdout", "message", m.ID)
 	stdout.also = c.Stdout
-	streams, err := startWith(cmd, stdout, c.output("message", m.ID, "stream", "stderr"))
+	streams, err := startWith(cmd, stdout, c.output(of, "stderr", "message", m.ID))
 	if err != nil {
 		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
 	}
@@ -157,8 +178,9 @@ func (c Command) Run(ctx context.Context, m Message) error {
 	err = cmd.Wait()
 	close(ended)
 	toldToEnd := <-told
-	// What the program left behind in its group must not go on: the message is done with.
+	// What the program left behind must not go on: the message is done with.
 	signalGroup(cmd.Process.Pid, syscall.SIGKILL)
+	descendants.End(mark)
 	streams.close()
 	switch {
 	case toldToEnd:
@@ -168,6 +190,17 @@ func (c Command) Run(ctx context.Context, m Message) error {
 		return c.failure(cmd, err, streams, nil)
 	}
 	return nil
+}
+
+// withThisThread has the program end with this process, however this process ends, where the system can do that. The
+// returned function is called when the program has ended.
+func withThisThread(cmd *exec.Cmd) (ended func()) {
+	if !descendants.Adopts() {
+		return func() {}
+	}
+	runtime.LockOSThread() // the kernel watches the thread that starts the program
+	descendants.WithParent(cmd.SysProcAttr)
+	return runtime.UnlockOSThread
 }
 
 // endGroup ends the process group when ctx ends before the program does, and tells whether it had to.

@@ -306,7 +306,7 @@ func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, ch
 	answer, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	switch {
 	case response.StatusCode != http.StatusOK:
-		return nil, &said{fmt.Sprintf("the endpoint answered %d %s; 200 is success", response.StatusCode, http.StatusText(response.StatusCode))}
+		return nil, &AnswerError{Status: response.StatusCode, Body: string(answer[:min(len(answer), maxFault)])}
 	case err != nil:
 		return nil, e.failed(ctx, err)
 	case int64(len(answer)) > most:
@@ -314,6 +314,24 @@ func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, ch
 	}
 	return answer, nil
 }
+
+// AnswerError is an answer of an endpoint that is not 200.
+type AnswerError struct {
+	// Status is the status of the answer, Body its beginning: at most 2 KiB.
+	Status int
+	Body   string
+}
+
+// maxFault bounds what is kept of an answer that is no success, in bytes.
+const maxFault = 2 << 10
+
+// Error says what the status was. It leaves the body out, which may repeat that of a message.
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("the endpoint answered %d %s; 200 is success", e.Status, http.StatusText(e.Status))
+}
+
+// Is tells that the work itself reported the failure.
+func (e *AnswerError) Is(target error) bool { return target == errSaid }
 
 // failed says why a request failed. The cause of the context's end says more than that it ended.
 func (e *Endpoint) failed(ctx context.Context, err error) error {

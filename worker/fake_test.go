@@ -25,6 +25,8 @@ type fakeQueue struct {
 	// hidden is what each change asked for, deleted the ids of deleted messages, in order.
 	hidden  []time.Duration
 	deleted []string
+	// delivered counts the receives of each message.
+	delivered map[string]int
 }
 
 // calls are the calls that a queue has seen; outstanding receives have not returned, cut ones were cut off.
@@ -138,6 +140,10 @@ func (q *fakeQueue) take(limit int, visibility time.Duration) ([]worker.Message,
 		m.Handle = fmt.Sprintf("%s#%d", m.ID, m.deliver)
 		m.ReceiveCount = m.deliver
 		taken = append(taken, m.Message)
+		if q.delivered == nil {
+			q.delivered = map[string]int{}
+		}
+		q.delivered[m.ID] = m.deliver
 	}
 	if next.IsZero() {
 		return taken, nil
@@ -210,6 +216,25 @@ func (q *fakeQueue) visibleIn(id string) time.Duration {
 		}
 	}
 	return -1
+}
+
+// deliveries returns how often the message was received; the last count is kept when it is deleted.
+func (q *fakeQueue) deliveries(id string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.delivered[id]
+}
+
+// takeOver lets another worker receive the message.
+func (q *fakeQueue) takeOver(id string, visibility time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.messages {
+		if m.ID == id {
+			m.deliver++
+			m.visibleAt, m.Handle = time.Now().Add(visibility), fmt.Sprintf("%s#%d", m.ID, m.deliver)
+		}
+	}
 }
 
 var errAway = errors.New("connection refused")

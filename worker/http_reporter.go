@@ -64,7 +64,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Report sends r and returns the controller's reply. It gives up after five seconds.
+// Report sends r and returns the controller's reply. It gives up after 80 seconds.
 func (h *HTTPReporter) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
 	var d muster.Directive
 	body, err := json.Marshal(r)

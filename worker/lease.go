@@ -9,9 +9,13 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// maxUnanswered bounds how many unanswered reports a lease tells apart. Beyond it the oldest are merged: their counts are
-// repeated longer, never lost.
-const maxUnanswered = 16
+const (
+	// keptFree is how much of [muster.MaxUnanswered] is left for the last report of a worker.
+	keptFree = 1
+	// maxBuckets bounds the buckets of all histograms in a report, so that it stays within the size that a controller takes:
+	// 256 KiB. The last report of a worker may have twice as many.
+	maxBuckets = 4000
+)
 
 // LeaseOptions name a worker and bound what it takes.
 type LeaseOptions struct {
@@ -59,27 +63,20 @@ type Lease struct {
 	paid  time.Time
 	// incidents are those since the worker started, sorted by kind. They are replaced, never changed.
 	incidents []muster.Incident
-	// current counts since the newest report; unanswered holds what earlier reports said and nobody confirmed.
-	current    tally
-	unanswered []tally
+	// current counts what no report said yet; unanswered is what reports said that have no answer. Both are never changed
+	// inside, only replaced: copies of a lease and its reports share them.
+	current    muster.Tally
+	unanswered []muster.Tally
 }
 
-// tally counts finished work until the report seq.
-type tally struct {
-	seq              int64
-	finished, failed int64
-	processing       muster.Durations
-	classes          map[string]muster.Durations // never changed, only replaced: copies of a lease share it
-}
-
-func (t tally) plus(u tally) tally {
-	return tally{
-		seq: u.seq, finished: t.finished + u.finished, failed: t.failed + u.failed,
-		processing: series.Merge(t.processing, u.processing), classes: plusClasses(t.classes, u.classes),
+// buckets returns how many buckets the histograms of t have.
+func buckets(t *muster.Tally) int {
+	n := len(t.Processing.Buckets)
+	for _, d := range t.Classes {
+		n += len(d.Buckets)
 	}
+	return n
 }
-
-func (t *tally) empty() bool { return t.finished == 0 && t.failed == 0 && t.processing.Count == 0 }
 
 // NewLease returns the lease of a worker that is starting.
 func NewLease(o LeaseOptions) Lease {
@@ -175,12 +172,12 @@ func (l *Lease) Finished(now, received time.Time, d time.Duration, ok bool) {
 // FinishedAs is [Lease.Finished] for a message of a class; an empty one is none.
 func (l *Lease) FinishedAs(now, received time.Time, d time.Duration, ok bool, class string) {
 	if ok {
-		l.current.finished++
+		l.current.Finished++
 	} else {
-		l.current.failed++
+		l.current.Failed++
 	}
-	l.current.processing = series.Add(l.current.processing, d)
-	l.current.classes = plusClasses(l.current.classes, ofClass(class, d))
+	l.current.Processing = series.Add(l.current.Processing, d)
+	l.current.Classes = plusClasses(l.current.Classes, ofClass(class, d))
 	l.let(now, received)
 }
 
@@ -297,26 +294,36 @@ func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
 	return l.heard.Add(patience), l.state == muster.Idle
 }
 
-// Report returns what the worker says now. Each call makes a new report; it carries every count that no answered report
-// carried yet. Drive the lease with one report in flight at a time: while idle, only the answer to the newest report can
-// make it work again.
+// Report returns what the worker says now. Each call makes a new report. It counts what no report counted before, and repeats
+// each earlier report's counts, under that report's number, until a report that carried them is answered: whichever of them
+// arrive, in any order, the receiver can count everything once.
+//
+// When too many reports have no answer, what is finished waits for one of them, and only the last report of a worker adds to
+// them.
 func (l *Lease) Report(now time.Time) muster.Report {
 	l.seq++
-	if !l.current.empty() {
-		l.current.seq = l.seq
-		if n := len(l.unanswered); n == maxUnanswered {
-			l.unanswered = append([]tally{l.unanswered[0].plus(l.unanswered[1])}, l.unanswered[2:]...)
-		}
-		l.unanswered = append(slices.Clip(l.unanswered), l.current)
-		l.current = tally{}
-	}
-	var all tally
-	for _, t := range l.unanswered {
-		all = all.plus(t)
-	}
 	r := l.Says(now)
-	r.Finished, r.Failed, r.Processing, r.Classes = all.finished, all.failed, all.processing, all.classes
+	r.Unanswered = l.unanswered
+	if c := l.current; c.Finished+c.Failed > 0 && l.mayCount() {
+		r.Finished, r.Failed, r.Processing, r.Classes = c.Finished, c.Failed, c.Processing, c.Classes
+		c.Seq = l.seq
+		l.unanswered = append(slices.Clip(l.unanswered), c)
+		l.current = muster.Tally{}
+	}
 	return r
+}
+
+// mayCount tells whether the next report has room for what no report counted yet.
+func (l *Lease) mayCount() bool {
+	most, room := muster.MaxUnanswered-keptFree, maxBuckets
+	if l.state == muster.Leaving {
+		most, room = muster.MaxUnanswered, 2*maxBuckets
+	}
+	n := buckets(&l.current)
+	for i := range l.unanswered {
+		n += buckets(&l.unanswered[i])
+	}
+	return len(l.unanswered) == 0 || len(l.unanswered) < most && n <= room
 }
 
 // Says returns what the worker says now, without counts, for whoever does not answer: it is no report of its own, and has the
@@ -334,6 +341,8 @@ func (l *Lease) Says(now time.Time) muster.Report {
 // whenever it comes, because the controller counts the worker as released from then on.
 func (l *Lease) Obey(now time.Time, r muster.Report, d muster.Directive) {
 	granted := d.Ask == muster.Leave && l.token != "" && d.Token == l.token
+	// No report with the token and a later challenge was ever made, and with this one the token is not granted any more.
+	refused := d.Ask == muster.Work && l.token != "" && d.Token == l.token && d.Challenge == l.challenge
 	if r.Seq > l.answered && r.Seq <= l.seq {
 		l.answered, l.challenge = r.Seq, d.Challenge
 		l.confirm(r.Seq)
@@ -348,24 +357,22 @@ func (l *Lease) Obey(now time.Time, r muster.Report, d muster.Directive) {
 		l.Leave()
 	case d.Ask == muster.Drain && (l.state == muster.Starting || l.state == muster.Receiving):
 		l.drain(muster.Asked)
-	case d.Ask == muster.Work && l.mayResume(r):
+	case d.Ask == muster.Work && l.mayResume(r, refused):
 		l.receive(now)
 	}
 }
 
 // confirm forgets what was said in reports up to seq.
 func (l *Lease) confirm(seq int64) {
-	if n := len(l.unanswered); n == 0 || l.unanswered[n-1].seq <= seq {
-		l.unanswered = nil
-		return
+	for len(l.unanswered) > 0 && l.unanswered[0].Seq <= seq {
+		l.unanswered = l.unanswered[1:]
 	}
-	l.unanswered = slices.DeleteFunc(slices.Clone(l.unanswered), func(t tally) bool { return t.seq <= seq })
 }
 
 // mayResume tells whether the answer Work to the report r lets the worker receive again. It must answer what the worker
 // is now, not what it was: a report from before it began to drain says nothing, and once a token is out, a later report
-// than r may already have been granted.
-func (l *Lease) mayResume(r muster.Report) bool {
+// than r may already have been granted, unless the token is refused.
+func (l *Lease) mayResume(r muster.Report, refused bool) bool {
 	if !l.ready || l.cause == muster.Signalled || r.Epoch != l.epoch {
 		return false
 	}
@@ -373,7 +380,7 @@ func (l *Lease) mayResume(r muster.Report) bool {
 	case muster.Draining:
 		return r.State == muster.Draining
 	case muster.Idle:
-		return r.Token == l.token && r.Seq == l.seq
+		return r.Token == l.token && (r.Seq == l.seq || refused)
 	default:
 		return false
 	}

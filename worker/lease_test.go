@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -23,16 +24,17 @@ func at(seconds float64) time.Time {
 // subject is a lease with those of its methods that a planted fault may replace.
 type subject struct {
 	*worker.Lease
-	begin func(limit int) int
-	end   func(now time.Time, asked, n int)
-	tick  func(now time.Time)
-	mint  func(now time.Time, token string) bool
-	obey  func(now time.Time, r muster.Report, d muster.Directive)
+	begin  func(limit int) int
+	end    func(now time.Time, asked, n int)
+	tick   func(now time.Time)
+	mint   func(now time.Time, token string) bool
+	obey   func(now time.Time, r muster.Report, d muster.Directive)
+	report func(now time.Time) muster.Report
 }
 
 func sound() subject {
 	l := newLease()
-	return subject{l, l.BeginReceive, l.EndReceive, l.Tick, l.Mint, l.Obey}
+	return subject{l, l.BeginReceive, l.EndReceive, l.Tick, l.Mint, l.Obey, l.Report}
 }
 
 // step is one event of a script; pick chooses among what is possible.
@@ -51,8 +53,8 @@ var scripts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 }), 100, 300)
 
 // world drives one lease against a network that loses, repeats and reorders, and a controller that asks for anything at
-// random. The controller keeps two rules: it ignores reports that come late or twice, and a token once granted stays
-// granted.
+// random. The controller keeps three rules: it ignores reports that come late or twice, a token once granted stays
+// granted, and one that it refused by name stays refused.
 type world struct {
 	lease subject
 	now   time.Time
@@ -64,12 +66,12 @@ type world struct {
 	answers  []answer
 	newest   int64
 	granted  string
-	// finished is the true total, said the total at each report, confirmed the total at the newest answered report.
-	finished  int64
-	said      map[int64]int64
-	confirmed int64
-	answered  int64
-	pending   int
+	refused  map[string]bool
+	// finished is the true total, counted the controller's, said the total that each report tells with those before it.
+	finished, counted int64
+	said              map[int64]int64
+	confirmed         int64
+	answered          int64
 }
 
 type answer struct {
@@ -79,7 +81,7 @@ type answer struct {
 
 // play runs a script and returns the first promise that was broken.
 func play(script []step, l subject) error {
-	w := &world{lease: l, now: start, said: map[int64]int64{}}
+	w := &world{lease: l, now: start, said: map[int64]int64{}, refused: map[string]bool{}}
 	for i, s := range script {
 		before, epoch, token := l.State(), l.Epoch(), l.Token()
 		resumed, err := w.do(s)
@@ -89,6 +91,27 @@ func play(script []step, l subject) error {
 		if err != nil {
 			return fmt.Errorf("step %d (%s): %w", i, s.kind, err)
 		}
+	}
+	return w.settle()
+}
+
+// settle has everything answered that is left to report, and compares what was counted with what was finished.
+func (w *world) settle() error {
+	for range 3 { // what had no room at first comes after the first answer
+		if err := w.report(); err != nil {
+			return err
+		}
+		w.reports = w.reports[len(w.reports)-1:]
+		w.deliver(step{kind: "deliver"})
+		a := w.answers[len(w.answers)-1]
+		w.lease.obey(w.now, a.report, a.directive)
+		w.answered, w.confirmed = a.report.Seq, w.said[a.report.Seq]
+	}
+	if r := w.lease.report(w.now); len(r.Unanswered) > 0 || r.Finished > 0 {
+		return fmt.Errorf("repeats %+v although everything was answered", r)
+	}
+	if w.counted != w.finished {
+		return fmt.Errorf("the controller counted %d messages, %d were finished", w.counted, w.finished)
 	}
 	return nil
 }
@@ -171,13 +194,18 @@ func (w *world) let(pick int) time.Time {
 }
 
 func (w *world) report() error {
-	r := w.lease.Report(w.now)
-	w.said[r.Seq] = w.finished
-	w.pending++
+	r := w.lease.report(w.now)
+	said := w.confirmed + r.Finished
+	for _, x := range r.Unanswered {
+		said += x.Finished
+	}
+	w.said[r.Seq] = said
 	w.reports = append(w.reports, r)
-	missing := w.finished - w.confirmed
-	if r.Finished < missing || (r.Finished > missing && w.pending <= 16) {
-		return fmt.Errorf("reports %d finished messages, %d were not confirmed", r.Finished, missing)
+	if said != w.finished && (said > w.finished || len(r.Unanswered) < muster.MaxUnanswered-1) {
+		return fmt.Errorf("reports %d finished messages so far, there are %d", said, w.finished)
+	}
+	if len(r.Unanswered) > muster.MaxUnanswered {
+		return fmt.Errorf("repeats %d reports", len(r.Unanswered))
 	}
 	if r.Processing.Count != r.Finished+r.Failed {
 		return fmt.Errorf("reports %d durations for %d messages", r.Processing.Count, r.Finished+r.Failed)
@@ -207,14 +235,24 @@ func (w *world) deliver(s step) {
 	if s.kind == "lose report" || r.Seq <= w.newest {
 		return
 	}
+	for _, x := range r.Unanswered {
+		if x.Seq > w.newest {
+			w.counted += x.Finished
+		}
+	}
+	w.counted += r.Finished
 	w.newest = r.Seq
 	w.answers = append(w.answers, answer{r, w.decide(r, s.pick/13)})
 }
 
 func (w *world) decide(r muster.Report, pick int) muster.Directive {
-	if r.Token != "" && (r.Token == w.granted || (w.granted == "" && pick%3 == 0)) {
+	if r.Token != "" && (r.Token == w.granted || (w.granted == "" && pick%3 == 0 && !w.refused[r.Token])) {
 		w.granted = r.Token
 		return muster.Directive{Ask: muster.Leave, Token: r.Token}
+	}
+	if r.Token != "" && r.Token != w.granted && (w.refused[r.Token] || pick%3 == 1) {
+		w.refused[r.Token] = true
+		return muster.Directive{Ask: muster.Work, Token: r.Token}
 	}
 	switch pick % 5 {
 	case 0, 1:
@@ -242,12 +280,6 @@ func (w *world) answer(s step) (resumed bool) {
 	w.lease.obey(w.now, a.report, a.directive)
 	if a.report.Seq > w.answered {
 		w.answered, w.confirmed = a.report.Seq, w.said[a.report.Seq]
-		w.pending = 0
-		for seq := range w.said {
-			if seq > w.answered {
-				w.pending++
-			}
-		}
 	}
 	return a.directive.Ask == muster.Work && a.report.Token == token
 }
@@ -353,6 +385,31 @@ func givesUpWaiting() subject {
 	return s
 }
 
+// countsAgain repeats what has no answer under the number of the new report, as if it had never been said.
+func countsAgain() subject {
+	s := sound()
+	s.report = func(now time.Time) muster.Report {
+		r := s.Report(now)
+		for i, x := range r.Unanswered {
+			x.Seq = r.Seq
+			r.Unanswered = slices.Clone(r.Unanswered)
+			r.Unanswered[i] = x
+		}
+		return r
+	}
+	return s
+}
+
+// confirmsAnything forgets what it said when the answer to any report comes.
+func confirmsAnything() subject {
+	s := sound()
+	s.obey = func(now time.Time, r muster.Report, d muster.Directive) {
+		s.Obey(now, r, d)
+		s.Obey(now, s.Report(now), muster.Directive{Ask: "nothing"})
+	}
+	return s
+}
+
 func TestLeasePropertyCatchesPlantedFaults(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -362,6 +419,8 @@ func TestLeasePropertyCatchesPlantedFaults(t *testing.T) {
 		{"a token minted while a receive is outstanding", mintsEarly, "with 1 receives outstanding"},
 		{"any Work taken as the answer to the token", trustsAnyWork, "without being told so in answer to it"},
 		{"work after silence", givesUpWaiting, "without being told so in answer to it"},
+		{"counts repeated as new ones", countsAgain, "messages, "},
+		{"counts forgotten at any answer", confirmsAnything, "messages so far"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { caught(t, test.planted, test.want) })
@@ -442,6 +501,27 @@ func TestLeaseWorksAgain(t *testing.T) {
 			l.Report(at(33))
 			l.Obey(at(34), first, work)
 		}, muster.Idle},
+		{"an idle worker works again when the token is refused by name, although it has sent the token again since", func(l *worker.Lease) {
+			l.Tick(at(31))
+			l.Mint(at(31), "t")
+			first := l.Report(at(32))
+			l.Report(at(33))
+			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "t"})
+		}, muster.Receiving},
+		{"an idle worker ignores such a refusal by a controller that it had not heard of", func(l *worker.Lease) {
+			l.Tick(at(31))
+			l.Mint(at(31), "t")
+			first := l.Report(at(32))
+			l.Report(at(33))
+			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "t", Challenge: 7})
+		}, muster.Idle},
+		{"an idle worker ignores the refusal of another token", func(l *worker.Lease) {
+			l.Tick(at(31))
+			l.Mint(at(31), "t")
+			first := l.Report(at(32))
+			l.Report(at(33))
+			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "s"})
+		}, muster.Idle},
 		{"an answer about an earlier drain does not undo a later one", func(l *worker.Lease) {
 			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
 			first, second := l.Report(at(2)), l.Report(at(3))
@@ -521,30 +601,93 @@ func TestLeaseRepeatsCountsUntilTheyAreAnswered(t *testing.T) {
 	l.Ready(at(0))
 	finish := func() {
 		l.EndReceive(at(1), l.BeginReceive(1), 1)
-		l.Finished(at(2), at(1), time.Second, true)
+		l.FinishedAs(at(2), at(1), time.Second, true, "a")
+	}
+	// says fails the test unless a new report counts so many messages, and repeats the reports with the given numbers.
+	says := func(when string, r muster.Report, finished int64, repeated ...int64) {
+		t.Helper()
+		var found []int64
+		for _, x := range r.Unanswered {
+			found = append(found, x.Seq)
+			if x.Finished != 1 || x.Processing.Count != 1 || x.Classes["a"].Count != 1 {
+				t.Errorf("%s: it repeats %+v", when, x)
+			}
+		}
+		if r.Finished != finished || r.Processing.Count != finished || r.Classes["a"].Count != finished || !slices.Equal(found, repeated) {
+			t.Errorf("%s: it says %d and repeats the reports %d, want %d and %d", when, r.Finished, found, finished, repeated)
+		}
 	}
 	finish()
 	first := l.Report(at(2))
+	says("first", first, 1)
 	finish()
-	second := l.Report(at(3))
-	finish()
-	if first.Finished != 1 || second.Finished != 2 {
-		t.Fatalf("unanswered reports say %d and %d, want 1 and 2", first.Finished, second.Finished)
-	}
+	says("without an answer", l.Report(at(3)), 1, 1)
+	says("with nothing new", l.Report(at(3)), 0, 1, 2)
 	l.Obey(at(4), first, muster.Directive{Ask: muster.Work})
-	if r := l.Report(at(4)); r.Finished != 2 {
-		t.Fatalf("after the answer to the first report it says %d, want the 2 that came later", r.Finished)
+	finish()
+	fourth := l.Report(at(4))
+	says("after the answer to the first", fourth, 1, 2)
+	l.Obey(at(5), fourth, muster.Directive{Ask: muster.Work})
+	says("after all was answered", l.Report(at(5)), 0)
+}
+
+// What a report repeats is bounded: what is finished after so many reports without an answer waits.
+func TestLeaseCountsOnAfterManyLostReports(t *testing.T) {
+	l := newLease()
+	l.Ready(at(0))
+	finish := func(n int) {
+		for range n {
+			l.EndReceive(at(1), l.BeginReceive(1), 1)
+			l.Finished(at(2), at(1), time.Second, true)
+		}
+	}
+	var r muster.Report
+	for range 50 {
+		finish(1)
+		r = l.Report(at(2))
+	}
+	const most = muster.MaxUnanswered - 1
+	if len(r.Unanswered) != most || r.Finished != 0 {
+		t.Fatalf("after 50 lost reports it says %d messages and repeats %d reports, want 0 and %d", r.Finished, len(r.Unanswered), most)
+	}
+	l.Obey(at(3), r, muster.Directive{Ask: muster.Work})
+	if r := l.Report(at(3)); r.Finished != 50-most || len(r.Unanswered) > 0 {
+		t.Fatalf("after the answer it says %d messages and repeats %d reports, want %d and none", r.Finished, len(r.Unanswered), 50-most)
 	}
 	for range 50 {
-		l.Report(at(5))
+		finish(1)
+		l.Report(at(4))
 	}
-	if r := l.Report(at(6)); r.Finished != 2 {
-		t.Fatalf("after many lost reports it says %d, want 2", r.Finished)
-	} else {
-		l.Obey(at(7), r, muster.Directive{Ask: muster.Work})
+	l.Signal()
+	l.Mint(at(5), "t")
+	l.Leave()
+	if r := l.Report(at(5)); r.Finished != 50-most+1 || len(r.Unanswered) != most {
+		t.Errorf("the last report says %d messages and repeats %d reports, want all", r.Finished, len(r.Unanswered))
 	}
-	if r := l.Report(at(8)); r.Finished != 0 || r.Processing.Count != 0 {
-		t.Fatalf("after all was answered it says %+v", r)
+}
+
+// The histograms of reports without an answer are bounded too: a controller takes no report above 256 KiB.
+func TestLeaseReportsStaySmall(t *testing.T) {
+	l := worker.NewLease(worker.LeaseOptions{Slots: 1})
+	l.Ready(at(0))
+	d, largest := 20*time.Microsecond, 0
+	for n := range 40_000 {
+		if d = d * 11 / 10; d > 20*24*time.Hour {
+			d = 20 * time.Microsecond
+		}
+		l.EndReceive(at(1), l.BeginReceive(1), 1)
+		l.FinishedAs(at(2), at(1), d, true, fmt.Sprint("class ", n%16))
+		if n%2000 != 0 {
+			continue
+		}
+		text, err := json.Marshal(l.Report(at(2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, len(text))
+	}
+	if largest > 256<<10 {
+		t.Errorf("found a report of %d bytes, a controller takes 256 KiB", largest)
 	}
 }
 
@@ -560,7 +703,8 @@ func TestLeaseCopiesAreIndependent(t *testing.T) {
 	other.Finished(at(5), at(4), time.Second, true)
 	other.Report(at(6))
 	l.Obey(at(7), a, muster.Directive{Ask: muster.Drain})
-	if a.Seq != b.Seq || l.Report(at(8)).Finished != 0 || other.State() != muster.Receiving || other.Report(at(9)).Finished != 1 {
+	mine, others := l.Report(at(8)), other.Report(at(9))
+	if a.Seq != b.Seq || len(mine.Unanswered) != 0 || other.State() != muster.Receiving || len(others.Unanswered) != 1 {
 		t.Error("a copy of a lease changed with it")
 	}
 }

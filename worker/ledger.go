@@ -5,10 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -70,92 +67,18 @@ func OpenLedger(ctx context.Context, dir string) (*Ledger, error) {
 }
 
 func openLedger(ctx context.Context, path string) (*Ledger, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+	shared := sqlitefile.Shared{
+		Application: ledgerApplication, Version: ledgerVersion, Schema: ledgerSchema, Patience: ledgerPatience,
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	db, err := shared.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_busy_timeout": {strconv.FormatInt(ledgerPatience.Milliseconds(), 10)}, "_pragma": {"trusted_schema(0)"}}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
 	l := &Ledger{db: db, path: path, most: ledgerMost}
-	if err := l.prepare(ctx); err != nil {
+	if err := l.tidy(ctx, time.Now()); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return l, nil
-}
-
-// prepare refuses a file of somebody else's or of a later version before it changes anything.
-func (l *Ledger) prepare(ctx context.Context) error {
-	if err := l.migrate(ctx); err != nil {
-		return err
-	}
-	if err := l.keepLog(ctx); err != nil {
-		return err
-	}
-	if _, err := l.db.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
-		return err
-	}
-	return l.tidy(ctx, time.Now())
-}
-
-// keepLog makes the file keep a log, in which writing is cheap. SQLite does not wait for others to do so, which matters while
-// several workers open a new file.
-func (l *Ledger) keepLog(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ledgerPatience)
-	defer cancel()
-	for {
-		_, err := l.db.ExecContext(ctx, "PRAGMA journal_mode=WAL")
-		if sqlitefile.Primary(err) != sqlitefile.CodeBusy {
-			return err
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-func (l *Ledger) migrate(ctx context.Context) error {
-	tx, err := l.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	var application, version, tables int
-	for _, q := range []struct {
-		text string
-		into *int
-	}{
-		{"PRAGMA application_id", &application}, {"PRAGMA user_version", &version}, {"SELECT count(*) FROM sqlite_schema", &tables},
-	} {
-		if err := tx.QueryRowContext(ctx, q.text).Scan(q.into); err != nil {
-			return err
-		}
-	}
-	switch {
-	case application == 0 && version == 0 && tables == 0:
-	case application != ledgerApplication:
-		return fmt.Errorf("it is an SQLite file of something else (application id %#x)", application)
-	case version > ledgerVersion:
-		return fmt.Errorf("it has version %d, this program knows versions up to %d", version, ledgerVersion)
-	default:
-		return nil
-	}
-	text := fmt.Sprintf("%s PRAGMA application_id=%d; PRAGMA user_version=%d", ledgerSchema, ledgerApplication, ledgerVersion)
-	if _, err := tx.ExecContext(ctx, text); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // Close closes the file. Everything counted is in it already.

@@ -25,7 +25,8 @@ const (
 )
 
 // Reporter tells the controller what the worker says and brings back what it is to do. Report returns soon after ctx ends.
-// Run makes one call at a time.
+// Run makes the next call when one has ended or has taken five seconds, and ends none before 80 seconds, so that there may be
+// several calls at a time.
 type Reporter interface {
 	Report(ctx context.Context, r muster.Report) (muster.Directive, error)
 }
@@ -46,6 +47,36 @@ type Attempts interface {
 // one. Keep returns when the message is kept for good; it may be called again for the same message.
 type DeadLetters interface {
 	Keep(ctx context.Context, m Message) error
+}
+
+// DeadLettersByID is the ability of [DeadLetters] to tell under which id it keeps a message.
+type DeadLettersByID interface {
+	KeepAs(ctx context.Context, m Message) (id string, err error)
+}
+
+// Failures is told of attempts that failed. Implementations are safe for use by several goroutines, and never wait.
+type Failures interface {
+	// Failed is told of an attempt that failed or lost its lease, when the queue has been told.
+	Failed(f Failure)
+	// Settled is told of a message that is done with and was received before.
+	Settled(m Message)
+}
+
+// Failure is an attempt at a message that failed.
+type Failure struct {
+	// Message is the message, with the number of the attempt.
+	Message Message
+	// At is when the attempt ended, Took how long the work took, and Err why it failed: an [*ExitError] where a command did.
+	At   time.Time
+	Took time.Duration
+	Err  error
+	// Lost says that the lease on the message was lost. Otherwise Again is after how long it is tried again.
+	Lost  bool
+	Again time.Duration
+	// DeadLetter says that the message was moved to the dead letters, where it has the id DeadLetterID; that is empty when it is not
+	// known.
+	DeadLetter   bool
+	DeadLetterID string
 }
 
 // Readiness is the ability of work to say that it can or cannot begin: the program that does it may have to start first.
@@ -87,6 +118,9 @@ type Options struct {
 	MaxAttempts int
 	// DeadLetters takes the messages that are not tried again, and is required with MaxAttempts.
 	DeadLetters DeadLetters
+
+	// Failures is told of attempts that failed, and may be nil. With it they are not logged as warnings besides.
+	Failures Failures
 
 	// ClassAttribute names the attribute whose text is the class of a message: reports then have the durations of each
 	// class, too. Empty means that there are no classes.

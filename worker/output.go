@@ -13,23 +13,28 @@ import (
 // maxLine bounds a logged line of output, in bytes; longer ones are logged in pieces.
 const maxLine = 4 << 10
 
-// output keeps the end of what a command writes to one stream, and logs it by the line. One goroutine reads; the end may
-// be had once it is done.
+// output keeps the end of what a command writes to one stream, and logs it by the line. One goroutine reads; the end
+// may be had once it is done.
 type output struct {
 	limit int
 	log   *slog.Logger // nil: not logged
 	tail  []byte
 	also  io.Writer // gets everything too; nil: nobody does
+	// print gets the lines, of the given stream, with the message that of names; nil: nobody does.
+	print  func(Printed)
+	of     func() string
+	stream string
 }
 
-// output returns a reader of one stream, whose lines are logged with the given attributes.
-func (c Command) output(attributes ...any) *output {
-	o := &output{limit: c.OutputLimit}
+// output returns a reader of one stream, whose lines are logged with the given attributes. of names the message that is
+// worked on.
+func (c Command) output(of func() string, stream string, attributes ...any) *output {
+	o := &output{limit: c.OutputLimit, print: c.Print, of: of, stream: stream}
 	if o.limit <= 0 {
 		o.limit = defaultOutputLimit
 	}
-	if c.Logger != nil && c.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		o.log = c.Logger.With(attributes...)
+	if c.Logger != nil && c.Print == nil && c.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		o.log = c.Logger.With(append(attributes, "stream", stream)...)
 	}
 	return o
 }
@@ -44,19 +49,20 @@ func (o *output) read(r io.Reader) {
 		if o.also != nil {
 			_, _ = o.also.Write(chunk[:n])
 		}
-		if o.log != nil {
-			line = o.logLines(append(line, chunk[:n]...))
+		if o.log != nil || o.print != nil {
+			line = o.lines(append(line, chunk[:n]...))
 		}
 		if err != nil {
 			if len(line) > 0 {
-				o.logLine(line)
+				o.line(line)
 			}
 			return
 		}
 	}
 }
 
-// keep appends b to the tail. The tail grows to twice its limit before its older half goes, so that writing stays cheap.
+// keep appends b to the tail. The tail grows to twice its limit before its older half goes, so that writing stays
+// cheap.
 func (o *output) keep(b []byte) {
 	o.tail = append(o.tail, b...)
 	if surplus := len(o.tail) - o.limit; surplus > o.limit {
@@ -67,16 +73,16 @@ func (o *output) keep(b []byte) {
 // String returns the last bytes of the output.
 func (o *output) String() string { return string(o.tail[max(0, len(o.tail)-o.limit):]) }
 
-// logLines logs the whole lines in b and returns the rest.
-func (o *output) logLines(b []byte) []byte {
+// lines passes on the whole lines in b and returns the rest.
+func (o *output) lines(b []byte) []byte {
 	for {
 		end := bytes.IndexByte(b, '\n')
 		switch {
 		case end >= 0 && end <= maxLine:
-			o.logLine(b[:end])
+			o.line(b[:end])
 			b = b[end+1:]
 		case len(b) > maxLine:
-			o.logLine(b[:maxLine])
+			o.line(b[:maxLine])
 			b = b[maxLine:]
 		default:
 			return b
@@ -84,8 +90,14 @@ func (o *output) logLines(b []byte) []byte {
 	}
 }
 
-func (o *output) logLine(line []byte) {
-	o.log.Debug("command output", "line", escape(string(line)))
+func (o *output) line(line []byte) {
+	if o.log != nil {
+		o.log.Debug("command output", "line", escape(string(line)))
+	}
+	if o.print != nil {
+		text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\r"), "\uFFFD")
+		o.print(Printed{Message: o.of(), Stream: o.stream, Text: text})
+	}
 }
 
 // escape writes control characters as Go does, so that output can neither forge log lines nor steer a terminal.

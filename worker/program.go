@@ -12,15 +12,19 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/muster-scale/muster/internal/descendants"
 )
 
-// program is one running program that speaks JSON lines. One call at a time goes to it. Whatever it does that the protocol
-// does not allow ends it: nothing that it answers after that could be trusted.
+// program is one running program that speaks JSON lines. One call at a time goes to it. Whatever it does that the
+// protocol does not allow ends it: nothing that it answers after that could be trusted.
 type program struct {
 	command Command
 	cmd     *exec.Cmd
 	in      *os.File
 	streams *pipes
+	// mark is in the environment of what it starts.
+	mark string
 	// ready is closed when it said so, exited when the process has ended, gone when everything it wrote was read, too.
 	ready, exited, gone chan struct{}
 
@@ -29,10 +33,12 @@ type program struct {
 	// waiting holds the deliveries of the call that are not answered yet, with their places in results.
 	waiting map[string]int
 	results []error
-	// nodes are those of the call's messages, nil where one names none, and within the context of the call. What a message's
-	// children were refused for is its result, whatever the program answers.
+	// nodes are those of the call's messages, nil where one names none, and within the context of the call. What a
+	// message's children were refused for is its result, whatever the program answers.
 	nodes  []*Node
 	within context.Context
+	// ids are those of the messages of the call.
+	ids []string
 	// answered is closed when waiting becomes empty.
 	answered chan struct{}
 	// calls counts those that were answered in full.
@@ -74,25 +80,50 @@ func (p *program) start(slot int) error {
 	}
 	cmd := exec.Command(p.command.Argv[0], p.command.Argv[1:]...)
 	cmd.Dir, cmd.Stdin = p.command.Dir, r
-	cmd.Env = append(inherited(p.command.Env), fmt.Sprintf("MUSTER_SLOT=%d", slot))
+	p.mark = descendants.Mark()
+	cmd.Env = append(append(inherited(p.command.Env), p.command.Set...), fmt.Sprintf("MUSTER_SLOT=%d", slot), p.mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd, p.in = cmd, w
-	errOut := p.command.output("slot", slot, "stream", "stderr")
-	p.streams, err = startReading(cmd, p.listen, errOut.read)
+	started := make(chan error)
+	go p.live(p.command.output(p.working, "stderr", "slot", slot), started)
+	err = <-started
 	_ = r.Close()
 	if err != nil {
 		_ = w.Close()
-		return err
 	}
-	p.streams.stderr = errOut
-	go p.wait()
-	return nil
+	return err
+}
+
+// live starts the process, tells started what came of it, and stays until the process is gone: the thread that started
+// it lives as long.
+func (p *program) live(errOut *output, started chan<- error) {
+	defer withThisThread(p.cmd)()
+	streams, err := startReading(p.cmd, p.listen, errOut.read)
+	if err == nil {
+		streams.stderr = errOut
+		p.streams = streams
+	}
+	started <- err
+	if err == nil {
+		p.wait()
+	}
+}
+
+// working returns the id of the message that the program works on; it is empty where there is none, or several.
+func (p *program) working() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.ids) == 1 {
+		return p.ids[0]
+	}
+	return ""
 }
 
 // wait waits for the end of the process, kills what it left behind, and reads the rest of what it wrote.
 func (p *program) wait() {
 	err := p.cmd.Wait()
 	signalGroup(p.cmd.Process.Pid, syscall.SIGKILL)
+	descendants.End(p.mark)
 	close(p.exited)
 	p.streams.close()
 	_ = p.in.Close()
@@ -226,8 +257,8 @@ func (p *program) answeredCalls() int64 {
 	return p.calls
 }
 
-// call sends a line that brings the deliveries and waits for all answers. When ctx ends first, the program is ended; what it
-// still answers while it is asked to counts.
+// call sends a line that brings the deliveries and waits for all answers. When ctx ends first, the program is ended;
+// what it still answers while it is asked to counts.
 func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []Message) []error {
 	answered := p.expect(ctx, deliveries, batch)
 	wrote := make(chan int, 1)
@@ -252,7 +283,7 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 	for _, place := range p.waiting {
 		p.results[place] = cmp.Or(p.results[place], fault)
 	}
-	p.waiting, p.nodes, p.within = nil, nil, nil
+	p.waiting, p.nodes, p.within, p.ids = nil, nil, nil, nil
 	return p.results
 }
 
@@ -263,6 +294,7 @@ func (p *program) expect(ctx context.Context, deliveries []string, batch []Messa
 	p.within, p.nodes = ctx, make([]*Node, len(deliveries))
 	for i, d := range deliveries {
 		p.waiting[d], p.nodes[i] = i, batch[i].Node
+		p.ids = append(p.ids, batch[i].ID)
 	}
 	return p.answered
 }

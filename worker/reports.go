@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -11,27 +12,42 @@ import (
 const (
 	// reportGap is the least time between two reports; changes in between go into one.
 	reportGap = 100 * time.Millisecond
-	// reportTimeout bounds one report, lastReportTimeout the one that says goodbye.
-	reportTimeout     = 5 * time.Second
+	// reportPatience is how long the next report waits for the answer to the newest one.
+	reportPatience = 5 * time.Second
+	// reportTimeout bounds one report. A report and its answer may each be half a minute on their way, and the answer counts
+	// also when later reports were sent meanwhile. So at most reportTimeout / reportPatience + 1 reports are in flight.
+	reportTimeout = 80 * time.Second
+	// lastReportTimeout bounds the report that says goodbye.
 	lastReportTimeout = 2 * time.Second
+	// silentAfter is how long no report must have been answered to be logged as a fault.
+	silentAfter = 2 * reportPatience
 )
 
-// reports sends the reports of a run, one at a time, and never lets the work wait. It belongs to the goroutine of the run's
-// loop.
+// errSilent is the fault of a controller that leaves reports without an answer.
+var errSilent = errors.New("the controller has not answered for some time; it may be overloaded, or answers are lost on their way")
+
+// reports sends the reports of a run and never lets the work wait. It belongs to the goroutine of the run's loop.
 type reports struct {
 	Reporter
-	every    time.Duration
-	log      *slog.Logger
-	inFlight bool
-	cancel   context.CancelFunc
+	every time.Duration
+	log   *slog.Logger
+	// life is the context of all calls, and cut ends them; both are made for the first.
+	life context.Context
+	cut  context.CancelFunc
+	// inFlight counts the calls that have not ended, and waiting is true while the next report waits for the answer to the
+	// newest one, number newest, which was sent at sentAt and said what said and token have.
+	inFlight int
+	waiting  bool
+	newest   int64
 	sentAt   time.Time
 	said     gist
 	// within is how soon the controller wants the next report, 0 if it does not say.
 	within  time.Duration
 	failing bool
-	// failedAt is when the first of the failures in a row was; zero while there are none.
-	failedAt time.Time
-	// tried is the token of the newest report whose call ended.
+	// failedAt is when the first of the failures in a row was; zero while there are none. heardAt is when the newest answer
+	// came, or the first report was sent.
+	failedAt, heardAt time.Time
+	// tried is the token of the newest report that was answered, failed, or was waited for in vain.
 	tried string
 	fault notice
 }
@@ -50,16 +66,14 @@ func gistOf(l *Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), l.Busy
 // told tells whether a report of the token was tried, be it answered or not.
 func (s *reports) told(token string) bool { return s.tried == token }
 
-// cut ends the report in flight.
-func (s *reports) cut() {
-	if s.inFlight {
-		s.cancel()
-	}
-}
-
-// advance sends a report if one is due. A failed one is not tried again early, whatever changes.
+// advance sends a report if one is due. A failed one is not tried again early, whatever changes. A worker that leaves waits
+// for no answer.
 func (s *reports) advance(now time.Time, next *alarm, r *runner) {
-	if s.Reporter == nil || s.inFlight || r.lease.State() == muster.Leaving {
+	leaving := r.lease.State() == muster.Leaving
+	if leaving && s.inFlight > 0 {
+		s.cut()
+	}
+	if s.Reporter == nil || leaving || s.waiting {
 		return
 	}
 	interval := s.every
@@ -73,10 +87,15 @@ func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 	if !s.sentAt.IsZero() && !next.due(now, s.sentAt.Add(max(interval, reportGap))) {
 		return
 	}
-	s.sentAt, s.said, s.inFlight = now, gistOf(&r.lease), true
+	if s.life == nil {
+		s.life, s.cut = context.WithCancel(r.base)
+		s.heardAt = now
+	}
 	report := r.lease.Report(now)
-	ctx, cancel := context.WithTimeout(r.base, reportTimeout)
-	s.cancel = cancel
+	s.sentAt, s.said, s.newest, s.waiting = now, gistOf(&r.lease), report.Seq, true
+	s.inFlight++
+	next.due(now, now.Add(reportPatience))
+	ctx, cancel := context.WithTimeout(s.life, reportTimeout)
 	r.start(func() event {
 		directive, err := s.Report(ctx, report)
 		cancel()
@@ -84,19 +103,38 @@ func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 	})
 }
 
-func (s *reports) answered(now time.Time, r *runner, report muster.Report, d muster.Directive, err error) {
-	s.inFlight, s.failing, s.tried = false, err != nil, report.Token
-	switch {
-	case err == nil:
-		s.failedAt = time.Time{}
-	case s.failedAt.IsZero():
-		s.failedAt = now
-	}
-	s.fault.what = "reporting to the controller"
-	s.fault.see(s.log, now, err)
-	if err != nil {
+// await gives up waiting for the newest answer when it is late, so that the next report may go; the answer still counts when
+// it comes.
+func (s *reports) await(now time.Time, next *alarm) {
+	if !s.waiting || !next.due(now, s.sentAt.Add(reportPatience)) {
 		return
 	}
+	s.waiting, s.tried = false, s.said.token
+	if now.Sub(s.heardAt) >= silentAfter {
+		s.failed(now, errSilent)
+	}
+}
+
+func (s *reports) failed(now time.Time, err error) {
+	if s.failedAt.IsZero() {
+		s.failedAt = now
+	}
+	s.fault.see(s.log, now, err)
+}
+
+func (s *reports) answered(now time.Time, r *runner, report muster.Report, d muster.Directive, err error) {
+	if s.inFlight--; s.life.Err() != nil {
+		return // the worker leaves
+	}
+	if report.Seq == s.newest {
+		s.waiting, s.failing, s.tried = false, err != nil, report.Token
+	}
+	if err != nil {
+		s.failed(now, err)
+		return
+	}
+	s.failedAt, s.heardAt = time.Time{}, now
+	s.fault.see(s.log, now, nil)
 	s.within = d.ReportWithin
 	r.lease.Obey(now, report, d)
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,13 +51,17 @@ type runner struct {
 	// base lives until the run is over, work until the grace of an operator's stop is over.
 	base, work        context.Context
 	stopAll, stopWork context.CancelCauseFunc
-	warmAt, graceAt   time.Time
-	watches           watches
-	protects          protects
-	outlets           outlets
-	hook              hooked
-	// calls counts the calls of Do or DoBatch that are under way.
+	// stopping ends with an operator's stop, and with the run.
+	stopping        context.Context
+	stopWaiting     context.CancelFunc
+	warmAt, graceAt time.Time
+	watches         watches
+	protects        protects
+	outlets         outlets
+	hook            hooked
+	// calls counts the calls of Do or DoBatch that are under way, and held are the messages that they or their forerunners hold.
 	calls int
+	held  map[*job]bool
 	// changed receives when Readiness changes; nil without one.
 	changed <-chan struct{}
 }
@@ -65,17 +71,18 @@ type event func(now time.Time)
 
 func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
-	r := &runner{Options: o, log: o.Logger, events: make(chan event), warmAt: now.Add(o.WarmUp)}
+	r := &runner{Options: o, log: o.Logger, held: map[*job]bool{}, events: make(chan event), warmAt: now.Add(o.WarmUp)}
 	r.lease = NewLease(LeaseOptions{
 		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Billing: o.Billing, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.work, r.stopWork = context.WithCancelCause(r.base)
+	r.stopping, r.stopWaiting = context.WithCancel(r.base)
 	r.polls.runner = r
 	if o.Readiness != nil {
 		r.changed = o.Readiness.Changed()
 	}
-	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger}
+	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: notice{what: "reporting to the controller"}}
 	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
 	r.outlets = newOutlets(r.base, o, now)
 	r.hook = hooked{Hook: o.Hook, log: o.Logger}
@@ -105,15 +112,31 @@ func (r *runner) loop(ctx context.Context) {
 
 // over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
 func (r *runner) over() bool {
-	return r.lease.State() == muster.Leaving && !r.reports.inFlight && !r.protects.calling && !r.hook.calling
+	return r.lease.State() == muster.Leaving && r.reports.inFlight == 0 && !r.protects.calling && !r.hook.calling
 }
 
 func (r *runner) signalled(now time.Time, cause error) {
 	r.log.Info("worker is told to stop", "why", cause, "holding", r.lease.Busy())
+	r.tellHeld(now)
 	r.lease.Signal()
+	r.stopWaiting()
 	r.polls.cutLong()
 	if r.Grace > 0 {
 		r.stopWorkAt(now.Add(r.Grace))
+	}
+}
+
+// maxTold bounds the messages that are named when a worker is told to stop.
+const maxTold = 10
+
+// tellHeld says what the worker still works on, and for how long it has, the longest first.
+func (r *runner) tellHeld(now time.Time) {
+	jobs := slices.SortedFunc(maps.Keys(r.held), func(a, b *job) int { return a.received.Compare(b.received) })
+	for _, j := range jobs[:min(len(jobs), maxTold)] {
+		r.log.Info("still working on a message", "message", j.ID, "for", now.Sub(j.received).Round(time.Second))
+	}
+	if more := len(jobs) - maxTold; more > 0 {
+		r.log.Info("still working on more messages", "count", more)
 	}
 }
 
@@ -147,6 +170,7 @@ func (r *runner) advance(now time.Time) time.Time {
 	if r.lease.CanMint() {
 		r.lease.Mint(now, rand.Text())
 	}
+	r.reports.await(now, &next)
 	r.leaveUnasked(now, &next)
 	r.protects.advance(now, &next, r)
 	r.reports.advance(now, &next, r)
@@ -186,7 +210,6 @@ func (r *runner) leaveUnasked(now time.Time, next *alarm) {
 	case next.due(now, at):
 		r.log.Warn("worker leaves without a grant: the controller has not answered", "for", r.Orphaned)
 		r.lease.Leave()
-		r.reports.cut()
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -40,8 +42,8 @@ type SQS struct {
 
 // NewSQS returns the queue with the given URL. Region, credentials and endpoint come from where the AWS tools look for
 // them, with two differences: a URL that names a region uses that, and a URL on this machine is its own endpoint unless
-// AWS_ENDPOINT_URL_SQS names another. The queue itself is not asked for; for a queue on this machine missing credentials are
-// an error at once.
+// AWS_ENDPOINT_URL_SQS names another. The queue itself is not asked for; for a queue on this machine missing
+// credentials are an error at once.
 func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	u, err := url.Parse(queueURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
@@ -103,12 +105,12 @@ func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Durati
 	return messages, nil
 }
 
-// TakeTogether lets one receive from a FIFO queue bring up to n messages in place of one, which is of use for batches. Call it
-// before the first receive.
+// TakeTogether lets one receive from a FIFO queue bring up to n messages in place of one, which is of use for batches.
+// Call it before the first receive.
 func (q *SQS) TakeTogether(n int) { q.together = n }
 
-// most returns how many messages one call may ask for. From a FIFO queue it is one by default: those of a group that came
-// together wait for each other, and others could work on different groups meanwhile.
+// most returns how many messages one call may ask for. From a FIFO queue it is one by default: those of a group that
+// came together wait for each other, and others could work on different groups meanwhile.
 func (q *SQS) most(wanted int) int32 {
 	if strings.HasSuffix(q.name, fifoSuffix) {
 		return int32(min(wanted, max(1, q.together), MaxBatch))
@@ -118,7 +120,7 @@ func (q *SQS) most(wanted int) int32 {
 
 // Delete implements [Queue].
 func (q *SQS) Delete(ctx context.Context, m Message) error {
-	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &m.Handle})
+	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &m.Handle}, q.once)
 	return q.failed("delete a message of", err)
 }
 
@@ -126,13 +128,19 @@ func (q *SQS) Delete(ctx context.Context, m Message) error {
 func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &m.Handle, VisibilityTimeout: seconds(d),
-	})
+	}, q.once)
 	return q.failed("change the visibility of a message of", err)
 }
 
-// Keep implements [DeadLetters]: it sends m here, with its attributes and without anything added, so that it can be sent back
-// to where it came from. A FIFO queue takes it once, however often it is sent within five minutes.
+// Keep implements [DeadLetters]: it sends m here, with its attributes and without anything added, so that it can be
+// sent back to where it came from. A FIFO queue takes it once, however often it is sent within five minutes.
 func (q *SQS) Keep(ctx context.Context, m Message) error {
+	_, err := q.KeepAs(ctx, m)
+	return err
+}
+
+// KeepAs implements [DeadLettersByID]: it is [SQS.Keep], and returns the id that m has here.
+func (q *SQS) KeepAs(ctx context.Context, m Message) (id string, err error) {
 	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &m.Body, MessageAttributes: make(map[string]types.MessageAttributeValue, len(m.Attributes))}
 	for name, a := range m.Attributes {
 		v := types.MessageAttributeValue{DataType: aws.String(a.Type), BinaryValue: a.Binary}
@@ -144,8 +152,19 @@ func (q *SQS) Keep(ctx context.Context, m Message) error {
 	if strings.HasSuffix(q.name, fifoSuffix) {
 		in.MessageGroupId, in.MessageDeduplicationId = aws.String(orElse(m.Group, m.ID)), aws.String(m.ID)
 	}
-	_, err := q.client.SendMessage(ctx, in)
-	return q.failed("send a dead letter to", err)
+	out, err := q.client.SendMessage(ctx, in)
+	if err != nil {
+		return "", q.failed("send a dead letter to", err)
+	}
+	return aws.ToString(out.MessageId), nil
+}
+
+// once makes a single attempt where the endpoint is on this machine: the runner tries again itself, and pauses between
+// attempts would hide that nothing listens there.
+func (q *SQS) once(o *sqs.Options) {
+	if q.local {
+		o.RetryMaxAttempts = 1
+	}
 }
 
 func seconds(d time.Duration) int32 {
@@ -179,8 +198,8 @@ func instant(milliseconds string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// failed says what failed, on which queue and what to do. Request numbers are left out, so that the same fault reads the
-// same each time.
+// failed says what failed, on which queue and what to do. Request numbers are left out, so that the same fault reads
+// the same each time.
 func (q *SQS) failed(what string, err error) error {
 	if err == nil {
 		return nil
@@ -189,6 +208,9 @@ func (q *SQS) failed(what string, err error) error {
 		return fmt.Errorf("%s the queue %s: %w", what, q.url, unsigned)
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok && away(err) {
+		return fmt.Errorf("%s the queue %s: %w; is `muster up` running?", what, q.url, ErrAway)
+	}
 	if !ok {
 		hint := ""
 		if q.local {
@@ -215,6 +237,17 @@ func gone(code, text string) bool {
 	return strings.Contains(code, "MessageNotInflight") || strings.Contains(code, "ReceiptHandleIsInvalid") ||
 		strings.Contains(code, "InvalidParameterValue") &&
 			(strings.Contains(text, "handle has expired") || strings.Contains(text, "not available for visibility timeout"))
+}
+
+// away tells whether nothing listens at the endpoint: this machine itself refused the connection. Another machine that
+// does so may be one of several behind a name, or a network in between may speak for it.
+func away(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "dial" || !errors.Is(err, syscall.ECONNREFUSED) {
+		return false
+	}
+	to, ok := op.Addr.(*net.TCPAddr)
+	return ok && to.IP.IsLoopback()
 }
 
 func badCredentials(code string) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -192,6 +193,29 @@ func TestSQSErrorsSayWhichQueueAndWhatToDo(t *testing.T) {
 		closed := httptest.NewServer(nil)
 		closed.Close()
 		wants(t, receive(closed.URL+"/000000000000/work"), closed.URL, "is `muster up` running?")
+		q := open(t, closed.URL+"/000000000000/work")
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		for call, err := range map[string]error{
+			"change": q.ChangeVisibility(ctx, worker.Message{Handle: "h"}, time.Second), "delete": q.Delete(ctx, worker.Message{Handle: "h"}),
+		} {
+			if !errors.Is(err, worker.ErrAway) {
+				t.Errorf("%s: got %v, want ErrAway: nobody can receive a message", call, err)
+			}
+		}
+	})
+	t.Run("an endpoint that takes connections and does not answer may answer others", func(t *testing.T) {
+		hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // or the end of the request would not be noticed
+			<-r.Context().Done()
+		}))
+		defer hangs.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		err := open(t, hangs.URL+"/000000000000/work").ChangeVisibility(ctx, worker.Message{Handle: "h"}, time.Second)
+		if err == nil || errors.Is(err, worker.ErrAway) {
+			t.Errorf("got %v, want an error that proves nothing about others", err)
+		}
 	})
 	t.Run("no region for a queue elsewhere", func(t *testing.T) {
 		_, err := worker.NewSQS(t.Context(), "https://queue.example.com/1/work")

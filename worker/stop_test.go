@@ -2,6 +2,8 @@ package worker_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,4 +127,30 @@ func TestRunLeavesWhenQueueAndControllerAreGoneForGood(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAStopSaysWhatIsStillWorkedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue("first")
+		r := run(t, worker.Options{Queue: q, Slots: 20, Do: takes(5 * time.Minute)})
+		after(time.Minute)
+		var many []string
+		for i := range 12 {
+			many = append(many, fmt.Sprintf("later-%d", i))
+		}
+		q.send(many...)
+		after(30 * time.Second)
+		q.send("done")
+		r.told()
+		r.left(10 * time.Minute)
+		logs := r.logs.String()
+		for _, want := range []string{`holding=13`, `msg="still working on a message" message=first for=1m30s`, `for=30s`, `msg="still working on more messages" count=3`} {
+			if !strings.Contains(logs, want) {
+				t.Errorf("the log does not say %s:\n%s", want, logs)
+			}
+		}
+		if n := strings.Count(logs, "still working on a message"); n != 10 || strings.Contains(logs, `still working on a message" message=done`) {
+			t.Errorf("%d messages are named, want 10 of those that are held:\n%s", n, logs)
+		}
+	})
 }

@@ -10,8 +10,14 @@ const (
 	MaxHold = 12 * time.Hour
 	// maxMargin bounds how long before the end of a hold the work is stopped.
 	maxMargin = 5 * time.Second
-	// maxRetryFactor bounds the back-off of a message that keeps failing, in multiples of its base: 15 minutes for 30 s.
+	// maxRetryFactor bounds the back-off of a message that keeps failing, in multiples of its base: 15 minutes for 30
+	// s.
 	maxRetryFactor = 30
+	// awayRetry is the time between two tries to extend while nothing listens at the queue's endpoint. It bounds for
+	// how long two workers can work on one message after the endpoint is back.
+	awayRetry = 250 * time.Millisecond
+	// awayProof is how long it counts that nothing listened: time for several further tries.
+	awayProof = 2 * time.Second
 )
 
 // Visibility is the hold on one received message, as a value without clock or I/O: when to extend it, to what, and when
@@ -23,33 +29,55 @@ type Visibility struct {
 	received time.Time
 	until    time.Time
 	extendAt time.Time
+	// alone is until when nobody else can have received the message, because nothing listened at the endpoint; zero if
+	// something always did.
+	alone time.Time
 }
 
-// Hold returns the hold on a message brought by a receive call that was begun at the instant begun and asked for the given
-// timeout.
+// Hold returns the hold on a message brought by a receive call that was begun at the instant begun and asked for the
+// given timeout.
 func Hold(begun time.Time, timeout time.Duration) Visibility {
 	return Visibility{Timeout: timeout, received: begun}.Extended(begun, timeout)
 }
 
 // Extended returns v after an extension by the duration to, in a call begun at the instant begun, succeeded.
 func (v Visibility) Extended(begun time.Time, to time.Duration) Visibility {
-	v.until = begun.Add(to)
+	v.until, v.alone = begun.Add(to), time.Time{}
 	v.extendAt = begun.Add(min(to, v.Timeout) / 2)
 	return v
 }
 
-// Failed returns v after an extension failed at the instant now: the next try comes a tenth of the timeout later.
+// Failed returns v after an extension failed at the instant now: the next try comes a tenth of the timeout later, or
+// much sooner once the timeout is over.
 func (v Visibility) Failed(now time.Time) Visibility {
 	v.extendAt = now.Add(v.Timeout / 10)
+	if now.After(v.until) {
+		v.extendAt = now.Add(min(awayRetry, v.Timeout/10))
+	}
 	return v
 }
 
-// Until returns when the message may be seen by another worker, unless the hold is extended.
+// Away returns v after an extension found, at the instant now, that nothing listens at the queue's endpoint
+// ([ErrAway]). No other worker can receive the message then, so the hold is kept for two more seconds, also beyond its
+// timeout. The next try comes soon: when the endpoint is back, a message whose timeout is over can be received at once.
+func (v Visibility) Away(now time.Time) Visibility {
+	v.extendAt, v.alone = now.Add(min(awayRetry, v.Timeout/10)), now.Add(awayProof)
+	return v
+}
+
+// Until returns when the queue makes the message visible to other workers, unless the hold is extended.
 func (v Visibility) Until() time.Time { return v.until }
 
-// LostAt returns when the hold counts as lost: a sixth of the timeout, at most five seconds, before its end. The work must
-// be stopped then, so that it is over before another worker can see the message.
-func (v Visibility) LostAt() time.Time { return v.until.Add(-v.margin()) }
+// LostAt returns when the hold counts as lost: a sixth of the timeout, at most five seconds, before its end. The work
+// must be stopped then, so that it is over before another worker can see the message. While nothing listens at the
+// endpoint, no other worker can, and the hold is not lost; see [Visibility.Away].
+func (v Visibility) LostAt() time.Time {
+	lost := v.until.Add(-v.margin())
+	if v.alone.After(lost) {
+		return v.alone
+	}
+	return lost
+}
 
 func (v Visibility) margin() time.Duration { return min(v.Timeout/6, maxMargin) }
 
@@ -68,8 +96,8 @@ func (v Visibility) ExtendTo(now time.Time) (time.Duration, bool) {
 	return to, to > 0 && now.Add(to).After(v.until)
 }
 
-// GiveBack returns for how long a message that failed stays hidden when it is given back at the instant now: its back-off,
-// in whole seconds, within what [MaxHold] leaves.
+// GiveBack returns for how long a message that failed stays hidden when it is given back at the instant now: its
+// back-off, in whole seconds, within what [MaxHold] leaves.
 func (v Visibility) GiveBack(now time.Time, backoff time.Duration) time.Duration {
 	left := v.received.Add(MaxHold - time.Second).Sub(now)
 	seconds := time.Duration(math.Ceil(backoff.Seconds())) * time.Second
@@ -77,8 +105,8 @@ func (v Visibility) GiveBack(now time.Time, backoff time.Duration) time.Duration
 }
 
 // Backoff returns how long a message that failed at its receiveCount-th receive stays hidden: base, doubled with each
-// further receive, at most 30 times base. With the usual base of 30 s that is 30 s, 1 m, 2 m, 4 m, 8 m and then 15 m. An
-// unknown count (below 1) counts as the first.
+// further receive, at most 30 times base. With the usual base of 30 s that is 30 s, 1 m, 2 m, 4 m, 8 m and then 15 m.
+// An unknown count (below 1) counts as the first.
 func Backoff(base time.Duration, receiveCount int) time.Duration {
 	doublings := min(max(receiveCount, 1)-1, 5)
 	return base * time.Duration(min(1<<doublings, maxRetryFactor))

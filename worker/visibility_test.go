@@ -23,6 +23,10 @@ func TestVisibility(t *testing.T) {
 		{"a fresh hold is extended at half and lost five seconds before its end", fresh, 15, 25, 30, 30 * time.Second, true},
 		{"an extension counts from when it was asked for", fresh.Extended(at(15), 30*time.Second), 30, 40, 45, 30 * time.Second, true},
 		{"a failed extension is tried again soon and moves nothing else", fresh.Failed(at(16)), 19, 25, 30, 30 * time.Second, true},
+		{"while nothing listens the next try comes soon", fresh.Away(at(16)), 16.25, 25, 30, 30 * time.Second, true},
+		{"while nothing listens the hold outlives its timeout", fresh.Away(at(40)), 40.25, 42, 30, 30 * time.Second, true},
+		{"a failure that proves nothing keeps it no longer, and is followed by a try soon", fresh.Away(at(40)).Failed(at(41)), 41.25, 42, 30, 30 * time.Second, true},
+		{"an extension that succeeds makes it a hold like any other", fresh.Away(at(40)).Extended(at(41), 30*time.Second), 56, 66, 71, 30 * time.Second, true},
 		{"a short hold has a short margin", worker.Hold(at(0), 6*time.Second), 3, 5, 6, 6 * time.Second, true},
 		{"near the wall an extension is cut to what is left", near, 12*hour - 25, 12*hour - 15, 12*hour - 10, 24 * time.Second, true},
 		{"at the wall nothing is gained", near.Extended(at(12*hour-25), 24*time.Second), 12*hour - 13, 12*hour - 6, 12*hour - 1, 12 * time.Second, false},
@@ -45,23 +49,32 @@ func TestVisibilityIsLostBeforeItsEndAndNeverReachesTheWall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		timeout := time.Duration(rapid.IntRange(2, 12*3600).Draw(t, "timeout")) * time.Second
 		v := worker.Hold(start, timeout)
-		now := start
+		now, proof := start, time.Time{}
 		for range rapid.IntRange(0, 50).Draw(t, "extensions") {
 			now = v.ExtendAt().Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "late")) * time.Millisecond)
 			to, gains := v.ExtendTo(now)
 			if !gains {
 				break
 			}
-			if rapid.Bool().Draw(t, "fails") {
+			switch rapid.IntRange(0, 2).Draw(t, "the call") {
+			case 0:
 				v = v.Failed(now)
-			} else {
+			case 1:
 				v = v.Extended(now, to)
+			case 2:
+				if proof, v = now, v.Away(now); v.LostAt().Before(now.Add(time.Second)) || !v.ExtendAt().Before(v.LostAt()) {
+					t.Fatalf("at %s nothing listened: lost at %s, the next try at %s", now, v.LostAt(), v.ExtendAt())
+				}
+				continue
 			}
 			if now.Add(to).After(start.Add(worker.MaxHold)) {
 				t.Fatalf("asks for %s at %s: beyond the wall, where the queue refuses", to, now.Sub(start))
 			}
 			if to%time.Second != 0 {
 				t.Fatalf("asks for %s, whole seconds are allowed", to)
+			}
+			if v.LostAt().Equal(proof.Add(2 * time.Second)) {
+				continue // nothing listened at the endpoint a moment ago
 			}
 			if !v.LostAt().Before(v.Until()) || v.Until().Sub(v.LostAt()) < timeout/6-1 && v.Until().Sub(v.LostAt()) < 5*time.Second {
 				t.Fatalf("lost at %s with the end at %s", v.LostAt(), v.Until())

@@ -54,7 +54,8 @@ func (r *runner) decline(m Message, hold Visibility, received time.Time) {
 	})
 }
 
-// keep extends the hold while the work goes on. The hold is lost by a timer of its own, which no hanging call can delay.
+// keep extends the hold while the work goes on. The hold is lost by a timer of its own, which no hanging call can
+// delay.
 func (j *job) keep() {
 	defer close(j.kept)
 	v := j.hold
@@ -86,24 +87,37 @@ func (j *job) extend(v Visibility, now time.Time) Visibility {
 	err := j.runner.Queue.ChangeVisibility(ctx, j.Message, to)
 	switch {
 	case err == nil:
+		if !v.alone.IsZero() {
+			j.log.Info("the queue's endpoint is back, and the message is held on")
+		}
 		return v.Extended(now, to)
 	case errors.Is(err, ErrGone):
 		j.log.Warn("the message is gone, its work is stopped", "err", err)
 		j.lose(ErrLeaseLost)
+	case errors.Is(err, ErrAway) && j.lease.Err() == nil:
+		if v.alone.IsZero() || now.After(v.alone) {
+			j.log.Warn("nothing listens at the queue's endpoint: no other worker can receive the message, so its work goes on",
+				"err", err)
+		}
+		return v.Away(now)
 	case j.lease.Err() == nil:
 		j.log.Warn("extending the hold on a message failed", "lost_in", v.LostAt().Sub(now), "err", err)
 	}
 	return v.Failed(time.Now())
 }
 
-// delete removes the message, trying again for a while. It is tried even after the lease was lost, because the work is done
-// and need not be done again.
+// delete removes the message, trying again for a while, or until the queue's endpoint is back. It is tried even after
+// the lease was lost, because the work is done and need not be done again.
 func (j *job) delete() error {
 	wait := deletePause
 	for try := 1; ; try++ {
 		err := j.call(func(ctx context.Context) error { return j.runner.Queue.Delete(ctx, j.Message) })
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, ErrAway) && j.lease.Err() == nil && j.awaitEndpoint() {
+			try = 0
+			continue
 		}
 		if try == deleteTries || errors.Is(err, ErrGone) || j.lease.Err() != nil {
 			j.log.Error("deleting a finished message failed: it will be delivered again", "tries", try, "err", err)
@@ -117,14 +131,33 @@ func (j *job) delete() error {
 	}
 }
 
-// giveBack hides the message for the duration d and lets go of it. The hold is let go first: an extension in between would
-// undo it.
+// giveBack hides the message for the duration d and lets go of it. The hold is let go first: an extension in between
+// would undo it.
 func (j *job) giveBack(d time.Duration) {
 	j.lose(errSettled)
 	<-j.kept
+	since := time.Now()
 	err := j.call(func(ctx context.Context) error { return j.runner.Queue.ChangeVisibility(ctx, j.Message, d) })
+	for errors.Is(err, ErrAway) && d-time.Since(since) > 0 && j.awaitEndpoint() {
+		// The back-off goes on while nobody can receive the message.
+		left := max(0, d-time.Since(since))
+		err = j.call(func(ctx context.Context) error { return j.runner.Queue.ChangeVisibility(ctx, j.Message, left) })
+	}
 	if err != nil && !errors.Is(err, ErrGone) {
 		j.log.Warn("giving a message back failed: it comes back when its visibility ends", "err", err)
+	}
+}
+
+// awaitEndpoint waits a moment for the queue's endpoint, at which nothing listens. It returns false when the worker is
+// told to stop: nobody knows how long that would take.
+func (j *job) awaitEndpoint() bool {
+	select {
+	case <-j.runner.stopping.Done():
+		return false
+	case <-j.runner.work.Done():
+		return false
+	case <-time.After(awayRetry):
+		return true
 	}
 }
 

@@ -129,7 +129,7 @@ func regionOf(c config.Fleet, stated string) string {
 
 // prepare brings the warm pool of a fleet to what is configured. When that fails the fleet is sized all the same, and boots are
 // slower.
-func (l *local) prepare(ctx context.Context, own *ownFleet) {
+func (l *local) prepare(ctx context.Context, own *localFleet) {
 	if own.config.ASG.WarmPool == nil {
 		return
 	}

@@ -101,6 +101,9 @@ func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := l.newFleet(t.Context(), c.Fleets[0], nil); err != nil {
+			t.Fatal(err)
+		}
 		path := filepath.Join(c.Data, "fleet-tokens", "web")
 		text, err := os.ReadFile(path)
 		if err != nil || strings.TrimSpace(string(text)) != l.token.Fleet("web").Reveal() {

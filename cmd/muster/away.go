@@ -24,7 +24,7 @@ func homeOf(c config.Fleet) string {
 }
 
 // away puts a fleet on AWS, with its abilities, into the options of its loop.
-func (l *local) away(ctx context.Context, c config.Fleet, own *ownFleet, o *controller.LoopOptions) (err error) {
+func (l *local) away(ctx context.Context, c config.Fleet, own *localFleet, o *controller.LoopOptions) (err error) {
 	switch {
 	case c.ASG != nil:
 		if own.group, err = l.amazonGroup(ctx, c); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,10 +20,11 @@ func newCheck(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use: "check -f FILE", Short: "Check a configuration, and show every fault at once",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.config == "" {
-				return usage(errors.New("check: name the configuration with -f FILE"))
+			path, err := g.needFile("check")
+			if err != nil {
+				return err
 			}
-			c, err := config.Load(g.config)
+			c, err := config.Load(path)
 			if err == nil {
 				err = checkCommands(c)
 			}
@@ -31,7 +34,7 @@ func newCheck(g *global) *cobra.Command {
 			}
 			var remarks []config.Fault
 			if err == nil {
-				remarks = c.Remarks()
+				remarks = allRemarks(c, runtime.NumCPU())
 			}
 			if g.json() {
 				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...), "remarks": append([]config.Fault{}, remarks...)}); err != nil {
@@ -45,7 +48,7 @@ func newCheck(g *global) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: no faults, %s\n", g.config, muster.Plural(len(c.Fleets), "fleet"))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: no faults, %s\n", path, muster.Plural(len(c.Fleets), "fleet"))
 			for _, f := range c.Fleets {
 				watched := ""
 				if f.Policy.Shadow {
@@ -60,6 +63,15 @@ func newCheck(g *global) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// allRemarks are those on the configuration, and on this machine for it, sorted by place.
+func allRemarks(c *config.Config, cores int) []config.Fault {
+	remarks := append(c.Remarks(), c.CoreRemarks(cores)...)
+	slices.SortStableFunc(remarks, func(a, b config.Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return remarks
 }
 
 // checkCommands looks for the programs of the configuration's fleets.

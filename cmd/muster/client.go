@@ -16,19 +16,72 @@ import (
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// load reads the configuration, or returns the one of an empty set-up when no file was named.
-func (g *global) load() (*config.Config, error) {
-	if g.config == "" {
-		return &config.Config{Data: ".muster", Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"}}, nil
+// defaultFile is the configuration of commands for which none is named, when it is there.
+const defaultFile = "muster.yaml"
+
+// file returns the configuration that was named, or else the one in this directory; empty when there is none.
+func (g *global) file() string {
+	if g.config != "" {
+		return g.config
 	}
-	c, err := config.Load(g.config)
+	if stat, err := os.Stat(defaultFile); err == nil && stat.Mode().IsRegular() {
+		return defaultFile
+	}
+	return ""
+}
+
+// needFile returns the configuration for a command that cannot do without.
+func (g *global) needFile(command string) (string, error) {
+	path := g.file()
+	if path == "" {
+		return "", usage(fmt.Errorf("%s: there is no %s here: name the configuration with -f FILE, or write one with muster init", command, defaultFile))
+	}
+	return path, nil
+}
+
+// empty is the configuration of an empty set-up.
+func empty() *config.Config {
+	return &config.Config{Data: ".muster", Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"}}
+}
+
+// load reads the configuration, or returns the one of an empty set-up when there is none.
+func (g *global) load() (*config.Config, error) {
+	path := g.file()
+	if path == "" {
+		return empty(), nil
+	}
+	c, err := config.Load(path)
 	return c, usage(err)
+}
+
+// place reads where the program runs that was started with the configuration. A fault elsewhere in the file does not keep a
+// command from asking that program: it is noted once, for [global.noted].
+func (g *global) place() (*config.Config, error) {
+	path := g.file()
+	if path == "" {
+		return empty(), nil
+	}
+	c, fault, err := config.LoadPlace(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	g.fault = fault
+	return c, nil
+}
+
+// noted says that the file has a fault that did not matter.
+func (g *global) noted(errOut io.Writer) {
+	if faults, ok := errors.AsType[config.Faults](g.fault); ok && !g.json() {
+		fmt.Fprintf(errOut, "muster: what runs is shown, although the configuration has %s; muster check shows all: %s\n",
+			muster.Plural(len(faults), "fault"), faults[0].String())
+	}
 }
 
 // The variables in which a worker gets the keys of the embedded queue that it serves.
@@ -38,15 +91,16 @@ const (
 )
 
 // useGivenKeys gives the AWS SDK the keys of the embedded queue that this worker was given. It comes after everything that is about
-// AWS itself.
-func useGivenKeys() {
+// AWS itself. It is false for a worker that was given none.
+func useGivenKeys() bool {
 	id, secret := os.Getenv(queueKeyVariable), os.Getenv(queueSecretVariable)
 	if id == "" {
-		return
+		return false
 	}
 	setQueueKeys(id, secret)
 	os.Unsetenv(queueKeyVariable)
 	os.Unsetenv(queueSecretVariable)
+	return true
 }
 
 // setQueueKeys puts the keys of an embedded queue into the place of those of AWS.
@@ -59,15 +113,16 @@ func setQueueKeys(id, secret string) {
 	}
 }
 
-// useLocalKeys gives the AWS SDK the keys of the embedded queue in this directory, when the queue is on this machine and the
-// environment holds none, so that commands beside a running muster up need no export lines.
+// useLocalKeys gives the AWS SDK the keys of the embedded queue in this directory, so that commands beside a running muster up
+// need no export lines: at the endpoint of the configuration, where no other keys count, and elsewhere on this machine when the
+// environment holds none.
 func (g *global) useLocalKeys(target string) {
 	u, err := url.Parse(target)
-	if err != nil || !isLoopback(u.Hostname()) || os.Getenv("AWS_ACCESS_KEY_ID") != "" {
+	if err != nil || !isLoopback(u.Hostname()) {
 		return
 	}
-	c, err := g.load()
-	if err != nil {
+	c, err := g.place()
+	if err != nil || os.Getenv("AWS_ACCESS_KEY_ID") != "" && u.Host != c.Listen.Queue {
 		return
 	}
 	path := filepath.Join(c.Data, keysFile)

@@ -219,12 +219,18 @@ func (t *demoTally) result(r demoRun) demoResult {
 	if slices.Sort(times); len(times) > 0 {
 		d.P95 = times[(95*len(times)+99)/100-1]
 	}
+	d.WorkerSeconds = t.workerSeconds(r, last)
+	return d
+}
+
+// workerSeconds adds up the time of each worker from its launch until it left, at the latest until last.
+func (t *demoTally) workerSeconds(r demoRun, last time.Time) (sum float64) {
 	for id, from := range t.launched[r.fleet.Name] {
 		until := last
 		if end, ok := t.ended[r.fleet.Name][id]; ok && end.Before(last) {
 			until = end
 		}
-		d.WorkerSeconds += max(0, until.Sub(from).Seconds())
+		sum += max(0, until.Sub(from).Seconds())
 	}
-	return d
+	return sum
 }

@@ -111,7 +111,7 @@ func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTall
 	lines := []string{fmt.Sprintf("%5.1fs %-8s %-16s %8s %8s %10s %8s %11s %5s  %s", now.Sub(tally.started()).Seconds(), "TEST", "POLICY", "FINISHED",
 		"BACKLOG", "IN FLIGHT", "DESIRED", "IN SERVICE", "BUSY", "OLDEST AGE OF "+muster.Seconds(demoLatency.Seconds()))}
 	for _, r := range runs {
-		o, ok := l.fleets.loop(r.fleet.Name).Last()
+		o, ok := l.fleets.served()[r.fleet.Name].Last()
 		if !ok {
 			continue
 		}

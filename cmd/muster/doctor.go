@@ -51,41 +51,53 @@ is able to do. It changes nothing. What only a write could tell, it says.
 
 It ends with 1 when something is wrong.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.config == "" {
-				return usage(errors.New("doctor: name the configuration with -f FILE"))
+			if _, err := g.needFile("doctor"); err != nil {
+				return err
 			}
 			c, err := g.load()
 			if err != nil {
 				return err
 			}
-			return showFindings(cmd.OutOrStdout(), g, examine(cmd.Context(), c))
+			return showFindings(cmd.OutOrStdout(), g, append(examine(cmd.Context(), c), running(cmd.Context(), g, c)...))
 		},
 	}
 }
 
+// showFindings prints the findings, the problems first: behind many lines that say ok nobody looks for one that does not.
 func showFindings(out io.Writer, g *global, all []finding) error {
 	wrong := 0
 	for _, f := range all {
 		if f.Level == levelWrong {
 			wrong++
 		}
-		if !g.json() {
-			where := f.Check
-			if f.Fleet != "" {
-				where = f.Fleet + " " + f.Check
-			}
-			fmt.Fprintf(out, "%-9s  %s: %s\n", f.Level, where, f.Text)
-		}
 	}
 	if g.json() {
 		if err := printJSON(out, map[string]any{"findings": all, "wrong": wrong}); err != nil {
 			return err
 		}
+	} else {
+		for _, level := range []string{levelWrong, levelUnchecked, levelNote, levelOK} {
+			printFindings(out, all, level)
+		}
 	}
 	if wrong > 0 {
-		return &exitError{exitFailed, fmt.Errorf("doctor: found %s wrong", muster.Plural(wrong, "thing"))}
+		return &exitError{exitFailed, fmt.Errorf("doctor: %s found", muster.Plural(wrong, "problem"))}
 	}
 	return nil
+}
+
+// printFindings prints the findings of one level, one line each.
+func printFindings(out io.Writer, all []finding, level string) {
+	for _, f := range all {
+		if f.Level != level {
+			continue
+		}
+		where := f.Check
+		if f.Fleet != "" {
+			where = f.Fleet + " " + f.Check
+		}
+		fmt.Fprintf(out, "%-9s  %s: %s\n", f.Level, where, f.Text)
+	}
 }
 
 // exam is one examination.
@@ -116,12 +128,25 @@ func examine(ctx context.Context, c *config.Config) []finding {
 	}) {
 		e.account(ctx, c)
 	}
-	err := config.CheckCommands(c, exec.LookPath)
-	e.result("", "programs", err, "every program that a fleet runs is there")
+	e.programs(c)
 	for _, f := range c.Fleets {
 		e.fleet(ctx, f)
 	}
 	return e.all
+}
+
+// programs looks for the programs of the fleets that run on this machine: each one that is missing is a finding of its own.
+func (e *exam) programs(c *config.Config) {
+	err := config.CheckCommands(c, exec.LookPath)
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		for _, f := range faults {
+			e.find("", "programs", levelWrong, "%s", f.String())
+		}
+		return
+	}
+	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool { return !f.Away() }) || err != nil {
+		e.result("", "programs", err, "every program that a fleet runs is there")
+	}
 }
 
 // account looks for credentials and a region, without calling anything of AWS but what the credentials themselves need.
@@ -162,7 +187,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		return
 	}
 	var o controller.LoopOptions
-	own := &ownFleet{config: f}
+	own := &localFleet{local: e.local, config: f}
 	if err := e.local.away(ctx, f, own, &o); err != nil {
 		e.find(f.Name, "members", levelWrong, "%v", err)
 		return
@@ -214,11 +239,27 @@ func (e *exam) queues(ctx context.Context, f config.Fleet) {
 			continue
 		}
 		o, err := source.Observe(ctx)
+		if err == nil {
+			err = unseen(q.Name, o)
+		}
 		e.result(f.Name, "queue", err, "%s has a backlog of %s and %s in flight; it can wake the loop (Notifier, Expecter)", q.Name, shown(o.Backlog), shown(o.InFlight))
 		if err == nil && !o.OldestAge.Known && !o.OldestAge.Doubted && o.OldestAge.Reason != "" {
 			e.find(f.Name, "queue", levelNote, "the age of its oldest message is unknown: %s", o.OldestAge.Reason)
 		}
 	}
+}
+
+// unseen is an error when a queue answers and does not say what it holds: nothing would be scaled in.
+func unseen(queue string, o muster.QueueObservation) error {
+	for _, s := range []struct {
+		name string
+		muster.Sample
+	}{{"backlog", o.Backlog}, {"number in flight", o.InFlight}} {
+		if !s.Known && !s.Doubted {
+			return fmt.Errorf("the %s of %s is unknown: %s", s.name, queue, s.Reason)
+		}
+	}
+	return nil
 }
 
 // shown is a count, or that it is empty as far as one look tells.
@@ -241,7 +282,7 @@ func describe(f config.Fleet) string {
 }
 
 // abilities are what a fleet can do beyond being listed and sized.
-func abilities(o controller.LoopOptions, own *ownFleet) []string {
+func abilities(o controller.LoopOptions, own *localFleet) []string {
 	var all []string
 	for _, a := range []struct {
 		name string

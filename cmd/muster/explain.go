@@ -28,8 +28,9 @@ func newExplain(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [FLEET]",
 		Short: "Say why a fleet has its size, why not more, and what would change it",
-		Long: `Explain reads a decision back from the history, the last one by default, and says why it has its number, why
-it is no larger and what would change it. With --verify it recomputes every recorded decision from its
+		Long: `Explain says why the present decision of the running muster up has its number, why it is no larger and what would
+change it, and which decision was recorded last: a hold is recorded once a minute. When none runs, and with --at or
+--seq, it reads a decision back from the history. With --verify it recomputes every recorded decision from its
 recorded inputs and compares the result byte for byte. With --against it shows, for a fleet that is sized by
 another system and watched (muster up --shadow), when its size differed from what Muster would have asked for.`,
 		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain --verify\n  muster explain thumbnails --against",
@@ -38,10 +39,11 @@ another system and watched (muster up --shadow), when its size differed from wha
 			if against && (verify || at != "" || seq != 0) {
 				return usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
 			}
-			c, err := g.load()
+			c, err := g.place()
 			if err != nil {
 				return err
 			}
+			g.noted(cmd.ErrOrStderr())
 			path := filepath.Join(c.Data, historyFile)
 			if _, err := os.Stat(path); err != nil {
 				return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
@@ -73,10 +75,16 @@ another system and watched (muster up --shadow), when its size differed from wha
 			if err != nil {
 				return err
 			}
+			if when.IsZero() && seq == 0 {
+				if e, err = e.present(cmd.Context(), g, c, fleet); err != nil {
+					return err
+				}
+			}
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
 			printExplanation(cmd.OutOrStdout(), e.Explanation)
+			e.printRecorded(cmd.OutOrStdout())
 			e.Incidents.print(cmd.OutOrStdout())
 			return nil
 		},
@@ -129,7 +137,10 @@ var errNoDecision = errors.New("the history holds no such decision")
 // explained is the explanation of a decision, with what went wrong at workers about that time.
 type explained struct {
 	controller.Explanation
-	Incidents pastIncidents `json:"incidents,omitzero"`
+	// Recorded is the decision that was recorded last, where the one that is explained is the present one of the running program,
+	// which has no position.
+	Recorded  *recordedDecision `json:"recorded,omitzero"`
+	Incidents pastIncidents     `json:"incidents,omitzero"`
 }
 
 // explain finds the decision and what its policy remembered.
@@ -146,6 +157,9 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 		}
 		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
 			return false
+		}
+		if _, lost := controller.Unencodable(r); lost && r.Position.Seq != seq {
+			return true // it was a hold, and says nothing more
 		}
 		recorded, _, err := controller.Recompute(r, recent)
 		if err != nil {
@@ -166,7 +180,7 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 		return explained{}, fmt.Errorf("fleet %s: %w", fleet, errNoDecision)
 	}
 	explanation, err := controller.Explain(*found, before)
-	e := explained{explanation, incidents.around(found.At)}
+	e := explained{Explanation: explanation, Incidents: incidents.around(found.At)}
 	if e.Decision.Verdict == muster.Hold {
 		e.LastChange = change
 	}
@@ -175,7 +189,11 @@ func explain(ctx context.Context, h *history.Reader, fleet string, at time.Time,
 
 func printExplanation(w io.Writer, e controller.Explanation) {
 	d := e.Decision
-	fmt.Fprintf(w, "%s at %s (decision %d.%d, %s)\n\n", d.Fleet, d.At.Local().Format("2006-01-02 15:04:05.000"), e.Position.Epoch, e.Position.Seq, d.Policy)
+	what := "now"
+	if e.Position != (muster.Position{}) {
+		what = fmt.Sprintf("decision %d.%d", e.Position.Epoch, e.Position.Seq)
+	}
+	fmt.Fprintf(w, "%s at %s (%s, %s)\n\n", d.Fleet, d.At.Local().Format("2006-01-02 15:04:05.000"), what, d.Policy)
 	fmt.Fprintf(w, "  %s\n", e.Why)
 	if e.LastChange != "" {
 		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)

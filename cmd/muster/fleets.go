@@ -2,257 +2,317 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"maps"
+	"errors"
+	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
-	"github.com/muster-scale/muster/fleet/asg"
-	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/server"
-	"github.com/muster-scale/muster/source/embedded"
 )
 
-// fleets are the fleets of a muster up. They may be added, changed and removed while it runs.
+// fleets carry out what a [lifecycle.Machine] orders: they open, change and end the fleets of a muster up while it
+// runs. One goroutine, that of run, owns the machine; every order has a goroutine of its own, so that no fleet waits
+// for another.
 type fleets struct {
-	local *local
+	// open opens a fleet. It takes over from left, which is nil for nothing, what an earlier start has left of it: the
+	// same workers, not sized. When it fails, what it returns is what is left for the next start.
+	open func(ctx context.Context, c config.Fleet, left *opened) (*opened, error)
+	// tell says, in a line for a person, what happened to a fleet.
+	tell   func(string)
+	logger *slog.Logger
 
-	mu      sync.Mutex
-	all     map[string]*ownFleet
-	run     context.Context // nil until start
-	fail    func(error)
-	running sync.WaitGroup
+	events   chan machineEvent
+	over     chan struct{} // closed when no event is taken any more
+	carrying sync.WaitGroup
+
+	mu     sync.Mutex
+	all    map[string]*ownFleet
+	phases []lifecycle.Fleet[config.Fleet]
 }
 
-// ownFleet is one fleet with its loop.
+// opened is a fleet that was opened.
+type opened struct {
+	worked
+	// serves is what the API has of it; nil when it could not be opened whole.
+	serves server.Fleet
+	// workers are those of it that this program starts, for the next start.
+	workers parts
+}
+
+// worked is a fleet as its life needs it.
+type worked interface {
+	// run sizes the fleet until ctx ends. It calls began once the fleet is sized. An error says why it is sized no more.
+	run(ctx context.Context, began func()) error
+	// change brings the running fleet to another configuration of the same kind.
+	change(ctx context.Context, c config.Fleet) error
+	// close ends the workers once they have finished what they hold. The fleet does not run.
+	close()
+}
+
+// ownFleet is what is there of one fleet.
 type ownFleet struct {
-	config config.Fleet
-	// parts are the process fleets of one on this machine, group is the Auto Scaling group of one on AWS.
-	parts parts
-	group *asg.Fleet
-	loop  *controller.Loop
+	*opened
 	stop  context.CancelFunc
-	ended chan struct{} // closed when the loop has ended
+	ended chan struct{} // closed when it is sized no more
 }
 
-// close ends the workers of the fleet once they have finished what they hold, unless another system sizes it.
-func (o *ownFleet) close() {
-	if !o.config.Policy.Shadow {
-		o.parts.close()
+// machineEvent is an event for the machine, and where the notes go that it leads to.
+type machineEvent struct {
+	event lifecycle.Event
+	notes chan<- []lifecycle.Note // nil: they are said
+}
+
+func newFleets(
+	open func(context.Context, config.Fleet, *opened) (*opened, error),
+	say func(string),
+	logger *slog.Logger,
+) *fleets {
+	return &fleets{
+		open:   open,
+		tell:   say,
+		logger: logger,
+		events: make(chan machineEvent),
+		over:   make(chan struct{}),
+		all:    map[string]*ownFleet{},
 	}
 }
 
-func newFleets(l *local) *fleets { return &fleets{local: l, all: map[string]*ownFleet{}} }
+// sizedBySame tells whether two fleets would both set the size of one group or service.
+func sizedBySame(a, b config.Fleet) bool {
+	switch {
+	case a.Policy.Shadow || b.Policy.Shadow:
+		return false
+	case a.ASG != nil && b.ASG != nil:
+		return a.ASG.Group == b.ASG.Group && homeOf(a) == homeOf(b)
+	case a.ECS != nil && b.ECS != nil:
+		return a.ECS.Service != "" && a.ECS.Service == b.ECS.Service && a.ECS.Cluster == b.ECS.Cluster &&
+			homeOf(a) == homeOf(b)
+	}
+	return false
+}
 
-// served returns the loops as the API needs them.
+// run runs the fleets, at first those of the configuration c, until ctx ends and all workers have finished what they
+// hold.
+func (f *fleets) run(ctx context.Context, c []config.Fleet) {
+	defer f.carrying.Wait()
+	defer close(f.over)
+	m := lifecycle.New(lifecycle.Rules[config.Fleet]{Equal: sameFleet, InPlace: sameKind, Conflict: sizedBySame})
+	step := func(e lifecycle.Event) []lifecycle.Note {
+		var orders []lifecycle.Order[config.Fleet]
+		var notes []lifecycle.Note
+		m, orders, notes = m.Step(time.Now(), e)
+		f.mu.Lock()
+		f.phases = m.Fleets()
+		f.mu.Unlock()
+		for _, o := range orders {
+			f.carrying.Go(func() { f.carryOut(ctx, o) })
+		}
+		return f.logged(notes)
+	}
+	step(wanted(c, false))
+	timer, quit := time.NewTimer(0), ctx.Done()
+	defer timer.Stop()
+	for !m.Over() {
+		if at, ok := m.NextTick(); ok {
+			timer.Reset(time.Until(at))
+		}
+		select {
+		case <-quit:
+			quit = nil
+			step(lifecycle.Quit{})
+		case t := <-f.events:
+			notes := step(t.event)
+			if t.notes != nil {
+				t.notes <- notes
+				continue
+			}
+			f.say(notes)
+		case <-timer.C:
+			f.say(step(lifecycle.Tick{}))
+		}
+	}
+}
+
+// served returns the fleets as the API needs them, those that do not run among them.
 func (f *fleets) served() map[string]server.Fleet {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	served := map[string]server.Fleet{}
-	for name, own := range f.all {
-		served[name] = own.loop
+	for _, p := range f.phases {
+		served[p.Name] = absent{}
+		if own := f.all[p.Name]; own != nil && own.serves != nil {
+			served[p.Name] = own.serves
+		}
 	}
 	return served
 }
 
-// names returns the names of the fleets, sorted.
-func (f *fleets) names() []string {
+// standing returns where the fleets stand in their lives.
+func (f *fleets) standing() map[string]server.Standing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.all))
+	all := map[string]server.Standing{}
+	for _, p := range f.phases {
+		all[p.Name] = server.Standing{Phase: string(p.Phase), Since: p.Since, Failure: p.Failure, RetryAt: p.RetryAt}
+	}
+	return all
 }
 
-// loop returns the loop of the named fleet, which exists.
-func (f *fleets) loop(name string) *controller.Loop {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.all[name].loop
+// absent is a fleet that could not be opened yet. Its workers, if there are any from before, go on and report again.
+type absent struct{}
+
+// Report implements [server.Fleet].
+func (absent) Report(context.Context, muster.Report) (muster.Directive, error) {
+	return muster.Directive{}, controller.ErrNotReady
 }
 
-// open adds a fleet. It starts at once when the others run.
-func (f *fleets) open(ctx context.Context, c config.Fleet) error {
-	l := f.local
-	c = l.options.watched(c)
-	settings, err := settingsOf(c)
-	if err != nil {
-		return err
+// Last implements [server.Fleet].
+func (absent) Last() (controller.Outcome, bool) { return controller.Outcome{}, false }
+
+// Wake implements [server.Fleet].
+func (absent) Wake() {}
+
+func wanted(c []config.Fleet, retry bool) lifecycle.Want[config.Fleet] {
+	w := lifecycle.Want[config.Fleet]{Fleets: map[string]config.Fleet{}, Retry: retry}
+	for _, one := range c {
+		w.Fleets[one.Name] = one
 	}
-	settings.Trees = len(c.Queues) > 0
-	o := controller.LoopOptions{Settings: settings, Meter: meter{l, c}, History: l.history, Logger: l.options.logger}
-	if err := l.sources(ctx, c, &o); err != nil {
-		return fmt.Errorf("fleet %s: %w", c.Name, err)
-	}
-	own := &ownFleet{config: c, stop: func() {}, ended: make(chan struct{})}
-	if c.Away() {
-		if err := l.away(ctx, c, own, &o); err != nil {
-			return fmt.Errorf("fleet %s: %w", c.Name, err)
-		}
-		if err := l.keepFleetToken(c); err != nil {
-			return fmt.Errorf("fleet %s: %w", c.Name, err)
-		}
-		if c.ReportsTable != "" {
-			if o.Stored, err = l.storedReports(ctx, c); err != nil {
-				return fmt.Errorf("fleet %s: %w", c.Name, err)
-			}
-		}
-	} else {
-		if own.parts, err = l.partsOf(c); err != nil {
-			return err
-		}
-		o.Fleet, o.Releaser = own.parts.whole()
-	}
-	o.Notify = func(out controller.Outcome) { l.options.notify(out) }
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	own.loop = controller.NewLoop(o)
-	f.all[c.Name] = own
-	if f.run != nil {
-		f.begin(own)
+	return w
+}
+
+// want makes the fleets of c those that are wanted, and returns what comes of it. With retry, what failed is tried
+// again at once. It returns nothing when all fleets end.
+func (f *fleets) want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note {
+	notes := make(chan []lifecycle.Note, 1)
+	select {
+	case f.events <- machineEvent{wanted(c, retry), notes}:
+		return <-notes
+	case <-f.over:
+	case <-ctx.Done():
 	}
 	return nil
 }
 
-// sources puts what measures a fleet into o.
-func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
-	for _, q := range c.Queues {
-		if q.URL == "" {
-			source := embedded.New(l.queues, q.Name)
-			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
-			continue
+// logged logs what failed, and returns the other notes.
+func (f *fleets) logged(notes []lifecycle.Note) []lifecycle.Note {
+	return slices.DeleteFunc(notes, func(n lifecycle.Note) bool {
+		switch n.What {
+		case lifecycle.DoesNotRun, lifecycle.ChangeFailed:
+			f.logger.Error(n.String(), "fleet", n.Fleet)
+		case lifecycle.RunsAgain:
+			f.logger.Info(n.String(), "fleet", n.Fleet)
+		default:
+			return false
 		}
-		source, err := l.amazonQueue(ctx, c, q.URL)
-		if err != nil {
-			return err
-		}
-		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
-	}
-	if len(c.Queues) > 0 {
-		o.Trees = l.trees.of(c.Queues)
-	}
-	if c.Metrics == nil {
-		return nil
-	}
-	var base muster.Source
-	if len(o.Sources) > 0 {
-		base = o.Sources[0]
-	}
-	measured, err := l.amazonMetrics(ctx, c, base)
-	if err != nil {
-		return err
-	}
-	o.Sources = []muster.Source{measured}
-	return nil
-}
-
-// settingsOf are the controller's settings for a fleet.
-func settingsOf(c config.Fleet) (controller.Settings, error) {
-	s := controller.Settings{
-		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
-		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
-	}
-	for _, q := range c.Queues {
-		s.Queues = append(s.Queues, q.Name)
-	}
-	if c.Metrics != nil && len(s.Queues) == 0 {
-		s.Queues = []string{c.Name} // what the metrics count has no other name
-	}
-	if c.OnAWS() {
-		s.Stale = 3 * max(awsapi.Slow, c.Poll)
-	}
-	s.Unreported = unreported(c)
-	s.Protect = c.Delegate == nil && (c.ASG != nil && c.ASG.Protect || c.ECS != nil && c.ECS.Protect)
-	if c.Delegate != nil {
-		s.HandEvery = c.Delegate.Period
-	}
-	return controller.NewSettings(s)
-}
-
-// start lets all loops run until ctx ends; fail is called with the error of one that ends before.
-func (f *fleets) start(ctx context.Context, fail func(error)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.run, f.fail = ctx, fail
-	for _, own := range f.all {
-		f.begin(own)
-	}
-}
-
-// begin starts the loop of one fleet. The caller holds the lock.
-func (f *fleets) begin(own *ownFleet) {
-	ctx, stop := context.WithCancel(f.run)
-	own.stop = stop
-	f.running.Go(func() {
-		defer close(own.ended)
-		if own.group != nil && !own.config.Policy.Shadow {
-			f.local.prepare(ctx, own)
-		}
-		if err := own.loop.Run(ctx); err != nil {
-			f.fail(err)
-		}
+		return true
 	})
 }
 
-// change puts another configuration of a fleet in force. A fleet whose queues or parts are others ends and begins anew.
-func (f *fleets) change(ctx context.Context, c config.Fleet) error {
-	c = f.local.options.watched(c)
+func (f *fleets) say(notes []lifecycle.Note) {
+	for _, n := range notes {
+		f.tell(n.String())
+	}
+}
+
+// carryOut carries out one order, and tells the machine what came of it. Orders for one fleet come one after the other.
+func (f *fleets) carryOut(ctx context.Context, o lifecycle.Order[config.Fleet]) {
 	f.mu.Lock()
-	own := f.all[c.Name]
+	own := f.all[o.Name]
 	f.mu.Unlock()
-	if !sameKind(own.config, c) {
-		// Its workers first finish what they hold, which may take long: nothing else waits for that.
-		f.running.Go(func() {
-			f.remove(c.Name)
-			if ctx.Err() != nil {
-				return
-			}
-			if err := f.open(ctx, c); err != nil {
-				f.local.options.told(err.Error())
-				return
-			}
-			f.local.options.told("fleet " + c.Name + " begins anew: its workers have finished")
-		})
-		return nil
-	}
-	settings, err := settingsOf(c)
-	if err != nil {
-		return err
-	}
-	settings.Trees = len(c.Queues) > 0
-	if !c.Away() {
-		if err := own.parts.change(f.local, c); err != nil {
-			return err
+	switch o.Verb {
+	case lifecycle.Start:
+		f.start(ctx, o, own)
+	case lifecycle.Change:
+		f.done(o, own.change(ctx, o.Config))
+	case lifecycle.Stop:
+		if own != nil {
+			own.stop()
+			<-own.ended
+			own.close()
+			f.mu.Lock()
+			delete(f.all, o.Name)
+			f.mu.Unlock()
 		}
+		f.done(o, nil)
 	}
-	own.loop.Change(ctx, settings)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	own.config = c
-	return nil
 }
 
-// remove ends a fleet: its loop first, then its workers, which finish what they hold.
-func (f *fleets) remove(name string) {
+// start opens a fleet and runs it. It returns when the fleet is sized no more.
+func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], left *ownFleet) {
+	own := &ownFleet{stop: func() {}, ended: make(chan struct{})}
+	var before *opened
+	if left != nil {
+		before = left.opened
+	}
+	var err error
+	if own.opened, err = f.open(ctx, o.Config, before); own.opened == nil {
+		f.done(o, err)
+		return
+	}
+	// What runs outlives ctx: it ends when it is stopped, in order.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	own.stop = stop
 	f.mu.Lock()
-	own := f.all[name]
-	delete(f.all, name)
+	f.all[o.Name] = own
 	f.mu.Unlock()
-	own.stop()
-	<-own.ended
-	own.close()
+	if err != nil {
+		close(own.ended)
+		f.done(o, err)
+		return
+	}
+	began := make(chan struct{})
+	ended := make(chan error, 1)
+	f.carrying.Go(func() {
+		defer close(own.ended)
+		ended <- own.run(running, sync.OnceFunc(func() { close(began) }))
+	})
+	select {
+	case <-began:
+	case err := <-ended:
+		f.done(o, cmpError(err, errEnded))
+		return
+	case <-ctx.Done(): // everything ends; that the start takes long holds up nothing
+		stop()
+		<-own.ended
+		f.done(o, ctx.Err())
+		return
+	}
+	f.done(o, nil)
+	if err := <-ended; running.Err() == nil {
+		f.happened(
+			lifecycle.Ended{Run: o.ID, Failure: cmpError(err, errEnded).Error(), Final: errors.Is(err, muster.ErrConflict)},
+		)
+	}
 }
 
-// stop waits for the loops, whose context has ended, and ends all workers once they have finished what they hold.
-func (f *fleets) stop() {
-	f.running.Wait()
-	f.mu.Lock() // not while workers finish: the API, to which they report, asks for the fleets
-	all := slices.Collect(maps.Values(f.all))
-	f.mu.Unlock()
-	var closing sync.WaitGroup
-	for _, own := range all {
-		closing.Go(own.close)
+// errEnded is why a fleet is not sized when it does not say why.
+var errEnded = errors.New("it has ended by itself")
+
+func cmpError(err, otherwise error) error {
+	if err == nil {
+		return otherwise
 	}
-	closing.Wait()
+	return err
+}
+
+func (f *fleets) done(o lifecycle.Order[config.Fleet], err error) {
+	d := lifecycle.Done{ID: o.ID}
+	if err != nil {
+		d.Failure, d.Final = err.Error(), errors.Is(err, muster.ErrConflict)
+	}
+	f.happened(d)
+}
+
+// happened tells the machine of an event. It takes events until every fleet has ended; what comes later changes
+// nothing.
+func (f *fleets) happened(e lifecycle.Event) {
+	select {
+	case f.events <- machineEvent{event: e}:
+	case <-f.over:
+	}
 }

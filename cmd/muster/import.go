@@ -18,83 +18,146 @@ import (
 // carrying is what muster import was asked for.
 type carrying struct {
 	comparison
-	out, trace, fleet string
+	written, trace, fleet string
 }
 
 func newImport(g *global) *cobra.Command {
 	x := &carrying{comparison: comparison{arena: &arena{g: &global{output: "text"}}, parallel: runtime.NumCPU()}}
 	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Make a configuration from a CloudFormation template or a KEDA ScaledObject",
-		Long: `Import reads the scaling policies of a CloudFormation or SAM template, in YAML or JSON, or the ScaledObjects of
-KEDA, and writes the configuration that means the same: to standard output, or to a file. From templates it reads target
-tracking (predefined and customized metrics, and metric math) and step scaling of Auto Scaling groups and ECS services.
-References are resolved within the template, with the defaults of its parameters. What could not be carried over is a
-comment in the configuration and a line on standard error, with its place.
+		Use:   "import FILE...",
+		Short: "Make a configuration from the scaling of CloudFormation, Terraform, the AWS CLI or Kubernetes",
+		Long: `Import reads how another system scales today and writes the configuration that means the same. It reads:
 
-With --compare it replays a trace under the policy that was found and under deadline, as muster compare does, and prints
-what each would have made of it; the configuration is then written to a file alone.`,
-		Example: `  muster import template.yaml -o muster.yaml
+  CloudFormation and SAM templates, also those that CDK writes (cdk synth), in YAML or JSON
+  Terraform: *.tf and *.tfvars files or their directory, and what terraform show -json prints of a plan or a state
+  the AWS CLI: aws autoscaling describe-policies, aws application-autoscaling describe-scaling-policies, beside them
+    describe-alarms, describe-auto-scaling-groups, describe-scalable-targets and scheduled actions, and the JSON that
+    put-scaling-policy takes
+  Kubernetes: ScaledObjects and ScaledJobs of KEDA, HorizontalPodAutoscalers
+
+Several files are read together; - is standard input. References are resolved within what was given, with the defaults
+of parameters and variables. What could not be carried over is a comment in the configuration and a line on standard
+error, with its place.
+
+Every fleet begins in shadow: Muster decides and records beside the system that sizes it today, and does nothing to it.
+
+The configuration goes to standard output, or with --write to a file. With --compare it replays a trace under the policy
+that was found and under deadline, as muster compare does, and prints what each would have made of it.`,
+		Example: `  muster import template.yaml --write muster.yaml
+  muster import infrastructure/ --write muster.yaml
+  aws application-autoscaling describe-scaling-policies --service-namespace ecs | muster import -
   muster import scaledobject.yaml --compare requests.csv.gz --objective 60s --boot 45s`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd, args[0]) },
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			x.g.output = g.output
+			return x.run(cmd, args)
+		},
 	}
 	x.flags(cmd)
 	f := cmd.Flags()
-	f.StringVarP(&x.out, "output", "o", "", "the file to write the configuration to; - for standard output")
+	f.StringVarP(&x.written, "write", "w", "", "write the configuration to this file")
 	f.StringVar(&x.trace, "compare", "", "replay this trace under the policy found and under deadline")
 	f.StringVar(&x.fleet, "fleet", "", "with --compare: the fleet, where there are several")
 	f.StringVar(&x.seeds, "seeds", "", "with --compare: the seeds, as 1-10 or 6,7,8")
 	cmd.ValidArgsFunction = nil
-	cmd.MarkFlagFilename("output", "yaml", "yml")
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if g.output != "text" && g.output != "json" {
+			return usage(fmt.Errorf("--output: found %q, allowed is text or json; to write the configuration to a file, say --write %s",
+				g.output, g.output))
+		}
+		return nil
+	}
+	cmd.MarkFlagFilename("write", "yaml", "yml")
 	return cmd
 }
 
-func (x *carrying) run(cmd *cobra.Command, file string) error {
-	text, err := readBounded(file)
+func (x *carrying) run(cmd *cobra.Command, names []string) error {
+	files, err := filesOf(cmd.InOrStdin(), names)
 	if err != nil {
 		return usage(err)
 	}
-	r, err := foreign.Read(file, text)
+	r, err := foreign.Read(files...)
 	if err != nil {
 		return usage(err)
 	}
 	written := r.YAML()
-	if _, err := config.Parse("the configuration", written, func(string) (string, bool) { return "", false }); err != nil {
-		return fmt.Errorf("what was written from %s is no configuration, please report it: %w", file, err)
+	if _, err := parseWritten(written); err != nil {
+		return fmt.Errorf("what was written from %s is no configuration, please report it: %w", names[0], err)
 	}
-	for _, n := range r.Notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), n.String())
+	if !x.g.json() {
+		for _, n := range r.Notes {
+			fmt.Fprintln(cmd.ErrOrStderr(), n.String())
+		}
 	}
-	if x.out == "" && x.trace == "" || x.out == "-" {
-		if _, err := cmd.OutOrStdout().Write(written); err != nil {
+	if x.written != "" {
+		if err := writeFile(x.written, func(w io.Writer) error { _, err := w.Write(written); return err }); err != nil {
 			return err
 		}
-	} else if x.out != "" {
-		if err := writeFile(x.out, func(w io.Writer) error { _, err := w.Write(written); return err }); err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", x.out, r.Summary())
+		fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", x.written, r.Summary())
 	}
-	if x.trace == "" {
-		return nil
+	switch {
+	case x.trace != "":
+		return x.compare(cmd, r, written)
+	case x.g.json():
+		return printJSON(cmd.OutOrStdout(), carried(r, written))
+	case x.written == "":
+		_, err := cmd.OutOrStdout().Write(written)
+		return err
 	}
-	return x.compare(cmd, r, written)
+	return nil
 }
 
-// readBounded reads a little more than is accepted, so that the reader says what is wrong with a larger file.
-func readBounded(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("read what to import: %w", err)
+func queueNames(f config.Fleet) (names []string) {
+	for _, q := range f.Queues {
+		names = append(names, q.Name)
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, foreign.MaxBytes+1))
+	return names
+}
+
+// parseWritten reads what import writes, which has no variables.
+func parseWritten(text []byte) (*config.Config, error) {
+	return config.Parse("the configuration", text, func(string) (string, bool) { return "", false })
+}
+
+// carriedOver is what muster import -o json prints.
+type carriedOver struct {
+	// Configuration is the text of the configuration, with its comments.
+	Configuration string         `json:"configuration"`
+	Fleets        []carriedFleet `json:"fleets"`
+	// Notes are what could not be carried over, or means something else, with their places.
+	Notes []config.Fault `json:"notes"`
+}
+
+// carriedFleet is one fleet of the configuration.
+type carriedFleet struct {
+	Name string `json:"name"`
+	// From says in words what it was; Kind is what it consists of: "asg", "ecs", "kubernetes" or "unknown".
+	From string `json:"from"`
+	Kind string `json:"kind"`
+	// Queues are URLs, with REGION and ACCOUNT where nothing states them.
+	Queues []string `json:"queues"`
+	Min    int      `json:"min"`
+	Max    int      `json:"max"`
+	Policy string   `json:"policy"`
+	// Remarks say what was chosen and why.
+	Remarks []string `json:"remarks"`
+}
+
+func carried(r foreign.Result, written []byte) carriedOver {
+	result := carriedOver{Configuration: string(written), Notes: append([]config.Fault{}, r.Notes...)}
+	for _, f := range r.Fleets {
+		result.Fleets = append(
+			result.Fleets,
+			carriedFleet{Name: f.Name, From: f.From, Kind: f.Kind(), Queues: append([]string{}, f.Queues...),
+				Min: f.Min, Max: f.Max, Policy: f.Spec().Name, Remarks: append([]string{}, f.Remarks...)},
+		)
+	}
+	return result
 }
 
 // compare replays the trace under the fleet's policy, the rule it was taken from where that is known, and deadline.
 func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte) error {
-	c, err := config.Parse("the configuration", written, func(string) (string, bool) { return "", false })
+	c, err := parseWritten(written)
 	if err != nil {
 		return err
 	}
@@ -117,12 +180,25 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 		}
 	}
 	x.only = f.Name
+	for _, u := range f.Policy.Metrics(f.Name, queueNames(f)) {
+		if !u.Own {
+			fmt.Fprintf(cmd.ErrOrStderr(), "--compare: there is no metric %s %s in a simulated world, so what was carried over holds its "+
+				"size there\n", u.Query.Namespace, u.Query.Name)
+		}
+	}
 	if f.Policy.Name != policy.Default {
 		x.policies = append(x.policies, policy.Default)
 	}
 	if len(x.policies) == 0 && f.Policy.Name == policy.Default {
-		return errors.New("--compare: nothing that sizes the fleet could be carried over, so there is nothing to compare with deadline")
+		return errors.New(
+			"--compare: nothing that sizes the fleet could be carried over, so there is nothing to compare with " +
+				"deadline",
+		)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: as it is carried over (%s), beside %s\n\n", f.Name, f.Policy.Name, policy.Default)
+	if !x.g.json() {
+		fmt.Fprintf(
+			cmd.OutOrStdout(), "%s: as it is carried over (%s), beside %s\n\n", f.Name, f.Policy.Name, policy.Default,
+		)
+	}
 	return x.comparison.run(cmd, []string{x.trace})
 }

@@ -15,7 +15,7 @@ func TestTheImportPageShowsWhatImportWrites(t *testing.T) {
 	template := block(page, "```yaml")
 	_, rest, _ := strings.Cut(page, template)
 	written := block(rest, "```yaml")
-	r, err := foreign.Read("template.yaml", []byte(template))
+	r, err := foreign.Read(foreign.File{Name: "template.yaml", Text: []byte(template)})
 	if err != nil {
 		t.Fatal(err)
 	}

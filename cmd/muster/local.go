@@ -21,6 +21,8 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/internal/accept"
+	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
@@ -34,6 +36,7 @@ const (
 	historyFile = "history.db"
 	queueFile   = "queues.db"
 	membersDir  = "members"
+	logsDir     = "logs"
 )
 
 // historyKeep is how long records are kept.
@@ -53,7 +56,9 @@ type local struct {
 	api     net.Listener
 	// beyond are the listeners for other machines, with what they serve.
 	beyond  []beyond
+	conns   *accept.Pool // the connections of all listeners
 	fleets  *fleets
+	faults  faults
 	amazon  amazon
 	servers struct {
 		sqs, api *http.Server
@@ -63,6 +68,9 @@ type local struct {
 	serving     context.Context
 	stopServing context.CancelFunc
 }
+
+// spareConnections is how many more connections than the others the API may have.
+const spareConnections = 16
 
 // beyond is a listener for other machines.
 type beyond struct {
@@ -106,10 +114,24 @@ func (o localOptions) watched(f config.Fleet) config.Fleet {
 	return f
 }
 
+// accept tells what of a configuration the options do not allow.
+func (o localOptions) accept(c *config.Config) error {
+	for _, f := range c.Fleets {
+		if o.shadow && f.Delegate != nil {
+			return fmt.Errorf("found --shadow and the fleet %s with delegate, allowed is one of them: a shadow writes nothing, and a delegated fleet has its "+
+				"scaling policy set at AWS; leave delegate out to watch the fleet, or start without --shadow", f.Name)
+		}
+	}
+	return nil
+}
+
 // openLocal opens the data and the ports. What it opened is closed again when it fails.
 func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local, err error) {
 	l = &local{config: c, options: o, trees: newForesight(treesPlace(c.Data))}
-	l.fleets = newFleets(l)
+	if l.options.told == nil {
+		l.options.told = func(string) {}
+	}
+	l.fleets = newFleets(l.openFleet, l.options.told, o.logger)
 	defer func() {
 		if err != nil {
 			l.close()
@@ -126,11 +148,6 @@ func openLocal(ctx context.Context, c *config.Config, o localOptions) (l *local,
 	}
 	if err := l.openBeyond(c.Listen.Beyond); err != nil {
 		return l, err
-	}
-	for _, f := range c.Fleets {
-		if err := l.fleets.open(ctx, f); err != nil {
-			return l, err
-		}
 	}
 	return l, l.openServers()
 }
@@ -257,7 +274,7 @@ func (l *local) apiURL() string { return "http://" + l.api.Addr().String() }
 func (l *local) openServers() error {
 	l.serving, l.stopServing = context.WithCancel(context.Background())
 	registry := prometheus.NewRegistry()
-	metrics, err := server.NewMetrics(registry, l.fleets.served)
+	metrics, err := server.NewMetrics(registry, l.fleets.served, l.fleets.standing)
 	if err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
 	}
@@ -268,8 +285,9 @@ func (l *local) openServers() error {
 			before(o)
 		}
 	}
+	l.conns = accept.NewPool(accept.Limit(accept.OpenFiles()), l.options.logger)
 	l.servers.api = server.NewServer(server.New(server.Options{
-		Token: l.token, Fleets: l.fleets.served, Decisions: l.history, Queues: l.queues, Registry: registry, Version: version,
+		Accepting: l.conns.Failing, Token: l.token, Fleets: l.fleets.served, Standing: l.fleets.standing, Faults: l.faults.list, Decisions: l.history, Queues: l.queues, LastFailures: lastFailures(l.config.Data), Registry: registry, Version: thisProgram().Version,
 		Hosts: l.config.Listen.Beyond.Hosts,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
@@ -292,32 +310,45 @@ func (l *local) run(ctx context.Context) error {
 	var servers, loops errgroup.Group
 	serving := map[net.Listener]server.Server{l.sqs: l.servers.front, l.api: l.servers.api}
 	for _, b := range l.beyond {
-		serving[b] = l.servers.sqs
+		serving[b.Listener] = l.servers.sqs
 		if b.api {
-			serving[b] = l.servers.api
+			serving[b.Listener] = l.servers.api
 		}
 	}
 	for listener, s := range serving {
+		name, extra := "the SQS endpoint", 0
+		if s == l.servers.api {
+			name, extra = "the HTTP API", spareConnections // so that its health can be asked for when the endpoint is full
+		}
 		servers.Go(func() error {
-			err := server.Serve(l.serving, listener, s)
+			err := server.Serve(l.serving, l.conns.Listen(name, listener, extra), s)
 			stopWorking(err)
 			return err
 		})
 	}
-	l.fleets.start(working, func(err error) { stopWorking(err) })
+	loops.Go(func() error { l.fleets.run(working, l.watched(l.config.Fleets)); return nil })
 	loops.Go(func() error { return l.prune(working) })
+	loops.Go(func() error { return collectZombies(working) })
 	if l.options.watch != "" {
 		loops.Go(func() error { return l.watch(working, l.options.watch) })
 	}
 	<-working.Done()
 	loops.Wait()
-	l.fleets.stop()
 	l.stopServing()
 	err := servers.Wait()
 	if cause := context.Cause(working); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// collectZombies collects processes that were left to this one and ended by themselves.
+func collectZombies(ctx context.Context) error {
+	var z descendants.Zombies
+	for sleep(ctx, 10*time.Second) == nil {
+		z.Collect()
+	}
+	return nil
 }
 
 // prune keeps the history small.

@@ -4,18 +4,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // schedules know their zones on every machine
-
-	"github.com/muster-scale/muster/config"
 )
-
-// version is set when a release is built.
-var version = "development"
 
 // The exit codes, the same for every command.
 const (
@@ -59,12 +53,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	if !ok {
 		coded = &exitError{exitFailed, err}
 	}
-	switch _, faults := errors.AsType[config.Faults](err); {
-	case faults: // each begins with its file, line and column, so that editors can jump there
-		fmt.Fprintln(errOut, coded)
-	case coded.Error() != "":
-		fmt.Fprintln(errOut, "muster: "+coded.Error())
-	}
+	printFailure(errOut, coded, wantsJSON(args))
 	return coded.code
 }
 

@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +17,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/fleet/split"
+	"github.com/muster-scale/muster/internal/joblog"
 )
 
 // parts are the process fleets that a fleet is made of: one, or one for each part of its split.
@@ -25,6 +26,8 @@ type parts []part
 type part struct {
 	split.Part
 	processes *process.Fleet
+	// log gets what the processes print themselves.
+	log *joblog.Log
 }
 
 // kinds returns the kinds of workers of a fleet: its parts, or the one it has without.
@@ -35,16 +38,6 @@ func kinds(c config.Fleet) []config.Part {
 	return []config.Part{{Weight: 1, Workers: c.Workers}}
 }
 
-func samePart(a, b config.Part) bool {
-	return a.Name == b.Name && a.Base == b.Base && a.Weight == b.Weight && a.Max == b.Max
-}
-
-// sameKind tells whether a fleet can go from one configuration to the other without ending first.
-func sameKind(a, b config.Fleet) bool {
-	limits := a.Delegate == nil && a.ECS == nil || a.Limits == b.Limits // they are told to AWS
-	return limits && reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.ASG, b.ASG) && reflect.DeepEqual(a.Metrics, b.Metrics) && reflect.DeepEqual(a.ECS, b.ECS) && reflect.DeepEqual(a.Delegate, b.Delegate) && a.ReportsTable == b.ReportsTable && slices.EqualFunc(a.Split, b.Split, samePart)
-}
-
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.
 func (l *local) partsOf(c config.Fleet) (parts, error) {
 	var all parts
@@ -53,14 +46,19 @@ func (l *local) partsOf(c config.Fleet) (parts, error) {
 		if err != nil {
 			return nil, err
 		}
+		log := joblog.Open(logsPlace(l.config.Data), c.Name, "", func(err error) {
+			if err != nil {
+				l.options.logger.Warn("what workers print cannot be kept", "fleet", c.Name, "error", err)
+			}
+		})
 		p, err := process.New(process.Options{
 			Fleet: c.Name, Dir: filepath.Join(l.config.Data, membersDir, c.Name, kind.Name), Argv: argv, WorkDir: l.config.Dir,
-			Env: func(member string) []string { return l.workerEnv(c, member) }, Logger: l.options.logger,
+			Env: l.workerEnv(c, kind.Workers), Printed: fleetLog{log, len(c.Queues) == 0}.printed, Logger: l.options.logger,
 		})
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, log.Close())
 		}
-		all = append(all, part{split.Part{Name: kind.Name, Base: kind.Base, Weight: kind.Weight, Max: kind.Max, Fleet: p, Releaser: p}, p})
+		all = append(all, part{split.Part{Name: kind.Name, Base: kind.Base, Weight: kind.Weight, Max: kind.Max, Fleet: p, Releaser: p}, p, log})
 	}
 	return all, nil
 }
@@ -97,7 +95,7 @@ func (p parts) change(l *local, c config.Fleet) error {
 		if err != nil {
 			return err
 		}
-		p[i].processes.Change(argv)
+		p[i].processes.Change(argv, l.workerEnv(c, kind.Workers))
 	}
 	return nil
 }
@@ -106,7 +104,10 @@ func (p parts) change(l *local, c config.Fleet) error {
 func (p parts) close() {
 	var all sync.WaitGroup
 	for _, one := range p {
-		all.Go(func() { one.processes.Close(context.Background()) })
+		all.Go(func() {
+			one.processes.Close(context.Background())
+			_ = one.log.Close() // that it cannot be written was said
+		})
 	}
 	all.Wait()
 }
@@ -114,14 +115,14 @@ func (p parts) close() {
 // workerArgv is how a worker of the fleet is started: this program, as muster work. Without a queue there is nothing to
 // receive: the command itself is the worker, and reports by the API.
 func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
-	if len(c.Queues) == 0 {
+	if len(c.Queues) == 0 && len(w.Command) > 0 { // without a command it is in shadow, and starts none
 		return w.Command, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
 	}
-	argv := []string{self, "work", "--log", "warn", "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
+	argv := []string{self, "work", "--log", cmp.Or(w.Log, "warn"), "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
 		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String(),
 		"--protection", "none"} // workers that share a machine cannot share its protection: the first to be idle would lift it
 	for _, q := range c.Queues {
@@ -143,8 +144,14 @@ func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 	if w.Batch > 1 {
 		argv = append(argv, "--batch", strconv.Itoa(w.Batch))
 	}
-	if len(w.Env) > 0 {
-		argv = append(argv, "--env", strings.Join(w.Env, ","))
+	if names, _ := w.Variables(); len(names) > 0 {
+		argv = append(argv, "--env", strings.Join(names, ","))
+	}
+	if w.Retry > 0 {
+		argv = append(argv, "--retry", w.Retry.String())
+	}
+	if w.StartLimit > 0 {
+		argv = append(argv, "--start-limit", w.StartLimit.String())
 	}
 	if w.LifecycleHook != "" && w.MaxAttempts == 0 {
 		data, err := filepath.Abs(l.config.Data)
@@ -196,20 +203,43 @@ func meansArgv(w config.Workers) (argv []string) {
 // urlOf is where workers find a queue.
 func (l *local) urlOf(q config.QueueRef) string { return cmp.Or(q.URL, l.queueURL(q.Name)) }
 
-// workerEnv is the environment of a worker: that of this process, where to report, and the keys of the embedded queue when
-// it serves one.
-func (l *local) workerEnv(c config.Fleet, member string) []string {
-	env := append(os.Environ(), l.options.env...)
-	env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(c.Name, member).Reveal(),
-		"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
-	if trees, err := filepath.Abs(filepath.Join(l.config.Data, treesFile)); err == nil && os.Getenv(treesVariable) == "" {
-		env = append(env, treesVariable+"="+trees)
-	}
-	for _, q := range c.Queues {
-		if q.URL == "" {
-			// Not as those of AWS: a worker may report there, with keys of its own.
-			return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), queueKeyVariable+"="+l.keys.AccessKeyID, queueSecretVariable+"="+l.keys.SecretAccessKey)
+// workerEnv returns the environment of a worker, by its member: that of this process, where to report, where its log is, the values
+// that its command gets, and the keys of the embedded queue when it serves one.
+func (l *local) workerEnv(c config.Fleet, w config.Workers) func(member string) []string {
+	return func(member string) []string {
+		env := append(os.Environ(), l.options.env...)
+		env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(c.Name, member).Reveal(),
+			"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
+		env = append(env, commandEnv(c, w)...)
+		if logs, err := filepath.Abs(logsPlace(l.config.Data)); err == nil {
+			env = append(env, logsVariable+"="+logs)
 		}
+		if trees, err := filepath.Abs(filepath.Join(l.config.Data, treesFile)); err == nil && os.Getenv(treesVariable) == "" {
+			env = append(env, treesVariable+"="+trees)
+		}
+		for _, q := range c.Queues {
+			if q.URL == "" {
+				// Not as those of AWS: a worker may report there, with keys of its own.
+				return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), queueKeyVariable+"="+l.keys.AccessKeyID, queueSecretVariable+"="+l.keys.SecretAccessKey)
+			}
+		}
+		return env
 	}
-	return env
 }
+
+// commandEnv is how the values of a command's variables get to it: from the worker that runs it, or at once where the command is
+// the worker.
+func commandEnv(c config.Fleet, w config.Workers) []string {
+	_, set := w.Variables()
+	if len(set) == 0 || len(c.Queues) == 0 {
+		return set
+	}
+	text, err := json.Marshal(set)
+	if err != nil {
+		return nil // texts can always be encoded
+	}
+	return []string{envVariable + "=" + string(text)}
+}
+
+// logsPlace is the directory of the logs of all fleets.
+func logsPlace(data string) string { return filepath.Join(data, logsDir) }

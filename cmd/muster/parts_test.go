@@ -2,11 +2,14 @@ package main
 
 import (
 	"net"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/worker"
 )
 
 func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
@@ -29,6 +32,9 @@ func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
 		{"billing with a margin", "queue: q, workers: {command: x, billing_period: 1h, billing_margin: 5m}", usual + "--billing-period 1h0m0s --billing-margin 5m0s -- x"},
 		{"a hook", "queue: q, workers: {command: x, lifecycle_hook: auto, auto_scaling_group: g}", usual + "--data DATA --lifecycle-hook auto --auto-scaling-group g -- x"},
 		{"a hook and attempts", "queue: q, workers: {command: x, lifecycle_hook: h, max_attempts: 4, dead_letter: d}", usual + "--max-attempts 4 --dead-letter QUEUE/d --data DATA --lifecycle-hook h -- x"},
+		{"variables: those with a value are not on the command line", "queue: q, workers: {command: x, env: [A, 'B=secret', C]}", usual + "--env A,C -- x"},
+		{"its log, and how it retries", "queue: q, workers: {command: x, json_lines: true, log: debug, retry: 2s, start_limit: 5m}",
+			strings.Replace(usual, "--log warn", "--log debug", 1) + "--retry 2s --start-limit 5m0s --json-lines -- x"},
 		{"no queue: the command is the worker", "policy: {name: worker-utilization, signal: reports}, workers: {command: [x, -y]}", "x -y"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -57,3 +63,42 @@ func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
 
 // nothing is an environment without variables.
 func nothing(string) (string, bool) { return "", false }
+
+// A value must get to the command, and to nothing that others can read.
+func TestValuesOfVariablesGetToTheCommandAlone(t *testing.T) {
+	for _, row := range []struct{ name, fleet, want string }{
+		{"by the worker that runs it", "queue: q, workers: {command: x, env: ['A=1', B, 'C=a,\"b']}", `MUSTER_ENV=["A=1","C=a,\"b"]`},
+		{"at once where the command is the worker", "policy: {name: worker-utilization, signal: reports}, workers: {command: x, env: ['A=1', B]}", "A=1"},
+		{"none", "queue: q, workers: {command: x, env: [B]}", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, err := config.Parse("m.yaml", []byte("version: 1\nfleets: [{name: f, max: 1, "+row.fleet+"}]"), nothing)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env := commandEnv(c.Fleets[0], c.Fleets[0].Workers)
+			if got := strings.Join(env, " "); got != row.want {
+				t.Fatalf("found %s, want %s", got, row.want)
+			}
+			text, ok := strings.CutPrefix(row.want, "MUSTER_ENV=")
+			if !ok {
+				return
+			}
+			t.Setenv(envVariable, text)
+			m := means{command: worker.Command{Env: []string{"B", "D=4"}}}
+			if err := m.takeVariables(); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := m.command.Set, []string{"D=4", "A=1", `C=a,"b`}; !slices.Equal(got, want) || !slices.Equal(m.command.Env, []string{"B"}) {
+				t.Errorf("the command gets %q and %q, want %q and B", got, m.command.Env, want)
+			}
+			if _, there := os.LookupEnv(envVariable); there {
+				t.Error("the variable is left for what the worker starts")
+			}
+		})
+	}
+	m := means{command: worker.Command{Env: []string{"MUSTER_MESSAGE_ID=x"}}}
+	if err := m.takeVariables(); err == nil {
+		t.Error("a value was taken for what Muster tells a command")
+	}
+}

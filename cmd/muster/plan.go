@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,14 +40,14 @@ func newPlan(g *global) *cobra.Command {
 		Short: "Show what a configuration would set now, with the arithmetic",
 		Long: `Plan applies the configuration to what is seen now and shows the decision, without doing anything. It sees
 through the running muster up, so that a changed configuration can be tried before it is put in force; when
-none runs, it opens the data itself. A table says what the objective has to expect of that size, of one worker fewer
+none runs, it opens the data itself. While the file has a fault it plans with the configuration in force. A table says what the objective has to expect of that size, of one worker fewer
 and of one more.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if g.config == "" {
-				return usage(errors.New("plan: name the configuration with -f FILE"))
+			if _, err := g.needFile("plan"); err != nil {
+				return err
 			}
-			c, err := g.load()
+			c, err := g.place()
 			if err != nil {
 				return err
 			}
@@ -54,6 +55,7 @@ and of one more.`,
 			if err != nil {
 				return err
 			}
+			g.noted(cmd.ErrOrStderr())
 			if len(args) == 1 {
 				if plans, err = planOf(plans, args[0]); err != nil {
 					return usage(err)
@@ -104,11 +106,15 @@ func showPlans(out io.Writer, g *global, plans []planned, detailed bool) error {
 func plan(ctx context.Context, g *global, c *config.Config) ([]planned, error) {
 	var s server.Status
 	err := g.get(ctx, c, "/v1/status", &s)
-	if errors.Is(err, errNotRunning) {
+	switch {
+	case errors.Is(err, errNotRunning) && g.fault != nil:
+		return nil, usage(g.fault)
+	case errors.Is(err, errNotRunning):
 		return planHere(ctx, c)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	case g.fault != nil:
+		return planInForce(ctx, c, s)
 	}
 	seen := map[string]muster.Observation{}
 	for _, f := range s.Fleets {
@@ -123,17 +129,54 @@ func plan(ctx context.Context, g *global, c *config.Config) ([]planned, error) {
 			return nil, fmt.Errorf("the running muster up has not seen a fleet %q; start it with this configuration, or stop it to plan from the data alone", f.Name)
 		}
 		o.Objective, o.Limits = f.Objective, f.Limits
-		recent, err := recentOf(ctx, c, f)
+		one, err := planWith(ctx, c, f.Policy, o)
 		if err != nil {
 			return nil, err
 		}
-		p, err := policy.New(f.Policy)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, planned1(f.Name, f.Policy, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))))
+		plans = append(plans, one)
 	}
 	return plans, nil
+}
+
+// planInForce decides for every fleet of the running program with the policy that it was last seen to have.
+func planInForce(ctx context.Context, c *config.Config, s server.Status) ([]planned, error) {
+	plans := []planned{}
+	for _, f := range s.Fleets {
+		if !f.Ready || !f.Sized() {
+			continue
+		}
+		spec, err := specOf(f)
+		if err != nil {
+			return nil, err
+		}
+		one, err := planWith(ctx, c, spec, f.Observation)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, one)
+	}
+	return plans, nil
+}
+
+// planWith decides with a policy on what was seen of a fleet.
+func planWith(ctx context.Context, c *config.Config, spec policy.Spec, o muster.Observation) (planned, error) {
+	recent, err := recentOf(ctx, c, o.Fleet, spec)
+	if err != nil {
+		return planned{}, err
+	}
+	p, err := policy.New(spec)
+	if err != nil {
+		return planned{}, err
+	}
+	return planned1(o.Fleet, spec, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))), nil
+}
+
+// specOf is the policy in force of a fleet of the running program.
+func specOf(f server.FleetStatus) (spec policy.Spec, err error) {
+	if err := json.Unmarshal(f.Policy, &spec); err != nil {
+		return spec, fmt.Errorf("fleet %s: read the policy in force: %w; is the running muster up of this version?", f.Name, err)
+	}
+	return spec, nil
 }
 
 func planned1(fleet string, spec policy.Spec, e controller.Explanation) planned {
@@ -143,7 +186,7 @@ func planned1(fleet string, spec policy.Spec, e controller.Explanation) planned 
 }
 
 // recentOf reads what the fleet's policy would remember.
-func recentOf(ctx context.Context, c *config.Config, f config.Fleet) (muster.Recent, error) {
+func recentOf(ctx context.Context, c *config.Config, fleet string, spec policy.Spec) (muster.Recent, error) {
 	path := filepath.Join(c.Data, historyFile)
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil
@@ -155,11 +198,11 @@ func recentOf(ctx context.Context, c *config.Config, f config.Fleet) (muster.Rec
 	defer h.Close()
 	var recent muster.Recent
 	var failure error
-	err = h.Read(ctx, f.Name, time.Now().Add(-f.Policy.Memory()-2*time.Minute), func(r muster.Record) bool {
-		if r.Kind == muster.Decided {
+	err = h.Read(ctx, fleet, time.Now().Add(-spec.Memory()-2*time.Minute), func(r muster.Record) bool {
+		if _, lost := controller.Unencodable(r); r.Kind == muster.Decided && !lost {
 			var d muster.Decision
 			d, _, failure = controller.Recompute(r, nil)
-			recent = recent.With(d, f.Policy.Memory())
+			recent = recent.With(d, spec.Memory())
 		}
 		return failure == nil
 	})
@@ -185,8 +228,12 @@ func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 	}
 	defer l.close()
 	plans := []planned{}
-	for _, name := range l.fleets.names() {
-		o, err := l.fleets.loop(name).Preview(ctx)
+	for _, f := range c.Fleets {
+		own, err := l.newFleet(ctx, l.options.watched(f), nil)
+		if err != nil {
+			return nil, fmt.Errorf("fleet %s: %w", f.Name, err)
+		}
+		o, err := own.loop.Preview(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +241,7 @@ func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 		if err != nil {
 			return nil, err
 		}
-		plans = append(plans, planned1(name, o.Spec, controller.ExplainDecision(p, o.Observation, o.Recent, o.Decision)))
+		plans = append(plans, planned1(f.Name, o.Spec, controller.ExplainDecision(p, o.Observation, o.Recent, o.Decision)))
 	}
 	return plans, nil
 }

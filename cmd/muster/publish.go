@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -44,8 +43,8 @@ standard output as lines in the embedded metric format, for CloudWatch Logs, and
 		Example: "  muster publish -f muster.yaml\n  muster publish -f muster.yaml --emf thumbnails",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if g.config == "" {
-				return usage(errors.New("publish: name the configuration with -f FILE"))
+			if _, err := g.needFile("publish"); err != nil {
+				return err
 			}
 			c, err := g.load()
 			if err != nil {

@@ -31,7 +31,7 @@ func addEndpoint(cmd *cobra.Command, into *string) {
 // endpointClient returns a client of the SQS endpoint, that of the configuration when none is named.
 func (g *global) endpointClient(ctx context.Context, endpoint string) (*awssqs.Client, error) {
 	if endpoint == "" {
-		c, err := g.load()
+		c, err := g.place()
 		if err != nil {
 			return nil, err
 		}
@@ -170,18 +170,22 @@ func newQueuePurge(g *global) *cobra.Command {
 			if !yes {
 				return usage(fmt.Errorf("purge deletes all messages of %s for good; say so with --yes", args[0]))
 			}
+			name, err := queueName(args[0], &endpoint)
+			if err != nil {
+				return err
+			}
 			c, err := g.endpointClient(cmd.Context(), endpoint)
 			if err != nil {
 				return err
 			}
-			url, err := queueURL(cmd.Context(), c, args[0])
+			url, err := queueURL(cmd.Context(), c, name)
 			if err != nil {
 				return err
 			}
 			if _, err := c.PurgeQueue(cmd.Context(), &awssqs.PurgeQueueInput{QueueUrl: &url}); err != nil {
 				return explainSQS(err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "purged %s\n", args[0])
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "purged %s\n", name)
 			return err
 		},
 	}

@@ -45,7 +45,7 @@ type openedQueues struct {
 
 // openQueues finds the queues of the configuration.
 func (g *global) openQueues(ctx context.Context) (*openedQueues, error) {
-	c, err := g.load()
+	c, err := g.place()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (g *global) openQueues(ctx context.Context) (*openedQueues, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openedQueues{ownQueues{service}, service.Queues(), service}, nil
+	return &openedQueues{ownQueues{service, lastFailures(c.Data)}, service.Queues(), service}, nil
 }
 
 // close gives the data directory free.
@@ -120,7 +120,7 @@ func (g *global) completeQueues(cmd *cobra.Command, args []string, _ string) ([]
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	c, err := g.load()
+	c, err := g.place()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -227,10 +227,17 @@ func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queu
 }
 
 // ownQueues are those of a data directory that no muster up has open.
-type ownQueues struct{ service *queue.Service }
+type ownQueues struct {
+	service *queue.Service
+	last    server.LastFailures
+}
 
 func (o ownQueues) peek(ctx context.Context, name string, q server.PeekQuery) (server.PeekAnswer, error) {
-	return server.Peek(ctx, o.service, name, q)
+	a, err := server.Peek(ctx, o.service, name, q)
+	if err == nil {
+		a.Explain(ctx, o.last)
+	}
+	return a, err
 }
 
 func (o ownQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {

@@ -36,7 +36,11 @@ none runs, it reads the data directory itself.`,
 		Example:           "  muster queue export thumbnails-dead dead.jsonl.gz\n  muster queue export thumbnails | jq -r .body",
 		ValidArgsFunction: g.completeQueues,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			result := exportResult{Queue: args[0], File: "-"}
+			name, err := g.ownQueueName(args[0])
+			if err != nil {
+				return err
+			}
+			result := exportResult{Queue: name, File: "-"}
 			if len(args) == 2 {
 				result.File = args[1]
 			}
@@ -44,17 +48,17 @@ none runs, it reads the data directory itself.`,
 			if result.File == "-" {
 				said = cmd.ErrOrStderr()
 			}
-			err := g.withQueue(cmd.Context(), args[0], func(o *openedQueues) (err error) {
+			err = g.withQueue(cmd.Context(), name, func(o *openedQueues) (err error) {
 				counted := &lineCounter{shown: newProgress(cmd.ErrOrStderr(), "exported", 0)}
 				defer counted.shown.done()
 				if result.File == "-" {
 					counted.to = cmd.OutOrStdout()
-					result.Exported, err = exportAll(cmd.Context(), o, args[0], counted)
+					result.Exported, err = exportAll(cmd.Context(), o, name, counted)
 					return err
 				}
 				return writeWhole(result.File, func(to io.Writer) error {
 					counted.to = to
-					result.Exported, err = exportAll(cmd.Context(), o, args[0], counted)
+					result.Exported, err = exportAll(cmd.Context(), o, name, counted)
 					return err
 				})
 			})
@@ -64,7 +68,7 @@ none runs, it reads the data directory itself.`,
 			if g.json() {
 				return printJSON(said, result)
 			}
-			_, err = fmt.Fprintf(said, "exported %s of %s\n", muster.Plural(result.Exported, "message"), args[0])
+			_, err = fmt.Fprintf(said, "exported %s of %s\n", muster.Plural(result.Exported, "message"), name)
 			return err
 		},
 	}

@@ -45,10 +45,14 @@ directory itself.`,
 		Example:           "  muster queue import thumbnails dead.jsonl.gz\n  muster queue import thumbnails dead.jsonl --from-line 1201",
 		ValidArgsFunction: g.completeQueues,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := g.ownQueueName(args[0])
+			if err != nil {
+				return err
+			}
 			if from < 1 {
 				return usage(fmt.Errorf("--from-line: found %d, allowed is 1 or more", from))
 			}
-			in := &importing{result: importResult{Queue: args[0], File: "-", NextLine: 1}, from: from, line: 1}
+			in := &importing{result: importResult{Queue: name, File: "-", NextLine: 1}, from: from, line: 1}
 			if len(args) == 2 {
 				in.result.File = args[1]
 			}
@@ -57,7 +61,7 @@ directory itself.`,
 				return usage(err)
 			}
 			defer closeLines()
-			err = g.withQueue(cmd.Context(), args[0], func(o *openedQueues) error {
+			err = g.withQueue(cmd.Context(), name, func(o *openedQueues) error {
 				in.access, in.shown = o, newProgress(cmd.ErrOrStderr(), "imported", 0)
 				defer in.shown.done()
 				err := in.run(cmd.Context(), lines)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 )
@@ -28,6 +29,10 @@ the data directory itself.`,
 		Example:           "  muster queue peek thumbnails-dead\n  muster queue peek thumbnails --from in-flight --limit 100 -o json",
 		ValidArgsFunction: g.completeQueues,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := g.ownQueueName(args[0])
+			if err != nil {
+				return err
+			}
 			if q.Limit < 1 || q.Limit > queue.MaxPeek {
 				return usage(fmt.Errorf("--limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek))
 			}
@@ -44,8 +49,8 @@ the data directory itself.`,
 				return usage(fmt.Errorf("--body: found %q, allowed is full or short", body))
 			}
 			q.Short = body == "short"
-			return g.withQueue(cmd.Context(), args[0], func(o *openedQueues) error {
-				a, err := o.peek(cmd.Context(), args[0], q)
+			return g.withQueue(cmd.Context(), name, func(o *openedQueues) error {
+				a, err := o.peek(cmd.Context(), name, q)
 				if err != nil {
 					return err
 				}
@@ -75,6 +80,9 @@ func printPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 	default:
 		err = printPeekBlocks(w, a.Messages)
 	}
+	if err == nil && a.LastErrorsUnknown != "" {
+		_, err = fmt.Fprintf(w, "why messages failed is not known: %s\n", a.LastErrorsUnknown)
+	}
 	if err == nil && a.Cut {
 		_, err = fmt.Fprintln(w, "there are more, which would make the answer too large; muster queue export takes them all")
 	}
@@ -85,8 +93,13 @@ func printPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 const tableBody = 60
 
 func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
+	failed := slices.ContainsFunc(messages, func(m server.PeekedMessage) bool { return m.LastError != nil })
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tSTATE\tAGE\tRECEIVES\tGROUP\tATTRIBUTES\tBODY")
+	heading := "ID\tSTATE\tAGE\tRECEIVES\tGROUP\tATTRIBUTES\tBODY"
+	if failed {
+		heading = "ID\tSTATE\tAGE\tRECEIVES\tGROUP\tATTRIBUTES\tLAST ERROR\tBODY"
+	}
+	fmt.Fprintln(t, heading)
 	for _, m := range messages {
 		body, cut := clipped(m.Body, tableBody)
 		if cut || m.BodyCut {
@@ -99,6 +112,9 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 		all, cut := clipped(strings.Join(attributes, " "), tableBody)
 		if cut {
 			all += "..."
+		}
+		if failed {
+			all = cmp.Or(all, "-") + "\t" + lastErrorCell(m.LastError)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", m.ID, m.State, muster.Seconds(m.AgeSeconds), m.Receives,
 			escaped(cmp.Or(m.Group, "-"), ""), cmp.Or(all, "-"), body)
@@ -122,11 +138,31 @@ func printPeekBlocks(w io.Writer, messages []server.PeekedMessage) error {
 			a := m.Attributes[name]
 			fmt.Fprintf(w, "  attribute %s: %s (%s)\n", name, attributeText(a, 0), escaped(a.Type, ""))
 		}
+		printLastError(w, m.LastError)
 		if _, err := fmt.Fprintf(w, "  body, %d bytes:\n%s\n", m.BodyBytes, escaped(m.Body, "\n\t")); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lastErrorCell says in a table why a message failed last.
+func lastErrorCell(f *joblog.Failure) string {
+	if f == nil {
+		return "-"
+	}
+	return failureText(f)
+}
+
+// printLastError says why a message failed last, with the end of what its job printed.
+func printLastError(w io.Writer, f *joblog.Failure) {
+	if f == nil {
+		return
+	}
+	fmt.Fprintf(w, "  last error, %s at %s: %s\n", f.At.Local().Format("2006-01-02 15:04:05"), escaped(cmp.Or(f.Member, "a worker"), ""), howItFailed(f))
+	for line := range strings.Lines(f.Output) {
+		fmt.Fprintf(w, "    | %s\n", escaped(strings.TrimRight(line, "\r\n"), "\t"))
+	}
 }
 
 // attributeText renders an attribute, with at most so many characters; 0 means all.

@@ -90,8 +90,15 @@ running muster up the messages are moved in its data directory, and redrive stay
 			if err := o.check(cmd); err != nil {
 				return usage(err)
 			}
-			return g.withMover(cmd.Context(), endpoint, []string{args[0], o.to}, func(m mover, stay bool) error {
-				r := redriving{g: g, mover: m, from: args[0], redriveOptions: o, out: cmd.OutOrStdout(), shown: newProgress(cmd.ErrOrStderr(), "moved", 0)}
+			from, err := queueName(args[0], &endpoint)
+			if err != nil {
+				return err
+			}
+			if o.to, err = queueName(o.to, &endpoint); err != nil {
+				return err
+			}
+			return g.withMover(cmd.Context(), endpoint, []string{from, o.to}, func(m mover, stay bool) error {
+				r := redriving{g: g, mover: m, from: from, redriveOptions: o, out: cmd.OutOrStdout(), shown: newProgress(cmd.ErrOrStderr(), "moved", 0)}
 				r.wait = r.wait || stay
 				return r.run(cmd.Context())
 			})

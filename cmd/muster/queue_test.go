@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 )
@@ -269,10 +270,12 @@ func TestQueueResultsAreAsDocumented(t *testing.T) {
 	}
 	create("dead.fifo", map[string]string{"FifoQueue": "true"})
 	create("jobs.fifo", map[string]string{"FifoQueue": "true", "RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":1}`})
-	if _, err := s.Send(t.Context(), "jobs.fifo", []queue.Outgoing{{Body: "<hello>", GroupID: "g", DeduplicationID: "d", Trace: "Root=1",
-		Attributes: map[string]queue.Attribute{"kind": {Type: "String", Value: []byte("x")}, "thumb": {Type: "Binary", Value: []byte{0, 255}}}}}); err != nil {
+	sent, err := s.Send(t.Context(), "jobs.fifo", []queue.Outgoing{{Body: "<hello>", GroupID: "g", DeduplicationID: "d", Trace: "Root=1",
+		Attributes: map[string]queue.Attribute{"kind": {Type: "String", Value: []byte("x")}, "thumb": {Type: "Binary", Value: []byte{0, 255}}}}})
+	if err != nil {
 		t.Fatal(err)
 	}
+	fail(logsPlace(data), sent[0].ID)
 	for range 2 { // the second receive finds it received too often, and moves it
 		if _, err := s.Receive(t.Context(), "jobs.fifo", queue.ReceiveOptions{Visibility: new(time.Duration)}); err != nil {
 			t.Fatal(err)
@@ -296,6 +299,17 @@ func TestQueueResultsAreAsDocumented(t *testing.T) {
 		documented(t, page, row.name, got)
 	}
 	documented(t, page, "a line of an export", []byte(read(t, filepath.Join(st.dir, "file.jsonl"))))
+}
+
+// fail keeps a failure of a message, with all that there is to say of one.
+func fail(logs, message string) {
+	status, again := 3, 30.0
+	failures := joblog.OpenFailures(logs, nil)
+	failures.Keep(message, joblog.Failure{
+		At: time.Now().UTC(), Fleet: "jobs", Member: "jobs.1", Queue: "jobs.fifo", Message: message, Attempt: 1, Error: "exit status 3",
+		Status: &status, Signal: "killed", Output: "convert: not found", TookSeconds: 1.5, AgainSeconds: &again, DeadLetter: true,
+	})
+	failures.Close()
 }
 
 // goldenJSON compares a result with its golden file, but for ids and times.

@@ -2,20 +2,25 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/lifecycle"
 )
 
-// watchEvery is how often the configuration's file is looked at.
-const watchEvery = 2 * time.Second
+// watchEvery is how often the configuration's file is looked at, settleEvery how often while it is being written.
+const (
+	watchEvery  = 2 * time.Second
+	settleEvery = 200 * time.Millisecond
+)
 
 // watch reads the configuration again when its file changes or when the process gets a hang-up signal, until ctx ends.
 func (l *local) watch(ctx context.Context, path string) error {
@@ -24,20 +29,41 @@ func (l *local) watch(ctx context.Context, path string) error {
 	defer signal.Stop(hangUp)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	r := reloader{local: l, path: path, now: l.config}
 	before := stamp(path)
 	for {
+		asked := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-hangUp:
-		case <-tick.C:
+			asked = true
+		case now := <-tick.C:
 			if stamp(path) == before {
+				r.retry(ctx, now)
 				continue
 			}
 		}
-		before = stamp(path)
-		l.options.told(l.reload(ctx, path))
+		before = settled(ctx, path)
+		l.options.told(r.reload(ctx, asked))
 	}
+}
+
+// settled returns the stamp of a file once it no longer changes: half of a configuration may be a valid one, with fewer
+// fleets. A file that is always being written is read after a second.
+func settled(ctx context.Context, path string) string {
+	before := stamp(path)
+	for range 5 {
+		if sleep(ctx, settleEvery) != nil {
+			break
+		}
+		now := stamp(path)
+		if now == before {
+			break
+		}
+		before = now
+	}
+	return before
 }
 
 // stamp changes when a file does. A file that is not there has a stamp too: it may be about to be replaced.
@@ -49,67 +75,142 @@ func stamp(path string) string {
 	return fmt.Sprint(f.ModTime().UnixNano(), f.Size())
 }
 
-// reload puts the configuration at path in force as far as a running set-up can take it, and says what came of it. A
-// configuration with a fault changes nothing.
-func (l *local) reload(ctx context.Context, path string) string {
-	c, err := config.Load(path)
+// reloader puts one configuration after the other in force.
+type reloader struct {
+	local *local
+	path  string
+	// now is the last configuration without faults.
+	now *config.Config
+	// retryAt is when its queues are made again, after that failed; zero when they were made.
+	retryAt time.Time
+}
+
+// reload puts the configuration in force as far as a running set-up can take it, and says what came of it. A
+// configuration with a fault changes nothing. When a person asked for it, fleets that failed are tried again at once.
+func (r *reloader) reload(ctx context.Context, asked bool) string {
+	c, err := config.Load(r.path)
 	if err == nil {
 		err = checkCommands(c)
 	}
-	if err != nil {
-		return fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)
+	if err == nil {
+		err = r.local.options.accept(c)
 	}
-	said, err := l.apply(ctx, c)
 	if err != nil {
-		said = append(said, err.Error())
+		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)
+		r.local.faults.set(configFault, said)
+		return said
 	}
+	r.local.faults.set(configFault, "")
+	said := r.apply(ctx, c, asked)
 	if len(said) == 0 {
 		return "the configuration was read again: nothing in it has changed"
 	}
 	return "the configuration was read again: " + strings.Join(said, "; ")
 }
 
-// whenLater says that a change waits for the workers of before.
-func whenLater(old, now config.Fleet) string {
-	if sameKind(old, now) {
-		return ""
+// apply brings the running set-up to c, and returns what it did.
+func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (said []string) {
+	l := r.local
+	if later := fixed(l.config, c); later != "" {
+		said = append(said, later)
 	}
-	return " and begins anew once its workers have finished what they hold"
+	changed := !reflect.DeepEqual(c.Queues, r.now.Queues) || !reflect.DeepEqual(c.Fleets, r.now.Fleets)
+	r.now = c
+	if changed || asked {
+		if err := r.makeQueues(ctx, time.Now()); err != nil {
+			said = append(said, err.Error())
+		}
+	}
+	for _, n := range l.fleets.want(ctx, l.watched(c.Fleets), asked) {
+		said = append(said, n.String())
+	}
+	return said
 }
 
-// apply brings the running set-up to c, and returns what it did.
-func (l *local) apply(ctx context.Context, c *config.Config) (said []string, err error) {
-	if !reflect.DeepEqual(c.Listen, l.config.Listen) || c.Data != l.config.Data || c.Strict != l.config.Strict {
-		said = append(said, "listen, data and strict take effect at the next start")
-	}
-	var failures []error
-	if !reflect.DeepEqual(c.Queues, l.config.Queues) || !reflect.DeepEqual(c.Fleets, l.config.Fleets) {
-		failures = append(failures, l.createQueues(ctx, c))
-	}
-	now := map[string]config.Fleet{}
-	for _, f := range l.config.Fleets {
-		now[f.Name] = f
-	}
-	for _, f := range c.Fleets {
-		old, there := now[f.Name]
-		delete(now, f.Name)
-		switch {
-		case !there:
-			said = append(said, "fleet "+f.Name+" is new")
-			failures = append(failures, l.fleets.open(ctx, f))
-		case !reflect.DeepEqual(old, f):
-			said = append(said, "fleet "+f.Name+" has changed"+whenLater(old, f))
-			failures = append(failures, l.fleets.change(ctx, f))
+// fixed says which changes a running set-up cannot take over; empty for none.
+func fixed(began, c *config.Config) string {
+	var keys []string
+	for _, k := range []struct {
+		name string
+		same bool
+	}{
+		{"listen", reflect.DeepEqual(c.Listen, began.Listen)}, {"data", c.Data == began.Data},
+		{"strict", c.Strict == began.Strict}, {"aws", c.AWS == began.AWS},
+	} {
+		if !k.same {
+			keys = append(keys, k.name)
 		}
 	}
-	for _, f := range l.config.Fleets {
-		if _, gone := now[f.Name]; gone {
-			said = append(said, "fleet "+f.Name+" ends once its workers have finished what they hold")
-			l.fleets.running.Go(func() { l.fleets.remove(f.Name) })
+	switch len(keys) {
+	case 0:
+		return ""
+	case 1:
+		return keys[0] + " takes effect at the next start"
+	}
+	return strings.Join(keys, ", ") + " take effect at the next start"
+}
+
+// makeQueues makes the queues of the configuration, and notes when that is to be tried again.
+func (r *reloader) makeQueues(ctx context.Context, now time.Time) error {
+	r.retryAt = time.Time{}
+	err := r.local.createQueues(ctx, r.now)
+	if err == nil {
+		r.local.faults.set(queueFault, "")
+		return nil
+	}
+	r.retryAt = now.Add(lifecycle.LongestDelay)
+	r.local.faults.set(queueFault, err.Error())
+	return fmt.Errorf("%w; it is tried again every %s", err, muster.Seconds(lifecycle.LongestDelay.Seconds()))
+}
+
+// retry makes the queues that could not be made, when it is time.
+func (r *reloader) retry(ctx context.Context, now time.Time) {
+	if r.retryAt.IsZero() || now.Before(r.retryAt) {
+		return
+	}
+	if err := r.makeQueues(ctx, now); err != nil {
+		r.local.options.logger.Error("the queues of the configuration could not be made", "error", err)
+		return
+	}
+	r.local.options.told("the queues of the configuration were made")
+}
+
+// watched returns the fleets as the options have them.
+func (l *local) watched(fleets []config.Fleet) []config.Fleet {
+	all := make([]config.Fleet, len(fleets))
+	for i, f := range fleets {
+		all[i] = l.options.watched(f)
+	}
+	return all
+}
+
+// The faults of a set-up as a whole.
+const (
+	configFault = iota
+	queueFault
+	faultKinds
+)
+
+// faults are what is wrong with the set-up as a whole, for status. They are set and read by any goroutine.
+type faults struct {
+	mu  sync.Mutex
+	all [faultKinds]string
+}
+
+func (f *faults) set(kind int, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[kind] = text
+}
+
+// list returns the faults that there are.
+func (f *faults) list() (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, text := range f.all {
+		if text != "" {
+			all = append(all, text)
 		}
 	}
-	// What is served stays where it is until the next start.
-	c.Listen, c.Data, c.Strict = l.config.Listen, l.config.Data, l.config.Strict
-	l.config = c
-	return said, errors.Join(failures...)
+	return all
 }

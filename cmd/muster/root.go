@@ -16,15 +16,17 @@ import (
 type global struct {
 	config string
 	output string
+	// fault is what is wrong with the configuration where that did not matter.
+	fault error
 }
 
 // commands are all commands, in the order of the help.
 func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
-		{"explain", newExplain}, {"status", newStatus}, {"queue", newQueue}, {"tree", newTree}, {"trace", newTrace},
+		{"explain", newExplain}, {"status", newStatus}, {"logs", newLogs}, {"queue", newQueue}, {"tree", newTree}, {"trace", newTrace},
 		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport}, {"schema", newSchema},
-		{"version", newVersion}, {"sleep-body", newSleepBody}, {"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
+		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody}, {"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
 	}
 }
 
@@ -63,7 +65,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		SilenceUsage: true, SilenceErrors: true,
 		SuggestionsMinimumDistance: 2,
 	}
-	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration")
+	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration (default: muster.yaml in this directory, where there is one)")
 	root.PersistentFlags().StringVarP(&g.output, "output", "o", "text", "how results are printed: text or json")
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -75,8 +77,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w\nrun %s --help to see what there is", err, cmd.CommandPath()))
 	})
-	for _, c := range called(args) {
+	all := called(args)
+	for _, c := range all {
 		root.AddCommand(c.make(g))
+	}
+	if len(all) > 1 {
+		root.Version = thisProgram().String()
+		root.SetVersionTemplate("{{.Version}}\n")
 	}
 	withUsageErrors(root)
 	return root
@@ -114,6 +121,7 @@ func (g *global) json() bool { return g.output == "json" }
 
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false) // no page is made of it, and people read it
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
@@ -131,18 +139,5 @@ it, when the configuration begins with
   # yaml-language-server: $schema=muster.schema.json`,
 		Example: "  muster schema >muster.schema.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return printJSON(cmd.OutOrStdout(), config.Schema()) },
-	}
-}
-
-func newVersion(g *global) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"version": version})
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "muster "+version)
-			return err
-		},
 	}
 }

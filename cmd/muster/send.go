@@ -41,15 +41,18 @@ func newSend(g *global) *cobra.Command {
 		url string
 	)
 	cmd := &cobra.Command{
-		Use:   "send --queue URL",
+		Use:   "send --queue NAME|URL",
 		Short: "Send messages: test load, or the lines of a file",
-		Example: `  muster send --queue URL --count 50 --duration 1.25s
-  muster send --queue URL --count 1000 --duration 2s --spread 0.5 --rate 20
+		Example: `  muster send --queue thumbnails --count 50 --duration 1.25s
+  muster send --queue thumbnails --count 1000 --duration 2s --spread 0.5 --rate 20
   muster send --queue URL --bodies requests.jsonl --over 5m`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bodies, err := l.make(cmd.InOrStdin())
 			if err != nil {
 				return usage(err)
+			}
+			if url, err = g.queueURL(url); err != nil {
+				return err
 			}
 			client, err := g.sqsClient(cmd.Context(), url)
 			if err != nil {
@@ -69,7 +72,7 @@ func newSend(g *global) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&url, "queue", "", "the queue's URL")
+	f.StringVar(&url, "queue", "", "the queue's name, or its URL")
 	f.IntVar(&l.count, "count", 1, "how many messages")
 	f.StringVar(&l.body, "body", "hello", "the body of every message")
 	f.StringVar(&l.bodies, "bodies", "", "a file with one body a line, - for standard input; count is then the most that are sent")

@@ -33,6 +33,7 @@ type arena struct {
 	late     time.Duration
 	boot     time.Duration
 	slots    int
+	cores    int
 	min, max int
 	stated   stated
 	poll     time.Duration
@@ -51,6 +52,7 @@ func (a *arena) flags(cmd *cobra.Command) {
 	f.DurationVar(&a.boot, "boot", time.Minute,
 		"the true boot time of a worker; with -f by default workers.boot; a scenario has its own")
 	f.IntVar(&a.slots, "slots", 1, "how many messages a worker handles at once")
+	f.IntVar(&a.cores, "cores", 0, "how many cores all workers share, as processes of one machine do: with more of them at work each takes longer in proportion; 0 is enough")
 	f.IntVar(&a.min, "min", 0, "the least workers")
 	f.IntVar(&a.max, "max", 500, "the most workers")
 	a.stated.flags(cmd)
@@ -100,7 +102,7 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 	e := contest.Event{
 		Name: name, Objective: muster.Objective{Latency: a.latency, Quantile: a.quantile, Late: a.late},
 		Limits: muster.Limits{Min: a.min, Max: a.max, LaunchesPerHour: contest.LaunchesPerHour},
-		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots}, Poll: a.poll,
+		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots, Cores: a.cores}, Poll: a.poll,
 		Trace: func(seed uint64) (trace.Trace, error) {
 			o := a.options
 			o.Seed = seed

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/joblog"
+	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -17,7 +22,7 @@ func newStatus(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the fleets of the running muster up",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := g.load()
+			c, err := g.place()
 			if err != nil {
 				return err
 			}
@@ -25,18 +30,28 @@ func newStatus(g *global) *cobra.Command {
 			if err := g.get(cmd.Context(), c, "/v1/status", &s); err != nil {
 				return err
 			}
+			g.noted(cmd.ErrOrStderr())
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), s)
 			}
-			return printStatus(cmd.OutOrStdout(), s)
+			return printStatusWith(cmd.OutOrStdout(), s, func(fleet string) string { return failedLately(cmd.Context(), c.Data, fleet, s.At) })
 		},
 	}
 }
 
+// printStatus prints the fleets.
 func printStatus(w io.Writer, s server.Status) error {
+	return printStatusWith(w, s, func(string) string { return "" })
+}
+
+// printStatusWith prints the fleets; failed says what failed of late at one, and nothing when nothing did.
+func printStatusWith(w io.Writer, s server.Status, failed func(fleet string) string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "FLEET\tBACKLOG\tIN FLIGHT\tOLDEST\tOBJECTIVE\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
 	for _, f := range s.Fleets {
+		if !f.Sized() {
+			f.Observation = muster.Observation{Objective: f.Observation.Objective} // what was seen last says nothing about now
+		}
 		o, c := f.Observation, f.Observation.Capacity
 		members := []string{"?", "?", "?", "?", "?"}
 		if f.Ready && c.Known {
@@ -44,13 +59,24 @@ func printStatus(w io.Writer, s server.Status) error {
 				members[i] = strconv.Itoa(n)
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", f.Name, count(o.Backlog()), count(o.InFlight()), age(o.OldestAge()),
-			muster.Seconds(o.Objective.Latency.Seconds()), f.Decision.Desired, strings.Join(members, "\t"))
+		desired := "?"
+		if f.Ready {
+			desired = strconv.Itoa(f.Decision.Desired)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, count(o.Backlog()), count(o.InFlight()), age(o.OldestAge()),
+			objective(o.Objective), desired, strings.Join(members, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for _, fault := range s.Faults {
+		fmt.Fprintf(w, "\n%s\n", fault)
+	}
 	for _, f := range s.Fleets {
+		if !f.Sized() {
+			fmt.Fprintf(w, "\n%s: %s\n", f.Name, cmp.Or(f.Trouble, lifeline(f.Phase)))
+			continue
+		}
 		fmt.Fprintf(w, "\n%s: %s\n", f.Name, f.Sentence)
 		if f.CostPerHour > 0 {
 			fmt.Fprintf(w, "  it costs %s an hour\n", muster.Number(f.CostPerHour))
@@ -67,6 +93,9 @@ func printStatus(w io.Writer, s server.Status) error {
 		for _, note := range f.Observation.Notes {
 			fmt.Fprintf(w, "  note: %s\n", note)
 		}
+		if text := failed(f.Name); text != "" {
+			fmt.Fprintf(w, "  %s\n", text)
+		}
 		printIncidents(w, f, s.At)
 		for _, q := range f.Observation.Queues {
 			if !q.Backlog.Known {
@@ -78,6 +107,22 @@ func printStatus(w io.Writer, s server.Status) error {
 		fmt.Fprintln(w, "muster up runs without fleets: give it a configuration with -f")
 	}
 	return nil
+}
+
+// lifeline says in words where a fleet stands that is not sized and has not failed.
+func lifeline(phase string) string {
+	if phase == string(lifecycle.Stopping) {
+		return "stopping: its workers finish what they hold"
+	}
+	return phase + ": it is not sized yet"
+}
+
+// objective renders a latency objective, which is not known before a fleet was seen.
+func objective(o muster.Objective) string {
+	if o.Latency == 0 {
+		return "?"
+	}
+	return muster.Seconds(o.Latency.Seconds())
 }
 
 // count and age render what is unknown as a question mark, never as zero.
@@ -93,4 +138,17 @@ func age(s muster.Sample) string {
 		return "?"
 	}
 	return muster.Seconds(s.Value)
+}
+
+// lately is how far back status says what failed.
+const lately = 5 * time.Minute
+
+// failedLately says what failed of late at a fleet of local processes, as its log has it.
+func failedLately(ctx context.Context, data, fleet string, now time.Time) string {
+	recent, err := joblog.Recent(ctx, logsPlace(data), fleet, now.Add(-lately))
+	if err != nil || recent.Last == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s failed in the last %d minutes, the last %s ago: %s; see muster logs %s --failed", muster.Plural(recent.Failed, "attempt"),
+		int(lately.Minutes()), muster.Seconds(max(0, now.Sub(recent.Last.At).Seconds())), failureText(recent.Last), fleet)
 }

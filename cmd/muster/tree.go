@@ -42,7 +42,7 @@ They need no running muster up. With --trees dynamodb:TABLE they are in a table 
 several machines; submit makes the table.`,
 	}
 	cmd.PersistentFlags().StringVar(&f.path, "trees", os.Getenv(treesVariable), "the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
-	cmd.AddCommand(newTreeSubmit(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f), newTreeRemove(f))
+	cmd.AddCommand(newTreeSubmit(f), newTreeList(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f), newTreeRemove(f))
 	return cmd
 }
 
@@ -56,7 +56,7 @@ type forest struct {
 func (f *forest) open(ctx context.Context, make bool) (treeStore, error) {
 	path := f.path
 	if path == "" {
-		c, err := f.load()
+		c, err := f.place()
 		if err != nil {
 			return nil, err
 		}
@@ -111,19 +111,29 @@ func newTreeSubmit(f *forest) *cobra.Command {
 		watch bool
 	)
 	cmd := &cobra.Command{
-		Use: "submit --queue URL KEY", Short: "Begin a tree with its root node",
+		Use: "submit --queue NAME|URL [KEY]", Short: "Begin a tree with its root node",
 		Long: `Submit begins a tree: it sends a message that names the root node KEY. Submitting the same tree again under
 the same --id changes nothing, so it may be repeated after any failure.
 
 With --manifest the children of the root node are listed in a file, one JSON object a line like
-{"key":"a","body":"b"}, and nobody works on the root node itself. KEY is then only a name.`,
-		Example: `  muster tree submit --queue http://127.0.0.1:9324/000000000000/jobs --id photos /srv/photos
+{"key":"a","body":"b"}, and no worker works on the root node itself. KEY is then only a name, and may be left out.`,
+		Example: `  muster tree submit --queue jobs --id photos /srv/photos
   muster tree submit --queue URL --id contacts --visited --depth 6 alice
-  muster tree submit --queue URL --id list --manifest nodes.jsonl everything --watch`,
-		Args: cobra.ExactArgs(1),
+  muster tree submit --queue URL --id list --manifest nodes.jsonl --watch`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if list != "" {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Node.Key, s.Manifest = args[0], list != ""
-			s.ID = cmp.Or(s.ID, newTreeID(time.Now()))
+			s.ID, s.Manifest = cmp.Or(s.ID, newTreeID(time.Now())), list != ""
+			if s.Node.Key = s.ID; len(args) > 0 {
+				s.Node.Key = args[0]
+			}
+			if err := f.targets(&s); err != nil {
+				return err
+			}
 			if _, err := s.Check(); err != nil {
 				return usage(err)
 			}
@@ -156,18 +166,26 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&s.Queue, "queue", "", "the URL of the queue for the tree's messages, not a FIFO queue")
+	fl.StringVar(&s.Queue, "queue", "", "the name or URL of the queue for the tree's messages, not a FIFO queue")
 	fl.StringVar(&s.ID, "id", "", "the tree's name (default: one with the time)")
 	fl.StringVar(&s.Node.Body, "body", "", "what the work on the root node reads; the key when empty")
 	fl.BoolVar(&s.Visited, "visited", false, "a key names one node of the whole tree: entities of a graph are visited once")
 	fl.StringVar(&list, "manifest", "", "a file with the children of the root node, - for standard input")
-	fl.StringVar(&s.Final.Queue, "final-queue", "", "the URL of a queue that gets a message when the tree is complete")
+	fl.StringVar(&s.Final.Queue, "final-queue", "", "the name or URL of a queue that gets a message when the tree is complete")
 	fl.StringVar(&s.Final.Body, "final-body", "", "the body member of that message")
 	fl.StringVar(&like, "like", "", "the name of an earlier tree that this one is like: workers are launched for its levels before anything is known of this one's")
 	fl.BoolVar(&watch, "watch", false, "then watch the tree to its end")
 	limitFlags(fl, &s.Limits)
 	cmd.MarkFlagRequired("queue")
 	return cmd
+}
+
+// targets puts URLs in the place of the names of queues.
+func (f *forest) targets(s *tree.Spec) (err error) {
+	if s.Queue, err = f.queueURL(s.Queue); err == nil {
+		s.Final.Queue, err = f.queueURL(s.Final.Queue)
+	}
+	return err
 }
 
 // newTreeID names a tree by the time, and by chance where two begin together.

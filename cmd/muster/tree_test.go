@@ -84,6 +84,33 @@ func TestWhatIsUnknownOfATreeIsNotShown(t *testing.T) {
 	}
 }
 
+// Children that open nodes are expected to name are a guess, and no part of a lower bound.
+func TestOnlyNodesThatThereAreMakeALowerBound(t *testing.T) {
+	level := func(created, done, each int64) tree.Level {
+		return tree.Level{Created: created, Done: done, Bred: done * each}
+	}
+	for _, row := range []struct {
+		name   string
+		levels []tree.Level
+		want   string
+	}{
+		{"one node", []tree.Level{level(1, 0, 0)}, ", of at least 1"},
+		{"a depth of which nothing is known", []tree.Level{level(1, 1, 4), level(4, 0, 0)}, ", of at least 5"},
+		{"guessed children above such a depth", []tree.Level{level(1, 1, 4), level(4, 1, 4), level(4, 0, 0)}, ", of at least 9, and by what is known so far about 21"},
+		{"something of every depth", []tree.Level{level(1, 1, 4), level(4, 2, 4), level(8, 1, 0)}, ", of about 21"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := tree.Root{ID: "t", State: tree.Running, Levels: row.levels, Limits: tree.Limits{Depth: 9, Nodes: 1000}, SubmittedAt: time.Unix(1_800_000_000, 0)}
+			for _, l := range row.levels {
+				r.Counts.Created, r.Counts.Done = r.Counts.Created+l.Created, r.Counts.Done+l.Done
+			}
+			if got := statusOf(r, nil, r.SubmittedAt).inAll(); got != row.want {
+				t.Errorf("found %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 func TestBatchesAreWithoutNodes(t *testing.T) {
 	failed, unknown := errors.New("no disk"), errors.New("nobody knows where the trees are")
 	var got []string

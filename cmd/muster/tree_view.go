@@ -35,8 +35,9 @@ type treeStatus struct {
 	Open       int64       `json:"open"`
 	Waiting    int64       `json:"waiting"`
 	Out        int64       `json:"out"`
-	// ExpectedNodes is how many nodes there will be in all, by what was seen so far; the least there can be unless
-	// ExpectedKnown.
+	// ExpectedNodes is how many nodes there will be in all if open nodes have as many children as others of their depth had. Unless
+	// ExpectedKnown there are open nodes at a depth of which none is done: they count without children, and the number may be far too
+	// low. The least there can be is Created.
 	ExpectedNodes float64 `json:"expected_nodes"`
 	ExpectedKnown bool    `json:"expected_known"`
 	// PerSecond is how many nodes were settled in a second lately, LeftSeconds how long the rest takes at that pace.
@@ -126,6 +127,15 @@ func newTreeStatus(f *forest) *cobra.Command {
 	return cmd
 }
 
+func newTreeList(f *forest) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "Show all trees, a line each",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.with(cmd.Context(), false, func(store tree.Store, _ *runner.Operator) error { return f.all(cmd, store) })
+		},
+	}
+}
+
 // lookAt describes a tree, with so many of its failed nodes.
 func lookAt(ctx context.Context, store tree.Store, p *runner.Operator, id string, most int) (treeStatus, error) {
 	r, err := p.Root(ctx, id)
@@ -177,11 +187,7 @@ func (s treeStatus) line() string {
 	}
 	if s.Open > 0 {
 		fmt.Fprintf(&b, ", %d open", s.Open)
-		least := "of about"
-		if !s.ExpectedKnown {
-			least = "of at least"
-		}
-		fmt.Fprintf(&b, ", %s %s", least, muster.Number(math.Round(s.ExpectedNodes)))
+		b.WriteString(s.inAll())
 	}
 	if s.PerSecond != nil {
 		fmt.Fprintf(&b, "; %s a second", muster.Number(*s.PerSecond))
@@ -193,6 +199,19 @@ func (s treeStatus) line() string {
 		fmt.Fprintf(&b, "; because %s", escaped(s.Reason, ""))
 	}
 	return b.String()
+}
+
+// inAll says of how many nodes in all. Only those that there are make a lower bound: what open nodes will name is a guess by what
+// others named, also where it is a larger number.
+func (s treeStatus) inAll() string {
+	expected := muster.Number(math.Round(s.ExpectedNodes))
+	switch {
+	case s.ExpectedKnown:
+		return ", of about " + expected
+	case math.Round(s.ExpectedNodes) > float64(s.Created):
+		return fmt.Sprintf(", of at least %d, and by what is known so far about %s", s.Created, expected)
+	}
+	return fmt.Sprintf(", of at least %d", s.Created)
 }
 
 func printTree(w io.Writer, s treeStatus, at time.Time) error {

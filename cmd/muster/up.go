@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
 )
 
@@ -38,7 +40,10 @@ the one before stays in force.`,
 			if err := usage(checkCommands(c)); err != nil {
 				return err
 			}
-			o.watch = g.config
+			if err := usage(o.accept(c)); err != nil {
+				return err
+			}
+			o.watch = g.file()
 			host.SparePlace()
 			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -52,7 +57,10 @@ the one before stays in force.`,
 
 func up(ctx context.Context, c *config.Config, o localOptions, out, errOut io.Writer) error {
 	o.logger = newLogger(errOut, slog.LevelInfo)
-	said := &sayer{out: out}
+	if err := descendants.Adopt(); err != nil {
+		o.logger.Warn("what a worker runs that is killed may go on", "error", err)
+	}
+	said := &sayer{out: out, logs: logsPlace(c.Data)}
 	o.notify = said.outcome
 	o.told = func(text string) { said.printf("%s\n", text) }
 	l, err := openLocal(ctx, c, o)
@@ -68,7 +76,7 @@ func up(ctx context.Context, c *config.Config, o localOptions, out, errOut io.Wr
 	said.start(l)
 	go func() {
 		<-ctx.Done()
-		said.printf("\nstopping: workers finish what they hold; interrupt again to leave them to it\n")
+		said.stopping(time.Now().UTC(), l.fleets.served(), c.Fleets)
 	}()
 	if err := l.run(ctx); err != nil {
 		return err
@@ -82,6 +90,9 @@ type sayer struct {
 	mu   sync.Mutex
 	out  io.Writer
 	last map[string]string
+	// logs is the directory of the fleets' logs, and failing counts by fleet what failed there and was not said.
+	logs    string
+	failing map[string]*failing
 }
 
 func (s *sayer) printf(format string, args ...any) {
@@ -98,7 +109,7 @@ func (s *sayer) start(l *local) {
 			url = l.queueURL(f.Queues[0].Name)
 		}
 	}
-	s.printf("muster %s, data in %s\n\n", version, l.config.Data)
+	s.printf("muster %s, data in %s\n\n", thisProgram().Version, l.config.Data)
 	for _, name := range l.queues.Queues() {
 		s.printf("  queue  %s\n", l.queueURL(name))
 		if url == "" {
@@ -117,13 +128,13 @@ func (s *sayer) start(l *local) {
 	for _, b := range l.beyond {
 		s.printf("  open to other machines, with TLS: %s\n", b.Addr())
 	}
-	s.printf("for the AWS SDKs and the AWS command line:\n")
-	s.printf("export AWS_ENDPOINT_URL_SQS=http://%s\nexport AWS_REGION=us-east-1\nexport AWS_DEFAULT_REGION=us-east-1\n%s\n", l.sqs.Addr(), l.keys.Export())
+	s.printf("for the AWS SDKs and the AWS command line, in place of the AWS keys and profile of a shell (muster env prints this, too):\n")
+	s.printf("%s\n", shellLines(clientVariables("http://"+l.sqs.Addr().String(), l.keys)))
 	if url == "" {
 		return
 	}
 	s.printf("try it in another terminal, in %s:\n", workDir())
-	if len(l.fleets.names()) == 0 {
+	if len(l.config.Fleets) == 0 {
 		s.printf("muster work --queue %s -- wc -c\n", url)
 	}
 	s.printf("muster send --queue %s --count 10\n\n", url)
@@ -153,9 +164,7 @@ func (s *sayer) outcome(o controller.Outcome) {
 		fmt.Fprintf(s.out, "%s %s %s\n", at, d.Fleet, d.Sentence())
 	}
 	s.last[d.Fleet] = key
-	if o.Failed > 0 {
-		fmt.Fprintf(s.out, "%s %s %s of a message failed; it is tried again later (the worker's log is in the data directory)\n", at, d.Fleet, works(o.Failed))
-	}
+	s.failed(d.Fleet, d.At, o.Failed)
 	for _, c := range o.Changes {
 		fmt.Fprintf(s.out, "%s %s %s %s", at, d.Fleet, c.Member, c.What)
 		if c.Why != "" {
@@ -163,11 +172,4 @@ func (s *sayer) outcome(o controller.Outcome) {
 		}
 		fmt.Fprintln(s.out)
 	}
-}
-
-func works(n int64) string {
-	if n == 1 {
-		return "the work"
-	}
-	return fmt.Sprintf("the work %d times", n)
 }

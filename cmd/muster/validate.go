@@ -43,33 +43,82 @@ type validated struct {
 }
 
 func newValidate(g *global) *cobra.Command {
-	var repetitions int
-	var within float64
+	var o validateOptions
 	cmd := &cobra.Command{
-		Use: "validate", Hidden: true,
-		Short: "Compare the simulator with reality: the demo, for real and simulated",
+		Use: "validate", Hidden: true, Args: cobra.NoArgs,
+		Short: "Compare the simulator with reality: the demo and a steady run, for real and simulated",
 		Long: `Validate runs the demo several times with real queues and worker processes, then simulates each run with the boot
 and processing times that were measured in it, and compares worker-seconds and the 95th percentile of the time from
-sent to finished. It fails when the median difference is more than the share given.`,
+sent to finished. It fails when the median difference is more than the share given.
+
+Then it sends messages of 20 ms at an even rate to workers that take seconds to start, and compares the most workers,
+the launches, the worker-seconds and the share in time with those of the simulator. It fails when they differ by more
+than the table says, or when more workers are launched than a few above what the load needs.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if repetitions < 1 || repetitions > 100 || !(within > 0 && within < 1) {
-				return usage(fmt.Errorf("--repetitions and --within: found %d and %v, allowed are 1 to 100, and above 0 and below 1", repetitions, within))
+			if err := o.check(); err != nil {
+				return usage(err)
 			}
-			rows, err := validate(cmd.Context(), repetitions, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			if g.json() {
-				err = printJSON(cmd.OutOrStdout(), rows)
-			} else {
-				err = printValidated(cmd.OutOrStdout(), rows, repetitions)
-			}
-			return errors.Join(err, disagreement(rows, within))
+			return runValidate(cmd, g, o)
 		},
 	}
-	cmd.Flags().IntVar(&repetitions, "repetitions", 5, "how often the demo is run")
-	cmd.Flags().Float64Var(&within, "within", 0.05, "the largest difference, as a share")
+	cmd.Flags().IntVar(&o.repetitions, "repetitions", 5, "how often the demo is run; 0 leaves it out")
+	cmd.Flags().Float64Var(&o.within, "within", 0.05, "the largest difference in the demo, as a share")
+	cmd.Flags().DurationVar(&o.steady, "steady", 2*time.Minute,
+		"how long messages are sent in the steady run; 0 leaves it out")
+	cmd.AddCommand(newSleepLines())
 	return cmd
+}
+
+// validateOptions are the command line of validate.
+type validateOptions struct {
+	repetitions int
+	within      float64
+	steady      time.Duration
+}
+
+func (o validateOptions) check() error {
+	switch {
+	case o.repetitions < 0 || o.repetitions > 100:
+		return fmt.Errorf("--repetitions: found %d, allowed is 0 to 100", o.repetitions)
+	case !(o.within > 0 && o.within < 1):
+		return fmt.Errorf("--within: found %v, allowed is a share above 0 and below 1, such as 0.05", o.within)
+	case o.steady != 0 && (o.steady < 10*time.Second || o.steady > 10*time.Minute):
+		return fmt.Errorf("--steady: found %s, allowed is 0 for none, or 10s to 10m", o.steady)
+	case o.steady == 0 && o.repetitions == 0:
+		return errors.New("--repetitions and --steady: found 0 for both, which leaves nothing to compare; give one of them")
+	}
+	return nil
+}
+
+// runValidate makes the runs that are asked for, prints them and returns what disagrees.
+func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
+	out := cmd.OutOrStdout()
+	var rows []validated
+	var steady *steadyComparison
+	var err error
+	if o.repetitions > 0 {
+		if rows, err = validate(cmd.Context(), o.repetitions, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		if !g.json() {
+			err = printValidated(out, rows, o.repetitions)
+		}
+		err = errors.Join(err, disagreement(rows, o.within))
+	}
+	if o.steady > 0 {
+		var failed error
+		if steady, failed = validateSteady(cmd.Context(), o.steady, cmd.ErrOrStderr()); failed != nil {
+			return errors.Join(err, failed)
+		}
+		if !g.json() {
+			err = errors.Join(err, steady.print(out))
+		}
+		err = errors.Join(err, steady.disagreement())
+	}
+	if g.json() {
+		err = errors.Join(printJSON(out, map[string]any{"demo": rows, "steady": steady}), err)
+	}
+	return err
 }
 
 // validate runs the demo and its simulation so often.
@@ -131,12 +180,21 @@ func compareDemos(all [][2][]demoResult) []validated {
 
 // simulateDemo makes a run of the demo in the simulator, and adds it up as the real one is.
 func simulateDemo(r demoRun, c circumstances) (demoResult, error) {
-	settings, err := settingsOf(r.fleet)
+	tally, err := simulateRun(r, c)
 	if err != nil {
 		return demoResult{}, err
 	}
+	return tally.result(r), nil
+}
+
+// simulateRun makes a run in the simulator.
+func simulateRun(r demoRun, c circumstances) (*demoTally, error) {
+	settings, err := settingsOf(r.fleet)
+	if err != nil {
+		return nil, err
+	}
 	if len(c.sent) == 0 || len(c.boots) == 0 {
-		return demoResult{}, fmt.Errorf("%s: found %d messages and %d boots, nothing to simulate", r.fleet.Name, len(c.sent), len(c.boots))
+		return nil, fmt.Errorf("%s: found %d messages and %d boots, nothing to simulate", r.fleet.Name, len(c.sent), len(c.boots))
 	}
 	tally := newDemoTally([]demoRun{r}, "")
 	world := sim.World{
@@ -155,10 +213,10 @@ func simulateDemo(r demoRun, c circumstances) (demoResult, error) {
 		},
 	})
 	if err != nil {
-		return demoResult{}, err
+		return nil, err
 	}
 	tally.start(world.Start.Add(c.sent[0]))
-	return tally.result(r), brokenPromises([]sim.Result{result})
+	return tally, brokenPromises([]sim.Result{result})
 }
 
 // sentReader reads messages by when they were sent and how long their work takes.

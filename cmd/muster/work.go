@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
 )
 
@@ -23,12 +26,14 @@ type working struct {
 	reporting  reporting
 	api, level string
 	urls       []string
+	// logs is the directory of logs; empty for standard error.
+	logs string
 }
 
 func newWork(g *global) *cobra.Command {
 	w := &working{around: newSurroundings(), reporting: reporting{configure: awsConfiguration}}
 	cmd := &cobra.Command{
-		Use:   "work --queue URL -- COMMAND [ARGUMENT...]",
+		Use:   "work --queue NAME|URL -- COMMAND [ARGUMENT...]",
 		Short: "Handle the messages of a queue with any command",
 		Long: `Work receives messages and runs the command once for each: the body on standard input, the rest in
 MUSTER_... variables. Exit status 0 deletes the message; any other gives it back, to be tried again later.
@@ -40,7 +45,7 @@ each with a line. With --http the messages are POSTed to a URL on this machine, 
 an endpoint against it.
 
 It works against the embedded queue and against Amazon SQS, with a controller (--api) or without.`,
-		Example: `  muster work --queue http://127.0.0.1:9324/000000000000/default -- ./resize.sh
+		Example: `  muster work --queue default -- ./resize.sh
   muster work --queue http://127.0.0.1:9324/000000000000/default --slots 4 --idle 30s -- wc -c
   muster work --queue http://127.0.0.1:9324/000000000000/default --json-lines --batch 10 -- python3 worker.py
   muster work --queue http://127.0.0.1:9324/000000000000/default --http http://127.0.0.1:8080/work
@@ -49,7 +54,7 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(g, cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&w.urls, "queue", nil, "the queue's URL; may be repeated, to take from several in turn")
+	f.StringArrayVar(&w.urls, "queue", nil, "the queue's name, or its URL; may be repeated, to take from several in turn")
 	f.IntVar(&w.o.Slots, "slots", 1, "how many messages to handle at once")
 	f.DurationVar(&w.o.IdleStop, "idle", 0, "leave after so long without a message; 0 stays")
 	f.DurationVar(&w.o.Billing.Period, "billing-period", 0, "what the machine is paid by, as in 1h: when it is idle shortly before the end of a period, the worker offers to leave; 0 is by the second")
@@ -68,23 +73,38 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
 	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook, the group's name; it is asked for by default")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
+	f.StringVar(&w.logs, "logs", os.Getenv(logsVariable), "the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard error; muster logs reads them")
 	w.how.flags(f, &w.o)
 	w.reporting.flags(f)
 	return cmd
 }
 
-// run works until the worker has left, or checks the work and ends.
-func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
-	flags := cmd.Flags()
-	var l slog.Level
+// check reads what the flags and the environment say, and whether it fits together. It returns from which level on is logged.
+func (w *working) check(g *global, flags *pflag.FlagSet, args []string) (l slog.Level, err error) {
 	if err := l.UnmarshalText([]byte(w.level)); err != nil {
-		return usage(fmt.Errorf("--log: found %q, allowed is debug, info, warn or error", w.level))
+		return l, usage(fmt.Errorf("--log: found %q, allowed is debug, info, warn or error", w.level))
+	}
+	if w.urls, err = g.queueURLs(w.urls); err != nil {
+		return l, err
+	}
+	if w.how.deadLetter, err = g.queueURL(w.how.deadLetter); err != nil {
+		return l, err
 	}
 	if err := w.how.check(w.o, args, w.urls); err != nil {
-		return usage(err)
+		return l, usage(err)
 	}
-	if err := w.around.apply(&w.o, flags.Changed("grace")); err != nil {
-		return usage(err)
+	if err := w.how.takeVariables(); err != nil {
+		return l, usage(err)
+	}
+	return l, usage(w.around.apply(&w.o, flags.Changed("grace")))
+}
+
+// run works until the worker has left, or checks the work and ends.
+func (w *working) run(g *global, cmd *cobra.Command, args []string) (ended error) {
+	flags := cmd.Flags()
+	l, err := w.check(g, flags, args)
+	if err != nil {
+		return err
 	}
 	task, err := w.around.task(cmd.Context())
 	if err != nil {
@@ -96,25 +116,18 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	if err := worker.KeepMemberLock(); err != nil {
 		return err
 	}
-	if !w.how.conformance {
-		// Before the keys of an embedded queue are taken from its directory: those are not for AWS.
-		w.reporting.out = cmd.OutOrStdout()
-		if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
-			return usage(err)
-		}
-		if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure, w.how.data); err != nil {
-			return err
-		}
-		if err := w.how.trees.openTable(cmd.Context()); err != nil {
-			return err
-		}
+	if err := w.prepare(cmd); err != nil {
+		return err
 	}
-	useGivenKeys()
-	for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
-		g.useLocalKeys(url)
+	if !useGivenKeys() {
+		for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
+			g.useLocalKeys(url)
+		}
 	}
 	w.how.command.Argv, w.o.Logger = args, newLogger(cmd.ErrOrStderr(), l)
 	w.how.command.Logger = w.o.Logger
+	closeLogs := w.keepLogs(w.o.Logger, l)
+	defer func() { ended = errors.Join(ended, closeLogs()) }()
 	if w.how.http == "" {
 		if err := w.how.command.Check(); err != nil {
 			return usage(err)
@@ -138,11 +151,34 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 		}
 		w.o.Reporter = reporter
 	}
+	if err := descendants.Adopt(); err != nil {
+		w.o.Logger.Warn("programs that leave the group of the command will not be ended with it", "err", err)
+	}
+	defer descendants.EndAll()
 	if err := w.how.run(cmd.Context(), w.o); err != nil {
 		return err
 	}
 	if w.api != "" && task.Service != "" {
 		w.around.stay(cmd.Context(), w.o.Logger)
+	}
+	return nil
+}
+
+// prepare makes ready what is reached with keys for AWS: the reports, the lifecycle hook and the table of trees. It comes before
+// the keys of an embedded queue are taken from its directory, which are not for AWS.
+func (w *working) prepare(cmd *cobra.Command) error {
+	if w.how.conformance {
+		return nil
+	}
+	w.reporting.out = cmd.OutOrStdout()
+	if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
+		return usage(err)
+	}
+	if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure, w.how.data); err != nil {
+		return err
+	}
+	if err := w.how.trees.openTable(cmd.Context()); err != nil {
+		return err
 	}
 	return nil
 }

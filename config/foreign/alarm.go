@@ -2,11 +2,13 @@ package foreign
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
@@ -26,7 +28,7 @@ type alarm struct {
 // alarm reads what calls the policy.
 func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok bool) {
 	a.scale = 1
-	if list := get(n, "Metrics"); list != nil {
+	if list := nodes.Get(n, "Metrics"); list != nil {
 		a.metric, a.scale, ok = t.computed(s, p, list)
 	} else {
 		a.metric, ok = t.plainly(s, p, n)
@@ -34,14 +36,17 @@ func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok 
 	if !ok {
 		return a, false
 	}
-	of := get(n, "Threshold")
+	of := nodes.Get(n, "Threshold")
 	v := t.resolve(of, 0)
 	if a.threshold, ok = number(v.text); v.why != "" || !ok {
-		s.note(orNode(of, n), "the threshold of the alarm of %s cannot be told%s; the policy is not carried over", p.name, reason(v, ok))
+		s.note(
+			nodes.Or(of, n), "the threshold of the alarm of %s cannot be told%s; the policy is not carried over",
+			p.name, reason(v, ok),
+		)
 		return a, false
 	}
 	a.threshold /= a.scale
-	switch operator := t.resolve(get(n, "ComparisonOperator"), 0).text; operator {
+	switch operator := t.resolve(nodes.Get(n, "ComparisonOperator"), 0).text; operator {
 	case "GreaterThanThreshold":
 		a.above = true
 	case "GreaterThanOrEqualToThreshold":
@@ -60,21 +65,24 @@ func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok 
 // lasts is how long values must be beyond the threshold.
 func (t *template) lasts(s *scaled, p scalingPolicy, n *yaml.Node) time.Duration {
 	positive := func(key string, otherwise float64) float64 {
-		if x, ok := number(t.resolve(get(n, key), 0).text); ok && x > 0 {
+		if x, ok := number(t.resolve(nodes.Get(n, key), 0).text); ok && x > 0 {
 			return x
 		}
 		return otherwise
 	}
 	period := positive("Period", 60)
-	for _, m := range elements(get(n, "Metrics")) {
-		if x := t.period(get(m, "MetricStat")); x > 0 {
+	for _, m := range nodes.Elements(nodes.Get(n, "Metrics")) {
+		if x := t.period(nodes.Get(m, "MetricStat")); x > 0 {
 			period = float64(x)
 		}
 	}
 	of := positive("EvaluationPeriods", 1)
 	enough := min(of, positive("DatapointsToAlarm", of))
 	if enough < of {
-		s.remark("%s is called when %s of %s periods are beyond its threshold; here it is called when as many in a row are.", p.name, words(enough), words(of))
+		s.remark(
+			"%s is called when %s of %s periods are beyond its threshold; here it is called when as many in a row are.",
+			p.name, words(enough), words(of),
+		)
 	}
 	return time.Duration(min(period*enough, 86400)) * time.Second
 }
@@ -82,6 +90,15 @@ func (t *template) lasts(s *scaled, p scalingPolicy, n *yaml.Node) time.Duration
 // plainly is what a step policy goes by in place of a metric.
 func (t *template) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric string, ok bool) {
 	name, namespace := t.text(s, n, "MetricName"), t.text(s, n, "Namespace")
+	if namespace == "AWS/SQS" {
+		if queue := t.queueOf(n); queue != "" && len(s.Queues) > 0 && !slices.Contains(s.QueueNames(), queue) {
+			s.note(
+				n, "the alarm of %s goes by the queue %s, which the fleet does not serve; it is not carried over",
+				p.name, brief(queue),
+			)
+			return "", false
+		}
+	}
 	switch {
 	case namespace == "AWS/SQS" && name == "ApproximateNumberOfMessagesVisible":
 		return policy.MetricBacklog, true
@@ -91,20 +108,60 @@ func (t *template) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric str
 		s.remark("The metric %s is taken to be the backlog over the instances in service.", name)
 		return policy.MetricBacklogPerWorker, true
 	}
-	s.note(n, "the alarm of %s goes by %s %s, which steps do not follow; it is not carried over", p.name, namespace, brief(name))
+	if name == "" {
+		s.note(n, "the alarm of %s names no metric that can be told; it is not carried over", p.name)
+		return "", false
+	}
+	s.note(
+		n, "the alarm of %s goes by %s %s, which steps do not follow; it is not carried over", p.name, namespace,
+		brief(name),
+	)
 	return "", false
 }
 
-// figures are what an expression of an alarm can go by.
-type figures struct{ backlog, inFlight, age, members, slots float64 }
+// queueOf is the queue whose metric an alarm goes by; empty where it goes by no queue's, or its name cannot be told at
+// all.
+func (t *template) queueOf(n *yaml.Node) string {
+	for _, d := range nodes.Elements(nodes.Get(n, "Dimensions")) {
+		if nodes.Plain(nodes.Get(d, "Name")) == "QueueName" {
+			return t.resolve(nodes.Get(d, "Value"), 0).best()
+		}
+	}
+	return ""
+}
+
+// figures are what an expression of an alarm can go by. Each queue has a backlog, messages in flight and an oldest age
+// of its own.
+type figures struct {
+	backlog, inFlight, age []float64
+	members, slots         float64
+}
+
+// totalWork is what waits and what is in flight, in all queues.
+func totalWork(f figures) float64 { return sum(f.backlog) + sum(f.inFlight) }
+
+func sum(all []float64) (s float64) {
+	for _, v := range all {
+		s += v
+	}
+	return s
+}
 
 // figureOf finds which of them a metric is; nil for another.
-func figureOf(m metricmath.Metric) func(figures) float64 {
-	perWorker := func(f figures) float64 { return f.backlog / f.members }
+func figureOf(m metricmath.Metric, queues []string) func(figures) float64 {
+	queue := 0
+	for _, d := range m.Dimensions {
+		if d.Name == "QueueName" {
+			queue = slices.Index(queues, d.Value)
+		}
+	}
+	if queue < 0 {
+		return nil
+	}
 	aws := map[string]func(figures) float64{
-		"AWS/SQS ApproximateNumberOfMessagesVisible":    func(f figures) float64 { return f.backlog },
-		"AWS/SQS ApproximateNumberOfMessagesNotVisible": func(f figures) float64 { return f.inFlight },
-		"AWS/SQS ApproximateAgeOfOldestMessage":         func(f figures) float64 { return f.age },
+		"AWS/SQS ApproximateNumberOfMessagesVisible":    func(f figures) float64 { return f.backlog[queue] },
+		"AWS/SQS ApproximateNumberOfMessagesNotVisible": func(f figures) float64 { return f.inFlight[queue] },
+		"AWS/SQS ApproximateAgeOfOldestMessage":         func(f figures) float64 { return f.age[queue] },
 		"AWS/AutoScaling GroupInServiceInstances":       func(f figures) float64 { return f.members },
 		"ECS/ContainerInsights RunningTaskCount":        func(f figures) float64 { return f.members },
 	}
@@ -112,16 +169,21 @@ func figureOf(m metricmath.Metric) func(figures) float64 {
 	case own && m.MetricName == "TotalWorkers":
 		return func(f figures) float64 { return f.slots }
 	case own && isBacklogPerWorker(m.MetricName):
-		return perWorker
+		return func(f figures) float64 { return sum(f.backlog) / f.members }
 	}
 	return aws[m.Namespace+" "+m.MetricName]
 }
 
-// computed is what a step policy goes by in place of an expression, which is scale times as large: the two give the same at all
-// points that are tried.
+// computed is what a step policy goes by in place of an expression, which is scale times as large: the two give the
+// same at all points that are tried.
 func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric string, scale float64, ok bool) {
 	not := func(n *yaml.Node, why string) (string, float64, bool) {
-		s.note(orNode(n, list), "the alarm of %s goes by an expression that steps do not follow (%s); it is not carried over. Target tracking on the expression is: policy metric-math", p.name, why)
+		s.note(
+			nodes.Or(n, list),
+			"the alarm of %s goes by an expression that steps do not follow (%s); it is not carried over. Target "+
+				"tracking on the expression is: policy metric-math",
+			p.name, why,
+		)
 		return "", 0, false
 	}
 	queries := t.queries(s, p, list)
@@ -132,7 +194,7 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 	read := map[string]func(figures) float64{}
 	for _, q := range program.Metrics() {
 		m := q.MetricStat.Metric
-		if read[q.ID] = figureOf(m); read[q.ID] == nil {
+		if read[q.ID] = figureOf(m, s.QueueNames()); read[q.ID] == nil {
 			return not(list, "it reads "+m.Namespace+" "+brief(m.MetricName))
 		}
 	}
@@ -141,12 +203,18 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 		of     func(figures) float64
 		words  string
 	}{
-		{policy.MetricBacklog, func(f figures) float64 { return f.backlog }, "the backlog"},
-		{policy.MetricBacklogPerWorker, func(f figures) float64 { return f.backlog / f.members }, "the backlog over the workers in service; while there are none the backlog itself counts here"},
-		{policy.MetricOldestAge, func(f figures) float64 { return f.age }, "the age of the oldest message"},
-		{policy.MetricUtilization, func(f figures) float64 { return (f.backlog + f.inFlight) / f.slots }, "the total work over the slots; while there are none it is 1 here, or 0 without work"},
+		{policy.MetricBacklog, func(f figures) float64 { return sum(f.backlog) }, "the backlog"},
+		{
+			policy.MetricBacklogPerWorker, func(f figures) float64 { return sum(f.backlog) / f.members },
+			"the backlog over the workers in service; while there are none the backlog itself counts here",
+		},
+		{policy.MetricOldestAge, func(f figures) float64 { return slices.Max(f.age) }, "the age of the oldest message"},
+		{
+			policy.MetricUtilization, func(f figures) float64 { return totalWork(f) / f.slots },
+			"the total work over the slots; while there are none it is 1 here, or 0 without work",
+		},
 	} {
-		scale, ok := sameAs(program, read, c.of)
+		scale, ok := sameAs(program, read, max(1, len(s.Queues)), c.of)
 		if !ok {
 			continue
 		}
@@ -157,11 +225,20 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 		s.remark("The expression of the alarm of %s is %s%s.", p.name, by, c.words)
 		return c.metric, scale, true
 	}
+	if _, is := sameAs(program, read, max(1, len(s.Queues)), totalWork); is {
+		return not(
+			list,
+			"it is the messages that wait and those in flight; the policy worker-utilization goes by them, and "+
+				"exact has a slot for each",
+		)
+	}
 	return not(list, "it is none of backlog, backlog per worker, oldest age and utilization")
 }
 
 // sameAs tells whether a program gives scale times what a function does, at points that nobody would choose.
-func sameAs(program metricmath.Program, read map[string]func(figures) float64, of func(figures) float64) (scale float64, same bool) {
+func sameAs(
+	program metricmath.Program, read map[string]func(figures) float64, queues int, of func(figures) float64,
+) (scale float64, same bool) {
 	const tries, periods = 12, 5
 	start, state := time.Unix(0, 0).UTC(), uint64(1)
 	draw := func(least, most uint64) float64 {
@@ -171,7 +248,12 @@ func sameAs(program metricmath.Program, read map[string]func(figures) float64, o
 	for try := range tries {
 		rows, last := map[string][]float64{}, figures{}
 		for range periods {
-			last = figures{draw(1, 900), draw(1, 90), draw(1, 4000), draw(1, 20), draw(1, 70)}
+			last = figures{members: draw(1, 20), slots: draw(1, 70)}
+			for range queues {
+				last.backlog, last.inFlight, last.age = append(last.backlog, draw(1, 900)), append(
+					last.inFlight, draw(1, 90),
+				), append(last.age, draw(1, 4000))
+			}
 			for id, f := range read {
 				rows[id] = append(rows[id], f(last))
 			}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-scale/muster/config/foreign"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -21,24 +20,16 @@ func TestAnAlarmOnAnExpressionIsCarriedOverWhereItMeansTheSame(t *testing.T) {
 		expression, metric string
 		from               float64
 	}{
-		{"b", policy.MetricBacklog, 80},
-		{"FILL(b, 0) + 0", policy.MetricBacklog, 80},
-		{"a / 60", policy.MetricOldestAge, 4800},
-		{"b / n", policy.MetricBacklogPerWorker, 80},
+		{"b", policy.MetricBacklog, 80}, {"FILL(b, 0) + 0", policy.MetricBacklog, 80},
+		{"a / 60", policy.MetricOldestAge, 4800}, {"b / n", policy.MetricBacklogPerWorker, 80},
 		{"IF(FILL(n, 0) > 0, b / n, b)", policy.MetricBacklogPerWorker, 80},
 		{"100 * (b + f) / w", policy.MetricUtilization, 0.8},
-		{"IF(w > 0, (b + f) / w, IF(b + f > 0, 1, 0))", policy.MetricUtilization, 80},
-		{"b + f", "", 0},
-		{"b / w", "", 0},
-		{"RATE(b)", "", 0},
-		{"MAX([b, f])", "", 0},
-		{"b - n", "", 0},
-		{"IF(b > 500, b, 0)", "", 0},
-		{"AVG(b) + 0 * b", "", 0},
-		{"b /", "", 0},
+		{"IF(w > 0, (b + f) / w, IF(b + f > 0, 1, 0))", policy.MetricUtilization, 80}, {"b + f", "", 0},
+		{"b / w", "", 0}, {"RATE(b)", "", 0}, {"MAX([b, f])", "", 0}, {"b - n", "", 0}, {"IF(b > 500, b, 0)", "", 0},
+		{"AVG(b) + 0 * b", "", 0}, {"b /", "", 0},
 	} {
 		t.Run(row.expression, func(t *testing.T) {
-			r, err := foreign.Read("t.yaml", []byte(`Resources:
+			r, err := readText("t.yaml", []byte(`Resources:
   Policy:
     Type: AWS::AutoScaling::ScalingPolicy
     Properties: {AutoScalingGroupName: g, PolicyType: StepScaling, AdjustmentType: ChangeInCapacity, StepAdjustments: [{MetricIntervalLowerBound: 0, ScalingAdjustment: 1}]}
@@ -57,11 +48,15 @@ func TestAnAlarmOnAnExpressionIsCarriedOverWhereItMeansTheSame(t *testing.T) {
 			f := r.Fleets[0]
 			switch {
 			case row.metric == "":
-				if len(f.Policies) != 0 || !strings.Contains(fmt.Sprint(f.Notes), "an expression that steps do not follow") {
+				if len(f.Policies) != 0 ||
+					!strings.Contains(fmt.Sprint(f.Notes), "an expression that steps do not follow") {
 					t.Errorf("carried over as %+v with the notes %v, want a note", f.Policies, f.Notes)
 				}
 			case len(f.Policies) != 1 || f.Policies[0].Metric != row.metric || f.Policies[0].Steps[0].From != row.from:
-				t.Errorf("carried over as %+v with the notes %v, want steps on %s from %v on", f.Policies, f.Notes, row.metric, row.from)
+				t.Errorf(
+					"carried over as %+v with the notes %v, want steps on %s from %v on", f.Policies, f.Notes,
+					row.metric, row.from,
+				)
 			}
 		})
 	}

@@ -8,30 +8,40 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/policy"
 )
 
 // cron takes in a trigger of the type cron: so many replicas between two times of day.
 func (d *draft) cron(n *yaml.Node) {
-	m := get(n, "metadata")
-	replicas, ok := number(plain(get(m, "desiredReplicas")))
-	start, end := get(m, "start"), get(m, "end")
-	from, days, why := timeOfDay(plain(start))
+	m := nodes.Get(n, "metadata")
+	replicas, ok := number(nodes.Plain(nodes.Get(m, "desiredReplicas")))
+	start, end := nodes.Get(m, "start"), nodes.Get(m, "end")
+	from, days, why := timeOfDay(nodes.Plain(start))
 	if why == "" {
-		to, last, reason := timeOfDay(plain(end))
+		to, last, reason := timeOfDay(nodes.Plain(end))
 		if why = reason; why == "" && !slices.Equal(days, last) && !nextDay(days, last, from, to) {
 			why = "it ends on other days than it begins"
 		}
 		if why == "" && (!ok || replicas < 1 || replicas > mostWorkers || replicas != float64(int(replicas))) {
-			why = "found " + brief(plain(get(m, "desiredReplicas"))) + " for desiredReplicas"
+			why = "found " + brief(nodes.Plain(nodes.Get(m, "desiredReplicas"))) + " for desiredReplicas"
 		}
 		if why == "" {
-			d.interval(n, policy.Interval{Days: days, From: from, To: to, Zone: plain(get(m, "timezone")), Workers: int(replicas)})
+			d.interval(
+				n,
+				policy.Interval{
+					Days:    days,
+					From:    from,
+					To:      to,
+					Zone:    nodes.Plain(nodes.Get(m, "timezone")),
+					Workers: int(replicas),
+				},
+			)
 			d.rest(m, "the trigger", "timezone", "start", "end", "desiredReplicas")
 			return
 		}
 	}
-	d.note(orNode(get(n, "type"), n), "a trigger of the type cron is not carried over: %s", why)
+	d.note(nodes.Or(nodes.Get(n, "type"), n), "a trigger of the type cron is not carried over: %s", why)
 }
 
 // nextDay tells whether an interval over midnight ends on the days after those on which it begins.
@@ -70,8 +80,8 @@ func (d *draft) interval(n *yaml.Node, i policy.Interval) {
 
 func weekdays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
-// timeOfDay reads a cron expression that is one time of day, every day or on some days of the week. The days are empty for every
-// day; why says what else it is.
+// timeOfDay reads a cron expression that is one time of day, every day or on some days of the week. The days are empty
+// for every day; why says what else it is.
 func timeOfDay(text string) (at string, days []string, why string) {
 	f := strings.Fields(text)
 	if len(f) != 5 {
@@ -79,7 +89,8 @@ func timeOfDay(text string) (at string, days []string, why string) {
 	}
 	minute, errMinute := strconv.Atoi(f[0])
 	hour, errHour := strconv.Atoi(f[1])
-	if errMinute != nil || errHour != nil || minute < 0 || minute > 59 || hour < 0 || hour > 23 || f[2] != "*" || f[3] != "*" {
+	if errMinute != nil || errHour != nil || minute < 0 || minute > 59 || hour < 0 || hour > 23 || f[2] != "*" ||
+		f[3] != "*" {
 		return "", nil, "found " + brief(text) + ", which is not one time of each day"
 	}
 	if days, why = daysOf(f[4]); why != "" {

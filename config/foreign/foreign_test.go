@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign"
@@ -19,6 +20,41 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func nothing(string) (string, bool) { return "", false }
+
+// A policy that waits for its queue stands there as a comment. Without the marks it is the policy, indentation and all.
+func TestAPolicyInACommentCanBeUsed(t *testing.T) {
+	r, err := read(t, "12", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(r.YAML())
+	_, aside, found := strings.Cut(text, "\n    # policy:\n")
+	if !found {
+		t.Fatalf("found no policy in a comment:\n%s", text)
+	}
+	used := "    policy:\n"
+	for line := range strings.Lines(aside) {
+		bare, comment := strings.CutPrefix(line, "    # ")
+		if !comment {
+			break
+		}
+		used += "    " + bare
+	}
+	text = strings.Replace(text, "    policy: {name: worker-utilization, signal: reports}\n", used, 1)
+	text = strings.Replace(text, "    min: ", "    queue: https://sqs.eu-west-1.amazonaws.com/1/q\n    min: ", 1)
+	c, err := config.Parse("t.yaml", []byte(text), nothing)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if p := c.Fleets[0].Policy; p.Name != "backlog-per-worker" || p.Acceptable != 12 {
+		t.Errorf("found %s %v, expected backlog-per-worker 12", p.Name, p.Acceptable)
+	}
+}
+
+// readText reads one text.
+func readText(name string, text []byte) (foreign.Result, error) {
+	return foreign.Read(foreign.File{Name: name, Text: text})
+}
 
 // valid parses what was written, which must be without fault.
 func valid(t testing.TB, r foreign.Result) *config.Config {
@@ -33,7 +69,7 @@ func valid(t testing.TB, r foreign.Result) *config.Config {
 // TestWhatIsWritten compares what is written for each template in testdata with a golden file. Every note is in there.
 func TestWhatIsWritten(t *testing.T) {
 	var files []string
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/*.json"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/*.json", "testdata/*.txtar"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -45,15 +81,11 @@ func TestWhatIsWritten(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
+			r, err := foreign.Read(filesIn(t, file)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := foreign.Read(filepath.Base(file), text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			valid(t, r)
+			onlyWatched(t, valid(t, r))
 			golden := file + ".golden"
 			if *update {
 				if err := os.WriteFile(golden, r.YAML(), 0o644); err != nil {
@@ -65,12 +97,17 @@ func TestWhatIsWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(string(want), string(r.YAML())); d != "" {
-				t.Errorf("written is another configuration than %s has (-want +got), run the test with -update to accept it:\n%s", golden, d)
+				t.Errorf(
+					"written is another configuration than %s has (-want +got), run the test with -update to accept it:\n%s",
+					golden, d,
+				)
 			}
 			one := strings.Join(strings.Fields(strings.ReplaceAll(string(r.YAML()), "#", "")), " ")
 			for _, f := range r.Fleets {
 				for _, n := range f.Notes {
-					if !strings.Contains(one, strings.Join(strings.Fields(strings.ReplaceAll(n.String(), "#", "")), " ")) {
+					if !strings.Contains(
+						one, strings.Join(strings.Fields(strings.ReplaceAll(n.String(), "#", "")), " "),
+					) {
 						t.Errorf("no comment says: %s", n)
 					}
 				}
@@ -79,10 +116,26 @@ func TestWhatIsWritten(t *testing.T) {
 	}
 }
 
+// filesIn are the files of an archive, or the file itself.
+func filesIn(t testing.TB, file string) (files []foreign.File) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Ext(file) != ".txtar" {
+		return []foreign.File{{Name: filepath.Base(file), Text: text}}
+	}
+	for _, f := range txtar.Parse(text).Files {
+		files = append(files, foreign.File{Name: f.Name, Text: f.Data})
+	}
+	return files
+}
+
 // read reads a template with one policy of the target given, and these other parts.
 func read(t *testing.T, target, rest string) (foreign.Result, error) {
 	t.Helper()
-	return foreign.Read("t.yaml", []byte(`Resources:
+	return readText("t.yaml", []byte(`Resources:
   Group: {Type: "AWS::AutoScaling::AutoScalingGroup", Properties: {AutoScalingGroupName: g, MinSize: 1, MaxSize: 9}}
   Policy:
     Type: AWS::AutoScaling::ScalingPolicy
@@ -136,7 +189,7 @@ Conditions:
 		{"!Ref Open", 0, "the parameter Open has no default"},
 		{"!Ref Nobody", 0, "the template has neither a parameter nor a resource \"Nobody\""},
 		{"!Ref AWS::AccountId", 0, "AWS::AccountId is known only where the stack is"},
-		{"!ImportValue x", 0, "ImportValue is known only where the stack is"},
+		{"!ImportValue x", 0, "\"x\" is an export of another stack"},
 		{"!GetAtt Nobody.Arn", 0, "the template has no resource \"Nobody\""},
 		{"!FindInMap [By, dev, Target]", 0, "Mappings has no \"dev\""},
 		{"!Select [7, [1]]", 0, "Select has an index outside of its list"},
@@ -180,7 +233,7 @@ func TestStepsCountFromTheThreshold(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			namespace, metric, _ := strings.Cut(row.metric, " ")
-			r, err := foreign.Read("t.yaml", []byte(`Resources:
+			r, err := readText("t.yaml", []byte(`Resources:
   Policy:
     Type: AWS::AutoScaling::ScalingPolicy
     Properties: {AutoScalingGroupName: g, PolicyType: StepScaling, AdjustmentType: ChangeInCapacity, StepAdjustments: `+row.steps+`}
@@ -227,8 +280,11 @@ func TestTimesOfDayBecomeASchedule(t *testing.T) {
 		{"no weekday", "0 8 * * someday", "0 18 * * *", "found the weekdays"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			r, err := foreign.Read("t.yaml", []byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, spec: {scaleTargetRef: {name: f}, triggers: [
-				{type: cron, metadata: {timezone: Europe/Berlin, desiredReplicas: "4", start: "`+row.start+`", end: "`+row.end+`"}}]}}`))
+			r, err := readText(
+				"t.yaml",
+				[]byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, spec: {scaleTargetRef: {name: f}, triggers: [
+				{type: cron, metadata: {timezone: Europe/Berlin, desiredReplicas: "4", start: "`+row.start+`", end: "`+row.end+`"}}]}}`),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,18 +304,18 @@ func TestTimesOfDayBecomeASchedule(t *testing.T) {
 func TestATextThatCannotBeReadIsRefusedAtItsPlace(t *testing.T) {
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for _, row := range []struct{ name, text, want string }{
-		{"nothing that scales", "Resources: {Queue: {Type: 'AWS::SQS::Queue'}}", "found nothing that scales; expected a CloudFormation or SAM template with"},
+		{"nothing that scales", "Resources: {Queue: {Type: 'AWS::SQS::Queue'}}", "found nothing that scales; expected scaling policies or scheduled actions of Auto Scaling groups or ECS services in a CloudFormation or SAM template"},
 		{"only what is no fleet", "Resources:\n  P: {Type: 'AWS::ApplicationAutoScaling::ScalingPolicy', Properties: {ScalableDimension: x}}", "t:2:3: P scales \"x\", which is no fleet of workers"},
 		{"empty", "", "found nothing that scales"},
 		{"no YAML", "a: [1,\nb: }", "t:2:4"},
 		{"a chart", "a: {{ .Values.b }}\nc: }", "it looks like a chart; render it first, as with helm template"},
 		{"an alias", "a: &x [1]\nb: *x", "t:2:4: found the alias *x, allowed are plain values"},
 		{"too deep", "a: " + deep, "t:1:"},
-		{"too long", strings.Repeat("#", foreign.MaxBytes+1), "found more than 1048576 bytes"},
+		{"too long", strings.Repeat("#", foreign.MaxBytes+1), "found more than 8388608 bytes"},
 		{"too many documents", strings.Repeat("--- a\n", 201), "found 201 documents, allowed are at most 200"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := foreign.Read("t", []byte(row.text)); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := readText("t", []byte(row.text)); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("found %v, expected %s", err, row.want)
 			}
 		})
@@ -279,31 +335,100 @@ func TestATemplateThatGrowsWithoutBoundIsCutOff(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that Read never panics, that notes lie within the text, and that what is written is a valid configuration.
+// FuzzRead holds that Read never panics, that notes lie within the text, and that what is written is a valid configuration
+// of fleets that only watch.
 func FuzzRead(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.yaml", "testdata/*.json"} {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/*.json", "testdata/*.txtar"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
+			for _, one := range filesIn(f, file) {
+				f.Add(one.Text, strings.HasPrefix(filepath.Ext(one.Name), ".tf"))
 			}
-			f.Add(text)
 		}
 	}
-	f.Add([]byte("Resources: {P: {Type: 'AWS::AutoScaling::ScalingPolicy', Properties: !Ref P}}"))
-	f.Add([]byte("apiVersion: keda.sh/v1\nkind: ScaledObject\nspec: {triggers: [{type: aws-sqs-queue, metadata: {queueURL: 'http://x/q?a'}}]}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := foreign.Read("fuzz.yaml", text)
+	f.Add([]byte("Resources: {P: {Type: 'AWS::AutoScaling::ScalingPolicy', Properties: !Ref P}}"), false)
+	f.Add([]byte("apiVersion: keda.sh/v1\nkind: ScaledObject\n"+
+		"spec: {triggers: [{type: aws-sqs-queue, metadata: {queueURL: 'http://x/q?a'}}]}"), false)
+	f.Fuzz(func(t *testing.T, text []byte, hcl bool) {
+		name := "fuzz.yaml"
+		if hcl {
+			name = "fuzz.tf"
+		}
+		r, err := readText(name, text)
 		if err != nil {
 			return
 		}
 		lines := strings.Split(string(text), "\n")
 		for _, n := range r.Notes {
-			if n.Line < 1 || n.Line > len(lines) || n.Column < 1 || n.Column > utf8.RuneCountInString(lines[n.Line-1])+1 {
+			if n.Line < 1 || n.Line > len(lines) || n.Column < 1 ||
+				n.Column > utf8.RuneCountInString(lines[n.Line-1])+1 {
 				t.Fatalf("outside of the text: %s", n)
 			}
 		}
-		valid(t, r)
+		onlyWatched(t, valid(t, r))
 	})
+}
+
+// onlyWatched holds that nothing of a configuration starts a worker or sizes anything.
+func onlyWatched(t testing.TB, c *config.Config) {
+	t.Helper()
+	for _, f := range c.Fleets {
+		if !f.Policy.Shadow || len(f.Workers.Command) > 0 || f.Workers.HTTP != "" {
+			t.Errorf("the fleet %s is not in shadow, or has a program to start: %v", f.Name, f.Workers.Command)
+		}
+		for _, q := range f.Queues {
+			if q.URL == "" {
+				t.Errorf("the fleet %s has the embedded queue %s, which would be empty", f.Name, q.Name)
+			}
+		}
+	}
+}
+
+func TestAQueueIsNamedByItsNameURLOrARN(t *testing.T) {
+	for _, row := range []struct{ stated, want string }{
+		{"q.fifo", "https://sqs.REGION.amazonaws.com/ACCOUNT/q.fifo"},
+		{"arn:aws:sqs:eu-west-1:123456789012:q", "https://sqs.REGION.amazonaws.com/ACCOUNT/q"},
+		{"https://sqs.eu-west-1.amazonaws.com/123456789012/q", "https://sqs.eu-west-1.amazonaws.com/123456789012/q"},
+		{"http://localhost:4566/000000000000/q", "https://sqs.REGION.amazonaws.com/ACCOUNT/q"},
+		{"q u e", ""},
+		{"<queue>", ""},
+	} {
+		r, err := readText("t.yaml", []byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, spec: {scaleTargetRef: {name: f},
+			triggers: [{type: aws-sqs-queue, metadata: {queueURL: "`+row.stated+`"}}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		valid(t, r)
+		if got := strings.Join(r.Fleets[0].Queues, ","); got != row.want {
+			t.Errorf("%s: found %s, expected %s", row.stated, got, row.want)
+		}
+	}
+}
+
+// What looks like a region and is none must not get into the configuration.
+func TestARegionIsTakenWhereItIsOne(t *testing.T) {
+	r, err := readText("t.yaml", []byte(`{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, spec: {scaleTargetRef: {name: f},
+		triggers: [{type: aws-sqs-queue, metadata: {queueURL: q, awsRegion: "${REGION}"}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := r.Fleets[0].Queues[0]; q != "https://sqs.REGION.amazonaws.com/ACCOUNT/q" {
+		t.Errorf("found the queue %s, expected one without a region", q)
+	}
+	for _, row := range []struct{ arn, want string }{
+		{"arn:aws:autoscaling:us-east-2:345678901234:scalingPolicy:1", "us-east-2"},
+		{"arn:aws-us-gov:autoscaling:us-gov-west-1:345678901234:scalingPolicy:1", "us-gov-west-1"},
+		{"arn:aws:autoscaling:geust-2:345678901234:scalingPolicy:1", ""},
+		{"arn:aws:autoscaling:us-east-2:nobody:scalingPolicy:1", ""},
+	} {
+		r, err := readText("p.json", []byte(`{"AutoScalingGroupName": "g", "PolicyName": "p", "PolicyARN": "`+row.arn+`",
+			"PolicyType": "TargetTrackingScaling", "TargetTrackingConfiguration": {"TargetValue": 3}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		valid(t, r)
+		if got := r.Fleets[0].Region; got != row.want {
+			t.Errorf("%s: found %q, expected %q", row.arn, got, row.want)
+		}
+	}
 }

@@ -6,13 +6,18 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
 const (
-	// maxResolved bounds the work of resolving, maxNesting how deep functions refer to each other, maxText what they give.
+	// maxResolved bounds the work of resolving, maxNesting how deep functions refer to each other, maxText what they
+	// give.
 	maxResolved = 20_000
 	maxNesting  = 40
 	maxText     = 64 << 10
+	// maxDoubts bounds the parts of a text of which something is known.
+	maxDoubts = 100
 )
 
 // value is what a node of a template comes to.
@@ -27,9 +32,62 @@ type value struct {
 	guess string
 	// why says why it cannot be told here; empty when it can.
 	why string
+	// standIn is what stands for a text that cannot be told, doubts are the parts of either that stand in for others,
+	// and why.
+	standIn string
+	doubts  []doubt
 }
 
+// doubt is a part of a text that stands in for another.
+type doubt struct{ text, why string }
+
 func unknown(format string, args ...any) value { return value{why: fmt.Sprintf(format, args...)} }
+
+// as gives a value that cannot be told a text that stands for it.
+func (v value) as(standIn string) value {
+	v.standIn, v.doubts = standIn, []doubt{{standIn, v.why}}
+	return v
+}
+
+// best is the text, or what stands for it.
+func (v value) best() string {
+	if v.why != "" {
+		return v.standIn
+	}
+	return v.text
+}
+
+// doubtOf says why a part of the text is not certain; empty when it is.
+func (v value) doubtOf(part string) string {
+	for _, d := range v.doubts {
+		if d.text != "" && strings.Contains(part, d.text) {
+			return d.why
+		}
+	}
+	if part == "" || len(v.doubts) == 0 {
+		return v.why
+	}
+	return ""
+}
+
+// joined adds a part to a text: what cannot be told of one cannot be told of both.
+func (v value) joined(part value) value {
+	if v.why != "" || part.why != "" {
+		v.standIn, v.text = v.best()+part.best(), ""
+		if v.why == "" {
+			v.why = part.why
+		}
+	} else {
+		v.text += part.text
+	}
+	if len(v.doubts) < maxDoubts {
+		v.doubts = append(v.doubts, part.doubts...)
+	}
+	if part.guess != "" {
+		v.doubts = append(v.doubts, doubt{part.text, part.guess})
+	}
+	return v
+}
 
 // function takes a call of a function apart: the short form, or the mapping with one key.
 func function(n *yaml.Node) (name string, argument *yaml.Node) {
@@ -50,14 +108,16 @@ func function(n *yaml.Node) (name string, argument *yaml.Node) {
 	return "", nil
 }
 
-// resolve computes what a node comes to, with the defaults of the parameters.
+// resolve computes what a node comes to, with the defaults of the parameters. A plain text costs nothing.
 func (t *template) resolve(n *yaml.Node, depth int) value {
-	t.resolved++
 	switch {
 	case n == nil:
 		return unknown("nothing is stated")
-	case t.resolved > maxResolved || depth > maxNesting:
-		return unknown("the template refers to itself too often")
+	case n.Kind == yaml.ScalarNode && (n.Tag == "" || strings.HasPrefix(n.Tag, "!!")):
+		return value{text: n.Value}
+	}
+	if t.resolved++; t.resolved > maxResolved || depth > maxNesting {
+		return unknown("%s refers to itself too often", t.what)
 	}
 	if name, argument := function(n); name != "" {
 		return t.call(name, argument, depth+1)
@@ -95,8 +155,22 @@ func (t *template) call(name string, n *yaml.Node, depth int) value {
 		return t.find(n, depth)
 	case "If":
 		return t.choose(n, depth)
+	case "ImportValue":
+		return t.imported(n, depth)
+	case "Unknown":
+		if of := nodes.Elements(n); len(of) == 2 {
+			return unknown("%s", of[1].Value).as(of[0].Value)
+		}
 	}
 	return unknown("%s is known only where the stack is", name)
+}
+
+// imported is what another stack exports: its name stands for it.
+func (t *template) imported(n *yaml.Node, depth int) value {
+	name := t.resolve(n, depth).best()
+	return unknown(
+		"%s is an export of another stack", brief(name),
+	).as(fleetName(name[strings.LastIndexAny(name, ":/")+1:]))
 }
 
 // ref resolves the name of a parameter, a pseudo parameter or a resource.
@@ -104,29 +178,29 @@ func (t *template) ref(name string, depth int) value {
 	if name == "AWS::NoValue" {
 		return value{none: true}
 	}
-	if strings.HasPrefix(name, "AWS::") {
-		return unknown("%s is known only where the stack is", name)
+	if own, is := strings.CutPrefix(name, "AWS::"); is {
+		return unknown("%s is known only where the stack is", name).as(own)
 	}
-	if p := get(t.parameters, name); p != nil {
-		if d := get(p, "Default"); d != nil {
+	if p := nodes.Get(t.parameters, name); p != nil {
+		if d := nodes.Get(p, "Default"); d != nil {
 			return t.resolve(d, depth+1)
 		}
-		return unknown("the parameter %s has no default", name)
+		return unknown("the parameter %s has no default", name).as(name)
 	}
-	if get(t.resources, name) != nil {
+	if nodes.Get(t.resources, name) != nil {
 		return t.named(name, "", depth)
 	}
-	return unknown("the template has neither a parameter nor a resource %s", brief(name))
+	return unknown("the template has neither a parameter nor a resource %s", brief(name)).as(fleetName(name))
 }
 
 // attribute resolves Fn::GetAtt: Resource.Attribute, or a list of the two.
 func (t *template) attribute(n *yaml.Node, depth int) value {
 	name, attribute, _ := strings.Cut(n.Value, ".")
-	if of := elements(n); len(of) == 2 {
+	if of := nodes.Elements(n); len(of) == 2 {
 		name, attribute = of[0].Value, of[1].Value
 	}
-	if get(t.resources, name) == nil {
-		return unknown("the template has no resource %s", brief(name))
+	if nodes.Get(t.resources, name) == nil {
+		return unknown("%s has no resource %s", t.what, brief(name)).as(attribute)
 	}
 	return t.named(name, attribute, depth)
 }
@@ -148,90 +222,125 @@ func nameOf(kind string) string {
 	return ""
 }
 
-// named is a resource under the name that it states, or under its logical id.
+// named is a resource under the name that it states, or under its logical id. Whatever else it has is known where the
+// stack is.
 func (t *template) named(name, attribute string, depth int) value {
-	v := value{resource: name, attribute: attribute, text: name}
-	r := get(t.resources, name)
-	if property := nameOf(plain(get(r, "Type"))); property != "" {
-		v.guess = "the template states no " + property
-		if p := get(get(r, "Properties"), property); p != nil {
-			own := t.resolve(p, depth+1)
-			if v.guess = own.why; own.why == "" && own.text != "" {
-				v.text = own.text
-			}
+	v := value{resource: name, attribute: attribute, text: t.short(name)}
+	r := nodes.Get(t.resources, name)
+	kind := nodes.Plain(nodes.Get(r, "Type"))
+	property := nameOf(kind)
+	if property == "" {
+		if of := nodes.Get(nodes.Get(r, "Properties"), attribute); of != nil && t.terraform {
+			own := t.resolve(of, depth+1)
+			own.resource, own.attribute = name, attribute
+			return own
 		}
+		v.why = strings.TrimSuffix(name+"."+attribute, ".") + " is known only where the stack is"
+		v.standIn = orElse(attribute[strings.LastIndexByte(attribute, '.')+1:], v.text)
+		v.doubts = []doubt{{v.standIn, v.why}}
+		return v
+	}
+	if of := nodes.Get(nodes.Get(r, "Properties"), attribute); of != nil && t.terraform && attribute != property {
+		own := t.resolve(of, depth+1) // Terraform can refer to every argument
+		own.resource, own.attribute = name, attribute
+		return own
+	}
+	v.guess = t.what + " states no " + property
+	if t.terraform {
+		v.guess = t.what + " states no name"
+	}
+	if p := nodes.Get(nodes.Get(r, "Properties"), property); p != nil {
+		own := t.resolve(p, depth+1)
+		v.guess = own.why
+		switch {
+		case own.why == "" && own.text != "":
+			v.text = own.text
+		case t.terraform && own.standIn != "":
+			v.text = own.standIn
+		}
+		if kind == "AWS::ApplicationAutoScaling::ScalableTarget" {
+			own.resource, own.attribute = name, attribute // it has parts, each of which may be certain
+			return own
+		}
+	}
+	if v.guess != "" {
+		v.doubts = []doubt{{v.text, v.guess}}
 	}
 	return v
 }
 
+// short is the name of a resource without its type.
+func (t *template) short(name string) string {
+	if !t.terraform {
+		return name
+	}
+	if i := strings.IndexByte(name, '['); i >= 0 {
+		key := strings.Trim(name[i:], `[]"`)
+		return t.short(name[:i]) + "-" + key
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
 // sub resolves Fn::Sub: a text with ${Name} and ${Resource.Attribute}, and a mapping with names of its own.
-func (t *template) sub(n *yaml.Node, depth int) value {
+func (t *template) sub(n *yaml.Node, depth int) (v value) {
 	text, own := n.Value, (*yaml.Node)(nil)
-	if of := elements(n); len(of) == 2 {
+	if of := nodes.Elements(n); len(of) == 2 {
 		text, own = of[0].Value, of[1]
 	}
-	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "${")
-		b.WriteString(before)
-		if b.Len() > maxText {
+		v = v.joined(value{text: before})
+		if len(v.best()) > maxText {
 			return unknown("the text is too long")
 		}
 		if !found {
-			return value{text: b.String()}
+			return v
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return value{text: b.String() + "${" + rest}
+			return v.joined(value{text: "${" + rest})
 		}
 		text = after
 		if literal, ok := strings.CutPrefix(name, "!"); ok {
-			b.WriteString("${" + literal + "}")
+			v = v.joined(value{text: "${" + literal + "}"})
 			continue
 		}
-		v := t.substitute(strings.TrimSpace(name), own, depth)
-		if v.why != "" {
-			return v
-		}
-		b.WriteString(v.text)
+		v = v.joined(t.substitute(strings.TrimSpace(name), own, depth))
 	}
 }
 
 func (t *template) substitute(name string, own *yaml.Node, depth int) value {
-	if n := get(own, name); n != nil {
+	if n := nodes.Get(own, name); n != nil {
 		return t.resolve(n, depth+1)
 	}
-	if resource, attribute, is := strings.Cut(name, "."); is && get(t.resources, resource) != nil {
+	if resource, attribute, is := strings.Cut(name, "."); is && nodes.Get(t.resources, resource) != nil {
 		return t.named(resource, attribute, depth)
 	}
 	return t.ref(name, depth+1)
 }
 
-func (t *template) join(n *yaml.Node, depth int) value {
-	of := elements(n)
+func (t *template) join(n *yaml.Node, depth int) (v value) {
+	of := nodes.Elements(n)
 	if len(of) != 2 {
 		return unknown("Join has no separator and list")
 	}
 	separator, list := t.resolve(of[0], depth), t.resolve(of[1], depth)
-	var parts []string
-	size := 0
-	for _, v := range list.list {
-		if v.why != "" {
-			return v
-		}
-		parts = append(parts, v.text)
-		if size += len(v.text) + len(separator.text); size > maxText {
-			return unknown("the text is too long")
-		}
-	}
 	if list.why != "" || separator.why != "" {
 		return unknown("%s", list.why+separator.why)
 	}
-	return value{text: strings.Join(parts, separator.text)}
+	for i, part := range list.list {
+		if i > 0 {
+			v = v.joined(separator)
+		}
+		if v = v.joined(part); len(v.best()) > maxText {
+			return unknown("the text is too long")
+		}
+	}
+	return v
 }
 
 func (t *template) pick(n *yaml.Node, depth int) value {
-	of := elements(n)
+	of := nodes.Elements(n)
 	if len(of) != 2 {
 		return unknown("Select has no index and list")
 	}
@@ -247,7 +356,7 @@ func (t *template) pick(n *yaml.Node, depth int) value {
 }
 
 func (t *template) split(n *yaml.Node, depth int) value {
-	of := elements(n)
+	of := nodes.Elements(n)
 	if len(of) != 2 {
 		return unknown("Split has no separator and text")
 	}
@@ -264,7 +373,7 @@ func (t *template) split(n *yaml.Node, depth int) value {
 
 func (t *template) find(n *yaml.Node, depth int) value {
 	at := t.mappings
-	for i, key := range elements(n) {
+	for i, key := range nodes.Elements(n) {
 		if i == 3 {
 			break // a default, which an entry that is missing would have
 		}
@@ -272,7 +381,7 @@ func (t *template) find(n *yaml.Node, depth int) value {
 		if k.why != "" {
 			return k
 		}
-		if at = get(at, k.text); at == nil {
+		if at = nodes.Get(at, k.text); at == nil {
 			return unknown("Mappings has no %s", brief(k.text))
 		}
 	}
@@ -280,11 +389,11 @@ func (t *template) find(n *yaml.Node, depth int) value {
 }
 
 func (t *template) choose(n *yaml.Node, depth int) value {
-	of := elements(n)
+	of := nodes.Elements(n)
 	if len(of) != 3 {
 		return unknown("If has no condition and two values")
 	}
-	is, why := t.holds(get(t.conditions, of[0].Value), depth)
+	is, why := t.holds(nodes.Get(t.conditions, of[0].Value), depth)
 	switch {
 	case why != "":
 		return unknown("the condition %s cannot be told: %s", brief(of[0].Value), why)
@@ -301,10 +410,10 @@ func (t *template) holds(n *yaml.Node, depth int) (is bool, why string) {
 		return false, "it is not stated"
 	}
 	name, argument := function(n)
-	of := elements(argument)
+	of := nodes.Elements(argument)
 	switch {
 	case name == "Condition":
-		return t.holds(get(t.conditions, argument.Value), depth+1)
+		return t.holds(nodes.Get(t.conditions, argument.Value), depth+1)
 	case name == "Equals" && len(of) == 2:
 		a, b := t.resolve(of[0], depth+1), t.resolve(of[1], depth+1)
 		return a.text == b.text, a.why + b.why

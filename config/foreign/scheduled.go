@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -30,15 +31,17 @@ type calendar struct {
 	largest int
 }
 
-// scheduled takes in the scheduled actions of a group or a service. Each sets a size that holds until another sets one, so that
-// all together are a calendar of the week: the size of a schedule from each to the next.
+// scheduled takes in the scheduled actions of a group or a service. Each sets a size that holds until another sets one,
+// so that all together are a calendar of the week: the size of a schedule from each to the next.
 func (t *template) scheduled(s *scaled) {
 	c := calendar{t: t, s: s, largest: s.Max}
 	for _, n := range s.actions {
 		c.action(n)
 	}
 	if c.largest > s.Max {
-		s.remark("The largest MaxSize that a scheduled action sets, %d, stands for the maximum at all times.", c.largest)
+		s.remark(
+			"The largest maximum that a scheduled action sets, %d, stands for the maximum at all times.", c.largest,
+		)
 		s.Max = min(c.largest, mostWorkers)
 	}
 	if len(c.all) == 0 {
@@ -50,7 +53,11 @@ func (t *template) scheduled(s *scaled) {
 		least = min(least, x.workers)
 	}
 	if least != s.Min {
-		s.remark("Its scheduled actions set the minimum at all times, %d at the least; the %d of the template counts until the first of them.", least, s.Min)
+		s.remark(
+			"Its scheduled actions set the minimum at all times, %d at the least; the %d stated for it counts "+
+				"until the first of them.",
+			least, s.Min,
+		)
 		s.Min = least
 	}
 	spec := policy.Spec{Name: "schedule", Intervals: c.intervals(least)}
@@ -64,21 +71,22 @@ func (t *template) scheduled(s *scaled) {
 	s.add(s.at, spec)
 }
 
-// action takes in one scheduled action: the properties of AWS::AutoScaling::ScheduledAction, or an entry of a scalable target.
+// action takes in one scheduled action: the properties of AWS::AutoScaling::ScheduledAction, or an entry of a scalable
+// target.
 func (c *calendar) action(n *yaml.Node) {
 	s := c.s
 	not := func(why string, args ...any) {
 		s.note(n, "a scheduled action is not carried over: %s", fmt.Sprintf(why, args...))
 	}
 	sizes, least, most, when := n, "MinSize", "MaxSize", "Recurrence"
-	if get(n, "Schedule") != nil || get(n, "ScalableTargetAction") != nil {
-		sizes, least, most, when = get(n, "ScalableTargetAction"), "MinCapacity", "MaxCapacity", "Schedule"
+	if nodes.Get(n, "Schedule") != nil || nodes.Get(n, "ScalableTargetAction") != nil {
+		sizes, least, most, when = nodes.Get(n, "ScalableTargetAction"), "MinCapacity", "MaxCapacity", "Schedule"
 	}
-	if m := get(sizes, most); m != nil {
+	if m := nodes.Get(sizes, most); m != nil {
 		c.largest = max(c.largest, s.size(m, c.t.resolve(m, 0), most, 0))
 	}
-	desired := get(sizes, "DesiredCapacity")
-	of := get(sizes, least)
+	desired := nodes.Get(sizes, "DesiredCapacity")
+	of := nodes.Get(sizes, least)
 	switch {
 	case of == nil && desired != nil && len(s.policies) == 0:
 		of, least = desired, "DesiredCapacity" // nothing else sizes it
@@ -86,12 +94,16 @@ func (c *calendar) action(n *yaml.Node) {
 		not("it sets the size once, and its policies go on from there; a minimum for a time is the policy schedule")
 		return
 	case of == nil:
-		if get(sizes, most) == nil {
+		if nodes.Get(sizes, most) == nil {
 			not("it sets no size")
 		}
 		return
 	case desired != nil:
-		s.note(desired, "the DesiredCapacity of a scheduled action is not carried over: its minimum is, and above it its policies decide")
+		s.note(
+			desired,
+			"the DesiredCapacity of a scheduled action is not carried over: its minimum is, and above it its "+
+				"policies decide",
+		)
 	}
 	v := c.t.resolve(of, 0)
 	workers, ok := number(v.text)
@@ -100,12 +112,12 @@ func (c *calendar) action(n *yaml.Node) {
 		return
 	}
 	for _, key := range []string{"StartTime", "EndTime"} {
-		if x := get(n, key); x != nil && get(n, when) != nil {
+		if x := nodes.Get(n, key); x != nil && nodes.Get(n, when) != nil {
 			s.note(x, "%s of a scheduled action is not carried over: it counts at all times", key)
 		}
 	}
-	text := c.t.resolve(get(n, when), 0)
-	if get(n, when) == nil || text.why != "" {
+	text := c.t.resolve(nodes.Get(n, when), 0)
+	if nodes.Get(n, when) == nil || text.why != "" {
 		not("it is for one time alone, or when it is cannot be told")
 		return
 	}
@@ -114,7 +126,7 @@ func (c *calendar) action(n *yaml.Node) {
 		not("%s", why)
 		return
 	}
-	zone := c.t.resolve(orNode(get(n, "TimeZone"), get(n, "Timezone")), 0).text
+	zone := c.t.resolve(nodes.Or(nodes.Get(n, "TimeZone"), nodes.Get(n, "Timezone")), 0).text
 	if c.zoned && zone != c.zone {
 		not("its zone is %s, and that of an earlier one %s", brief(zone), brief(c.zone))
 		return
@@ -125,8 +137,8 @@ func (c *calendar) action(n *yaml.Node) {
 	}
 }
 
-// whenOf reads a recurrence: the five fields of EC2 Auto Scaling, or cron(...) of Application Auto Scaling, which has six and counts
-// days from 1 for Sunday. It must be one time of day, on some days of the week.
+// whenOf reads a recurrence: the five fields of EC2 Auto Scaling, or cron(...) of Application Auto Scaling, which has
+// six and counts days from 1 for Sunday. It must be one time of day, on some days of the week.
 func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 	fields := text
 	if scalable {
@@ -163,11 +175,14 @@ func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 	return hour*60 + minute, days, ""
 }
 
-// intervals are the times of the week at which more than the least is to be there, those of several days that are alike in one.
+// intervals are the times of the week at which more than the least is to be there, those of several days that are alike
+// in one.
 func (c *calendar) intervals(least int) (all []policy.Interval) {
 	add := func(day, from, to, workers int) {
 		i := policy.Interval{From: clock(from), To: clock(to), Zone: c.zone, Workers: workers}
-		k := slices.IndexFunc(all, func(x policy.Interval) bool { return x.From == i.From && x.To == i.To && x.Workers == i.Workers })
+		k := slices.IndexFunc(
+			all, func(x policy.Interval) bool { return x.From == i.From && x.To == i.To && x.Workers == i.Workers },
+		)
 		if k < 0 {
 			all, k = append(all, i), len(all)
 		}
@@ -186,7 +201,9 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 		}
 	}
 	for k := range all {
-		slices.SortFunc(all[k].Days, func(a, b string) int { return slices.Index(weekdays(), a) - slices.Index(weekdays(), b) })
+		slices.SortFunc(
+			all[k].Days, func(a, b string) int { return slices.Index(weekdays(), a) - slices.Index(weekdays(), b) },
+		)
 		if len(all[k].Days) == 7 {
 			all[k].Days = nil
 		}
@@ -199,14 +216,25 @@ func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minut
 
 // predictive says what becomes of a predictive policy.
 func (t *template) predictive(s *scaled, p scalingPolicy) {
-	c := orNode(get(p.properties, "PredictiveScalingConfiguration"), get(p.properties, "PredictiveScalingPolicyConfiguration"))
-	const ours = "Muster has a forecast of its own, by what came at the same time of other days and weeks. It is off unless you ask for it, in place of the policy below: policy {name: deadline, forecast: seasonal}; and it is used only while it beats reacting to what came"
-	if mode := t.resolve(get(c, "Mode"), 0).text; mode != "ForecastAndScale" {
-		s.note(p.at, "%s is a predictive policy that forecasts and sizes nothing; it is not carried over. %s", p.name, ours)
+	c := nodes.Or(
+		nodes.Get(p.properties, "PredictiveScalingConfiguration"),
+		nodes.Get(p.properties, "PredictiveScalingPolicyConfiguration"),
+	)
+	const ours = "Muster has a forecast of its own, by what came at the same time of other days and weeks. It is " +
+		"off unless you ask for it, in place of the policy below: policy {name: deadline, forecast: seasonal}; " +
+		"and it is used only while it beats reacting to what came"
+	if mode := t.resolve(nodes.Get(c, "Mode"), 0).text; mode != "ForecastAndScale" {
+		s.note(
+			p.at, "%s is a predictive policy that forecasts and sizes nothing; it is not carried over. %s", p.name,
+			ours,
+		)
 		return
 	}
-	s.note(p.at, "%s is a predictive policy, which is not carried over: its minimum by forecast falls away. %s", p.name, ours)
-	if b := get(c, "MaxCapacityBreachBehavior"); t.resolve(b, 0).text == "IncreaseMaxCapacity" {
+	s.note(
+		p.at, "%s is a predictive policy, which is not carried over: its minimum by forecast falls away. %s", p.name,
+		ours,
+	)
+	if b := nodes.Get(c, "MaxCapacityBreachBehavior"); t.resolve(b, 0).text == "IncreaseMaxCapacity" {
 		s.note(b, "%s lets a forecast go beyond the maximum; here nothing does", p.name)
 	}
 }

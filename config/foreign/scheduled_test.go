@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/muster-scale/muster/config/foreign"
 )
 
 // At any time of a week the schedule, or else the minimum, is what the last action before has set.
@@ -29,9 +27,12 @@ func TestAScheduleHasTheSizeOfTheLastAction(t *testing.T) {
 				names = append(names, days[d])
 				all = append(all, set{(d*24+hour)*60 + k, size})
 			}
-			text += fmt.Sprintf("  A%d: {Type: 'AWS::AutoScaling::ScheduledAction', Properties: {AutoScalingGroupName: !Ref G, DesiredCapacity: %d, Recurrence: '%d %d * * %s'}}\n", k, size, k, hour, strings.Join(names, ","))
+			text += fmt.Sprintf(
+				"  A%d: {Type: 'AWS::AutoScaling::ScheduledAction', Properties: {AutoScalingGroupName: !Ref G, DesiredCapacity: %d, Recurrence: '%d %d * * %s'}}\n",
+				k, size, k, hour, strings.Join(names, ","),
+			)
 		}
-		r, err := foreign.Read("t.yaml", []byte(text))
+		r, err := readText("t.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func TestWhenAScheduledActionIs(t *testing.T) {
 		{"with a size that nobody can tell", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: !Ref N}}", "its MinCapacity cannot be told"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			r, err := foreign.Read("t.yaml", []byte(`Resources:
+			r, err := readText("t.yaml", []byte(`Resources:
   Target:
     Type: AWS::ApplicationAutoScaling::ScalableTarget
     Properties: {ServiceNamespace: ecs, ScalableDimension: "ecs:service:DesiredCount", ResourceId: service/c/s, MinCapacity: 0, MaxCapacity: 9, ScheduledActions: [`+row.action+`]}

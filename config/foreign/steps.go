@@ -8,20 +8,21 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/policy"
 )
 
-// stepping takes in a step or simple scaling policy, with the alarm that calls it.
+// stepping takes in a step or simple scaling policy, with the alarms that call it.
 func (t *template) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
-	callers := t.alarms(p.name)
+	callers := t.alarms(p)
 	if len(callers) == 0 {
-		s.note(p.at, "no alarm of the template calls %s, so nobody knows what it goes by; it is not carried over", p.name)
+		s.note(
+			p.at, "no alarm here calls %s, so nothing says what it goes by; it is not carried over%s", p.name,
+			t.missingAlarms(p),
+		)
 		return
 	}
-	if len(callers) > 1 {
-		s.note(callers[1], "a second alarm calls %s; the first counts", p.name)
-	}
-	a, ok := t.alarm(s, p, callers[0])
+	a, ok := t.firstAlarm(s, p, callers)
 	if !ok {
 		return
 	}
@@ -30,26 +31,96 @@ func (t *template) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 		s.note(p.at, "%s has no step that could be carried over", p.name)
 		return
 	}
-	cooldown := time.Duration(0)
-	if n := get(c, "Cooldown"); n != nil {
-		cooldown = s.seconds(n, t.resolve(n, 0).text, "Cooldown", 24*time.Hour)
-	} else if plain(get(c, "PolicyType")) == "SimpleScaling" || get(c, "ScalingAdjustment") != nil {
-		cooldown = 5 * time.Minute // the default of simple scaling
-	}
-	if w := get(c, "EstimatedInstanceWarmup"); w != nil {
+	if w := nodes.Get(c, "EstimatedInstanceWarmup"); w != nil {
 		s.warmup(w, t.resolve(w, 0))
 	}
-	if m := get(c, "MinAdjustmentMagnitude"); m != nil {
+	if m := nodes.Get(c, "MinAdjustmentMagnitude"); m != nil && t.resolve(m, 0).text != "1" {
 		s.note(m, "MinAdjustmentMagnitude is not carried over: a percentage changes at least one worker")
 	}
-	if !s.merge(p, policy.Spec{Name: "step", Metric: a.metric, Steps: steps, Cooldown: cooldown}) {
+	if !s.merge(p, policy.Spec{Name: "step", Metric: a.metric, Steps: steps, Cooldown: t.cooldown(s, p, c)}) {
 		return
 	}
 	if a.above {
 		s.Out.Stabilization = max(s.Out.Stabilization, a.lasts)
 	} else {
-		s.In.Stabilization = max(s.In.Stabilization, a.lasts)
+		s.falling(a.lasts, "")
+		s.steady = true
 	}
+}
+
+// firstAlarm is the first of the alarms that call a policy which can be carried over. Others that are like it count
+// with it.
+func (t *template) firstAlarm(s *scaled, p scalingPolicy, callers []*yaml.Node) (first alarm, found bool) {
+	for _, n := range callers {
+		a, ok := t.alarm(s, p, n)
+		switch {
+		case !ok:
+		case !found:
+			first, found = a, true
+		case a == first:
+			s.remark(
+				"Several alarms that are alike but for the queue call %s; here one rule goes by the backlog of "+
+					"all queues together.",
+				p.name,
+			)
+		default:
+			s.note(n, "a second alarm calls %s; the first counts", p.name)
+		}
+	}
+	return first, found
+}
+
+// missingAlarms says how to get the alarms of a policy that was printed without them.
+func (t *template) missingAlarms(p scalingPolicy) string {
+	var names []string
+	for _, a := range nodes.Elements(nodes.Get(p.properties, "Alarms")) {
+		if name := nodes.Plain(nodes.Get(a, "AlarmName")); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ". Give beside it what aws cloudwatch describe-alarms --alarm-names " + strings.Join(names, " ") + " prints"
+}
+
+// defaultCooldown is what AWS waits after a change by a simple policy, or by a step policy of a service, where nothing
+// else is said; it is also the default warm-up of an instance.
+const defaultCooldown = 5 * time.Minute
+
+// cooldown is how long a change by steps waits for the one before. A step policy of a group has none: AWS counts
+// instances that warm up as there, and adds only what a higher step adds. The warm-up stands for that here.
+func (t *template) cooldown(s *scaled, p scalingPolicy, c *yaml.Node) time.Duration {
+	if n := nodes.Get(c, "Cooldown"); n != nil {
+		v := t.resolve(n, 0)
+		if v.why == "" {
+			return s.seconds(n, v.text, "Cooldown", 24*time.Hour)
+		}
+		s.note(
+			n, "the Cooldown of %s cannot be told (%s); %s, the default, stands for it", p.name, v.why,
+			span(defaultCooldown),
+		)
+		return defaultCooldown
+	}
+	simple := nodes.Plain(nodes.Get(c, "PolicyType")) == "SimpleScaling" || nodes.Get(c, "ScalingAdjustment") != nil
+	if p.ecs || simple {
+		s.remark("No cooldown is stated for its steps; AWS's default of %s is written out.", span(defaultCooldown))
+		return defaultCooldown
+	}
+	if s.Boot > 0 {
+		s.remark(
+			"While instances warm up, AWS adds only what a higher step adds. The cooldown of %s, the warm-up, "+
+				"stands for that.",
+			span(s.Boot),
+		)
+		return s.Boot
+	}
+	s.remark(
+		"While instances warm up, AWS adds only what a higher step adds. The cooldown of %s, the default "+
+			"warm-up, stands for that.",
+		span(defaultCooldown),
+	)
+	return defaultCooldown
 }
 
 // merge adds the steps to those of an earlier policy on the same metric.
@@ -64,8 +135,22 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		return true
 	}
 	both := s.Policies[i]
+	if both.Metric == spec.Metric && contains(both.Steps, spec.Steps) {
+		s.remark(
+			"Several policies have the same steps for different queues. They count once, for the backlog of all " +
+				"queues together.",
+		)
+		both.Cooldown = max(both.Cooldown, spec.Cooldown)
+		s.Policies[i] = both
+		return true
+	}
 	if both.Metric != spec.Metric {
-		s.note(p.at, "%s goes by the %s and an earlier one by the %s; one metric can be followed in steps, so it is not carried over", p.name, spec.Metric, both.Metric)
+		s.note(
+			p.at,
+			"%s goes by the %s and an earlier one by the %s; one metric can be followed in steps, so it is not "+
+				"carried over",
+			p.name, spec.Metric, both.Metric,
+		)
 		return false
 	}
 	if both.Cooldown != spec.Cooldown {
@@ -87,18 +172,25 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 	return true
 }
 
+// contains tells whether all of some steps are among others.
+func contains(all, some []policy.StepChange) bool {
+	return !slices.ContainsFunc(some, func(x policy.StepChange) bool {
+		return !slices.ContainsFunc(all, func(y policy.StepChange) bool { return stepKeys(x) == stepKeys(y) })
+	})
+}
+
 // steps are the adjustments of a policy as ranges of the metric.
 func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []policy.StepChange) {
-	kind := t.resolve(get(c, "AdjustmentType"), 0).text
-	adjustments := elements(get(c, "StepAdjustments"))
-	if len(adjustments) == 0 && get(c, "ScalingAdjustment") != nil {
+	kind := t.resolve(nodes.Get(c, "AdjustmentType"), 0).text
+	adjustments := nodes.Elements(nodes.Get(c, "StepAdjustments"))
+	if len(adjustments) == 0 && nodes.Get(c, "ScalingAdjustment") != nil {
 		adjustments = []*yaml.Node{c} // simple scaling has one, without bounds
 	}
 	for _, n := range adjustments {
-		by := get(n, "ScalingAdjustment")
+		by := nodes.Get(n, "ScalingAdjustment")
 		v, ok := number(t.resolve(by, 0).text)
 		if !ok || v != math.Trunc(v) || math.Abs(v) > mostWorkers {
-			s.note(orNode(by, n), "the adjustment of %s cannot be told; the step is not carried over", p.name)
+			s.note(nodes.Or(by, n), "the adjustment of %s cannot be told; the step is not carried over", p.name)
 			continue
 		}
 		step := t.bounds(n, a)
@@ -110,7 +202,10 @@ func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all
 		case "ExactCapacity":
 			step.Set = new(max(0, int(v)))
 		default:
-			s.note(orNode(get(c, "AdjustmentType"), p.at), "the adjustment type %s of %s is not known", brief(kind), p.name)
+			s.note(
+				nodes.Or(nodes.Get(c, "AdjustmentType"), p.at), "the adjustment type %s of %s is not known",
+				brief(kind), p.name,
+			)
 			return nil
 		}
 		if v == 0 && step.Set == nil || step.To < 0 {
@@ -121,15 +216,15 @@ func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all
 	return all
 }
 
-// bounds are the values of the metric at which a step counts, from included and to not. The bounds of AWS count from the
-// threshold. Above it the lower one is included and the upper one not, below it is the other way round.
+// bounds are the values of the metric at which a step counts, from included and to not. The bounds of AWS count from
+// the threshold. Above it the lower one is included and the upper one not, below it is the other way round.
 func (t *template) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	least := 1.0 // the least difference between two values: counts and seconds are whole
 	if a.metric == policy.MetricBacklogPerWorker || a.metric == policy.MetricUtilization {
 		least = 0.001
 	}
-	lower, hasLower := number(t.resolve(get(n, "MetricIntervalLowerBound"), 0).text)
-	upper, hasUpper := number(t.resolve(get(n, "MetricIntervalUpperBound"), 0).text)
+	lower, hasLower := number(t.resolve(nodes.Get(n, "MetricIntervalLowerBound"), 0).text)
+	upper, hasUpper := number(t.resolve(nodes.Get(n, "MetricIntervalUpperBound"), 0).text)
 	lower, upper = lower/a.scale, upper/a.scale
 	if a.above {
 		s.From = a.threshold + lower
@@ -157,12 +252,79 @@ func (t *template) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	return s
 }
 
-// oneKind drops steps beside a target: in no step a step policy wants the size as it is, and the largest would never fall.
-func (d *draft) oneKind() {
-	step := func(s policy.Spec) bool { return s.Name == "step" }
-	other := func(s policy.Spec) bool { return s.Name != "step" && s.Name != "schedule" }
-	if slices.ContainsFunc(d.Policies, step) && slices.ContainsFunc(d.Policies, other) {
-		d.Policies = slices.DeleteFunc(d.Policies, step)
-		d.note(d.at, "it has steps beside a target; the steps are not carried over, since the larger of the two would never fall")
+// policies takes in the policies of a group or service. Of steps and targets that stand side by side one kind is kept:
+// in no step a step policy wants the size as it is, and the largest of both would never fall. The rule that goes by the
+// queue stays.
+func (t *template) policies(s *scaled) {
+	var byQueue, targets, steps, rest []scalingPolicy
+	for _, p := range s.policies {
+		switch kind := t.resolve(nodes.Get(p.properties, "PolicyType"), 0).text; {
+		case kind == "TargetTrackingScaling" && t.tracksQueue(p.properties):
+			byQueue = append(byQueue, p)
+		case kind == "TargetTrackingScaling":
+			targets = append(targets, p)
+		case kind == "PredictiveScaling":
+			rest = append(rest, p)
+		default:
+			steps = append(steps, p)
+		}
 	}
+	take := func(all []scalingPolicy) bool {
+		before := len(s.Policies)
+		for _, p := range all {
+			t.policy(s, p)
+		}
+		return len(s.Policies) > before
+	}
+	if take(byQueue) {
+		for _, p := range steps {
+			s.note(
+				p.at,
+				"%s has steps beside a target that goes by the queue; they are not carried over: the larger of "+
+					"the two would never fall",
+				p.name,
+			)
+		}
+		take(targets)
+	} else if take(steps) {
+		for _, p := range targets {
+			s.note(p.at, "%s keeps a target for %s, which says nothing of the messages that wait. The steps by "+
+				"the queue are carried over in its place: "+
+				"of both together the larger would never fall", p.name, t.tracked(p.properties))
+		}
+	} else {
+		take(targets)
+	}
+	take(rest)
+}
+
+// tracksQueue tells whether a target is one for what waits in queues.
+func (t *template) tracksQueue(n *yaml.Node) bool {
+	if n == nil {
+		return false
+	}
+	if n.Kind == yaml.ScalarNode {
+		return n.Value == "AWS/SQS" || n.Value == "TotalWorkers" || isBacklogPerWorker(n.Value)
+	}
+	if name, _ := function(n); name != "" {
+		v := t.resolve(n, 0)
+		return v.text == "AWS/SQS" || isBacklogPerWorker(v.text)
+	}
+	configuration := nodes.Or(
+		nodes.Get(n, "TargetTrackingConfiguration"), nodes.Get(n, "TargetTrackingScalingPolicyConfiguration"))
+	if t.tracksQueue(configuration) || t.tracksQueue(nodes.Get(n, "CustomizedMetricSpecification")) {
+		return true
+	}
+	if nodes.Get(n, "PolicyType") != nil {
+		return false // of the policy itself only the target counts, not its name
+	}
+	return slices.ContainsFunc(n.Content, t.tracksQueue)
+}
+
+// tracked is the name of the metric that a target is for.
+func (t *template) tracked(p *yaml.Node) string {
+	c := nodes.Or(nodes.Get(p, "TargetTrackingConfiguration"), nodes.Get(p, "TargetTrackingScalingPolicyConfiguration"))
+	of := nodes.Or(nodes.At(c, "PredefinedMetricSpecification", "PredefinedMetricType"),
+		nodes.At(c, "CustomizedMetricSpecification", "MetricName"))
+	return orElse(t.resolve(of, 0).best(), "another metric")
 }

@@ -8,57 +8,72 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
 
 // tracking takes in a target-tracking policy.
 func (t *template) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
-	of := get(c, "TargetValue")
+	of := nodes.Get(c, "TargetValue")
 	v := t.resolve(of, 0)
 	target, ok := number(v.text)
+	custom, predefined := nodes.Get(c, "CustomizedMetricSpecification"), nodes.Get(c, "PredefinedMetricSpecification")
 	if v.why != "" || !ok || target <= 0 {
-		s.note(orNode(of, p.at), "the TargetValue of %s cannot be told%s; the policy is not carried over", p.name, reason(v, ok && target > 0))
-		return
+		if v.why == "" || len(t.setters) == 0 ||
+			!isBacklogPerWorker(t.resolve(nodes.Get(custom, "MetricName"), 0).text) {
+			s.note(
+				nodes.Or(of, p.at), "the TargetValue of %s cannot be told%s; the policy is not carried over", p.name,
+				reason(v, ok && target > 0),
+			)
+			return
+		}
+		target = 0 // its first value is stated when the stack is made, and another one soon after
 	}
-	if w := get(p.properties, "EstimatedInstanceWarmup"); w != nil {
+	if w := nodes.Get(p.properties, "EstimatedInstanceWarmup"); w != nil {
 		s.warmup(w, t.resolve(w, 0))
 	}
-	if in := get(c, "DisableScaleIn"); in != nil && truth(t.resolve(in, 0).text) {
+	if in := nodes.Get(c, "DisableScaleIn"); in != nil && truth(t.resolve(in, 0).text) {
 		s.kept = true
 	} else {
 		s.steady = true
 	}
-	switch custom, predefined := get(c, "CustomizedMetricSpecification"), get(c, "PredefinedMetricSpecification"); {
-	case get(custom, "Metrics") != nil:
-		t.metrics(s, p, target, get(custom, "Metrics"))
+	switch {
+	case nodes.Get(custom, "Metrics") != nil:
+		t.metrics(s, p, target, nodes.Get(custom, "Metrics"))
 	case custom != nil:
 		t.custom(s, p, target, custom)
 	case predefined != nil:
 		t.predefined(s, p, target, predefined)
 	default:
-		s.note(orNode(c, p.at), "%s names no metric; the policy is not carried over", p.name)
+		s.note(nodes.Or(c, p.at), "%s names no metric; the policy is not carried over", p.name)
 		return
 	}
-	if s.In.Stabilization == 0 {
-		s.In.Stabilization = 15 * time.Minute
-		s.remark("AWS lets members go once the metric was low for 15 minutes, so a fall waits as long here. It waits 3 minutes before a rise as well, for fear of noise; here a rise is at once.")
-	}
+	s.falling(
+		15*time.Minute,
+		"AWS lets members go once the metric was low for 15 minutes, so a fall waits as long here. It waits 3 "+
+			"minutes before a rise as well, for fear of noise; here a rise is at once.",
+	)
 	t.cooldowns(s, c)
-	s.rest(c, p.name, "TargetValue", "DisableScaleIn", "CustomizedMetricSpecification", "PredefinedMetricSpecification", "ScaleInCooldown", "ScaleOutCooldown")
+	s.rest(
+		c, p.name, "TargetValue", "DisableScaleIn", "CustomizedMetricSpecification", "PredefinedMetricSpecification",
+		"ScaleInCooldown", "ScaleOutCooldown",
+	)
 }
 
 // cooldowns of Application Auto Scaling.
 func (t *template) cooldowns(s *scaled, c *yaml.Node) {
-	if in := get(c, "ScaleInCooldown"); in != nil {
+	if in := nodes.Get(c, "ScaleInCooldown"); in != nil {
 		if v := t.resolve(in, 0); v.why != "" {
 			s.note(in, "ScaleInCooldown cannot be told: %s", v.why)
-		} else if wait := s.seconds(in, v.text, "ScaleInCooldown", 24*time.Hour); wait > s.In.Stabilization {
-			s.In.Stabilization = wait
+		} else {
+			wait := s.seconds(in, v.text, "ScaleInCooldown", 24*time.Hour)
+			s.falling(wait, "A fall waits for the ScaleInCooldown of %s, which is longer than the 15 minutes for "+
+				"which AWS wants the metric low.", span(wait))
 		}
 	}
-	if out := get(c, "ScaleOutCooldown"); out != nil {
-		s.note(out, "ScaleOutCooldown is not carried over: what is on its way counts, so a rise does not repeat itself")
+	if out := nodes.Get(c, "ScaleOutCooldown"); out != nil {
+		s.remark("ScaleOutCooldown is not needed: what is on its way counts, so a rise does not repeat itself.")
 	}
 }
 
@@ -73,24 +88,29 @@ func reason(v value, fine bool) string {
 	return ""
 }
 
-func orNode(n, otherwise *yaml.Node) *yaml.Node {
-	if n != nil {
-		return n
-	}
-	return otherwise
-}
-
 // queries reads a list of metrics and expressions.
 func (t *template) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries []metricmath.Query) {
-	for _, n := range elements(list) {
-		q := metricmath.Query{ID: t.text(s, n, "Id"), Expression: t.text(s, n, "Expression"), Label: t.text(s, n, "Label")}
-		if r := get(n, "ReturnData"); r != nil {
+	for _, n := range nodes.Elements(list) {
+		q := metricmath.Query{
+			ID:         t.text(s, n, "Id"),
+			Expression: t.text(s, n, "Expression"),
+			Label:      t.text(s, n, "Label"),
+		}
+		if r := nodes.Get(n, "ReturnData"); r != nil {
 			q.ReturnData = new(truth(t.resolve(r, 0).text))
 		}
-		if m := get(n, "MetricStat"); m != nil {
-			of := get(m, "Metric")
-			q.MetricStat = &metricmath.MetricStat{Stat: t.text(s, m, "Stat"), Unit: t.text(s, m, "Unit"), PeriodSeconds: t.period(m),
-				Metric: metricmath.Metric{Namespace: t.text(s, of, "Namespace"), MetricName: t.text(s, of, "MetricName"), Dimensions: t.dimensions(s, of)}}
+		if m := nodes.Get(n, "MetricStat"); m != nil {
+			of := nodes.Get(m, "Metric")
+			q.MetricStat = &metricmath.MetricStat{
+				Stat:          t.text(s, m, "Stat"),
+				Unit:          t.text(s, m, "Unit"),
+				PeriodSeconds: t.period(m),
+				Metric: metricmath.Metric{
+					Namespace:  t.text(s, of, "Namespace"),
+					MetricName: t.text(s, of, "MetricName"),
+					Dimensions: t.dimensions(s, of),
+				},
+			}
 			s.rest(m, q.ID, "Metric", "Stat", "Unit", "Period")
 		}
 		s.rest(n, p.name, "Id", "Expression", "Label", "ReturnData", "MetricStat", "Period")
@@ -104,7 +124,10 @@ func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yam
 	queries := t.queries(s, p, list)
 	program, err := metricmath.Compile(queries, metricmath.Options{})
 	if err != nil {
-		s.note(list, "the metrics of %s cannot be computed, so the policy is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+		s.note(
+			list, "the metrics of %s cannot be computed, so the policy is not carried over: %s", p.name,
+			strings.ReplaceAll(err.Error(), "\n", "; "),
+		)
 		return
 	}
 	returned := program.Returned()[0]
@@ -116,7 +139,12 @@ func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yam
 		queries[i].ReturnData = new(queries[i].ID == returned)
 	}
 	if len(silent) > 0 {
-		s.note(list, "ReturnData is not written on %s: its default is true, and AWS allows one true alone. It is written out here.", strings.Join(silent, ", "))
+		s.note(
+			list,
+			"ReturnData is not written on %s: its default is true, and AWS allows one true alone. It is written "+
+				"out here.",
+			strings.Join(silent, ", "),
+		)
 	}
 	t.track(s, p, list, target, queries)
 }
@@ -129,7 +157,7 @@ func (t *template) track(s *scaled, p scalingPolicy, at *yaml.Node, target float
 		return
 	}
 	s.add(at, spec)
-	uses := spec.Metrics(s.Name, []string{s.Queue[strings.LastIndexByte(s.Queue, '/')+1:]})
+	uses := spec.Metrics(s.Name, s.QueueNames())
 	var read []string
 	slots := false
 	for _, u := range uses {
@@ -139,24 +167,36 @@ func (t *template) track(s *scaled, p scalingPolicy, at *yaml.Node, target float
 		slots = slots || u.Own && u.Query.Name == "TotalWorkers"
 	}
 	if len(read) > 0 {
-		s.note(at, "%s is read from CloudWatch; while it cannot be read the size is held", strings.Join(slices.Compact(read), ", "))
+		s.note(
+			at, "%s is read from CloudWatch; while it cannot be read the size is held",
+			strings.Join(slices.Compact(read), ", "),
+		)
 	}
 	if slots && len(read) == 0 && target <= 1 {
 		s.Peer = fmt.Sprintf("aws-utilization[%g]", target)
-		s.remark("TotalWorkers is what workers report themselves; nothing needs to publish it. The policy worker-utilization with the target %s says the same in a line.", words(target))
+		s.remark(
+			"TotalWorkers is what workers report themselves; nothing needs to publish it. The policy "+
+				"worker-utilization with the target %s says the same in a line.",
+			words(target),
+		)
 	}
 }
 
 // text resolves a text of a list; one that cannot be told is noted.
 func (t *template) text(s *scaled, n *yaml.Node, key string) string {
-	of := get(n, key)
+	of := nodes.Get(n, key)
 	if of == nil {
 		return ""
 	}
 	v := t.resolve(of, 0)
 	if v.why != "" {
-		s.note(of, "%s cannot be told: %s; %q stands for it", key, v.why, unresolved)
-		return unresolved
+		standIn := orElse(v.standIn, unresolved)
+		if !slices.Contains(
+			append(s.QueueNames(), s.Group, s.Cluster, s.Service), standIn,
+		) { // of those it is said where they stand
+			s.note(of, "%s cannot be told: %s; %q stands for it", key, v.why, standIn)
+		}
+		return standIn
 	}
 	return v.text
 }
@@ -165,15 +205,15 @@ func (t *template) text(s *scaled, n *yaml.Node, key string) string {
 const unresolved = "unresolved"
 
 func (t *template) period(n *yaml.Node) int {
-	v, ok := number(t.resolve(get(n, "Period"), 0).text)
-	if get(n, "Period") == nil || !ok || v < 1 || v > 86400 {
+	v, ok := number(t.resolve(nodes.Get(n, "Period"), 0).text)
+	if nodes.Get(n, "Period") == nil || !ok || v < 1 || v > 86400 {
 		return 0
 	}
 	return int(v)
 }
 
 func (t *template) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimension) {
-	for _, d := range elements(get(n, "Dimensions")) {
+	for _, d := range nodes.Elements(nodes.Get(n, "Dimensions")) {
 		all = append(all, metricmath.Dimension{Name: t.text(s, d, "Name"), Value: t.text(s, d, "Value")})
 	}
 	return all
@@ -184,15 +224,21 @@ func (t *template) custom(s *scaled, p scalingPolicy, target float64, c *yaml.No
 	name := t.text(s, c, "MetricName")
 	s.rest(c, p.name, "MetricName", "Namespace", "Statistic", "Dimensions", "Unit", "Period")
 	if isBacklogPerWorker(name) {
-		s.add(c, policy.Spec{Name: "backlog-per-worker", Acceptable: target})
-		s.remark("The metric %s is taken to be the backlog over the instances in service, which is seen here: nothing needs to publish it. "+
-			"Where something sets the target anew as durations change, dynamic-backlog does that by itself.", name)
+		t.backlogPerWorker(s, p, target, c, name)
 		return
 	}
 	m := &metricmath.MetricStat{Stat: t.text(s, c, "Statistic"), Unit: t.text(s, c, "Unit"), PeriodSeconds: t.period(c),
-		Metric: metricmath.Metric{Namespace: t.text(s, c, "Namespace"), MetricName: name, Dimensions: t.dimensions(s, c)}}
+		Metric: metricmath.Metric{
+			Namespace:  t.text(s, c, "Namespace"),
+			MetricName: name,
+			Dimensions: t.dimensions(s, c),
+		}}
 	if m.Metric.Namespace == "AWS/SQS" {
-		s.note(c, "%s does not fall when workers are added, so a target for it alone cannot be kept; AWS advises against it", name)
+		s.note(
+			c,
+			"%s does not fall when workers are added, so a target for it alone cannot be kept; AWS advises against it",
+			name,
+		)
 	}
 	t.track(s, p, c, target, []metricmath.Query{{ID: "m1", MetricStat: m, ReturnData: new(true)}})
 }
@@ -211,15 +257,19 @@ func isBacklogPerWorker(name string) bool {
 // predefined takes in one of the metrics that AWS names itself.
 func (t *template) predefined(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
 	kind := t.text(s, c, "PredefinedMetricType")
+	if s.Group == "" && s.Service == "" {
+		s.note(c, "the metric %s is one of the group or service that %s scales, which is not said here; the policy is "+
+			"not carried over", brief(kind), p.name)
+		return
+	}
 	group := metricmath.Dimension{Name: "AutoScalingGroupName", Value: s.Name}
 	stat := func(namespace, name, stat string, dimensions ...metricmath.Dimension) *metricmath.MetricStat {
-		return &metricmath.MetricStat{Stat: stat, Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions}}
+		return &metricmath.MetricStat{
+			Stat:   stat,
+			Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions},
+		}
 	}
-	cluster := "unresolved"
-	if parts := strings.Split(strings.TrimPrefix(s.key, "service "), "/"); len(parts) == 3 {
-		cluster = parts[1]
-	}
-	service := []metricmath.Dimension{{Name: "ClusterName", Value: cluster}, {Name: "ServiceName", Value: s.Name}}
+	service := []metricmath.Dimension{{Name: "ClusterName", Value: s.Cluster}, {Name: "ServiceName", Value: s.Service}}
 	m := map[string]*metricmath.MetricStat{
 		"ASGAverageCPUUtilization":           stat("AWS/EC2", "CPUUtilization", "Average", group),
 		"ASGAverageNetworkIn":                stat("AWS/EC2", "NetworkIn", "Average", group),
@@ -232,6 +282,6 @@ func (t *template) predefined(s *scaled, p scalingPolicy, target float64, c *yam
 		s.note(c, "the metric %s is not carried over, and with it the policy %s", brief(kind), p.name)
 		return
 	}
-	s.note(c, "%s says nothing of a queue: a worker that waits for others has little of it while messages wait", kind)
+	s.remark("%s says nothing of a queue: a worker that waits for others has little of it while messages wait.", kind)
 	t.track(s, p, c, target, []metricmath.Query{{ID: "m1", MetricStat: m, ReturnData: new(true)}})
 }

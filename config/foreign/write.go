@@ -17,8 +17,11 @@ const width = 110
 
 // YAML writes the configuration, with comments for what was chosen and for what could not be carried over.
 func (r Result) YAML() []byte {
-	var b writer
-	b.comment(0, "Written by muster import from %s. Comments tell what was chosen, and what could not be carried over.", r.name)
+	b := writer{from: r.argument}
+	b.comment(
+		0, "Written by muster import from %s. Comments tell what was chosen, and what could not be carried over.",
+		r.name,
+	)
 	for _, n := range r.Notes {
 		if !slices.ContainsFunc(r.Fleets, func(f Fleet) bool { return slices.Contains(f.Notes, n) }) {
 			b.comment(0, "%s", n.String())
@@ -26,29 +29,50 @@ func (r Result) YAML() []byte {
 	}
 	b.line(0, "version: 1")
 	b.line(0, "fleets:")
-	names := map[string]bool{}
-	queues := map[string]string{}
 	for i, f := range r.Fleets {
 		if i > 0 {
 			b.WriteByte('\n')
-		}
-		for base, n := f.Name, 2; names[f.Name]; n++ {
-			f.Name = fmt.Sprintf("%.57s-%d", base, n)
-		}
-		names[f.Name] = true
-		if first, taken := queues[f.Queue]; taken && f.Queue != "" {
-			f.Remarks = append(f.Remarks, fmt.Sprintf("It serves the queue %s, as the fleet %s does. Two kinds of workers on one queue are one fleet with split.", f.Queue, first))
-			f.Queue = ""
-		} else {
-			queues[f.Queue] = f.Name
 		}
 		b.fleet(f)
 	}
 	return []byte(b.String())
 }
 
+// distinct gives fleets names of their own and leaves each queue with one of them, as a configuration wants it.
+func distinct(fleets []Fleet) {
+	names := map[string]bool{}
+	queues := map[string]string{}
+	for i := range fleets {
+		f := &fleets[i]
+		for base, n := f.Name, 2; names[f.Name]; n++ {
+			f.Name = fmt.Sprintf("%.57s-%d", base, n)
+		}
+		names[f.Name] = true
+		f.Queues = slices.DeleteFunc(slices.Clone(f.Queues), func(q string) bool {
+			first, taken := queues[q]
+			if taken {
+				f.Remarks = append(
+					f.Remarks,
+					fmt.Sprintf(
+						"It serves the queue %s, as the fleet %s does. A queue is served by one fleet: decide "+
+							"which of the two sizes by it, and name the queue there.",
+						q, first,
+					),
+				)
+			} else {
+				queues[q] = f.Name
+			}
+			return taken
+		})
+	}
+}
+
 // writer writes lines of YAML.
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	// from is what the configuration was read from, as a command names it.
+	from string
+}
 
 func (b *writer) line(indent int, format string, args ...any) {
 	b.WriteString(strings.Repeat(" ", indent))
@@ -56,7 +80,8 @@ func (b *writer) line(indent int, format string, args ...any) {
 	b.WriteByte('\n')
 }
 
-// comment writes a comment, over several lines where it is long. Line breaks and control characters in it become spaces.
+// comment writes a comment, over several lines where it is long. Line breaks and control characters in it become
+// spaces.
 func (b *writer) comment(indent int, format string, args ...any) {
 	line := ""
 	flush := func() {
@@ -72,6 +97,11 @@ func (b *writer) comment(indent int, format string, args ...any) {
 		line += " " + word
 	}
 	flush()
+}
+
+// command writes the command that plays a trace under what was found and under deadline, on a line to copy.
+func (b *writer) command(indent int) {
+	b.line(indent, "#   muster import %s --compare TRACE", shown(b.from))
 }
 
 // shown is text without what must not stand in a configuration.
@@ -93,55 +123,148 @@ func (b *writer) fleet(f Fleet) {
 		b.comment(2, "%s", note.String())
 	}
 	b.line(2, "- name: %s", text(f.Name))
-	if f.Queue != "" {
-		b.line(4, "queue: %s", text(f.Queue))
+	switch len(f.Queues) {
+	case 0:
+	case 1:
+		b.line(4, "queue: %s", text(f.Queues[0]))
+	default:
+		b.line(4, "queues:")
+		for _, q := range f.Queues {
+			b.line(6, "- %s", text(q))
+		}
 	}
-	b.comment(4, "State the latency that your messages shall have. Only deadline and dynamic-backlog go by it.")
-	b.line(4, "objective: {latency: 30s}")
+	latency := "30s"
+	if f.Latency > 0 {
+		latency = span(f.Latency)
+	} else {
+		b.comment(4, "State the latency that your messages shall have. Only deadline and dynamic-backlog go by it.")
+	}
+	b.line(4, "objective: {latency: %s}", latency)
 	b.line(4, "min: %d", f.Min)
 	b.line(4, "max: %d", f.Max)
 	if f.Poll > 0 {
 		b.line(4, "poll: %s", span(f.Poll))
 	}
-	if f.Queue == "" && len(f.Policies) == 0 {
-		b.comment(4, "Without a queue there is nothing that deadline could go by; name the queue, and state policy: deadline.")
+	b.sizing(f)
+	b.shape("scale_out", f.Out, false)
+	b.shape(
+		"scale_in", f.In,
+		len(f.Policies) > 0 && !slices.Contains([]string{"deadline", "exact", "schedule"}, f.Spec().Name),
+	)
+	b.target(f)
+	b.workers(f)
+}
+
+// sizing writes the policy, or one that stands in for it while no queue is named.
+func (b *writer) sizing(f Fleet) {
+	switch {
+	case len(f.Queues) == 0 && len(f.Policies) == 0:
+		b.comment(
+			4,
+			"Nothing that sizes it could be carried over, and without a queue there is nothing that deadline "+
+				"could go by. Name the queue and put policy: deadline in place of this one.",
+		)
 		b.line(4, "policy: {name: worker-utilization, signal: reports}")
-	} else if f.Queue == "" && needsQueue(f.Policies) {
-		b.comment(4, "The policy needs a queue: name it with the key queue, and put the policy below in place of this one.")
+	case len(f.Queues) == 0 && needsQueue(f.Policies):
+		b.comment(
+			4, "Its policy needs a queue: name it with the key queue, and put the policy below in place of this one.",
+		)
 		b.line(4, "policy: {name: worker-utilization, signal: reports}")
 		var aside writer
 		aside.policy(f.Spec())
 		for line := range strings.Lines(aside.String()) {
-			b.line(4, "# %s", strings.TrimSpace(line))
+			b.line(4, "# %s", strings.TrimSuffix(strings.TrimPrefix(line, "    "), "\n"))
 		}
-	} else {
+	case len(f.Policies) == 0:
+		b.comment(
+			4,
+			"Nothing that sizes it could be carried over. deadline, the default policy, needs the objective "+
+				"above alone.",
+		)
+		b.line(4, "policy: deadline")
+	default:
 		b.policy(f.Spec())
-	}
-	b.shape("scale_out", f.Out)
-	b.shape("scale_in", f.In)
-	if f.Group != "" {
-		b.group(f)
-		return
-	}
-	b.line(4, "workers:")
-	b.comment(6, "The program that handles a message, with its arguments. false fails each one, so that none is lost.")
-	b.line(6, `command: ["false"]`)
-	if f.Boot > 0 {
-		b.line(6, "boot: %s", span(f.Boot))
+		if len(f.Queues) > 0 {
+			b.comment(
+				4,
+				"policy: deadline in place of this keeps the objective by itself: it measures how long messages "+
+					"take and how long workers boot. This plays both:",
+			)
+			b.command(4)
+		}
 	}
 }
 
-// group writes what the members of an Auto Scaling group are. It begins as a fleet that is only watched: two systems that size one
-// group would undo what the other does.
-func (b *writer) group(f Fleet) {
+// target writes what the members are. It begins as a fleet that is only watched: two systems that size one fleet would
+// undo what the other does, and a fleet of processes of this machine would take messages that are meant for the workers
+// there.
+func (b *writer) target(f Fleet) {
+	switch {
+	case f.Kubernetes != "":
+		b.comment(
+			4,
+			"Only watched: %s sizes it, and must go on. Muster cannot set the replicas or Jobs of Kubernetes "+
+				"yet. It sizes processes on this machine, "+
+				"an Auto Scaling group (asg), and a service or tasks on Amazon ECS (ecs). To have it size this "+
+				"work, run the workers in one of them, state that here, and end what sizes them now. "+
+				"Pods are not counted either: what muster up says of this fleet is for a fleet without members. "+
+				"muster import with --compare plays it with its members.",
+			f.Kubernetes,
+		)
+		b.line(4, "shadow: true")
+	case f.Group != "":
+		b.watched()
+		b.line(4, "asg:")
+		b.name(f, "group", f.Group)
+		b.reports(f, "instances")
+	case f.Service != "":
+		b.watched()
+		b.line(4, "ecs:")
+		b.name(f, "cluster", f.Cluster)
+		b.name(f, "service", f.Service)
+		b.reports(f, "tasks")
+	default:
+		b.comment(
+			4,
+			"Only watched: another system sizes it. What it consists of is not stated; name it, as in asg: "+
+				"{group: NAME, reports: none} or ecs: {cluster: NAME, service: NAME, reports: none}.",
+		)
+		b.line(4, "shadow: true")
+	}
+}
+
+func (b *writer) watched() {
 	b.comment(4, "Only watched, as long as the policies of AWS are in charge. Remove them and this to take over.")
 	b.line(4, "shadow: true")
-	b.line(4, "asg:")
-	b.line(6, "group: %s", text(f.Group))
-	b.comment(6, "Its instances run your own workers, which do not report. Say required where they run muster work.")
+}
+
+// name writes a name, and why it may be another.
+func (b *writer) name(f Fleet, key, name string) {
+	if why := f.unsure[key]; why != "" {
+		b.comment(6, "Write the name of the %s: %s.", key, why)
+	}
+	b.line(6, "%s: %s", key, text(name))
+}
+
+func (b *writer) reports(f Fleet, members string) {
+	if f.Region != "" && len(f.Queues) == 0 {
+		b.line(6, "region: %s", text(f.Region))
+	}
+	b.comment(6, "Its %s run your own workers, which do not report. Say required where they run muster work.", members)
 	b.line(6, "reports: none")
+}
+
+// workers writes what is known of a member.
+func (b *writer) workers(f Fleet) {
+	var keys []string
+	if f.Slots > 1 {
+		keys = append(keys, fmt.Sprintf("slots: %d", f.Slots))
+	}
 	if f.Boot > 0 {
-		b.line(4, "workers: {boot: %s}", span(f.Boot))
+		keys = append(keys, "boot: "+span(f.Boot))
+	}
+	if len(keys) > 0 {
+		b.line(4, "workers: {%s}", strings.Join(keys, ", "))
 	}
 }
 
@@ -266,8 +389,10 @@ func (b *writer) query(indent int, q metricmath.Query) {
 	}
 }
 
-func (b *writer) shape(key string, s policy.Shape) {
-	if s == (policy.Shape{}) {
+// shape writes how the size changes in one direction. A stabilization of zero is written where another would be the
+// default.
+func (b *writer) shape(key string, s policy.Shape, zero bool) {
+	if s == (policy.Shape{}) && !zero {
 		return
 	}
 	b.line(4, "%s:", key)
@@ -288,8 +413,8 @@ func (b *writer) shape(key string, s policy.Shape) {
 	}
 }
 
-// text writes a text so that it reads as just that: plain where nobody can mistake it, else in quotes. A dollar would begin a
-// variable.
+// text writes a text so that it reads as just that: plain where nobody can mistake it, else in quotes. A dollar would
+// begin a variable.
 func text(s string) string {
 	safe := s != "" && len(s) <= 100
 	for i, r := range s {
@@ -310,8 +435,11 @@ func text(s string) string {
 
 func number64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// span writes a duration of whole seconds.
+// span writes a duration, in whole minutes or seconds where it is that.
 func span(d time.Duration) string {
+	if d%time.Second != 0 {
+		return d.String()
+	}
 	if d%time.Minute == 0 && d > 0 {
 		return strconv.Itoa(int(d/time.Minute)) + "m"
 	}

@@ -76,8 +76,10 @@ type Fleet struct {
 	refreshAt  time.Time
 	// prepared is what was seen of the warm pool; what is in it is replaced, never changed.
 	prepared prepared
-	// sizeOnly is true once launching by name was refused for good.
+	// sizeOnly is true once launching by name was refused for good; faults counts the orders for which the service had a fault
+	// since it last worked.
 	sizeOnly bool
+	faults   int
 }
 
 var (
@@ -126,7 +128,7 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := s.at.UTC().Round(0)
-	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Notes: pool.note(v.notes(f.o, refreshing))}, Ready: pool.ready}
+	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Set: aws.Int(v.desired()), Least: (v.min() + v.weight - 1) / v.weight, Notes: pool.note(v.notes(f.o, refreshing))}, Ready: pool.ready}
 	known := map[string]time.Time{}
 	since := func(i types.Instance) time.Time {
 		id := aws.ToString(i.InstanceId)

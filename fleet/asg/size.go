@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -93,18 +94,44 @@ func (f *Fleet) byName(s survey) bool {
 	return f.o.Launch == ByName || f.o.Launch == Auto && simple && !f.sizeOnly
 }
 
-// never tells whether an error means that this group, or these credentials, cannot launch by name; then nobody tries again.
-func (f *Fleet) never(err error) bool {
-	kind := awsapi.KindOf(err)
-	e, _ := errors.AsType[*awsapi.Error](err)
-	unknown := e != nil && (strings.Contains(e.Code, "InvalidAction") || strings.Contains(e.Code, "UnknownOperation"))
-	if kind != awsapi.Denied && kind != awsapi.Refused && !unknown {
-		return false
+// maxFaults is after how many orders that met a fault of the service instances are no longer launched by name.
+const maxFaults = 3
+
+// fallsBack tells whether the size is to be set because a launch by name failed, and remembers where that will always be so:
+// this group, these credentials or this service cannot launch by name. The size is absolute, so what was launched before the
+// failure is not launched again.
+func (f *Fleet) fallsBack(err error) bool {
+	e, ok := errors.AsType[*awsapi.Error](err)
+	if !ok || strings.Contains(e.Code, "ResourceContention") {
+		return false // another change of the group is under way, and would refuse the size too
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sizeOnly = true
+	switch {
+	case e.Kind == awsapi.Denied || e.Kind == awsapi.Refused || unimplemented(e):
+		f.sizeOnly = true
+	case e.Status >= 500 && e.Kind == awsapi.Failed:
+		f.faults++
+		f.sizeOnly = f.faults >= maxFaults
+	default:
+		return false
+	}
 	return true
+}
+
+// works notes that launching by name works.
+func (f *Fleet) works() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults = 0
+}
+
+// unimplemented tells whether what answered has no such action, as stand-ins for AWS have not.
+func unimplemented(e *awsapi.Error) bool {
+	code, message := strings.ToLower(e.Code), strings.ToLower(e.Message)
+	return e.Status == http.StatusNotImplemented || strings.Contains(code, "invalidaction") || strings.Contains(code, "unknownoperation") ||
+		strings.Contains(code, "notimplemented") || strings.Contains(message, "not implemented") || strings.Contains(message, "not yet implemented") ||
+		strings.Contains(message, "has not been implemented")
 }
 
 // token is a client token of at most 64 characters.

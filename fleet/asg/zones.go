@@ -80,7 +80,7 @@ func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int)
 			missing, onlyHere, err := f.launchIn(ctx, &l, zones[i].name, round, k)
 			if err != nil {
 				err = f.explain("launch instances in", err)
-				if l.calls == 1 && f.o.Launch == Auto && f.never(err) {
+				if f.o.Launch == Auto && len(l.failures) == 0 && f.fallsBack(err) {
 					return false, nil
 				}
 				return true, l.add(f, err)
@@ -117,6 +117,7 @@ func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, 
 		if err != nil {
 			return n, false, err
 		}
+		f.works()
 		got := 0
 		for _, c := range out.Instances {
 			got += len(c.InstanceIds)

@@ -109,7 +109,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 		if err := f.expose(ctx, at, s); err != nil {
 			return muster.Listing{}, err
 		}
-		l := muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: int(svc.DesiredCount)}}
+		l := muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: int(svc.DesiredCount), Set: aws.Int(int(svc.DesiredCount))}}
 		l.Members = append(l.Members, f.unplaced(at, svc, len(s.living))...)
 		var notes notes
 		notes.service(svc, f.o, f.scaledBy(ctx))

@@ -6,9 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/muster-scale/muster/internal/descendants"
 )
 
 // launch starts one member, unless it was started before.
@@ -61,8 +64,8 @@ func (f *Fleet) known(id string) bool {
 	return false
 }
 
-// start runs the program. Its output goes to a file and not to a pipe, because a pipe would break, and end the worker, when
-// the controller dies.
+// start runs the program. Its output goes to a file and not to a pipe, because a pipe would break, and end the worker,
+// when the controller dies. It does not get the mark of a program in which this one may run: by that it would be ended.
 func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 	log, err := os.OpenFile(filepath.Join(f.o.Dir, id+logSuffix), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -71,7 +74,8 @@ func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 	defer log.Close()
 	cmd := exec.Command(f.argv[0], f.argv[1:]...)
 	cmd.Dir = f.o.WorkDir
-	cmd.Env = append(f.o.Env(id), fmt.Sprintf("MUSTER_MEMBER_FD=%d", MemberFD))
+	cmd.Env = slices.DeleteFunc(f.env(id), func(v string) bool { return strings.HasPrefix(v, descendants.Variable+"=") })
+	cmd.Env = append(cmd.Env, fmt.Sprintf("MUSTER_MEMBER_FD=%d", MemberFD))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -79,19 +83,4 @@ func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("start worker %s: %w", id, err)
 	}
 	return cmd, nil
-}
-
-// wait collects the process when it ends, so that it never becomes a zombie.
-func (f *Fleet) wait(m *member, cmd *exec.Cmd) {
-	err := cmd.Wait()
-	failure := ""
-	if err != nil {
-		failure = err.Error()
-		if line := f.lastLine(m.id); line != "" {
-			failure += ": " + line
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.end(m, failure)
 }

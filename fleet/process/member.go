@@ -7,22 +7,30 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/muster-scale/muster/internal/descendants"
+	"github.com/muster-scale/muster/internal/joblog"
 )
 
 const (
 	memberSuffix = ".member"
 	logSuffix    = ".log"
 	// MemberFD is the descriptor under which a worker finds the file whose lock says that it lives; the environment
-	// variable MUSTER_MEMBER_FD names it too. Whoever inherits it keeps the member alive, so a worker must not hand it on.
+	// variable MUSTER_MEMBER_FD names it too. Whoever inherits it keeps the member alive, so a worker must not hand it
+	// on.
 	MemberFD = 3
 	// logTail is how much of a failed worker's log is read for the reason.
 	logTail = 4096
+	// collectMost is how much of what a process printed is collected at once, from its end: it prints no more between
+	// two looks, unless something is wrong with it.
+	collectMost = 256 << 10
 )
 
 // memberFile is what a member's file holds.
@@ -34,10 +42,10 @@ type memberFile struct {
 
 func (f *Fleet) path(id string) string { return filepath.Join(f.o.Dir, id+memberSuffix) }
 
-// forget removes the file of a member, and its log unless the log says why it failed.
+// forget removes the file of a member, and its log unless that says why it failed and nobody collected it.
 func (f *Fleet) forget(id string, failed bool) {
 	os.Remove(f.path(id))
-	if !failed {
+	if !failed || f.o.Printed != nil {
 		os.Remove(filepath.Join(f.o.Dir, id+logSuffix))
 		return
 	}
@@ -73,24 +81,95 @@ func (f *Fleet) files(suffix string) ([]string, error) {
 	return ids, err
 }
 
-func (f *Fleet) lastLine(id string) string {
-	log, err := os.Open(filepath.Join(f.o.Dir, id+logSuffix))
+// wait collects the process when it ends, so that it never becomes a zombie. What a worker left behind that was killed
+// comes to this process, where the system can do that, and must not go on: its messages will be received again.
+func (f *Fleet) wait(m *member, cmd *exec.Cmd) {
+	err := cmd.Wait()
+	descendants.End("")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.collect(m)
+	failure := ""
 	if err != nil {
-		return ""
+		failure = err.Error()
+		if line := f.lastLine(m); line != "" {
+			failure += ": " + line
+		}
+	}
+	f.end(m, failure)
+}
+
+// collect hands on what the process of a member printed since the last time, and empties its file, so that it stays
+// small. A line that is printed between the reading and the emptying is lost. The caller holds the lock, or nobody else
+// knows f.
+func (f *Fleet) collect(m *member) {
+	if f.o.Printed == nil {
+		return
+	}
+	path := filepath.Join(f.o.Dir, m.id+logSuffix)
+	if stat, err := os.Stat(path); err != nil || stat.Size() == 0 {
+		return // it printed nothing, or has ended and was collected then
+	}
+	log, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		f.o.Logger.Warn("what a worker printed could not be read", "fleet", f.o.Fleet, "member", m.id, "error", err)
+		return
 	}
 	defer log.Close()
-	if end, err := log.Seek(0, io.SeekEnd); err == nil {
-		log.Seek(max(0, end-logTail), io.SeekStart)
+	text, left := readEnd(log, collectMost)
+	if len(text) == 0 {
+		return
 	}
-	text, _ := io.ReadAll(io.LimitReader(log, logTail))
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	// The text goes into the history and onto terminals: what steers a terminal has no business there.
+	lines := joblog.Lines(text)
+	if left > 0 {
+		lines[0] = fmt.Sprintf("%d bytes are left out here", left+int64(len(lines[0])))
+	}
+	for _, line := range slices.Backward(lines) {
+		if m.last = strings.TrimSpace(line); m.last != "" {
+			break
+		}
+	}
+	f.o.Printed(m.id, lines)
+	if err := log.Truncate(0); err != nil {
+		f.o.Logger.Warn("what a worker printed could not be removed from its file", "fleet", f.o.Fleet, "member", m.id, "error", err)
+	}
+}
+
+// readEnd returns the end of a file, and how many bytes there are before it.
+func readEnd(file *os.File, most int64) (text []byte, left int64) {
+	end, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		left = max(0, end-most)
+		_, err = file.Seek(left, io.SeekStart)
+	}
+	if err != nil {
+		return nil, 0
+	}
+	text, _ = io.ReadAll(io.LimitReader(file, most))
+	return text, left
+}
+
+// lastLine is the last line that a member printed. The text goes into the history and onto terminals: what steers a
+// terminal has no business there.
+func (f *Fleet) lastLine(m *member) string {
+	last := m.last
+	if f.o.Printed == nil {
+		log, err := os.Open(filepath.Join(f.o.Dir, m.id+logSuffix))
+		if err != nil {
+			return ""
+		}
+		defer log.Close()
+		text, _ := readEnd(log, logTail)
+		if lines := joblog.Lines(bytes.TrimSpace(text)); len(lines) > 0 {
+			last = lines[len(lines)-1]
+		}
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return '?'
 		}
 		return r
-	}, strings.ToValidUTF8(string(lines[len(lines)-1]), "?"))
+	}, last[:min(len(last), logTail)])
 }
 
 func writeMember(file *os.File, m *member) error {

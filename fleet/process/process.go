@@ -1,8 +1,8 @@
 // Package process sizes a fleet of local worker processes.
 //
 // Each member is one process in a process group of its own. What exists is known from files, one for each member, whose
-// lock the process holds as long as it lives: when the controller crashes, its workers go on, and the next controller finds
-// them by their locks and adopts them. A process id alone is never trusted.
+// lock the process holds as long as it lives: when the controller crashes, its workers go on, and the next controller
+// finds them by their locks and adopts them. A process id alone is never trusted.
 //
 // The fleet starts processes and lists them. It ends only members whose release was granted, or all of them when the
 // operator shuts everything down.
@@ -34,8 +34,11 @@ type Options struct {
 	// WorkDir is the directory the program runs in; empty means the current one.
 	WorkDir string
 	// Env returns the environment of the named member, as "NAME=value".
-	Env    func(member string) []string
-	Logger *slog.Logger
+	Env func(member string) []string
+	// Printed is called with the lines that a member's own process printed, and may be nil: they then stay in the file
+	// of the member until it ends in order. It must not wait.
+	Printed func(member string, lines []string)
+	Logger  *slog.Logger
 }
 
 // Fleet is a fleet of local processes. It implements [muster.Fleet] and [muster.Releaser].
@@ -44,6 +47,7 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	argv    []string
+	env     func(member string) []string
 	members map[string]*member
 	ended   []muster.Member
 	waits   sync.WaitGroup
@@ -61,6 +65,8 @@ type member struct {
 	launchedAt time.Time
 	// child is false for a process that was started by a controller before this one.
 	child bool
+	// last is the last line that it printed, as far as that was collected.
+	last string
 }
 
 const (
@@ -78,7 +84,7 @@ func New(o Options) (*Fleet, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("fleet %s: make the directory of its members: %w", o.Fleet, err)
 	}
-	f := &Fleet{o: o, argv: o.Argv, members: map[string]*member{}}
+	f := &Fleet{o: o, argv: o.Argv, env: o.Env, members: map[string]*member{}}
 	ids, err := f.files(memberSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("fleet %s: list %s: %w", o.Fleet, o.Dir, err)
@@ -92,17 +98,19 @@ func New(o Options) (*Fleet, error) {
 			f.members[m.id] = m
 			o.Logger.Info("adopted a worker that was still running", "fleet", o.Fleet, "member", m.id, "pid", m.pid)
 		default:
+			f.collect(m)
 			f.forget(m.id, false)
 		}
 	}
 	return f, nil
 }
 
-// Change makes the workers that are started from now on another program; those that live stay what they are.
-func (f *Fleet) Change(argv []string) {
+// Change makes the workers that are started from now on another program, with another environment by member; those that
+// live stay what they are.
+func (f *Fleet) Change(argv []string, env func(member string) []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.argv = argv
+	f.argv, f.env = argv, env
 }
 
 // Members implements [muster.Fleet].
@@ -111,6 +119,7 @@ func (f *Fleet) Members(context.Context) (muster.Listing, error) {
 	defer f.mu.Unlock()
 	now := time.Now().UTC()
 	for _, m := range f.members {
+		f.collect(m)
 		if !m.child {
 			if alive, err := held(f.path(m.id)); err == nil && !alive {
 				f.end(m, "")
@@ -141,8 +150,8 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	return errors.Join(failures...)
 }
 
-// End implements [muster.Releaser]: it asks the processes to end, and kills those that have not after five seconds. They
-// hold no message.
+// End implements [muster.Releaser]: it asks the processes to end, and kills those that have not after five seconds.
+// They hold no message.
 func (f *Fleet) End(ctx context.Context, members []string) error {
 	ctx, stop := context.WithTimeout(ctx, termWait)
 	defer stop()
@@ -181,8 +190,8 @@ func (f *Fleet) living() []string {
 	return ids
 }
 
-// signal sends sig to each of the members that is alive, SIGKILL to its whole process group, and returns those it was sent
-// to. The lock says who is alive, not the process id.
+// signal sends sig to each of the members that is alive, SIGKILL to its whole process group, and returns those it was
+// sent to. The lock says who is alive, not the process id.
 func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	for _, id := range ids {
 		f.mu.Lock()
@@ -196,7 +205,7 @@ func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 		}
 		target := m.pid
 		if sig == syscall.SIGKILL {
-			target = -m.pid // its whole group, with the command it may be running
+			target = -m.pid // its whole group; the commands it runs have groups of their own, and end with it where the system can do that
 		}
 		err := syscall.Kill(target, sig)
 		if err == nil {
@@ -234,6 +243,7 @@ func (f *Fleet) gone(ctx context.Context, ids []string) bool {
 
 // end moves m from the living to the ended. The caller holds the lock.
 func (f *Fleet) end(m *member, failure string) {
+	f.collect(m)
 	delete(f.members, m.id)
 	f.ended = append(f.ended, muster.Member{ID: m.id, LaunchedAt: m.launchedAt, Ended: true, Failure: failure})
 	f.ended = f.ended[max(0, len(f.ended)-maxEnded):]

@@ -112,7 +112,15 @@ func TestNamesThatAreNotFileNamesStartNothing(t *testing.T) {
 
 func TestEndAsksAndThenKillsTheWholeGroup(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, options(dir, withChild))
+	o := options(dir, withChild)
+	env := o.Env
+	o.Env = func(member string) []string {
+		if member == "stubborn" {
+			return append(env(member), modeVariable+"="+stubborn)
+		}
+		return env(member)
+	}
+	f := open(t, o)
 	launch(t, f, "polite", "stubborn")
 	up(t, dir, "polite", "stubborn")
 	child := number(t, filepath.Join(dir, "stubborn.child"))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/process"
+	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
 )
 
@@ -33,6 +34,7 @@ const (
 	failing    = "exits 3 with a last line on stderr"
 	ignoring   = "ignores SIGTERM"
 	withChild  = "starts a child that ignores SIGTERM, and sleeps until SIGTERM"
+	stubborn   = "starts a child that ignores SIGTERM, and ignores SIGTERM"
 	keepsLock  = "keeps the lock to itself, then does the same"
 	controller = "is a controller: starts the members a and b, and waits to be killed"
 	orphan     = "waits for SIGKILL"
@@ -69,7 +71,7 @@ func act(mode string) int {
 	case ignoring, orphan:
 		fmt.Println("up")
 		<-tooLong
-	case keepsLock, withChild:
+	case keepsLock, withChild, stubborn:
 		if mode == keepsLock {
 			if err := worker.KeepMemberLock(); err != nil {
 				fmt.Println(err)
@@ -80,6 +82,9 @@ func act(mode string) int {
 			fmt.Println(err)
 			return 1
 		}
+	}
+	if mode == stubborn {
+		terms = nil
 	}
 	fmt.Println("up")
 	select {
@@ -92,7 +97,7 @@ func act(mode string) int {
 // startChild starts a process that outlives its parent, and leaves its process id in a file.
 func startChild() error {
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), modeVariable+"="+orphan)
+	child.Env = append(os.Environ(), modeVariable+"="+orphan, descendants.Mark())
 	if os.Getenv(modeVariable) != keepsLock {
 		child.ExtraFiles = []*os.File{os.NewFile(process.MemberFD, "lock")}
 	}

@@ -9,7 +9,7 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "config/foreign", "internal/awsapi", "internal/awsmetrics", "internal/durable", "internal/sqlitefile", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "tree/runner",
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "controller", "config", "config/foreign/nodes", "config/foreign/terraform", "config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants", "internal/durable", "internal/lifecycle", "internal/sqlitefile", "internal/joblog", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue", "sqsapi", "worker", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "tree/runner",
 	"source/", "fleet/", "sim/trace", "sim/limit", "sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy", "mustertest", "mustertest/cloud", "cmd/", "internal/", "examples/", "interop", "interop/",
 }
 
@@ -44,7 +44,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 }
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
-var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "sim/cloud"}
+var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "internal/lifecycle", "sim/cloud"}
 
 var pureImports = []string{
 	"bytes", "cmp", "context", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",

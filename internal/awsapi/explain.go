@@ -41,6 +41,8 @@ type Error struct {
 	Kind Kind
 	// Code and Message are what AWS answered; empty when nothing was answered.
 	Code, Message string
+	// Status is the HTTP status of the answer; 0 when nothing was answered.
+	Status int
 	// Action is the permission that is missing, as in "autoscaling:SetDesiredCapacity", and Resource what it is missing for;
 	// both are set for Denied, Resource only where AWS named it.
 	Action, Resource string
@@ -74,6 +76,12 @@ func Explain(what, region string, err error) error {
 	}
 	e := &Error{Kind: Failed, err: err}
 	e.action(err)
+	if r, ok := errors.AsType[interface {
+		error
+		HTTPStatusCode() int
+	}](err); ok {
+		e.Status = r.HTTPStatusCode()
+	}
 	api, answered := errors.AsType[smithy.APIError](err)
 	if !answered {
 		e.unanswered(what, region, err)

@@ -11,6 +11,7 @@ import (
 type handle struct {
 	*file
 	name    string // to be deleted at the end, if it is a temporary file
+	reads   bool   // it was opened for reading alone
 	journal bool   // its first sync is one of the directory, too
 	level   int32  // of the lock on the file
 	mapped  bool
@@ -31,6 +32,9 @@ func (h *handle) others(yield func(*handle) bool) {
 func (h *handle) lock(level int32) int32 {
 	if level <= h.level {
 		return sqlite3.SQLITE_OK
+	}
+	if h.reads && level > sqlite3.SQLITE_LOCK_SHARED {
+		return sqlite3.SQLITE_IOERR_LOCK // as on Unix: a lock for writing needs a file that can be written
 	}
 	for o := range h.others {
 		switch {

@@ -65,6 +65,9 @@ func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) i
 
 func (d *Disk) xWrite(_ *libc.TLS, pFile, pBuffer uintptr, n int32, to int64) int32 {
 	return d.changed(pFile, Write, sqlite3.SQLITE_IOERR_WRITE, func(h *handle) int32 {
+		if h.reads {
+			return sqlite3.SQLITE_IOERR_WRITE
+		}
 		b := bytesAt(pBuffer, n)
 		b = b[:d.fitting(h.file, int64(n), to)]
 		if len(b) > 0 {

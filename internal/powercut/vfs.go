@@ -148,6 +148,7 @@ func (d *Disk) xOpen(_ *libc.TLS, _, zName, pFile uintptr, flags int32, pOutFlag
 	if flags&sqlite3.SQLITE_OPEN_DELETEONCLOSE != 0 {
 		h.name = name
 	}
+	h.reads = flags&sqlite3.SQLITE_OPEN_READONLY != 0
 	h.handles = append(h.handles, h)
 	d.open[pFile] = h
 	if pOutFlags != 0 {

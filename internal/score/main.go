@@ -48,6 +48,9 @@ type score struct {
 	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
 	shapes []contest.Event
 	fresh  []uint64
+	// starts are the bursts of part prior, each played with so many strata of the prior.
+	starts []start
+	strata int
 	real   []recorded
 	page   page
 }
@@ -70,6 +73,7 @@ func parts() []part {
 		{"f", "Bad signals and lost workers", (*score).badSignals},
 		{"g", "Recorded traces", (*score).recordings},
 		{"h", "Shapes held aside", (*score).heldAside},
+		{priorName, "Bursts of unknown duration", (*score).untoldStarts},
 	}
 }
 
@@ -169,7 +173,7 @@ func pick(list string) ([]part, error) {
 	names := strings.Split(list, ",")
 	for _, n := range names {
 		if !slices.ContainsFunc(parts(), func(p part) bool { return p.name == n }) {
-			return nil, fmt.Errorf("-only: there is no part %q; allowed are box and a to h, separated by commas", n)
+			return nil, fmt.Errorf("-only: there is no part %q; allowed are prior, box and a to h, separated by commas", n)
 		}
 	}
 	for _, p := range parts() {
@@ -181,7 +185,7 @@ func pick(list string) ([]part, error) {
 }
 
 func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
-	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes()}
+	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes(), starts: starts(), strata: priorStrata}
 	var err error
 	s.jump, _ = trace.FindScenario(driftName)
 	if s.seeds, err = seedList(o.seeds); err != nil {

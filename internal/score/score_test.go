@@ -53,6 +53,7 @@ func tinyScore(t *testing.T) *score {
 		}, 5*time.Minute, time.Minute, 1)},
 		scenarios: map[string][]trace.Scenario{}, jump: tiny("jump", "drift:rate=0.2,service=5s,to=40s,at=3m,duration=6m", 5*time.Minute),
 	}
+	s.starts, s.strata = starts()[:3], 4
 	limits.compute = weak
 	for _, p := range suiteParts() {
 		s.scenarios[p] = []trace.Scenario{

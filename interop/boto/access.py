@@ -37,17 +37,28 @@ def _(w):
           ["SignatureDoesNotMatch", "InvalidClientTokenId", "MissingAuthenticationToken"], "codes")
 
 
-@rules("any region may be signed for")
+@rules("a queue is of the region that is signed for")
 def _(w):
-    frankfurt = connect(config=Config(region_name="eu-central-1"))
-    equal(code_of(frankfurt.list_queues), "accepted", "code")
+    url = w.queue()
+    name = url.rsplit("/", 1)[1]
+    frankfurt = connect(region="eu-central-1")
+    equal(code_of(lambda: frankfurt.get_queue_url(QueueName=name)), "AWS.SimpleQueueService.NonExistentQueue", "code")
+    there = frankfurt.create_queue(QueueName=name)["QueueUrl"]
+    arn = frankfurt.get_queue_attributes(QueueUrl=there, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    equal(arn, f"arn:aws:sqs:eu-central-1:000000000000:{name}", "ARN")
+    frankfurt.send_message(QueueUrl=there, MessageBody="hallo")
+    w.send(url, "hello")
+    equal(w.bodies(url, wait=1), ["hello"], "bodies")
+    equal([m["Body"] for m in frankfurt.receive_message(QueueUrl=there, MaxNumberOfMessages=10)["Messages"]], ["hallo"], "bodies there")
+    frankfurt.delete_queue(QueueUrl=there)
 
 
-@rules("a queue URL with a foreign host names the queue of its last part", protocol="json")
+@rules("a queue is of the account in its URL, whatever the host", protocol="json")
 def _(w):
     name = w.queue().rsplit("/", 1)[1]
-    w.send(f"https://sqs.eu-west-1.amazonaws.com/123456789012/{name}", "x")
-    equal(w.bodies(f"https://sqs.eu-west-1.amazonaws.com/123456789012/{name}", wait=1), ["x"], "bodies")
+    w.send(f"https://sqs.eu-west-1.amazonaws.com/000000000000/{name}", "x")
+    equal(w.bodies(f"https://sqs.eu-west-1.amazonaws.com/000000000000/{name}", wait=1), ["x"], "bodies")
+    w.refused("QueueDoesNotExist", w.send, url=f"https://sqs.eu-west-1.amazonaws.com/123456789012/{name}", body="x")
 
 
 @rules("a presigned address can be fetched by anybody", protocol="query")

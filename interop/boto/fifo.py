@@ -21,6 +21,7 @@ def _(w):
     have = w.attributes(url)
     equal([have[n] for n in ("FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit")],
           ["true", "false", "queue", "perQueue"], "attributes")
+    w.sqs.set_queue_attributes(QueueUrl=url, Attributes={"FifoQueue": "True"})
     w.refused("InvalidAttributeValue", w.sqs.set_queue_attributes, QueueUrl=url, Attributes={"FifoQueue": "false"})
     fast = w.queue(fifo=True, DeduplicationScope="messageGroup", FifoThroughputLimit="perMessageGroupId")
     equal(w.attributes(fast)["FifoThroughputLimit"], "perMessageGroupId", "limit")

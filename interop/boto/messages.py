@@ -3,7 +3,7 @@
 import threading
 import time
 
-from boto.world import attributes_md5, md5
+from boto.world import attributes_md5, connect, md5
 from checks import Rules, equal, true, within
 
 rules = Rules()
@@ -70,6 +70,7 @@ def _(w):
     equal(sent["MD5OfMessageAttributes"], attributes_md5(ATTRIBUTES), "checksum on send")
     for selectors, want in (
             (["All"], sorted(ATTRIBUTES)), ([".*"], sorted(ATTRIBUTES)), (["text"], ["text"]), (["label.*"], ["label.count", "label.kind"]),
+            (["by.*"], ["bytes", "bytes.png"]), (["*"], sorted(ATTRIBUTES)),
             (["bytes", "absent"], ["bytes"]), (["absent"], []), ([], [])):
         got, = w.receive(url, wait=1, MessageAttributeNames=selectors)
         found = got.get("MessageAttributes", {})
@@ -154,6 +155,26 @@ def _(w):
     change(0)
     got, = w.receive(url, wait=2)
     w.delete(url, got)
+
+
+@rules("a handle of an earlier receive still changes the visibility of the message")
+def _(w):
+    url = w.queue()
+    w.send(url, "x")
+    first, = w.receive(url, wait=1, VisibilityTimeout=0)
+    equal(len(w.receive(url, VisibilityTimeout=600)), 1, "received again")
+    w.sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=first["ReceiptHandle"], VisibilityTimeout=0)
+    equal(w.bodies(url), ["x"], "received a third time")
+
+
+@rules("the header of X-Ray becomes the trace of the message")
+def _(w):
+    url = w.queue()
+    client = connect()
+    client.meta.events.register("before-send.sqs.SendMessage", lambda request, **_: request.headers.update({"X-Amzn-Trace-Id": TRACE}))
+    client.send_message(QueueUrl=url, MessageBody="x")
+    got, = w.receive(url, wait=1)
+    equal(got["Attributes"]["AWSTraceHeader"], TRACE, "trace")
 
 
 @rules("deleting twice succeeds, and a handle that nobody gave is ReceiptHandleIsInvalid")
@@ -259,7 +280,7 @@ def _(w):
 
 @rules("a dead-letter queue must exist and must allow its source")
 def _(w):
-    w.refused("InvalidAttributeValue", w.sqs.create_queue, QueueName=w.name(),
+    w.refused("InvalidParameterValue", w.sqs.create_queue, QueueName=w.name(),
               Attributes={"RedrivePolicy": '{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:none","maxReceiveCount":1}'})
     closed = w.queue(RedriveAllowPolicy='{"redrivePermission":"denyAll"}')
     policy = f'{{"deadLetterTargetArn":"{w.arn(closed)}","maxReceiveCount":1}}'

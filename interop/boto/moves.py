@@ -38,7 +38,7 @@ def _(w):
     elsewhere = w.queue()
     source, destination = w.arn(dead), w.arn(elsewhere)
     handle = w.sqs.start_message_move_task(SourceArn=source, DestinationArn=destination, MaxNumberOfMessagesPerSecond=2)["TaskHandle"]
-    w.refused("UnsupportedOperation", w.sqs.start_message_move_task, SourceArn=source)
+    w.refused("InvalidParameterValue", w.sqs.start_message_move_task, SourceArn=source)
     task, = w.sqs.list_message_move_tasks(SourceArn=source)["Results"]
     equal((task["Status"], task["TaskHandle"], task["DestinationArn"], task["MaxNumberOfMessagesPerSecond"]), ("RUNNING", handle, destination, 2), "task")
     within(6, "messages moved", lambda: w.counts(elsewhere)[0] >= 2)

@@ -32,10 +32,13 @@ CODES = {
 
 
 def connect(**options):
-    """Return a client for the endpoint and the keys of the environment."""
+    """Return a client that is told nothing: endpoint, keys and region are those of the environment."""
     config = Config(retries={"total_max_attempts": 1}, read_timeout=40, max_pool_connections=20).merge(options.pop("config", Config()))
-    return boto3.session.Session().client(
-        "sqs", endpoint_url=os.environ["AWS_ENDPOINT_URL_SQS"], region_name=os.environ["AWS_REGION"], config=config, **options)
+    if "region" in options:
+        options["region_name"] = options.pop("region")
+    if tuple(map(int, botocore.__version__.split(".")[:2])) < (1, 31):  # which reads no endpoint from the environment
+        options.setdefault("endpoint_url", os.environ["AWS_ENDPOINT_URL_SQS"])
+    return boto3.session.Session().client("sqs", config=config, **options)
 
 
 class World:

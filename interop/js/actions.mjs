@@ -28,7 +28,7 @@ async function deadLetters() {
   return { url, dead };
 }
 
-await run("aws-sdk-js v3", {
+await run(process.argv[2] ?? "aws-sdk-js v3", {
   "CreateQueue, GetQueueUrl, ListQueues and DeleteQueue": async () => {
     const url = await queue();
     assert.equal((await call("GetQueueUrl", { QueueName: url.split("/").at(-1) })).QueueUrl, url);

@@ -4,9 +4,8 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 
 export { assert };
 
-/** A client for the endpoint and the keys of the environment. */
-export const connect = (more = {}) =>
-  new SQSClient({ endpoint: process.env.AWS_ENDPOINT_URL_SQS, region: process.env.AWS_REGION, maxAttempts: 1, ...more });
+/** A client that is told nothing: endpoint, keys and region are those of the environment. */
+export const connect = (more = {}) => new SQSClient({ maxAttempts: 1, ...more });
 
 /** Tries every rule, together, and prints a line for each in their order. */
 export async function run(suite, rules) {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/muster-scale/muster/config"
+)
+
+// failure is an error as commands print it on standard error under -o json.
+type failure struct {
+	Error string `json:"error"`
+	// Code is the exit code.
+	Code int `json:"code"`
+	// Faults are those of the configuration, if that is what is wrong.
+	Faults []config.Fault `json:"faults,omitzero"`
+}
+
+// printFailure prints why a command ends; nothing where it said so already.
+func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
+	faults, isFaults := errors.AsType[config.Faults](coded)
+	switch {
+	case coded.Error() == "":
+	case asJSON:
+		printJSON(errOut, failure{Error: coded.Error(), Code: coded.code, Faults: faults})
+	case isFaults: // each begins with its file, line and column, so that editors can jump there
+		fmt.Fprintln(errOut, coded)
+	default:
+		fmt.Fprintln(errOut, "muster: "+coded.Error())
+	}
+}
+
+// wantsJSON tells whether the arguments ask for JSON. It reads them by itself: what is wrong may be the arguments.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	wants := false
+	for i, a := range args {
+		value, ok := "", true
+		switch {
+		case (a == "-o" || a == "--output") && i+1 < len(args):
+			value = args[i+1]
+		case strings.HasPrefix(a, "--output="):
+			value = strings.TrimPrefix(a, "--output=")
+		case strings.HasPrefix(a, "-o"):
+			value = strings.TrimPrefix(strings.TrimPrefix(a, "-o"), "=")
+		default:
+			ok = false
+		}
+		if ok {
+			wants = value == "json"
+		}
+	}
+	return wants
+}

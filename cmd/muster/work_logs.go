@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/muster-scale/muster/internal/joblog"
+	"github.com/muster-scale/muster/worker"
+)
+
+// The variables by which a fleet tells its workers where its log is, and which variables the command gets. Values stay
+// out of the command line, which everybody on the machine can read.
+const (
+	logsVariable = "MUSTER_LOGS"
+	envVariable  = "MUSTER_ENV"
+)
+
+// jobLogs keeps what the jobs of a worker print, what the worker itself logs, and the last failure of each message. It
+// is [worker.Failures].
+type jobLogs struct {
+	fleet, member string
+	log           *joblog.Log
+	failures      *joblog.Failures
+}
+
+var _ worker.Failures = (*jobLogs)(nil)
+
+// openJobLogs opens the log of a fleet below dir for a worker. What goes wrong with it is logged by trouble.
+func openJobLogs(dir, fleet, member string, trouble *slog.Logger) *jobLogs {
+	fleet = cmp.Or(fleet, "work")
+	told := func(err error) {
+		if err != nil {
+			trouble.Warn("what jobs print cannot be kept; the work goes on", "err", err)
+		}
+	}
+	return &jobLogs{fleet, member, joblog.Open(dir, fleet, member, told), joblog.OpenFailures(dir, told)}
+}
+
+// close writes what is left.
+func (k *jobLogs) close() error {
+	k.failures.Close()
+	return k.log.Close()
+}
+
+// printed takes a line of a job.
+func (k *jobLogs) printed(p worker.Printed) {
+	k.log.Write(joblog.Record{Kind: joblog.Output, Message: p.Message, Stream: p.Stream, Text: p.Text})
+}
+
+// Failed implements [worker.Failures].
+func (k *jobLogs) Failed(f worker.Failure) {
+	failure := joblog.Failure{
+		At: f.At.UTC(), Fleet: k.fleet, Member: k.member, Queue: f.Message.Queue, Message: f.Message.ID,
+		Attempt: f.Message.Attempt, TookSeconds: f.Took.Seconds(), DeadLetter: f.DeadLetter,
+	}
+	if !f.Lost && !f.DeadLetter {
+		again := f.Again.Seconds()
+		failure.AgainSeconds = &again
+	}
+	describeFailure(&failure, f.Err)
+	if f.Lost {
+		failure.Error += "; it will be delivered again"
+	}
+	k.log.Write(joblog.Record{
+		At: f.At, Kind: joblog.Failed, Message: f.Message.ID, Text: failure.Error, Failure: &failure,
+	})
+	if f.DeadLetterID != "" {
+		k.failures.Forget(f.Message.ID)
+		k.failures.Keep(f.DeadLetterID, failure)
+		return
+	}
+	k.failures.Keep(f.Message.ID, failure)
+}
+
+// Settled implements [worker.Failures].
+func (k *jobLogs) Settled(m worker.Message) { k.failures.Forget(m.ID) }
+
+// describeFailure puts the error of an attempt into its failure.
+func describeFailure(failure *joblog.Failure, err error) {
+	failure.Error = err.Error()
+	if exit, ok := errors.AsType[*worker.ExitError](err); ok {
+		failure.Output = cmp.Or(strings.TrimSpace(exit.Stderr), strings.TrimSpace(exit.Stdout))
+		if exit.Signal != "" {
+			failure.Signal = exit.Signal
+			failure.Error = "ended by signal " + exit.Signal
+		} else {
+			failure.Status = &exit.Status
+			failure.Error = fmt.Sprintf("exit status %d", exit.Status)
+		}
+		if exit.Cause != nil {
+			failure.Error += ": " + exit.Cause.Error()
+		}
+	}
+	if answer, ok := errors.AsType[*worker.AnswerError](err); ok {
+		failure.Output = answer.Body
+	}
+}
+
+// keepLogs has the worker keep its logs below the directory, when there is one, in place of standard error.
+func (w *working) keepLogs(errors *slog.Logger, level slog.Level) (end func() error) {
+	if w.logs == "" || w.how.conformance {
+		return func() error { return nil }
+	}
+	k := openJobLogs(w.logs, w.o.Fleet, w.o.Member, errors)
+	w.o.Logger = slog.New(k.log.Handler(level))
+	w.how.command.Logger, w.how.command.Print = w.o.Logger, k.printed
+	w.o.Failures = k
+	return k.close
+}
+
+// takeVariables puts the variables that the command gets where they belong: those with a value are set, others are
+// passed on.
+func (m *means) takeVariables() error {
+	var names []string
+	for _, v := range m.command.Env {
+		if name, _, set := strings.Cut(v, "="); set {
+			if name == "" || strings.HasPrefix(name, "MUSTER_") {
+				return fmt.Errorf("--env: found a value for %q, allowed is a name that does not begin with MUSTER_", name)
+			}
+			m.command.Set = append(m.command.Set, v)
+			continue
+		}
+		names = append(names, v)
+	}
+	m.command.Env = names
+	text, ok := os.LookupEnv(envVariable)
+	if !ok {
+		return nil
+	}
+	var set []string
+	if err := json.Unmarshal([]byte(text), &set); err != nil {
+		return fmt.Errorf("read the variables of the command from %s: %w", envVariable, err)
+	}
+	m.command.Set = append(m.command.Set, set...)
+	return os.Unsetenv(envVariable)
+}
+
+// fleetLog writes what the processes of a fleet themselves print into its log.
+type fleetLog struct {
+	log *joblog.Log
+	// alone is true where the processes are the user's program, which takes its work from elsewhere.
+	alone bool
+}
+
+func (f fleetLog) printed(member string, lines []string) {
+	r := joblog.Record{Kind: joblog.Worker, Member: member}
+	if f.alone {
+		r.Kind, r.Stream = joblog.Output, "output"
+	}
+	for _, line := range lines {
+		if r.Text = line; strings.TrimSpace(line) != "" {
+			f.log.Write(r)
+		}
+	}
+}
+
+// lastFailures looks up the last failures of messages in the data directory.
+func lastFailures(data string) func(ctx context.Context, messages []string) (map[string]joblog.Failure, error) {
+	return func(ctx context.Context, messages []string) (map[string]joblog.Failure, error) {
+		return joblog.LastFailures(ctx, logsPlace(data), messages)
+	}
+}

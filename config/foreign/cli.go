@@ -1,0 +1,115 @@
+package foreign
+
+import (
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
+)
+
+// cli takes in what the AWS CLI prints and takes: describe-policies, describe-scaling-policies, describe-alarms,
+// describe-auto-scaling-groups, describe-scalable-targets, describe-scheduled-actions, list-queues and the input of
+// put-scaling-policy. All of them together are one template, in which policies refer to groups and alarms to policies
+// by name.
+func (r *reader) cli() {
+	resources := nodes.Mapping(nil)
+	o := outputs{resources: resources, taken: map[string]bool{}}
+	for _, d := range r.outputs {
+		o.document(d)
+	}
+	if len(resources.Content) == 0 {
+		return
+	}
+	root := nodes.Mapping(nil)
+	nodes.Set(root, "Resources", resources)
+	t := newTemplate(r, root)
+	t.what = "what was given"
+	t.read()
+}
+
+// outputs collects what was printed as the resources of a template.
+type outputs struct {
+	resources *yaml.Node
+	taken     map[string]bool
+}
+
+func (o *outputs) document(d *yaml.Node) {
+	lists := map[string]func(*yaml.Node){
+		"ScalingPolicies":             o.policy,
+		"AutoScalingGroups":           o.as("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName"),
+		"ScalableTargets":             o.as("AWS::ApplicationAutoScaling::ScalableTarget", "ResourceId"),
+		"MetricAlarms":                o.as("AWS::CloudWatch::Alarm", "AlarmName"),
+		"ScheduledUpdateGroupActions": o.as("AWS::AutoScaling::ScheduledAction", "ScheduledActionName"),
+		"ScheduledActions":            o.as("AWS::ApplicationAutoScaling::ScheduledAction", "ScheduledActionName"),
+	}
+	found := false
+	nodes.Pairs(d, func(key, value *yaml.Node) {
+		if take := lists[key.Value]; take != nil && value.Kind == yaml.SequenceNode {
+			found = true
+			for _, n := range value.Content {
+				take(n)
+			}
+		}
+	})
+	switch {
+	case found:
+	case nodes.Get(d, "PolicyType") != nil || nodes.Get(d, "PolicyName") != nil:
+		o.policy(d)
+	case nodes.Get(d, "TargetValue") != nil:
+		o.bare(d, "TargetTrackingScaling", "TargetTrackingConfiguration")
+	case nodes.Get(d, "MetricName") != nil && nodes.Get(d, "ComparisonOperator") != nil:
+		o.add("AWS::CloudWatch::Alarm", orElse(nodes.Plain(nodes.Get(d, "AlarmName")), "alarm"), d, d)
+	}
+}
+
+// as takes an entry of a list as a resource of a type, called by one of its properties.
+func (o *outputs) as(kind, name string) func(*yaml.Node) {
+	return func(n *yaml.Node) { o.add(kind, nodes.Plain(nodes.Get(n, name)), n, n) }
+}
+
+// policy takes in a policy of either service.
+func (o *outputs) policy(n *yaml.Node) {
+	kind := "AWS::AutoScaling::ScalingPolicy"
+	if nodes.Get(n, "ServiceNamespace") != nil || nodes.Get(n, "ScalableDimension") != nil ||
+		nodes.Get(n, "ResourceId") != nil {
+		kind = "AWS::ApplicationAutoScaling::ScalingPolicy"
+	}
+	o.add(kind, orElse(nodes.Plain(nodes.Get(n, "PolicyName")), "policy"), n, n)
+}
+
+// bare takes in a configuration without a policy around it, which put-scaling-policy takes from a file.
+func (o *outputs) bare(d *yaml.Node, kind, key string) {
+	n := nodes.Mapping(d)
+	nodes.Set(n, "PolicyType", nodes.Text(d, kind))
+	nodes.Set(n, key, d)
+	o.add("AWS::AutoScaling::ScalingPolicy", "policy", d, n)
+}
+
+// add adds a resource under a name of its own.
+func (o *outputs) add(kind, name string, at, properties *yaml.Node) {
+	if properties.Kind != yaml.MappingNode {
+		return
+	}
+	for base, i := orElse(name, "unnamed"), 2; o.taken[name] || name == ""; i++ {
+		name = base + " (" + strconv.Itoa(i) + ")"
+	}
+	o.taken[name] = true
+	n := nodes.Mapping(at)
+	nodes.Set(n, "Type", nodes.Text(at, kind))
+	nodes.Set(n, "Properties", stated(properties))
+	nodes.Set(o.resources, name, n)
+}
+
+// stated leaves out what a description has for what was not stated.
+func stated(n *yaml.Node) *yaml.Node {
+	into := *n
+	into.Content = nil
+	nodes.Pairs(n, func(key, value *yaml.Node) {
+		nothing := value.Kind != yaml.ScalarNode && len(value.Content) == 0 || value.Tag == "!!null"
+		if !nothing {
+			into.Content = append(into.Content, key, value)
+		}
+	})
+	return &into
+}

@@ -1,0 +1,172 @@
+package foreign
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
+)
+
+// role is what a queue of a template is for, as far as the template tells.
+type role string
+
+const (
+	roleDead      role = "dead letters"
+	roleLifecycle role = "notices of instances"
+	roleFunction  role = "a function"
+)
+
+// roles finds the queues that no fleet of workers serves: those that keep what failed, that take notices of instances,
+// and whose messages a function takes.
+func (t *template) roles() map[string]role {
+	all := map[string]role{}
+	nodes.Pairs(t.resources, func(name, n *yaml.Node) {
+		p := nodes.Get(n, "Properties")
+		switch kind := nodes.Plain(nodes.Get(n, "Type")); {
+		case kind == "AWS::AutoScaling::LifecycleHook" || kind == "AWS::Events::Rule":
+			t.mark(all, p, roleLifecycle, 0, "NotificationTargetARN", "Arn", "arn")
+		case kind == "AWS::Lambda::EventSourceMapping":
+			t.mark(all, p, roleFunction, 0, "EventSourceArn")
+		case strings.HasPrefix(kind, "AWS::Serverless::"):
+			t.mark(all, nodes.Get(p, "Events"), roleFunction, 0, "Queue")
+		case kind == "AWS::AutoScaling::AutoScalingGroup":
+			t.mark(all, nodes.Get(p, "LifecycleHookSpecificationList"), roleLifecycle, 0, "NotificationTargetARN")
+		case kind == "AWS::SQS::Queue" && deadLetterName(t.named(name.Value, "", 0).text):
+			all[name.Value] = roleDead
+		case kind == "AWS::SQS::Queue" && lifecycleName(t.named(name.Value, "", 0).text):
+			all[name.Value] = roleLifecycle
+		}
+		t.mark(all, p, roleDead, 0, "deadLetterTargetArn", "DeadLetterConfig", "DeadLetterQueue", "RedrivePolicy")
+	})
+	return all
+}
+
+// mark gives a role to the queues that the keys of a tree refer to.
+func (t *template) mark(all map[string]role, n *yaml.Node, as role, depth int, keys ...string) {
+	if n == nil || depth > maxDepth {
+		return
+	}
+	nodes.Pairs(n, func(key, value *yaml.Node) {
+		for _, k := range keys {
+			if key.Value == k {
+				t.markAll(all, value, as, depth+1)
+			}
+		}
+	})
+	for _, c := range n.Content {
+		t.mark(all, c, as, depth+1, keys...)
+	}
+}
+
+// markAll gives a role to every queue that a tree refers to.
+func (t *template) markAll(all map[string]role, n *yaml.Node, as role, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	v := value{}
+	if name, _ := function(n); name != "" || n.Kind == yaml.ScalarNode {
+		v = t.resolve(n, 0)
+	}
+	id := v.resource
+	if id == "" && v.why == "" && v.text != "" {
+		id, _ = t.resourceOf("AWS::SQS::Queue", "QueueName", value{text: baseOf(v.text)}, nil)
+	}
+	if nodes.Plain(nodes.Get(nodes.Get(t.resources, id), "Type")) == "AWS::SQS::Queue" {
+		all[id] = as
+		return
+	}
+	for _, c := range n.Content {
+		t.markAll(all, c, as, depth+1)
+	}
+}
+
+// findQueues finds the queues whose metrics a policy, or the alarm that calls it, reads.
+func (t *template) findQueues(s *scaled, n *yaml.Node, depth int) {
+	if n == nil || depth > maxDepth {
+		return
+	}
+	if of := nodes.Get(n, "Value"); nodes.Plain(nodes.Get(n, "Name")) == "QueueName" && of != nil {
+		v := t.resolve(of, 0)
+		if v.why != "" && queueName(v.standIn) {
+			v.text, v.guess = v.standIn, v.why
+		}
+		if v.text != "" {
+			t.useQueue(s, of, v)
+		}
+		return
+	}
+	for _, c := range n.Content {
+		t.findQueues(s, c, depth+1)
+	}
+}
+
+// useQueue makes a queue one of the fleet's, with its URL where that is stated.
+func (t *template) useQueue(s *scaled, n *yaml.Node, v value) {
+	id, p := t.resourceOf("AWS::SQS::Queue", "QueueName", v, n)
+	if t.queues[id] == roleDead {
+		s.dead = append(s.dead, baseOf(v.text))
+	}
+	if u := t.resolve(nodes.Get(p, "QueueUrl"), 0); u.why == "" && goodURL(u.text, v.text) {
+		v.text, v.guess = u.text, ""
+	}
+	s.useValue(n, v)
+}
+
+// onlyQueue gives the one fleet whose rules name no queue the one queue that workers can serve and no other fleet has.
+func (t *template) onlyQueue(fleets []*scaled) {
+	var without []*scaled
+	taken := map[string]bool{}
+	for _, s := range fleets {
+		if len(s.Queues) == 0 {
+			without = append(without, s)
+		}
+		for _, name := range s.QueueNames() {
+			taken[name] = true
+		}
+	}
+	if len(without) != 1 {
+		return
+	}
+	s := without[0]
+	var names []*yaml.Node
+	left := map[role]string{}
+	nodes.Pairs(t.resources, func(name, n *yaml.Node) {
+		if nodes.Plain(nodes.Get(n, "Type")) != "AWS::SQS::Queue" || taken[t.named(name.Value, "", 0).text] {
+			return
+		}
+		if as, is := t.queues[name.Value]; is {
+			left[as] = name.Value
+			return
+		}
+		names = append(names, name)
+	})
+	if len(names) == 1 {
+		t.useQueue(s, names[0], t.named(names[0].Value, "", 0))
+		s.remark(
+			"No metric names its queue; %s is the only one left for it. See whether it is the right one.",
+			names[0].Value,
+		)
+		return
+	}
+	for _, as := range []role{roleDead, roleLifecycle, roleFunction} {
+		if name := left[as]; name != "" && len(names) == 0 {
+			s.remark("The queue %s is for %s, so it is not taken for the work of this fleet.", name, as)
+		}
+	}
+}
+
+// arnPlace finds region and account in an ARN.
+var arnPlace = regexp.MustCompile(`^arn:[a-z-]+:[a-z0-9-]+:([a-z]{2}(?:-[a-z]+)+-[0-9]):([0-9]{12}):`)
+
+// locate finds where a group or service is: the ARN of its policy says so.
+func (t *template) locate(s *scaled) {
+	for _, p := range s.policies {
+		arn := nodes.Plain(nodes.Get(p.properties, "PolicyARN"))
+		if m := arnPlace.FindStringSubmatch(arn); m != nil {
+			s.region, s.account, s.Region = m[1], m[2], m[1]
+			return
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package terraform
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// doubt marks a value that depends on what is not stated: text is what stands for it within a value, name what stands
+// for it where a name is needed. Where it is an attribute of a resource, address and attribute say which.
+type doubt struct{ text, name, why, address, attribute string }
+
+// missing makes a value that is not stated.
+func missing(reference, why string) cty.Value {
+	words := strings.Split(reference, ".")
+	name := words[len(words)-1]
+	if words[0] == "module" && len(words) == 3 {
+		name = words[1] + "-" + name
+	}
+	return cty.StringVal("${" + reference + "}").Mark(doubt{text: "${" + reference + "}", name: name, why: why})
+}
+
+// evaluation evaluates a module by rounds: what one round finds out, the next one uses.
+type evaluation struct {
+	*module
+	functions map[string]function.Function
+	locals    map[string]cty.Value
+	instances []placedInstance
+	// directory is where the module is, directories are all modules there are, prefix stands before its addresses.
+	directory, prefix string
+	directories       map[string]*module
+	// arguments are the values that a call gives to variables, children the modules that are called, and left how many
+	// more times modules may be evaluated.
+	arguments map[string]cty.Value
+	children  map[string]*evaluation
+	left      *int
+	// objects are the resources by kind and name, as expressions see them.
+	objects map[string]map[string]cty.Value
+	notes   []Note
+	noted   map[string]bool
+}
+
+const (
+	maxRounds    = 8
+	maxInstances = 200
+	// maxEvaluations bounds how often modules are evaluated that call each other, maxCalls how deep they do.
+	maxEvaluations = 1000
+	maxCalls       = 8
+	// maxExpression bounds the characters of an expression that is evaluated, maxLoops how deep loops lie within each
+	// other.
+	maxExpression = 16 << 10
+	maxLoops      = 2
+)
+
+func newEvaluation(m *module, directory string, all map[string]*module) *evaluation {
+	left := maxEvaluations
+	return &evaluation{
+		module:      m,
+		functions:   functions(),
+		locals:      map[string]cty.Value{},
+		objects:     map[string]map[string]cty.Value{},
+		noted:       map[string]bool{},
+		directory:   directory,
+		directories: all,
+		children:    map[string]*evaluation{},
+		left:        &left,
+	}
+}
+
+// settle evaluates locals and resources until nothing changes.
+func (e *evaluation) settle() {
+	before := ""
+	for range maxRounds {
+		if *e.left--; *e.left < 0 {
+			return
+		}
+		context := e.root()
+		for name, x := range e.module.locals {
+			e.locals[name] = e.value(x, context)
+		}
+		e.instantiate(e.root())
+		e.called(e.root())
+		now := e.print()
+		if now == before {
+			return
+		}
+		before = now
+	}
+}
+
+// print is a text of all that was found out.
+func (e *evaluation) print() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(e.locals)) {
+		fmt.Fprintf(&b, "%s=%#v\n", name, e.locals[name])
+	}
+	for _, i := range e.instances {
+		fmt.Fprintf(&b, "%s=%#v\n", i.address, e.objects[i.key()][i.name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.objects["module"])) {
+		fmt.Fprintf(&b, "%s=%#v\n", name, e.objects["module"][name])
+	}
+	return b.String()
+}
+
+// key is the first word of references to the resource.
+func (r *resource) key() string {
+	if r.data {
+		return "data." + r.kind
+	}
+	return r.kind
+}
+
+// root is what expressions can refer to.
+func (e *evaluation) root() *hcl.EvalContext {
+	variables := map[string]cty.Value{}
+	all := map[string]cty.Value{}
+	for name, x := range e.variables {
+		if v, ok := e.arguments[name]; ok {
+			all[name] = e.typed(name, v)
+			continue
+		}
+		if given := e.given[name]; given != nil {
+			x = given
+		}
+		if x == nil {
+			all[name] = missing("var."+name, "the variable "+name+" has no default")
+			continue
+		}
+		all[name] = e.typed(name, e.value(x, nil))
+	}
+	for name := range e.roots["var"] {
+		if _, ok := all[name]; !ok {
+			all[name] = missing("var."+name, "the variable "+name+" is not declared here")
+		}
+	}
+	variables["var"] = object(all)
+	all = maps.Clone(e.locals)
+	for name := range e.roots["local"] {
+		if _, ok := all[name]; !ok {
+			all[name] = missing("local."+name, "the local value "+name+" is not stated here")
+		}
+	}
+	variables["local"] = object(all)
+	data := map[string]cty.Value{}
+	for root, names := range e.roots {
+		if builtIn(root) {
+			continue
+		}
+		objects := map[string]cty.Value{}
+		for name := range names {
+			objects[name] = e.object(root, name)
+		}
+		if kind, is := strings.CutPrefix(root, "data."); is {
+			data[kind] = object(objects)
+		} else {
+			variables[root] = object(objects)
+		}
+	}
+	variables["data"] = object(data)
+	variables["path"] = object(
+		map[string]cty.Value{"module": cty.StringVal("."), "root": cty.StringVal("."), "cwd": cty.StringVal(".")},
+	)
+	variables["terraform"] = object(
+		map[string]cty.Value{"workspace": missing("terraform.workspace", "the workspace is known to Terraform alone")},
+	)
+	return &hcl.EvalContext{Variables: variables, Functions: e.functions}
+}
+
+func builtIn(root string) bool {
+	return slices.Contains([]string{"var", "local", "path", "terraform", "each", "count", "self"}, root)
+}
+
+// object makes an object, which may be empty.
+func object(of map[string]cty.Value) cty.Value { return cty.ObjectVal(of) }
+
+// object is what a resource, a data source or a module looks like to expressions.
+func (e *evaluation) object(root, name string) cty.Value {
+	if v, ok := e.objects[root][name]; ok {
+		return v
+	}
+	all := map[string]cty.Value{}
+	for attribute := range e.attributes {
+		reference := root + "." + name + "." + attribute
+		all[attribute] = missing(reference, reference+" is known to Terraform alone")
+	}
+	return object(all)
+}
+
+// because words what a value depends on.
+func because(marks cty.ValueMarks) string {
+	if d := doubtsOf(marks); len(d) > 0 {
+		return " (" + d[0].why + ")"
+	}
+	return ""
+}
+
+// known tells whether all of a value is known, and it is not null.
+func known(v cty.Value) bool { return !v.IsNull() && v.IsWhollyKnown() }
+
+func whole(v cty.Value) (int, bool) {
+	if v.Type() != cty.Number || !known(v) {
+		return 0, false
+	}
+	f, _ := v.AsBigFloat().Float64()
+	return int(f), f >= 0 && f < 1e6 && f == float64(int(f))
+}
+
+// value evaluates an expression. What fails stands for itself.
+func (e *evaluation) value(x hclsyntax.Expression, context *hcl.EvalContext) cty.Value {
+	r := x.Range()
+	if r.End.Byte-r.Start.Byte > maxExpression || loops(x) > maxLoops {
+		return cty.DynamicVal.Mark(doubt{why: "the expression is too large to be computed here"})
+	}
+	if t, ok := x.(*hclsyntax.TemplateExpr); ok && context != nil {
+		return e.template(t, context)
+	}
+	v, diagnostics := x.Value(context)
+	if diagnostics.HasErrors() {
+		return cty.DynamicVal.Mark(doubt{why: e.why(x, context, diagnostics)})
+	}
+	if !fits(v) {
+		return cty.DynamicVal.Mark(doubt{why: "the value is too large"})
+	}
+	return v
+}
+
+// why says why an expression cannot be computed: what it refers to is not stated, or what it does is not known here.
+func (e *evaluation) why(x hclsyntax.Expression, context *hcl.EvalContext, all hcl.Diagnostics) string {
+	for _, t := range x.Variables() {
+		v, diagnostics := t.TraverseAbs(context)
+		if diagnostics.HasErrors() && len(t) > 2 {
+			v, diagnostics = t[:2].TraverseAbs(context)
+		}
+		if diagnostics.HasErrors() {
+			continue
+		}
+		_, marks := v.UnmarkDeep()
+		if d := doubtsOf(marks); len(d) > 0 && t.RootName() != "local" || len(d) > 0 && len(marks) == 1 {
+			return d[0].why
+		}
+	}
+	return "it is computed by Terraform alone: " + reason(all)
+}
+
+// template evaluates the parts of a text one by one, so that one which fails does not hide the others.
+func (e *evaluation) template(t *hclsyntax.TemplateExpr, context *hcl.EvalContext) cty.Value {
+	var b strings.Builder
+	marks := cty.ValueMarks{}
+	for _, part := range t.Parts {
+		v := e.value(part, context)
+		if bare, _ := v.Unmark(); bare.IsNull() {
+			reference := strings.TrimPrefix(source(part), "var.")
+			v = missing("var."+reference, "the variable "+reference+" is null unless it is given")
+		}
+		v, of := v.Unmark()
+		maps.Copy(marks, of)
+		text, ok := plain(v)
+		if !ok {
+			return cty.DynamicVal.WithMarks(marks)
+		}
+		if b.WriteString(text); b.Len() > maxText {
+			return cty.DynamicVal.Mark(doubt{why: "the text is too long"})
+		}
+	}
+	return cty.StringVal(b.String()).WithMarks(marks)
+}
+
+// source is the reference that an expression is, or what stands for one.
+func source(x hclsyntax.Expression) string {
+	t, ok := x.(*hclsyntax.ScopeTraversalExpr)
+	if !ok {
+		return "value"
+	}
+	var words []string
+	for _, step := range t.Traversal {
+		switch s := step.(type) {
+		case hcl.TraverseRoot:
+			words = append(words, s.Name)
+		case hcl.TraverseAttr:
+			words = append(words, s.Name)
+		}
+	}
+	return strings.Join(words, ".")
+}
+
+// loops is how deep the loops of an expression lie within each other.
+func loops(x hclsyntax.Expression) (deepest int) {
+	w := &loopWalk{}
+	_ = hclsyntax.Walk(x, w)
+	return w.deepest
+}
+
+type loopWalk struct{ depth, deepest int }
+
+// Enter implements [hclsyntax.Walker].
+func (w *loopWalk) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	if _, ok := n.(*hclsyntax.ForExpr); ok {
+		w.depth++
+		w.deepest = max(w.deepest, w.depth)
+	}
+	return nil
+}
+
+// Exit implements [hclsyntax.Walker].
+func (w *loopWalk) Exit(n hclsyntax.Node) hcl.Diagnostics {
+	if _, ok := n.(*hclsyntax.ForExpr); ok {
+		w.depth--
+	}
+	return nil
+}
+
+// reason words the first error in a line: the first sentence of what is said of it.
+func reason(all hcl.Diagnostics) string {
+	for _, d := range all {
+		if d.Severity == hcl.DiagError {
+			text := strings.Join(strings.Fields(cmp.Or(d.Detail, d.Summary)), " ")
+			first, _, _ := strings.Cut(text, ". ")
+			return strings.TrimSuffix(first, ".")
+		}
+	}
+	return "it has a fault"
+}
+
+// note notes something once.
+func (e *evaluation) note(r hcl.Range, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if key := fmt.Sprint(r.Start.Line, text); !e.noted[key] {
+		e.noted[key] = true
+		e.notes = append(e.notes, Note{place(r), text})
+	}
+}

@@ -1,0 +1,225 @@
+package terraform
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
+)
+
+// place is a node at the beginning of a range.
+func place(r hcl.Range) *yaml.Node {
+	n := nodes.Text(nil, "")
+	n.Line, n.Column = r.Start.Line, r.Start.Column
+	return n
+}
+
+// plain is the text of a known scalar.
+func plain(v cty.Value) (string, bool) {
+	v, _ = v.Unmark()
+	if !known(v) || !v.Type().IsPrimitiveType() {
+		return "", false
+	}
+	s, err := convert.Convert(v, cty.String)
+	if err != nil || s.IsNull() {
+		return "", false
+	}
+	return s.AsString(), true
+}
+
+// doubtsOf are the doubts among marks, in order.
+func doubtsOf(marks cty.ValueMarks) (all []doubt) {
+	for m := range marks {
+		if d, ok := m.(doubt); ok {
+			all = append(all, d)
+		}
+	}
+	slices.SortFunc(all, func(a, b doubt) int {
+		return cmp.Or(-cmp.Compare(len(a.text), len(b.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.why, b.why))
+	})
+	return all
+}
+
+// meta are arguments of Terraform itself, which say nothing of a resource.
+var meta = []string{
+	"count", "for_each", "depends_on", "provider", "lifecycle", "provisioner", "connection", "tags", "tag", "timeouts",
+}
+
+// body turns a body into a mapping: each argument as it is, each type of block as a list of mappings.
+func (e *evaluation) body(b *hclsyntax.Body, context *hcl.EvalContext) *yaml.Node {
+	n := place(b.SrcRange)
+	n.Kind, n.Tag, n.Value = yaml.MappingNode, "", ""
+	var arguments []*hclsyntax.Attribute
+	for name, a := range b.Attributes {
+		if !slices.Contains(meta, name) {
+			arguments = append(arguments, a)
+		}
+	}
+	slices.SortFunc(
+		arguments, func(a, b *hclsyntax.Attribute) int { return a.SrcRange.Start.Byte - b.SrcRange.Start.Byte },
+	)
+	for _, a := range arguments {
+		set(n, a.NameRange, a.Name, e.node(e.value(a.Expr, context), place(a.Expr.Range())))
+	}
+	lists := map[string]*yaml.Node{}
+	add := func(name string, at hcl.Range, of *yaml.Node) {
+		if lists[name] == nil {
+			lists[name] = nodes.List(place(at))
+			set(n, at, name, lists[name])
+		}
+		lists[name].Content = append(lists[name].Content, of)
+	}
+	for _, block := range b.Blocks {
+		name, all := block.Type, []*yaml.Node(nil)
+		switch dynamic := name == "dynamic" && len(block.Labels) == 1; {
+		case dynamic && slices.Contains(meta, block.Labels[0]), slices.Contains(meta, name):
+			continue
+		case dynamic:
+			name, all = block.Labels[0], e.dynamic(block, context)
+		default:
+			all = []*yaml.Node{e.body(block.Body, context)}
+		}
+		for _, of := range all {
+			add(name, block.DefRange(), of)
+		}
+	}
+	return n
+}
+
+// set adds a key at a place of its own.
+func set(n *yaml.Node, at hcl.Range, name string, value *yaml.Node) {
+	if value == nil {
+		return
+	}
+	key := nodes.Text(place(at), name)
+	n.Content = append(n.Content, key, value)
+}
+
+// telling are the blocks that say how to scale. What is left out of others is nobody's loss.
+var telling = []string{
+	"step_adjustment", "metric_query", "metric", "metrics", "metric_stat", "metric_dimension", "dimensions",
+	"target_tracking_configuration", "target_tracking_scaling_policy_configuration",
+	"step_scaling_policy_configuration", "customized_metric_specification", "predefined_metric_specification",
+	"scalable_target_action",
+}
+
+// dynamic are the blocks that a dynamic block stands for.
+func (e *evaluation) dynamic(b *hclsyntax.Block, context *hcl.EvalContext) (all []*yaml.Node) {
+	each, content := b.Body.Attributes["for_each"], (*hclsyntax.Block)(nil)
+	for _, inner := range b.Body.Blocks {
+		if inner.Type == "content" {
+			content = inner
+		}
+	}
+	if each == nil || content == nil {
+		return nil
+	}
+	word := b.Labels[0]
+	if a := b.Body.Attributes["iterator"]; a != nil {
+		word = cmp.Or(hcl.ExprAsKeyword(a.Expr), word)
+	}
+	v, marks := collection(e.value(each.Expr, context))
+	if !v.CanIterateElements() || v.LengthInt() > maxInstances {
+		if slices.Contains(telling, b.Labels[0]) {
+			e.note(each.SrcRange, "the blocks %s cannot be told%s and are left out", b.Labels[0], because(marks))
+		}
+		return nil
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		child := context.NewChild()
+		child.Variables = map[string]cty.Value{
+			word: object(map[string]cty.Value{"key": key, "value": value.WithMarks(marks)}),
+		}
+		all = append(all, e.body(content.Body, child))
+	}
+	return all
+}
+
+// node turns a value into a node at a place; nil for null.
+func (e *evaluation) node(v cty.Value, at *yaml.Node) *yaml.Node {
+	v, marks := v.Unmark()
+	doubts := doubtsOf(marks)
+	switch {
+	case v.IsNull():
+		return nil
+	case !v.IsKnown():
+		why := "Terraform alone computes it"
+		if len(doubts) > 0 {
+			why = doubts[0].why
+		}
+		return nodes.Unknown(at, "", why)
+	case v.Type().IsPrimitiveType():
+		return e.scalar(v, doubts, at)
+	case v.Type().IsObjectType() || v.Type().IsMapType():
+		n := nodes.Mapping(at)
+		for it := v.ElementIterator(); it.Next(); {
+			key, value := it.Element()
+			nodes.Set(n, key.AsString(), e.node(value.WithMarks(marks), at))
+		}
+		return n
+	case v.CanIterateElements():
+		n := nodes.List(at)
+		for it := v.ElementIterator(); it.Next(); {
+			_, value := it.Element()
+			if one := e.node(value.WithMarks(marks), at); one != nil {
+				n.Content = append(n.Content, one)
+			}
+		}
+		return n
+	}
+	return nodes.Unknown(at, "", "Terraform alone computes it")
+}
+
+// scalar turns a text, a number or a truth into a node. Where parts of a text cannot be told it is joined of its parts.
+func (e *evaluation) scalar(v cty.Value, doubts []doubt, at *yaml.Node) *yaml.Node {
+	text, _ := plain(v)
+	if len(doubts) == 0 {
+		return nodes.Text(at, text)
+	}
+	parts := []*yaml.Node{nodes.Text(at, text)}
+	for _, d := range doubts {
+		if d.text == "" || !strings.Contains(text, d.text) {
+			return nodes.Unknown(at, text, d.why) // it decided what the value is
+		}
+		parts = e.cut(parts, d, at)
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return nodes.Join(at, parts...)
+}
+
+// cut puts the node of a doubt in place of its text, within the parts that are texts.
+func (e *evaluation) cut(parts []*yaml.Node, d doubt, at *yaml.Node) (all []*yaml.Node) {
+	for _, p := range parts {
+		if p.Kind != yaml.ScalarNode {
+			all = append(all, p)
+			continue
+		}
+		for i, rest := range strings.Split(p.Value, d.text) {
+			if i > 0 {
+				all = append(all, e.doubtful(d, at))
+			}
+			if rest != "" {
+				all = append(all, nodes.Text(at, rest))
+			}
+		}
+	}
+	return all
+}
+
+// doubtful is the node of a value that is not stated.
+func (e *evaluation) doubtful(d doubt, at *yaml.Node) *yaml.Node {
+	if d.address != "" {
+		return nodes.Attribute(at, d.address, propertyOf(d.attribute))
+	}
+	return nodes.Unknown(at, d.name, d.why)
+}

@@ -1,0 +1,120 @@
+package foreign
+
+import (
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/policy"
+)
+
+// cloudwatch takes in a trigger on a metric of CloudWatch: the metric over the replicas is kept at a target.
+func (d *draft) cloudwatch(n *yaml.Node) {
+	m := nodes.Get(n, "metadata")
+	if e := nodes.Get(m, "expression"); e != nil {
+		d.note(e, "a trigger of the type aws-cloudwatch with an expression of CloudWatch Metrics Insights is not "+
+			"carried over: Muster computes metric math, not SQL")
+		return
+	}
+	target := d.amount(m, "targetMetricValue", 0)
+	metric, ok := d.cloudwatchMetric(m)
+	if !ok || target == 0 {
+		d.note(nodes.Or(nodes.Get(n, "type"), n), "a trigger of the type aws-cloudwatch is not carried over: it "+
+			"states no metric, not as many dimensions as values, or no targetMetricValue above 0")
+		return
+	}
+	d.average(n)
+	d.rest(n, "the trigger", "type", "metadata", "metricType", "name", "authenticationRef", "useCachedMetrics")
+	d.rest(
+		m, "the trigger", "namespace", "metricName", "dimensionName", "dimensionValue", "targetMetricValue",
+		"activationTargetMetricValue", "minMetricValue", "metricStat", "metricStatPeriod", "metricUnit",
+		"metricCollectionTime", "awsRegion", "identityOwner", "awsEndpoint", "metricEndTimeOffset", "ignoreNullValues",
+	)
+	own := metric.Namespace == "AWS/SQS" && len(d.Queues) > 0 // it is seen at the queue itself
+	stat := &metricmath.MetricStat{
+		Metric: metric, Stat: orElse(nodes.Plain(nodes.Get(m, "metricStat")), "Average"),
+		Unit: nodes.Plain(nodes.Get(m, "metricUnit")), PeriodSeconds: int(d.amount(m, "metricStatPeriod", 300)),
+	}
+	if own {
+		stat.PeriodSeconds = 0
+	}
+	read := []metricmath.Query{{ID: "metric", ReturnData: new(false), MetricStat: stat}}
+	activation := d.amount(m, "activationTargetMetricValue", 0)
+	spec := policy.Spec{Name: "metric-math", Target: target, Queries: perReplica(read, "FILL(metric, REPEAT)", activation)}
+	if err := spec.Check(); err != nil {
+		d.note(n, "a trigger of the type aws-cloudwatch is not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	d.add(n, spec)
+	if !own {
+		d.remark("While the metric %s has no value KEDA takes minMetricValue for it; Muster holds the size, because "+
+			"nothing published is not nothing to do.", metric.MetricName)
+	}
+}
+
+// cloudwatchMetric is the metric that a trigger names. One of a queue names the fleet's queue.
+func (d *draft) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok bool) {
+	metric.Namespace, metric.MetricName = nodes.Plain(nodes.Get(m, "namespace")), nodes.Plain(nodes.Get(m, "metricName"))
+	names := strings.Split(nodes.Plain(nodes.Get(m, "dimensionName")), ";")
+	values := strings.Split(nodes.Plain(nodes.Get(m, "dimensionValue")), ";")
+	if metric.Namespace == "" || metric.MetricName == "" || len(names) != len(values) {
+		return metric, false
+	}
+	for i, name := range names {
+		if name != "" {
+			one := metricmath.Dimension{Name: strings.TrimSpace(name), Value: strings.TrimSpace(values[i])}
+			metric.Dimensions = append(metric.Dimensions, one)
+		}
+	}
+	if len(metric.Dimensions) == 1 && metric.Dimensions[0].Name == "QueueName" {
+		d.regionOf(m)
+		d.use(nodes.Get(m, "dimensionValue"), metric.Dimensions[0].Value)
+	}
+	return metric, true
+}
+
+// regionName matches the name of a region.
+var regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`)
+
+// regionOf takes the region that a trigger states.
+func (d *draft) regionOf(m *yaml.Node) {
+	if region := nodes.Plain(nodes.Get(m, "awsRegion")); regionName.MatchString(region) {
+		d.region = region
+	}
+}
+
+// other says what Muster lacks for a trigger that is not carried over.
+func (d *draft) other(n *yaml.Node, kind string) {
+	at := nodes.Or(nodes.Get(n, "type"), n)
+	m := nodes.Get(n, "metadata")
+	switch kind {
+	case "prometheus":
+		d.note(
+			at,
+			"a trigger of the type prometheus is not carried over: Muster has no source that queries Prometheus. "+
+				"Its query is %s, kept at %s. Where it counts the messages of a queue on SQS, name the queue, "+
+				"and policy: {name: backlog-per-worker, acceptable: %s} is that rule",
+			brief(nodes.Plain(nodes.Get(m, "query"))),
+			orElse(nodes.Plain(nodes.Get(m, "threshold")), "an unstated threshold"),
+			orElse(nodes.Plain(nodes.Get(m, "threshold")), "THRESHOLD"),
+		)
+	case "cpu", "memory":
+		d.note(at, "%s", noUsage(kind))
+	case "external", "external-push", "metrics-api":
+		d.note(
+			at, "a trigger of the type %s is not carried over: Muster asks no other scaler for a metric", brief(kind),
+		)
+	case "kubernetes-workload":
+		d.note(at, "a trigger of the type %s is not carried over: Muster does not count pods", brief(kind))
+	default:
+		d.note(
+			at,
+			"a trigger of the type %s is not carried over: Muster has no source for it. It reads queues of its "+
+				"own, queues on Amazon SQS and metrics of CloudWatch",
+			brief(kind),
+		)
+	}
+}

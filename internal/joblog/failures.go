@@ -1,0 +1,259 @@
+package joblog
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
+)
+
+const (
+	failuresFile = "failures.db"
+	// failuresKeep is longer than a queue can keep a message, 14 days; failuresMost bounds how many are kept, the
+	// oldest go first.
+	failuresKeep = 15 * 24 * time.Hour
+	failuresMost = 20_000
+	// failuresTidy is how many writes there are between two looks at these bounds.
+	failuresTidy = 200
+	// maxPending bounds what waits to be written.
+	maxPending = 1000
+	// maxAsked bounds the messages of one query.
+	maxAsked = 500
+)
+
+// failures.db holds the last failure of each message, as JSON; at is in milliseconds since 1970.
+const failuresSchema = `
+CREATE TABLE failures (
+	message TEXT PRIMARY KEY,
+	at      INTEGER NOT NULL,
+	failure TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX failures_at ON failures (at);
+`
+
+// failuresShared describes the file: its mark is "MuFa".
+func failuresShared() sqlitefile.Shared {
+	return sqlitefile.Shared{Application: 0x4d754661, Version: 1, Schema: failuresSchema, Patience: 5 * time.Second}
+}
+
+// Failures keeps the last failure of each message in a file that all workers of the data directory share. What it is
+// told it writes soon, and in order; it never waits. What cannot be written is told once and then forgotten, because
+// the log has it too. It is safe for use by several goroutines.
+type Failures struct {
+	path   string
+	failed func(error)
+
+	mu      sync.Mutex
+	pending map[string]*Failure // by message; nil forgets
+	order   []string
+	closed  bool
+
+	wake, done, over chan struct{}
+	db               *sql.DB
+	writes           int
+	told             bool
+}
+
+// OpenFailures returns the failures kept below dir. The file is opened with the first write. failed is told why nothing
+// is kept, and may be nil.
+func OpenFailures(dir string, failed func(error)) *Failures {
+	f := &Failures{
+		path: filepath.Join(dir, failuresFile), failed: failed, pending: map[string]*Failure{},
+		wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
+	}
+	go f.run()
+	return f
+}
+
+// Keep keeps a failure of the message with the given id in the place of any earlier one. The id is another than the
+// failure's own where the message was moved.
+func (f *Failures) Keep(message string, failure Failure) {
+	r := Record{Failure: &failure}.bounded()
+	f.put(message, r.Failure)
+}
+
+// Forget forgets the failure of a message, which is done with.
+func (f *Failures) Forget(message string) { f.put(message, nil) }
+
+func (f *Failures) put(message string, failure *Failure) {
+	if message == "" {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, waits := f.pending[message]; !waits {
+		if f.closed || len(f.order) >= maxPending {
+			return
+		}
+		f.order = append(f.order, message)
+	}
+	f.pending[message] = failure
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close writes what waits.
+func (f *Failures) Close() {
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return
+	}
+	f.closed = true
+	f.mu.Unlock()
+	close(f.done)
+	<-f.over
+}
+
+func (f *Failures) run() {
+	defer close(f.over)
+	for last := false; !last; {
+		select {
+		case <-f.wake:
+		case <-f.done:
+			last = true
+		}
+		if err := f.write(); err != nil && !f.told {
+			f.told = true
+			if f.failed != nil {
+				f.failed(fmt.Errorf("keep the last failures of messages in %s: %w", f.path, err))
+			}
+		}
+		if !last {
+			select {
+			case <-time.After(writeGap):
+			case <-f.done:
+			}
+		}
+	}
+	if f.db != nil {
+		_ = f.db.Close()
+	}
+}
+
+// write writes what waits in one transaction.
+func (f *Failures) write() error {
+	f.mu.Lock()
+	order, pending := f.order, f.pending
+	f.order, f.pending = nil, map[string]*Failure{}
+	f.mu.Unlock()
+	if len(order) == 0 {
+		return nil
+	}
+	ctx := context.Background()
+	if f.db == nil {
+		keeps := slices.ContainsFunc(order, func(m string) bool { return pending[m] != nil })
+		if _, err := os.Stat(f.path); errors.Is(err, os.ErrNotExist) && !keeps {
+			return nil // there is nothing to forget
+		}
+		db, err := failuresShared().Open(ctx, f.path)
+		if err != nil {
+			return err
+		}
+		f.db = db
+	}
+	tx, err := f.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, message := range order {
+		if err := store(ctx, tx, message, pending[message]); err != nil {
+			return err
+		}
+	}
+	if f.writes%failuresTidy == 0 {
+		if err := tidy(ctx, tx, time.Now(), failuresMost); err != nil {
+			return err
+		}
+	}
+	f.writes++
+	return tx.Commit()
+}
+
+func store(ctx context.Context, tx *sql.Tx, message string, failure *Failure) error {
+	if failure == nil {
+		_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE message = ?`, message)
+		return err
+	}
+	text, err := json.Marshal(failure)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO failures (message, at, failure) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO UPDATE SET at = ?2, failure = ?3`, message, failure.At.UnixMilli(), string(text))
+	return err
+}
+
+// tidy forgets what is too old or too much.
+func tidy(ctx context.Context, tx *sql.Tx, now time.Time, most int) error {
+	oldest := now.Add(-failuresKeep).UnixMilli()
+	if _, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE at < ?`, oldest); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE message IN
+		(SELECT message FROM failures ORDER BY at DESC, message LIMIT -1 OFFSET ?)`, most)
+	return err
+}
+
+// LastFailures returns what is kept below dir of the messages with the given ids. Messages of which nothing is known
+// are left out.
+func LastFailures(ctx context.Context, dir string, messages []string) (map[string]Failure, error) {
+	path := filepath.Join(dir, failuresFile)
+	found := map[string]Failure{}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || len(messages) == 0 {
+		return found, nil
+	}
+	db, err := failuresShared().Open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("read the last failures of messages from %s: %w", path, err)
+	}
+	defer db.Close()
+	for some := range slices.Chunk(messages, maxAsked) {
+		part, err := query(ctx, db, some)
+		if err != nil {
+			return nil, fmt.Errorf("read the last failures of messages from %s: %w", path, err)
+		}
+		maps.Copy(found, part)
+	}
+	return found, nil
+}
+
+func query(ctx context.Context, db *sql.DB, messages []string) (map[string]Failure, error) {
+	args := make([]any, len(messages))
+	for i, m := range messages {
+		args[i] = m
+	}
+	places := "?" + strings.Repeat(", ?", len(messages)-1)
+	rows, err := db.QueryContext(ctx, `SELECT message, failure FROM failures WHERE message IN (`+places+`)`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := map[string]Failure{}
+	for rows.Next() {
+		var message, text string
+		if err := rows.Scan(&message, &text); err != nil {
+			return nil, err
+		}
+		var f Failure
+		if json.Unmarshal([]byte(text), &f) == nil {
+			found[message] = f
+		}
+	}
+	return found, rows.Err()
+}

@@ -1,0 +1,182 @@
+package joblog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	// bytesPerSecond and burstBytes bound what one Log takes of jobs; what is beyond is left out and counted. Failures,
+	// and what the worker says, have the same again, so that a job that prints without end does not hide why it failed.
+	bytesPerSecond = 256 << 10
+	burstBytes     = 768 << 10
+	// maxBatch bounds what is written at once, and so what is kept while nothing can be written; maxOutputBatch is the
+	// part of it for what jobs print.
+	maxBatch       = 1 << 20
+	maxOutputBatch = 768 << 10
+	// writeGap is the least time between two writes.
+	writeGap = 100 * time.Millisecond
+	// foldEvery is how often the counts of repeated lines are written.
+	foldEvery = time.Second
+)
+
+// Log writes to a fleet's log for one process. Make one with [Open]; it is safe for use by several goroutines.
+type Log struct {
+	place  place
+	member string
+	// failed is told when nothing can be written, and when that is over (nil).
+	failed func(error)
+
+	mu      sync.Mutex
+	lines   bytes.Buffer
+	jobs    *rate.Limiter
+	others  *rate.Limiter
+	leftOut int
+	folds   folds
+	closed  bool
+
+	wake chan struct{}
+	done chan struct{}
+	over chan struct{}
+	fail error
+}
+
+// Open returns the writer of the named fleet's log below dir for a process of the named member. Nothing is made before
+// the first record. The function failed is called, by one goroutine, when records cannot be written, and with nil when
+// they can again; it may be nil.
+func Open(dir, fleet, member string, failed func(error)) *Log {
+	l := &Log{
+		place: placeOf(dir, fleet), member: member, failed: failed, folds: newFolds(),
+		jobs: rate.NewLimiter(bytesPerSecond, burstBytes), others: rate.NewLimiter(bytesPerSecond, burstBytes),
+		wake: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
+	}
+	go l.run()
+	return l
+}
+
+// Write takes a record. An empty At is now, an empty Member that of the Log. It never waits: what cannot be taken is
+// left out and counted.
+func (l *Log) Write(r Record) {
+	now := time.Now()
+	if r.At.IsZero() {
+		r.At = now
+	}
+	if r.Member == "" {
+		r.Member = l.member
+	}
+	r.At = r.At.UTC().Truncate(time.Millisecond)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	for _, r := range l.folds.take(r.bounded(), now) {
+		l.put(r, now)
+	}
+}
+
+// put encodes a record for the next write. The caller holds the lock.
+func (l *Log) put(r Record, now time.Time) {
+	line, err := json.Marshal(r)
+	limit, most := l.others, maxBatch
+	if r.Kind == Output {
+		limit, most = l.jobs, maxOutputBatch
+	}
+	if err != nil || l.lines.Len()+len(line)+1 > most || !limit.AllowN(now, len(line)+1) {
+		l.leftOut += max(1, r.Repeated)
+		return
+	}
+	l.lines.Write(line)
+	l.lines.WriteByte('\n')
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close writes what is left and returns the error of that.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.mu.Unlock()
+	close(l.done)
+	<-l.over
+	return l.fail
+}
+
+// run writes until the Log is closed.
+func (l *Log) run() {
+	defer close(l.over)
+	tick := time.NewTicker(foldEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.wake:
+		case <-tick.C:
+			l.count(false)
+		case <-l.done:
+			l.count(true)
+			l.fail = l.flush()
+			return
+		}
+		l.tell(l.flush())
+		select {
+		case <-time.After(writeGap):
+		case <-l.done:
+		}
+	}
+}
+
+// count puts the counts of lines that were repeated or left out.
+func (l *Log) count(all bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for _, r := range l.folds.due(now, all) {
+		l.put(r, now)
+	}
+	if n := l.leftOut; n > 0 {
+		r := Record{At: now.UTC().Truncate(time.Millisecond), Kind: Worker, Level: "WARN", Member: l.member,
+			Text: fmt.Sprintf("%d lines are left out here: there were more than %d KiB a second, or the log could not be written",
+				n, bytesPerSecond>>10)}
+		if l.put(r, now); l.leftOut == n {
+			l.leftOut = 0
+		} else {
+			l.leftOut = n // there is no room for this line either; it comes with the next count
+		}
+	}
+}
+
+// flush writes what was taken. What cannot be written is kept for the next time.
+func (l *Log) flush() error {
+	l.mu.Lock()
+	lines := bytes.Clone(l.lines.Bytes())
+	l.mu.Unlock()
+	if len(lines) == 0 {
+		return nil
+	}
+	if err := l.place.append(lines); err != nil {
+		return fmt.Errorf("write to the log in %s: %w", l.place.dir, err)
+	}
+	l.mu.Lock()
+	l.lines.Next(len(lines))
+	l.mu.Unlock()
+	return nil
+}
+
+// tell tells of a failure when it begins and when it is over.
+func (l *Log) tell(err error) {
+	if (err == nil) != (l.fail == nil) && l.failed != nil {
+		l.failed(err)
+	}
+	l.fail = err
+}

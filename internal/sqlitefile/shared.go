@@ -1,0 +1,114 @@
+package sqlitefile
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Shared describes a small SQLite file that several processes read and write at once. Its log is not synced with each
+// commit: a power cut may lose the last commits, a process that is killed loses none.
+type Shared struct {
+	// Application is the file's application_id, Version its user_version, and Schema makes it.
+	Application, Version int
+	Schema               string
+	// Patience is how long a file that others write is waited for.
+	Patience time.Duration
+}
+
+// Open opens the file at path, and makes it and its directory if need be. It refuses a file of another application or
+// of a later version before it changes anything. The caller imports the driver "sqlite".
+func (s Shared) Open(ctx context.Context, path string) (*sql.DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	q := url.Values{
+		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"trusted_schema(0)"},
+		"_busy_timeout": {strconv.FormatInt(s.Patience.Milliseconds(), 10)},
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := s.prepare(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func (s Shared) prepare(ctx context.Context, db *sql.DB) error {
+	if err := s.migrate(ctx, db); err != nil {
+		return err
+	}
+	if err := s.keepLog(ctx, db); err != nil {
+		return err
+	}
+	_, err := db.ExecContext(ctx, "PRAGMA synchronous=NORMAL")
+	return err
+}
+
+// keepLog makes the file keep a log, in which writing is cheap. SQLite does not wait for others to do so, which matters
+// while several processes open a new file.
+func (s Shared) keepLog(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	for {
+		_, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL")
+		if Primary(err) != CodeBusy {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (s Shared) migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	var application, version, tables int
+	for _, q := range []struct {
+		text string
+		into *int
+	}{
+		{"PRAGMA application_id", &application}, {"PRAGMA user_version", &version},
+		{"SELECT count(*) FROM sqlite_schema", &tables},
+	} {
+		if err := tx.QueryRowContext(ctx, q.text).Scan(q.into); err != nil {
+			return err
+		}
+	}
+	switch {
+	case application == 0 && version == 0 && tables == 0:
+	case application != s.Application:
+		return fmt.Errorf("it is an SQLite file of something else (application id %#x)", application)
+	case version > s.Version:
+		return fmt.Errorf("it has version %d, this program knows versions up to %d", version, s.Version)
+	default:
+		return nil
+	}
+	text := fmt.Sprintf("%s PRAGMA application_id=%d; PRAGMA user_version=%d", s.Schema, s.Application, s.Version)
+	if _, err := tx.ExecContext(ctx, text); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// readLog reads the frames that follow the tables, and those of later ones.
+func (x *examination) readLog() {
+	if x.log == nil {
+		if x.placed && x.wantLog > 0 {
+			x.find(logFileName, "it is missing, and with it all that was acknowledged after transaction %d of the tables", x.at.Commit)
+			x.logGaps = append(x.logGaps, Gap{Why: logFileName})
+		}
+		return
+	}
+	identity := x.at.Identity
+	if !x.placed {
+		identity = x.marked.Identity
+	}
+	frames := x.framesAfter(identity)
+	x.replay(frames)
+	if x.placed && x.wantLog > 0 && x.wantLog != int64(len(x.log)) {
+		x.find(logFileName, "it was made with %d bytes, and has %d", x.wantLog, len(x.log))
+		if len(frames) == 0 || len(frames[len(frames)-1].payload) > 0 { // what ends the log is not there
+			x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), Why: "the end of " + logFileName})
+		}
+	}
+}
+
+// framesAfter returns the frames that follow the transaction of the tables, in their order.
+func (x *examination) framesAfter(identity uint64) (frames []frame) {
+	for f := range framesIn(x.log, seedOf(identity)) {
+		if !x.placed || f.generation >= x.at.Commit {
+			frames = append(frames, f)
+		}
+	}
+	slices.SortStableFunc(frames, func(a, b frame) int {
+		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.number, b.number))
+	})
+	return frames
+}
+
+// replay adds what is in frames, and notes those that are missing between them.
+func (x *examination) replay(frames []frame) {
+	generation, next := x.at.Commit, uint32(0)
+	for _, f := range frames {
+		if f.generation != generation {
+			if x.placed {
+				x.find(logFileName, "its frames follow transaction %d, and the tables are at %d", f.generation, generation)
+			}
+			generation, next = f.generation, 0
+		}
+		ops, err := readOps(f.payload, nil)
+		if err != nil || f.number < next {
+			continue
+		}
+		if f.number > next {
+			x.find(logFileName, "frames %d to %d, before byte %d, are damaged: what was sent, deleted and received in them is lost", next, f.number-1, f.at)
+			x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), To: firstSent(ops), Why: fmt.Sprintf("frames %d to %d of %s", next, f.number-1, logFileName)})
+		}
+		for i := range ops {
+			x.pending.add(&ops[i])
+		}
+		next = f.number + 1
+	}
+	for _, p := range x.pending.rows {
+		if p.change != opInsert {
+			x.changed[p.origin] = p
+		}
+	}
+}
+
+// firstSent is the number before that of the first message that is sent, or 0.
+func firstSent(ops []op) uint64 {
+	for i := range ops {
+		if ops[i].kind == opInsert {
+			return ops[i].row.seq - 1
+		}
+	}
+	return 0
+}
+
+// highest is the last sequence that is known of, or 0.
+func (p *pending) highest() (last uint64) {
+	for seq := range p.rows {
+		last = max(last, seq)
+	}
+	return last
+}

@@ -1,0 +1,489 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
+)
+
+// The pages at which the tables of a file begin, in the order in which the schema makes them.
+const (
+	rootOfSchema = iota + 1
+	rootOfMeta
+	rootOfQueues
+	rootOfNames
+	rootOfMessages
+	rootOfDedup
+	rootOfMoves
+)
+
+// examination reads the files of a queue directory without believing them.
+type examination struct {
+	*files
+	result *Checkup
+	image  *sqlitefile.Image
+	torn   bool // the write-ahead log is damaged: pages may be of different times
+
+	marked  sqlitefile.Position // what the mark says; its commit is 0 if that is not known
+	at      sqlitefile.Position // what the tables say
+	placed  bool                // they say it
+	wantLog int64               // the size of the log that they name
+	epoch   uint64
+	secret  []byte
+	queues  map[uint32]*queueRow
+	unsure  bool // queues may be missing
+	dedup   []dedupRow
+	moves   []moveRow
+
+	pending pending               // what the log adds
+	changed map[uint64]pendingRow // by the sequence in the tables, without what is in no table
+	logGaps []Gap                 // From is the last sequence before, or 0
+	bad     map[uint32][]uint32   // damaged pages, by the page at which their table begins
+
+	keep    func(row, *record) error // is given what is whole
+	failed  error                    // of keep
+	whole   uint64                   // rows that are whole
+	spoilt  uint64                   // rows that are there, with a damaged content
+	found   map[uint64]bool          // the rows, of tables that are torn
+	gaps    []Gap
+	waiting []int // gaps that do not know what comes after them
+	last    row   // the last whole one, in the order of sequences
+	highest uint64
+
+	fifo      map[uint32]bool // queues that messages of FIFO queues are in
+	unclaimed map[uint32]int  // messages of queues that are not known
+}
+
+func newExamination(f *files) *examination {
+	return &examination{
+		files: f, result: &Checkup{Dir: f.dir, Findings: []Finding{}, Damaged: []CheckedMessage{}, Missing: []Gap{}},
+		queues: map[uint32]*queueRow{}, pending: newPending(), changed: map[uint64]pendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, fifo: map[uint32]bool{}, unclaimed: map[uint32]int{},
+	}
+}
+
+func (x *examination) find(file, format string, args ...any) {
+	if len(x.result.Findings) < mostNamed {
+		x.result.Findings = append(x.result.Findings, Finding{file, fmt.Sprintf(format, args...)})
+	}
+}
+
+// run reads everything. keep, if any, is given each message of the tables that is whole, of queues that exist.
+func (x *examination) run(ctx context.Context, keep func(row, *record) error) error {
+	x.keep = keep
+	x.readMark()
+	x.choose()
+	x.readLog()
+	x.readSmall()
+	x.image.Tree(rootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
+	complete := x.image.Free()
+	if len(x.gaps) > 0 || x.torn {
+		if !complete {
+			x.find(tablesName, "the list of unused pages is damaged: messages that were deleted may be back")
+		}
+		x.image.Strays(func(n sqlitefile.Node) { x.strays(ctx, n) })
+	}
+	x.image.Rest(func(n sqlitefile.Node) { x.rest(ctx, n) })
+	x.conclude()
+	if x.failed != nil {
+		return x.failed
+	}
+	return ctx.Err()
+}
+
+func (x *examination) readMark() {
+	marked, err := sqlitefile.ParseMark(x.mark)
+	switch {
+	case x.mark == nil && x.tables == nil && x.wal == nil && x.log == nil:
+	case x.mark == nil:
+		x.find(tableMark, "it is missing; so it cannot be said whether the end of the tables is, too")
+	case err != nil || len(x.mark) != sqlitefile.MarkBytes:
+		x.find(tableMark, "it is damaged; so it cannot be said whether the end of the tables is, too")
+	default:
+		x.marked = marked
+	}
+}
+
+// choose decides what of the write-ahead log counts: what SQLite reads, if that is all that was acknowledged.
+func (x *examination) choose() {
+	x.image = x.files.image(false)
+	x.readMeta()
+	switch {
+	case x.tables == nil && x.marked.Commit == 0 && x.wal == nil && x.log == nil:
+		return // a directory without queues
+	case x.tables == nil:
+		x.find(tablesName, "it is missing, with the %d messages that it held at least", x.marked.Rows)
+		x.torn = true
+	case x.placed && x.marked.Identity != 0 && x.marked.Identity != x.at.Identity:
+		x.find(tableMark, "it is that of another file; so it cannot be said whether the end of the tables is missing")
+		x.marked = sqlitefile.Position{}
+		return
+	case x.placed && x.marked.Commit <= x.at.Commit:
+		return
+	}
+	before := x.at
+	x.image, x.torn = x.files.image(true), true
+	x.readMeta()
+	switch {
+	case !x.placed:
+		x.find(tablesName, "it cannot be read how far the tables are")
+	case x.at.Commit < x.marked.Commit:
+		x.find(tableWAL, "it was lost or damaged: the tables are at transaction %d with %d messages, and transaction %d with %d messages was acknowledged; "+
+			"what the transactions in between changed, deletes and queues too, is lost as far as it is not said to be whole", x.at.Commit, x.at.Rows, x.marked.Commit, x.marked.Rows)
+	default:
+		x.find(tableWAL, "it is damaged behind transaction %d; what the transactions up to %d changed, deletes and queues too, may be lost in part", before.Commit, x.at.Commit)
+	}
+}
+
+// readMeta reads what the file says about itself.
+func (x *examination) readMeta() {
+	x.placed, x.secret, x.epoch = false, nil, 0
+	delete(x.bad, rootOfMeta)
+	x.image.Tree(rootOfMeta, func(n sqlitefile.Node) {
+		x.readNode(rootOfMeta, n, func(r sqlitefile.Row) {
+			if len(r.Values) != 2 || !r.Whole {
+				return
+			}
+			switch value := r.Values[1].(type) {
+			case []byte:
+				if at, bytes, err := decodePosition(value); err == nil && r.Values[0] == "position" {
+					x.at, x.wantLog, x.placed = at, bytes, true
+				} else if r.Values[0] == "secret" && len(value) == secretBytes {
+					x.secret = value
+				}
+			case int64:
+				if r.Values[0] == "epoch" {
+					x.epoch = uint64(value)
+				}
+			}
+		})
+	})
+}
+
+// readSmall reads the tables besides the messages.
+func (x *examination) readSmall() {
+	if x.tables != nil {
+		x.image.Tree(rootOfSchema, func(n sqlitefile.Node) { x.readNode(rootOfSchema, n, func(sqlitefile.Row) {}) })
+	}
+	if x.tables != nil && (x.secret == nil || x.epoch == 0) && (x.placed || x.torn) {
+		x.find(tablesName, "the receipt key is damaged: receipts that were handed out are void, and their messages become visible again when their time is up")
+	}
+	x.image.Tree(rootOfQueues, func(n sqlitefile.Node) {
+		x.readNode(rootOfQueues, n, x.readQueue)
+	})
+	x.unsure = x.torn || len(x.bad[rootOfQueues]) > 0
+	x.image.Tree(rootOfNames, func(n sqlitefile.Node) { x.readNode(rootOfNames, n, func(sqlitefile.Row) {}) })
+	x.image.Tree(rootOfDedup, func(n sqlitefile.Node) { x.readNode(rootOfDedup, n, x.readDedup) })
+	x.image.Tree(rootOfMoves, func(n sqlitefile.Node) { x.readNode(rootOfMoves, n, x.readMove) })
+}
+
+// readNode reads the rows of a page, or notes that it is damaged.
+func (x *examination) readNode(root uint32, n sqlitefile.Node, read func(sqlitefile.Row)) {
+	if !n.Whole || n.Blind {
+		x.bad[root] = append(x.bad[root], n.Page)
+	}
+	for _, r := range n.Rows {
+		read(r)
+	}
+}
+
+// tellPages tells of the damaged pages of each table.
+func (x *examination) tellPages() {
+	for root, what := range []string{
+		rootOfSchema: "describes the tables", rootOfMeta: "says how far the tables are", rootOfQueues: "holds the attributes of queues",
+		rootOfNames: "has the names of queues in their order; nothing is lost by that", rootOfMessages: "holds messages",
+		rootOfDedup: "says what was sent: a message that is sent to a FIFO queue twice within five minutes may be stored twice",
+		rootOfMoves: "holds the moves between queues: those that ran have ended",
+	} {
+		switch pages := x.bad[uint32(root)]; len(pages) {
+		case 0:
+		case 1:
+			x.find(tablesName, "page %d is damaged, which %s", pages[0], what)
+		default:
+			more := ""
+			if len(pages) > 10 {
+				more = fmt.Sprintf(" and %d more", len(pages)-10)
+			}
+			x.find(tablesName, "pages %d%s are damaged; each %s", pages[:min(10, len(pages))], more, what)
+		}
+	}
+	switch n := int(x.spoilt); {
+	case n == 1:
+		x.find(tablesName, "the content of a message is damaged")
+	case n > 1:
+		x.find(tablesName, "the contents of %d messages are damaged", n)
+	}
+}
+
+// columns takes the values of a row one by one; ok is false after one of another type.
+type columns struct {
+	values []any
+	ok     bool
+}
+
+func column[T any](c *columns) (v T) {
+	if len(c.values) == 0 {
+		c.ok = false
+		return v
+	}
+	first := c.values[0]
+	c.values = c.values[1:]
+	if first == nil {
+		return v
+	}
+	v, ok := first.(T)
+	c.ok = c.ok && ok
+	return v
+}
+
+func (x *examination) readQueue(r sqlitefile.Row) {
+	c := columns{r.Values, len(r.Values) == 7}
+	column[any](&c) // the id, which is the key
+	q := &queueRow{id: uint32(r.Key), name: column[string](&c)}
+	attributes, tags := column[string](&c), column[string](&c)
+	q.created, q.modified, q.floor = column[int64](&c), column[int64](&c), uint64(column[int64](&c))
+	if !c.ok || json.Unmarshal([]byte(attributes), &q.attributes) != nil || json.Unmarshal([]byte(tags), &q.tags) != nil {
+		return
+	}
+	if _, err := parseSettings(q.attributes); err != nil || x.queues[q.id] != nil {
+		return
+	}
+	for _, other := range x.queues {
+		if other.name == q.name {
+			return
+		}
+	}
+	if !r.Whole {
+		q.floor = 0
+		x.find(tablesName, "the attributes of queue %q were read from a damaged page: look at them; messages that were purged a moment ago may be back", q.name)
+	}
+	x.queues[q.id] = q
+}
+
+func (x *examination) readDedup(r sqlitefile.Row) {
+	c := columns{r.Values, len(r.Values) == 5 && r.Whole}
+	d := dedupRow{queue: uint32(column[int64](&c)), key: column[string](&c), seq: uint64(column[int64](&c))}
+	copy(d.id[:], column[[]byte](&c))
+	if d.expires = column[int64](&c); c.ok {
+		x.dedup = append(x.dedup, d)
+	}
+}
+
+func (x *examination) readMove(r sqlitefile.Row) {
+	c := columns{r.Values, len(r.Values) == 9 && r.Whole}
+	column[any](&c)
+	m := moveRow{id: uint64(r.Key), queue: uint32(column[int64](&c)), destination: column[string](&c), rate: column[int64](&c), status: MoveStatus(column[string](&c))}
+	m.failure, m.started, m.moved, m.toMove = column[string](&c), column[int64](&c), column[int64](&c), column[int64](&c)
+	if c.ok {
+		x.moves = append(x.moves, m)
+	}
+}
+
+// message takes a row of the messages apart. ok says that its numbers are right, and the error what is wrong with its content.
+func message(r sqlitefile.Row) (_ row, _ *record, ok bool, wrong error) {
+	c := columns{r.Values, len(r.Values) == 16}
+	column[any](&c)
+	m := row{numbers: numbers{seq: uint64(r.Key)}, queue: uint32(column[int64](&c))}
+	m.sent, m.visible, m.received, m.first = column[int64](&c), column[int64](&c), column[int64](&c), column[int64](&c)
+	m.count, m.carried = uint32(column[int64](&c)), uint32(column[int64](&c))
+	sum, content := column[int64](&c), &record{sum: uint32(column[int64](&c))}
+	if sum != int64(m.checksum()) {
+		return m, nil, false, nil
+	}
+	copy(content.id[:], column[[]byte](&c))
+	content.group, content.dedup, content.source = column[string](&c), column[string](&c), column[string](&c)
+	if attributes := column[string](&c); attributes != "" {
+		content.attributes = []byte(attributes)
+	}
+	content.body = column[string](&c)
+	if !c.ok {
+		return m, content, true, errDamagedContent
+	}
+	return m, content, true, content.verify()
+}
+
+// messages takes what is in a page of the messages that a whole tree leads to.
+func (x *examination) messages(ctx context.Context, n sqlitefile.Node) {
+	before := len(x.bad[rootOfMessages])
+	x.readNode(rootOfMessages, n, func(r sqlitefile.Row) {
+		if r.Key > n.After && r.Key <= n.Until {
+			x.take(ctx, r, true)
+		}
+	})
+	if len(x.bad[rootOfMessages]) > before {
+		x.gap(Gap{From: after(n.After), To: until(n.Until), After: sentAt(x.last), Why: "damaged pages of " + tablesName})
+	}
+}
+
+func after(key int64) uint64 {
+	if key == math.MinInt64 {
+		return 0
+	}
+	return uint64(key) + 1
+}
+
+// until is 0 for a page that is the last one.
+func until(key int64) uint64 {
+	if key == math.MaxInt64 {
+		return 0
+	}
+	return uint64(key)
+}
+
+func sentAt(r row) time.Time { return utc(fromMillis(r.sent)) }
+
+// gap notes a range in which messages may be missing.
+func (x *examination) gap(g Gap) {
+	if n := len(x.gaps); n > 0 && x.gaps[n-1].To > 0 && x.gaps[n-1].To+1 == g.From && x.gaps[n-1].Why == g.Why {
+		x.gaps[n-1].To = g.To
+		return
+	}
+	x.waiting = append(x.waiting, len(x.gaps))
+	x.gaps = append(x.gaps, g)
+}
+
+// take counts a row, and keeps it.
+func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) {
+	m, content, ok, wrong := message(r)
+	if x.failed != nil || ctx.Err() != nil || x.found[m.seq] {
+		return
+	}
+	if !ok {
+		if r.Whole {
+			x.find(tablesName, "the row with the sequence number %d does not match its checksum", m.seq)
+			x.gap(Gap{From: m.seq, To: m.seq, Why: "a row of " + tablesName})
+		}
+		return
+	}
+	if x.torn || !ordered {
+		x.found[m.seq] = true
+	}
+	if ordered {
+		for _, i := range x.waiting {
+			x.gaps[i].Before = sentAt(m)
+		}
+		x.waiting, x.last = x.waiting[:0], m
+	}
+	x.highest = max(x.highest, m.seq)
+	if wrong != nil || !r.Whole && content.sum == 0 {
+		x.spoilt++
+		x.name(m, content)
+		return
+	}
+	x.whole++
+	x.fifo[m.queue] = x.fifo[m.queue] || content.dedup != ""
+	if !x.alive(m) {
+		return
+	}
+	if x.stays(m) {
+		x.result.Messages++
+	}
+	if x.keep != nil {
+		x.failed = x.keep(m, content)
+	}
+}
+
+// alive says whether a row is of a queue that exists, and was not purged.
+func (x *examination) alive(m row) bool {
+	q := x.queues[m.queue]
+	if q == nil && x.unsure {
+		x.unclaimed[m.queue]++
+		return true
+	}
+	return q != nil && m.seq > q.floor
+}
+
+// stays says whether the log leaves a row of the tables where there are messages.
+func (x *examination) stays(m row) bool {
+	p, changed := x.changed[m.seq]
+	switch {
+	case !changed || p.change == opUpdate:
+		return true
+	case p.change == opMove:
+		return x.alive(p.row)
+	}
+	return false
+}
+
+// name tells of a message whose content is damaged, unless it is gone already.
+func (x *examination) name(m row, content *record) {
+	if !x.alive(m) || !x.stays(m) || len(x.result.Damaged) >= mostNamed {
+		return
+	}
+	if p := x.changed[m.seq]; p.change == opMove {
+		m = p.row
+	}
+	found := CheckedMessage{Sequence: m.seq, Sent: sentAt(m), ID: formatUUID(content.id), Queue: x.recovered(m.queue)}
+	if q := x.queues[m.queue]; q != nil {
+		found.Queue = q.name
+	}
+	x.result.Damaged = append(x.result.Damaged, found)
+}
+
+// strays takes what is in pages to which no tree leads any more.
+func (x *examination) strays(ctx context.Context, n sqlitefile.Node) {
+	for _, r := range n.Rows {
+		if x.torn || slices.ContainsFunc(x.gaps, func(g Gap) bool { return g.holds(uint64(r.Key)) }) {
+			x.take(ctx, r, false)
+		}
+	}
+}
+
+// rest takes what is whole of damaged pages.
+func (x *examination) rest(ctx context.Context, n sqlitefile.Node) {
+	for _, r := range n.Rows {
+		switch len(r.Values) {
+		case 16:
+			if r.Key > n.After && r.Key <= n.Until {
+				x.take(ctx, r, false)
+			}
+		case 7:
+			x.readQueue(r)
+		}
+	}
+}
+
+func (g *Gap) holds(seq uint64) bool { return seq >= g.From && (g.To == 0 || seq <= g.To) }
+
+// conclude says what is missing.
+func (x *examination) conclude() {
+	for _, g := range x.logGaps {
+		g.From = max(g.From, x.highest) + 1
+		g.After = sentAt(x.last)
+		x.gaps = append(x.gaps, g)
+	}
+	expected := x.at.Rows
+	if x.torn {
+		expected = max(expected, x.marked.Rows)
+	}
+	x.tellPages()
+	if have := x.whole + x.spoilt; expected > have {
+		x.result.Lost = int(expected - have)
+		if len(x.gaps) == 0 {
+			x.find(tablesName, "the tables hold %d messages, and %d were acknowledged", have, expected)
+			x.gaps = append(x.gaps, Gap{Why: "rows of " + tablesName})
+		}
+	}
+	for _, p := range x.pending.rows {
+		if p.change == opInsert && x.alive(p.row) {
+			x.result.Messages++
+		}
+	}
+	x.result.Missing = append(x.result.Missing, x.gaps[:min(len(x.gaps), mostNamed)]...)
+	for id, n := range x.unclaimed {
+		x.find(tablesName, "%d messages are of a queue whose attributes are lost; a repair puts them into the queue %s", n, x.recovered(id))
+	}
+}
+
+// recovered is the name of the queue that takes the messages of one whose name is lost.
+func (x *examination) recovered(id uint32) string {
+	name := fmt.Sprintf("recovered-%d", id)
+	if x.fifo[id] {
+		name += ".fifo"
+	}
+	return name
+}

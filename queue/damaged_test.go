@@ -1,0 +1,142 @@
+package queue
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/internal/sqlitefile"
+)
+
+// spoilContent changes the bodies of the given messages behind the back of the seals, as memory that is broken may.
+func spoilContent(t *testing.T, dir string, seqs ...uint64) {
+	t.Helper()
+	pages := must(sqlitefile.Seal("", false))(t)
+	defer pages.Unmount()
+	db := must(sql.Open("sqlite", dsn(filepath.Join(dir, tablesName), pages.Name())))(t)
+	defer db.Close()
+	for _, seq := range seqs {
+		if _, err := db.Exec("UPDATE messages SET body = 'B' || substr(body, 2) WHERE seq = ?", int64(seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withDamaged returns a service with the messages a, b and c in the named queue, of which b is damaged.
+func withDamaged(t *testing.T, name string, attributes map[string]string, log *slog.Logger) (s *Service, damaged uint64) {
+	t.Helper()
+	dir := t.TempDir()
+	s = open(t, Options{Dir: dir})
+	mustCreate(t, s, name, attributes)
+	for _, body := range []string{"a", "b", "c"} {
+		out := Outgoing{Body: body}
+		if attributes["FifoQueue"] == "true" {
+			out.GroupID, out.DeduplicationID = "g", body
+		}
+		must(s.Send(t.Context(), name, []Outgoing{out}))(t)
+	}
+	damaged = s.st.lastSeq - 1
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoilContent(t, dir, damaged)
+	return open(t, Options{Dir: dir, Logger: log}), damaged
+}
+
+// TestADamagedMessageIsSetAsideAndSaid holds that it is not delivered, keeps nothing waiting and is lost to nobody's surprise.
+func TestADamagedMessageIsSetAsideAndSaid(t *testing.T) {
+	for name, attributes := range map[string]map[string]string{"q": nil, "q.fifo": {"FifoQueue": "true"}} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s, seq := withDamaged(t, name, attributes, slog.New(slog.NewTextHandler(&log, nil)))
+			got := must(s.Receive(t.Context(), name, ReceiveOptions{Max: 1}))(t)
+			if len(got) != 1 || got[0].Body != "a" {
+				t.Fatalf("received %+v", got)
+			}
+			mustDelete(t, s, name, got[0].Receipt)
+
+			got, err := s.Receive(t.Context(), name, ReceiveOptions{Max: 1})
+			wrong, ok := errors.AsType[*DamagedMessage](err)
+			if !ok || !errors.Is(err, ErrDamagedMessage) || wrong.Sequence != seq || wrong.Queue != name || len(got) != 0 {
+				t.Fatalf("received %+v, %v", got, err)
+			}
+			if !strings.Contains(err.Error(), fmt.Sprint(seq)) || !strings.Contains(err.Error(), "muster queue check") || !strings.Contains(log.String(), fmt.Sprint(seq)) {
+				t.Errorf("said: %v; logged: %s", err, log.String())
+			}
+			if c := must(s.Counts(name))(t); c.Damaged != 1 || c.Visible != 1 || c.InFlight != 0 {
+				t.Errorf("counts %+v", c)
+			}
+			if all := s.Damaged(); len(all) != 1 || all[0].Sequence != seq || time.Since(all[0].Sent) > time.Minute {
+				t.Errorf("damaged: %+v", all)
+			}
+			peeked := must(s.Peek(t.Context(), name, 10, StateDamaged))(t)
+			if len(peeked) != 1 || peeked[0].Damaged == nil || peeked[0].Body != "" {
+				t.Errorf("peeked %+v", peeked)
+			}
+
+			if got = must(s.Receive(t.Context(), name, ReceiveOptions{Max: 10}))(t); len(got) != 1 || got[0].Body != "c" {
+				t.Errorf("received %+v, want the message after it", got)
+			}
+			if err := s.Purge(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			if c := must(s.Counts(name))(t); c.Damaged != 0 {
+				t.Errorf("counts after a purge: %+v", c)
+			}
+		})
+	}
+}
+
+// TestADamagedMessageComesBackAfterARestart holds that it stays in the file, and is found again.
+func TestADamagedMessageComesBackAfterARestart(t *testing.T) {
+	s, seq := withDamaged(t, "q", nil, nil)
+	dir := filepath.Dir(s.store.(*sqliteStore).path)
+	for range 2 {
+		lease := time.Duration(0)
+		got := must(s.Receive(t.Context(), "q", ReceiveOptions{Max: 10, Visibility: &lease}))(t)
+		if len(got) != 2 {
+			t.Errorf("received %d messages, want the two that are whole", len(got))
+		}
+		if all := s.Damaged(); len(all) != 1 || all[0].Sequence != seq {
+			t.Errorf("damaged: %+v", all)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		found := must(Check(t.Context(), dir, CheckOptions{At: time.Now()}))(t)
+		if len(found.Damaged) != 1 || found.Damaged[0].Sequence != seq || found.Damaged[0].ID == "" || found.Messages != 2 {
+			t.Errorf("the check finds %+v", found)
+		}
+		s = open(t, Options{Dir: dir})
+	}
+}
+
+// TestAnExportNamesTheDamagedMessages holds that it writes all others.
+func TestAnExportNamesTheDamagedMessages(t *testing.T) {
+	s, seq := withDamaged(t, "q", nil, nil)
+	var out bytes.Buffer
+	n, err := s.Export(t.Context(), "q", &out)
+	if n != 2 || strings.Count(out.String(), "\n") != 2 || !errors.Is(err, ErrDamagedMessage) || !strings.Contains(err.Error(), fmt.Sprint(seq)) {
+		t.Errorf("exported %d, %v", n, err)
+	}
+}
+
+// TestACourierIsToldOfADamagedMessage receives as the endpoint does.
+func TestACourierIsToldOfADamagedMessage(t *testing.T) {
+	s, _ := withDamaged(t, "q", nil, nil)
+	e := newErrands(s)
+	defer e.end()
+	lease := time.Minute
+	for _, want := range []string{"a", "", "c"} {
+		got, err := e.service().receive(t.Context(), "q", ReceiveOptions{Max: 1, Visibility: &lease})
+		if want == "" && !errors.Is(err, ErrDamagedMessage) || want != "" && (err != nil || len(got) != 1 || got[0].Body != want) {
+			t.Errorf("received %+v, %v; want %q", got, err, want)
+		}
+	}
+}

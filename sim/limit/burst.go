@@ -1,0 +1,123 @@
+package limit
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// Burst is a number of messages that arrive at one instant while no worker is there. All of them take equally long, a
+// worker handles one at a time, and nothing comes after them. A burst is judged by its loss: the worker-seconds, and
+// the price of a late message for each message that is late beyond the share that may be.
+//
+// A worker that was launched is paid for its boot, whether it is still needed or not, and leaves when nothing is left.
+type Burst struct {
+	// Messages is how many arrive, 1 to 200.
+	Messages int
+	// Objective says when a message is in time, how many must be, and what a late one costs. A message that takes
+	// longer than the latency counts as late like any other.
+	Objective muster.Objective
+	// Boot is the boot time of every worker, above 0. It is known from the start.
+	Boot time.Duration
+}
+
+// mostMessages bounds bursts: the states of [Burst.Untold] grow with the square.
+const mostMessages = 200
+
+func (b Burst) check() error {
+	refuse := func(name, found, allowed string) error {
+		return fmt.Errorf("limit of a burst: %s is %s; give %s", name, found, allowed)
+	}
+	o := b.Objective
+	switch {
+	case b.Messages < 1 || b.Messages > mostMessages:
+		return refuse("the number of messages", fmt.Sprint(b.Messages), fmt.Sprintf("1 to %d", mostMessages))
+	case o.Latency <= 0 || o.Latency > longest:
+		return refuse("the latency objective", o.Latency.String(), "more than 0s and at most "+longest.String())
+	case !(o.Quantile > 0 && o.Quantile <= 1):
+		return refuse("the quantile", fmt.Sprint(o.Quantile), "a share above 0 and at most 1")
+	case o.Late < 0 || o.Late > longest:
+		return refuse("the price of a late message", o.Late.String(), "0s for the default, and at most "+longest.String())
+	case b.Boot <= 0 || b.Boot > longest:
+		return refuse("the boot time", b.Boot.String(), "more than 0s and at most "+longest.String())
+	}
+	return nil
+}
+
+// Launch is workers that are launched together while no message has finished yet.
+type Launch struct {
+	// Longer is the duration that the messages must have been seen to exceed: the launch is made that long after the
+	// first worker was ready, if no message has finished by then. Zero is a launch at the arrival of the burst.
+	Longer time.Duration
+	// Workers is how many.
+	Workers int
+}
+
+// Told returns the least loss of any policy that is told how long each message takes.
+func (b Burst) Told(each time.Duration) float64 {
+	s := each.Seconds()
+	return b.work(s) + b.least(b.begun(b.whole(), s), 0, 1, s)
+}
+
+// Loss returns the loss of a policy that was told no duration and makes these launches, the first of which must be at
+// the arrival of the burst, until a message has finished. From then on it knows the duration and does what costs
+// least.
+func (b Burst) Loss(launches []Launch, each time.Duration) float64 {
+	return b.loss(launches, each.Seconds())
+}
+
+func (b Burst) loss(launches []Launch, s float64) float64 {
+	workers, inTime := 0, 0
+	for _, l := range launches {
+		switch longer := l.Longer.Seconds(); {
+		case l.Longer == 0:
+			inTime += l.Workers * b.begun(b.whole(), s)
+		case longer < s:
+			inTime += l.Workers * b.begun(b.second()-longer, s)
+		default:
+			continue // a message has finished before
+		}
+		workers += l.Workers
+	}
+	return b.work(s) + b.boots(workers) + b.rest(inTime, s)
+}
+
+// whole is how long a worker that was launched at the arrival works within the latency, and second how long one does
+// that was launched when the first of these was ready, in seconds.
+func (b Burst) whole() float64  { return (b.Objective.Latency - b.Boot).Seconds() }
+func (b Burst) second() float64 { return (b.Objective.Latency - 2*b.Boot).Seconds() }
+
+// begun is how many messages of s seconds a worker finishes within so many seconds.
+func (b Burst) begun(seconds, s float64) int {
+	return int(min(mostWorkers, max(0, math.Floor(seconds/s+1e-9))))
+}
+
+func (b Burst) work(s float64) float64 { return float64(b.Messages) * s }
+
+func (b Burst) boots(workers int) float64 { return float64(workers) * b.Boot.Seconds() }
+
+// rest is the least that is to be paid besides from when a message of s seconds has finished, where the workers
+// launched before finish so many messages in time: for late messages, and for the boots of workers launched then.
+func (b Burst) rest(inTime int, s float64) float64 {
+	return b.least(b.begun(b.second()-s, s), inTime, 0, s)
+}
+
+// least is the least sum of boots and prices of late messages, where at least fewest workers are launched and each
+// finishes so many messages in time beside those that are in time anyway. The sum is convex in the number of workers
+// and bends where none is late any more, so that the whole numbers around there are the only candidates besides the
+// fewest.
+func (b Burst) least(each, anyway, fewest int, s float64) float64 {
+	due := b.Objective.Quantile*float64(b.Messages) - float64(min(b.Messages, anyway))
+	price := b.Objective.PriceOfLate(b.Boot.Seconds(), s)
+	cost := func(workers int) float64 {
+		return b.boots(workers) + price*math.Max(0, due-float64(workers)*float64(each))
+	}
+	best := cost(fewest)
+	if each > 0 && due > 0 {
+		enough := int(math.Ceil(due / float64(each)))
+		best = min(best, cost(max(fewest, enough)), cost(max(fewest, enough-1)))
+	}
+	return best
+}
