@@ -34,8 +34,8 @@ type reports struct {
 	// life is the context of all calls, and cut ends them; both are made for the first.
 	life context.Context
 	cut  context.CancelFunc
-	// inFlight counts the calls that have not ended, and waiting is true while the next report waits for the answer to the
-	// newest one, number newest, which was sent at sentAt and said what said and token have.
+	// inFlight counts the calls that have not ended. waiting is true while the next report waits for the answer to the newest
+	// one: that has the number newest, was sent at sentAt, and told what said has.
 	inFlight int
 	waiting  bool
 	newest   int64

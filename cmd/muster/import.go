@@ -62,8 +62,8 @@ that was found and under deadline, as muster compare does, and prints what each 
 	cmd.ValidArgsFunction = nil
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if g.output != "text" && g.output != "json" {
-			return usage(fmt.Errorf("--output: found %q, allowed is text or json; to write the configuration to a file, say --write %s",
-				g.output, g.output))
+			return usage(fmt.Errorf("--output: found %q, allowed is text or json; to write the configuration to a file, "+
+				"say --write %s", g.output, g.output))
 		}
 		return nil
 	}
@@ -182,8 +182,8 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 	x.only = f.Name
 	for _, u := range f.Policy.Metrics(f.Name, queueNames(f)) {
 		if !u.Own {
-			fmt.Fprintf(cmd.ErrOrStderr(), "--compare: there is no metric %s %s in a simulated world, so what was carried over holds its "+
-				"size there\n", u.Query.Namespace, u.Query.Name)
+			fmt.Fprintf(cmd.ErrOrStderr(), "--compare: there is no metric %s %s in a simulated world, so what was carried "+
+				"over holds its size there\n", u.Query.Namespace, u.Query.Name)
 		}
 	}
 	if f.Policy.Name != policy.Default {

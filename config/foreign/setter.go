@@ -63,8 +63,9 @@ func (t *template) puts(n *yaml.Node, depth int) bool {
 	}
 	if name, _ := function(n); name == "Ref" || name == "GetAtt" {
 		r := nodes.Get(t.resources, t.resolve(n, 0).resource)
-		return strings.HasSuffix(nodes.Plain(nodes.Get(r, "Type")), "Policy") && strings.HasPrefix(nodes.Plain(nodes.Get(r, "Type")), "AWS::IAM::") &&
-			t.puts(nodes.Get(r, "Properties"), depth+maxDepth/4)
+		kind := nodes.Plain(nodes.Get(r, "Type"))
+		ofIAM := strings.HasPrefix(kind, "AWS::IAM::") && strings.HasSuffix(kind, "Policy")
+		return ofIAM && t.puts(nodes.Get(r, "Properties"), depth+maxDepth/4)
 	}
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return t.puts(c, depth+1) })
 }

@@ -27,8 +27,8 @@ func kinds() map[string]kind {
 	all := map[string]kind{
 		"aws_autoscaling_group": {
 			to: "AWS::AutoScaling::AutoScalingGroup",
-			names: map[string]string{"name": "AutoScalingGroupName", "initial_lifecycle_hook": "LifecycleHookSpecificationList",
-				"warm_pool": "WarmPoolConfiguration"},
+			names: map[string]string{"name": "AutoScalingGroupName", "warm_pool": "WarmPoolConfiguration",
+				"initial_lifecycle_hook": "LifecycleHookSpecificationList"},
 			lists: []string{"LifecycleHookSpecificationList"},
 		},
 		"aws_autoscaling_lifecycle_hook": {
@@ -45,8 +45,10 @@ func kinds() map[string]kind {
 		"aws_lambda_function":             {to: "AWS::Lambda::Function", names: map[string]string{"name": "FunctionName"}},
 		"aws_lambda_event_source_mapping": {to: "AWS::Lambda::EventSourceMapping"},
 		"aws_cloudwatch_event_target":     {to: "AWS::Events::Rule"},
-		"aws_iam_role":                    {to: "AWS::IAM::Role", names: map[string]string{"name": "RoleName", "inline_policy": "Policies"}},
-		"aws_iam_role_policy_attachment":  {to: "AWS::IAM::RolePolicy"},
+		"aws_iam_role": {
+			to: "AWS::IAM::Role", names: map[string]string{"name": "RoleName", "inline_policy": "Policies"},
+		},
+		"aws_iam_role_policy_attachment": {to: "AWS::IAM::RolePolicy"},
 		"aws_iam_role_policy": {
 			to: "AWS::IAM::Policy", names: map[string]string{"policy": "PolicyDocument", "name": "PolicyName"},
 		},
