@@ -50,8 +50,11 @@ const (
 	soonestReport, latestReport = 0.01, 3.0
 	soonestLate, latestLate     = 0.1, 30.0
 	lateShare                   = 0.3
-	// mostPolls and mostReports bound the polls and reports of a world, where its objective allows it.
+	// mostPolls bounds the polls of a world, where its objective allows it; mostReports its reports, where rarestReport does.
 	mostPolls, mostReports = 50_000, 300_000
+	// rarestReport is the longest time between two reports of a worker. With reports half a minute late it is still heard of
+	// often enough not to be taken for lost.
+	rarestReport = 8.0
 	// mostWork bounds the worker-seconds of a world, over the time between two reports.
 	mostWork = 1e6
 )
@@ -79,9 +82,10 @@ func (d draws) hit(probability float64) bool { return d.Float64() < probability 
 //   - load: 0.01 to 1,000 busy workers, log-uniform; slots: 1 in six of ten, else 2 to 64;
 //   - arrivals: see [Shape]; trees are one of them;
 //   - failing messages: none in seven of ten, else up to 20 %;
-//   - reports 10 ms to 3 s late, log-uniform, in three of ten worlds 100 ms to 30 s instead, and the answers to them as late again;
-//   - polls each 1 to 30 s and at least ten within the objective where that is above 10 s, reports each 1 to 5 s; both rarer
-//     in worlds of days or of many workers, as far as the objective allows;
+//   - reports 10 ms to 3 s late, log-uniform, in three of ten worlds 100 ms to 30 s instead, and the answers to them as late
+//     again;
+//   - polls each 1 to 30 s, log-uniform, at least ten within an objective above 10 s; rarer in worlds of weeks, at least four
+//     within the objective; reports each 1 to 5 s, log-uniform, up to 8 s in worlds of many workers or of weeks;
 //   - counts up to a minute old, counts alone, counts off by a fifth;
 //   - the maximum binds in a sixth; launches that fail, spot interruptions and crashes in a tenth each;
 //   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right one in half.
@@ -175,13 +179,13 @@ func drawCircumstances(d draws, w *World, e *contest.Event) {
 	s.Visibility = 30 * time.Second
 }
 
-// slowDown makes polls and reports rarer in a world that is long, or has many workers, as those who run such fleets do: at
-// most mostPolls polls, of which four come within the objective, and mostReports reports, of which each worker sends one a
-// minute.
+// slowDown makes polls and reports rarer in a world that is long, or has many workers, as those who run such fleets do:
+// about mostPolls polls, if four of them still come within the objective, and about mostReports reports, if each worker still
+// sends one every rarestReport.
 func slowDown(w *World, e *contest.Event) {
 	e.Poll = max(e.Poll, seconds(math.Min(w.Length/mostPolls, w.Latency/4)))
 	reports := (w.Load + 10) * w.Length
-	e.World.ReportEvery = max(e.World.ReportEvery, seconds(math.Min(reports/mostReports, 60)))
+	e.World.ReportEvery = max(e.World.ReportEvery, seconds(math.Min(reports/mostReports, rarestReport)))
 }
 
 // drawMax draws the maximum: in most worlds far above what the work needs.

@@ -142,6 +142,7 @@ func TestWorldsStayWithinTheBox(t *testing.T) {
 		within(t, w, "number of messages", float64(w.Messages), 1, mostMessages+1)
 		within(t, w, "length", w.Length, math.Min(8*w.Boot+3*w.Latency, longest), longest)
 		within(t, w, "report", e.World.Report.Mean.Seconds(), soonestReport, latestLate)
+		within(t, w, "time between reports", e.World.ReportEvery.Seconds(), 1, rarestReport)
 		within(t, w, "maximum", float64(e.Limits.Max), 1, 30*mostLoad)
 		within(t, w, "quantile", e.Objective.Quantile, 0.95, 0.999)
 		if got := e.Objective.Latency.Seconds(); math.Abs(got-w.Latency) > 1e-6 {
