@@ -94,7 +94,9 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	if plan.mean > plan.lately && launch > 0 {
 		// Only what is in hand says so, and that may be a moment's standstill: as many again as are busy find out.
 		usual := plan.as(plan.lately)
-		launch = min(launch, max(ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1))
+		most := max(ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1)
+		plan.wary = launch > most
+		launch = min(launch, most)
 	}
 	plan.prompt = active == 0 && p.Prompt && launch == 0
 	if plan.prompt {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,8 +153,12 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 		{"for 67 ms", 0.067, 6},
 		{"for longer than a poll it may be so: twice as many find out", 2, 12},
 	} {
-		if d := (Deadline{}).Decide(see(row.held), nil); d.Desired > row.most {
+		d := (Deadline{}).Decide(see(row.held), nil)
+		if d.Desired > row.most {
 			t.Errorf("%s: %s; want %d at most", row.name, d.Sentence(), row.most)
+		}
+		if said := strings.Contains(d.Sentence(), "if all work takes as long as that in hand"); said != (row.most > 6) {
+			t.Errorf("%s: found %q", row.name, d.Sentence())
 		}
 	}
 }

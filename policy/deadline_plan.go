@@ -37,6 +37,8 @@ type plan struct {
 	blind bool
 	// prompt is true when one worker is launched only because nobody is there.
 	prompt bool
+	// wary is true when fewer are launched than all needed, because only what is in hand says how long the work takes.
+	wary bool
 	// arrivals tell how many more will come; they count where a launch is too late for those that wait.
 	arrivals muster.Arrivals
 	// forecast tells how fast they will come; it is zero where none is used.

@@ -61,6 +61,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case launch > 0 && n.whom == comingOnes:
 		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; launching %d now%s",
 			waiting, muster.Number(round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
+	case launch > 0 && p.wary:
+		return fmt.Sprintf("%s; %s if all work takes as long as that in hand; launching %d to find out%s",
+			waiting, p.race(o, n, workers+verb), launch, boots)
 	case launch > 0:
 		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.race(o, n, workers+verb), launch, boots)
 	case n.workers > 0:
