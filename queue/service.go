@@ -116,11 +116,12 @@ func Open(o Options) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
+	full := db.epoch != 0 // the writer has it from here on
 	s, err := start(db, db, lock, o.MemoryBytes, o.Logger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
 	}
-	if db.epoch != 0 {
+	if full {
 		s.sayFull()
 	}
 	s.strict = o.Strict

@@ -176,9 +176,11 @@ func TestZombiesOfOthersAreCollected(t *testing.T) {
 	if z.Collect(); state(pid) != "Z" {
 		t.Error("it was collected at the first look: somebody may have been about to wait for it")
 	}
-	if z.Collect(); state(pid) != "" {
-		t.Error("it is still there after the second look")
-	}
+	// The kernel may leave a child out of its list while others come and go.
+	eventually(t, "a later look collects it", func() bool {
+		z.Collect()
+		return state(pid) == ""
+	})
 }
 
 func TestAProcessThatIsKilledTakesItsProgramAlong(t *testing.T) {
