@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -130,10 +131,14 @@ func state(pid int) string {
 	return letter
 }
 
+var unasked sync.Once
+
 func TestWhatLeftItsGroupIsEndedByItsMark(t *testing.T) {
-	if descendants.Adopts() {
-		t.Fatal("it adopts before it was asked to")
-	}
+	unasked.Do(func() { // the tests may run more than once
+		if descendants.Adopts() {
+			t.Fatal("it adopts before it was asked to")
+		}
+	})
 	if err := descendants.Adopt(); err != nil {
 		t.Fatal(err)
 	}
