@@ -64,14 +64,14 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.DurationVar(&w.o.RetryBase, "retry", 30*time.Second, "how long a message waits after its first failure; doubled each time")
 	f.DurationVar(&w.o.Grace, "grace", 0, "how long messages may take when told to stop; 0 lets them finish, the default in an ECS task is 20s")
 	f.StringVar(&w.around.notices, "notices", "auto", "where to look for notices of an end: auto, ec2, ecs or none")
-	f.StringVar(&w.around.protection, "protection", "auto", "auto protects the task from scale-in while it is not idle, in an ECS service; none does not")
+	f.StringVar(&w.around.protection, "protection", "auto", "auto protects the task from scale-in while it is not idle, in an ECS service; instance does so for the instance, in an Auto Scaling group that AWS sizes; none does not")
 	f.DurationVar(&w.o.WarmUp, "warm-up", 0, "wait so long before the first message, to show slow boots")
 	f.StringVar(&w.api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
 	f.StringVar(&w.o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
 	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on; auto asks the metadata of the task or the instance, unless MUSTER_MEMBER names it")
 	f.StringVar(&w.o.Worker, "worker", os.Getenv("MUSTER_WORKER"), "the worker's name on its member, by default the member's: of several workers on one member each needs its own, and keeps it over restarts")
 	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
-	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook, the group's name; it is asked for by default")
+	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook or --protection instance, the group's name; it is asked for by default")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
 	f.StringVar(&w.logs, "logs", os.Getenv(logsVariable), "the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard error; muster logs reads them")
 	w.how.flags(f, &w.o)
@@ -164,7 +164,7 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) (ended error
 	return nil
 }
 
-// prepare makes ready what is reached with keys for AWS: the reports, the lifecycle hook and the table of trees. It comes before
+// prepare makes ready what is reached with keys for AWS: the reports, the instance's hook and protection, and the table of trees. It comes before
 // the keys of an embedded queue are taken from its directory, which are not for AWS.
 func (w *working) prepare(cmd *cobra.Command) error {
 	if w.how.conformance {

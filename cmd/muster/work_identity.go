@@ -21,6 +21,9 @@ const (
 	hookAuto = "auto"
 	// hookDir is where, in the directory of their data, the workers of an instance meet.
 	hookDir = "instance"
+	// protectInstance asks for scale-in protection of the instance, and protectionDir is where, in the directory of their data,
+	// the workers meet that share it.
+	protectInstance, protectionDir = "instance", "protection"
 	// memberVariable is how a fleet names its members.
 	memberVariable = "MUSTER_MEMBER"
 )
@@ -56,19 +59,25 @@ func (s surroundings) metadataDisabled() bool {
 	return strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
 }
 
-// lifecycle puts the hook that keeps the instance into o. The workers of the instance meet in the directory data.
+// lifecycle puts the hook that keeps the instance into o, and its protection from scale-in. The workers of the instance meet
+// in the directory data.
 func (s *surroundings) lifecycle(ctx context.Context, o *worker.Options, configure func(context.Context) (aws.Config, error), data string) error {
+	what := "--lifecycle-hook"
 	switch {
+	case s.hook == "" && s.protection == protectInstance:
+		what = "--protection instance"
 	case s.hook == "" && s.group == "":
 		return nil
 	case s.hook == "":
-		return usage(errors.New("--auto-scaling-group: found it without --lifecycle-hook, which needs it; give both or neither"))
-	case s.notices == "none" || s.notices == "ecs" || s.metadataDisabled() || !s.onEC2() && s.notices != "ec2":
-		return usage(errors.New("--lifecycle-hook: found no instance of EC2 that looks for notices, on which alone there is one; leave it out, or use --notices ec2"))
+		return usage(errors.New("--auto-scaling-group: found it without --lifecycle-hook or --protection instance, which need it; give both or neither"))
+	}
+	looks := s.hook == "" || s.notices == "auto" || s.notices == "ec2" // the end for which a hook waits is a notice
+	if !looks || s.metadataDisabled() || !s.onEC2() && s.notices != "ec2" {
+		return usage(fmt.Errorf("%s: found no instance of EC2 that looks for notices, on which alone there is one; leave it out, or use --notices ec2", what))
 	}
 	id, err := worker.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
 	if err != nil {
-		return fmt.Errorf("--lifecycle-hook: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	cfg, err := configure(ctx)
 	if err != nil {
@@ -77,11 +86,19 @@ func (s *surroundings) lifecycle(ctx context.Context, o *worker.Options, configu
 	if cfg.Region == "" {
 		cfg.Region = id.Region
 	}
-	name := s.hook
-	if name == hookAuto {
-		name = ""
+	client, of := awsautoscaling.NewFromConfig(cfg), autoscaling.Options{Instance: id.Instance, Group: s.group}
+	if s.protection == protectInstance {
+		if o.Protection, err = autoscaling.NewProtection(client, of, filepath.Join(data, protectionDir)); err != nil {
+			return fmt.Errorf("--protection instance: %w; give --data a directory that all workers of this instance may write to", err)
+		}
 	}
-	hook, err := autoscaling.New(awsautoscaling.NewFromConfig(cfg), autoscaling.Options{Instance: id.Instance, Group: s.group, Name: name})
+	if s.hook == "" {
+		return nil
+	}
+	if s.hook != hookAuto {
+		of.Name = s.hook
+	}
+	hook, err := autoscaling.New(client, of)
 	if err != nil {
 		return usage(err)
 	}

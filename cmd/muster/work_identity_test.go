@@ -101,3 +101,43 @@ func TestTheLifecycleHookNeedsAnInstance(t *testing.T) {
 		})
 	}
 }
+
+func TestTheProtectionOfAnInstanceNeedsOne(t *testing.T) {
+	imds := httptest.NewServer(mustertest.NewIMDS(time.Now))
+	defer imds.Close()
+	there := map[string]string{"AWS_EC2_METADATA_SERVICE_ENDPOINT": imds.URL}
+	for _, row := range []struct {
+		name  string
+		s     surroundings
+		env   map[string]string
+		idle  time.Duration
+		fault string
+	}{
+		{"an instance", surroundings{notices: "auto"}, there, time.Minute, ""},
+		{"its group is named", surroundings{notices: "auto", group: "workers"}, there, time.Minute, ""},
+		{"it looks for no notices", surroundings{notices: "none"}, there, time.Minute, ""},
+		{"it has a hook besides", surroundings{notices: "auto", hook: "auto"}, there, time.Minute, ""},
+		{"a laptop", surroundings{notices: "auto"}, nil, time.Minute, "no instance of EC2"},
+		{"a worker that is never idle", surroundings{notices: "auto"}, there, 0, "found no --idle"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := row.s
+			s.protection = protectInstance
+			s.getenv = func(name string) string { return row.env[name] }
+			s.readFile = func(string) ([]byte, error) { return nil, os.ErrNotExist }
+			o := worker.Options{IdleStop: row.idle}
+			configure := func(context.Context) (aws.Config, error) { return aws.Config{}, nil }
+			err := s.apply(&o, false)
+			if err == nil {
+				err = s.lifecycle(t.Context(), &o, configure, t.TempDir())
+			}
+			if (o.Protection != nil) != (row.fault == "") || (err == nil) != (row.fault == "") ||
+				err != nil && !strings.Contains(err.Error(), row.fault) {
+				t.Errorf("found a protection: %t (%v), want %q", o.Protection != nil, err, row.fault)
+			}
+			if (o.Hook != nil) != (s.hook != "") {
+				t.Errorf("found a hook: %t", o.Hook != nil)
+			}
+		})
+	}
+}

@@ -18,7 +18,7 @@ const taskGrace = 20 * time.Second
 
 // surroundings is what a worker can know of what it runs on.
 type surroundings struct {
-	// notices is auto, ec2, ecs or none, protection auto or none.
+	// notices is auto, ec2, ecs or none, protection auto, instance or none.
 	notices, protection string
 	// hook is the name of a lifecycle hook, or auto; group that of its Auto Scaling group. Both may be empty.
 	hook, group string
@@ -67,9 +67,14 @@ func (s surroundings) apply(o *worker.Options, graceGiven bool) error {
 		if agent != "" && task != "" {
 			o.Protection = worker.ECSProtection{AgentURI: agent, MetadataURI: task}
 		}
+	case protectInstance:
+		if o.IdleStop <= 0 {
+			return errors.New("--protection instance: found no --idle, without which the worker is never idle and its instance " +
+				"protected for good; give how long it may find nothing, as in --idle 30s")
+		}
 	case "none":
 	default:
-		return fmt.Errorf("--protection: found %q, allowed is auto or none", s.protection)
+		return fmt.Errorf("--protection: found %q, allowed is auto, instance or none", s.protection)
 	}
 	return nil
 }

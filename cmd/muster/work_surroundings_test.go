@@ -45,7 +45,7 @@ func TestSurroundings(t *testing.T) {
 		{"told to look at no task", "ecs", "auto", nil, nitro, "found no ECS_CONTAINER_METADATA_URI_V4"},
 		{"told to look where it is forbidden", "ec2", "auto", off, nitro, "found AWS_EC2_METADATA_DISABLED=true"},
 		{"a word that is none", "spot", "auto", nil, nil, `--notices: found "spot", allowed is auto, ec2, ecs or none`},
-		{"another", "auto", "yes", nil, nil, `--protection: found "yes", allowed is auto or none`},
+		{"another", "auto", "yes", nil, nil, `--protection: found "yes", allowed is auto, instance or none`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := surroundings{notices: row.notices, protection: row.protection,

@@ -1,5 +1,5 @@
-// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its worker finishes, by the group's lifecycle hook for
-// terminating instances.
+// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its workers work: by scale-in protection, so
+// that the group chooses another one, and by the group's lifecycle hook for terminating instances.
 package autoscaling
 
 import (
@@ -29,9 +29,13 @@ type Actions interface {
 	RecordLifecycleActionHeartbeat(context.Context, *awsautoscaling.RecordLifecycleActionHeartbeatInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.RecordLifecycleActionHeartbeatOutput, error)
 }
 
+type groupAPI interface {
+	DescribeAutoScalingInstances(context.Context, *awsautoscaling.DescribeAutoScalingInstancesInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeAutoScalingInstancesOutput, error)
+}
+
 // Descriptions are the calls that find it. [*awsautoscaling.Client] implements them.
 type Descriptions interface {
-	DescribeAutoScalingInstances(context.Context, *awsautoscaling.DescribeAutoScalingInstancesInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeAutoScalingInstancesOutput, error)
+	groupAPI
 	DescribeLifecycleHooks(context.Context, *awsautoscaling.DescribeLifecycleHooksInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeLifecycleHooksOutput, error)
 }
 
@@ -149,12 +153,23 @@ func (h *Hook) group(ctx context.Context) (string, error) {
 	if h.o.Group != "" {
 		return h.o.Group, nil
 	}
-	out, err := h.api.DescribeAutoScalingInstances(ctx, &awsautoscaling.DescribeAutoScalingInstancesInput{InstanceIds: []string{h.o.Instance}})
+	group, err := groupOf(ctx, h.api, h.o.Instance)
+	if err == nil && group == "" {
+		err = fmt.Errorf("find the Auto Scaling group of %s: found none, a lifecycle hook needs one", h.o.Instance)
+	}
+	return group, err
+}
+
+// groupOf asks for the name of an instance's group; it is empty where the instance is in none.
+func groupOf(ctx context.Context, api groupAPI, instance string) (string, error) {
+	out, err := api.DescribeAutoScalingInstances(ctx, &awsautoscaling.DescribeAutoScalingInstancesInput{
+		InstanceIds: []string{instance},
+	})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("find the Auto Scaling group of %s: %w", h.o.Instance, err)
-	case len(out.AutoScalingInstances) != 1 || aws.ToString(out.AutoScalingInstances[0].AutoScalingGroupName) == "":
-		return "", fmt.Errorf("find the Auto Scaling group of %s: found none, a lifecycle hook needs one", h.o.Instance)
+		return "", fmt.Errorf("find the Auto Scaling group of %s: %w", instance, err)
+	case len(out.AutoScalingInstances) == 0:
+		return "", nil
 	}
-	return *out.AutoScalingInstances[0].AutoScalingGroupName, nil
+	return aws.ToString(out.AutoScalingInstances[0].AutoScalingGroupName), nil
 }

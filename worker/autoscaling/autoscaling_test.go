@@ -29,6 +29,8 @@ type service struct {
 
 	mu      sync.Mutex
 	actions []string
+	// protection is what SetInstanceProtection asked for, on or off.
+	protection []string
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -73,6 +75,12 @@ func (s *service) result(action string, form url.Values) string {
 		if action == "CompleteLifecycleAction" && form.Get("LifecycleActionResult") != "CONTINUE" {
 			s.t.Errorf("found the result %q", form.Get("LifecycleActionResult"))
 		}
+	case "SetInstanceProtection":
+		on, known := map[string]string{"true": "on", "false": "off"}[form.Get("ProtectedFromScaleIn")]
+		if form.Get("InstanceIds.member.1") != instance || form.Get("AutoScalingGroupName") != s.group || !known {
+			s.t.Errorf("found %v", form)
+		}
+		s.protection = append(s.protection, on)
 	default:
 		s.t.Errorf("found the action %s", action)
 	}
