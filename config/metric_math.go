@@ -137,6 +137,7 @@ func (c *Config) Remarks() []Fault {
 	for i, f := range c.Fleets {
 		path := fmt.Sprintf("fleets[%d].policy", i)
 		f.remark(s, path, f.Policy)
+		f.remarkStart(s, fmt.Sprintf("fleets[%d]", i))
 	}
 	c.remarkAttempts(s)
 	remarks := slices.Clone(s.sorted())

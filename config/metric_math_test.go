@@ -89,7 +89,7 @@ func TestRemarksTellOfTheTrapsOfAList(t *testing.T) {
 			"m.yaml:30:13: workers is read from CloudWatch; where it cannot be read the size is held.",
 			"m.yaml:34:19: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much.",
 		}},
-		{"nothing to say", "version: 1\nfleets: [{name: f, queue: q, max: 1, workers: {command: x}}]", nil},
+		{"nothing to say", "version: 1\nfleets: [{name: f, queue: q, max: 1, policy: exact, workers: {command: x}}]", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c, err := config.Parse("m.yaml", []byte(row.text), lookup)

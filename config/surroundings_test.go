@@ -72,7 +72,7 @@ func TestRemarksTellOfAttemptsThatNeverCome(t *testing.T) {
 		{"a queue on SQS of that name", "queue: 'https://sqs.eu-west-1.amazonaws.com/1/q', workers: {command: x, max_attempts: 5, dead_letter: 'https://sqs.eu-west-1.amazonaws.com/1/d'}", "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			remarks := parse(t, "version: 1\n"+queues+"fleets: [{name: f, max: 3, "+row.fleet+"}]").Remarks()
+			remarks := parse(t, "version: 1\n"+queues+"fleets: [{name: f, max: 3, policy: exact, "+row.fleet+"}]").Remarks()
 			if row.says == "" {
 				if len(remarks) > 0 {
 					t.Errorf("found %v, want none", remarks)
@@ -81,6 +81,30 @@ func TestRemarksTellOfAttemptsThatNeverCome(t *testing.T) {
 			}
 			if !slices.ContainsFunc(remarks, func(r config.Fault) bool { return r.Path == row.path && strings.Contains(r.Message, row.says) }) || len(remarks) != 1 {
 				t.Errorf("found %v, want one at %s that says %q", remarks, row.path, row.says)
+			}
+		})
+	}
+}
+
+func TestRemarksTellWhereNothingIsKnownOfDurations(t *testing.T) {
+	for _, row := range []struct {
+		name, fleet string
+		said        bool
+	}{
+		{"neither is stated", "workers: {command: x}", true},
+		{"the mean is", "workers: {command: x}, policy: {name: deadline, processing: 30s}", false},
+		{"the longest is", "workers: {command: x, time_limit: 10m}", false},
+		{"a policy that asks for neither", "workers: {command: x}, policy: exact", false},
+		{"a target that follows the durations", "workers: {command: x}, policy: dynamic-backlog", true},
+		{"workers elsewhere", "asg: {group: g}", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			remarks := parse(t, "version: 1\nqueues: [{name: q}]\nfleets: [{name: f, max: 3, queue: q, "+row.fleet+"}]").Remarks()
+			said := slices.ContainsFunc(remarks, func(r config.Fault) bool {
+				return r.Path == "fleets[0].name" && strings.Contains(r.Message, "neither policy.processing nor workers.time_limit")
+			})
+			if said != row.said {
+				t.Errorf("found %v, want it said: %t", remarks, row.said)
 			}
 		})
 	}

@@ -112,6 +112,17 @@ func (c *Config) setDeadLetter(f *Fleet, w *Workers) {
 	}
 }
 
+// remarkStart says where nothing tells how long a message takes until the first ones have ended: what is sized by that begins
+// with few workers, and a message that hangs ends for nobody. Workers elsewhere have their time limit elsewhere.
+func (f *Fleet) remarkStart(s *source, path string) {
+	if !f.Policy.LearnsDurations() || f.Policy.Processing > 0 || f.Workers.TimeLimit > 0 || f.Away() {
+		return
+	}
+	s.fault(path+".name", "found neither policy.processing nor workers.time_limit: until messages have ended it is not known how "+
+		"long they take, so a first start begins with few workers, and a message that hangs holds its worker for good",
+		"state how long they take on average, as in processing: 30s, or at most, as in time_limit: 10m")
+}
+
 // remarkAttempts says where a queue moves messages before their attempts are used up.
 func (c *Config) remarkAttempts(s *source) {
 	for i := range c.Fleets {

@@ -179,6 +179,11 @@ func (s Spec) PlansAhead() bool {
 	return s.Name == "deadline" || slices.ContainsFunc(s.Largest, Spec.PlansAhead)
 }
 
+// LearnsDurations tells whether the policy sizes by how long messages take, as it is measured.
+func (s Spec) LearnsDurations() bool {
+	return s.Name == "deadline" || s.Name == "dynamic-backlog" || slices.ContainsFunc(s.Largest, Spec.LearnsDurations)
+}
+
 // New builds the policy that s describes, with its combinators, or returns every fault of s, joined.
 func New(s Spec) (muster.Policy, error) {
 	if err := s.Check(); err != nil {
