@@ -1,4 +1,7 @@
-"""The Celery application that celery_sqs.py drives; every task appends a line to the file TASK_LOG."""
+"""The Celery application that celery_sqs.py drives; every task appends a line to the file TASK_LOG.
+
+Its worker holds messages for TASK_VISIBILITY seconds: for long, unless they are to come back soon.
+"""
 
 import os
 import time
@@ -9,7 +12,7 @@ from kombu_sqs import broker, options
 
 app = celery.Celery("interop", broker=broker())
 app.conf.update(
-    broker_transport_options=options(visibility_timeout=5),
+    broker_transport_options=options(visibility_timeout=int(os.environ.get("TASK_VISIBILITY", "300"))),
     task_default_queue=os.environ["TASK_QUEUE"],
     task_acks_late=True,
     worker_prefetch_multiplier=4,

@@ -24,7 +24,7 @@ def broker():
 
 def options(**more):
     """Return transport options for the local endpoint."""
-    return {"region": os.environ["AWS_REGION"], "is_secure": False, "wait_time_seconds": 2, "polling_interval": 0.1, "visibility_timeout": 30, **more}
+    return {"region": os.environ["AWS_REGION"], "is_secure": False, "wait_time_seconds": 2, "polling_interval": 0.1, "visibility_timeout": 300, **more}
 
 
 def connect(**more):
