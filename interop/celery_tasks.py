@@ -1,7 +1,4 @@
-"""The Celery application that celery_sqs.py drives; every task appends a line to the file TASK_LOG.
-
-Its worker holds messages for TASK_VISIBILITY seconds: for long, unless they are to come back soon.
-"""
+"""The Celery application that celery_sqs.py drives; every task appends a line to the file TASK_LOG."""
 
 import os
 import time
@@ -12,7 +9,7 @@ from kombu_sqs import broker, options
 
 app = celery.Celery("interop", broker=broker())
 app.conf.update(
-    broker_transport_options=options(visibility_timeout=int(os.environ.get("TASK_VISIBILITY", "300"))),
+    broker_transport_options=options(),
     task_default_queue=os.environ["TASK_QUEUE"],
     task_acks_late=True,
     worker_prefetch_multiplier=4,
