@@ -143,7 +143,7 @@ func policyKeys(outermost bool) []key {
 		{name: "name", kind: kindText, required: true, enum: policy.Names(), what: "the policy"},
 		{name: "acceptable", kind: kindNumber, what: "the acceptable backlog per worker"},
 		{name: "processing", kind: kindDuration, what: "the mean processing duration, until it was measured"},
-		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1, the default) to fast: the share of the latency objective that it plans with"},
+		{name: "scale", kind: kindNumber, what: "the dial of deadline from cheap (1) to fast: the share of the latency objective that it plans with; by default 1, or half in a prompt fleet with time to launch"},
 		{name: "prompt", kind: kindTruth, what: "whether deadline begins what waits at once, with one worker at least; true by default for a fleet of processes without a price"},
 		{name: "forecast", kind: kindText, enum: []string{policy.ForecastNone, policy.ForecastSeasonal}, what: "whether deadline plans by what came at the same time of other days, while that proves right; by default none"},
 		{name: "trees", kind: kindText, enum: []string{policy.TreesEach, policy.TreesWhole}, what: "what exact does for nodes of trees: a slot for each (the default), or as many as the tree as a whole can use once a worker is there"},

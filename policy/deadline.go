@@ -20,10 +20,11 @@ import (
 // What running trees are expected to send is planned for from when it comes: see [muster.Expected].
 type Deadline struct {
 	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
-	// means 1.
+	// means 1, or what Prompt says.
 	Scale float64
 	// Prompt is for workers that cost next to nothing: while anything waits there is one at least, and it stays while a message
-	// a minute comes. More are launched at the last moment, as without.
+	// a minute comes. Where no Scale is given, others are launched when half of the objective is left, unless a boot and a message
+	// need more than half of that.
 	Prompt bool
 	// Seasonal is for fleets whose observations carry a forecast. It counts where the objective leaves no time to launch, and
 	// only while it is used: see [muster.Forecast].
@@ -54,7 +55,7 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	if !known {
 		return untimed(p.learn(d, o, backlog.Value), o)
 	}
-	plan := newPlan(o, work, p.Scale)
+	plan := newPlan(o, work, p.dial(o, work))
 	sized := p.size(d, o, plan)
 	if p.Seasonal {
 		without := sized
@@ -110,6 +111,20 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))}),
 		Why: plan.why(o, need, out-active),
 	})
+}
+
+// promptShare is the share of the objective that a prompt fleet plans with, where that leaves time enough.
+const promptShare = 0.5
+
+// dial is the share of the objective that is planned with. A prompt fleet has nothing to save by launching at the last moment: the
+// rest of the objective is for what the plan does not know, such as other work on the machine that its workers share. It still
+// has twice the time that a boot and a message take, as far as the objective goes, so that a launch is not too late because of it.
+func (p Deadline) dial(o muster.Observation, w work) float64 {
+	if p.Scale > 0 || !p.Prompt {
+		return p.Scale
+	}
+	twice := 2 * (w.tail + surelyBooted(o.Boot) + o.LateSeconds())
+	return math.Min(1, math.Max(promptShare, twice/o.Objective.Latency.Seconds()))
 }
 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }

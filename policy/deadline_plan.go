@@ -37,6 +37,8 @@ type plan struct {
 	blind bool
 	// prompt is true when one worker is launched only because nobody is there.
 	prompt bool
+	// share is the share of the objective that is planned with.
+	share float64
 	// wary is true when fewer are launched than all needed, because only what is in hand says how long the work takes.
 	wary bool
 	// arrivals tell how many more will come; they count where a launch is too late for those that wait.
@@ -59,6 +61,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	}
 	poll, whole := orDefault(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
 	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
+	p.share = scale
 	p.price = o.Objective.PriceOfLate(p.boot, w.settled)
 	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*poll, 0.02*p.boot)

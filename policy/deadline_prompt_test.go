@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestAPromptFleetBeginsAtOnceAndAnotherWaitsForCompany(t *testing.T) {
 	}{
 		{"one message, nobody there: a prompt fleet launches", look(1, 0, 0, 1), 1, 0},
 		{"many messages that one worker finishes: one is enough", look(100, 0, 0, 100), 1, 0},
-		{"more than one worker finishes in time: the others come at the last moment", look(10000, 0, 0, 10000), 1, 0},
+		{"more than one worker finishes in half of the objective: a prompt fleet launches the others", look(10000, 0, 0, 10000), 7, 0},
 		{"nothing waits and a message came: the worker stays", look(0, 1, 1, 1), 1, 0},
 		{"nothing waits and nothing came for a while: it goes", look(0, 1, 1, 0.49), 0, 0},
 		{"nothing waits, many are there: one stays", look(0, 5, 5, 30), 1, 0},
@@ -43,5 +44,34 @@ func TestAPromptFleetBeginsAtOnceAndAnotherWaitsForCompany(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A prompt fleet plans with half of its objective, as long as that leaves a launch in time.
+func TestAPromptFleetKeepsAMargin(t *testing.T) {
+	for _, row := range []struct {
+		name             string
+		boot, work, late float64
+		d                Deadline
+		want             float64
+	}{
+		{"there is time", 1, 2, 0, Deadline{Prompt: true}, 0.5},
+		{"a boot and a message take a third of the objective", 10, 10, 0, Deadline{Prompt: true}, 2.0 / 3},
+		{"they take more than half", 20, 20, 0, Deadline{Prompt: true}, 1},
+		{"counts are late", 5, 5, 10, Deadline{Prompt: true}, 2.0 / 3},
+		{"a dial is given", 1, 2, 0, Deadline{Prompt: true, Scale: 0.9}, 0.9},
+		{"it has a price", 1, 2, 0, Deadline{}, 0},
+	} {
+		o := s0(10, 0)
+		o.Objective.Latency = time.Minute
+		o.Boot, o.Processing = lasting(row.boot, 1e6), lasting(row.work, 1e6)
+		o.Queues[0].LateSeconds = row.late
+		w, known := workOf(o)
+		if !known {
+			t.Fatal("how long the work takes is not known")
+		}
+		if got := row.d.dial(o, w); math.Abs(got-row.want) > 0.02 {
+			t.Errorf("%s: plans with %.3f of the objective, want %.3f", row.name, got, row.want)
+		}
 	}
 }

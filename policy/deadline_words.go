@@ -95,6 +95,9 @@ func (p *plan) race(o muster.Observation, n need, workersFinish string) string {
 		return fmt.Sprintf("no worker is there, and the objective is %s", clock(o, due))
 	case n.whom == lateOnes:
 		return fmt.Sprintf("%s%s by %s, too late whatever is done", workersFinish, which, clock(o, at))
+	case at < due && p.share < 1:
+		return fmt.Sprintf("%s%s by %s, the objective is %s, and %.0f %% of it is planned with",
+			workersFinish, which, clock(o, at), clock(o, due), 100*p.share)
 	case at < due:
 		return fmt.Sprintf("%s%s by %s, the objective is %s and some take longer than most", workersFinish, which, clock(o, at), clock(o, due))
 	}
