@@ -16,7 +16,7 @@ const (
 	// worldCount is how many worlds are drawn by default, mostDrawn how many may be.
 	worldCount, mostDrawn = 300, 100_000
 	// firstTuning to lastTuning are the worlds that a baseline is tuned on. They are never judged.
-	firstTuning, lastTuning = 100_001, 100_060
+	firstTuning, lastTuning = 100_001, 100_020
 )
 
 // drawing is what the part of drawn worlds plays, and where it keeps what was found.
