@@ -158,7 +158,16 @@ func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
 
 // The group has two instances of its own; a shadow would ask for four, and must not touch it.
 func TestUpInShadowCallsNothingThatWritesToAGroup(t *testing.T) {
-	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 3}}")
+	for name, asg := range map[string]string{
+		"sized by Muster":                     "{group: web, warm_pool: {size: 3}}",
+		"whose size is left to AWS otherwise": "{group: web}, delegate: {}",
+	} {
+		t.Run(name, func(t *testing.T) { writesNothingInShadow(t, asg) })
+	}
+}
+
+func writesNothingInShadow(t *testing.T, asg string) {
+	server, c := onFakeAWS(t, 48, asg)
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
 	server.Do(func(w *model.World) {
 		if _, err := w.AutoScaling().SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web", DesiredCapacity: new(2)}); err != nil {
@@ -194,7 +203,8 @@ func TestUpInShadowCallsNothingThatWritesToAGroup(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("run: %v", err)
 	}
-	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "SetInstanceProtection", "PutWarmPool", "DeleteWarmPool", "TerminateInstanceInAutoScalingGroup"} {
+	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "SetInstanceProtection", "PutWarmPool",
+		"DeleteWarmPool", "TerminateInstanceInAutoScalingGroup", "PutScalingPolicy", "PutMetricData"} {
 		if n := server.Calls(action); n != 0 {
 			t.Errorf("a shadow called %s %d times", action, n)
 		}

@@ -108,21 +108,13 @@ type localOptions struct {
 	told func(string)
 }
 
-// watched returns the fleet as the options have it.
+// watched returns the fleet as the options have it. In shadow nothing is handed to AWS's target tracking, which goes by what
+// it was given last: the policy decides beside it.
 func (o localOptions) watched(f config.Fleet) config.Fleet {
-	f.Policy.Shadow = f.Policy.Shadow || o.shadow
-	return f
-}
-
-// accept tells what of a configuration the options do not allow.
-func (o localOptions) accept(c *config.Config) error {
-	for _, f := range c.Fleets {
-		if o.shadow && f.Delegate != nil {
-			return fmt.Errorf("found --shadow and the fleet %s with delegate, allowed is one of them: a shadow writes nothing, and a delegated fleet has its "+
-				"scaling policy set at AWS; leave delegate out to watch the fleet, or start without --shadow", f.Name)
-		}
+	if o.shadow {
+		f.Policy.Shadow, f.Delegate, f.Policy.Delegate = true, nil, nil
 	}
-	return nil
+	return f
 }
 
 // openLocal opens the data and the ports. What it opened is closed again when it fails.

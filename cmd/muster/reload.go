@@ -92,9 +92,6 @@ func (r *reloader) reload(ctx context.Context, asked bool) string {
 	if err == nil {
 		err = checkCommands(c)
 	}
-	if err == nil {
-		err = r.local.options.accept(c)
-	}
 	if err != nil {
 		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)
 		r.local.faults.set(configFault, said)

@@ -40,9 +40,6 @@ the one before stays in force.`,
 			if err := usage(checkCommands(c)); err != nil {
 				return err
 			}
-			if err := usage(o.accept(c)); err != nil {
-				return err
-			}
 			o.watch = g.file()
 			host.SparePlace()
 			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
