@@ -75,7 +75,7 @@ type Observation struct {
 	Waiting []Waiting `json:"waiting,omitzero"`
 	// Retrying is how many messages in flight no worker has held for the last ten seconds, or for the round trip of reports where
 	// that is longer: they failed, or their worker was lost, and they wait until they become visible again. It is 0 where workers
-	// do not report.
+	// do not report. A queue that tells what waits for a retry has it count at once.
 	Retrying float64 `json:"retrying,omitzero"`
 	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
 	Coming []Coming `json:"coming,omitzero"`

@@ -123,6 +123,9 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 		if inFlight.Known {
 			w.Working = muster.Measured(inFlight.At, max(0, inFlight.Value-w.Retrying.Value))
 		}
+		if !s.Unreported {
+			o.Retrying = max(o.Retrying, w.Retrying.Value) // as soon as the queue knows it
+		}
 		return
 	}
 	why := "the queue does not tell, and the workers do not report"
@@ -133,9 +136,12 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 	if s.Unreported || !o.Capacity.Known {
 		return
 	}
-	w.Working = muster.Measured(now, float64(o.Capacity.BusySlots))
 	told, ok := st.roster.Retries(now)
-	if !ok && !st.retrying.full {
+	settled := ok || st.retrying.full
+	if settled || o.Capacity.InService() > 0 || inFlight.Known && inFlight.Value == 0 {
+		w.Working = muster.Measured(now, float64(o.Capacity.BusySlots)) // else its workers have not reported since a restart
+	}
+	if !settled {
 		return
 	}
 	// Workers that ended have told nothing since; what is in flight longer than reports take, and at no worker, was theirs.

@@ -82,6 +82,7 @@ func TestWhatWaitsForARetryIsNeitherAtAWorkerNorGone(t *testing.T) {
 		{"a queue that does not, workers that do", controller.Settings{}, counts, busy(&muster.Retries{Messages: 500, OldestSeconds: 900}), 1, 500, 900, 1},
 		{"workers tell more than is in flight", controller.Settings{}, counts, busy(&muster.Retries{Messages: 900, OldestSeconds: 50}), 1, 501, 50, 0},
 		{"workers from before they told", controller.Settings{}, counts, busy(nil), 1, unknown, unknown, unknown},
+		{"workers that were not heard yet", controller.Settings{}, counts, nil, unknown, unknown, unknown, unknown},
 		{"nobody tells", controller.Settings{Unreported: true}, counts, nil, unknown, unknown, unknown, unknown},
 		{"nothing waits", controller.Settings{}, counts, busy(&muster.Retries{}), 1, 0, 0, 0},
 	} {
