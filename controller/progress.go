@@ -94,7 +94,8 @@ func deadLetters(queues []muster.QueueObservation) (sum muster.Sample, known boo
 // progress tells how the work goes.
 func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *muster.Progress {
 	w := &muster.Progress{
-		Failed: st.progress.attempts.Over(now, muster.FailedOver), Finished: st.progress.finished.Over(now, muster.FailedOver),
+		Failed:   math.Round(st.progress.attempts.Over(now, muster.FailedOver)), // steps at the edge count in part
+		Finished: math.Round(st.progress.finished.Over(now, muster.FailedOver)),
 	}
 	st.progress.failing, w.Failing = st.progress.failing.At(now)
 	if f := st.progress.failure; f != nil {
@@ -104,9 +105,10 @@ func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *mu
 	s.retries(st, now, o, w)
 	w.Late = late(o, w)
 	ended := st.progress.ended.Over(now, shareOver)
-	w.Ended = ended + st.progress.dead.Over(now, shareOver) + w.Late.Value
+	ended += st.progress.dead.Over(now, shareOver) + w.Late.Value
+	w.Ended = math.Round(ended)
 	if w.Ended > 0 && w.Late.Known {
-		w.InTime = muster.Measured(now, math.Min(1, math.Max(0, st.progress.inTime.Over(now, shareOver)/w.Ended)))
+		w.InTime = muster.Measured(now, math.Min(1, math.Max(0, st.progress.inTime.Over(now, shareOver)/ended)))
 	}
 	return w
 }
