@@ -81,7 +81,8 @@ type Observation struct {
 	Coming []Coming `json:"coming,omitzero"`
 	// Pace is how much work was done lately.
 	Pace Pace `json:"pace,omitzero"`
-	// Progress is how the work goes, failures among it; it is nil in observations from before there was one, and never changed.
+	// Progress is how the work goes, failures among it; it is nil in observations from before there was one, and never
+	// changed.
 	Progress *Progress `json:"progress,omitzero"`
 	// Launches is what was learned about launching.
 	Launches Launches `json:"launches"`
@@ -159,8 +160,8 @@ type Pool struct {
 	Boot Estimate `json:"boot"`
 }
 
-// Pace is the work done during the last two minutes: so many messages were finished, which took so many seconds of slots in
-// all. Attempts that failed are not in it: they are in [Progress.Failing].
+// Pace is the work done during the last two minutes: so many messages were finished, which took so many seconds of
+// slots in all. Attempts that failed are not in it: they are in [Progress.Failing].
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
@@ -211,9 +212,9 @@ type QueueObservation struct {
 	OldestAge Sample `json:"oldest_age_s"`
 	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
 	Sent Sample `json:"sent,omitzero"`
-	// Retrying counts those in flight that a worker gave back and that are not visible yet, where the source knows it: they wait
-	// for their retry and no worker holds them. OldestRetry is the time in seconds since the oldest of them was sent, 0 without
-	// any; RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
+	// Retrying counts those in flight that a worker gave back and that are not visible yet, where the source knows it:
+	// they wait for their retry and no worker holds them. OldestRetry is the time in seconds since the oldest of them was
+	// sent, 0 without any; RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
 	Retrying    Sample    `json:"retrying,omitzero"`
 	OldestRetry Sample    `json:"oldest_retry_s,omitzero"`
 	RetryAges   []Waiting `json:"retry_ages,omitzero"`

@@ -65,7 +65,9 @@ func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []must
 	queues = slices.Clone(queues)
 	for i := range queues {
 		q := &queues[i]
-		for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent, &q.Retrying, &q.OldestRetry, &q.DeadLetters} {
+		for _, x := range []*muster.Sample{
+			&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent, &q.Retrying, &q.OldestRetry, &q.DeadLetters,
+		} {
 			*x = x.Fresh(now, counts)
 		}
 		q.OldestAge = q.OldestAge.Fresh(now, ages)
@@ -84,6 +86,7 @@ func stale(q *muster.QueueObservation, now time.Time, counts, ages time.Duration
 		age := now.Sub(x.At)
 		return x.Known && (age > most || age < -most)
 	}
-	return old(&q.Retrying, counts) || old(&q.OldestRetry, counts) || old(&q.DeadLetters, counts) || old(&q.Backlog, counts) || old(&q.InFlight, counts) || old(&q.Delayed, counts) || old(&q.Sent, counts) || old(&q.OldestAge, ages) ||
+	return old(&q.Retrying, counts) || old(&q.OldestRetry, counts) || old(&q.DeadLetters, counts) ||
+		old(&q.Backlog, counts) || old(&q.InFlight, counts) || old(&q.Delayed, counts) || old(&q.Sent, counts) || old(&q.OldestAge, ages) ||
 		q.Published != nil
 }

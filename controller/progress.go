@@ -29,7 +29,9 @@ type progress struct {
 
 func newProgress(learn time.Duration) progress {
 	lately, hour := series.Counts{Length: muster.FailedOver}, series.Counts{Length: shareOver}
-	return progress{failing: series.Window{Length: learn}, attempts: lately, finished: lately, ended: hour, inTime: hour, dead: hour}
+	return progress{
+		failing: series.Window{Length: learn}, attempts: lately, finished: lately, ended: hour, inTime: hour, dead: hour,
+	}
 }
 
 // count takes what was learned into the windows.
@@ -45,7 +47,8 @@ func (p *progress) count(since, at time.Time, l Learned) {
 	p.dead = p.dead.Add(since, at, l.Dead)
 }
 
-// bury adds to l the dead letters that came since the last look. Fewer of them were taken back or removed by a person: none came.
+// bury adds to l the dead letters that came since the last look. Fewer of them were taken back or removed by a person:
+// none came.
 func (p *progress) bury(l *Learned, queues []muster.QueueObservation) {
 	letters, known := deadLetters(queues)
 	if !known {
@@ -146,7 +149,8 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 	if !settled {
 		return
 	}
-	// Workers that ended have told nothing since; what is in flight longer than reports take, and at no worker, was theirs.
+	// Workers that ended have told nothing since; what is in flight longer than reports take, and at no worker, was
+	// theirs.
 	n := max(float64(told.Messages), o.Retrying)
 	if inFlight.Known {
 		n = min(n, inFlight.Value)

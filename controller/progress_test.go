@@ -14,7 +14,8 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// progressed steps a fleet of one queue once a second with what each second brings, and returns the last observation and all records.
+// progressed steps a fleet of one queue once a second with what each second brings, and returns the last observation
+// and all records.
 func progressed(t *testing.T, s controller.Settings, seconds ...[]controller.Input) (controller.Settings, controller.Outcome, []muster.Record) {
 	t.Helper()
 	s.Fleet, s.Queues, s.Spec = "web", []string{"work"}, policy.Spec{Name: "deadline"}

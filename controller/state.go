@@ -418,7 +418,7 @@ type seen struct {
 	finished, failed int64              // messages, and attempts
 	failing          []muster.Durations // report by report
 	objective        time.Duration
-	ended, inTime    float64                       // messages finished of which it is known when they were sent, and those in time
+	ended, inTime    float64                       // messages finished that were sent at a known time, and in time
 	classes          map[string][]muster.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
 	incidents map[muster.IncidentKind]int64

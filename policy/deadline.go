@@ -126,7 +126,8 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {
-		return d.With(muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: nothingWaits(o) + ", and how long the work takes is not known yet" + failing(o)})
+		why := nothingWaits(o) + ", and how long the work takes is not known yet" + failing(o)
+		return d.With(muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: why})
 	}
 	in := []muster.Value{value("waiting", backlog)}
 	if c.BusySlots == 0 || c.HeldMeanSeconds <= 0 {
@@ -209,7 +210,9 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
 	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why + failing(o),
-		In: []muster.Value{value("busy", float64(working)), value("keep", float64(keep.workers)), value("workers", float64(active))}}
+		In: []muster.Value{
+			value("busy", float64(working)), value("keep", float64(keep.workers)), value("workers", float64(active)),
+		}}
 }
 
 func isAre(n int, noun string) string {

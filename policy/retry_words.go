@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// nothingWaits says that no message can be received now, and how many wait for their retry, so that a fleet whose work fails does
-// not read as one that has none.
+// nothingWaits says that no message can be received now, and how many wait for their retry, so that a fleet whose work
+// fails does not read as one that has none.
 func nothingWaits(o muster.Observation) string {
 	retrying := o.Progress.Value().Retrying
 	switch {
@@ -20,8 +20,8 @@ func nothingWaits(o muster.Observation) string {
 	return fmt.Sprintf("no message can be received now, %s wait for their retry", muster.Number(retrying.Value))
 }
 
-// failing says how many attempts failed in the last minutes, of how many; empty when none did. What is said of the future holds if
-// the work succeeds.
+// failing says how many attempts failed in the last minutes, of how many; empty when none did. What is said of the
+// future holds if the work succeeds.
 func failing(o muster.Observation) string {
 	w := o.Progress.Value()
 	failed := math.Round(w.Failed)
@@ -29,5 +29,6 @@ func failing(o muster.Observation) string {
 		return ""
 	}
 	all := math.Max(failed, math.Round(w.Failed+w.Finished))
-	return fmt.Sprintf("; %s of %s attempts failed in the last %d minutes", muster.Number(failed), muster.Number(all), int(muster.FailedOver.Minutes()))
+	minutes := int(muster.FailedOver.Minutes())
+	return fmt.Sprintf("; %s of %s attempts failed in the last %d minutes", muster.Number(failed), muster.Number(all), minutes)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Messages that wait for a retry are named as what they are: no sentence calls them workers, says that nothing is the matter, or
-// promises what fails.
+// Messages that wait for a retry are named as what they are: no sentence calls them workers, says that nothing is the
+// matter, or promises what fails.
 func TestSentencesSayWhatWaitsForARetry(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	known := muster.Estimate{Known: true, Count: 100, MeanSeconds: 1, P50Seconds: 1, P95Seconds: 1, P99Seconds: 1}
@@ -58,7 +58,8 @@ func TestSentencesSayWhatWaitsForARetry(t *testing.T) {
 	}
 }
 
-// A fleet of which every attempt fails does not keep its workers for ever because it never learns how long the work takes.
+// A fleet of which every attempt fails does not keep its workers for ever because it never learns how long the work
+// takes.
 func TestWorkersOfAFleetThatOnlyFailsGo(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	zero := muster.Measured(now, 0)

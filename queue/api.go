@@ -245,7 +245,9 @@ func (s *Service) unreadable(queue string, d delivery, err error) error {
 // FIFO queue a handle whose visibility timeout ran out fails with
 // ErrInvalidParameter.
 func (s *Service) Delete(ctx context.Context, name string, handles []string) []error {
-	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) VisibilityChange { return VisibilityChange{Receipt: handles[i]} })
+	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) VisibilityChange {
+		return VisibilityChange{Receipt: handles[i]}
+	})
 }
 
 // ChangeVisibility makes messages in flight visible after a time and returns
@@ -254,7 +256,8 @@ func (s *Service) Delete(ctx context.Context, name string, handles []string) []e
 // time ran out. A FIFO queue refuses both with ErrInvalidParameter. So does every
 // queue for a message that is gone.
 func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
-	return s.settleAll(ctx, &settleAll{queue: name, change: true}, len(changes), func(i int) VisibilityChange { return changes[i] })
+	change := &settleAll{queue: name, change: true}
+	return s.settleAll(ctx, change, len(changes), func(i int) VisibilityChange { return changes[i] })
 }
 
 func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(int) VisibilityChange) []error {

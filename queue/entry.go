@@ -50,8 +50,8 @@ const (
 	received hands = iota
 	// returned: its receiver gave it back, and it is visible again later.
 	returned
-	// unsure: it was in flight when the queue was opened. Which of the two it is becomes clear when its visibility is changed
-	// once more or ends.
+	// unsure: it was in flight when the queue was opened. Which of the two it is becomes clear when its visibility is
+	// changed once more or ends.
 	unsure
 )
 

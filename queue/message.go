@@ -134,8 +134,8 @@ type VisibilityChange struct {
 	// Timeout is 0 to MaxVisibility from now; the sum since the receive may not
 	// exceed MaxVisibility.
 	Timeout time.Duration
-	// Returned says that whoever received the message gives it back: until it is visible it waits for its retry, and nobody
-	// works on it. Otherwise it is held on.
+	// Returned says that whoever received the message gives it back: until it is visible it waits for its retry, and
+	// nobody works on it. Otherwise it is held on.
 	Returned bool
 }
 
@@ -154,8 +154,8 @@ type Counts struct {
 	Runnable int
 	// OldestSent is when the oldest visible message was sent; zero when none is visible.
 	OldestSent time.Time
-	// Returned counts the messages in flight that their receivers gave back; ReturnedSent are they by the time they were sent,
-	// the oldest first, in at most MaxSentGroups groups.
+	// Returned counts the messages in flight that their receivers gave back; ReturnedSent are they by the time they were
+	// sent, the oldest first, in at most MaxSentGroups groups.
 	Returned     int
 	ReturnedSent []SentGroup
 	// Unsure counts those in flight since before the service was opened, which may have been given back before.

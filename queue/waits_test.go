@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A message that its receiver gave back is counted apart from those that are held, until it is visible, wherever it comes from and
-// whatever is done to it then.
+// A message that its receiver gave back is counted apart from those that are held, until it is visible, wherever it
+// comes from and whatever is done to it then.
 func TestWhatWasGivenBackIsCountedUntilItIsVisible(t *testing.T) {
 	change := func(timeout time.Duration, returned bool) func(*testing.T, *Service, Message) {
 		return func(t *testing.T, s *Service, m Message) {

@@ -61,11 +61,14 @@ func check(r *muster.Report) error {
 
 // checkFailures checks what a report says of messages that wait for a retry and of the last failure.
 func checkFailures(r *muster.Report) error {
-	if x := r.Retries; x != nil && (x.Messages < 0 || x.Messages > maxCount || !(x.OldestSeconds >= 0 && x.OldestSeconds <= maxMean)) {
-		return fmt.Errorf("worker report of %s: found %d messages that wait for a retry, the oldest sent %g s ago; allowed are 0 to %d, and 0 to a year", r.Worker, x.Messages, x.OldestSeconds, maxCount)
+	x := r.Retries
+	if x != nil && (x.Messages < 0 || x.Messages > maxCount || !(x.OldestSeconds >= 0 && x.OldestSeconds <= maxMean)) {
+		return fmt.Errorf("worker report of %s: found %d messages that wait for a retry, the oldest sent %g s ago; "+
+			"allowed are 0 to %d, and 0 to a year", r.Worker, x.Messages, x.OldestSeconds, maxCount)
 	}
 	if x := r.LastFailure; x != nil && (len(x.Error) > muster.MaxErrorBytes || x.At.Year() < 1970 || x.At.Year() > 9999) {
-		return fmt.Errorf("worker report of %s: found a last failure of %d bytes at %s; allowed are %d bytes, and a time from 1970 on", r.Worker, len(x.Error), x.At, muster.MaxErrorBytes)
+		return fmt.Errorf("worker report of %s: found a last failure of %d bytes at %s; "+
+			"allowed are %d bytes, and a time from 1970 on", r.Worker, len(x.Error), x.At, muster.MaxErrorBytes)
 	}
 	return nil
 }
@@ -103,7 +106,8 @@ func checkTally(worker string, t *muster.Tally) error {
 		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
 			worker, t.Processing.Count, t.Processing.SumSeconds, maxCount)
 	case !measured(t.Failing) || !measured(t.InSystem):
-		return fmt.Errorf("worker report of %s: found durations of failed attempts, or times in the system, that cannot be measured (%d and %d of them); allowed are up to %d of at most a year, each in one bucket",
+		return fmt.Errorf("worker report of %s: found durations of failed attempts, or times in the system, that cannot be measured "+
+			"(%d and %d of them); allowed are up to %d of at most a year, each in one bucket",
 			worker, t.Failing.Count, t.InSystem.Count, maxCount)
 	case len(t.Classes) > muster.MaxClasses+1:
 		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", worker, len(t.Classes), muster.MaxClasses+1)
@@ -221,7 +225,8 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 // tallyOf returns what a report counts itself.
 func tallyOf(r *muster.Report) muster.Tally {
 	return muster.Tally{
-		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
+		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
+		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
 	}
 }
 

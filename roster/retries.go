@@ -6,9 +6,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Retries returns the messages that wait for their retry as the workers of all members reported them: how many, and since when
-// the oldest was sent, in seconds. It is false where no worker has reported, or one does not tell. What a worker gave back that
-// has ended since is not among them.
+// Retries returns the messages that wait for their retry as the workers of all members reported them: how many, and
+// since when the oldest was sent, in seconds. It is false where no worker has reported, or one does not tell. What a
+// worker gave back that has ended since is not among them.
 func (r Roster) Retries(now time.Time) (muster.Retries, bool) {
 	sum, reported := muster.Retries{}, false
 	for i := range r.members {

@@ -173,8 +173,8 @@ func Valid(h muster.Durations) bool {
 	return count == h.Count
 }
 
-// Within returns how many durations of h are at most the given one, whose bucket counts as a whole: they are off by the share of
-// those within twice [Accuracy] of it.
+// Within returns how many durations of h are at most the given one, whose bucket counts as a whole: they are off by the
+// share of those within twice [Accuracy] of it.
 func Within(h muster.Durations, most time.Duration) float64 {
 	n := int64(0)
 	for _, b := range h.Buckets {

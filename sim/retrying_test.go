@@ -8,8 +8,9 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// The simulator feeds the controller what a queue and workers tell of failed messages, so that a policy sees in a world what it sees
-// in production: exactly where the queue knows it, and from the reports of the workers where it tells counts alone.
+// The simulator feeds the controller what a queue and workers tell of failed messages, so that a policy sees in a world
+// what it sees in production: exactly where the queue knows it, and from the reports of the workers where it tells
+// counts alone.
 func TestAPoisonedWorldShowsWhatWaitsForARetry(t *testing.T) {
 	for name, countsOnly := range map[string]bool{"a queue that tells": false, "counts alone": true} {
 		t.Run(name, func(t *testing.T) {

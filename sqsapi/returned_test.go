@@ -11,8 +11,8 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// A client that gives a message back says so by a header, one message or a batch at a time; one that does not know of it holds the
-// message on, as far as anybody can tell.
+// A client that gives a message back says so by a header, one message or a batch at a time; one that does not know of
+// it holds the message on, as far as anybody can tell.
 func TestAHeaderSaysThatAMessageIsGivenBack(t *testing.T) {
 	back := sqs.WithAPIOptions(smithyhttp.SetHeaderValue(sqsapi.ReturnedHeader, "1"))
 	for _, row := range []struct {

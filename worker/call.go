@@ -318,10 +318,11 @@ func (j *job) let(now time.Time) {
 	j.runner.lease.Returned(now, j.received)
 }
 
-// ended is the event of an attempt that ended. A message that failed is visible again after the time again; 0 where it does not
-// wait for that.
+// ended is the event of an attempt that ended. A message that failed is visible again after the time again; 0 where it
+// does not wait for that.
 func (j *job) ended(r result, ok bool, again time.Duration) event {
-	e := End{Received: j.received, Took: r.took, OK: ok, Class: classOf(j.Message, j.runner.ClassAttribute), SentAt: j.SentAt, Again: again}
+	e := End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again}
+	e.Class = classOf(j.Message, j.runner.ClassAttribute)
 	if r.err != nil {
 		e.Error = r.err.Error()
 	}

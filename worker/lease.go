@@ -86,7 +86,9 @@ func buckets(t *muster.Tally) int {
 // NewLease returns the lease of a worker that is starting.
 func NewLease(o LeaseOptions) Lease {
 	o.Slots = max(1, o.Slots)
-	return Lease{LeaseOptions: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born, noRetries: &muster.Retries{}}
+	return Lease{
+		LeaseOptions: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born, noRetries: &muster.Retries{},
+	}
 }
 
 // State returns what the worker is doing.
@@ -190,8 +192,8 @@ type End struct {
 	Class string
 	// SentAt is when it was sent, by the queue's clock; zero is unknown.
 	SentAt time.Time
-	// Again is after how long a message that failed is visible again; 0 where it does not wait for that, because it is visible
-	// at once, is a dead letter or is held no more.
+	// Again is after how long a message that failed is visible again; 0 where it does not wait for that, because it is
+	// visible at once, is a dead letter or is held no more.
 	Again time.Duration
 	// Error says why the attempt failed.
 	Error string
@@ -366,8 +368,8 @@ func (l *Lease) mayCount() bool {
 	return len(l.unanswered) == 0 || len(l.unanswered) < most && n <= room
 }
 
-// roomInSystem tells whether the next report has room for so many more buckets of times in the system. Those that it has no room
-// for are left out: the share in time is then that of the others.
+// roomInSystem tells whether the next report has room for so many more buckets of times in the system. Those that it
+// has no room for are left out: the share in time is then that of the others.
 func (l *Lease) roomInSystem(n int) bool {
 	for i := range l.unanswered {
 		n += len(l.unanswered[i].InSystem.Buckets)

@@ -20,7 +20,8 @@ type Queue interface {
 	ChangeVisibility(ctx context.Context, m Message, d time.Duration) error
 }
 
-// Returner is the ability of a [Queue] to tell a message that is given back, and waits for its retry, from one that is held on.
+// Returner is the ability of a [Queue] to tell a message that is given back, and waits for its retry, from one that is
+// held on.
 type Returner interface {
 	// Return is ChangeVisibility for a message that nobody works on any more.
 	Return(ctx context.Context, m Message, d time.Duration) error

@@ -41,8 +41,8 @@ type Outlet struct {
 
 // Counts add up finished work.
 type Counts struct {
-	// Finished counts messages and Failed attempts. Processing holds the durations of the former, Classes those of each class,
-	// and Failing those of the latter, as in a [muster.Report].
+	// Finished counts messages and Failed attempts. Processing holds the durations of the former, Classes those of each
+	// class, and Failing those of the latter, as in a [muster.Report].
 	Finished, Failed    int64
 	Processing, Failing muster.Durations
 	Classes             map[string]muster.Durations

@@ -133,8 +133,8 @@ func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) 
 	return q.failed("change the visibility of a message of", err)
 }
 
-// returnedHeader tells an embedded queue that a change of visibility gives a message back: package sqsapi has it. Others ignore
-// it.
+// returnedHeader tells an embedded queue that a change of visibility gives a message back: package sqsapi has it.
+// Others ignore it.
 const returnedHeader = "X-Muster-Returned"
 
 // Return implements [Returner].

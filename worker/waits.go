@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// waitSteps is how finely the ends of waits are told apart: a message counts as waiting for its retry for up to that part of
-	// the wait too long, or a second. So few groups stand for any number of messages.
+	// waitSteps is how finely the ends of waits are told apart: a message counts as waiting for its retry for up to that
+	// part of the wait too long, or a second. So few groups stand for any number of messages.
 	waitSteps = 32
 	// maxWaits bounds the groups of a worker whose waits are all of different lengths.
 	maxWaits = 512
 )
 
-// waits are the messages that a worker gave back and that wait for their retry, in groups that end together, the first to end
-// first. They are replaced, never changed.
+// waits are the messages that a worker gave back and that wait for their retry, in groups that end together, the first
+// to end first. They are replaced, never changed.
 type waits []wait
 
 type wait struct {
@@ -24,8 +24,8 @@ type wait struct {
 	messages      int64
 }
 
-// with returns w with a message more that waits for so long from now on, sent at the given instant; without those that no longer
-// wait.
+// with returns w with a message more that waits for so long from now on, sent at the given instant; without those that
+// no longer wait.
 func (w waits) with(now time.Time, again time.Duration, sent time.Time) waits {
 	w = slices.Clone(w.after(now))
 	if again <= 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// atWorkers is how many messages workers hold: at most those in flight, where those that wait for a retry are not known.
+// atWorkers is how many messages workers hold: at most those in flight, where those that wait for a retry are not
+// known.
 func atWorkers(o muster.Observation) string {
 	if p := o.Progress.Value(); p.Working.Known || !o.InFlight().Known {
 		return count(p.Working)
@@ -17,7 +18,8 @@ func atWorkers(o muster.Observation) string {
 	return "<=" + count(o.InFlight())
 }
 
-// shareInTime renders the share of messages in time. Nothing that is less than all reads as all, and nothing above 0 as none.
+// shareInTime renders the share of messages in time. Nothing that is less than all reads as all, and nothing above 0 as
+// none.
 func shareInTime(s muster.Sample) string {
 	if !s.Known {
 		return "?"
@@ -33,16 +35,16 @@ func shareInTime(s muster.Sample) string {
 	}
 }
 
-// printProgress says what fails, waits for a retry or is late, and nothing where all goes well. told is true where the failed
-// attempts and the last error are said in another place.
+// printProgress says what fails, waits for a retry or is late, and nothing where all goes well. told is true where the
+// failed attempts and the last error are said in another place.
 func printProgress(w io.Writer, o muster.Observation, told bool) {
 	if parts := troubles(o, told); len(parts) > 0 {
 		fmt.Fprintf(w, "  work: %s\n", strings.Join(parts, ", "))
 	}
 	p := o.Progress.Value()
 	if p.LastError != "" && !told {
-		fmt.Fprintf(w, "  last error %s ago, at %s: %s\n", muster.Seconds(math.Round(max(0, o.At.Sub(p.LastErrorAt).Seconds()))),
-			p.LastErrorAt.Local().Format("15:04:05"), p.LastError)
+		ago := muster.Seconds(math.Round(max(0, o.At.Sub(p.LastErrorAt).Seconds())))
+		fmt.Fprintf(w, "  last error %s ago, at %s: %s\n", ago, p.LastErrorAt.Local().Format("15:04:05"), p.LastError)
 	}
 }
 
@@ -59,13 +61,14 @@ func troubles(o muster.Observation, told bool) (parts []string) {
 		parts = append(parts, muster.Number(math.Round(p.Late.Value))+" late")
 	}
 	if failed := math.Round(p.Failed); failed > 0 && !told {
-		parts = append(parts, fmt.Sprintf("%s failed in the last %d minutes%s", muster.Plural(int(failed), "attempt"), int(muster.FailedOver.Minutes()), each(p.Failing)))
+		attempts := muster.Plural(int(failed), "attempt")
+		parts = append(parts, fmt.Sprintf("%s failed in the last %d minutes%s", attempts, int(muster.FailedOver.Minutes()), each(p.Failing)))
 	}
 	if p.DeadLetters.Value > 0 {
 		parts = append(parts, muster.Plural(int(p.DeadLetters.Value), "dead letter"))
 	}
 	if p.InTime.Known && p.InTime.Value < o.Objective.Quantile {
-		parts = append(parts, fmt.Sprintf("%s of %s in time in the last hour", shareInTime(p.InTime), muster.Number(math.Round(p.Ended))))
+		parts = append(parts, fmt.Sprintf("%s of %s in time in the last hour", shareInTime(p.InTime), muster.Number(p.Ended)))
 	}
 	return parts
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// WithDeadLetters returns s, where workers move messages to the queue of the given name whose attempts are used up. It may be
-// the queue for dead letters that the measured one has itself; empty means that there is no other.
+// WithDeadLetters returns s, where workers move messages to the queue of the given name whose attempts are used up. It
+// may be the queue for dead letters that the measured one has itself; empty means that there is no other.
 func (s Source) WithDeadLetters(name string) Source {
 	s.dead = name
 	return s
@@ -30,7 +30,8 @@ func (s Source) deadLetters(q *muster.QueueObservation, c queue.Counts, at time.
 // retries puts into q what waits for a retry.
 func retries(q *muster.QueueObservation, c queue.Counts, at time.Time) {
 	if c.Unsure > 0 {
-		why := muster.Plural(c.Unsure, "message") + " in flight since before the queue was opened may be at a worker or wait for a retry"
+		why := muster.Plural(c.Unsure, "message") +
+			" in flight since before the queue was opened may be at a worker or wait for a retry"
 		q.Retrying, q.OldestRetry = muster.Unknown(at, why), muster.Unknown(at, why)
 		return
 	}
