@@ -9,8 +9,13 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// shareOver is the time over which the share of messages in time is told.
-const shareOver = time.Hour
+const (
+	// shareOver is the time over which the share of messages in time is told.
+	shareOver = time.Hour
+	// mostTold is the share of the finished messages of which it must be known how long they were in the system: where nobody
+	// tells, a few late ones would be all that there are.
+	mostTold = 0.75
+)
 
 // progress is what is known of how the work goes, failures among it. What it counts is in the records.
 type progress struct {
@@ -30,7 +35,7 @@ type progress struct {
 func newProgress(learn time.Duration) progress {
 	lately, hour := series.Counts{Length: muster.FailedOver}, series.Counts{Length: shareOver}
 	return progress{
-		failing: series.Window{Length: learn}, attempts: lately, finished: lately, ended: hour, inTime: hour, dead: hour,
+		failing: series.Window{Length: learn}, attempts: lately, finished: hour, ended: hour, inTime: hour, dead: hour,
 	}
 }
 
@@ -108,9 +113,13 @@ func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *mu
 	s.retries(st, now, o, w)
 	w.Late = late(o, w)
 	ended := st.progress.ended.Over(now, shareOver)
+	told := !s.Unreported && ended >= mostTold*st.progress.finished.Over(now, shareOver)
 	ended += st.progress.dead.Over(now, shareOver) + w.Late.Value
 	w.Ended = math.Round(ended)
-	if w.Ended > 0 && w.Late.Known {
+	switch {
+	case !told:
+		w.InTime = muster.Unknown(now, "the workers do not tell how long messages were in the system")
+	case w.Ended > 0 && w.Late.Known:
 		w.InTime = muster.Measured(now, math.Min(1, math.Max(0, st.progress.inTime.Over(now, shareOver)/ended)))
 	}
 	return w

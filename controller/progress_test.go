@@ -182,3 +182,32 @@ func TestTheShareInTimeKnowsWhatNeverWasFinished(t *testing.T) {
 		t.Errorf("found %v in time of %v, %s late, %s dead letters; want 0.3 of 10, 2 and 11", p.InTime, p.Ended, p.Late, p.DeadLetters)
 	}
 }
+
+// Where nobody tells how long finished messages were in the system, the few that are late are not all that there are.
+func TestTheShareInTimeIsUnknownWhereNobodyTells(t *testing.T) {
+	late := muster.QueueObservation{Backlog: number(0), InFlight: number(2), OldestAge: number(0), Retrying: number(2), OldestRetry: number(120),
+		RetryAges: []muster.Waiting{{AgeSeconds: 120, Messages: 2}}}
+	finishes := said(1, func(r *muster.Report) {
+		r.Finished, r.Processing = 2, series.Add(muster.Durations{}, time.Second, time.Second)
+	})
+	for _, row := range []struct {
+		name     string
+		settings controller.Settings
+		reports  []controller.Input
+	}{
+		{"workers that do not report", controller.Settings{Unreported: true}, nil},
+		{"workers that do not tell", controller.Settings{}, []controller.Input{finishes}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var seconds [][]controller.Input
+			for i := range 12 {
+				seconds = append(seconds, []controller.Input{queued(i, late)})
+			}
+			seconds[1] = append(seconds[1], row.reports...)
+			_, out, _ := progressed(t, row.settings, seconds...)
+			if p := out.Observation.Progress.Value(); p.InTime.Known || p.InTime.Reason == "" || p.Late.Value != 2 {
+				t.Errorf("found %s in time and %s late, want unknown and 2", p.InTime, p.Late)
+			}
+		})
+	}
+}
