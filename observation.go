@@ -75,12 +75,15 @@ type Observation struct {
 	Waiting []Waiting `json:"waiting,omitzero"`
 	// Retrying is how many messages in flight no worker has held for the last ten seconds, or for the round trip of reports where
 	// that is longer: they failed, or their worker was lost, and they wait until they become visible again. It is 0 where workers
-	// do not report.
+	// do not report. A queue that tells what waits for a retry has it count at once.
 	Retrying float64 `json:"retrying,omitzero"`
 	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
 	Coming []Coming `json:"coming,omitzero"`
 	// Pace is how much work was done lately.
 	Pace Pace `json:"pace,omitzero"`
+	// Progress is how the work goes, failures among it; it is nil in observations from before there was one, and never
+	// changed.
+	Progress *Progress `json:"progress,omitzero"`
 	// Launches is what was learned about launching.
 	Launches Launches `json:"launches"`
 	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
@@ -157,8 +160,8 @@ type Pool struct {
 	Boot Estimate `json:"boot"`
 }
 
-// Pace is the work done during the last two minutes: so many messages were worked on to their end, good or bad, which took so
-// many seconds of slots in all.
+// Pace is the work done during the last two minutes: so many messages were finished, which took so many seconds of
+// slots in all. Attempts that failed are not in it: they are in [Progress.Failing].
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
@@ -209,6 +212,14 @@ type QueueObservation struct {
 	OldestAge Sample `json:"oldest_age_s"`
 	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
 	Sent Sample `json:"sent,omitzero"`
+	// Retrying counts those in flight that a worker gave back and that are not visible yet, where the source knows it:
+	// they wait for their retry and no worker holds them. OldestRetry is the time in seconds since the oldest of them was
+	// sent, 0 without any; RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
+	Retrying    Sample    `json:"retrying,omitzero"`
+	OldestRetry Sample    `json:"oldest_retry_s,omitzero"`
+	RetryAges   []Waiting `json:"retry_ages,omitzero"`
+	// DeadLetters counts the messages in the queues for dead letters of this one, where the source knows it.
+	DeadLetters Sample `json:"dead_letters,omitzero"`
 	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and now.
 	// It is 0 where they are exact.
 	LateSeconds float64 `json:"late_s,omitzero"`

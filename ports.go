@@ -245,18 +245,47 @@ type Report struct {
 	// Challenge repeats that of the newest answer. A token counts only together with the controller's present challenge:
 	// a report from before the controller started, however late it comes, does not know that.
 	Challenge int64 `json:"challenge,omitzero"`
-	// Finished and Failed count the messages that no earlier report counted; Processing holds their durations.
+	// Finished counts the messages that were finished and that no earlier report counted, Failed the attempts that failed.
+	// Processing holds the durations of the former, Failing those of the latter. Workers from before there was Failing
+	// have both in Processing.
 	Finished   int64     `json:"finished,omitzero"`
 	Failed     int64     `json:"failed,omitzero"`
 	Processing Durations `json:"processing,omitzero"`
-	// Classes holds the durations of those that have a class, by class: at most MaxClasses and one for all others.
+	Failing    Durations `json:"failing,omitzero"`
+	// InSystem holds the times from sent to finished of the messages in Finished whose time of sending is known.
+	InSystem Durations `json:"in_system,omitzero"`
+	// Classes holds the durations in Processing of messages that have a class, by class: at most MaxClasses and one for
+	// all others.
 	Classes map[string]Durations `json:"classes,omitzero"`
 	// Unanswered repeats what earlier reports counted for which no answer came, oldest first: at most MaxUnanswered. The
 	// receiver counts those whose Seq is above that of every report it took before.
 	Unanswered []Tally `json:"unanswered,omitzero"`
 	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
 	Incidents []Incident `json:"incidents,omitzero"`
+	// Retries are the messages that the worker gave back and that are not visible again yet; nil in reports of workers
+	// that do not tell.
+	Retries *Retries `json:"retries,omitzero"`
+	// LastFailure is the newest failed attempt since the worker started; nil for none.
+	LastFailure *LastFailure `json:"last_failure,omitzero"`
 }
+
+// Retries are the messages that one worker gave back and that are not visible again yet.
+type Retries struct {
+	Messages int64 `json:"messages"`
+	// OldestSeconds is the time since the oldest of them was sent; 0 without any, or where that is not known.
+	OldestSeconds float64 `json:"oldest_s,omitzero"`
+}
+
+// LastFailure is an attempt at a message that failed.
+type LastFailure struct {
+	// At is when it ended, by the worker's clock.
+	At time.Time `json:"at"`
+	// Error says why, at most [MaxErrorBytes] long.
+	Error string `json:"error"`
+}
+
+// MaxErrorBytes bounds [LastFailure.Error].
+const MaxErrorBytes = 400
 
 // Tally is what one report counted.
 type Tally struct {
@@ -266,6 +295,8 @@ type Tally struct {
 	Finished   int64                `json:"finished,omitzero"`
 	Failed     int64                `json:"failed,omitzero"`
 	Processing Durations            `json:"processing,omitzero"`
+	Failing    Durations            `json:"failing,omitzero"`
+	InSystem   Durations            `json:"in_system,omitzero"`
 	Classes    map[string]Durations `json:"classes,omitzero"`
 }
 

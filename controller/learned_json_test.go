@@ -34,6 +34,16 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 		if !usually && rapid.Bool().Draw(t, "booted from the pool") {
 			l.WarmBoots = series.Add(l.WarmBoots, time.Second)
 		}
+		if l.Processing.Count > 0 && rapid.Bool().Draw(t, "sent at a known time") {
+			l.Ended = float64(l.Processing.Count)
+			l.InTime = float64(rapid.Int64Range(0, l.Processing.Count).Draw(t, "in time"))
+		}
+		if !usually && rapid.Bool().Draw(t, "failed") {
+			l.Failed, l.Failing = 1, series.Add(l.Failing, time.Second)
+		}
+		if !usually && rapid.Bool().Draw(t, "dead letters") {
+			l.Dead = 1
+		}
 		l.Counted = !usually && rapid.IntRange(0, 3).Draw(t, "counted") == 0
 		recorded := l.Learned
 		recorded.Sent = map[string]float64{}

@@ -29,6 +29,12 @@ func newest(old, q *muster.QueueObservation) {
 	newer(&old.Delayed, &q.Delayed)
 	newer(&old.OldestAge, &q.OldestAge)
 	newer(&old.Sent, &q.Sent)
+	newer(&old.Retrying, &q.Retrying)
+	newer(&old.OldestRetry, &q.OldestRetry)
+	newer(&old.DeadLetters, &q.DeadLetters)
+	if q.Retrying.Known {
+		old.RetryAges = q.RetryAges
+	}
 	if old.Published != nil || q.Published != nil {
 		p, n := old.Published.Value(), q.Published.Value()
 		newer(&p.SentPerSecond, &n.SentPerSecond)
@@ -59,7 +65,9 @@ func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []must
 	queues = slices.Clone(queues)
 	for i := range queues {
 		q := &queues[i]
-		for _, x := range []*muster.Sample{&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent} {
+		for _, x := range []*muster.Sample{
+			&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent, &q.Retrying, &q.OldestRetry, &q.DeadLetters,
+		} {
 			*x = x.Fresh(now, counts)
 		}
 		q.OldestAge = q.OldestAge.Fresh(now, ages)
@@ -78,6 +86,7 @@ func stale(q *muster.QueueObservation, now time.Time, counts, ages time.Duration
 		age := now.Sub(x.At)
 		return x.Known && (age > most || age < -most)
 	}
-	return old(&q.Backlog, counts) || old(&q.InFlight, counts) || old(&q.Delayed, counts) || old(&q.Sent, counts) || old(&q.OldestAge, ages) ||
+	return old(&q.Retrying, counts) || old(&q.OldestRetry, counts) || old(&q.DeadLetters, counts) ||
+		old(&q.Backlog, counts) || old(&q.InFlight, counts) || old(&q.Delayed, counts) || old(&q.Sent, counts) || old(&q.OldestAge, ages) ||
 		q.Published != nil
 }

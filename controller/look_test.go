@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/muster-scale/muster"
 )
 
@@ -36,7 +38,7 @@ func TestWhatIsTooOldOrFromTheFutureIsUnknown(t *testing.T) {
 				*row.of(&queues[1]) = muster.Measured(now.Add(-age), 7)
 				got := s.fresh(queues, now)
 				x := row.of(&got[1])
-				if x.Known != known || known && x.Value != 7 || len(got) != 2 || got[0] != queues[0] {
+				if x.Known != known || known && x.Value != 7 || len(got) != 2 || !cmp.Equal(got[0], queues[0]) {
 					t.Errorf("%s old: found %+v, want known %v", age, *x, known)
 				}
 				if given := row.of(&queues[1]); !given.Known || given.Value != 7 {

@@ -51,11 +51,20 @@ type Learned struct {
 	Counted bool `json:"counted,omitzero"`
 	// Came is when they came, in a record that the history folded from others, which has no Since any more.
 	Came []series.Came `json:"came,omitzero"`
+	// Ended messages were finished whose time of sending is known, InTime of them in time.
+	Ended  float64 `json:"ended,omitzero"`
+	InTime float64 `json:"in_time,omitzero"`
+	// Failed attempts failed, and Failing are their durations, which Processing has not.
+	Failed  int64            `json:"failed,omitzero"`
+	Failing muster.Durations `json:"failing,omitzero"`
+	// Dead messages became dead letters.
+	Dead float64 `json:"dead,omitzero"`
 }
 
 // empty tells whether there is nothing to record.
 func (l Learned) empty() bool {
-	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.WarmBoots.Count == 0 && l.Arrived == 0 && !l.Counted
+	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.WarmBoots.Count == 0 && l.Arrived == 0 && !l.Counted &&
+		l.Ended == 0 && l.Failed == 0 && l.Failing.Count == 0 && l.Dead == 0
 }
 
 // Changed is the body of a [muster.Changed] record: what became of one member.

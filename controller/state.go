@@ -37,8 +37,10 @@ type State struct {
 	warmBoots series.Window
 	// classes are those of the messages measured, by name. It is replaced, never changed.
 	classes []class
-	// arrivals and finished count messages that came and that ended, spent the seconds of work on the latter.
+	// arrivals and finished count messages that came and that were finished, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
+	// progress is what is known of how the work goes.
+	progress progress
 	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
 	busiest   []muster.Busiest
 	busiestAt time.Time
@@ -124,6 +126,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
+		st.progress.recall(body.Observation)
 		st.recent = st.recent.With(body.Decision, s.memory)
 		st.watched = watched(r)
 		st.desired, st.adopted = body.Decision.Desired, !st.watched
@@ -167,6 +170,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
+		st.progress.buried(body.Dead)
 		st.count(r.At, body)
 		for queue, n := range body.Sent {
 			st.sent = st.sent.with(queue, counted{n: n, at: r.At})
@@ -180,6 +184,7 @@ func (s *Settings) start(at muster.Position) State {
 	st := State{
 		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}, warmBoots: series.Window{Length: s.Learn},
 		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
+		progress: newProgress(s.Learn),
 	}
 	if s.Spec.Seasonal() {
 		st.seasonal = &seasonal{}
@@ -210,6 +215,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
 	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
+	st.progress.count(since, at, l)
 }
 
 // estimate summarises what a window holds at now. When nothing was measured within it, the last recorded estimate still
@@ -296,6 +302,7 @@ func decided(r muster.Record) bool {
 func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	var room [8]muster.Durations // not on the heap: every step has reports
 	processing := room[:0]       // report by report
+	seen.objective = s.Objective.Latency
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
@@ -342,6 +349,10 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	st.balance.soon += float64(seen.finished)
 	st.measured.Processing = series.MergeAll(st.measured.Processing, processing...)
 	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
+	st.measured.Failing = series.MergeAll(st.measured.Failing, seen.failing...)
+	st.measured.Failed += seen.failed
+	st.measured.Ended, st.measured.InTime = st.measured.Ended+seen.ended, st.measured.InTime+seen.inTime
+	st.progress.bury(&st.measured, st.queues)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -404,7 +415,10 @@ type seen struct {
 	flushed flush
 	// departed are members that leave, or have left, by themselves.
 	departed         []string
-	finished, failed int64                         // messages
+	finished, failed int64              // messages, and attempts
+	failing          []muster.Durations // report by report
+	objective        time.Duration
+	ended, inTime    float64                       // messages finished that were sent at a known time, and in time
 	classes          map[string][]muster.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
 	incidents map[muster.IncidentKind]int64
@@ -428,6 +442,7 @@ func (x *seen) report(st *State, r *muster.Report, stored bool, processing []mus
 		processing = x.count(&news.Counted[i], processing)
 	}
 	if taken {
+		st.progress.failed(r.LastFailure)
 		x.news(st, news)
 	}
 	return processing
@@ -438,6 +453,12 @@ func (x *seen) count(t *muster.Tally, processing []muster.Durations) []muster.Du
 	x.finished, x.failed = x.finished+t.Finished, x.failed+t.Failed
 	if t.Processing.Count > 0 {
 		processing = append(processing, t.Processing)
+	}
+	if t.Failing.Count > 0 {
+		x.failing = append(x.failing, t.Failing)
+	}
+	if t.InSystem.Count > 0 {
+		x.ended, x.inTime = x.ended+float64(t.InSystem.Count), x.inTime+series.Within(t.InSystem, x.objective)
 	}
 	for name, d := range t.Classes { // each class by itself, so that their order does not matter
 		if x.classes == nil {

@@ -154,5 +154,6 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 		o.Retrying = st.retrying.least()
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
+	o.Progress = s.progress(st, now, &o)
 	return o
 }

@@ -109,7 +109,7 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 		Rule: deadlineRule, Out: out,
 		In: plan.told([]muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
 			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))}),
-		Why: plan.why(o, need, out-active),
+		Why: plan.why(o, need, out-active) + failing(o),
 	})
 }
 
@@ -135,14 +135,20 @@ func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64) muster.Decision {
 	c := o.Capacity
 	active := c.Active()
+	if backlog == 0 && o.Progress.Value().Failing.Known {
+		// Every attempt failed so far: how long the work takes stays unknown, and nobody need wait for it.
+		stay, because := p.stay(o, active)
+		return d.With(idleTerm(o, kept{workers: stay, because: because}))
+	}
 	if backlog == 0 {
-		return d.With(muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: "nothing waits, and how long the work takes is not known yet"})
+		why := nothingWaits(o) + ", and how long the work takes is not known yet" + failing(o)
+		return d.With(muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: why})
 	}
 	in := []muster.Value{value("waiting", backlog)}
 	if c.BusySlots == 0 || c.HeldMeanSeconds <= 0 {
 		first := p.first(o, backlog)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
-			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it takes)", findOut(first))})
+			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it takes)", findOut(first)) + failing(o)})
 	}
 	h := c.HeldMeanSeconds
 	plan := newPlan(o, work{mean: h, tail: h, usual: h, settled: h, lately: h, variation: 1}, p.Scale)
@@ -155,7 +161,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 			muster.Seconds(math.Round(h)), more)
 	}
 	return d.With(muster.Term{Rule: deadlineRule, In: append(in, value("held_s", h), value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers))),
-		Out: out, Why: why})
+		Out: out, Why: why + failing(o)})
 }
 
 // first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer under a prior,
@@ -203,9 +209,13 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish first.
 		busy = ceil(held / c.SlotsPerWorker)
 	}
-	why := "nothing waits; " + isAre(busy, "worker") + " busy"
+	working := busy
+	if o.Progress != nil {
+		working = min(busy, c.InService()) // what waits for a retry is no worker
+	}
+	why := nothingWaits(o) + "; " + isAre(working, "worker") + " busy"
 	if busy < c.Busy {
-		why = fmt.Sprintf("nothing waits; %s busy, and %d can hold all that is in hand", isAre(c.Busy, "worker"), busy)
+		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", nothingWaits(o), isAre(c.Busy, "worker"), busy)
 	}
 	if keep.workers > busy {
 		verb := "stay"
@@ -214,8 +224,10 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		}
 		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
-	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why,
-		In: []muster.Value{value("busy", float64(busy)), value("keep", float64(keep.workers)), value("workers", float64(active))}}
+	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why + failing(o),
+		In: []muster.Value{
+			value("busy", float64(working)), value("keep", float64(keep.workers)), value("workers", float64(active)),
+		}}
 }
 
 func isAre(n int, noun string) string {

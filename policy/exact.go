@@ -46,7 +46,7 @@ func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 		In: []muster.Value{value("queued", backlog.Value), value("pending_slots", pending), value("free_slots", free),
 			value("slots_per_worker", slots), value("desired", float64(d.Previous))},
 		Out: d.Previous + add,
-		Why: exactWhy(backlog.Value, pending, free, add),
+		Why: exactWhy(o, backlog.Value, pending, free, add),
 	})
 	return x.trees(d, o)
 }

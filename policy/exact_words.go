@@ -8,9 +8,9 @@ import (
 )
 
 // exactWhy says in words why exact adds so many workers.
-func exactWhy(queued, pending, free float64, add int) string {
+func exactWhy(o muster.Observation, queued, pending, free float64, add int) string {
 	if queued == 0 {
-		return "nothing waits, and workers that stay idle leave by themselves"
+		return nothingWaits(o) + ", and workers that stay idle leave by themselves"
 	}
 	var there []string
 	if free > 0 {

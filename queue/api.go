@@ -245,7 +245,9 @@ func (s *Service) unreadable(queue string, d delivery, err error) error {
 // FIFO queue a handle whose visibility timeout ran out fails with
 // ErrInvalidParameter.
 func (s *Service) Delete(ctx context.Context, name string, handles []string) []error {
-	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) (string, time.Duration) { return handles[i], 0 })
+	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) VisibilityChange {
+		return VisibilityChange{Receipt: handles[i]}
+	})
 }
 
 // ChangeVisibility makes messages in flight visible after a time and returns
@@ -254,12 +256,11 @@ func (s *Service) Delete(ctx context.Context, name string, handles []string) []e
 // time ran out. A FIFO queue refuses both with ErrInvalidParameter. So does every
 // queue for a message that is gone.
 func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
-	return s.settleAll(ctx, &settleAll{queue: name, change: true}, len(changes), func(i int) (string, time.Duration) {
-		return changes[i].Receipt, changes[i].Timeout
-	})
+	change := &settleAll{queue: name, change: true}
+	return s.settleAll(ctx, change, len(changes), func(i int) VisibilityChange { return changes[i] })
 }
 
-func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(int) (string, time.Duration)) []error {
+func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(int) VisibilityChange) []error {
 	if errs := s.newSettle(c, n, at); errs != nil {
 		return errs
 	}
@@ -268,7 +269,7 @@ func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(in
 }
 
 // newSettle reads the receipts. If there is nothing to do it returns the errors.
-func (s *Service) newSettle(c *settleAll, n int, at func(int) (string, time.Duration)) []error {
+func (s *Service) newSettle(c *settleAll, n int, at func(int) VisibilityChange) []error {
 	errs := make([]error, n)
 	if n == 0 {
 		return errs
@@ -282,17 +283,20 @@ func (s *Service) newSettle(c *settleAll, n int, at func(int) (string, time.Dura
 	c.targets = make([]target, n)
 	valid := 0
 	for i := range n {
-		handle, timeout := at(i)
-		d, err := s.receipts.read(handle)
+		to := at(i)
+		d, err := s.receipts.read(to.Receipt)
 		if err == nil {
-			err = checkVisibility(timeout, "Must be between 0 and 43200.")
+			err = checkVisibility(to.Timeout, "Must be between 0 and 43200.")
 		}
 		if err != nil {
 			errs[i] = err
 			continue
 		}
 		valid++
-		c.targets[i] = target{delivery: d, handle: handle, timeout: timeout.Milliseconds()}
+		c.targets[i] = target{delivery: d, handle: to.Receipt, timeout: to.Timeout.Milliseconds()}
+		if to.Returned {
+			c.targets[i].hands = returned
+		}
 	}
 	if valid == 0 {
 		return errs
@@ -341,6 +345,12 @@ func (s *Service) Counts(name string) (Counts, error) {
 	}
 	if sent, _, ok := q.oldest(); ok {
 		c.OldestSent = fromMillis(sent)
+	}
+	c.Returned, c.Unsure, c.ReturnedSent, c.DeadLetters = q.retries.len(), q.unsure, sentGroups(q.retries.nodes), -1
+	if q.settings.redrive != nil {
+		if dead := s.st.names[q.deadLetterQueue()]; dead != nil && dead != q {
+			c.DeadLetters, c.DeadLetterQueue = dead.len(), q.deadLetterQueue()
+		}
 	}
 	return c, nil
 }

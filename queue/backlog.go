@@ -14,13 +14,15 @@ type backlog struct {
 	ages     heap // the visible entries by the time they were sent
 	delayed  heap // by the time they become visible
 	inFlight heap // by the time they become visible again
+	retries  heap // those in flight that were returned, by the time they were sent
+	unsure   int  // how many in flight may have been returned before the queue was opened
 	groups   groups
 	origins  map[uint64]string // where dead letters came from, by sequence
 	arrivals uint64            // counts what became receivable
 }
 
 func newBacklog(fifo bool) *backlog {
-	return &backlog{fifo: fifo, index: map[uint64]uint32{}, ages: heap{ages: true}}
+	return &backlog{fifo: fifo, index: map[uint64]uint32{}, ages: heap{ages: true}, retries: heap{ages: true}}
 }
 
 // worthShrinking is the number of entries above which an emptied backlog gives
@@ -128,11 +130,14 @@ func (b *backlog) drop(ref uint32) {
 	}
 }
 
-// shift moves a message to another place, visible from at on.
-func (b *backlog) shift(ref uint32, to place, at int64) {
+// shift moves a message to another place, visible from at on. In flight it is then in the hands of whoever received it.
+func (b *backlog) shift(ref uint32, to place, at int64) { b.hand(ref, to, at, received) }
+
+// hand is shift, where in flight it is then in the given hands.
+func (b *backlog) hand(ref uint32, to place, at int64, in hands) {
 	b.leave(ref)
 	e := b.slab.at(ref)
-	e.place, e.visible = to, at
+	e.place, e.visible, e.hands = to, at, in
 	b.enter(ref)
 	b.reopen(e.group)
 }
@@ -150,6 +155,12 @@ func (b *backlog) enter(ref uint32) {
 		b.delayed.push(&b.slab, e.visible, ref)
 	case inFlight:
 		b.inFlight.push(&b.slab, e.visible, ref)
+		switch e.hands {
+		case returned:
+			b.retries.push(&b.slab, e.sent, ref)
+		case unsure:
+			b.unsure++
+		}
 		if e.group != 0 {
 			b.groups.at(e.group).held++
 		}
@@ -165,6 +176,12 @@ func (b *backlog) leave(ref uint32) {
 		b.delayed.remove(&b.slab, int(e.pos))
 	case inFlight:
 		b.inFlight.remove(&b.slab, int(e.pos))
+		switch e.hands {
+		case returned:
+			b.retries.remove(&b.slab, int(e.agePos))
+		case unsure:
+			b.unsure--
+		}
 		if e.group != 0 {
 			b.groups.at(e.group).held--
 		}

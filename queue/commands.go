@@ -160,6 +160,7 @@ type target struct {
 	delivery
 	handle  string
 	timeout int64 // of a change, in milliseconds
+	hands   hands // after a change
 	removed bool
 	err     error
 }
@@ -188,7 +189,7 @@ func (c *settleAll) apply(w *writer, now int64) verdict {
 		case t.queue != c.q.saved.id:
 			t.err = refuse(ErrReceiptHandleInvalid, "The receipt handle %q is not valid for this queue.", t.handle)
 		case c.change:
-			t.err = w.st.change(c.q, now, t.timeout, t.seq, t.count)
+			t.err = w.st.change(c.q, now, t.timeout, t.seq, t.count, t.hands)
 		default:
 			t.removed, t.err = w.st.remove(c.q, now, t.seq, t.count)
 		}

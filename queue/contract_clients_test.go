@@ -292,7 +292,7 @@ func (v *visitor) settle(kind deedKind) bool {
 	if kind == aDelete {
 		err = v.remove(v.ctx, "side", []string{k.receipt})[0]
 	} else {
-		err = v.change(v.ctx, "side", []VisibilityChange{{k.receipt, lease}})[0]
+		err = v.change(v.ctx, "side", []VisibilityChange{{Receipt: k.receipt, Timeout: lease}})[0]
 	}
 	answer := told{}
 	switch {

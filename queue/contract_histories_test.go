@@ -258,7 +258,7 @@ func TestTheCheckerFindsFaults(t *testing.T) {
 			s.receive = func(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
 				got, err := receive(ctx, name, o)
 				if len(got) > 0 && now() {
-					change(ctx, name, []VisibilityChange{{got[0].Receipt, 0}})
+					change(ctx, name, []VisibilityChange{{Receipt: got[0].Receipt}})
 				}
 				return got, err
 			}

@@ -1,7 +1,5 @@
 package queue
 
-import "time"
-
 // Courier is a way into a Service for one caller who goes on meanwhile: requests
 // are gathered, handed in together by Submit, and what became of them is told by
 // Deliver. One goroutine uses a courier. Its requests keep the promises of the
@@ -38,7 +36,7 @@ func (k *Courier) Send(name string, messages []Outgoing, done func([]Sent, error
 // Delete is Service.Delete. The outcomes go to done, during this call or Deliver.
 func (k *Courier) Delete(name string, handles []string, done func([]error)) {
 	c := &settleAll{queue: name}
-	errs := k.s.newSettle(c, len(handles), func(i int) (string, time.Duration) { return handles[i], 0 })
+	errs := k.s.newSettle(c, len(handles), func(i int) VisibilityChange { return VisibilityChange{Receipt: handles[i]} })
 	if errs != nil {
 		done(errs)
 		return

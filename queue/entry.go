@@ -34,12 +34,26 @@ type row struct {
 type entry struct {
 	numbers
 	pos     uint32 // in its ring, or the heap of heads, when visible; else in the heap of its place
-	agePos  uint32 // in the heap of ages; visible messages only
+	agePos  uint32 // in the heap of ages when visible, in that of retries when returned
 	group   uint32 // number of its group; 0 means none
 	place   place
 	unsaved bool // the store's row is older than this one
 	aside   bool // visible, of a tenant that takes more than its share
+	hands   hands
 }
+
+// hands says what is known of who has a message in flight; it means nothing in other places.
+type hands uint8
+
+const (
+	// received: whoever received it works on it, as far as it ever told.
+	received hands = iota
+	// returned: its receiver gave it back, and it is visible again later.
+	returned
+	// unsure: it was in flight when the queue was opened. Which of the two it is becomes clear when its visibility is
+	// changed once more or ends.
+	unsure
+)
 
 // slab hands out entries by number. Reference 0 is never used.
 type slab struct {

@@ -87,7 +87,7 @@ func (l *loading) finish() {
 		return cmp.Or(cmp.Compare(a.visible, b.visible), cmp.Compare(a.seq, b.seq))
 	})
 	for _, r := range l.rows {
-		l.st.ids[r.queue].add(entry{numbers: r.numbers, place: placeOf(r, l.now)}, l.labels[r.seq])
+		l.st.ids[r.queue].add(entry{numbers: r.numbers, place: placeOf(r, l.now), hands: unsure}, l.labels[r.seq])
 	}
 }
 

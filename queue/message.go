@@ -134,6 +134,9 @@ type VisibilityChange struct {
 	// Timeout is 0 to MaxVisibility from now; the sum since the receive may not
 	// exceed MaxVisibility.
 	Timeout time.Duration
+	// Returned says that whoever received the message gives it back: until it is visible it waits for its retry, and
+	// nobody works on it. Otherwise it is held on.
+	Returned bool
 }
 
 // Counts are exact numbers of one queue at one instant.
@@ -151,6 +154,15 @@ type Counts struct {
 	Runnable int
 	// OldestSent is when the oldest visible message was sent; zero when none is visible.
 	OldestSent time.Time
+	// Returned counts the messages in flight that their receivers gave back; ReturnedSent are they by the time they were
+	// sent, the oldest first, in at most MaxSentGroups groups.
+	Returned     int
+	ReturnedSent []SentGroup
+	// Unsure counts those in flight since before the service was opened, which may have been given back before.
+	Unsure int
+	// DeadLetters counts the messages in the queue for dead letters, DeadLetterQueue; -1 when there is none.
+	DeadLetters     int
+	DeadLetterQueue string
 	// Sent, Deleted and Received count since the service was opened. Received
 	// counts redeliveries too; Deleted counts only deletes that removed a message.
 	Sent, Deleted, Received uint64

@@ -310,7 +310,7 @@ func (w *world) change() {
 		return
 	}
 	timeout := int64(rapid.SampledFrom([]int{0, 1, 60_000, 43_200_000}).Draw(w.t, "timeout"))
-	err := w.st.change(w.st.names[name], w.now, timeout, d.seq, d.count)
+	err := w.st.change(w.st.names[name], w.now, timeout, d.seq, d.count, rapid.SampledFrom([]hands{received, returned}).Draw(w.t, "hands"))
 	m := w.model.find(name, d.seq)
 	want := m != nil && w.now+timeout <= m.received+43_200_000
 	if isFIFO(name) && m != nil && (m.count != d.count || m.visible <= w.now) {

@@ -256,7 +256,7 @@ func (c *client) change() error {
 	}
 	began := c.service.now()
 	turn := c.ledger.change(h.number, 1)
-	err := c.calls.change(c.ctx, h.queue, []VisibilityChange{{h.receipt, timeout}})[0]
+	err := c.calls.change(c.ctx, h.queue, []VisibilityChange{{Receipt: h.receipt, Timeout: timeout}})[0]
 	c.ledger.change(h.number, -1)
 	c.ledger.note(func(f *fact) {
 		if err == nil && f.received == h.count && f.changes == turn && f.changing == 0 {

@@ -69,7 +69,7 @@ func mustDelete(t *testing.T, s *Service, name string, receipt string) {
 
 func change(t *testing.T, s *Service, name, receipt string, timeout time.Duration) error {
 	t.Helper()
-	return s.ChangeVisibility(t.Context(), name, []VisibilityChange{{receipt, timeout}})[0]
+	return s.ChangeVisibility(t.Context(), name, []VisibilityChange{{Receipt: receipt, Timeout: timeout}})[0]
 }
 
 func wantCounts(t *testing.T, s *Service, name string, visible, inFlight, delayed int) {

@@ -163,8 +163,9 @@ func (st *state) remove(q *queue, now int64, seq uint64, count uint32) (bool, er
 // change makes a message visible after timeout, by the handle of its count-th
 // receive. A standard queue accepts every handle of a message that it still
 // has, as AWS does: one of an earlier receive, and one whose time has run out. A
-// FIFO queue accepts the newest, until its time runs out.
-func (st *state) change(q *queue, now, timeout int64, seq uint64, count uint32) error {
+// FIFO queue accepts the newest, until its time runs out. in says whose hands a message is in that is not visible at
+// once.
+func (st *state) change(q *queue, now, timeout int64, seq uint64, count uint32, in hands) error {
 	q.advance(now)
 	ref, e := q.find(seq)
 	if ref == 0 {
@@ -186,7 +187,7 @@ func (st *state) change(q *queue, now, timeout int64, seq uint64, count uint32) 
 		e.first = received
 	}
 	if timeout > 0 {
-		q.shift(ref, inFlight, now+timeout)
+		q.hand(ref, inFlight, now+timeout, in)
 	} else {
 		q.shift(ref, visible, now)
 	}

@@ -17,14 +17,15 @@ import (
 
 // counts adds up what reports count.
 type counts struct {
-	finished, failed, durations, classed int64
-	seconds                              float64
+	finished, failed, durations, failing, classed int64
+	seconds                                       float64
 }
 
 func (c *counts) add(tallies []muster.Tally) {
 	for _, t := range tallies {
 		c.finished, c.failed = c.finished+t.Finished, c.failed+t.Failed
 		c.durations, c.seconds = c.durations+t.Processing.Count, c.seconds+t.Processing.SumSeconds
+		c.failing += t.Failing.Count
 		for _, d := range t.Classes {
 			c.classed += d.Count
 		}
@@ -161,11 +162,11 @@ func (p *post) finish(ok bool, seconds int, class string) {
 	d := time.Duration(seconds) * time.Second
 	p.lease.EndReceive(at(p.now), asked, asked)
 	p.lease.FinishedAs(at(p.now), at(p.now), d, ok, class)
-	if ok {
-		p.done.finished++
-	} else {
-		p.done.failed++
+	if !ok {
+		p.done.failed, p.done.failing = p.done.failed+1, p.done.failing+1
+		return
 	}
+	p.done.finished++
 	p.done.durations, p.done.seconds = p.done.durations+1, p.done.seconds+d.Seconds()
 	if class != "" {
 		p.done.classed++

@@ -81,6 +81,9 @@ type Worker struct {
 	HeldSeconds float64
 	// IdleSince is when it last said that it holds nothing, after holding something.
 	IdleSince time.Time
+	// Retries are the messages that it gave back and that are not visible yet, as it reported; nil where it does not tell.
+	// It is never changed.
+	Retries *muster.Retries
 }
 
 // Terms are what a worker reports over and over again, and what it was told.

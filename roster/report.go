@@ -47,6 +47,9 @@ func check(r *muster.Report) error {
 	if err := checkIncidents(r); err != nil {
 		return err
 	}
+	if err := checkFailures(r); err != nil {
+		return err
+	}
 	switch r.Cause {
 	case "", muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled:
 	default:
@@ -54,6 +57,20 @@ func check(r *muster.Report) error {
 			muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled)
 	}
 	return checkState(r)
+}
+
+// checkFailures checks what a report says of messages that wait for a retry and of the last failure.
+func checkFailures(r *muster.Report) error {
+	x := r.Retries
+	if x != nil && (x.Messages < 0 || x.Messages > maxCount || !(x.OldestSeconds >= 0 && x.OldestSeconds <= maxMean)) {
+		return fmt.Errorf("worker report of %s: found %d messages that wait for a retry, the oldest sent %g s ago; "+
+			"allowed are 0 to %d, and 0 to a year", r.Worker, x.Messages, x.OldestSeconds, maxCount)
+	}
+	if x := r.LastFailure; x != nil && (len(x.Error) > muster.MaxErrorBytes || x.At.Year() < 1970 || x.At.Year() > 9999) {
+		return fmt.Errorf("worker report of %s: found a last failure of %d bytes at %s; "+
+			"allowed are %d bytes, and a time from 1970 on", r.Worker, len(x.Error), x.At, muster.MaxErrorBytes)
+	}
+	return nil
 }
 
 // checkCounts checks what a report counts, and what it repeats of earlier reports.
@@ -76,13 +93,22 @@ func checkCounts(r *muster.Report) error {
 	return checkTally(r.Worker, &own)
 }
 
+// measured tells whether so many durations can have been measured.
+func measured(d muster.Durations) bool {
+	return series.Valid(d) && d.Count <= maxCount && d.SumSeconds <= maxMean*float64(d.Count)
+}
+
 func checkTally(worker string, t *muster.Tally) error {
 	switch {
 	case t.Finished < 0 || t.Finished > maxCount || t.Failed < 0 || t.Failed > maxCount:
 		return fmt.Errorf("worker report of %s: found %d messages finished and %d failed, allowed is 0 to %d", worker, t.Finished, t.Failed, maxCount)
-	case !series.Valid(t.Processing) || t.Processing.Count > maxCount || t.Processing.SumSeconds > maxMean*float64(t.Processing.Count):
+	case !measured(t.Processing):
 		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
 			worker, t.Processing.Count, t.Processing.SumSeconds, maxCount)
+	case !measured(t.Failing) || !measured(t.InSystem):
+		return fmt.Errorf("worker report of %s: found durations of failed attempts, or times in the system, that cannot be measured "+
+			"(%d and %d of them); allowed are up to %d of at most a year, each in one bucket",
+			worker, t.Failing.Count, t.InSystem.Count, maxCount)
 	case len(t.Classes) > muster.MaxClasses+1:
 		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", worker, len(t.Classes), muster.MaxClasses+1)
 	}
@@ -198,7 +224,10 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 
 // tallyOf returns what a report counts itself.
 func tallyOf(r *muster.Report) muster.Tally {
-	return muster.Tally{Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Classes: r.Classes}
+	return muster.Tally{
+		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
+		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
+	}
 }
 
 // counted returns what a report of w counts that no report taken before did. Each report repeats all that has no answer, so
@@ -266,6 +295,7 @@ func (w *Worker) reported(rep *muster.Report, anew bool) {
 		w.IdleSince = rep.At
 	}
 	w.Seq, w.Busy, w.ReportedAt, w.HeldSeconds = rep.Seq, rep.Busy, rep.At, rep.HeldSeconds
+	w.Retries = rep.Retries
 }
 
 // worker returns the worker of the given name, added if need be, or nil when the member has too many.

@@ -173,6 +173,18 @@ func Valid(h muster.Durations) bool {
 	return count == h.Count
 }
 
+// Within returns how many durations of h are at most the given one, whose bucket counts as a whole: they are off by the
+// share of those within twice [Accuracy] of it.
+func Within(h muster.Durations, most time.Duration) float64 {
+	n := int64(0)
+	for _, b := range h.Buckets {
+		if b.Index <= index(max(0, most.Seconds())) {
+			n += b.Count
+		}
+	}
+	return float64(n)
+}
+
 // Quantile returns the q-quantile of h in seconds, 0 <= q <= 1, off by at most [Accuracy] of itself; 0 for an empty h.
 func Quantile(h muster.Durations, q float64) float64 {
 	rank := rankOf(q, h.Count)

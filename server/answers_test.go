@@ -156,9 +156,11 @@ func TestMetricsSayWhatIsKnownAndOnlyThat(t *testing.T) {
 		`muster_signal_known{fleet="a",queue="jobs",signal="backlog"} 1`, `muster_queue_backlog{fleet="a",queue="jobs"} 39`,
 		`muster_queue_oldest_age_seconds{fleet="a",queue="jobs"} 2.5`, `muster_members{fleet="a",state="busy"} 1`, `muster_slots{fleet="a"} 2`,
 		`muster_signal_known{fleet="a",queue="",signal="capacity"} 1`, `muster_signal_known{fleet="a",queue="jobs",signal="delayed"} 0`,
-		`muster_fleet_sized{fleet="a"} 1`, `muster_fleet_sized{fleet="b"} 0`)
+		`muster_fleet_sized{fleet="a"} 1`, `muster_fleet_sized{fleet="b"} 0`, `muster_messages_working{fleet="a"} 1`,
+		`muster_signal_known{fleet="a",queue="",signal="working"} 1`, `muster_signal_known{fleet="a",queue="",signal="retrying"} 0`,
+		`muster_signal_known{fleet="a",queue="",signal="in_time"} 0`, `muster_attempts_failed_lately{fleet="a"} 0`)
 	seen := strings.ReplaceAll(answer.Body.String(), `muster_fleet_sized{fleet="b"}`, "")
-	for _, not := range []string{"muster_queue_delayed", `fleet="b"`, "go_", secret} {
+	for _, not := range []string{"muster_queue_delayed", "muster_messages_retrying", "muster_in_time_ratio", "muster_failing_mean", "muster_last_error", `fleet="b"`, "go_", secret} {
 		if strings.Contains(seen, not) {
 			t.Errorf("the metrics say %q:\n%s", not, answer.Body)
 		}

@@ -105,6 +105,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 			}
 			collectOutlook(o, gauge)
 		}
+		collectProgress(o.Observation, gauge)
 		collectFleet(o.Observation, gauge)
 	}
 }
@@ -124,6 +125,7 @@ func collectQueues(o muster.Observation, gauge func(*prometheus.Desc, float64, .
 			{"in_flight", "Messages received and not yet deleted.", q.InFlight},
 			{"delayed", "Messages not yet visible.", q.Delayed},
 			{"oldest_age_seconds", "Age of the oldest waiting message.", q.OldestAge},
+			{"dead_letters", "Messages in the queues for dead letters of the queue.", q.DeadLetters},
 		} {
 			if !s.sample.Known {
 				gauge(known(), 0, q.Queue, s.name)
@@ -149,7 +151,7 @@ func collectOutlook(o controller.Outcome, gauge func(*prometheus.Desc, float64, 
 func collectFleet(o muster.Observation, gauge func(*prometheus.Desc, float64, ...string)) {
 	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
 	if o.Processing.Known {
-		gauge(desc("muster_processing_mean_seconds", "Mean processing duration, measured or prior.", "fleet"), o.Processing.MeanSeconds)
+		gauge(desc("muster_processing_mean_seconds", "Mean processing duration of finished messages, measured or prior.", "fleet"), o.Processing.MeanSeconds)
 	}
 	if o.Boot.Known {
 		gauge(desc("muster_boot_mean_seconds", "Mean boot time, measured or prior.", "fleet"), o.Boot.MeanSeconds)

@@ -25,6 +25,8 @@ type backlog struct {
 	waiting ring[int32]
 	// hidden counts messages that come back later, inFlight those that workers hold, or held when they died.
 	hidden, inFlight int
+	// retrying are those of the hidden ones that a worker gave back.
+	retrying map[int32]bool
 	// grouped counts waiting messages behind another one of their group.
 	grouped int
 	lines   map[string]*line
@@ -108,6 +110,16 @@ func (b *backlog) gone(ref int32) {
 
 // visible is how many messages wait, those behind their group's first too, as SQS counts them.
 func (b *backlog) visible() int { return b.waiting.len() + b.grouped }
+
+// oldestRetry returns when the oldest message was sent that waits for its retry; false without any.
+func (b *backlog) oldestRetry() (sent int64, any bool) {
+	for ref := range b.retrying {
+		if at := b.all[ref].sent; !any || at < sent {
+			sent, any = at, true
+		}
+	}
+	return sent, any
+}
 
 // inSystem is how many messages were sent and are neither finished nor dead.
 func (b *backlog) inSystem() int64 { return b.sent - b.finished - b.dead }

@@ -287,6 +287,7 @@ func (r *run) happen(e event) error {
 		r.unanswered(e.who, int64(e.what))
 	case evVisible:
 		r.queue.hidden--
+		delete(r.queue.retrying, int32(e.what))
 		r.queue.again(int32(e.what))
 		r.hand()
 		r.wake()

@@ -12,12 +12,19 @@ import (
 type counts struct {
 	at                int64
 	backlog, inFlight int
+	retrying          int
+	oldestRetry       float64 // seconds
+	dead              int64
 	oldest            float64 // seconds
 	sent              int64
 }
 
 func (r *run) count() counts {
 	c := counts{at: r.now, backlog: r.queue.visible(), inFlight: r.queue.inFlight + r.queue.hidden, sent: r.queue.sent}
+	c.retrying, c.dead = len(r.queue.retrying), r.queue.dead
+	if sent, ok := r.queue.oldestRetry(); ok {
+		c.oldestRetry = time.Duration(r.now - sent).Seconds()
+	}
 	if sent, ok := r.queue.oldest(); ok {
 		c.oldest = time.Duration(r.now - sent).Seconds()
 	}
@@ -86,6 +93,13 @@ func (r *run) measure() muster.QueueObservation {
 		LateSeconds: (r.world.Stale + r.world.MetricDelay + r.world.MetricPeriod).Seconds(),
 		Queue:       name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
 		Delayed: muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest), Sent: muster.Measured(at, float64(c.sent)),
+	}
+	seen.DeadLetters = muster.Measured(at, float64(c.dead))
+	if !r.world.CountsOnly {
+		seen.Retrying, seen.OldestRetry = muster.Measured(at, float64(c.retrying)), muster.Measured(at, c.oldestRetry)
+		if c.retrying > 0 {
+			seen.RetryAges = []muster.Waiting{{AgeSeconds: c.oldestRetry, Messages: float64(c.retrying)}}
+		}
 	}
 	if r.world.CountsOnly {
 		seen.OldestAge, seen.Sent = muster.Unknown(at, "the source does not tell ages"), muster.Unknown(at, "the source does not count what is sent")

@@ -216,11 +216,14 @@ func (r *run) finished(i int32, work uint32) {
 	if r.world.Classes {
 		class = x.class
 	}
-	m.lease.FinishedAs(r.time(), r.at(x.since), r.took(x), ok, class)
+	end := worker.End{Received: r.at(x.since), Took: r.took(x), OK: ok, Class: class, SentAt: r.at(x.sent)}
 	if ok {
+		m.lease.End(r.time(), end)
 		r.settle(ref)
 	} else {
-		r.failed(ref)
+		end.Again, end.Error = r.backoff(x), "the message is poison"
+		m.lease.End(r.time(), end)
+		r.failed(ref, end.Again)
 	}
 	r.advance(i)
 }
@@ -244,9 +247,9 @@ func (r *run) settle(ref int32) {
 }
 
 // failed gives a message back whose work failed, or moves it to the dead letters.
-func (r *run) failed(ref int32) {
+func (r *run) failed(ref int32, again time.Duration) {
 	x := &r.queue.all[ref]
-	if int(x.receives) >= r.world.MaxReceives {
+	if r.spent(x) {
 		r.queue.dead++
 		r.score.lost()
 		r.settled(x, true)
@@ -255,8 +258,23 @@ func (r *run) failed(ref int32) {
 		r.hand()
 		return
 	}
+	if r.queue.retrying == nil {
+		r.queue.retrying = map[int32]bool{}
+	}
+	r.queue.retrying[ref] = true
+	r.hide(ref, again)
+}
+
+// spent tells whether a message has used up its attempts.
+func (r *run) spent(x *message) bool { return int(x.receives) >= r.world.MaxReceives }
+
+// backoff is how long a message whose work failed is hidden; 0 for a dead letter.
+func (r *run) backoff(x *message) time.Duration {
+	if r.spent(x) {
+		return 0
+	}
 	hold := worker.Hold(r.time().Add(-time.Duration(r.now-x.since)), r.world.Visibility.Truncate(time.Second))
-	r.hide(ref, hold.GiveBack(r.time(), worker.Backoff(r.world.RetryBase, int(x.receives))))
+	return hold.GiveBack(r.time(), worker.Backoff(r.world.RetryBase, int(x.receives)))
 }
 
 // hide makes a message receivable again after the duration d.

@@ -173,7 +173,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, protocol codec) (nam
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	c := &call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host, at: a.placeOf(r, claim), trace: r.Header.Get(traceIDHeader)}
+	c := &call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host, at: a.placeOf(r, claim), trace: r.Header.Get(traceIDHeader),
+		returned: r.Header.Get(ReturnedHeader) != ""}
 	result, err = run(c, decode)
 	return name, result, err
 }
@@ -185,6 +186,8 @@ type call struct {
 	base  string // scheme and host the caller used
 	at    place  // where it calls
 	trace string // its trace header
+	// returned says that a change of visibility gives a message back, which waits for its retry then.
+	returned bool
 }
 
 // requestID makes an id for a request. It tells requests apart, and is no secret.

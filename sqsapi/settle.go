@@ -54,6 +54,11 @@ type deletedResult struct {
 	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
+// ReturnedHeader is an HTTP header of ChangeMessageVisibility and its batch. With any text in it, the messages are
+// given back and wait for their retry until they are visible; without it they are held on. SQS does not know it, and
+// its clients need not.
+const ReturnedHeader = "X-Muster-Returned"
+
 type changeMessageVisibilityRequest struct {
 	queueRequest
 	ReceiptHandle     string
@@ -68,7 +73,9 @@ func (c *call) changeMessageVisibility(r *changeMessageVisibilityRequest) (any, 
 	if r.VisibilityTimeout == nil {
 		return nil, missing("VisibilityTimeout")
 	}
-	change := queue.VisibilityChange{Receipt: r.ReceiptHandle, Timeout: *secondsOf(*r.VisibilityTimeout)}
+	change := queue.VisibilityChange{
+		Receipt: r.ReceiptHandle, Timeout: *secondsOf(*r.VisibilityTimeout), Returned: c.returned,
+	}
 	return nil, c.Queues.ChangeVisibility(c.ctx, name, []queue.VisibilityChange{change})[0]
 }
 
@@ -101,7 +108,10 @@ func (c *call) changeMessageVisibilityBatch(r *changeMessageVisibilityBatchReque
 		if e.VisibilityTimeout == nil {
 			return nil, missing("VisibilityTimeout")
 		}
-		ids[i], changes[i] = e.ID, queue.VisibilityChange{Receipt: e.ReceiptHandle, Timeout: *secondsOf(*e.VisibilityTimeout)}
+		ids[i] = e.ID
+		changes[i] = queue.VisibilityChange{
+			Receipt: e.ReceiptHandle, Timeout: *secondsOf(*e.VisibilityTimeout), Returned: c.returned,
+		}
 	}
 	result, err := outcome(ids, c.Queues.ChangeVisibility(c.ctx, name, changes))
 	return changedResult(result), err

@@ -275,7 +275,7 @@ func (j *job) settle(r result) (happened event, done bool) {
 			j.runner.Failures.Settled(j.Message)
 		}
 		if err != nil {
-			return j.incident(j.ended(r.took, true), muster.DeleteFailed, "message "+j.ID+": "+err.Error()), true
+			return j.incident(j.ended(r, true, 0), muster.DeleteFailed, "message "+j.ID+": "+err.Error()), true
 		}
 	case lost:
 		if r.err == nil {
@@ -284,7 +284,7 @@ func (j *job) settle(r result) (happened event, done bool) {
 		log.Log(context.Background(), j.loud(slog.LevelError),
 			"work stopped: the lease is lost and the message will be delivered again")
 		j.fail(r, Failure{Lost: true})
-		return j.incident(j.ended(r.took, false), muster.LeaseLost, "message "+j.ID+": its hold was lost after "+r.took.String()), false
+		return j.incident(j.ended(r, false, 0), muster.LeaseLost, "message "+j.ID+": its hold was lost after "+r.took.String()), false
 	case returned:
 		j.uncount()
 		if r.err != nil {
@@ -303,12 +303,14 @@ func (j *job) settle(r result) (happened event, done bool) {
 		if most := j.runner.MaxAttempts; most > 0 && j.attempt >= most {
 			done = j.bury(log, r)
 		}
+		again := time.Duration(0)
 		if !done {
-			j.fail(r, Failure{Again: j.retry(log)})
+			again = j.retry(log)
+			j.fail(r, Failure{Again: again})
 		}
-		return j.ended(r.took, false), done
+		return j.ended(r, false, again), done
 	}
-	return j.ended(r.took, r.outcome == finished), r.outcome == finished
+	return j.ended(r, r.outcome == finished, 0), r.outcome == finished
 }
 
 func (j *job) let(now time.Time) {
@@ -316,12 +318,18 @@ func (j *job) let(now time.Time) {
 	j.runner.lease.Returned(now, j.received)
 }
 
-func (j *job) ended(took time.Duration, ok bool) event {
-	class := classOf(j.Message, j.runner.ClassAttribute)
+// ended is the event of an attempt that ended. A message that failed is visible again after the time again; 0 where it
+// does not wait for that.
+func (j *job) ended(r result, ok bool, again time.Duration) event {
+	e := End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again}
+	e.Class = classOf(j.Message, j.runner.ClassAttribute)
+	if r.err != nil {
+		e.Error = r.err.Error()
+	}
 	return func(now time.Time) {
 		delete(j.runner.held, j)
-		j.runner.lease.FinishedAs(now, j.received, took, ok, class)
-		j.runner.outlets.count(took, ok, class)
+		j.runner.lease.End(now, e)
+		j.runner.outlets.count(e.Took, ok, e.Class)
 	}
 }
 

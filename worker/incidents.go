@@ -20,21 +20,21 @@ func (l *Lease) Incident(kind muster.IncidentKind, text string) {
 		incidents = slices.Insert(incidents, i, muster.Incident{Kind: kind})
 	}
 	incidents[i].Count++
-	incidents[i].Text = oneLine(text)
+	incidents[i].Text = oneLine(text, muster.MaxIncidentText)
 	l.incidents = incidents
 }
 
-// oneLine returns the beginning of a text on one line of visible characters.
-func oneLine(text string) string {
+// oneLine returns the beginning of a text, at most so many bytes, on one line of visible characters.
+func oneLine(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
 	}, text)
-	if len(text) > muster.MaxIncidentText {
+	if len(text) > most {
 		const cut = "…"
-		text = strings.ToValidUTF8(text[:muster.MaxIncidentText-len(cut)], "") + cut
+		text = strings.ToValidUTF8(text[:most-len(cut)], "") + cut
 	}
 	return text
 }

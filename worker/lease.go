@@ -67,11 +67,16 @@ type Lease struct {
 	// inside, only replaced: copies of a lease and its reports share them.
 	current    muster.Tally
 	unanswered []muster.Tally
+	// waits are the messages that went back and wait for their retry; noRetries is what reports say without any.
+	waits     waits
+	noRetries *muster.Retries
+	// failure is the newest failed attempt. It is replaced, never changed.
+	failure *muster.LastFailure
 }
 
 // buckets returns how many buckets the histograms of t have.
 func buckets(t *muster.Tally) int {
-	n := len(t.Processing.Buckets)
+	n := len(t.Processing.Buckets) + len(t.Failing.Buckets)
 	for _, d := range t.Classes {
 		n += len(d.Buckets)
 	}
@@ -81,7 +86,9 @@ func buckets(t *muster.Tally) int {
 // NewLease returns the lease of a worker that is starting.
 func NewLease(o LeaseOptions) Lease {
 	o.Slots = max(1, o.Slots)
-	return Lease{LeaseOptions: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born}
+	return Lease{
+		LeaseOptions: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born, noRetries: &muster.Retries{},
+	}
 }
 
 // State returns what the worker is doing.
@@ -171,14 +178,45 @@ func (l *Lease) Finished(now, received time.Time, d time.Duration, ok bool) {
 
 // FinishedAs is [Lease.Finished] for a message of a class; an empty one is none.
 func (l *Lease) FinishedAs(now, received time.Time, d time.Duration, ok bool, class string) {
-	if ok {
+	l.End(now, End{Received: received, Took: d, OK: ok, Class: class})
+}
+
+// End is how the work on a held message ended.
+type End struct {
+	// Received is the instant at which EndReceive brought it, Took the processing duration.
+	Received time.Time
+	Took     time.Duration
+	// OK is true for a message that is done with and deleted, false for an attempt that failed.
+	OK bool
+	// Class is its class; empty is none.
+	Class string
+	// SentAt is when it was sent, by the queue's clock; zero is unknown.
+	SentAt time.Time
+	// Again is after how long a message that failed is visible again; 0 where it does not wait for that, because it is
+	// visible at once, is a dead letter or is held no more.
+	Again time.Duration
+	// Error says why the attempt failed.
+	Error string
+}
+
+// End says that the work on a held message ended.
+func (l *Lease) End(now time.Time, e End) {
+	if e.OK {
 		l.current.Finished++
+		l.current.Processing = series.Add(l.current.Processing, e.Took)
+		l.current.Classes = plusClasses(l.current.Classes, ofClass(e.Class, e.Took))
+		if !e.SentAt.IsZero() {
+			l.current.InSystem = series.Add(l.current.InSystem, now.Sub(e.SentAt))
+		}
 	} else {
 		l.current.Failed++
+		l.current.Failing = series.Add(l.current.Failing, e.Took)
+		l.waits = l.waits.with(now, e.Again, e.SentAt)
+		if e.Error != "" {
+			l.failure = &muster.LastFailure{At: now, Error: oneLine(e.Error, muster.MaxErrorBytes)}
+		}
 	}
-	l.current.Processing = series.Add(l.current.Processing, d)
-	l.current.Classes = plusClasses(l.current.Classes, ofClass(class, d))
-	l.let(now, received)
+	l.let(now, e.Received)
 }
 
 // Returned says that a held message, which EndReceive brought at the instant received, went back to the queue without having
@@ -303,9 +341,13 @@ func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
 func (l *Lease) Report(now time.Time) muster.Report {
 	l.seq++
 	r := l.Says(now)
-	r.Unanswered = l.unanswered
+	r.Unanswered, r.LastFailure = l.unanswered, l.failure
 	if c := l.current; c.Finished+c.Failed > 0 && l.mayCount() {
+		if !l.roomInSystem(len(c.InSystem.Buckets)) {
+			c.InSystem = muster.Durations{}
+		}
 		r.Finished, r.Failed, r.Processing, r.Classes = c.Finished, c.Failed, c.Processing, c.Classes
+		r.Failing, r.InSystem = c.Failing, c.InSystem
 		c.Seq = l.seq
 		l.unanswered = append(slices.Clip(l.unanswered), c)
 		l.current = muster.Tally{}
@@ -326,6 +368,15 @@ func (l *Lease) mayCount() bool {
 	return len(l.unanswered) == 0 || len(l.unanswered) < most && n <= room
 }
 
+// roomInSystem tells whether the next report has room for so many more buckets of times in the system. Those that it
+// has no room for are left out: the share in time is then that of the others.
+func (l *Lease) roomInSystem(n int) bool {
+	for i := range l.unanswered {
+		n += len(l.unanswered[i].InSystem.Buckets)
+	}
+	return n <= maxBuckets/2
+}
+
 // Says returns what the worker says now, without counts, for whoever does not answer: it is no report of its own, and has the
 // number of the newest one.
 func (l *Lease) Says(now time.Time) muster.Report {
@@ -333,6 +384,7 @@ func (l *Lease) Says(now time.Time) muster.Report {
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
 		Epoch: l.epoch, Seq: l.seq, SentAt: now, State: l.state, Cause: l.cause,
 		Slots: l.Slots, Busy: l.busy, Token: l.token, Challenge: l.challenge, HeldSeconds: l.heldMillis(now), Incidents: l.incidents,
+		Retries: l.retries(now),
 	}
 }
 

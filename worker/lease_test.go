@@ -454,7 +454,7 @@ func TestLeaseFromStartToLeave(t *testing.T) {
 		t.Fatal("could not mint when holding nothing")
 	}
 	r := l.Report(at(5))
-	if r.State != muster.Idle || r.Token != "t1" || r.Finished != 1 || r.Failed != 1 || r.Processing.SumSeconds != 5 {
+	if r.State != muster.Idle || r.Token != "t1" || r.Finished != 1 || r.Failed != 1 || r.Processing.SumSeconds != 2 || r.Failing.SumSeconds != 3 {
 		t.Fatalf("idle it says %+v", r)
 	}
 	l.Obey(at(6), r, muster.Directive{Ask: muster.Leave, Token: "t0"})

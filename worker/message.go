@@ -20,6 +20,21 @@ type Queue interface {
 	ChangeVisibility(ctx context.Context, m Message, d time.Duration) error
 }
 
+// Returner is the ability of a [Queue] to tell a message that is given back, and waits for its retry, from one that is
+// held on.
+type Returner interface {
+	// Return is ChangeVisibility for a message that nobody works on any more.
+	Return(ctx context.Context, m Message, d time.Duration) error
+}
+
+// giveBackTo gives a message back to a queue, where it is visible after the duration d.
+func giveBackTo(ctx context.Context, q Queue, m Message, d time.Duration) error {
+	if to, ok := q.(Returner); ok {
+		return to.Return(ctx, m, d)
+	}
+	return q.ChangeVisibility(ctx, m, d)
+}
+
 // The reasons for which a queue refuses, for which work is stopped, and for which it never began. [ErrLeaseLost],
 // [ErrStopped] and [ErrTimeLimit] are causes of the context given to the work.
 var (

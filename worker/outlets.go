@@ -41,11 +41,11 @@ type Outlet struct {
 
 // Counts add up finished work.
 type Counts struct {
-	// Finished and Failed count messages; Processing holds their durations, Classes those of each class, as in a
-	// [muster.Report].
-	Finished, Failed int64
-	Processing       muster.Durations
-	Classes          map[string]muster.Durations
+	// Finished counts messages and Failed attempts. Processing holds the durations of the former, Classes those of each
+	// class, and Failing those of the latter, as in a [muster.Report].
+	Finished, Failed    int64
+	Processing, Failing muster.Durations
+	Classes             map[string]muster.Durations
 }
 
 // Digest is what a worker says to a [Sink].
@@ -98,16 +98,17 @@ func newOutlets(base context.Context, o Options, now time.Time) outlets {
 	return s
 }
 
-// count counts a message that is done with.
+// count counts an attempt that ended.
 func (s *outlets) count(d time.Duration, ok bool, class string) {
 	if len(s.all) == 0 {
 		return
 	}
-	if ok {
-		s.total.Finished++
-	} else {
+	if !ok {
 		s.total.Failed++
+		s.total.Failing = series.Add(s.total.Failing, d)
+		return
 	}
+	s.total.Finished++
 	s.total.Processing = series.Add(s.total.Processing, d)
 	s.total.Classes = plusClasses(s.total.Classes, ofClass(class, d))
 }
@@ -116,7 +117,7 @@ func (s *outlets) count(d time.Duration, ok bool, class string) {
 func (c Counts) Less(before Counts) Counts {
 	more := Counts{
 		Finished: max(0, c.Finished-before.Finished), Failed: max(0, c.Failed-before.Failed),
-		Processing: series.Less(c.Processing, before.Processing),
+		Processing: series.Less(c.Processing, before.Processing), Failing: series.Less(c.Failing, before.Failing),
 	}
 	for class, d := range c.Classes {
 		if d = series.Less(d, before.Classes[class]); d.Count > 0 {
@@ -178,6 +179,7 @@ func (s *outlets) digest(now time.Time, o *outlet, l *Lease) Digest {
 	more := s.total.Less(o.taken)
 	report := l.Says(now)
 	report.Seq, report.Finished, report.Failed, report.Processing, report.Classes = s.seq, more.Finished, more.Failed, more.Processing, more.Classes
+	report.Failing = more.Failing
 	period := now.Round(0).Truncate(o.Every)
 	return Digest{
 		Report: report, Total: s.total, Started: s.started, Period: period, Every: o.Every,

@@ -70,3 +70,8 @@ func (s *several) Delete(ctx context.Context, m Message) error { return m.from.D
 func (s *several) ChangeVisibility(ctx context.Context, m Message, d time.Duration) error {
 	return m.from.ChangeVisibility(ctx, m, d)
 }
+
+// Return implements [Returner].
+func (s *several) Return(ctx context.Context, m Message, d time.Duration) error {
+	return giveBackTo(ctx, m.from, m, d)
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/muster-scale/muster/internal/awsapi"
 )
@@ -129,6 +130,18 @@ func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) 
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &m.Handle, VisibilityTimeout: seconds(d),
 	}, q.once)
+	return q.failed("change the visibility of a message of", err)
+}
+
+// returnedHeader tells an embedded queue that a change of visibility gives a message back: package sqsapi has it.
+// Others ignore it.
+const returnedHeader = "X-Muster-Returned"
+
+// Return implements [Returner].
+func (q *SQS) Return(ctx context.Context, m Message, d time.Duration) error {
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
+		QueueUrl: &q.url, ReceiptHandle: &m.Handle, VisibilityTimeout: seconds(d),
+	}, q.once, sqs.WithAPIOptions(smithyhttp.SetHeaderValue(returnedHeader, "1")))
 	return q.failed("change the visibility of a message of", err)
 }
 

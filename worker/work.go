@@ -137,11 +137,11 @@ func (j *job) giveBack(d time.Duration) {
 	j.lose(errSettled)
 	<-j.kept
 	since := time.Now()
-	err := j.call(func(ctx context.Context) error { return j.runner.Queue.ChangeVisibility(ctx, j.Message, d) })
+	err := j.call(func(ctx context.Context) error { return giveBackTo(ctx, j.runner.Queue, j.Message, d) })
 	for errors.Is(err, ErrAway) && d-time.Since(since) > 0 && j.awaitEndpoint() {
 		// The back-off goes on while nobody can receive the message.
 		left := max(0, d-time.Since(since))
-		err = j.call(func(ctx context.Context) error { return j.runner.Queue.ChangeVisibility(ctx, j.Message, left) })
+		err = j.call(func(ctx context.Context) error { return giveBackTo(ctx, j.runner.Queue, j.Message, left) })
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
 		j.log.Warn("giving a message back failed: it comes back when its visibility ends", "err", err)

@@ -204,6 +204,7 @@ func printExplanation(w io.Writer, e controller.Explanation) {
 	for _, note := range e.Observation.Notes {
 		fmt.Fprintf(w, "  note: %s\n", note)
 	}
+	printProgress(w, e.Observation, false)
 	fmt.Fprintf(w, "\nwhy this number\n")
 	for _, t := range d.Trail {
 		fmt.Fprintf(w, "  %-22s %s = %d\n", t.Rule, values(t.In), t.Out)

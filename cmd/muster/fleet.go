@@ -132,9 +132,13 @@ func (l *local) loopOptions(ctx context.Context, c config.Fleet, own *localFleet
 
 // sources puts what measures a fleet into o.
 func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
-	for _, q := range c.Queues {
+	dead := kinds(c)[0].Workers.DeadLetter // that of the queue unless it is stated
+	for i, q := range c.Queues {
 		if q.URL == "" {
 			source := embedded.New(l.queues, q.Name)
+			if i == 0 && dead.URL == "" { // once, however many queues have their dead letters there
+				source = source.WithDeadLetters(dead.Name)
+			}
 			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
 			continue
 		}

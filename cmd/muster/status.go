@@ -47,7 +47,8 @@ func printStatus(w io.Writer, s server.Status) error {
 // printStatusWith prints the fleets; failed says what failed of late at one, and nothing when nothing did.
 func printStatusWith(w io.Writer, s server.Status, failed func(fleet string) string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "FLEET\tBACKLOG\tIN FLIGHT\tOLDEST\tOBJECTIVE\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
+	fmt.Fprintln(t, "FLEET\tBACKLOG\tWORKING\tRETRYING\tOLDEST\tOBJECTIVE\tIN TIME"+
+		"\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
 	for _, f := range s.Fleets {
 		if !f.Sized() {
 			f.Observation = muster.Observation{Objective: f.Observation.Objective} // what was seen last says nothing about now
@@ -63,8 +64,9 @@ func printStatusWith(w io.Writer, s server.Status, failed func(fleet string) str
 		if f.Ready {
 			desired = strconv.Itoa(f.Decision.Desired)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, count(o.Backlog()), count(o.InFlight()), age(o.OldestAge()),
-			objective(o.Objective), desired, strings.Join(members, "\t"))
+		p := o.Progress.Value()
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, count(o.Backlog()), atWorkers(o), count(p.Retrying),
+			age(o.Oldest()), objective(o.Objective), shareInTime(p.InTime), desired, strings.Join(members, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -93,7 +95,9 @@ func printStatusWith(w io.Writer, s server.Status, failed func(fleet string) str
 		for _, note := range f.Observation.Notes {
 			fmt.Fprintf(w, "  note: %s\n", note)
 		}
-		if text := failed(f.Name); text != "" {
+		text := failed(f.Name)
+		printProgress(w, f.Observation, text != "")
+		if text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 		printIncidents(w, f, s.At)

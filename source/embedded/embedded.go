@@ -13,6 +13,8 @@ import (
 type Source struct {
 	queues *queue.Service
 	name   string
+	// dead is another queue for its dead letters than its own; empty for none.
+	dead string
 }
 
 var (
@@ -21,7 +23,7 @@ var (
 )
 
 // New returns the source of the named queue, which need not exist yet.
-func New(queues *queue.Service, name string) Source { return Source{queues, name} }
+func New(queues *queue.Service, name string) Source { return Source{queues: queues, name: name} }
 
 // Observe implements [muster.Source].
 func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
@@ -34,12 +36,15 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 		age = max(0, c.At.Sub(c.OldestSent).Seconds())
 	}
 	at := time.Now().UTC() // the queue's own clock never steps; samples carry the instant they were received
-	return muster.QueueObservation{
+	q := muster.QueueObservation{
 		Queue:   s.name,
 		Backlog: muster.Measured(at, float64(c.Visible)), InFlight: muster.Measured(at, float64(c.InFlight)),
 		Delayed: muster.Measured(at, float64(c.Delayed)), OldestAge: muster.Measured(at, age),
 		Sent: muster.Measured(at, float64(c.Sent)),
-	}, nil
+	}
+	s.deadLetters(&q, c, at)
+	retries(&q, c, at)
+	return q, nil
 }
 
 // Wakes implements [muster.Notifier].

@@ -62,6 +62,39 @@ func TestEveryMessageIsCountedWhereItIs(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsForARetryIsCountedWithItsAgeSinceItWasSent(t *testing.T) {
+	s, send := open(t)
+	if err := s.CreateQueue(t.Context(), "failed", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	send(3, nil)
+	got, err := s.Receive(t.Context(), "jobs", queue.ReceiveOptions{Max: 3})
+	if err != nil || len(got) != 3 {
+		t.Fatalf("received %d, %v", len(got), err)
+	}
+	for _, m := range got[:2] {
+		if err := s.ChangeVisibility(t.Context(), "jobs", []queue.VisibilityChange{{Receipt: m.Receipt, Timeout: time.Minute, Returned: true}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Send(t.Context(), "failed", []queue.Outgoing{{Body: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	q, err := embedded.New(s, "jobs").WithDeadLetters("failed").Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.InFlight.Value != 3 || q.Retrying.Value != 2 || !q.OldestRetry.Known || q.OldestRetry.Value > 60 || len(q.RetryAges) == 0 {
+		t.Errorf("found %+v, want 3 in flight, 2 of them waiting for a retry", q)
+	}
+	if !q.DeadLetters.Known || q.DeadLetters.Value != 1 {
+		t.Errorf("found %s dead letters, want 1", q.DeadLetters)
+	}
+	if q, err = embedded.New(s, "jobs").Observe(t.Context()); err != nil || q.DeadLetters.Known {
+		t.Errorf("found %s dead letters of a queue without any place for them, want unknown", q.DeadLetters)
+	}
+}
+
 func TestAQueueThatDoesNotExistIsAnErrorAndNotEmpty(t *testing.T) {
 	s, _ := open(t)
 	source := embedded.New(s, "other")

@@ -95,17 +95,19 @@ func (e Entry) Since(before Entry) muster.Report {
 	}
 	more := counts(r).Less(counts(before.Report))
 	r.Finished, r.Failed, r.Processing, r.Classes = more.Finished, more.Failed, more.Processing, more.Classes
+	r.Failing = more.Failing
 	return r
 }
 
 func counts(r muster.Report) worker.Counts {
-	return worker.Counts{Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Classes: r.Classes}
+	return worker.Counts{Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Failing: r.Failing, Classes: r.Classes}
 }
 
 // Take implements [worker.Sink].
 func (t *Table) Take(ctx context.Context, d worker.Digest) error {
 	r := d.Report
 	r.Finished, r.Failed, r.Processing, r.Classes = d.Total.Finished, d.Total.Failed, d.Total.Processing, d.Total.Classes
+	r.Failing = d.Total.Failing
 	text, err := encode(r)
 	if err != nil {
 		return err

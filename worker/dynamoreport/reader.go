@@ -104,6 +104,7 @@ func (f *Follower) news(entries []Entry, now time.Time) (reports []muster.Report
 		r := e.Since(before)
 		if !known && !e.Started.After(f.beganAt) {
 			r.Finished, r.Failed, r.Processing, r.Classes = 0, 0, muster.Durations{}, nil
+			r.Failing = muster.Durations{}
 		}
 		r.At = between(f.readAt, e.Report.SentAt, now)
 		reports = append(reports, r)

@@ -1,0 +1,83 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Messages that wait for a retry are named as what they are: no sentence calls them workers, says that nothing is the
+// matter, or promises what fails.
+func TestSentencesSayWhatWaitsForARetry(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	known := muster.Estimate{Known: true, Count: 100, MeanSeconds: 1, P50Seconds: 1, P95Seconds: 1, P99Seconds: 1}
+	stuck := func(backlog, failed, finished float64) muster.Observation {
+		q := muster.QueueObservation{Queue: "jobs", Backlog: muster.Measured(now, backlog), InFlight: muster.Measured(now, 501), OldestAge: muster.Measured(now, 1)}
+		return muster.Observation{
+			Fleet: "f", At: now, Queues: []muster.QueueObservation{q}, Limits: muster.Limits{Max: 10, LaunchesPerHour: 100},
+			Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
+			Capacity:  muster.Capacity{Known: true, Desired: 1, Busy: 1, Slots: 1, BusySlots: 1, SlotsPerWorker: 1}, Processing: known,
+			Boot:     muster.Estimate{Known: true, MeanSeconds: 1, P50Seconds: 1, P95Seconds: 1, P99Seconds: 1},
+			Progress: &muster.Progress{Retrying: muster.Measured(now, 500), Failed: failed, Finished: finished, Failing: known},
+		}
+	}
+	const failing = "; 501 of 502 attempts failed in the last 5 minutes"
+	unknown := stuck(0, 501, 1)
+	unknown.Processing = muster.Estimate{}
+	quiet := stuck(0, 0, 0)
+	quiet.Progress.Retrying = muster.Measured(now, 0)
+	old := quiet
+	old.Progress = nil
+	for _, row := range []struct {
+		name string
+		spec policy.Spec
+		see  muster.Observation
+		want string
+	}{
+		{"deadline", policy.Spec{Name: "deadline"}, stuck(0, 501, 1), "no message can be received now, 500 wait for their retry; 1 worker is busy" + failing},
+		{"deadline, of a duration that is not known", policy.Spec{Name: "deadline"}, unknown, "no message can be received now, 500 wait for their retry; 1 worker is busy" + failing},
+		{"deadline, messages wait as well", policy.Spec{Name: "deadline"}, stuck(5, 501, 1), "1 worker finishes them by 12:00:06, in time" + failing},
+		{"deadline, nothing failed lately", policy.Spec{Name: "deadline"}, stuck(0, 0, 0), "no message can be received now, 500 wait for their retry; 1 worker is busy"},
+		{"deadline, nothing waits for a retry", policy.Spec{Name: "deadline"}, quiet, "nothing waits; 1 worker is busy"},
+		{"exact", policy.Spec{Name: "exact"}, stuck(0, 501, 1), "no message can be received now, 500 wait for their retry, and workers that stay idle leave by themselves"},
+		{"exact, before progress was recorded", policy.Spec{Name: "exact"}, old, "nothing waits, and workers that stay idle leave by themselves"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p, err := policy.New(row.spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := p.Decide(row.see, nil).Sentence()
+			if !strings.HasSuffix(got, row.want) || strings.Contains(got, "501 workers") {
+				t.Errorf("found %q, want it to end in %q", got, row.want)
+			}
+		})
+	}
+}
+
+// A fleet of which every attempt fails does not keep its workers for ever because it never learns how long the work
+// takes.
+func TestWorkersOfAFleetThatOnlyFailsGo(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	zero := muster.Measured(now, 0)
+	o := muster.Observation{
+		Fleet: "f", At: now, Queues: []muster.QueueObservation{{Queue: "jobs", Backlog: zero, InFlight: zero, OldestAge: zero}},
+		Limits: muster.Limits{Max: 10, LaunchesPerHour: 100}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
+		Capacity: muster.Capacity{Known: true, Desired: 3, Idle: 2, Busy: 1, Slots: 3, BusySlots: 1, SlotsPerWorker: 1},
+		Progress: &muster.Progress{Retrying: zero},
+	}
+	p, err := policy.New(policy.Spec{Name: "deadline"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := p.Decide(o, nil); d.Desired != 3 {
+		t.Errorf("before any attempt has ended: %s", d.Sentence())
+	}
+	o.Progress = &muster.Progress{Retrying: zero, Failing: muster.Estimate{Known: true, Count: 9, MeanSeconds: 1}}
+	if d := p.Decide(o, nil); d.Desired != 1 {
+		t.Errorf("after nine attempts that failed: %s, want the busy worker alone", d.Sentence())
+	}
+}
