@@ -35,12 +35,12 @@ type sqliteStore struct {
 	mu      sync.RWMutex
 	pending pending // what the log adds to the tables; mu guards it, but the writer alone changes it
 	ready   bool    // everything below is prepared, but read, which always is
-	pragma  string  // is set when it is
+	most    int     // pages of the write-ahead log, from which on it is written back
 	failed  bool    // it is not known what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
 	putQueue, dropQueue, dropMoves,
-	putDedup, dropDedup, putMove, dropMove, putMeta, read *sql.Stmt
+	putDedup, dropDedup, putMove, dropMove, putMeta, logged, read *sql.Stmt
 }
 
 // The write-ahead log of SQLite is written back when it has so many pages, as
@@ -97,7 +97,7 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 	if size := min(maxLogBytes, kept.size/logShare); size >= leastLogBytes {
 		s.log.size = size
 	}
-	s.pragma = fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
+	s.most = int(max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
 	return s, nil
 }
 
@@ -125,7 +125,7 @@ func openWithin(path string, kept reserve, open func(alone bool) (*sqliteStore, 
 // that may be beside it; without a log all goes to the tables. With alone it has
 // one connection, which needs no room beside the file.
 func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.MarkPlace, alone bool) (_ *sqliteStore, err error) {
-	s := &sqliteStore{path: path, log: l, pending: newPending()}
+	s := &sqliteStore{path: path, log: l, pending: newPending(), most: mostWALPages}
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
@@ -135,11 +135,13 @@ func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.Mark
 	if s.pages, err = sqlitefile.Seal(vfs, false); err != nil {
 		return nil, err
 	}
+	s.pages.WriteLast(rootOfMeta) // with the position
 	vfs = s.pages.Name()
 	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead log, and
 	// remove it. So they look first.
 	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
-	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)"}
+	// The write-ahead log is written back after the mark was written, see writeBackLong.
+	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "wal_autocheckpoint(0)"}
 	if alone {
 		pragmas = append([]string{"locking_mode(EXCLUSIVE)"}, pragmas...)
 	}
@@ -167,11 +169,6 @@ func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.Mark
 func (s *sqliteStore) arm() error {
 	if s.ready {
 		return nil
-	}
-	if s.pragma != "" {
-		if _, err := s.db.Exec(s.pragma); err != nil {
-			return s.writeError("open", err)
-		}
 	}
 	err := s.prepare(context.Background())
 	s.ready = err == nil
@@ -262,6 +259,7 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		{&s.putMove, `INSERT OR REPLACE INTO moves VALUES (?,?,?,?,?,?,?,?,?)`},
 		{&s.dropMove, `DELETE FROM moves WHERE id=?`},
 		{&s.putMeta, `INSERT OR REPLACE INTO meta VALUES (?, ?)`},
+		{&s.logged, "PRAGMA wal_checkpoint(NOOP)"},
 	}
 	for _, st := range statements {
 		var err error

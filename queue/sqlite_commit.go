@@ -115,7 +115,18 @@ func (s *sqliteStore) execute(ops []op, next *tableChange) error {
 	if err := s.mark.Write(at, true); err != nil && primaryCode(err) != sqlitefile.CodeFull {
 		return fmt.Errorf("commit %s: %w", s.path, err)
 	}
+	s.writeBackLong()
 	return nil
+}
+
+// writeBackLong writes the write-ahead log back when it is long enough. It comes after the mark, and the position comes last of all
+// pages: so tables that hold a part of what was written back are behind their mark, should the log be lost or damaged then.
+// A failure changes nothing: the log is as it was, and the next transaction tries again.
+func (s *sqliteStore) writeBackLong() {
+	var busy, pages, done int
+	if err := s.logged.QueryRow().Scan(&busy, &pages, &done); err == nil && pages >= s.most {
+		s.writeBack()
+	}
 }
 
 // tableChange is what a transaction changes besides messages and queues.
