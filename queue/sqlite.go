@@ -69,7 +69,7 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
 	logs := dirLog{filepath.Join(dir, "queues.log")}
 	if exists(filepath.Join(dir, repairedName)) {
-		return nil, fmt.Errorf("open queue file %s: %w", path, errRepairCutShort)
+		return nil, fmt.Errorf("open queue file %s: %w", path, repairCutShort(dir))
 	}
 	found, err := inspect(ctx, path)
 	if err == nil {
@@ -199,12 +199,17 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 	case !errors.Is(err, ErrCorruptFile):
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
-	return fmt.Errorf("open queue file %s: %w%s; %s", path, err, where, adviceDamaged)
+	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is whole and what is missing, with --repair "+
+		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from a backup", path, err, where, absolute(filepath.Dir(path)))
 }
 
-// adviceDamaged is what can be done about damage.
-const adviceDamaged = "nothing was changed: `muster queue check` tells what is whole and what is missing, with --repair it goes on with what is whole " +
-	"and keeps the damaged files; or restore all files of the directory from a backup"
+// absolute is a directory as it can be named from anywhere.
+func absolute(dir string) string {
+	if found, err := filepath.Abs(dir); err == nil {
+		return found
+	}
+	return dir
+}
 
 // verify checks version, schema and position. The messages are checked by Load,
 // which reads them all.
