@@ -188,6 +188,7 @@ func (l *local) watched(fleets []config.Fleet) []config.Fleet {
 const (
 	configFault = iota
 	queueFault
+	historyFault
 	faultKinds
 )
 
