@@ -35,6 +35,7 @@ type examination struct {
 	wantLog int64               // the size of the log that they name
 	epoch   uint64
 	secret  []byte
+	dead    map[uint64]bool // rows that count no more
 	queues  map[uint32]*queueRow
 	unsure  bool // queues may be missing
 	dedup   []dedupRow
@@ -82,11 +83,14 @@ func (x *examination) run(ctx context.Context, keep func(row, *record) error) er
 	x.readLog()
 	x.readSmall()
 	x.image.Tree(rootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
-	complete := x.image.Free()
+	switch complete := x.image.Free() || x.tables == nil; {
+	case complete:
+	case x.torn || len(x.gaps) > 0:
+		x.find(tablesName, "the list of unused pages is damaged: messages that were deleted may be back")
+	default:
+		x.find(tablesName, "the list of unused pages is damaged: nothing is missing, but nothing can be stored or removed any more")
+	}
 	if len(x.gaps) > 0 || x.torn {
-		if !complete {
-			x.find(tablesName, "the list of unused pages is damaged: messages that were deleted may be back")
-		}
 		x.image.Strays(func(n sqlitefile.Node) { x.strays(ctx, n) })
 	}
 	x.image.Rest(func(n sqlitefile.Node) { x.rest(ctx, n) })
@@ -143,7 +147,7 @@ func (x *examination) choose() {
 
 // readMeta reads what the file says about itself.
 func (x *examination) readMeta() {
-	x.placed, x.secret, x.epoch = false, nil, 0
+	x.placed, x.secret, x.epoch, x.dead = false, nil, 0, map[uint64]bool{}
 	delete(x.bad, rootOfMeta)
 	x.image.Tree(rootOfMeta, func(n sqlitefile.Node) {
 		x.readNode(rootOfMeta, n, func(r sqlitefile.Row) {
@@ -152,11 +156,7 @@ func (x *examination) readMeta() {
 			}
 			switch value := r.Values[1].(type) {
 			case []byte:
-				if at, bytes, err := decodePosition(value); err == nil && r.Values[0] == "position" {
-					x.at, x.wantLog, x.placed = at, bytes, true
-				} else if r.Values[0] == "secret" && len(value) == secretBytes {
-					x.secret = value
-				}
+				x.readBytes(r.Values[0], value)
 			case int64:
 				if r.Values[0] == "epoch" {
 					x.epoch = uint64(value)
@@ -164,6 +164,24 @@ func (x *examination) readMeta() {
 			}
 		})
 	})
+}
+
+func (x *examination) readBytes(key any, value []byte) {
+	switch key {
+	case "position":
+		if at, bytes, err := decodePosition(value); err == nil {
+			x.at, x.wantLog, x.placed = at, bytes, true
+		}
+	case "secret":
+		if len(value) == secretBytes {
+			x.secret = value
+		}
+	case deadKey:
+		dead, _ := decodeDead(value) // the page is whole, and what is in it as well
+		for _, seq := range dead {
+			x.dead[seq] = true
+		}
+	}
 }
 
 // readSmall reads the tables besides the messages.
@@ -371,7 +389,8 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 		x.waiting, x.last = x.waiting[:0], m
 	}
 	x.highest = max(x.highest, m.seq)
-	if p, logged := x.pending.rows[m.seq]; logged && p.change == opInsert { // tables of a later time than the log follows
+	// Either the row is dead, or the log has the message, which tables of a later time than it follows hold as well.
+	if p, logged := x.pending.rows[m.seq]; x.dead[m.seq] || logged && p.change == opInsert {
 		x.whole++
 		return
 	}

@@ -31,7 +31,8 @@ type sqliteStore struct {
 	epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
 	at      sqlitefile.Position
 	mark    *sqlitefile.Mark
-	log     *opLog // nil if there is none
+	dead    []uint64 // rows that count no more
+	log     *opLog   // nil if there is none
 	mu      sync.RWMutex
 	pending pending // what the log adds to the tables; mu guards it, but the writer alone changes it
 	ready   bool    // everything below is prepared, but read, which always is
@@ -237,6 +238,9 @@ func (s *sqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error 
 	if err != nil {
 		return err
 	}
+	if err := s.readDead(ctx); err != nil {
+		return err
+	}
 	if s.mark, err = openMark(m, s.at); err != nil {
 		return err
 	}
@@ -289,6 +293,9 @@ func (s *sqliteStore) writeError(step string, err error) error {
 		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.path, err)
 	case sqlitefile.CodeBusy:
 		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.path, err)
+	case sqlitefile.CodeCorrupt:
+		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check --data %s` tells what is whole, and with --repair "+
+			"goes on with it", step, s.path, ErrCorruptFile, err, s.pages.Damaged(), absolute(filepath.Dir(s.path)))
 	}
 	return fmt.Errorf("%s %s: %w", step, s.path, err)
 }
