@@ -103,7 +103,7 @@ func TestEachBitOfAPageIsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	harmless := 0
-	for at := 0; at < len(whole); at += 1511 {
+	for at := 0; at < len(whole); at += 2503 {
 		number := uint32(at/sqlitefile.PageBytes) + 1
 		spoilt := slices.Clone(whole)
 		spoilt[at] ^= 1 << (at % 8)
@@ -128,8 +128,8 @@ func TestEachBitOfAPageIsSealed(t *testing.T) {
 			}
 		})
 	}
-	if pages := len(whole) / sqlitefile.PageBytes; harmless > len(whole)/1511/3 {
-		t.Errorf("of %d damages in %d pages, %d made no difference", len(whole)/1511, pages, harmless)
+	if pages := len(whole) / sqlitefile.PageBytes; harmless > len(whole)/2503/3 {
+		t.Errorf("of %d damages in %d pages, %d made no difference", len(whole)/2503, pages, harmless)
 	}
 }
 
