@@ -73,7 +73,7 @@ func TestADamagedHistoryGoesOnAndSaysSo(t *testing.T) {
 	}
 }
 
-// TestADamagedHistoryIsKept holds that nothing of it is removed.
+// TestADamagedHistoryIsKept holds that nothing of it is removed, and that a file which may be another program's stays where it is.
 func TestADamagedHistoryIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	content := strings.Repeat("notes\n", 1000)
@@ -81,6 +81,13 @@ func TestADamagedHistoryIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, found, err := history.OpenRecovered(path, history.Options{}, noon)
+	if b, _ := os.ReadFile(path); err == nil || string(b) != content {
+		t.Fatalf("without a mark: %v, %v; %d bytes are there", found, err, len(b))
+	}
+	if err := os.WriteFile(path+"-mark", make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, found, err = history.OpenRecovered(path, history.Options{}, noon)
 	if err != nil || found == nil {
 		t.Fatalf("%v, %v", found, err)
 	}
