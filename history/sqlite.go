@@ -43,19 +43,28 @@ type History struct {
 // Open opens the history at path, and makes it, with its directory, when there is none. Older files are brought forward.
 // It refuses, and leaves as it is, a file that is damaged, newer than this program or not a history.
 func Open(path string, o Options) (*History, error) {
-	path, err := filepath.Abs(path)
+	path, o, err := checkOptions(path, o)
 	if err != nil {
-		return nil, explain(path, "open", err)
-	}
-	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<30)
-	if o.MaxBytes < 1<<20 {
-		return nil, fmt.Errorf("open: history %s: found a bound of %d bytes, at least 1 MiB is allowed", path, o.MaxBytes)
+		return nil, err
 	}
 	h, err := open(context.Background(), path, o)
 	if err != nil {
 		return nil, explain(path, "open", err)
 	}
 	return h, nil
+}
+
+// checkOptions returns the whole path and the options with their defaults.
+func checkOptions(path string, o Options) (string, Options, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", o, explain(path, "open", err)
+	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<30)
+	if o.MaxBytes < 1<<20 {
+		return "", o, fmt.Errorf("open: history %s: found a bound of %d bytes, at least 1 MiB is allowed", path, o.MaxBytes)
+	}
+	return path, o, nil
 }
 
 func open(ctx context.Context, path string, o Options) (*History, error) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
@@ -88,11 +89,16 @@ const (
 )
 
 // Check reads all files of a queue directory, which no service may have open, and says what is damaged and what is missing
-// because of that. It changes nothing, unless it shall repair what is damaged. The error is ErrLocked, or that of a
-// directory that cannot be read or written; damage is no error.
+// because of that. It changes nothing, unless it shall repair what is damaged. The error is ErrLocked, that of a directory
+// without queues, or that of one that cannot be read or written; damage is no error.
 func Check(ctx context.Context, dir string, o CheckOptions) (*Checkup, error) {
+	dir = absolute(dir)
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("check queue directory: %w", err)
+	}
+	names := []string{tablesName, tableWAL, tableMark, logFileName, repairedName}
+	if !slices.ContainsFunc(names, func(name string) bool { return exists(filepath.Join(dir, name)) }) {
+		return nil, fmt.Errorf("check queue directory %s: it holds no queues; name the data directory of a muster up", dir)
 	}
 	if err := checkDir(dir); err != nil {
 		return nil, err
@@ -105,7 +111,7 @@ func Check(ctx context.Context, dir string, o CheckOptions) (*Checkup, error) {
 	kept := ""
 	if exists(filepath.Join(dir, repairedName)) {
 		if !o.Repair {
-			return nil, fmt.Errorf("check queue directory %s: %w", dir, errRepairCutShort)
+			return nil, fmt.Errorf("check queue directory %s: %w", dir, repairCutShort(dir))
 		}
 		if kept, err = finishRepair(dir, o, nil); err != nil {
 			return nil, fmt.Errorf("repair queue directory %s: %w", dir, err)
@@ -124,8 +130,10 @@ func Check(ctx context.Context, dir string, o CheckOptions) (*Checkup, error) {
 	return x.result, nil
 }
 
-// errRepairCutShort says that there are two sets of files.
-var errRepairCutShort = fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair` again, which ends it", ErrCorruptFile)
+// repairCutShort says that there are two sets of files.
+func repairCutShort(dir string) error {
+	return fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair --data %s` again, which ends it", ErrCorruptFile, absolute(dir))
+}
 
 // examine reads the files of a directory that is locked.
 func examine(ctx context.Context, dir string, keep func(row, *record) error) (*examination, error) {

@@ -46,19 +46,22 @@ func (x *examination) framesAfter(identity uint64) (frames []frame) {
 func (x *examination) replay(frames []frame) {
 	generation, next := x.at.Commit, uint32(0)
 	for _, f := range frames {
+		ops, err := readOps(f.payload, nil)
 		if f.generation != generation {
 			if x.placed {
 				x.find(logFileName, "its frames follow transaction %d, and the tables are at %d", f.generation, generation)
+				// What did not fit into the log is in the transaction itself.
+				x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), To: firstSent(ops), Why: fmt.Sprintf("transaction %d", f.generation)})
 			}
 			generation, next = f.generation, 0
 		}
-		ops, err := readOps(f.payload, nil)
 		if err != nil || f.number < next {
 			continue
 		}
 		if f.number > next {
-			x.find(logFileName, "frames %d to %d, before byte %d, are damaged: what was sent, deleted and received in them is lost", next, f.number-1, f.at)
-			x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), To: firstSent(ops), Why: fmt.Sprintf("frames %d to %d of %s", next, f.number-1, logFileName)})
+			lost := rangeOf("frame", uint64(next), uint64(f.number-1))
+			x.find(logFileName, "before byte %d %s cannot be read; what was sent, deleted and received in that part of the log is lost", f.at, lost)
+			x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), To: firstSent(ops), Why: lost + " of " + logFileName})
 		}
 		for i := range ops {
 			x.pending.add(&ops[i])
@@ -70,6 +73,14 @@ func (x *examination) replay(frames []frame) {
 			x.changed[p.origin] = p
 		}
 	}
+}
+
+// rangeOf names numbered things.
+func rangeOf(noun string, from, to uint64) string {
+	if from == to {
+		return fmt.Sprintf("%s %d", noun, from)
+	}
+	return fmt.Sprintf("%ss %d to %d", noun, from, to)
 }
 
 // firstSent is the number before that of the first message that is sent, or 0.

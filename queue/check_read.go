@@ -35,6 +35,7 @@ type examination struct {
 	wantLog int64               // the size of the log that they name
 	epoch   uint64
 	secret  []byte
+	dead    map[uint64]bool // rows that count no more
 	queues  map[uint32]*queueRow
 	unsure  bool // queues may be missing
 	dedup   []dedupRow
@@ -50,6 +51,7 @@ type examination struct {
 	whole   uint64                   // rows that are whole
 	spoilt  uint64                   // rows that are there, with a damaged content
 	found   map[uint64]bool          // the rows, of tables that are torn
+	counted map[uint64]bool          // those of them that are messages
 	gaps    []Gap
 	waiting []int // gaps that do not know what comes after them
 	last    row   // the last whole one, in the order of sequences
@@ -62,7 +64,8 @@ type examination struct {
 func newExamination(f *files) *examination {
 	return &examination{
 		files: f, result: &Checkup{Dir: f.dir, Findings: []Finding{}, Damaged: []CheckedMessage{}, Missing: []Gap{}},
-		queues: map[uint32]*queueRow{}, pending: newPending(), changed: map[uint64]pendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, fifo: map[uint32]bool{}, unclaimed: map[uint32]int{},
+		queues: map[uint32]*queueRow{}, pending: newPending(), changed: map[uint64]pendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, counted: map[uint64]bool{},
+		fifo: map[uint32]bool{}, unclaimed: map[uint32]int{},
 	}
 }
 
@@ -80,11 +83,14 @@ func (x *examination) run(ctx context.Context, keep func(row, *record) error) er
 	x.readLog()
 	x.readSmall()
 	x.image.Tree(rootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
-	complete := x.image.Free()
+	switch complete := x.image.Free() || x.tables == nil; {
+	case complete:
+	case x.torn || len(x.gaps) > 0:
+		x.find(tablesName, "the list of unused pages is damaged: messages that were deleted may be back")
+	default:
+		x.find(tablesName, "the list of unused pages is damaged: nothing is missing, but nothing can be stored or removed any more")
+	}
 	if len(x.gaps) > 0 || x.torn {
-		if !complete {
-			x.find(tablesName, "the list of unused pages is damaged: messages that were deleted may be back")
-		}
 		x.image.Strays(func(n sqlitefile.Node) { x.strays(ctx, n) })
 	}
 	x.image.Rest(func(n sqlitefile.Node) { x.rest(ctx, n) })
@@ -141,7 +147,7 @@ func (x *examination) choose() {
 
 // readMeta reads what the file says about itself.
 func (x *examination) readMeta() {
-	x.placed, x.secret, x.epoch = false, nil, 0
+	x.placed, x.secret, x.epoch, x.dead = false, nil, 0, map[uint64]bool{}
 	delete(x.bad, rootOfMeta)
 	x.image.Tree(rootOfMeta, func(n sqlitefile.Node) {
 		x.readNode(rootOfMeta, n, func(r sqlitefile.Row) {
@@ -150,11 +156,7 @@ func (x *examination) readMeta() {
 			}
 			switch value := r.Values[1].(type) {
 			case []byte:
-				if at, bytes, err := decodePosition(value); err == nil && r.Values[0] == "position" {
-					x.at, x.wantLog, x.placed = at, bytes, true
-				} else if r.Values[0] == "secret" && len(value) == secretBytes {
-					x.secret = value
-				}
+				x.readBytes(r.Values[0], value)
 			case int64:
 				if r.Values[0] == "epoch" {
 					x.epoch = uint64(value)
@@ -162,6 +164,24 @@ func (x *examination) readMeta() {
 			}
 		})
 	})
+}
+
+func (x *examination) readBytes(key any, value []byte) {
+	switch key {
+	case "position":
+		if at, bytes, err := decodePosition(value); err == nil {
+			x.at, x.wantLog, x.placed = at, bytes, true
+		}
+	case "secret":
+		if len(value) == secretBytes {
+			x.secret = value
+		}
+	case deadKey:
+		dead, _ := decodeDead(value) // the page is whole, and what is in it as well
+		for _, seq := range dead {
+			x.dead[seq] = true
+		}
+	}
 }
 
 // readSmall reads the tables besides the messages.
@@ -369,6 +389,11 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 		x.waiting, x.last = x.waiting[:0], m
 	}
 	x.highest = max(x.highest, m.seq)
+	// Either the row is dead, or the log has the message, which tables of a later time than it follows hold as well.
+	if p, logged := x.pending.rows[m.seq]; x.dead[m.seq] || logged && p.change == opInsert {
+		x.whole++
+		return
+	}
 	if wrong != nil || !r.Whole && content.sum == 0 {
 		x.spoilt++
 		x.name(m, content)
@@ -381,6 +406,9 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 	}
 	if x.stays(m) {
 		x.result.Messages++
+		if x.torn {
+			x.counted[m.seq] = true
+		}
 	}
 	if x.keep != nil {
 		x.failed = x.keep(m, content)
@@ -452,16 +480,21 @@ func (g *Gap) holds(seq uint64) bool { return seq >= g.From && (g.To == 0 || seq
 // conclude says what is missing.
 func (x *examination) conclude() {
 	for _, g := range x.logGaps {
-		g.From = max(g.From, x.highest) + 1
-		g.After = sentAt(x.last)
-		x.gaps = append(x.gaps, g)
+		x.gapInLog(g)
 	}
 	expected := x.at.Rows
 	if x.torn {
 		expected = max(expected, x.marked.Rows)
 	}
 	x.tellPages()
-	if have := x.whole + x.spoilt; expected > have {
+	have := x.whole + x.spoilt
+	switch {
+	case x.torn && (!x.placed || x.at.Commit < x.marked.Commit || have != expected):
+		if logged := have + x.onlyInLog(); expected > logged {
+			x.result.Lost = int(expected - logged)
+		}
+		x.gaps = append(x.gaps, Gap{Why: tableWAL}) // pages may be of any earlier time
+	case expected > have:
 		x.result.Lost = int(expected - have)
 		if len(x.gaps) == 0 {
 			x.find(tablesName, "the tables hold %d messages, and %d were acknowledged", have, expected)
@@ -469,14 +502,45 @@ func (x *examination) conclude() {
 		}
 	}
 	for _, p := range x.pending.rows {
-		if p.change == opInsert && x.alive(p.row) {
+		switch {
+		case p.change == opInsert && x.alive(p.row):
 			x.result.Messages++
+		case p.change == opMove && x.movedTwice(p) && x.counted[p.origin] && x.counted[p.row.seq]:
+			x.result.Messages--
 		}
 	}
 	x.result.Missing = append(x.result.Missing, x.gaps[:min(len(x.gaps), mostNamed)]...)
 	for id, n := range x.unclaimed {
 		x.find(tablesName, "%d messages are of a queue whose attributes are lost; a repair puts them into the queue %s", n, x.recovered(id))
 	}
+}
+
+// onlyInLog counts the messages of a log that tables of a later time may have held, and do not any more.
+func (x *examination) onlyInLog() (n uint64) {
+	for seq, p := range x.pending.rows {
+		if p.change == opInsert && !x.found[seq] {
+			n++
+		}
+	}
+	return n
+}
+
+// gapInLog notes what is missing of the log, which begins where the tables end, unless these are torn.
+func (x *examination) gapInLog(g Gap) {
+	g.After = sentAt(x.last)
+	before := g.From
+	g.From = max(before, x.highest) + 1
+	if g.To != 0 && g.From > g.To {
+		g.From = before + 1
+	}
+	if g.To == 0 || g.From <= g.To { // else no message was sent in it
+		x.gaps = append(x.gaps, g)
+	}
+}
+
+// movedTwice says that tables of a later time than the log follows hold a message already where the log moves it to.
+func (x *examination) movedTwice(p pendingRow) bool {
+	return p.origin != p.row.seq && x.found[p.row.seq]
 }
 
 // recovered is the name of the queue that takes the messages of one whose name is lost.

@@ -65,6 +65,9 @@ func (x *examination) copyTo(ctx context.Context, s *sqliteStore) error {
 	}
 	ops = nil
 	for o := range again.pending.ops {
+		if o.kind == opMove && again.movedTwice(again.pending.rows[o.row.seq]) {
+			o.kind = opRemove
+		}
 		ops = append(ops, *o)
 	}
 	if err := s.Commit(ops); err != nil {

@@ -359,3 +359,51 @@ func copyOf(t *testing.T, dir, scratch string) string {
 	}
 	return to
 }
+
+// TestARepairWithFramesOfTwoGenerations shortens the write-ahead log after a full log was taken over: then the log has frames of
+// before and after that, and what can be saved of the tables holds some of the same messages.
+func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
+	a := acknowledged{messages: map[string]Peeked{}, seqs: map[string]uint64{}, deleted: map[string]bool{}}
+	dir, scratch := t.TempDir(), memoryDir(t)
+	s := open(t, Options{Dir: dir, MemoryBytes: 1})
+	mustCreate(t, s, "q", nil)
+	for n := range 24 {
+		mustSend(t, s, "q", fmt.Sprint("first ", n))
+	}
+	for range 7 { // more than the log has room for, so that it is taken over in between
+		mustSend(t, s, "q", slices.Repeat([]string{strings.Repeat("x", 100_000)}, MaxBatch)...)
+	}
+	err := s.PeekEach(t.Context(), "q", AnyState, func(p Peeked) bool {
+		a.messages[p.ID] = p
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range s.st.names["q"].all {
+		a.seqs[formatUUID(must(s.contents.Record(e.seq))(t).id)] = e.seq
+	}
+	copyOf(t, dir, scratch)
+	size := must(os.Stat(filepath.Join(dir, tableWAL)))(t).Size()
+	if seen := s.store.(*sqliteStore).log.generation; seen == 0 || size < 3<<20 {
+		t.Fatalf("generation %d, a write-ahead log of %d bytes: the log was not taken over", seen, size)
+	}
+	crashed := filepath.Join(t.TempDir(), "crashed")
+	if err := damage.Copy(filepath.Join(scratch, "copy"), crashed); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, twelfth := range []int64{3, 7, 8} {
+		at := size * twelfth / 12
+		dir := copyOf(t, crashed, scratch)
+		if err := os.Truncate(filepath.Join(dir, tableWAL), at); err != nil {
+			t.Fatal(err)
+		}
+		silent, n := a.repair(t, dir)
+		for _, text := range silent {
+			t.Errorf("cut at byte %d: %s", at, text)
+		}
+		lost += n
+	}
+	t.Logf("%d messages lost in all", lost)
+}

@@ -3,9 +3,11 @@ package queue
 import (
 	"bytes"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,4 +141,133 @@ func TestACourierIsToldOfADamagedMessage(t *testing.T) {
 			t.Errorf("received %+v, %v; want %q", got, err, want)
 		}
 	}
+}
+
+// spoilOverflow flips a bit in each page of the closed file in dir that has nothing but a part of a body of many b.
+func spoilOverflow(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, tablesName)
+	content := must(os.ReadFile(path))(t)
+	spoilt := 0
+	for at := 0; at < len(content); at += sqlitefile.PageBytes {
+		if page := content[at : at+sqlitefile.PageBytes]; bytes.Count(page, []byte("b")) > sqlitefile.PageBytes-100 {
+			page[100] ^= 1
+			spoilt++
+		}
+	}
+	if spoilt == 0 {
+		t.Fatal("there are no such pages")
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestADamagedPageDoesNotStopTheQueue damages the rest of a long body. Whatever is done to that message, the others are received
+// and sent as before, now and after a restart.
+func TestADamagedPageDoesNotStopTheQueue(t *testing.T) {
+	for name, do := range map[string]func(*testing.T, *Service){
+		"received": func(t *testing.T, s *Service) {
+			for range 2 {
+				got, _ := s.Receive(t.Context(), "q", ReceiveOptions{Max: 10, Visibility: new(time.Duration)})
+				for _, m := range got {
+					if m.Body != "a" && m.Body != "c" {
+						t.Errorf("received %.10q", m.Body)
+					}
+				}
+			}
+		},
+		"purged": func(t *testing.T, s *Service) {
+			if err := s.Purge(t.Context(), "q"); err != nil {
+				t.Error(err)
+			}
+		},
+		"received and purged": func(t *testing.T, s *Service) {
+			s.Receive(t.Context(), "q", ReceiveOptions{Max: 10, Visibility: new(time.Duration)})
+			if err := s.Purge(t.Context(), "q"); err != nil {
+				t.Error(err)
+			}
+		},
+		"in a deleted queue": func(t *testing.T, s *Service) {
+			if err := s.DeleteQueue(t.Context(), "q"); err != nil {
+				t.Error(err)
+			}
+		},
+		"moved": func(t *testing.T, s *Service) {
+			mustCreate(t, s, "source", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:q","maxReceiveCount":2}`})
+			for range 2 {
+				s.Receive(t.Context(), "q", ReceiveOptions{Max: 10, Visibility: new(time.Duration)})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, Options{Dir: dir})
+			mustCreate(t, s, "q", nil)
+			mustCreate(t, s, "other", nil)
+			mustSend(t, s, "q", "a", strings.Repeat("b", 20_000), "c")
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			spoilOverflow(t, dir)
+			s = open(t, Options{Dir: dir})
+			do(t, s)
+			for range 18 { // without a log and with one
+				mustSend(t, s, "other", "goes on")
+				if err := s.SetAttributes(t.Context(), "other", map[string]string{"VisibilityTimeout": "7"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = open(t, Options{Dir: dir})
+				wantCounts(t, s, "other", 18, 0, 0)
+				mustSend(t, s, "other", "goes on")
+				mustDelete(t, s, "other", must(s.Receive(t.Context(), "other", ReceiveOptions{Max: 1}))(t)[0].Receipt)
+			}
+			if name != "received" && name != "moved" && name != "in a deleted queue" {
+				wantCounts(t, s, "q", 0, 0, 0)
+			}
+		})
+	}
+}
+
+// TestADamagedListOfUnusedPagesIsTold damages what only storing and removing needs.
+func TestADamagedListOfUnusedPagesIsTold(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	mustCreate(t, s, "q", nil)
+	mustSend(t, s, "q", "a", strings.Repeat("b", 20_000))
+	if err := s.Close(); err != nil { // so that there is a row in the table
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir})
+	for _, m := range must(s.Receive(t.Context(), "q", ReceiveOptions{Max: 10}))(t)[1:] {
+		mustDelete(t, s, "q", m.Receipt)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, tablesName)
+	content := must(os.ReadFile(path))(t)
+	trunk := int(binary.BigEndian.Uint32(content[32:]))
+	if trunk == 0 {
+		t.Fatal("there are no unused pages")
+	}
+	content[(trunk-1)*sqlitefile.PageBytes+4000] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrCorruptFile) || !strings.Contains(err.Error(), "muster queue check --data "+dir) {
+		t.Errorf("opened: %v", err)
+	}
+	found := must(Check(t.Context(), dir, CheckOptions{Repair: true, At: time.Now()}))(t)
+	if len(found.Findings) != 1 || !strings.Contains(found.Findings[0].Found, "unused pages") || found.Messages == 0 || len(found.Missing) > 0 {
+		t.Errorf("found %+v", found)
+	}
+	s = open(t, Options{Dir: dir})
+	mustSend(t, s, "q", strings.Repeat("c", 20_000))
+	wantCounts(t, s, "q", found.Messages, 1, 0)
 }

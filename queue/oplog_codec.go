@@ -44,7 +44,19 @@ func appendText(b []byte, s string) []byte {
 
 // readOps appends the operations of a frame to ops.
 func readOps(payload []byte, ops []op) ([]op, error) {
-	for r := (opReader{left: payload}); len(r.left) > 0; {
+	r := opReader{left: payload}
+	return r.all(ops)
+}
+
+// opReader takes a frame apart; after the first error it returns zeros.
+type opReader struct {
+	left  []byte
+	err   error
+	older bool // messages have no checksum
+}
+
+func (r *opReader) all(ops []op) ([]op, error) {
+	for len(r.left) > 0 {
 		o := r.op()
 		if r.err != nil {
 			return nil, r.err
@@ -54,18 +66,16 @@ func readOps(payload []byte, ops []op) ([]op, error) {
 	return ops, nil
 }
 
-// opReader takes a frame apart; after the first error it returns zeros.
-type opReader struct {
-	left []byte
-	err  error
-}
-
 func (r *opReader) op() (o op) {
 	o.kind = opKind(r.bytes(1)[0])
 	switch o.kind {
 	case opInsert:
 		o.row = r.row()
-		o.record = &record{id: [16]byte(r.bytes(16)), sum: binary.LittleEndian.Uint32(r.bytes(4)), group: r.text(), dedup: r.text(), source: r.text()}
+		o.record = &record{id: [16]byte(r.bytes(16))}
+		if !r.older {
+			o.record.sum = binary.LittleEndian.Uint32(r.bytes(4))
+		}
+		o.record.group, o.record.dedup, o.record.source = r.text(), r.text(), r.text()
 		if attributes := r.text(); attributes != "" {
 			o.record.attributes = []byte(attributes)
 		}

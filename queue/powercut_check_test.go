@@ -45,8 +45,14 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	var verdict string
-	if err := db.db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
-		return fmt.Errorf("integrity check: %s %w", verdict, err)
+	if err := db.db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil {
+		return fmt.Errorf("integrity check: %w", err)
+	}
+	switch damaged := db.pages.Damaged(); {
+	case len(damaged) > 0:
+		return fmt.Errorf("%w: pages %v", ErrCorruptFile, damaged)
+	case verdict != "ok":
+		return fmt.Errorf("integrity check: %s", verdict)
 	}
 	return c.compare(db)
 }

@@ -62,11 +62,10 @@ func openSite(ctx context.Context, d *powercut.Disk, checkpoint int) (*site, err
 	if err != nil {
 		return nil, errors.Join(err, d.Unmount())
 	}
-	if _, err = db.db.Exec(fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", checkpoint)); err == nil {
-		var s *Service
-		if s, err = start(db, db, nil, 3000, slog.New(slog.DiscardHandler)); err == nil {
-			return &site{disk: d, db: db, service: s, ledger: newLedger()}, nil
-		}
+	db.most = checkpoint
+	s, err := start(db, db, nil, 3000, slog.New(slog.DiscardHandler))
+	if err == nil {
+		return &site{disk: d, db: db, service: s, ledger: newLedger()}, nil
 	}
 	return nil, errors.Join(err, db.Close(), d.Unmount())
 }

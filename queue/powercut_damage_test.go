@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// TestAPowerCutAndALostFileAreTold takes files away, or shortens them, after power cuts at all moments: then the queue must
-// be refused as damaged, or hold all that was acknowledged.
+// TestAPowerCutAndALostFileAreTold takes files away, shortens or spoils them after power cuts at all moments, in the middle of
+// writing the write-ahead log back among them: then the queue must be refused as damaged, or hold all that was acknowledged.
 func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 	wanted, err := powercut.Cuts(500)
 	if err != nil {
@@ -35,7 +36,7 @@ func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 			switch err := c.check(t.Context()); {
 			case err == nil:
 				whole++
-			case errors.Is(err, ErrCorruptFile):
+			case errors.Is(err, ErrCorruptFile) || errors.Is(err, errDamagedContent) || primaryCode(err) == sqlitefile.CodeCorrupt:
 				told++
 			default:
 				t.Errorf("history %d, cut %d, %s: %v", seed, i, what, err)
@@ -48,17 +49,32 @@ func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 	}
 }
 
-// lose removes a file, or cuts its end off.
+// lose removes a file, cuts its end off, flips a bit or zeroes a sector.
 func lose(d *powercut.Disk, chance *rand.Rand) (what string, err error) {
-	names := []string{queueFile + "-wal", queueFile + "-wal", logName, markName}
+	names := []string{queueFile + "-wal", queueFile + "-wal", queueFile, logName, markName}
 	name := names[chance.IntN(len(names))]
 	content, err := d.Read(name)
 	if err != nil || len(content) == 0 {
 		return "nothing is lost", nil
 	}
-	if err := d.Remove(name); err != nil || chance.IntN(2) == 0 {
-		return name + " is lost", err
+	at := chance.IntN(len(content))
+	kinds := 4
+	if name == logName {
+		// The last frame may be one that the power cut kept from being written whole: a damaged one looks the same.
+		kinds = 2
 	}
-	length := chance.IntN(len(content))
-	return fmt.Sprintf("%s ends after %d bytes", name, length), d.Append(name, content[:length])
+	switch kind := chance.IntN(kinds); {
+	case kind == 0 && name != queueFile: // without its file a directory is a new one, see missing
+		return name + " is lost", d.Remove(name)
+	case kind == 1:
+		what, content = fmt.Sprintf("%s ends after %d bytes", name, at), content[:at]
+	case kind == 2:
+		what = fmt.Sprintf("a bit of byte %d of %s is flipped", at, name)
+		content[at] ^= 1 << chance.IntN(8)
+	default:
+		from := at / sectorBytes * sectorBytes
+		what = fmt.Sprintf("the sector at byte %d of %s is zeroed", from, name)
+		clear(content[from:min(from+sectorBytes, len(content))])
+	}
+	return what, errors.Join(d.Remove(name), d.Append(name, content))
 }

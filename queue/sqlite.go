@@ -31,16 +31,17 @@ type sqliteStore struct {
 	epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
 	at      sqlitefile.Position
 	mark    *sqlitefile.Mark
-	log     *opLog // nil if there is none
+	dead    []uint64 // rows that count no more
+	log     *opLog   // nil if there is none
 	mu      sync.RWMutex
 	pending pending // what the log adds to the tables; mu guards it, but the writer alone changes it
 	ready   bool    // everything below is prepared, but read, which always is
-	pragma  string  // is set when it is
+	most    int     // pages of the write-ahead log, from which on it is written back
 	failed  bool    // it is not known what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
 	putQueue, dropQueue, dropMoves,
-	putDedup, dropDedup, putMove, dropMove, putMeta, read *sql.Stmt
+	putDedup, dropDedup, putMove, dropMove, putMeta, logged, read *sql.Stmt
 }
 
 // The write-ahead log of SQLite is written back when it has so many pages, as
@@ -69,7 +70,7 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
 	logs := dirLog{filepath.Join(dir, "queues.log")}
 	if exists(filepath.Join(dir, repairedName)) {
-		return nil, fmt.Errorf("open queue file %s: %w", path, errRepairCutShort)
+		return nil, fmt.Errorf("open queue file %s: %w", path, repairCutShort(dir))
 	}
 	found, err := inspect(ctx, path)
 	if err == nil {
@@ -97,7 +98,7 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 	if size := min(maxLogBytes, kept.size/logShare); size >= leastLogBytes {
 		s.log.size = size
 	}
-	s.pragma = fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
+	s.most = int(max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
 	return s, nil
 }
 
@@ -125,7 +126,7 @@ func openWithin(path string, kept reserve, open func(alone bool) (*sqliteStore, 
 // that may be beside it; without a log all goes to the tables. With alone it has
 // one connection, which needs no room beside the file.
 func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.MarkPlace, alone bool) (_ *sqliteStore, err error) {
-	s := &sqliteStore{path: path, log: l, pending: newPending()}
+	s := &sqliteStore{path: path, log: l, pending: newPending(), most: mostWALPages}
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
@@ -135,11 +136,13 @@ func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.Mark
 	if s.pages, err = sqlitefile.Seal(vfs, false); err != nil {
 		return nil, err
 	}
+	s.pages.WriteLast(rootOfMeta) // with the position
 	vfs = s.pages.Name()
 	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead log, and
 	// remove it. So they look first.
 	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
-	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)"}
+	// The write-ahead log is written back after the mark was written, see writeBackLong.
+	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "wal_autocheckpoint(0)"}
 	if alone {
 		pragmas = append([]string{"locking_mode(EXCLUSIVE)"}, pragmas...)
 	}
@@ -167,11 +170,6 @@ func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.Mark
 func (s *sqliteStore) arm() error {
 	if s.ready {
 		return nil
-	}
-	if s.pragma != "" {
-		if _, err := s.db.Exec(s.pragma); err != nil {
-			return s.writeError("open", err)
-		}
 	}
 	err := s.prepare(context.Background())
 	s.ready = err == nil
@@ -202,12 +200,17 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 	case !errors.Is(err, ErrCorruptFile):
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
-	return fmt.Errorf("open queue file %s: %w%s; %s", path, err, where, adviceDamaged)
+	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is whole and what is missing, with --repair "+
+		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from a backup", path, err, where, absolute(filepath.Dir(path)))
 }
 
-// adviceDamaged is what can be done about damage.
-const adviceDamaged = "nothing was changed: `muster queue check` tells what is whole and what is missing, with --repair it goes on with what is whole " +
-	"and keeps the damaged files; or restore all files of the directory from a backup"
+// absolute is a directory as it can be named from anywhere.
+func absolute(dir string) string {
+	if found, err := filepath.Abs(dir); err == nil {
+		return found
+	}
+	return dir
+}
 
 // verify checks version, schema and position. The messages are checked by Load,
 // which reads them all.
@@ -233,6 +236,9 @@ func (s *sqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error 
 	}
 	logBytes, err := s.readPosition(ctx)
 	if err != nil {
+		return err
+	}
+	if err := s.readDead(ctx); err != nil {
 		return err
 	}
 	if s.mark, err = openMark(m, s.at); err != nil {
@@ -262,6 +268,7 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 		{&s.putMove, `INSERT OR REPLACE INTO moves VALUES (?,?,?,?,?,?,?,?,?)`},
 		{&s.dropMove, `DELETE FROM moves WHERE id=?`},
 		{&s.putMeta, `INSERT OR REPLACE INTO meta VALUES (?, ?)`},
+		{&s.logged, "PRAGMA wal_checkpoint(NOOP)"},
 	}
 	for _, st := range statements {
 		var err error
@@ -286,6 +293,9 @@ func (s *sqliteStore) writeError(step string, err error) error {
 		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.path, err)
 	case sqlitefile.CodeBusy:
 		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.path, err)
+	case sqlitefile.CodeCorrupt:
+		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check --data %s` tells what is whole, and with --repair "+
+			"goes on with it", step, s.path, ErrCorruptFile, err, s.pages.Damaged(), absolute(filepath.Dir(s.path)))
 	}
 	return fmt.Errorf("%s %s: %w", step, s.path, err)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
@@ -98,10 +99,19 @@ func (s *sqliteStore) execute(ops []op, next *tableChange) error {
 		return err
 	}
 	next.epoch = max(next.epoch, s.epoch)
-	if _, err := s.begin.Exec(); err != nil {
-		return s.writeError("begin", err)
+	at, err := s.beginAll(ops, next)
+	for range maxDead {
+		row, ok := errors.AsType[*damagedRow](err)
+		if !ok {
+			break
+		}
+		if next.damaged == nil {
+			next.damaged = map[uint64]bool{}
+		}
+		next.damaged[row.seq], next.dead = true, nil
+		s.rollback.Exec() // as below
+		at, err = s.beginAll(ops, next)
 	}
-	at, err := s.writeAll(ops, next)
 	if err != nil {
 		s.rollback.Exec() // SQLite may have rolled back by itself already
 		return s.writeError("write", err)
@@ -111,19 +121,41 @@ func (s *sqliteStore) execute(ops []op, next *tableChange) error {
 		return s.writeError("commit", err)
 	}
 	s.at, s.epoch = at, 0
+	s.dead, next.dead = append(s.dead, next.dead...), nil
 	// A file system that writes nothing in place may have no room for the mark. The tables may be ahead of it.
 	if err := s.mark.Write(at, true); err != nil && primaryCode(err) != sqlitefile.CodeFull {
 		return fmt.Errorf("commit %s: %w", s.path, err)
 	}
+	s.writeBackLong()
 	return nil
+}
+
+// writeBackLong writes the write-ahead log back when it is long enough. It comes after the mark, and the position comes last of all
+// pages: so tables that hold a part of what was written back are behind their mark, should the log be lost or damaged then.
+// A failure changes nothing: the log is as it was, and the next transaction tries again.
+func (s *sqliteStore) writeBackLong() {
+	var busy, pages, done int
+	if err := s.logged.QueryRow().Scan(&busy, &pages, &done); err == nil && pages >= s.most {
+		s.writeBack()
+	}
+}
+
+// beginAll begins a transaction and writes what it holds.
+func (s *sqliteStore) beginAll(ops []op, next *tableChange) (at sqlitefile.Position, err error) {
+	if _, err := s.begin.Exec(); err != nil {
+		return at, err
+	}
+	return s.writeAll(ops, next)
 }
 
 // tableChange is what a transaction changes besides messages and queues.
 type tableChange struct {
-	bytes   int64  // the size of the log that goes on, with the transaction's number; 0 if there is none
-	version int    // of the file; 0 if it stays
-	epoch   uint64 // that begins; 0 if it stays
-	secret  []byte // of the receipts; nil if it stays
+	bytes   int64           // the size of the log that goes on, with the transaction's number; 0 if there is none
+	version int             // of the file; 0 if it stays
+	epoch   uint64          // that begins; 0 if it stays
+	secret  []byte          // of the receipts; nil if it stays
+	damaged map[uint64]bool // rows that cannot be written
+	dead    []uint64        // those of them that are to be removed
 }
 
 // nextLog begins, goes on with or ends the log.
@@ -155,14 +187,14 @@ func (s *sqliteStore) writeAll(ops []op, next *tableChange) (at sqlitefile.Posit
 	at = s.at
 	at.Commit++
 	for o := range s.pending.ops {
-		grown, err := s.write(o)
+		grown, err := s.writeRow(o, next)
 		if err != nil {
 			return at, err
 		}
 		at.Rows += uint64(grown)
 	}
 	for i := range ops {
-		grown, err := s.write(&ops[i])
+		grown, err := s.writeRow(&ops[i], next)
 		if err != nil {
 			return at, err
 		}
@@ -170,6 +202,11 @@ func (s *sqliteStore) writeAll(ops []op, next *tableChange) (at sqlitefile.Posit
 	}
 	if _, err := s.putMeta.Exec("position", encodePosition(at, next.bytes)); err != nil {
 		return at, err
+	}
+	if len(next.dead) > 0 {
+		if _, err := s.putMeta.Exec(deadKey, encodeDead(append(slices.Clip(s.dead), next.dead...))); err != nil {
+			return at, err
+		}
 	}
 	if next.epoch != 0 {
 		if _, err := s.putMeta.Exec("epoch", int64(next.epoch)); err != nil {

@@ -54,11 +54,18 @@ func (s *sqliteStore) scanAll(visit func(row, label) error) error {
 			changed[p.origin] = p
 		}
 	}
+	dead := map[uint64]bool{}
+	for _, seq := range s.dead {
+		dead[seq] = true
+	}
 	found := uint64(0)
 	groups := map[uint64]string{} // of what was moved
 	err := s.scan(func(r row, text label) error {
 		found++
-		if len(changed) == 0 {
+		switch {
+		case len(dead) > 0 && dead[r.seq]:
+			return nil
+		case len(changed) == 0:
 			return visit(r, text)
 		}
 		switch p, ok := changed[r.seq]; {

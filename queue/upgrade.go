@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
+	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
@@ -21,14 +24,15 @@ func upgrade(ctx context.Context, path string, logs logPlace) error {
 		return err
 	}
 	if old.version == olderLogged {
-		return errors.Join(fmt.Errorf("%w: an older program was not closed, and its log is of a form that this one does not read; "+
-			"start that program on the directory and stop it, then use this one", ErrNewerFile), old.db.Close())
+		if err := old.readLog(ctx, logs); err != nil {
+			return errors.Join(err, old.db.Close())
+		}
 	}
 	err = create(ctx, path, func(s *sqliteStore) error {
 		if err := old.copyTo(ctx, s); err != nil {
 			return err
 		}
-		return old.db.Close() // it writes its log back, so that nothing of it is left beside the new file
+		return old.end(path)
 	})
 	if err := errors.Join(err, old.db.Close()); err != nil {
 		return fmt.Errorf("bring it forward from version %d to %d: %w", old.version, schemaVersion, err)
@@ -43,6 +47,67 @@ func upgrade(ctx context.Context, path string, logs logPlace) error {
 type olderFile struct {
 	db      *sql.DB
 	version int
+	logged  []op // what its log adds to the tables
+}
+
+// end closes the file. That writes its write-ahead log back, so that nothing of it is left beside the new file, after a power
+// cut neither.
+func (f *olderFile) end(path string) error {
+	if err := f.db.Close(); err != nil {
+		return err
+	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return fmt.Errorf("its write-ahead log %s-wal could not be written back", path)
+	}
+	return durable.SyncDir(filepath.Dir(path))
+}
+
+// readLog reads the log of a file that was not closed.
+func (f *olderFile) readLog(ctx context.Context, logs logPlace) error {
+	var generation int64
+	if err := f.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'log'").Scan(&generation); err != nil {
+		return err
+	}
+	content, err := logs.Read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: its log, queues.log, is missing, and with it the latest messages", ErrCorruptFile)
+	}
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	f.logged, err = readOlderLog(content, uint64(generation))
+	if err != nil {
+		return fmt.Errorf("%w: its log, queues.log: %w", ErrCorruptFile, err)
+	}
+	return nil
+}
+
+// readOlderLog is readLog for the logs of older programs, whose frames belong to any file and have no checksums of contents.
+func readOlderLog(content []byte, generation uint64) (ops []op, err error) {
+	at, number := int64(0), uint32(0)
+	for {
+		f, ok := frameAt(content, at, 0)
+		if !ok || f.generation != generation || f.number != number {
+			break
+		}
+		r := opReader{left: f.payload, older: true}
+		if ops, err = r.all(ops); err != nil {
+			return nil, fmt.Errorf("frame %d at byte %d: %w", number, at, err)
+		}
+		number++
+		at = f.end()
+	}
+	for f := range framesIn(content, 0) {
+		if f.generation == generation && f.number > number {
+			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at, f.number)
+		}
+	}
+	for i := range ops {
+		if ops[i].kind == opInsert {
+			ops[i].record.sum = ops[i].record.checksum()
+		}
+	}
+	return ops, nil
 }
 
 func openOlder(ctx context.Context, path string) (*olderFile, error) {
@@ -100,6 +165,9 @@ func (f *olderFile) copyTo(ctx context.Context, s *sqliteStore) error {
 	if err := f.copyMessages(ctx, s); err != nil {
 		return err
 	}
+	if err := f.copyLog(s); err != nil {
+		return err
+	}
 	var secret []byte
 	var epoch int64
 	err = f.db.QueryRowContext(ctx, `SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value FROM meta WHERE key = 'epoch')`).Scan(&secret, &epoch)
@@ -107,6 +175,19 @@ func (f *olderFile) copyTo(ctx context.Context, s *sqliteStore) error {
 		return err
 	}
 	return s.execute(nil, &tableChange{epoch: uint64(epoch), secret: secret})
+}
+
+// copyLog brings what the log adds into the tables.
+func (f *olderFile) copyLog(s *sqliteStore) error {
+	added := newPending()
+	for i := range f.logged {
+		added.add(&f.logged[i])
+	}
+	var ops []op
+	for o := range added.ops {
+		ops = append(ops, *o)
+	}
+	return s.Commit(ops)
 }
 
 func (f *olderFile) copyMessages(ctx context.Context, s *sqliteStore) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -95,21 +96,96 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 	}
 }
 
-// TestALogOfAnOlderProgramIsForThatProgram holds that nothing of it is lost.
-func TestALogOfAnOlderProgramIsForThatProgram(t *testing.T) {
-	dir := olderQueueFile(t, 2)
-	path := filepath.Join(dir, "queues.db")
-	db, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.Exec(fmt.Sprintf("PRAGMA user_version = %d", olderLogged))
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if s, err := Open(Options{Dir: dir}); !errors.Is(err, ErrNewerFile) {
-			t.Errorf("opened: %v, %v", s, err)
+// olderLog returns the log of an older program with a frame of each group of operations.
+func olderLog(t *testing.T, generation uint64, groups ...[]op) []byte {
+	t.Helper()
+	log := make([]byte, 64<<10)
+	at := int64(0)
+	for number, ops := range groups {
+		l := opLog{generation: generation, number: uint32(number)}
+		b := l.begin(nil)
+		for i := range ops {
+			from := len(b)
+			b, _ = appendOp(b, &ops[i])
+			if ops[i].kind == opInsert { // no checksum followed the id
+				sum := from + 1 + len(appendRow(nil, &ops[i].row)) + 16
+				b = slices.Delete(b, sum, sum+4)
+			}
 		}
+		l.finish(b)
+		copy(log[at:], b)
+		at += sectors(len(b))
+	}
+	return log
+}
+
+// TestTheLogOfAnOlderProgramIsBroughtForward opens a directory as an older program left it that was killed.
+func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
+	const generation = 77
+	now := time.Now().UnixMilli()
+	sent := func(seq uint64, body string) op {
+		r := row{numbers: numbers{seq: seq}, queue: 1}
+		r.sent, r.visible = now, now
+		return op{kind: opInsert, row: r, record: &record{id: newID(), body: body}}
+	}
+	later := row{numbers: numbers{seq: 7}, queue: 1}
+	later.sent, later.visible, later.count = now, now, 2
+	groups := [][]op{{sent(8, "new"), sent(9, "deleted")}, {{kind: opUpdate, row: later}}, {{kind: opRemove, seq: 9}}}
+	whole := olderLog(t, generation, groups...)
+	torn := slices.Clone(whole)
+	torn[2*sectorBytes+frameHead] ^= 1 // of the last frame
+	damaged := slices.Clone(whole)
+	damaged[40] ^= 1 // of the first one
+	for name, row := range map[string]struct {
+		log  []byte
+		want []string // bodies
+		is   error
+	}{
+		"whole": {whole, []string{"old", "new"}, nil}, "half written": {torn, []string{"old", "new", "deleted"}, nil},
+		"of another generation": {olderLog(t, 5, groups...), []string{"old"}, nil},
+		"damaged":               {damaged, nil, ErrCorruptFile}, "missing": {nil, nil, ErrCorruptFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := olderQueueFile(t, 2)
+			db := must(sql.Open("sqlite", "file:"+filepath.Join(dir, "queues.db")))(t)
+			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE messages SET sent = %d", generation, olderLogged, now))
+			if err = errors.Join(err, db.Close()); err == nil && row.log != nil {
+				err = os.WriteFile(filepath.Join(dir, logFileName), row.log, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				s, err := Open(Options{Dir: dir})
+				if row.is != nil {
+					if !errors.Is(err, row.is) {
+						t.Errorf("opened: %v", err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				var bodies []string
+				for _, p := range must(s.Peek(t.Context(), "q", 10, AnyState))(t) {
+					bodies = append(bodies, p.Body)
+					if p.Body == "old" && name == "whole" && p.ReceiveCount != 2 {
+						t.Errorf("received %d times, want 2", p.ReceiveCount)
+					}
+				}
+				if !slices.Equal(bodies, row.want) {
+					t.Errorf("found %q, want %q", bodies, row.want)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if found := must(Check(t.Context(), dir, CheckOptions{At: time.Now()}))(t); !found.Whole() {
+					t.Errorf("the check finds %+v", found)
+				}
+				if err := os.WriteFile(filepath.Join(dir, logFileName), row.log, 0o600); err != nil { // a power cut kept it from being removed
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

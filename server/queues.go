@@ -12,6 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/queue"
 )
@@ -48,7 +51,7 @@ type QueueNames struct {
 type PeekQuery struct {
 	// Limit is the largest number of messages: 1 to [queue.MaxPeek].
 	Limit int
-	// From is waiting, in-flight or delayed; empty means all of them.
+	// From is waiting, in-flight, delayed or damaged; empty means all of them.
 	From string
 	// Short leaves [ShortBody] characters of each body.
 	Short bool
@@ -93,8 +96,10 @@ func (a *PeekAnswer) Explain(ctx context.Context, last LastFailures) {
 // PeekedMessage is one message in [PeekAnswer].
 type PeekedMessage struct {
 	ID string `json:"id"`
-	// State is waiting, in-flight or delayed.
+	// State is waiting, in-flight, delayed or damaged.
 	State string `json:"state"`
+	// Damaged says why the content is missing, and the id with it; empty for a message that is whole.
+	Damaged string `json:"damaged,omitzero"`
 	// Sent is when it was sent, and AgeSeconds how long that was ago.
 	Sent       time.Time `json:"sent"`
 	AgeSeconds float64   `json:"age_seconds"`
@@ -139,7 +144,8 @@ type Loaded struct {
 
 // peekStates are the words of [PeekQuery] and [PeekedMessage] for the states of messages.
 func peekStates() map[string]queue.State {
-	return map[string]queue.State{"": queue.AnyState, "waiting": queue.StateVisible, "in-flight": queue.StateFlight, "delayed": queue.StateDelayed}
+	return map[string]queue.State{"": queue.AnyState, "waiting": queue.StateVisible, "in-flight": queue.StateFlight,
+		"delayed": queue.StateDelayed, "damaged": queue.StateDamaged}
 }
 
 // Check says what is wrong with the query.
@@ -148,7 +154,7 @@ func (q PeekQuery) Check() error {
 		return fmt.Errorf("limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek)
 	}
 	if _, ok := peekStates()[q.From]; !ok {
-		return fmt.Errorf("from: found %.20q, allowed is waiting, in-flight or delayed", q.From)
+		return fmt.Errorf("from: found %.20q, allowed is waiting, in-flight, delayed or damaged", q.From)
 	}
 	return nil
 }
@@ -187,6 +193,9 @@ func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
 			m.State = word
 		}
 	}
+	if p.Damaged != nil {
+		m.State, m.Damaged = "damaged", p.Damaged.Error() // also where it was not yet set aside
+	}
 	if !p.FirstReceived.IsZero() {
 		first := p.FirstReceived.UTC()
 		m.FirstReceived = &first
@@ -205,6 +214,58 @@ func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
 		m.Body, m.BodyCut = string([]rune(m.Body)[:ShortBody]), true
 	}
 	return m
+}
+
+// QueueMetrics exports the embedded queues. It is safe for use by several goroutines.
+type QueueMetrics struct{ queues *queue.Service }
+
+// NewQueueMetrics registers the metrics of embedded queues with r.
+func NewQueueMetrics(r prometheus.Registerer, queues *queue.Service) (*QueueMetrics, error) {
+	m := &QueueMetrics{queues}
+	if err := r.Register(m); err != nil {
+		return nil, fmt.Errorf("register the metrics of the queues: %w", err)
+	}
+	return m, nil
+}
+
+// Describe implements [prometheus.Collector]: the queues change.
+func (m *QueueMetrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (m *QueueMetrics) Collect(ch chan<- prometheus.Metric) {
+	damaged := desc("muster_queue_damaged_messages", "Messages of the embedded queue that are set aside since their content is damaged.", "queue")
+	for _, name := range m.queues.Queues() {
+		if c, err := m.queues.Counts(name); err == nil {
+			ch <- prometheus.MustNewConstMetric(damaged, prometheus.GaugeValue, float64(c.Damaged), name)
+		}
+	}
+}
+
+// damagedMessages counts the messages of each embedded queue that were set aside, as far as there are any, and says so.
+func (a *api) damagedMessages() (counts map[string]int, faults []string) {
+	if a.Queues == nil {
+		return nil, nil
+	}
+	for _, name := range a.Queues.Queues() {
+		c, err := a.Queues.Counts(name)
+		if err != nil || c.Damaged == 0 {
+			continue
+		}
+		if counts == nil {
+			counts = map[string]int{}
+		}
+		counts[name] = c.Damaged
+		faults = append(faults, fmt.Sprintf("queue %s: %s damaged and set aside, never delivered: muster queue peek %[1]s --from damaged",
+			name, isOrAre(c.Damaged, "message")))
+	}
+	return counts, faults
+}
+
+func isOrAre(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return muster.Plural(n, noun) + " are"
 }
 
 // embedded tells whether there are embedded queues, and answers if not.

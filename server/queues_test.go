@@ -125,7 +125,7 @@ func TestPeekRefuses(t *testing.T) {
 		"q/messages?limit=0":                    {400, "limit: found 0, allowed is 1 to 1000"},
 		"q/messages?limit=1001":                 {400, "allowed is 1 to 1000"},
 		"q/messages?limit=many":                 {400, `found \"many\"`},
-		"q/messages?from=visible":               {400, "allowed is waiting, in-flight or delayed"},
+		"q/messages?from=visible":               {400, "allowed is waiting, in-flight, delayed or damaged"},
 		"q/messages?body=some":                  {400, "allowed is full or short"},
 		"none/messages":                         {404, `there is no queue \"none\"`},
 		"none/export":                           {404, `there is no queue \"none\"`},

@@ -24,6 +24,9 @@ type Status struct {
 	Fleets  []FleetStatus `json:"fleets"`
 	// Faults say what is wrong with the set-up as a whole, such as a changed configuration that was not taken over.
 	Faults []string `json:"faults,omitzero"`
+	// DamagedMessages counts the messages of embedded queues that were set aside since the start because their content is
+	// damaged, by queue; absent while there are none.
+	DamagedMessages map[string]int `json:"damaged_messages,omitzero"`
 }
 
 // FleetStatus is one fleet in [Status].
@@ -124,6 +127,8 @@ func (a *api) status(w http.ResponseWriter, _ *http.Request) {
 			s.Faults = append(s.Faults, err.Error())
 		}
 	}
+	damaged, faults := a.damagedMessages()
+	s.DamagedMessages, s.Faults = damaged, append(s.Faults, faults...)
 	answer(w, s)
 }
 

@@ -104,6 +104,11 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	if _, err := server.NewMetrics(registry, w.fleets, w.stands); err != nil {
 		t.Fatal(err)
 	}
+	if w.queues != nil {
+		if _, err := server.NewQueueMetrics(registry, w.queues); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Standing: w.stands, Faults: func() []string { return w.faults }, Decisions: w.past, Queues: w.queues, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
 	return w
 }

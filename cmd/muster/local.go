@@ -183,7 +183,7 @@ func (l *local) openData(ctx context.Context) (err error) {
 	}
 	if l.options.ephemeral {
 		l.history = history.NewMemory()
-	} else if l.history, err = openHistory(filepath.Join(data, historyFile)); err != nil {
+	} else if l.history, err = l.openHistory(filepath.Join(data, historyFile)); err != nil {
 		return err
 	}
 	if l.options.look {
@@ -192,11 +192,24 @@ func (l *local) openData(ctx context.Context) (err error) {
 	return l.createQueues(ctx, l.config)
 }
 
-// openHistory keeps a failed open from becoming a store that is not nil.
-func openHistory(path string) (store, error) {
-	h, err := history.Open(path, history.Options{})
+// openHistory opens the history, or a new one in the place of a damaged one: work goes on without its past. A failed open does
+// not become a store that is not nil.
+func (l *local) openHistory(path string) (store, error) {
+	if l.options.look {
+		h, err := history.Open(path, history.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return h, nil
+	}
+	h, found, err := history.OpenRecovered(path, history.Options{}, time.Now())
 	if err != nil {
 		return nil, err
+	}
+	if found != nil {
+		l.options.logger.Error("the history is damaged", "error", found)
+		l.options.told(found.Error())
+		l.faults.set(historyFault, found.Error())
 	}
 	return h, nil
 }
@@ -269,6 +282,9 @@ func (l *local) openServers() error {
 	metrics, err := server.NewMetrics(registry, l.fleets.served, l.fleets.standing)
 	if err != nil {
 		return fmt.Errorf("register the metrics: %w", err)
+	}
+	if _, err := server.NewQueueMetrics(registry, l.queues); err != nil {
+		return err
 	}
 	before := l.options.notify
 	l.options.notify = func(o controller.Outcome) {

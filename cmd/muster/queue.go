@@ -18,8 +18,9 @@ import (
 )
 
 func newQueue(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "queue", Short: "List, create and purge queues; look at messages, redrive, export and import them"}
-	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g), newQueueExport(g), newQueueImport(g))
+	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; look at messages, redrive, export and import them"}
+	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g), newQueueExport(g), newQueueImport(g),
+		newQueueCheck(g))
 	return cmd
 }
 

@@ -63,9 +63,9 @@ the data directory itself.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&q.Limit, "limit", 10, fmt.Sprintf("how many messages, 1 to %d", queue.MaxPeek))
-	f.StringVar(&q.From, "from", "", "only those that are waiting, in-flight or delayed")
+	f.StringVar(&q.From, "from", "", "only those that are waiting, in-flight, delayed or damaged")
 	f.StringVar(&body, "body", "", "full or short (default short, but full with -o json)")
-	cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"waiting", "in-flight", "delayed"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"waiting", "in-flight", "delayed", "damaged"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("body", cobra.FixedCompletions([]string{"full", "short"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -74,7 +74,8 @@ func printPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 	var err error
 	switch {
 	case len(a.Messages) == 0:
-		_, err = fmt.Fprintf(w, "%s holds no message%s\n", a.Queue, map[string]string{"waiting": " that waits", "in-flight": " in flight", "delayed": " that is delayed"}[q.From])
+		_, err = fmt.Fprintf(w, "%s holds no message%s\n", a.Queue, map[string]string{"waiting": " that waits", "in-flight": " in flight", "delayed": " that is delayed",
+			"damaged": " that is known to be damaged"}[q.From])
 	case q.Short:
 		err = printPeekTable(w, a.Messages)
 	default:
@@ -113,10 +114,13 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 		if cut {
 			all += "..."
 		}
+		if m.Damaged != "" {
+			body = escaped(m.Damaged, "")
+		}
 		if failed {
 			all = cmp.Or(all, "-") + "\t" + lastErrorCell(m.LastError)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", m.ID, m.State, muster.Seconds(m.AgeSeconds), m.Receives,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", cmp.Or(m.ID, "-"), m.State, muster.Seconds(m.AgeSeconds), m.Receives,
 			escaped(cmp.Or(m.Group, "-"), ""), cmp.Or(all, "-"), body)
 	}
 	return t.Flush()
@@ -127,7 +131,7 @@ func printPeekBlocks(w io.Writer, messages []server.PeekedMessage) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "message %s\n  %s, sent %s ago (%s), receives: %d\n", m.ID, m.State, muster.Seconds(m.AgeSeconds), m.Sent.Local().Format("2006-01-02 15:04:05"), m.Receives)
+		fmt.Fprintf(w, "message %s\n  %s, sent %s ago (%s), receives: %d\n", cmp.Or(m.ID, "-"), m.State, muster.Seconds(m.AgeSeconds), m.Sent.Local().Format("2006-01-02 15:04:05"), m.Receives)
 		for _, line := range [][2]string{{"dead-lettered from", m.Source}, {"group", m.Group}, {"deduplication id", m.DeduplicationID},
 			{"sequence number", m.SequenceNumber}, {"trace", m.Trace}} {
 			if line[1] != "" {
@@ -139,6 +143,10 @@ func printPeekBlocks(w io.Writer, messages []server.PeekedMessage) error {
 			fmt.Fprintf(w, "  attribute %s: %s (%s)\n", name, attributeText(a, 0), escaped(a.Type, ""))
 		}
 		printLastError(w, m.LastError)
+		if m.Damaged != "" {
+			fmt.Fprintf(w, "  %s\n", escaped(m.Damaged, ""))
+			continue
+		}
 		if _, err := fmt.Fprintf(w, "  body, %d bytes:\n%s\n", m.BodyBytes, escaped(m.Body, "\n\t")); err != nil {
 			return err
 		}

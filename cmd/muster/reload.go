@@ -185,6 +185,7 @@ func (l *local) watched(fleets []config.Fleet) []config.Fleet {
 const (
 	configFault = iota
 	queueFault
+	historyFault
 	faultKinds
 )
 

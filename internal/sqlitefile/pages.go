@@ -33,10 +33,10 @@ const maxNoted = 64
 // has checksums of its own.
 //
 // What it keeps is in C memory, where SQLite looks for it; only Go functions without a receiver are called from there. So
-// nothing of it is moved or collected while a connection is open. It is safe for use by several goroutines.
+// nothing of it is moved or collected. It is safe for use by several goroutines, but for Unmount, which comes last.
 type Pages struct {
-	tls   *libc.TLS
-	state uintptr // *pagesState
+	tls   *libc.TLS // nil once it is unmounted
+	state uintptr   // *pagesState
 }
 
 // pagesState is in C memory. Its first field is what SQLite knows as the file system, with the state as its user data.
@@ -45,7 +45,7 @@ type pagesState struct {
 	methods sqlite3.Tsqlite3_io_methods
 	name    uintptr
 	base    uintptr // the file system below
-	opened  int32   // files that are open
+	last    uint32  // the page that a checkpoint writes after all others; 0 if none
 	lenient int32   // damaged pages are noted, and read all the same
 	noted   int32   // how many pages were found damaged
 	pages   [maxNoted]uint32
@@ -55,10 +55,16 @@ type pagesState struct {
 type sealedFile struct {
 	methods uintptr
 	state   uintptr
-	scratch uintptr // a page
+	scratch uintptr // a page, and the one that is held
+	// During a checkpoint the last page is held; wrong is the failure that keeps it from being written.
+	checkpoint, held, wrong int32
 }
 
-const sealedSize = int32(unsafe.Sizeof(sealedFile{}))
+// sealedSize keeps what follows as aligned as SQLite allocated it.
+const sealedSize = (int32(unsafe.Sizeof(sealedFile{})) + 7) &^ 7
+
+// leastPage is the smallest page that SQLite knows. What is read or written in fewer bytes is a part of the header.
+const leastPage = 512
 
 // at views C memory as a T.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
@@ -124,7 +130,7 @@ func (s *pagesState) fill() {
 	m := &s.methods
 	m.FiVersion = 2 // with shared memory, without memory mapping, which would read past the seals
 	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(closeFile), pointer(readFile), pointer(writeFile), pointer(truncateFile)
-	m.FxSync, m.FxFileSize, m.FxFileControl = pointer(syncFile), pointer(fileSize), pointer(fileControl)
+	m.FxSync, m.FxFileSize, m.FxFileControl = pointer(syncFile), pointer(fileSize), pointer(controlFile)
 	m.FxLock, m.FxUnlock, m.FxCheckReservedLock = pointer(lockFile), pointer(unlockFile), pointer(checkReservedLock)
 	m.FxSectorSize, m.FxDeviceCharacteristics = pointer(sectorSize), pointer(deviceCharacteristics)
 	m.FxShmMap, m.FxShmLock = pointer(shmMap), pointer(shmLock)
@@ -134,32 +140,41 @@ func (s *pagesState) fill() {
 // Name returns the name for the parameter vfs of a data source name.
 func (p *Pages) Name() string { return libc.GoString(at[pagesState](p.state).name) }
 
+// WriteLast has checkpoints write the page of that number when all others are on the disk. A file whose write-ahead log is lost
+// in the middle of a checkpoint holds pages of two times; the content of that page is of the earlier one then, whatever the
+// others are. It is called before a connection is opened.
+func (p *Pages) WriteLast(number uint32) { at[pagesState](p.state).last = number }
+
 // Damaged returns the numbers of pages that were read and found damaged, at most 64 of them, sorted.
 func (p *Pages) Damaged() []uint32 {
 	s := at[pagesState](p.state)
-	found := slices.Clone(s.pages[:min(atomic.LoadInt32(&s.noted), maxNoted)])
+	var found []uint32
+	for i := range min(atomic.LoadInt32(&s.noted), maxNoted) {
+		if number := atomic.LoadUint32(&s.pages[i]); number != 0 { // it is being noted
+			found = append(found, number)
+		}
+	}
 	slices.Sort(found)
-	return slices.DeleteFunc(slices.Compact(found), func(n uint32) bool { return n == 0 })
+	return slices.Compact(found)
 }
 
-// Unmount makes the file system unknown to SQLite and frees it. With connections that are still open its memory is left to
-// them.
+// Unmount makes the file system unknown to SQLite. Connections that are open can still be used. So what it keeps in C memory,
+// less than a kilobyte, is never freed: a connection may be opened at this moment.
 func (p *Pages) Unmount() {
-	if p == nil || p.state == 0 {
+	if p == nil || p.tls == nil {
 		return
 	}
 	sqlite3.Xsqlite3_vfs_unregister(p.tls, p.state)
-	if atomic.LoadInt32(&at[pagesState](p.state).opened) == 0 {
-		p.free()
-	}
+	p.tls.Close()
+	p.tls = nil
 }
 
+// free frees what was never mounted.
 func (p *Pages) free() {
 	if p.state != 0 {
 		libc.Xfree(p.tls, at[pagesState](p.state).name)
 		libc.Xfree(p.tls, p.state)
 	}
-	p.state = 0
 	p.tls.Close()
 }
 
@@ -201,12 +216,13 @@ func CheckPage(number uint32, page []byte) bool {
 	return string(page[PageBytes-sealBytes:]) == string(seal[:])
 }
 
-// pageAt is the number of the page that an access of n bytes is to, or 0 if it is to less than a page.
-func pageAt(n int32, from int64) uint32 {
+// pageAt is the number of the page that an access of n bytes is to, or 0 if it is to less than a page. ok is false for an
+// access to pages of another size, as a damaged header may name it: those have no seals.
+func pageAt(n int32, from int64) (number uint32, ok bool) {
 	if n != PageBytes || from%PageBytes != 0 {
-		return 0
+		return 0, n < leastPage
 	}
-	return uint32(from/PageBytes) + 1
+	return uint32(from/PageBytes) + 1, true
 }
 
 // note keeps the number of a damaged page.
@@ -238,9 +254,8 @@ func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uint
 	if *at[uintptr](inner) == 0 {
 		return rc // it has nothing that must be closed
 	}
-	atomic.AddInt32(&s.opened, 1)
 	f.methods, f.state = uintptr(unsafe.Pointer(&s.methods)), uintptr(unsafe.Pointer(s))
-	if f.scratch = libc.Xmalloc(tls, PageBytes); f.scratch == 0 {
+	if f.scratch = libc.Xmalloc(tls, 2*PageBytes); f.scratch == 0 {
 		return sqlite3.SQLITE_NOMEM
 	}
 	return rc
@@ -253,9 +268,7 @@ func closeFile(tls *libc.TLS, file uintptr) int32 {
 	}
 	f.scratch = 0
 	inner, m := below(file)
-	rc := function[func(*libc.TLS, uintptr) int32](m.FxClose)(tls, inner)
-	atomic.AddInt32(&at[pagesState](f.state).opened, -1)
-	return rc
+	return function[func(*libc.TLS, uintptr) int32](m.FxClose)(tls, inner)
 }
 
 // readFile checks a page that it reads. A page that SQLite asks for and the file is too short for is damage, too: SQLite
@@ -263,12 +276,16 @@ func closeFile(tls *libc.TLS, file uintptr) int32 {
 func readFile(tls *libc.TLS, file, buffer uintptr, n int32, from int64) int32 {
 	inner, m := below(file)
 	rc := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](m.FxRead)(tls, inner, buffer, n, from)
-	number := pageAt(n, from)
-	if number == 0 || rc != sqlite3.SQLITE_OK && rc != sqlite3.SQLITE_IOERR_SHORT_READ {
+	number, ok := pageAt(n, from)
+	if ok && number == 0 || rc != sqlite3.SQLITE_OK && rc != sqlite3.SQLITE_IOERR_SHORT_READ {
 		return rc
 	}
-	page := bytesAt(buffer, n)
 	s := at[pagesState](at[sealedFile](file).state)
+	if !ok {
+		s.note(1) // which says how large pages are
+		return sqlite3.SQLITE_CORRUPT
+	}
+	page := bytesAt(buffer, n)
 	if !CheckPage(number, page) {
 		s.note(number)
 		if s.lenient == 0 {
@@ -281,14 +298,71 @@ func readFile(tls *libc.TLS, file, buffer uintptr, n int32, from int64) int32 {
 }
 
 func writeFile(tls *libc.TLS, file, buffer uintptr, n int32, to int64) int32 {
-	inner, m := below(file)
-	if number := pageAt(n, to); number != 0 {
-		f := at[sealedFile](file)
-		page := bytesAt(f.scratch, PageBytes)
-		copy(page, bytesAt(buffer, n))
-		seal := sealOf(number, page[:PageBytes-sealBytes])
-		copy(page[PageBytes-sealBytes:], seal[:])
-		buffer = f.scratch
+	number, ok := pageAt(n, to)
+	switch {
+	case !ok:
+		return sqlite3.SQLITE_CORRUPT
+	case number == 0:
+		return writeBelow(tls, file, buffer, n, to)
 	}
-	return function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](m.FxWrite)(tls, inner, buffer, n, to)
+	f := at[sealedFile](file)
+	into := f.scratch
+	if f.checkpoint != 0 && number == at[pagesState](f.state).last {
+		into += PageBytes
+	}
+	page := bytesAt(into, PageBytes)
+	copy(page, bytesAt(buffer, n))
+	seal := sealOf(number, page[:PageBytes-sealBytes])
+	copy(page[PageBytes-sealBytes:], seal[:])
+	if into != f.scratch {
+		f.held = 1
+		return sqlite3.SQLITE_OK
+	}
+	return writeBelow(tls, file, into, n, to)
+}
+
+func writeBelow(tls *libc.TLS, file, buffer uintptr, n int32, to int64) int32 {
+	inner, m := below(file)
+	rc := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](m.FxWrite)(tls, inner, buffer, n, to)
+	if f := at[sealedFile](file); rc != sqlite3.SQLITE_OK && f.checkpoint != 0 {
+		f.wrong = rc
+	}
+	return rc
+}
+
+// controlFile sees where checkpoints begin and end.
+func controlFile(tls *libc.TLS, file uintptr, op int32, argument uintptr) int32 {
+	f := at[sealedFile](file)
+	switch op {
+	case sqlite3.SQLITE_FCNTL_CKPT_START:
+		f.checkpoint, f.held, f.wrong = 1, 0, 0
+	case sqlite3.SQLITE_FCNTL_CKPT_DONE:
+		f.checkpoint = 0
+		if f.held != 0 && f.wrong == 0 {
+			f.wrong = writeHeld(tls, file)
+		}
+	}
+	inner, m := below(file)
+	return function[func(*libc.TLS, uintptr, int32, uintptr) int32](m.FxFileControl)(tls, inner, op, argument)
+}
+
+// writeHeld writes the last page, when the others are on the disk. What it returns SQLite never hears, since it asks for
+// nothing here; but it truncates and syncs the file next.
+func writeHeld(tls *libc.TLS, file uintptr) int32 {
+	inner, m := below(file)
+	f := at[sealedFile](file)
+	rc := function[func(*libc.TLS, uintptr, int32) int32](m.FxSync)(tls, inner, sqlite3.SQLITE_SYNC_FULL)
+	if rc == sqlite3.SQLITE_OK {
+		rc = writeBelow(tls, file, f.scratch+PageBytes, PageBytes, int64(at[pagesState](f.state).last-1)*PageBytes)
+	}
+	return rc
+}
+
+// truncateFile fails where a checkpoint could not be completed: then it was not done, and is done again.
+func truncateFile(tls *libc.TLS, file uintptr, size int64) int32 {
+	if wrong := at[sealedFile](file).wrong; wrong != 0 {
+		return wrong
+	}
+	inner, m := below(file)
+	return function[func(*libc.TLS, uintptr, int64) int32](m.FxTruncate)(tls, inner, size)
 }

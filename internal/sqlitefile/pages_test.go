@@ -3,6 +3,7 @@ package sqlitefile_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +103,7 @@ func TestEachBitOfAPageIsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	harmless := 0
-	for at := 0; at < len(whole); at += 1511 {
+	for at := 0; at < len(whole); at += 2503 {
 		number := uint32(at/sqlitefile.PageBytes) + 1
 		spoilt := slices.Clone(whole)
 		spoilt[at] ^= 1 << (at % 8)
@@ -127,8 +128,8 @@ func TestEachBitOfAPageIsSealed(t *testing.T) {
 			}
 		})
 	}
-	if pages := len(whole) / sqlitefile.PageBytes; harmless > len(whole)/1511/3 {
-		t.Errorf("of %d damages in %d pages, %d made no difference", len(whole)/1511, pages, harmless)
+	if pages := len(whole) / sqlitefile.PageBytes; harmless > len(whole)/2503/3 {
+		t.Errorf("of %d damages in %d pages, %d made no difference", len(whole)/2503, pages, harmless)
 	}
 }
 
@@ -194,4 +195,121 @@ func TestAnUnknownFileSystemIsAnError(t *testing.T) {
 	if _, err := sqlitefile.Seal("nobody knows it", false); err == nil || !strings.Contains(err.Error(), "nobody knows it") {
 		t.Error(err)
 	}
+}
+
+// TestADamagedPageSizeIsFound changes the size of pages in the file's header, which SQLite believes before it reads a page.
+func TestADamagedPageSizeIsFound(t *testing.T) {
+	path := sealedFile(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]byte{{2, 0}, {4, 0}, {8, 0}, {0x20, 0}, {0x40, 0}, {0x80, 0}, {0, 1}, {0, 0}, {0x11, 0}} {
+		spoilt := slices.Clone(whole)
+		copy(spoilt[16:], size[:])
+		if err := os.WriteFile(path, spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sealed(t, "", path, false, func(p *sqlitefile.Pages, db *sql.DB) {
+			if _, err := readAll(db); err == nil {
+				t.Errorf("size %x: the file was read", size)
+			}
+		})
+	}
+}
+
+// TestTheLastPageIsWrittenAfterTheOthers cuts the power at all moments of checkpoints, and takes the write-ahead log away. A
+// last page that says what was committed last must be right then; one that says less tells that something is missing.
+func TestTheLastPageIsWrittenAfterTheOthers(t *testing.T) {
+	d := powercut.New()
+	if err := d.Append("f", sqlitefile.Blank(1, 7)); err != nil {
+		t.Fatal(err)
+	}
+	base, err := d.Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cuts []*powercut.Disk
+	var committed []int // at each cut
+	now := 0
+	bytes := writeWithLastPage(t, base, func(n int) {
+		if now = n; n == 4 {
+			d.Before(func(powercut.Op) error {
+				cuts, committed = append(cuts, d.Cut(uint64(len(cuts)))), append(committed, now)
+				return nil
+			})
+		}
+	})
+	if err := d.Unmount(); err != nil {
+		t.Fatal(err)
+	}
+	complete, behind, torn := 0, 0, 0
+	for i, c := range cuts {
+		c.Remove("f-wal")
+		base, err := c.Mount()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed(t, base, "f", false, func(_ *sqlitefile.Pages, db *sql.DB) {
+			var said, sum int
+			if err := db.QueryRow("SELECT n FROM said").Scan(&said); err != nil {
+				return // half written: told as well
+			}
+			err := db.QueryRow("SELECT total(length(body)) FROM t").Scan(&sum)
+			whole := err == nil && sum == bytes[said]
+			switch {
+			case said >= committed[i] && !whole:
+				t.Errorf("cut %d: it says %d, which has %d bytes, and has %d, %v", i, said, bytes[said], sum, err)
+			case said >= committed[i]:
+				complete++
+			case whole:
+				behind++
+			default:
+				torn++
+			}
+		})
+		if err := c.Unmount(); err != nil {
+			t.Error(err)
+		}
+	}
+	if complete == 0 || behind == 0 || torn == 0 {
+		t.Errorf("of %d cuts, %d files were complete, %d of an earlier time, %d of two times; want some of each", len(cuts), complete, behind, torn)
+	}
+}
+
+// writeWithLastPage writes rows to a file whose second page says how many, and returns the bytes of all after each. It tells of
+// each that was committed.
+func writeWithLastPage(t *testing.T, base string, committed func(n int)) (bytes []int) {
+	t.Helper()
+	p, err := sqlitefile.Seal(base, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Unmount()
+	p.WriteLast(2)
+	db, err := sql.Open("sqlite", "file:f?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(0)&vfs="+p.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	run := func(texts ...string) {
+		for _, text := range texts {
+			if _, err := db.Exec(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run("CREATE TABLE said (n INTEGER)", "INSERT INTO said VALUES (0)", "CREATE TABLE t (body TEXT)", "PRAGMA wal_checkpoint")
+	bytes, sum := []int{0}, 0
+	for n := 1; n <= 12; n++ {
+		sum += 1000 * n
+		bytes = append(bytes, sum)
+		run("BEGIN", fmt.Sprintf("INSERT INTO t VALUES (printf('%%.*c', %d, 'x'))", 1000*n), fmt.Sprintf("UPDATE said SET n = %d", n), "COMMIT")
+		committed(n)
+		if n%4 == 0 {
+			run("PRAGMA wal_checkpoint")
+		}
+	}
+	return bytes
 }

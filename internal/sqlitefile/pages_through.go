@@ -22,11 +22,6 @@ func fullPathname(tls *libc.TLS, vfs, name uintptr, n int32, out uintptr) int32 
 	return function[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](at[sqlite3.Tsqlite3_vfs](base).FxFullPathname)(tls, base, name, n, out)
 }
 
-func truncateFile(tls *libc.TLS, file uintptr, size int64) int32 {
-	inner, m := below(file)
-	return function[func(*libc.TLS, uintptr, int64) int32](m.FxTruncate)(tls, inner, size)
-}
-
 func syncFile(tls *libc.TLS, file uintptr, flags int32) int32 {
 	inner, m := below(file)
 	return function[func(*libc.TLS, uintptr, int32) int32](m.FxSync)(tls, inner, flags)
@@ -50,11 +45,6 @@ func unlockFile(tls *libc.TLS, file uintptr, level int32) int32 {
 func checkReservedLock(tls *libc.TLS, file, result uintptr) int32 {
 	inner, m := below(file)
 	return function[func(*libc.TLS, uintptr, uintptr) int32](m.FxCheckReservedLock)(tls, inner, result)
-}
-
-func fileControl(tls *libc.TLS, file uintptr, op int32, argument uintptr) int32 {
-	inner, m := below(file)
-	return function[func(*libc.TLS, uintptr, int32, uintptr) int32](m.FxFileControl)(tls, inner, op, argument)
 }
 
 func sectorSize(tls *libc.TLS, file uintptr) int32 {

@@ -1,0 +1,76 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/internal/sqlitefile"
+)
+
+// OpenRecovered opens the history at path as [Open] does, and goes on where that finds damage: a history is rebuilt as Muster
+// runs. A damaged file is moved into a directory beside it, which has now in its name, and a new one is made. A file whose end
+// may be missing is kept, and used as it is. Found says what was found and what was done; nil is a file in order. A damaged file
+// without a mark may be that of another program, and is refused.
+func OpenRecovered(path string, o Options, now time.Time) (h *History, found, err error) {
+	if path, o, err = checkOptions(path, o); err != nil {
+		return nil, nil, err
+	}
+	ctx := context.Background()
+	h, err = open(ctx, path, o)
+	if errors.Is(err, errIncomplete) {
+		found = fmt.Errorf("the history %s may lack what was recorded last, and goes on without that: %w", path, err)
+		if err = os.WriteFile(path+sqlitefile.MarkSuffix, nil, 0o600); err == nil {
+			h, err = open(ctx, path, o)
+		}
+	}
+	if _, none := os.Lstat(path + sqlitefile.MarkSuffix); none == nil && isDamaged(err) {
+		cause := err
+		kept, err := setAside(path, now)
+		if err != nil {
+			return nil, nil, errors.Join(explain(path, "open", cause), err)
+		}
+		found = fmt.Errorf("the history is damaged and begins anew, its files are in %s: %w", kept, cause)
+		h, err = open(ctx, path, o)
+		return h, found, opened(path, err)
+	}
+	return h, found, opened(path, err)
+}
+
+// opened explains why a history could not be opened.
+func opened(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return explain(path, "open", err)
+}
+
+// isDamaged tells whether err means that the content of a file is damaged.
+func isDamaged(err error) bool {
+	switch sqlitefile.Primary(err) {
+	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
+		return true
+	}
+	return errors.Is(err, errDamaged)
+}
+
+// setAside moves all files of a history into a directory.
+func setAside(path string, now time.Time) (kept string, err error) {
+	kept = path + "-damaged-" + now.UTC().Format("20060102T150405.000Z")
+	if err := durable.MkdirAll(kept, 0o700); err != nil {
+		return "", fmt.Errorf("set the damaged history aside: %w", err)
+	}
+	// The file goes last: what belongs to a damaged one must not meet a new one.
+	for _, suffix := range []string{"-shm", "-journal", "-wal", sqlitefile.MarkSuffix, ""} {
+		err := os.Rename(path+suffix, filepath.Join(kept, filepath.Base(path)+suffix))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("set the damaged history aside: %w", err)
+		}
+	}
+	return kept, errors.Join(durable.SyncDir(kept), durable.SyncDir(filepath.Dir(path)))
+}
