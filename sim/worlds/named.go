@@ -57,13 +57,28 @@ func All() []Named {
 			Event: event("", "burst:size=50,service=50s,cv=0", 5*m, 90*s, 100), MostRatio: 2.2, MostPeak: 50},
 		{Name: "a first start with a burst", Found: "92.9 % in time, 99.4 % when told the mean",
 			Event: event("", "spike:rate=0.3,size=300,every=40m,at=1s,duration=2h,service=10s,cv=0.5", 5*m, m, 500), Least: 0.8, MostRatio: 1.5, MostPeak: 100},
+		{Name: "a first message that hangs, then 200 of a second", Found: "one worker, which held the one that hung, for three minutes",
+			Event: event("", "", 15*s, s, 6), Least: 0.97, MostRatio: 1.2, MostPeak: 4},
+		{Name: "a first message of a minute, then 200 of a second", Found: "one worker until the first message had ended",
+			Event: event("", "", 15*s, s, 6), Least: 0.97, MostRatio: 1.6, MostPeak: 4},
 	}
+	all[len(all)-2].Event.Trace = func(uint64) (trace.Trace, error) { return behind(h), nil }
+	all[len(all)-1].Event.Trace = func(uint64) (trace.Trace, error) { return behind(m), nil }
 	onOff := &all[slices.IndexFunc(all, func(n Named) bool { return n.Name == "on 15 min, off 6 h, objective 30 s" })]
 	onOff.Event.Trace = func(seed uint64) (trace.Trace, error) { return onAndOff(seed), nil }
 	for i := range all {
 		all[i].Event.Name = all[i].Name
 	}
 	return all
+}
+
+// behind has a first message that takes so long, and behind it one of a second each second, 200 of them.
+func behind(first time.Duration) trace.Trace {
+	messages := []trace.Message{{Service: first}}
+	for i := range 200 {
+		messages = append(messages, trace.Message{Arrival: time.Duration(i+1) * time.Second, Service: time.Second})
+	}
+	return trace.Of("behind", messages...)
 }
 
 // onAndOff has a message a second for 15 minutes, and none for six hours.
