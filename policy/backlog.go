@@ -35,7 +35,7 @@ func (p BacklogPerWorker) Decide(o muster.Observation, _ muster.Recent) muster.D
 	if acceptable == 0 {
 		acceptable = AcceptableBacklog(o.Objective.Latency, p.Processing, o.Capacity.SlotsPerWorker)
 	}
-	d := trackBacklog(o, "backlog-per-worker", acceptable, "fixed in the configuration")
+	d := trackBacklog(o, "backlog-per-worker", "/1", acceptable, "fixed in the configuration")
 	if late, ok := p.drift(o, acceptable); ok && d.Verdict == muster.Apply {
 		d.Trail[len(d.Trail)-1].Why += late
 	}
@@ -69,14 +69,20 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 	mpd := o.Processing
 	switch {
 	case mpd.Known && mpd.MeanSeconds > 0 && !(mpd.Prior && p.Prior > 0):
+		if d, ok := findOutByHeld(o, rule); ok && neverAsLong(o) {
+			return d
+		}
 		acceptable := o.Objective.Latency.Seconds() * o.Capacity.SlotsPerWorker / mpd.MeanSeconds
 		from := fmt.Sprintf("%s / %s mean processing", muster.Seconds(o.Objective.Latency.Seconds()), muster.Seconds(mpd.MeanSeconds))
-		return trackBacklog(o, rule, acceptable, from)
+		return trackBacklog(o, rule, dynamicRevision, acceptable, from)
 	case p.Prior > 0:
-		return trackBacklog(o, rule, p.Prior, "the initial value, nothing was measured yet")
+		return trackBacklog(o, rule, dynamicRevision, p.Prior, "the initial value, nothing was measured yet")
+	}
+	if d, ok := findOutByHeld(o, rule); ok {
+		return d
 	}
 	backlog := o.Backlog()
-	d := begin(o, rule+"/1")
+	d := begin(o, rule+dynamicRevision)
 	if !backlog.Known {
 		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
 	}
@@ -87,9 +93,45 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet"})
 }
 
+const dynamicRevision = "/2"
+
+// findOutByHeld is the decision where nothing but the messages in hand tells how long the work takes: so far they have taken less
+// than it does, so the workers that it asks for are needed at least. As many again as are busy find out, since what is in hand may
+// hang. It is false while more are on their way already, or while those that are there would do.
+func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
+	c, backlog := o.Capacity, o.Backlog()
+	held, active := surelyHeld(c), c.Active()
+	if !c.Known || !backlog.Known || backlog.Value == 0 || c.Busy == 0 || held <= 0 || active >= 2*c.Busy {
+		return muster.Decision{}, false
+	}
+	acceptable := o.Objective.Latency.Seconds() * c.SlotsPerWorker / held
+	n := min(ceil(backlog.Value/acceptable), 2*c.Busy)
+	if n <= active {
+		return muster.Decision{}, false
+	}
+	d := begin(o, rule+dynamicRevision)
+	d.Floor = n
+	return d.With(muster.Term{
+		Rule: rule, Out: n,
+		In: []muster.Value{
+			value("backlog", backlog.Value), value("held_s", held), value("workers", float64(active)),
+			value("acceptable_backlog_per_worker", acceptable),
+		},
+		Why: fmt.Sprintf("%s waiting, and the messages in progress have taken %s so far: if the others take as long, %s acceptable "+
+			"per worker; launching %d to find out", muster.Number(backlog.Value), muster.Seconds(math.Round(held)),
+			muster.Number(acceptable), n-active),
+	}), true
+}
+
+// neverAsLong tells whether every slot holds a message for longer than nearly all messages took that were measured.
+func neverAsLong(o muster.Observation) bool {
+	c, e := o.Capacity, o.Processing
+	return c.BusySlots > 0 && c.BusySlots >= c.Slots && surelyHeld(c) > math.Max(e.P99Seconds, 2*e.MeanSeconds)
+}
+
 // trackBacklog is target tracking on the backlog per worker: in service * (backlog / in service) / acceptable.
-func trackBacklog(o muster.Observation, rule string, acceptable float64, from string) muster.Decision {
-	d := begin(o, rule+"/1")
+func trackBacklog(o muster.Observation, rule, revision string, acceptable float64, from string) muster.Decision {
+	d := begin(o, rule+revision)
 	backlog := o.Backlog()
 	if !backlog.Known {
 		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
