@@ -225,6 +225,10 @@ func (s *score) playEach(d *drawn, w worlds.World, p contest.Prepared, others []
 		if err != nil {
 			return err
 		}
+		if d.leavesUndone(o) {
+			d.undone = append(d.undone, c.Name)
+			continue
+		}
 		d.others = append(d.others, o)
 	}
 	return nil

@@ -40,10 +40,21 @@ type drawn struct {
 	ours       *worlds.Outcome
 	others     []worlds.Outcome
 	unanswered []string
+	// undone are those that leave messages undone which the policy finishes; they are no others.
+	undone []string
 	// bound is the lower bound of the cost in worker-seconds, 0 where none is known; oracle is a schedule that knows
 	// the future, nil where none was computed.
 	bound  float64
 	oracle *limit.Schedule
+}
+
+// mostUndone is the share of the messages that a baseline may leave undone beyond those that the policy does. A contender
+// that launches nobody pays for late messages alone, which is little beside work of hours.
+const mostUndone = 0.01
+
+// leavesUndone tells whether an outcome is no answer, because much of the work was not done.
+func (d drawn) leavesUndone(o worlds.Outcome) bool {
+	return d.ours != nil && float64(o.Unfinished-d.ours.Unfinished) > mostUndone*float64(o.Messages)
 }
 
 func (d drawn) name() string { return fmt.Sprintf("world %d", d.number) }

@@ -221,8 +221,11 @@ func boxNotes(all []drawn) []string {
 			"and keeps the objective; it is computed for worlds with slack and without trees.",
 	}
 	without, unkept := 0, 0
-	var late []string
+	var late, undone []string
 	for _, d := range all {
+		for _, name := range d.undone {
+			undone = append(undone, fmt.Sprintf("%s in world %d", name, d.number))
+		}
 		switch {
 		case d.slack && d.oracle == nil:
 			without++
@@ -249,6 +252,17 @@ func boxNotes(all []drawn) []string {
 			fmt.Sprintf(
 				"Boots are not judged in %s with slack in which no schedule was found that keeps the objective.",
 				muster.Plural(unkept, "world"),
+			),
+		)
+	}
+	if len(undone) > 0 {
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"Left out of the comparison, because they leave more than %s of the messages undone that `deadline` "+
+					"finishes: %s.",
+				percent(mostUndone),
+				strings.Join(undone, ", "),
 			),
 		)
 	}

@@ -314,3 +314,32 @@ func TestTheReferenceIsTunedOnWorldsOfItsOwn(t *testing.T) {
 		t.Errorf("found the setting %g, trying all finds %g", got.Value, best)
 	}
 }
+
+func TestABaselineThatDoesNoWorkIsNoAnswer(t *testing.T) {
+	for _, x := range []struct {
+		name         string
+		ours, theirs int64
+		played, want bool
+	}{
+		{"it launches nobody", 0, 1000, true, true},
+		{"one in a hundred at the end", 0, 10, true, false},
+		{"the policy leaves as many", 995, 1000, true, false},
+		{"the policy did not answer", 0, 1000, false, false},
+	} {
+		d := world(1, 100)
+		d.ours.Unfinished = x.ours
+		if !x.played {
+			d.ours = nil
+		}
+		if got := d.leavesUndone(worlds.Outcome{Messages: 1000, Unfinished: x.theirs}); got != x.want {
+			t.Errorf("%s: left out is %t", x.name, got)
+		}
+	}
+	d := world(7, 100)
+	d.undone = []string{"queue-time"}
+	if notes := boxNotes([]drawn{d}); !slices.ContainsFunc(notes, func(n string) bool {
+		return strings.HasSuffix(n, "messages undone that `deadline` finishes: queue-time in world 7.")
+	}) {
+		t.Errorf("found %q", notes)
+	}
+}
