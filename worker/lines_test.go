@@ -323,7 +323,7 @@ func TestRunWithFaultyPrograms(t *testing.T) {
 	go func() {
 		done <- worker.Run(ctx, worker.Options{
 			Queue: q, DoBatch: lines.DoBatch, Readiness: lines, Slots: 2, RetryBase: time.Millisecond,
-			TimeLimit: 500 * time.Millisecond, Logger: logger,
+			TimeLimit: 3 * time.Second, Logger: logger, // a busy machine takes a while to begin
 		})
 	}()
 	waitFor(t, func() bool { deleted, _ := q.state(); return len(deleted) == len(bodies) })
