@@ -9,7 +9,7 @@ from kombu_sqs import broker, options
 
 app = celery.Celery("interop", broker=broker())
 app.conf.update(
-    broker_transport_options=options(),
+    broker_transport_options=options(visibility_timeout=30),
     task_default_queue=os.environ["TASK_QUEUE"],
     task_acks_late=True,
     worker_prefetch_multiplier=4,
