@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -81,9 +82,26 @@ func (l *logbook) ask(client int, a asked, messages ...int) *question {
 	}
 	if a.kind == aDelete {
 		l.gone++
+		for _, n := range messages {
+			l.excuse(n)
+		}
 	}
 	l.begun[q] = true
 	return q
+}
+
+// excuse forgets that receives missed message n which is now deleted, if another receive, which is not answered yet,
+// may have taken it from them: its answer may leave out what is deleted meanwhile.
+func (l *logbook) excuse(n int) {
+	since := l.clock
+	for other := range l.begun {
+		if other.asked.kind == aReceive {
+			since = min(since, other.at)
+		}
+	}
+	l.doubts[n] = slices.DeleteFunc(l.doubts[n], func(o porcupine.Operation) bool {
+		return o.Input.(asked).kind == aMiss && o.Return > since
+	})
 }
 
 func (q *question) operation(a asked, t told, now int64) porcupine.Operation {

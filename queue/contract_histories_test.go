@@ -218,6 +218,27 @@ func TestConcurrentCallsKeepTheContractOfEachMessage(t *testing.T) {
 	}
 }
 
+// A receive that is not answered yet may have taken a message, and leaves it out when it is deleted meanwhile. Who found it
+// gone in between missed nothing.
+func TestAMissBehindAnOpenReceiveIsNoFault(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		open bool
+		left int
+	}{{"another receive is under way", true, 0}, {"none is", false, 1}} {
+		l := newLogbook()
+		if row.open {
+			l.ask(1, asked{kind: aReceive})
+		}
+		q := l.ask(2, asked{kind: aReceive})
+		l.hear(q, func(now int64) { l.doubt(9, q, asked{kind: aMiss}, told{}, now) })
+		l.ask(3, asked{kind: aDelete}, 9)
+		if got := len(l.doubts[9]); got != row.left {
+			t.Errorf("%s: %d misses are left, want %d", row.name, got, row.left)
+		}
+	}
+}
+
 // TestTheCheckerFindsFaults proves the test above: each of these services
 // breaks the contract now and then, and must be found out.
 func TestTheCheckerFindsFaults(t *testing.T) {

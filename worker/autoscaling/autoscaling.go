@@ -55,6 +55,14 @@ type Options struct {
 	Name string
 }
 
+func (o Options) check() error {
+	if !strings.HasPrefix(o.Instance, "i-") || len(o.Instance) > 19 || len(o.Group) > 255 || len(o.Name) > 255 {
+		return fmt.Errorf("found the instance %.40q, the group %.40q and the hook %.40q; allowed are an id as in "+
+			"i-0123456789abcdef0 and names of at most 255 characters", o.Instance, o.Group, o.Name)
+	}
+	return nil
+}
+
 // Hook is a [worker.Hook]. The role of the instance needs autoscaling:CompleteLifecycleAction,
 // autoscaling:RecordLifecycleActionHeartbeat, autoscaling:DescribeLifecycleHooks and, without the name of the group,
 // autoscaling:DescribeAutoScalingInstances. It is safe for use by several goroutines.
@@ -68,9 +76,8 @@ type Hook struct {
 
 // New returns the hook. It asks nothing yet: a hook that cannot be found shows in the first call.
 func New(api API, o Options) (*Hook, error) {
-	if !strings.HasPrefix(o.Instance, "i-") || len(o.Instance) > 19 || len(o.Group) > 255 || len(o.Name) > 255 {
-		return nil, fmt.Errorf("use a lifecycle hook: found the instance %.40q, the group %.40q and the hook %.40q; allowed are an id as in i-0123456789abcdef0 and names of at most 255 characters",
-			o.Instance, o.Group, o.Name)
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("use a lifecycle hook: %w", err)
 	}
 	return &Hook{api: api, o: o}, nil
 }

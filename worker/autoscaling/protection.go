@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -58,9 +57,8 @@ type Protection struct {
 // NewProtection returns the protection of the instance that o names; the name of a hook means nothing. All workers of
 // the instance give the same directory, which is made if need be, and which no hook uses. It asks nothing yet.
 func NewProtection(api ProtectionAPI, o Options, dir string) (*Protection, error) {
-	if !strings.HasPrefix(o.Instance, "i-") || len(o.Instance) > 19 || len(o.Group) > 255 {
-		return nil, fmt.Errorf("protect an instance: found the instance %.40q and the group %.40q; allowed are an id as in "+
-			"i-0123456789abcdef0 and a name of at most 255 characters", o.Instance, o.Group)
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("protect an instance: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("protect an instance: make the directory where its workers meet: %w", err)
