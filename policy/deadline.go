@@ -166,21 +166,35 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 
 // first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer under a prior,
 // damped. Let the logarithm of the number that is needed be as likely anywhere within a range of e^15, as it is where work takes
-// anything from 5 ms to 4 h, and let the boot be longer than the objective. With n workers the next one is the one that makes it enough with the probability 1 / (15 n), and
-// then saves what waits and what comes while it boots, A messages of a price c; it costs a boot b. So n = A c / (15 b) pays.
-// The square root of that begins: half as many digits, because too many is paid at once and too few is mended a boot later.
+// anything from 5 ms to 4 h, and let the objective leave no time for a second launch once the first has told. With n workers the
+// next one is the one that makes it enough with the probability 1 / (15 n), and then saves what waits and what comes while it
+// boots, A messages of a price c; it costs a boot b. So n = A c / (15 b) pays. The square root of that begins: half as many
+// digits, because too many is paid at once and too few is mended a boot later.
 func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
-	boot := bootOf(o.Boot)
-	if boot <= o.Objective.Latency.Seconds() {
-		return 1 // the first one finds out in time for most
-	}
+	boot, latency := bootOf(o.Boot), o.Objective.Latency.Seconds()
 	stake := backlog
-	if o.Arrivals.Known {
+	switch again := toldAgain(o, boot) - latency; {
+	case boot > latency && o.Arrivals.Known:
 		stake = math.Max(stake, o.Arrivals.Minute*boot)
+	case boot > latency:
+	case again <= 0 || !o.Boot.Known || !o.Arrivals.Known:
+		return 1 // it finds out, and those that are launched then are in time for most
+	default:
+		stake = o.Arrivals.Minute * math.Min(boot, again) // those that a launch is too late for once the first has told
 	}
 	n := math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot))
 	return max(1, min(ceil(n), ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
+}
+
+// toldAgain is in how many seconds workers are ready that are launched once the first one has told how long the work takes, if that
+// is no time at all.
+func toldAgain(o muster.Observation, boot float64) float64 {
+	first := boot
+	for _, g := range o.Coming {
+		first = math.Min(first, math.Max(0, boot-g.AgeSeconds))
+	}
+	return first + boot + 4*orDefault(o.Poll, time.Second).Seconds()
 }
 
 func findOut(workers int) string {

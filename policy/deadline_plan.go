@@ -170,16 +170,24 @@ func longer(e muster.Estimate, middle, than float64) float64 {
 }
 
 // nearMax plans with less of the objective where the load comes near the maximum: what is put off then may find no worker later. Up
-// to half of the maximum nothing changes; at the maximum no launch is put off.
+// to a share of the maximum nothing changes; at the maximum no launch is put off. The load is that of the busier of the last
+// minute and the usual time, because what comes in the minutes until it is usual is put off as well.
 func (p *plan) nearMax(o muster.Observation) {
 	if !o.Arrivals.Known || o.Limits.Max <= 0 {
 		return
 	}
-	const enough = 60 // seconds that must be watched to speak of a load
-	share := p.usually(o.Arrivals) * math.Min(1, o.Arrivals.WatchedSeconds/enough) / p.slots / float64(o.Limits.Max)
-	if share > 0.5 {
+	const (
+		enough = 60  // seconds that must be watched to speak of a load
+		free   = 0.3 // of the maximum
+	)
+	busy := p.usually(o.Arrivals)
+	if p.settled <= enough {
+		busy = math.Max(busy, o.Arrivals.Minute*p.settled)
+	}
+	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/enough) / p.slots / float64(o.Limits.Max)
+	if share > free {
 		least := math.Min(p.latency, p.usual+p.boot+p.step)
-		p.latency = math.Max(least, p.latency*math.Max(0, 2*(1-share)))
+		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
 }
 
@@ -276,11 +284,16 @@ func (p *plan) need(delay float64) need {
 		ask(lateOnes, late, by, p.begun(by))
 	}
 	if spare := p.latency - p.tail; p.slack() <= 0 && spare > 0 {
-		p.askForComing(ahead, spare, ask)
+		p.askForComing(ahead, standing*spare, ask)
 	}
 	greatest.sooner = sooner
 	return greatest
 }
+
+// standing is the share of the time a message can wait that a queue may stand at where no launch is in time for what is there
+// already. A queue that stands saves nothing, because the same workers begin as many messages a second whatever their age; and
+// at the age of the objective each moment of more work makes all of them late.
+const standing = 0.25
 
 // askForComing asks for the workers that those need which come while a worker boots: they are the first it can be in time for. Those
 // that came before are ahead of them. The sooner all of them have begun, the fewer of the next are late, and the more workers
