@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/server"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
@@ -97,22 +99,26 @@ func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
 	_, c := onFakeAWS(t, 0, "{group: web}")
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
 	for range 2 { // and found again
-		l, err := openLocal(t.Context(), c, localOptions{logger: slog.New(slog.DiscardHandler)})
+		a, err := app.Open(t.Context(), c, app.Options{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.newFleet(t.Context(), c.Fleets[0], nil); err != nil {
+		if _, err := a.Preview(t.Context(), c.Fleets[0]); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(c.Data, "fleet-tokens", "web")
+		path := a.FleetTokenFile("web")
+		token, err := server.LoadOrCreateToken(filepath.Join(c.Data, app.TokenFile))
+		if err != nil {
+			t.Fatal(err)
+		}
 		text, err := os.ReadFile(path)
-		if err != nil || strings.TrimSpace(string(text)) != l.token.Fleet("web").Reveal() {
+		if err != nil || strings.TrimSpace(string(text)) != token.Fleet("web").Reveal() {
 			t.Errorf("found %d bytes, %v; want the token of the fleet", len(text), err)
 		}
 		if stat, err := os.Stat(path); err != nil || stat.Mode().Perm() != 0o600 {
 			t.Errorf("its mode is %v, %v; want 0600", stat.Mode(), err)
 		}
-		l.close()
+		a.Close()
 	}
 }
 
@@ -120,7 +126,7 @@ func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
 func upUntil(t *testing.T, c *config.Config, shadow bool, what string, seen func(controller.Outcome) bool) {
 	t.Helper()
 	found, once, last := make(chan struct{}), sync.Once{}, controller.Outcome{}
-	l, err := openLocal(t.Context(), c, localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, shadow: shadow, notify: func(o controller.Outcome) {
+	a, err := app.Open(t.Context(), c, app.Options{Logger: slog.New(slog.DiscardHandler), Ephemeral: true, Shadow: shadow, Notify: func(o controller.Outcome) {
 		if last = o; seen(o) {
 			once.Do(func() { close(found) })
 		}
@@ -128,10 +134,10 @@ func upUntil(t *testing.T, c *config.Config, shadow bool, what string, seen func
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer a.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- l.run(ctx) }()
+	go func() { ended <- a.Run(ctx) }()
 	missing := false
 	select {
 	case <-found:
@@ -175,7 +181,7 @@ func writesNothingInShadow(t *testing.T, asg string) {
 		}
 	})
 	followed := make(chan muster.Decision, 1)
-	o := localOptions{logger: slog.New(slog.DiscardHandler), ephemeral: true, shadow: true, notify: func(o controller.Outcome) {
+	o := app.Options{Logger: slog.New(slog.DiscardHandler), Ephemeral: true, Shadow: true, Notify: func(o controller.Outcome) {
 		if d := o.Decision; d.Verdict == muster.Shadow && d.Previous == 2 {
 			select {
 			case followed <- d:
@@ -183,14 +189,14 @@ func writesNothingInShadow(t *testing.T, asg string) {
 			}
 		}
 	}}
-	l, err := openLocal(t.Context(), c, o)
+	a, err := app.Open(t.Context(), c, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer a.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- l.run(ctx) }()
+	go func() { ended <- a.Run(ctx) }()
 	select {
 	case d := <-followed:
 		if d.Desired != 4 {

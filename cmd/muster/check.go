@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/policy"
 )
@@ -26,7 +26,7 @@ func newCheck(g *global) *cobra.Command {
 			}
 			c, err := config.Load(path)
 			if err == nil {
-				err = checkCommands(c)
+				err = app.CheckCommands(c)
 			}
 			faults, isFaults := errors.AsType[config.Faults](err)
 			if err != nil && !isFaults {
@@ -72,14 +72,6 @@ func allRemarks(c *config.Config, cores int) []config.Fault {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return remarks
-}
-
-// checkCommands looks for the programs of the configuration's fleets.
-func checkCommands(c *config.Config) error {
-	if len(c.Fleets) == 0 {
-		return nil
-	}
-	return config.CheckCommands(c, exec.LookPath)
 }
 
 func fleetQueue(f config.Fleet) string {

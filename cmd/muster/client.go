@@ -17,6 +17,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/server"
@@ -84,22 +85,16 @@ func (g *global) noted(errOut io.Writer) {
 	}
 }
 
-// The variables in which a worker gets the keys of the embedded queue that it serves.
-const (
-	queueKeyVariable    = "MUSTER_QUEUE_ACCESS_KEY_ID"
-	queueSecretVariable = "MUSTER_QUEUE_SECRET_ACCESS_KEY"
-)
-
 // useGivenKeys gives the AWS SDK the keys of the embedded queue that this worker was given. It comes after everything that is about
 // AWS itself. It is false for a worker that was given none.
 func useGivenKeys() bool {
-	id, secret := os.Getenv(queueKeyVariable), os.Getenv(queueSecretVariable)
+	id, secret := os.Getenv(app.QueueKeyVariable), os.Getenv(app.QueueSecretVariable)
 	if id == "" {
 		return false
 	}
 	setQueueKeys(id, secret)
-	os.Unsetenv(queueKeyVariable)
-	os.Unsetenv(queueSecretVariable)
+	os.Unsetenv(app.QueueKeyVariable)
+	os.Unsetenv(app.QueueSecretVariable)
 	return true
 }
 
@@ -125,7 +120,7 @@ func (g *global) useLocalKeys(target string) {
 	if err != nil || os.Getenv("AWS_ACCESS_KEY_ID") != "" && u.Host != c.Listen.Queue {
 		return
 	}
-	path := filepath.Join(c.Data, keysFile)
+	path := filepath.Join(c.Data, app.KeysFile)
 	if _, err := os.Stat(path); err != nil {
 		return
 	}
@@ -182,7 +177,7 @@ func (g *global) get(ctx context.Context, c *config.Config, path string, into an
 func (g *global) ask(ctx context.Context, c *config.Config, method, path string, body io.Reader) (*http.Response, error) {
 	where := "http://" + c.Listen.API
 	notRunning := fmt.Errorf("%w here: nothing answers at %s with the token of %s; start it, or name its configuration with -f", errNotRunning, where, c.Data)
-	tokenPath := filepath.Join(c.Data, tokenFile)
+	tokenPath := filepath.Join(c.Data, app.TokenFile)
 	if _, err := os.Stat(tokenPath); err != nil {
 		return nil, notRunning
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/queue"
 )
@@ -141,19 +143,19 @@ func runDemo(ctx context.Context, view *demoView) (*demoTally, error) {
 	}
 	c, runs := demoConfig(dir, self)
 	tally := newDemoTally(runs, filepath.Join(dir, "done"))
-	l, err := openLocal(ctx, c, localOptions{
-		logger: slog.New(slog.NewTextHandler(view.errors, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		notify: func(o outcome) { tally.outcome(o); view.outcome(o, tally.started()) },
-		env:    []string{"MUSTER_DONE_LOG=" + tally.path},
+	a, err := app.Open(ctx, c, app.Options{
+		Logger: slog.New(slog.NewTextHandler(view.errors, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Notify: func(o outcome) { tally.outcome(o); view.outcome(o, tally.started()) },
+		Env:    []string{"MUSTER_DONE_LOG=" + tally.path},
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
+	defer a.Close()
 	running, stop := context.WithTimeout(ctx, demoLimit)
 	ended := make(chan error, 1)
-	go func() { ended <- l.run(running) }()
-	err = demoMain(running, l, runs, tally, view)
+	go func() { ended <- a.Run(running) }()
+	err = demoMain(running, a, runs, tally, view)
 	view.finish("all messages are finished; the workers end")
 	stop()
 	if stopped := <-ended; err == nil {
@@ -169,17 +171,17 @@ func runDemo(ctx context.Context, view *demoView) (*demoTally, error) {
 }
 
 // demoMain sends the messages once everything is up, and shows what happens until all of them are finished.
-func demoMain(ctx context.Context, l *local, runs []demoRun, tally *demoTally, view *demoView) error {
+func demoMain(ctx context.Context, a *app.App, runs []demoRun, tally *demoTally, view *demoView) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for !l.ready() {
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+	for !a.Ready() {
+		if err := host.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	tally.start(time.Now())
 	for _, r := range runs {
-		if err := demoSend(ctx, l.queues, r); err != nil {
+		if err := demoSend(ctx, a.Queues(), r); err != nil {
 			return err
 		}
 	}
@@ -192,7 +194,7 @@ func demoMain(ctx context.Context, l *local, runs []demoRun, tally *demoTally, v
 			if err := tally.read(); err != nil {
 				return err
 			}
-			view.draw(now, l, runs, tally)
+			view.draw(now, a, runs, tally)
 			if tally.complete() {
 				return nil
 			}
@@ -217,16 +219,6 @@ func demoSend(ctx context.Context, queues *queue.Service, r demoRun) error {
 		}
 	}
 	return nil
-}
-
-// ready tells whether every fleet was seen once.
-func (l *local) ready() bool {
-	for _, fleet := range l.fleets.served() {
-		if o, ok := fleet.Last(); !ok || !o.Ready {
-			return false
-		}
-	}
-	return true
 }
 
 // demoFailure is an error when the demo did not do what it promises.

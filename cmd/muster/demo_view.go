@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/roster"
 )
 
@@ -101,7 +102,7 @@ func (v *demoView) clear() {
 }
 
 // draw shows the table; elsewhere than on a terminal it is a line for each run, every three seconds.
-func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTally) {
+func (v *demoView) draw(now time.Time, a *app.App, runs []demoRun, tally *demoTally) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.over || (!v.terminal && now.Sub(v.shown) < 3*time.Second) {
@@ -111,12 +112,12 @@ func (v *demoView) draw(now time.Time, l *local, runs []demoRun, tally *demoTall
 	lines := []string{fmt.Sprintf("%5.1fs %-8s %-16s %8s %8s %10s %8s %11s %5s  %s", now.Sub(tally.started()).Seconds(), "TEST", "POLICY", "FINISHED",
 		"BACKLOG", "IN FLIGHT", "DESIRED", "IN SERVICE", "BUSY", "OLDEST AGE OF "+muster.Seconds(demoLatency.Seconds()))}
 	for _, r := range runs {
-		o, ok := l.fleets.served()[r.fleet.Name].Last()
+		o, ok := a.Fleets()[r.fleet.Name].Last()
 		if !ok {
 			continue
 		}
 		c := o.Observation.Capacity
-		q, err := l.queues.Counts(r.queue())
+		q, err := a.Queues().Counts(r.queue())
 		if err != nil {
 			continue
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/fleet/delegate"
@@ -102,8 +102,8 @@ func printFindings(out io.Writer, all []finding, level string) {
 
 // exam is one examination.
 type exam struct {
-	local *local
-	all   []finding
+	aws *app.AWS
+	all []finding
 }
 
 func (e *exam) find(fleet, check, level, format string, args ...any) {
@@ -122,9 +122,9 @@ func (e *exam) result(fleet, check string, err error, format string, args ...any
 
 // examine looks at everything that a configuration names.
 func examine(ctx context.Context, c *config.Config) []finding {
-	e := &exam{local: &local{config: c, options: localOptions{look: true, logger: slog.New(slog.DiscardHandler)}}, all: []finding{}}
+	e := &exam{aws: app.NewAWS(c.AWS), all: []finding{}}
 	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool {
-		return f.OnAWS() || slices.ContainsFunc(kinds(f), func(p config.Part) bool { return p.Workers.OnAWS() })
+		return f.OnAWS() || slices.ContainsFunc(app.Kinds(f), func(p config.Part) bool { return p.Workers.OnAWS() })
 	}) {
 		e.account(ctx, c)
 	}
@@ -153,14 +153,15 @@ func (e *exam) programs(c *config.Config) {
 func (e *exam) account(ctx context.Context, c *config.Config) {
 	ctx, stop := context.WithTimeout(ctx, doctorTimeout)
 	defer stop()
-	if err := e.local.amazon.open(ctx, c.AWS); err != nil {
+	account, err := e.aws.Account(ctx)
+	if err != nil {
 		e.find("", "credentials", levelWrong, "%v", err)
 		return
 	}
-	cfg, err := e.local.amazon.account.Region("")
+	cfg, err := account.Region("")
 	if err != nil {
 		e.find("", "region", levelNote, "%v; what states its own, or has it in a queue's URL, needs none", err)
-		if cfg, err = e.local.amazon.account.Region("us-east-1"); err != nil { // for the credentials any will do
+		if cfg, err = account.Region("us-east-1"); err != nil { // for the credentials any will do
 			return
 		}
 	} else {
@@ -187,8 +188,8 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		return
 	}
 	var o controller.LoopOptions
-	own := &localFleet{local: e.local, config: f}
-	if err := e.local.away(ctx, f, own, &o); err != nil {
+	group, err := e.aws.Members(ctx, f, &o)
+	if err != nil {
 		e.find(f.Name, "members", levelWrong, "%v", err)
 		return
 	}
@@ -211,7 +212,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 			e.find(f.Name, "note", noteLevel(note), "%s", note)
 		}
 	}
-	e.find(f.Name, "abilities", levelOK, "%s", strings.Join(abilities(o, own), ", "))
+	e.find(f.Name, "abilities", levelOK, "%s", strings.Join(abilities(o, group != nil), ", "))
 	e.reports(ctx, f)
 	e.owners(ctx, f, o)
 	e.cooldowns(ctx, f, o)
@@ -233,7 +234,7 @@ func (e *exam) queues(ctx context.Context, f config.Fleet) {
 			e.find(f.Name, "queue", levelOK, "%s is embedded in muster up", q.Name)
 			continue
 		}
-		source, err := e.local.amazonQueue(ctx, f, q.URL)
+		source, err := e.aws.Queue(ctx, f, q.URL)
 		if err != nil {
 			e.find(f.Name, "queue", levelWrong, "%v", err)
 			continue
@@ -282,13 +283,13 @@ func describe(f config.Fleet) string {
 }
 
 // abilities are what a fleet can do beyond being listed and sized.
-func abilities(o controller.LoopOptions, own *localFleet) []string {
+func abilities(o controller.LoopOptions, warm bool) []string {
 	var all []string
 	for _, a := range []struct {
 		name string
 		has  bool
 	}{
-		{"Releaser", o.Releaser != nil}, {"Protector", o.Protector != nil}, {"Trimmer", o.Trimmer != nil}, {"WarmPool", own.group != nil},
+		{"Releaser", o.Releaser != nil}, {"Protector", o.Protector != nil}, {"Trimmer", o.Trimmer != nil}, {"WarmPool", warm},
 		{"Expecter", len(o.Expecters) > 0}, {"Delegator", o.Delegator != nil},
 	} {
 		if a.has {

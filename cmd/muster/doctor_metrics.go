@@ -14,7 +14,7 @@ import (
 func (e *exam) metrics(ctx context.Context, f config.Fleet) {
 	const held = "%s is unknown: %s; while that is so workers may be launched and nobody is let go: look whether its name, dimensions and region are right, and whether anything publishes it"
 	if f.Metrics != nil {
-		source, err := e.local.amazonMetrics(ctx, f, nil)
+		source, err := e.aws.Metrics(ctx, f, nil)
 		if !e.result(f.Name, "metrics", err, "%s is measured by CloudWatch", muster.Plural(len(f.Metrics.Measures), "signal")) {
 			return
 		}
@@ -45,7 +45,7 @@ func (e *exam) metrics(ctx context.Context, f config.Fleet) {
 	if len(queries) == 0 {
 		return
 	}
-	all, err := meter{e.local, f}.Metrics(ctx, queries)
+	all, err := e.aws.Meter(f).Metrics(ctx, queries)
 	if !e.result(f.Name, "metrics", err, "the policy reads %s from CloudWatch", muster.Plural(len(queries), "metric")) {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
 )
@@ -62,7 +63,7 @@ out again; then set your own anew, or open another shell.`,
 			if err != nil {
 				return err
 			}
-			path := filepath.Join(c.Data, keysFile)
+			path := filepath.Join(c.Data, app.KeysFile)
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf(
 					"there are no keys of an embedded queue in %s yet; muster up makes them, and -f names its configuration",

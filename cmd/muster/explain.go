@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/history"
 )
@@ -44,7 +45,7 @@ another system and watched (muster up --shadow), when its size differed from wha
 				return err
 			}
 			g.noted(cmd.ErrOrStderr())
-			path := filepath.Join(c.Data, historyFile)
+			path := filepath.Join(c.Data, app.HistoryFile)
 			if _, err := os.Stat(path); err != nil {
 				return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
 			}

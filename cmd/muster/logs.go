@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/joblog"
 )
@@ -74,7 +75,7 @@ func (g *global) completeLogs(_ *cobra.Command, args []string, _ string) ([]stri
 
 // logged returns the names of the fleets of local processes that are stated or have a log, sorted.
 func logged(c *config.Config) []string {
-	names := joblog.Fleets(logsPlace(c.Data))
+	names := joblog.Fleets(app.LogsDir(c.Data))
 	for _, f := range c.Fleets {
 		if !f.Away() {
 			names = append(names, f.Name)
@@ -144,7 +145,7 @@ func (r *reading) run(ctx context.Context, fleet string, out, errOut io.Writer) 
 		return usage(err)
 	}
 	show, end := r.printer(out)
-	shown, dir := 0, logsPlace(c.Data)
+	shown, dir := 0, app.LogsDir(c.Data)
 	visit := func(record joblog.Record) error {
 		shown++
 		return show(record)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/joblog"
@@ -94,7 +95,7 @@ func TestFailuresAreShownWithTheirOutput(t *testing.T) {
 
 func TestTheFleetOfALogIsFound(t *testing.T) {
 	data := t.TempDir()
-	l := joblog.Open(logsPlace(data), "gone", "w", nil)
+	l := joblog.Open(app.LogsDir(data), "gone", "w", nil)
 	l.Write(joblog.Record{Kind: joblog.Output, Text: "a"})
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -1,25 +1,27 @@
 package main
 
 import (
-	"net"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/worker"
 )
 
 func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	data := t.TempDir()
+	c := &config.Config{Data: data, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
+	a, err := app.Open(t.Context(), c, app.Options{Ephemeral: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	embedded := "http://" + listener.Addr().String() + "/000000000000/"
-	data := t.TempDir()
+	defer a.Close()
+	embedded := a.Endpoint() + "/000000000000/"
 	const usual = "work --log warn --slots 1 --idle 0s --visibility 30s --grace 0s --warm-up 0s --protection none --queue QUEUE/q "
 	for _, row := range []struct{ name, fleet, want string }{
 		{"a command", "queue: q, workers: {command: [x, -y]}", usual + "-- x -y"},
@@ -42,8 +44,7 @@ func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := &local{config: c, sqs: listener}
-			argv, err := l.workerArgv(c.Fleets[0], c.Fleets[0].Workers)
+			argv, err := a.WorkerArgv(c.Fleets[0], c.Fleets[0].Workers)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +77,7 @@ func TestValuesOfVariablesGetToTheCommandAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			env := commandEnv(c.Fleets[0], c.Fleets[0].Workers)
+			env := app.CommandEnv(c.Fleets[0], c.Fleets[0].Workers)
 			if got := strings.Join(env, " "); got != row.want {
 				t.Fatalf("found %s, want %s", got, row.want)
 			}
@@ -84,7 +85,7 @@ func TestValuesOfVariablesGetToTheCommandAlone(t *testing.T) {
 			if !ok {
 				return
 			}
-			t.Setenv(envVariable, text)
+			t.Setenv(app.EnvVariable, text)
 			m := means{command: worker.Command{Env: []string{"B", "D=4"}}}
 			if err := m.takeVariables(); err != nil {
 				t.Fatal(err)
@@ -92,7 +93,7 @@ func TestValuesOfVariablesGetToTheCommandAlone(t *testing.T) {
 			if got, want := m.command.Set, []string{"D=4", "A=1", `C=a,"b`}; !slices.Equal(got, want) || !slices.Equal(m.command.Env, []string{"B"}) {
 				t.Errorf("the command gets %q and %q, want %q and B", got, m.command.Env, want)
 			}
-			if _, there := os.LookupEnv(envVariable); there {
+			if _, there := os.LookupEnv(app.EnvVariable); there {
 				t.Error("the variable is left for what the worker starts")
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/history"
@@ -187,7 +188,7 @@ func planned1(fleet string, spec policy.Spec, e controller.Explanation) planned 
 
 // recentOf reads what the fleet's policy would remember.
 func recentOf(ctx context.Context, c *config.Config, fleet string, spec policy.Spec) (muster.Recent, error) {
-	path := filepath.Join(c.Data, historyFile)
+	path := filepath.Join(c.Data, app.HistoryFile)
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil
 	}
@@ -212,7 +213,7 @@ func recentOf(ctx context.Context, c *config.Config, fleet string, spec policy.S
 // planHere opens the data as muster up would, looks once, and steps without executing anything.
 func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"} // nothing is served
-	o := localOptions{logger: slog.New(slog.DiscardHandler), look: true}
+	o := app.Options{Logger: slog.New(slog.DiscardHandler), Look: true}
 	if _, err := os.Stat(c.Data); errors.Is(err, os.ErrNotExist) {
 		// Nothing ran here yet: the plan is for an empty set-up, and leaves nothing behind.
 		dir, err := os.MkdirTemp("", "muster-plan-")
@@ -220,20 +221,16 @@ func planHere(ctx context.Context, c *config.Config) ([]planned, error) {
 			return nil, err
 		}
 		defer os.RemoveAll(dir)
-		c.Data, o.ephemeral, o.look = dir, true, false
+		c.Data, o.Ephemeral, o.Look = dir, true, false
 	}
-	l, err := openLocal(ctx, c, o)
+	a, err := app.Open(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
+	defer a.Close()
 	plans := []planned{}
 	for _, f := range c.Fleets {
-		own, err := l.newFleet(ctx, l.options.watched(f), nil)
-		if err != nil {
-			return nil, fmt.Errorf("fleet %s: %w", f.Name, err)
-		}
-		o, err := own.loop.Preview(ctx)
+		o, err := a.Preview(ctx, f)
 		if err != nil {
 			return nil, err
 		}

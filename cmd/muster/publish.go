@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/fleet/delegate"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -86,7 +87,7 @@ func publish(cmd *cobra.Command, g *global, c *config.Config, names []string, li
 		}
 		plans = some
 	}
-	l := &local{config: c}
+	aws := app.NewAWS(c.AWS)
 	all := []published{}
 	for _, p := range plans {
 		h := muster.HandoverOf("publish", p.Observation, policy.TargetOf(p.Decision))
@@ -96,7 +97,7 @@ func publish(cmd *cobra.Command, g *global, c *config.Config, names []string, li
 		} else {
 			one.Unknown = h.Backlog.Reason
 		}
-		if err := l.handOnce(cmd, fleets[p.Fleet], h, lines); err != nil {
+		if err := handOnce(cmd.Context(), aws, fleets[p.Fleet], h, lines); err != nil {
 			one.Failure = err.Error()
 		}
 		all = append(all, one)
@@ -105,23 +106,15 @@ func publish(cmd *cobra.Command, g *global, c *config.Config, names []string, li
 }
 
 // handOnce publishes what is known of a fleet, and sees to its scaling policy where it has one.
-func (l *local) handOnce(cmd *cobra.Command, f config.Fleet, h muster.Handover, lines io.Writer) error {
-	ctx := cmd.Context()
+func handOnce(ctx context.Context, aws *app.AWS, f config.Fleet, h muster.Handover, lines io.Writer) error {
 	if f.Delegate != nil {
-		d, err := l.delegateOf(ctx, f, lines)
+		d, err := aws.Delegate(ctx, f, lines)
 		if err != nil {
 			return err
 		}
 		return d.HandOver(ctx, h)
 	}
-	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
-		return err
-	}
-	region := regionOf(f, "")
-	if f.Away() {
-		region = homeOf(f)
-	}
-	p, err := delegate.NewPublisher(delegate.Options{Account: l.amazon.account, Region: region, Fleet: f.Name, Formula: formulaOf(f.Policy), Lines: lines})
+	p, err := aws.Publisher(ctx, f, lines)
 	if err != nil {
 		return err
 	}

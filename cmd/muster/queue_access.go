@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
@@ -57,7 +58,7 @@ func (g *global) openQueues(ctx context.Context) (*openedQueues, error) {
 	if !errors.Is(err, errNotRunning) {
 		return nil, err
 	}
-	if _, missing := os.Stat(filepath.Join(c.Data, queueFile)); errors.Is(missing, fs.ErrNotExist) {
+	if _, missing := os.Stat(filepath.Join(c.Data, app.QueueFile)); errors.Is(missing, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; nor does %s hold queues", err, c.Data)
 	}
 	service, err := queue.Open(queue.Options{Dir: c.Data, Logger: slog.New(slog.DiscardHandler)})
@@ -67,7 +68,7 @@ func (g *global) openQueues(ctx context.Context) (*openedQueues, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openedQueues{ownQueues{service, lastFailures(c.Data)}, service.Queues(), service}, nil
+	return &openedQueues{ownQueues{service, app.LastFailures(c.Data)}, service.Queues(), service}, nil
 }
 
 // close gives the data directory free.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -198,7 +199,7 @@ func (r redriving) stay(ctx context.Context, m moveRow) (moveRow, error) {
 	for m.Status == moveRunning {
 		r.shown.total = m.ToMove
 		r.shown.at(m.Moved)
-		if sleep(ctx, moveLook) != nil {
+		if host.Sleep(ctx, moveLook) != nil {
 			return m, fmt.Errorf("redrive %s: no longer waiting, after %d of %d messages; the move goes on while muster up runs. See --status, or end it with --cancel",
 				r.from, m.Moved, m.ToMove)
 		}

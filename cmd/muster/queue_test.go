@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
@@ -275,7 +276,7 @@ func TestQueueResultsAreAsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail(logsPlace(data), sent[0].ID)
+	fail(app.LogsDir(data), sent[0].ID)
 	for range 2 { // the second receive finds it received too often, and moves it
 		if _, err := s.Receive(t.Context(), "jobs.fifo", queue.ReceiveOptions{Visibility: new(time.Duration)}); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/spf13/cobra"
 )
 
@@ -158,7 +159,7 @@ func (l *load) send(ctx context.Context, client *awssqs.Client, url string, bodi
 		if rate > 0 {
 			// Messages go out when they are due, so that a slow answer does not lower the rate.
 			due := started.Add(time.Duration(float64(sent) / rate * float64(time.Second)))
-			if err := sleep(ctx, time.Until(due)); err != nil {
+			if err := host.Sleep(ctx, time.Until(due)); err != nil {
 				return sent, err
 			}
 			late := int(time.Since(started).Seconds()*rate) - sent + 1
@@ -171,18 +172,6 @@ func (l *load) send(ctx context.Context, client *awssqs.Client, url string, bodi
 		p.at(sent)
 	}
 	return sent, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func sendBatch(ctx context.Context, client *awssqs.Client, url string, bodies []string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/server"
@@ -149,7 +150,7 @@ const lately = 5 * time.Minute
 
 // failedLately says what failed of late at a fleet of local processes, as its log has it.
 func failedLately(ctx context.Context, data, fleet string, now time.Time) string {
-	recent, err := joblog.Recent(ctx, logsPlace(data), fleet, now.Add(-lately))
+	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
 	if err != nil || recent.Last == nil {
 		return ""
 	}

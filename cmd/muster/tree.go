@@ -18,15 +18,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/dynamotree"
 	"github.com/muster-scale/muster/tree/runner"
-)
-
-// treesFile is the file of a data directory that holds trees, and treesVariable names it to workers.
-const (
-	treesFile     = "trees.db"
-	treesVariable = "MUSTER_TREES"
 )
 
 func newTree(g *global) *cobra.Command {
@@ -41,7 +36,7 @@ The trees are in one file, trees.db in the data directory, which workers and the
 They need no running muster up. With --trees dynamodb:TABLE they are in a table of Amazon DynamoDB, for workers on
 several machines; submit makes the table.`,
 	}
-	cmd.PersistentFlags().StringVar(&f.path, "trees", os.Getenv(treesVariable), "the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
+	cmd.PersistentFlags().StringVar(&f.path, "trees", os.Getenv(app.TreesVariable), "the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
 	cmd.AddCommand(newTreeSubmit(f), newTreeList(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f), newTreePause(f), newTreeResume(f), newTreeCancel(f), newTreeRemove(f))
 	return cmd
 }
@@ -53,16 +48,16 @@ type forest struct {
 }
 
 // open opens the trees; make makes what they are kept in when it is not there.
-func (f *forest) open(ctx context.Context, make bool) (treeStore, error) {
+func (f *forest) open(ctx context.Context, make bool) (app.TreeStore, error) {
 	path := f.path
 	if path == "" {
 		c, err := f.place()
 		if err != nil {
 			return nil, err
 		}
-		path = filepath.Join(c.Data, treesFile)
+		path = filepath.Join(c.Data, app.TreesFile)
 	}
-	s, err := openTrees(ctx, path, make)
+	s, err := app.OpenTrees(ctx, path, make)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = usage(fmt.Errorf("there are no trees in %s; submit one, or name the file with --trees or the configuration with -f", path))
 	}

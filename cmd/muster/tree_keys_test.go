@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/mustertest"
 )
 
@@ -21,8 +22,8 @@ func TestTreesInATableAreReadWithTheKeysOfAWS(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", server.URL)
 	t.Setenv("AWS_ACCESS_KEY_ID", "of-aws")
-	t.Setenv(queueKeyVariable, "of-the-queue")
-	t.Setenv(queueSecretVariable, "secret")
+	t.Setenv(app.QueueKeyVariable, "of-the-queue")
+	t.Setenv(app.QueueSecretVariable, "secret")
 	w := treeWork{path: "dynamodb:trees"}
 	if err := w.openTable(t.Context()); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 )
@@ -319,7 +320,7 @@ func (f *forest) watch(cmd *cobra.Command, store tree.Store, p *runner.Operator,
 			}
 			pause = min(pause, left)
 		}
-		if err := sleep(cmd.Context(), pause); err != nil {
+		if err := host.Sleep(cmd.Context(), pause); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 	"github.com/muster-scale/muster/worker"
@@ -32,7 +33,7 @@ type treeWork struct {
 	batch   func(context.Context, []worker.Message) []error
 	logger  *slog.Logger
 	mu      sync.Mutex
-	store   treeStore
+	store   app.TreeStore
 	runner  *runner.Runner
 }
 
@@ -64,8 +65,8 @@ func (w *treeWork) doBatch(ctx context.Context, batch []worker.Message) []error 
 // openTable opens the trees where they are in a table. It comes while the environment has the keys of AWS: those of an embedded queue,
 // which take their place, are not for a table.
 func (w *treeWork) openTable(ctx context.Context) (err error) {
-	if strings.HasPrefix(w.path, tablePrefix) {
-		w.store, err = openTrees(ctx, w.path, false)
+	if strings.HasPrefix(w.path, app.TablePrefix) {
+		w.store, err = app.OpenTrees(ctx, w.path, false)
 	}
 	return err
 }
@@ -77,12 +78,12 @@ func (w *treeWork) open(ctx context.Context) (*runner.Runner, error) {
 		return w.runner, nil
 	}
 	if w.path == "" {
-		return nil, fmt.Errorf("the message names a node of a tree, and nothing says where the trees are; give --trees or set %s", treesVariable)
+		return nil, fmt.Errorf("the message names a node of a tree, and nothing says where the trees are; give --trees or set %s", app.TreesVariable)
 	}
 	// A file made here would be empty: the tree is elsewhere.
 	store, err := w.store, error(nil)
 	if store == nil {
-		store, err = openTrees(context.WithoutCancel(ctx), w.path, false)
+		store, err = app.OpenTrees(context.WithoutCancel(ctx), w.path, false)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the message names a node of a tree, and --trees names no file of trees: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/descendants"
@@ -19,7 +20,7 @@ import (
 )
 
 func newUp(g *global) *cobra.Command {
-	var o localOptions
+	var o app.Options
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the embedded queue, the controller and the fleets of a configuration",
@@ -37,45 +38,46 @@ the one before stays in force.`,
 			if err != nil {
 				return err
 			}
-			if err := usage(checkCommands(c)); err != nil {
+			if err := usage(app.CheckCommands(c)); err != nil {
 				return err
 			}
-			o.watch = g.file()
+			o.Watch = g.file()
 			host.SparePlace()
 			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().BoolVar(&o.ephemeral, "ephemeral", false, "keep the queue and the history in memory")
-	cmd.Flags().BoolVar(&o.shadow, "shadow", false, "only decide and record, beside the systems that size the fleets; muster explain --against compares")
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "refuse for 60 s, as AWS does, a second purge and the name of a deleted queue")
-	cmd.Flags().BoolVar(&o.anyCredentials, "any-credentials", false, "accept any signature at the SQS endpoint")
+	cmd.Flags().BoolVar(&o.Ephemeral, "ephemeral", false, "keep the queue and the history in memory")
+	cmd.Flags().BoolVar(&o.Shadow, "shadow", false, "only decide and record, beside the systems that size the fleets; muster explain --against compares")
+	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse for 60 s, as AWS does, a second purge and the name of a deleted queue")
+	cmd.Flags().BoolVar(&o.AnyCredentials, "any-credentials", false, "accept any signature at the SQS endpoint")
 	return cmd
 }
 
-func up(ctx context.Context, c *config.Config, o localOptions, out, errOut io.Writer) error {
-	o.logger = newLogger(errOut, slog.LevelInfo)
+func up(ctx context.Context, c *config.Config, o app.Options, out, errOut io.Writer) error {
+	o.Logger = newLogger(errOut, slog.LevelInfo)
 	if err := descendants.Adopt(); err != nil {
-		o.logger.Warn("what a worker runs that is killed may go on", "error", err)
+		o.Logger.Warn("what a worker runs that is killed may go on", "error", err)
 	}
-	said := &sayer{out: out, logs: logsPlace(c.Data)}
-	o.notify = said.outcome
-	o.told = func(text string) { said.printf("%s\n", text) }
-	l, err := openLocal(ctx, c, o)
+	said := &sayer{out: out, logs: app.LogsDir(c.Data)}
+	o.Notify = said.outcome
+	o.Told = func(text string) { said.printf("%s\n", text) }
+	o.Version = thisProgram().Version
+	a, err := app.Open(ctx, c, o)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer a.Close()
 	if len(c.Fleets) == 0 && len(c.Queues) == 0 {
-		if err := l.queues.CreateQueue(ctx, "default", nil, nil); err != nil {
+		if err := a.Queues().CreateQueue(ctx, "default", nil, nil); err != nil {
 			return err
 		}
 	}
-	said.start(l)
+	said.start(a)
 	go func() {
 		<-ctx.Done()
-		said.stopping(time.Now().UTC(), l.fleets.served(), c.Fleets)
+		said.stopping(time.Now().UTC(), a.Fleets(), c.Fleets)
 	}()
-	if err := l.run(ctx); err != nil {
+	if err := a.Run(ctx); err != nil {
 		return err
 	}
 	said.printf("stopped\n")
@@ -99,39 +101,39 @@ func (s *sayer) printf(format string, args ...any) {
 }
 
 // start prints where everything is and what to paste.
-func (s *sayer) start(l *local) {
+func (s *sayer) start(a *app.App) {
 	url := ""
-	for _, f := range l.config.Fleets {
+	for _, f := range a.Config().Fleets {
 		if url == "" && len(f.Queues) > 0 && f.Queues[0].URL == "" {
-			url = l.queueURL(f.Queues[0].Name)
+			url = a.QueueURL(f.Queues[0].Name)
 		}
 	}
-	s.printf("muster %s, data in %s\n\n", thisProgram().Version, l.config.Data)
-	for _, name := range l.queues.Queues() {
-		s.printf("  queue  %s\n", l.queueURL(name))
+	s.printf("muster %s, data in %s\n\n", thisProgram().Version, a.Config().Data)
+	for _, name := range a.Queues().Queues() {
+		s.printf("  queue  %s\n", a.QueueURL(name))
 		if url == "" {
-			url = l.queueURL(name)
+			url = a.QueueURL(name)
 		}
 	}
-	s.printf("  api    %s (its token is in %s/%s)\n\n", l.apiURL(), l.config.Data, tokenFile)
-	for _, f := range l.config.Fleets {
+	s.printf("  api    %s (its token is in %s/%s)\n\n", a.APIURL(), a.Config().Data, app.TokenFile)
+	for _, f := range a.Config().Fleets {
 		if f.ASG != nil && f.ASG.Reports == config.ReportsRequired {
-			s.printf("  the workers on instances of %s report with the token in %s\n", f.ASG.Group, l.fleetToken(f.Name))
-			if l.config.Listen.Beyond.API == "" {
+			s.printf("  the workers on instances of %s report with the token in %s\n", f.ASG.Group, a.FleetTokenFile(f.Name))
+			if a.Config().Listen.Beyond.API == "" {
 				s.printf("  they cannot reach the api above: state listen.beyond.api, or asg.reports: none for workers that do not report, or that keep their reports in a table (reports_from)\n")
 			}
 		}
 	}
-	for _, b := range l.beyond {
-		s.printf("  open to other machines, with TLS: %s\n", b.Addr())
+	for _, b := range a.Beyond() {
+		s.printf("  open to other machines, with TLS: %s\n", b)
 	}
 	s.printf("for the AWS SDKs and the AWS command line, in place of the AWS keys and profile of a shell (muster env prints this, too):\n")
-	s.printf("%s\n", shellLines(clientVariables("http://"+l.sqs.Addr().String(), l.keys)))
+	s.printf("%s\n", shellLines(clientVariables(a.Endpoint(), a.Keys())))
 	if url == "" {
 		return
 	}
 	s.printf("try it in another terminal, in %s:\n", workDir())
-	if len(l.config.Fleets) == 0 {
+	if len(a.Config().Fleets) == 0 {
 		s.printf("muster work --queue %s -- wc -c\n", url)
 	}
 	s.printf("muster send --queue %s --count 10\n\n", url)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/trace"
 )
@@ -189,7 +190,7 @@ func simulateDemo(r demoRun, c circumstances) (demoResult, error) {
 
 // simulateRun makes a run in the simulator.
 func simulateRun(r demoRun, c circumstances) (*demoTally, error) {
-	settings, err := settingsOf(r.fleet)
+	settings, err := app.Settings(r.fleet)
 	if err != nil {
 		return nil, err
 	}

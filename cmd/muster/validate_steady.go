@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/queue"
 )
@@ -121,18 +123,18 @@ func runSteady(ctx context.Context, length time.Duration, progress io.Writer) (r
 	}
 	c, r := steadyConfig(dir, self)
 	tally = newDemoTally([]demoRun{r}, filepath.Join(dir, "done"))
-	l, err := openLocal(ctx, c, localOptions{
-		logger: slog.New(slog.NewTextHandler(progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		notify: tally.outcome, env: []string{"MUSTER_DONE_LOG=" + tally.path},
+	a, err := app.Open(ctx, c, app.Options{
+		Logger: slog.New(slog.NewTextHandler(progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Notify: tally.outcome, Env: []string{"MUSTER_DONE_LOG=" + tally.path},
 	})
 	if err != nil {
 		return r, nil, err
 	}
-	defer l.close()
+	defer a.Close()
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- l.run(running) }()
-	err = steadyMain(running, l, r, tally, length)
+	go func() { ended <- a.Run(running) }()
+	err = steadyMain(running, a, r, tally, length)
 	stop()
 	if stopped := <-ended; err == nil {
 		err = stopped
@@ -144,9 +146,9 @@ func runSteady(ctx context.Context, length time.Duration, progress io.Writer) (r
 }
 
 // steadyMain sends the messages, and waits until all are finished or the last ones are long overdue.
-func steadyMain(ctx context.Context, l *local, r demoRun, tally *demoTally, length time.Duration) error {
-	for !l.ready() {
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+func steadyMain(ctx context.Context, a *app.App, r demoRun, tally *demoTally, length time.Duration) error {
+	for !a.Ready() {
+		if err := host.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -154,10 +156,10 @@ func steadyMain(ctx context.Context, l *local, r demoRun, tally *demoTally, leng
 	tally.start(began)
 	message := []queue.Outgoing{{Body: steadyWork.String()}}
 	for i := range steadyMessages(length) {
-		if err := sleep(ctx, time.Until(began.Add(time.Duration(i)*steadyEvery))); err != nil {
+		if err := host.Sleep(ctx, time.Until(began.Add(time.Duration(i)*steadyEvery))); err != nil {
 			return err
 		}
-		sent, err := l.queues.Send(ctx, r.queue(), message)
+		sent, err := a.Queues().Send(ctx, r.queue(), message)
 		if err == nil {
 			err = sent[0].Err
 		}
@@ -172,7 +174,7 @@ func steadyMain(ctx context.Context, l *local, r demoRun, tally *demoTally, leng
 		if tally.processed(r) == steadyMessages(length) {
 			return nil
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := host.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
 )
@@ -73,7 +74,7 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
 	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook or --protection instance, the group's name; it is asked for by default")
 	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
-	f.StringVar(&w.logs, "logs", os.Getenv(logsVariable), "the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard error; muster logs reads them")
+	f.StringVar(&w.logs, "logs", os.Getenv(app.LogsVariable), "the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard error; muster logs reads them")
 	w.how.flags(f, &w.o)
 	w.reporting.flags(f)
 	return cmd

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,15 +9,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/worker"
-)
-
-// The variables by which a fleet tells its workers where its log is, and which variables the command gets. Values stay
-// out of the command line, which everybody on the machine can read.
-const (
-	logsVariable = "MUSTER_LOGS"
-	envVariable  = "MUSTER_ENV"
 )
 
 // jobLogs keeps what the jobs of a worker print, what the worker itself logs, and the last failure of each message. It
@@ -129,40 +122,14 @@ func (m *means) takeVariables() error {
 		names = append(names, v)
 	}
 	m.command.Env = names
-	text, ok := os.LookupEnv(envVariable)
+	text, ok := os.LookupEnv(app.EnvVariable)
 	if !ok {
 		return nil
 	}
 	var set []string
 	if err := json.Unmarshal([]byte(text), &set); err != nil {
-		return fmt.Errorf("read the variables of the command from %s: %w", envVariable, err)
+		return fmt.Errorf("read the variables of the command from %s: %w", app.EnvVariable, err)
 	}
 	m.command.Set = append(m.command.Set, set...)
-	return os.Unsetenv(envVariable)
-}
-
-// fleetLog writes what the processes of a fleet themselves print into its log.
-type fleetLog struct {
-	log *joblog.Log
-	// alone is true where the processes are the user's program, which takes its work from elsewhere.
-	alone bool
-}
-
-func (f fleetLog) printed(member string, lines []string) {
-	r := joblog.Record{Kind: joblog.Worker, Member: member}
-	if f.alone {
-		r.Kind, r.Stream = joblog.Output, "output"
-	}
-	for _, line := range lines {
-		if r.Text = line; strings.TrimSpace(line) != "" {
-			f.log.Write(r)
-		}
-	}
-}
-
-// lastFailures looks up the last failures of messages in the data directory.
-func lastFailures(data string) func(ctx context.Context, messages []string) (map[string]joblog.Failure, error) {
-	return func(ctx context.Context, messages []string) (map[string]joblog.Failure, error) {
-		return joblog.LastFailures(ctx, logsPlace(data), messages)
-	}
+	return os.Unsetenv(app.EnvVariable)
 }

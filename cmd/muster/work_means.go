@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/worker"
 )
 
@@ -36,7 +37,7 @@ func (m *means) flags(f *pflag.FlagSet, o *worker.Options) {
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0, "move a message to --dead-letter after so many failed attempts; 0 leaves that to the queue")
 	f.StringVar(&m.deadLetter, "dead-letter", "", "the name or URL of the queue for messages whose attempts are used up")
 	f.StringVar(&m.data, "data", defaultData(), "the directory in which --max-attempts are counted and in which the workers of an instance with a --lifecycle-hook meet; MUSTER_DATA is its default")
-	f.StringVar(&m.trees.path, "trees", os.Getenv(treesVariable), "the file of the trees whose nodes the command works on, or dynamodb:TABLE")
+	f.StringVar(&m.trees.path, "trees", os.Getenv(app.TreesVariable), "the file of the trees whose nodes the command works on, or dynamodb:TABLE")
 	f.StringVar(&m.trees.whenComplete, "when-complete", "", "a program to run when a tree is complete, the completion in JSON on its standard input")
 	f.StringVar(&o.ClassAttribute, "class-attribute", "", "the attribute whose text is a message's class; durations are then reported for each class, too")
 	f.StringSliceVar(&m.command.Env, "env", nil, "variables for the command: NAME passes one on, NAME=VALUE sets one")

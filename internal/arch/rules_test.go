@@ -9,7 +9,7 @@ import (
 )
 
 // clocks are the files and packages that may read the clock: the live loop and what touches the world.
-var clocks = []string{"controller/loop.go", "queue/service.go", "queue/api.go", "queue/writer.go", "sqsapi/", "worker/", "tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "cmd/", "internal/accept/", "internal/awsmetrics/", "internal/bench/", "internal/descendants/", "internal/joblog/", "internal/score/", "internal/powercut/", "internal/realcrash/", "internal/sqlitefile/shared.go", "examples/"}
+var clocks = []string{"controller/loop.go", "queue/service.go", "queue/api.go", "queue/writer.go", "sqsapi/", "worker/", "tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/", "internal/awsmetrics/", "internal/bench/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/score/", "internal/powercut/", "internal/realcrash/", "internal/sqlitefile/shared.go", "examples/"}
 
 func TestOnlyTheShellReadsAClock(t *testing.T) {
 	for _, s := range sources(t) {

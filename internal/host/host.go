@@ -2,6 +2,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -38,4 +39,17 @@ func OwnTime() (time.Duration, error) {
 		return 0, fmt.Errorf("read the processor time: %w", err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
+}
+
+// Sleep waits for so long, or until ctx ends, and then returns its error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

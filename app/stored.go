@@ -1,7 +1,6 @@
-package main
+package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -51,11 +50,11 @@ func openReports(account *awsapi.Account, region, name string) (*dynamoreport.Ta
 }
 
 // storedReports returns what reads the reports that the workers of a fleet keep in a table.
-func (l *local) storedReports(ctx context.Context, c config.Fleet) (func(context.Context) ([]muster.Report, error), error) {
-	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+func (w *AWS) storedReports(ctx context.Context, c config.Fleet) (func(context.Context) ([]muster.Report, error), error) {
+	if err := w.open(ctx); err != nil {
 		return nil, err
 	}
-	r, err := l.amazon.tables.reader(l.amazon.account, homeOf(c), c.ReportsTable)
+	r, err := w.tables.reader(w.account, homeOf(c), c.ReportsTable)
 	if err != nil {
 		return nil, err
 	}
@@ -63,34 +62,10 @@ func (l *local) storedReports(ctx context.Context, c config.Fleet) (func(context
 	return func(ctx context.Context) ([]muster.Report, error) { return f.Reports(ctx, time.Now()) }, nil
 }
 
-// reports looks for what the workers of a fleet keep in its table.
-func (e *exam) reports(ctx context.Context, f config.Fleet) {
-	if f.ReportsTable == "" {
-		return
+// Reports opens the table in which the workers of a fleet keep their reports, and tells its region.
+func (w *AWS) Reports(ctx context.Context, c config.Fleet) (*dynamoreport.Table, string, error) {
+	if err := w.open(ctx); err != nil {
+		return nil, "", err
 	}
-	table, region, err := openReports(e.local.amazon.account, homeOf(f), f.ReportsTable)
-	if err != nil {
-		e.find(f.Name, "reports", levelWrong, "%v", err)
-		return
-	}
-	entries, err := table.Read(ctx, f.Name, time.Now())
-	if entries == nil && err != nil {
-		err = awsapi.Explain("read the reports of workers in the table "+f.ReportsTable+" of DynamoDB", region, err)
-		e.find(f.Name, "reports", levelWrong, "%v", err)
-		return
-	}
-	var newest time.Time
-	for _, entry := range entries {
-		if entry.Report.SentAt.After(newest) {
-			newest = entry.Report.SentAt
-		}
-	}
-	switch {
-	case err != nil:
-		e.find(f.Name, "reports", levelWrong, "%v", err)
-	case len(entries) == 0:
-		e.find(f.Name, "reports", levelNote, "the table %s has none of this fleet: start its workers with muster work --report dynamodb:%s --fleet %s", f.ReportsTable, f.ReportsTable, f.Name)
-	default:
-		e.find(f.Name, "reports", levelOK, "the table %s has %s of this fleet, the newest of %s", f.ReportsTable, cmp.Or(muster.Plural(len(entries), "worker"), "none"), newest.UTC().Format(time.RFC3339))
-	}
+	return openReports(w.account, homeOf(c), c.ReportsTable)
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +18,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
 )
 
 // fullHistory is a history that takes nothing new while it is full.
@@ -60,7 +63,7 @@ func (l *lines) String() string {
 }
 
 // runningUp starts what `muster up` runs for a file with the fleets given, and ends it with the test.
-func runningUp(t *testing.T, h *fullHistory, log *lines, fleets string) (*local, *reloader) {
+func runningUp(t *testing.T, h *fullHistory, log *lines, fleets string) (*App, *reloader) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "muster.yaml")
 	write(t, path, fleets)
@@ -68,10 +71,10 @@ func runningUp(t *testing.T, h *fullHistory, log *lines, fleets string) (*local,
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLocal(
+	l, err := Open(
 		t.Context(),
 		c,
-		localOptions{logger: newLogger(log, slog.LevelInfo), ephemeral: true, notify: func(outcome) {}},
+		Options{Logger: slog.New(slog.NewTextHandler(log, nil)), Ephemeral: true, Notify: func(controller.Outcome) {}},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -79,15 +82,15 @@ func runningUp(t *testing.T, h *fullHistory, log *lines, fleets string) (*local,
 	h.store, l.history = l.history, h
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- l.run(ctx) }()
+	go func() { ended <- l.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("run: %v", err)
 		}
-		l.close()
+		l.Close()
 	})
-	return l, &reloader{local: l, path: path, now: c}
+	return l, &reloader{app: l, path: path, now: c}
 }
 
 func write(t *testing.T, path, fleets string) {
@@ -103,9 +106,9 @@ func oneFleet(name string) string {
 }
 
 // readyz asks the running API, as a probe does.
-func readyz(t *testing.T, l *local) string {
+func readyz(t *testing.T, l *App) string {
 	t.Helper()
-	answer, err := http.Get(l.apiURL() + "/readyz")
+	answer, err := http.Get(l.APIURL() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,25 +145,15 @@ func TestAFleetThatIsAddedWhileTheHistoryIsFullIsDegradedAndStartsLater(t *testi
 		func() bool { return readyz(t, l) == degraded },
 		func() string { return readyz(t, l) },
 	)
-	var text bytes.Buffer
-	if err := printStatus(
-		&text,
-		server.NewStatus(development, time.Now(), l.fleets.served(), l.fleets.standing()),
-	); err != nil {
-		t.Fatal(err)
+	standing, last := l.fleets.standing(), l.fleets.served()
+	if s := standing["others"]; !strings.Contains(s.Failure, "the disk is full") || s.RetryAt.IsZero() {
+		t.Errorf("others stands at %+v, want the failure and when it is tried again", s)
 	}
-	if !strings.Contains(text.String(), "others: the fleet is not sized since") ||
-		!strings.Contains(text.String(), "the disk is full; ") ||
-		!strings.Contains(text.String(), "jobs: holding at 0") {
-		t.Errorf("status says\n%s", &text)
+	if s := standing["jobs"]; s.Failure != "" {
+		t.Errorf("jobs stands at %+v, want no failure", s)
 	}
-	at := *l.config
-	at.Listen.API = l.api.Addr().String()
-	if found := fmt.Sprint(
-		running(t.Context(), &global{}, &at),
-	); !strings.Contains(found, "{others muster up wrong the fleet is not sized since") ||
-		!strings.Contains(found, "sizes 1 of 2 fleets") {
-		t.Errorf("doctor finds %s", found)
+	if o, ok := last["jobs"].Last(); !ok || o.Decision.Desired != 0 {
+		t.Errorf("jobs was decided to have %d, %v; want to be held at 0", o.Decision.Desired, ok)
 	}
 	if counts, err := l.queues.Counts("others"); err != nil || counts.Visible != 0 {
 		t.Errorf("its queue: %+v, %v; want an empty queue that is served", counts, err)
@@ -195,5 +188,60 @@ func TestAConfigurationWithAFaultIsSaidUntilItIsMended(t *testing.T) {
 	}
 	if faults := l.faults.list(); len(faults) != 0 {
 		t.Errorf("the faults are %q after the file was mended", faults)
+	}
+}
+
+// waitUntil waits until something is so, and fails the test when it takes longer than 20 s.
+func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func() string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	for !is() {
+		if host.Sleep(ctx, every) != nil {
+			t.Fatal(otherwise())
+		}
+	}
+}
+
+// TestAConfigurationIsHandedToARunningApp also tells that what has stopped takes none.
+func TestAConfigurationIsHandedToARunningApp(t *testing.T) {
+	one := "fleets: [{name: one, queue: q, max: 1, workers: {command: 'true'}}]"
+	parse := func(text string) *config.Config {
+		c, err := config.Parse("m.yaml", []byte("version: 1\n"+text), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Data, c.Listen = t.TempDir(), config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+		return c
+	}
+	began := parse(one)
+	a, err := Open(t.Context(), began, Options{Ephemeral: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx) }()
+	both := *began
+	both.Fleets = append(slices.Clone(began.Fleets), parse(strings.ReplaceAll(one, "one", "two")).Fleets...)
+	said, err := a.Reload(t.Context(), &both)
+	if err != nil || len(said) == 0 {
+		t.Errorf("the second fleet: found %q, %v; want what was done", said, err)
+	}
+	if _, there := a.Fleets()["two"]; !there {
+		t.Errorf("found %v, want the fleet two", slices.Collect(maps.Keys(a.Fleets())))
+	}
+	if said, err := a.Reload(t.Context(), &both); err != nil || len(said) != 0 {
+		t.Errorf("the same again: found %q, %v; want nothing", said, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("run: %v", err)
+	}
+	if _, err := a.Reload(t.Context(), began); err == nil {
+		t.Error("a configuration was put in force after the end")
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -23,36 +23,37 @@ func homeOf(c config.Fleet) string {
 	return regionOf(c, c.ECS.Region)
 }
 
-// away puts a fleet on AWS, with its abilities, into the options of its loop.
-func (l *local) away(ctx context.Context, c config.Fleet, own *localFleet, o *controller.LoopOptions) (err error) {
+// Members puts a fleet on AWS, with its abilities, into the options of its loop. It returns the Auto Scaling group that it is,
+// or nil where it is something else.
+func (w *AWS) Members(ctx context.Context, c config.Fleet, o *controller.LoopOptions) (group *asg.Fleet, err error) {
 	switch {
 	case c.ASG != nil:
-		if own.group, err = l.amazonGroup(ctx, c); err != nil {
-			return err
+		if group, err = w.group(ctx, c); err != nil {
+			return nil, err
 		}
-		o.Fleet, o.Releaser, o.Protector, o.Expecters = own.group, own.group, own.group, append(o.Expecters, own.group)
+		o.Fleet, o.Releaser, o.Protector, o.Expecters = group, group, group, append(o.Expecters, group)
 	case c.ECS.Service != "":
-		f, err := l.amazonService(ctx, c)
+		f, err := w.service(ctx, c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Fleet, o.Releaser, o.Protector, o.Trimmer, o.Expecters = f, f, f, f, append(o.Expecters, f)
 	default:
-		f, err := l.amazonTasks(ctx, c)
+		f, err := w.tasks(ctx, c)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Fleet, o.Releaser, o.Expecters = f, f, append(o.Expecters, f)
 	}
 	if c.Delegate != nil {
-		o.Delegator, err = l.delegateOf(ctx, c, nil)
+		o.Delegator, err = w.Delegate(ctx, c, nil)
 	}
-	return err
+	return group, err
 }
 
-// amazonService returns the service of ECS that a fleet consists of.
-func (l *local) amazonService(ctx context.Context, c config.Fleet) (*ecs.Service, error) {
-	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+// service returns the service of ECS that a fleet consists of.
+func (w *AWS) service(ctx context.Context, c config.Fleet) (*ecs.Service, error) {
+	if err := w.open(ctx); err != nil {
 		return nil, err
 	}
 	o := ecs.ServiceOptions{Cluster: c.ECS.Cluster, Service: c.ECS.Service, Region: homeOf(c), Protect: c.ECS.Protect, Every: c.Poll}
@@ -61,7 +62,7 @@ func (l *local) amazonService(ctx context.Context, c config.Fleet) (*ecs.Service
 	}
 	if under := c.ECS.Capacity; under != nil {
 		instances := func(tasks int) int { return (tasks + under.TasksPerInstance - 1) / under.TasksPerInstance }
-		group, err := l.amazon.groups.Fleet(asg.Options{
+		group, err := w.groups.Fleet(asg.Options{
 			Group: under.Group, Region: o.Region, Min: instances(c.Limits.Min), Max: instances(c.Limits.Max), Launch: asg.BySize, Protect: true, Every: c.Poll,
 		})
 		if err != nil {
@@ -69,12 +70,12 @@ func (l *local) amazonService(ctx context.Context, c config.Fleet) (*ecs.Service
 		}
 		o.Capacity = &ecs.Capacity{TasksPerInstance: under.TasksPerInstance, Group: group, Ender: group, Name: under.Group, Keep: !under.Shrink}
 	}
-	return l.amazon.clusters.Service(o)
+	return w.clusters.Service(o)
 }
 
-// amazonTasks returns the tasks without a service that a fleet consists of.
-func (l *local) amazonTasks(ctx context.Context, c config.Fleet) (*ecs.Tasks, error) {
-	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+// tasks returns the tasks without a service that a fleet consists of.
+func (w *AWS) tasks(ctx context.Context, c config.Fleet) (*ecs.Tasks, error) {
+	if err := w.open(ctx); err != nil {
 		return nil, err
 	}
 	o := ecs.TaskOptions{
@@ -84,16 +85,16 @@ func (l *local) amazonTasks(ctx context.Context, c config.Fleet) (*ecs.Tasks, er
 	for _, p := range c.ECS.Providers {
 		o.Providers = append(o.Providers, ecs.Provider{Name: p.Name, Base: p.Base, Weight: p.Weight})
 	}
-	return l.amazon.clusters.Tasks(o)
+	return w.clusters.Tasks(o)
 }
 
-// delegateOf returns what hands a fleet over to AWS's target tracking. With lines its metrics go there in place of CloudWatch's API.
-func (l *local) delegateOf(ctx context.Context, c config.Fleet, lines io.Writer) (*delegate.Delegate, error) {
-	if err := l.amazon.open(ctx, l.config.AWS); err != nil {
+// Delegate returns what hands a fleet over to AWS's target tracking. With lines its metrics go there in place of CloudWatch's API.
+func (w *AWS) Delegate(ctx context.Context, c config.Fleet, lines io.Writer) (*delegate.Delegate, error) {
+	if err := w.open(ctx); err != nil {
 		return nil, err
 	}
 	o := delegate.Options{
-		Account: l.amazon.account, Region: homeOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
+		Account: w.account, Region: homeOf(c), Fleet: c.Name, Min: c.Limits.Min, Max: c.Limits.Max, Formula: formulaOf(c.Policy), Lines: lines,
 		Math: c.Delegate.Metric == config.MetricMath, Namespace: c.Delegate.Namespace, Period: c.Delegate.Period, ChangePercent: c.Policy.Delegate.ChangePercent, KeepUp: !c.Delegate.ScaleIn,
 		Cooldown: c.Delegate.Cooldown,
 	}
@@ -109,6 +110,21 @@ func (l *local) delegateOf(ctx context.Context, c config.Fleet, lines io.Writer)
 		o.Queues = append(o.Queues, q.Name)
 	}
 	return delegate.New(o)
+}
+
+// Publisher returns what publishes what is known of a fleet, for those who track it. With lines its metrics go there in place of
+// CloudWatch's API.
+func (w *AWS) Publisher(ctx context.Context, c config.Fleet, lines io.Writer) (*delegate.Publisher, error) {
+	if err := w.open(ctx); err != nil {
+		return nil, err
+	}
+	region := regionOf(c, "")
+	if c.Away() {
+		region = homeOf(c)
+	}
+	return delegate.NewPublisher(delegate.Options{
+		Account: w.account, Region: region, Fleet: c.Name, Formula: formulaOf(c.Policy), Lines: lines,
+	})
 }
 
 // formulaOf is what AWS tracks in place of a policy.

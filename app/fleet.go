@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // localFleet is a fleet with its loop. Its methods are called one at a time, but for change, which is called while run
 // runs.
 type localFleet struct {
-	local  *local
+	app    *App
 	config config.Fleet
 	// parts are the process fleets of one on this machine, group is the Auto Scaling group of one on AWS.
 	parts parts
@@ -28,7 +28,7 @@ type localFleet struct {
 // run implements [worked].
 func (o *localFleet) run(ctx context.Context, began func()) error {
 	if o.group != nil && !o.config.Policy.Shadow {
-		o.local.prepare(ctx, o)
+		o.app.prepare(ctx, o)
 	}
 	ended, watching := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -51,7 +51,7 @@ func (o *localFleet) change(ctx context.Context, c config.Fleet) error {
 	if err != nil {
 		return err
 	}
-	if err := o.parts.change(o.local, c); err != nil {
+	if err := o.parts.change(o.app, c); err != nil {
 		return err
 	}
 	if !o.loop.Change(ctx, settings) {
@@ -69,12 +69,12 @@ func (o *localFleet) close() {
 }
 
 // openFleet opens a fleet for its life. See [fleets.open].
-func (l *local) openFleet(ctx context.Context, c config.Fleet, left *opened) (*opened, error) {
+func (a *App) openFleet(ctx context.Context, c config.Fleet, left *opened) (*opened, error) {
 	var workers parts
 	if left != nil {
 		workers = left.workers
 	}
-	own, err := l.newFleet(ctx, c, workers)
+	own, err := a.newFleet(ctx, c, workers)
 	whole := &opened{worked: own, workers: own.parts}
 	if own.loop != nil {
 		whole.serves = own.loop
@@ -84,19 +84,19 @@ func (l *local) openFleet(ctx context.Context, c config.Fleet, left *opened) (*o
 
 // newFleet opens a fleet, with the workers that are left of an earlier start; nil for none. When it fails, what it
 // returns can be closed.
-func (l *local) newFleet(ctx context.Context, c config.Fleet, workers parts) (own *localFleet, err error) {
-	own = &localFleet{local: l, config: c, parts: workers}
+func (a *App) newFleet(ctx context.Context, c config.Fleet, workers parts) (own *localFleet, err error) {
+	own = &localFleet{app: a, config: c, parts: workers}
 	switch {
 	case c.Away():
 	case workers != nil:
-		err = workers.change(l, c)
+		err = workers.change(a, c)
 	default:
-		own.parts, err = l.partsOf(c)
+		own.parts, err = a.partsOf(c)
 	}
 	if err != nil {
 		return own, err
 	}
-	o, err := l.loopOptions(ctx, c, own)
+	o, err := a.loopOptions(ctx, c, own)
 	if err == nil {
 		own.loop = controller.NewLoop(o)
 	}
@@ -104,52 +104,52 @@ func (l *local) newFleet(ctx context.Context, c config.Fleet, workers parts) (ow
 }
 
 // loopOptions is all that the loop of a fleet drives.
-func (l *local) loopOptions(ctx context.Context, c config.Fleet, own *localFleet) (controller.LoopOptions, error) {
+func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *localFleet) (controller.LoopOptions, error) {
 	settings, err := liveSettings(c)
 	if err != nil {
 		return controller.LoopOptions{}, err
 	}
-	o := controller.LoopOptions{Settings: settings, Meter: meter{l, c}, History: l.history, Logger: l.options.logger}
-	o.Notify = func(out controller.Outcome) { l.options.notify(out) }
-	if err := l.sources(ctx, c, &o); err != nil {
+	o := controller.LoopOptions{Settings: settings, Meter: a.aws.Meter(c), History: a.history, Logger: a.options.Logger}
+	o.Notify = func(out controller.Outcome) { a.options.Notify(out) }
+	if err := a.sources(ctx, c, &o); err != nil {
 		return o, err
 	}
 	if !c.Away() {
 		o.Fleet, o.Releaser = own.parts.whole()
 		return o, nil
 	}
-	if err := l.away(ctx, c, own, &o); err != nil {
+	if own.group, err = a.aws.Members(ctx, c, &o); err != nil {
 		return o, err
 	}
-	if err := l.keepFleetToken(c); err != nil {
+	if err := a.keepFleetToken(c); err != nil {
 		return o, err
 	}
 	if c.ReportsTable != "" {
-		o.Stored, err = l.storedReports(ctx, c)
+		o.Stored, err = a.aws.storedReports(ctx, c)
 	}
 	return o, err
 }
 
 // sources puts what measures a fleet into o.
-func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
-	dead := kinds(c)[0].Workers.DeadLetter // that of the queue unless it is stated
+func (a *App) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
+	dead := Kinds(c)[0].Workers.DeadLetter // that of the queue unless it is stated
 	for i, q := range c.Queues {
 		if q.URL == "" {
-			source := embedded.New(l.queues, q.Name)
+			source := embedded.New(a.queues, q.Name)
 			if i == 0 && dead.URL == "" { // once, however many queues have their dead letters there
 				source = source.WithDeadLetters(dead.Name)
 			}
 			o.Sources, o.Wakes = append(o.Sources, source), append(o.Wakes, source)
 			continue
 		}
-		source, err := l.amazonQueue(ctx, c, q.URL)
+		source, err := a.aws.Queue(ctx, c, q.URL)
 		if err != nil {
 			return err
 		}
 		o.Sources, o.Wakes, o.Expecters = append(o.Sources, source), append(o.Wakes, source), append(o.Expecters, source)
 	}
 	if len(c.Queues) > 0 {
-		o.Trees = l.trees.of(c.Queues)
+		o.Trees = a.trees.of(c.Queues)
 	}
 	if c.Metrics == nil {
 		return nil
@@ -158,7 +158,7 @@ func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopO
 	if len(o.Sources) > 0 {
 		base = o.Sources[0]
 	}
-	measured, err := l.amazonMetrics(ctx, c, base)
+	measured, err := a.aws.Metrics(ctx, c, base)
 	if err != nil {
 		return err
 	}
@@ -168,13 +168,13 @@ func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopO
 
 // liveSettings are the settings of a fleet that runs: it looks at the trees, too.
 func liveSettings(c config.Fleet) (controller.Settings, error) {
-	s, err := settingsOf(c)
+	s, err := Settings(c)
 	s.Trees = len(c.Queues) > 0
 	return s, err
 }
 
-// settingsOf are the controller's settings for a fleet.
-func settingsOf(c config.Fleet) (controller.Settings, error) {
+// Settings are the controller's settings for a fleet.
+func Settings(c config.Fleet) (controller.Settings, error) {
 	s := controller.Settings{
 		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
 		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ type part struct {
 	log *joblog.Log
 }
 
-// kinds returns the kinds of workers of a fleet: its parts, or the one it has without.
-func kinds(c config.Fleet) []config.Part {
+// Kinds returns the kinds of workers of a fleet: its parts, or the one it has without.
+func Kinds(c config.Fleet) []config.Part {
 	if len(c.Split) > 0 {
 		return c.Split
 	}
@@ -39,21 +39,21 @@ func kinds(c config.Fleet) []config.Part {
 }
 
 // partsOf opens the process fleets of a fleet, and adopts the workers that still run.
-func (l *local) partsOf(c config.Fleet) (parts, error) {
+func (a *App) partsOf(c config.Fleet) (parts, error) {
 	var all parts
-	for _, kind := range kinds(c) {
-		argv, err := l.workerArgv(c, kind.Workers)
+	for _, kind := range Kinds(c) {
+		argv, err := a.WorkerArgv(c, kind.Workers)
 		if err != nil {
 			return nil, err
 		}
-		log := joblog.Open(logsPlace(l.config.Data), c.Name, "", func(err error) {
+		log := joblog.Open(LogsDir(a.config.Data), c.Name, "", func(err error) {
 			if err != nil {
-				l.options.logger.Warn("what workers print cannot be kept", "fleet", c.Name, "error", err)
+				a.options.Logger.Warn("what workers print cannot be kept", "fleet", c.Name, "error", err)
 			}
 		})
 		p, err := process.New(process.Options{
-			Fleet: c.Name, Dir: filepath.Join(l.config.Data, membersDir, c.Name, kind.Name), Argv: argv, WorkDir: l.config.Dir,
-			Env: l.workerEnv(c, kind.Workers), Printed: fleetLog{log, len(c.Queues) == 0}.printed, Logger: l.options.logger,
+			Fleet: c.Name, Dir: filepath.Join(a.config.Data, membersDir, c.Name, kind.Name), Argv: argv, WorkDir: a.config.Dir,
+			Env: a.workerEnv(c, kind.Workers), Printed: fleetLog{log, len(c.Queues) == 0}.printed, Logger: a.options.Logger,
 		})
 		if err != nil {
 			return nil, errors.Join(err, log.Close())
@@ -89,13 +89,13 @@ func (b broken) Members(context.Context) (muster.Listing, error) { return muster
 func (b broken) SetDesired(context.Context, muster.Order) error { return b.err }
 
 // change makes workers that are started from now on what c says. The parts are those of c.
-func (p parts) change(l *local, c config.Fleet) error {
-	for i, kind := range kinds(c) {
-		argv, err := l.workerArgv(c, kind.Workers)
+func (p parts) change(a *App, c config.Fleet) error {
+	for i, kind := range Kinds(c) {
+		argv, err := a.WorkerArgv(c, kind.Workers)
 		if err != nil {
 			return err
 		}
-		p[i].processes.Change(argv, l.workerEnv(c, kind.Workers))
+		p[i].processes.Change(argv, a.workerEnv(c, kind.Workers))
 	}
 	return nil
 }
@@ -112,9 +112,9 @@ func (p parts) close() {
 	all.Wait()
 }
 
-// workerArgv is how a worker of the fleet is started: this program, as muster work. Without a queue there is nothing to
+// WorkerArgv is how a worker of the fleet is started: this program, as muster work. Without a queue there is nothing to
 // receive: the command itself is the worker, and reports by the API.
-func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
+func (a *App) WorkerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 	if len(c.Queues) == 0 && len(w.Command) > 0 { // without a command it is in shadow, and starts none
 		return w.Command, nil
 	}
@@ -126,17 +126,17 @@ func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String(),
 		"--protection", "none"} // workers that share a machine cannot share its protection: the first to be idle would lift it
 	for _, q := range c.Queues {
-		argv = append(argv, "--queue", l.urlOf(q))
+		argv = append(argv, "--queue", a.urlOf(q))
 	}
 	if w.TimeLimit > 0 {
 		argv = append(argv, "--time-limit", w.TimeLimit.String())
 	}
 	if w.MaxAttempts > 0 {
-		data, err := filepath.Abs(l.config.Data)
+		data, err := filepath.Abs(a.config.Data)
 		if err != nil {
 			return nil, fmt.Errorf("fleet %s: find the directory in which attempts are counted: %w", c.Name, err)
 		}
-		argv = append(argv, "--max-attempts", strconv.Itoa(w.MaxAttempts), "--dead-letter", l.urlOf(w.DeadLetter), "--data", data)
+		argv = append(argv, "--max-attempts", strconv.Itoa(w.MaxAttempts), "--dead-letter", a.urlOf(w.DeadLetter), "--data", data)
 	}
 	if w.ClassAttribute != "" {
 		argv = append(argv, "--class-attribute", w.ClassAttribute)
@@ -154,7 +154,7 @@ func (l *local) workerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 		argv = append(argv, "--start-limit", w.StartLimit.String())
 	}
 	if w.LifecycleHook != "" && w.MaxAttempts == 0 {
-		data, err := filepath.Abs(l.config.Data)
+		data, err := filepath.Abs(a.config.Data)
 		if err != nil {
 			return nil, fmt.Errorf("fleet %s: find the directory in which the workers of this machine meet: %w", c.Name, err)
 		}
@@ -201,35 +201,35 @@ func meansArgv(w config.Workers) (argv []string) {
 }
 
 // urlOf is where workers find a queue.
-func (l *local) urlOf(q config.QueueRef) string { return cmp.Or(q.URL, l.queueURL(q.Name)) }
+func (a *App) urlOf(q config.QueueRef) string { return cmp.Or(q.URL, a.QueueURL(q.Name)) }
 
 // workerEnv returns the environment of a worker, by its member: that of this process, where to report, where its log is, the values
 // that its command gets, and the keys of the embedded queue when it serves one.
-func (l *local) workerEnv(c config.Fleet, w config.Workers) func(member string) []string {
+func (a *App) workerEnv(c config.Fleet, w config.Workers) func(member string) []string {
 	return func(member string) []string {
-		env := append(os.Environ(), l.options.env...)
-		env = append(env, "MUSTER_API_URL="+l.apiURL(), "MUSTER_TOKEN="+l.token.Member(c.Name, member).Reveal(),
+		env := append(os.Environ(), a.options.Env...)
+		env = append(env, "MUSTER_API_URL="+a.APIURL(), "MUSTER_TOKEN="+a.token.Member(c.Name, member).Reveal(),
 			"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
-		env = append(env, commandEnv(c, w)...)
-		if logs, err := filepath.Abs(logsPlace(l.config.Data)); err == nil {
-			env = append(env, logsVariable+"="+logs)
+		env = append(env, CommandEnv(c, w)...)
+		if logs, err := filepath.Abs(LogsDir(a.config.Data)); err == nil {
+			env = append(env, LogsVariable+"="+logs)
 		}
-		if trees, err := filepath.Abs(filepath.Join(l.config.Data, treesFile)); err == nil && os.Getenv(treesVariable) == "" {
-			env = append(env, treesVariable+"="+trees)
+		if trees, err := filepath.Abs(filepath.Join(a.config.Data, TreesFile)); err == nil && os.Getenv(TreesVariable) == "" {
+			env = append(env, TreesVariable+"="+trees)
 		}
 		for _, q := range c.Queues {
 			if q.URL == "" {
 				// Not as those of AWS: a worker may report there, with keys of its own.
-				return append(env, "AWS_ENDPOINT_URL_SQS=http://"+l.sqs.Addr().String(), queueKeyVariable+"="+l.keys.AccessKeyID, queueSecretVariable+"="+l.keys.SecretAccessKey)
+				return append(env, "AWS_ENDPOINT_URL_SQS=http://"+a.sqs.Addr().String(), QueueKeyVariable+"="+a.keys.AccessKeyID, QueueSecretVariable+"="+a.keys.SecretAccessKey)
 			}
 		}
 		return env
 	}
 }
 
-// commandEnv is how the values of a command's variables get to it: from the worker that runs it, or at once where the command is
+// CommandEnv is how the values of a command's variables get to it: from the worker that runs it, or at once where the command is
 // the worker.
-func commandEnv(c config.Fleet, w config.Workers) []string {
+func CommandEnv(c config.Fleet, w config.Workers) []string {
 	_, set := w.Variables()
 	if len(set) == 0 || len(c.Queues) == 0 {
 		return set
@@ -238,8 +238,5 @@ func commandEnv(c config.Fleet, w config.Workers) []string {
 	if err != nil {
 		return nil // texts can always be encoded
 	}
-	return []string{envVariable + "=" + string(text)}
+	return []string{EnvVariable + "=" + string(text)}
 }
-
-// logsPlace is the directory of the logs of all fleets.
-func logsPlace(data string) string { return filepath.Join(data, logsDir) }

@@ -1,7 +1,8 @@
-package main
+package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/lifecycle"
 )
 
@@ -22,20 +24,48 @@ const (
 	settleEvery = 200 * time.Millisecond
 )
 
-// watch reads the configuration again when its file changes or when the process gets a hang-up signal, until ctx ends.
-func (l *local) watch(ctx context.Context, path string) error {
-	hangUp := make(chan os.Signal, 1)
-	signal.Notify(hangUp, syscall.SIGHUP)
-	defer signal.Stop(hangUp)
+// reload is a configuration that somebody hands to a running App, and where what comes of it goes.
+type reload struct {
+	config *config.Config
+	said   chan<- []string
+}
+
+// Reload puts c in force as far as a running App can take it over, and returns what it did, in lines for a person; none where
+// nothing changed. It waits until fleets that change have been told; workers that hold a message finish it. [App.Run] runs;
+// the error is that it has ended, or that ctx has. c must not be changed afterwards.
+func (a *App) Reload(ctx context.Context, c *config.Config) ([]string, error) {
+	said := make(chan []string, 1)
+	select {
+	case a.reloads <- reload{c, said}:
+		return <-said, nil
+	case <-a.serving.Done():
+		return nil, errors.New("put a configuration in force: found a set-up that has stopped; open it anew")
+	case <-ctx.Done():
+		return nil, fmt.Errorf("put a configuration in force: %w", ctx.Err())
+	}
+}
+
+// follow puts configurations in force, one after the other, until ctx ends: those of [App.Reload], and that of the file which is
+// watched, when it changes or when the process gets a hang-up signal.
+func (a *App) follow(ctx context.Context) error {
+	path, hangUp := a.options.Watch, make(chan os.Signal, 1)
+	if path != "" {
+		signal.Notify(hangUp, syscall.SIGHUP)
+		defer signal.Stop(hangUp)
+	}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	r := reloader{local: l, path: path, now: l.config}
+	r := reloader{app: a, path: path, now: a.config}
 	before := stamp(path)
 	for {
 		asked := false
 		select {
 		case <-ctx.Done():
 			return nil
+		case given := <-a.reloads:
+			a.faults.set(configFault, "")
+			given.said <- r.apply(ctx, given.config, false)
+			continue
 		case <-hangUp:
 			asked = true
 		case now := <-tick.C:
@@ -45,7 +75,7 @@ func (l *local) watch(ctx context.Context, path string) error {
 			}
 		}
 		before = settled(ctx, path)
-		l.options.told(r.reload(ctx, asked))
+		a.options.Told(r.reload(ctx, asked))
 	}
 }
 
@@ -54,7 +84,7 @@ func (l *local) watch(ctx context.Context, path string) error {
 func settled(ctx context.Context, path string) string {
 	before := stamp(path)
 	for range 5 {
-		if sleep(ctx, settleEvery) != nil {
+		if host.Sleep(ctx, settleEvery) != nil {
 			break
 		}
 		now := stamp(path)
@@ -77,8 +107,8 @@ func stamp(path string) string {
 
 // reloader puts one configuration after the other in force.
 type reloader struct {
-	local *local
-	path  string
+	app  *App
+	path string
 	// now is the last configuration without faults.
 	now *config.Config
 	// retryAt is when its queues are made again, after that failed; zero when they were made.
@@ -90,14 +120,14 @@ type reloader struct {
 func (r *reloader) reload(ctx context.Context, asked bool) string {
 	c, err := config.Load(r.path)
 	if err == nil {
-		err = checkCommands(c)
+		err = CheckCommands(c)
 	}
 	if err != nil {
 		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)
-		r.local.faults.set(configFault, said)
+		r.app.faults.set(configFault, said)
 		return said
 	}
-	r.local.faults.set(configFault, "")
+	r.app.faults.set(configFault, "")
 	said := r.apply(ctx, c, asked)
 	if len(said) == 0 {
 		return "the configuration was read again: nothing in it has changed"
@@ -107,8 +137,8 @@ func (r *reloader) reload(ctx context.Context, asked bool) string {
 
 // apply brings the running set-up to c, and returns what it did.
 func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (said []string) {
-	l := r.local
-	if later := fixed(l.config, c); later != "" {
+	a := r.app
+	if later := fixed(a.config, c); later != "" {
 		said = append(said, later)
 	}
 	changed := !reflect.DeepEqual(c.Queues, r.now.Queues) || !reflect.DeepEqual(c.Fleets, r.now.Fleets)
@@ -118,7 +148,7 @@ func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (sai
 			said = append(said, err.Error())
 		}
 	}
-	for _, n := range l.fleets.want(ctx, l.watched(c.Fleets), asked) {
+	for _, n := range a.fleets.want(ctx, a.watched(c.Fleets), asked) {
 		said = append(said, n.String())
 	}
 	return said
@@ -150,13 +180,13 @@ func fixed(began, c *config.Config) string {
 // makeQueues makes the queues of the configuration, and notes when that is to be tried again.
 func (r *reloader) makeQueues(ctx context.Context, now time.Time) error {
 	r.retryAt = time.Time{}
-	err := r.local.createQueues(ctx, r.now)
+	err := r.app.createQueues(ctx, r.now)
 	if err == nil {
-		r.local.faults.set(queueFault, "")
+		r.app.faults.set(queueFault, "")
 		return nil
 	}
 	r.retryAt = now.Add(lifecycle.LongestDelay)
-	r.local.faults.set(queueFault, err.Error())
+	r.app.faults.set(queueFault, err.Error())
 	return fmt.Errorf("%w; it is tried again every %s", err, muster.Seconds(lifecycle.LongestDelay.Seconds()))
 }
 
@@ -166,17 +196,17 @@ func (r *reloader) retry(ctx context.Context, now time.Time) {
 		return
 	}
 	if err := r.makeQueues(ctx, now); err != nil {
-		r.local.options.logger.Error("the queues of the configuration could not be made", "error", err)
+		r.app.options.Logger.Error("the queues of the configuration could not be made", "error", err)
 		return
 	}
-	r.local.options.told("the queues of the configuration were made")
+	r.app.options.Told("the queues of the configuration were made")
 }
 
 // watched returns the fleets as the options have them.
-func (l *local) watched(fleets []config.Fleet) []config.Fleet {
+func (a *App) watched(fleets []config.Fleet) []config.Fleet {
 	all := make([]config.Fleet, len(fleets))
 	for i, f := range fleets {
-		all[i] = l.options.watched(f)
+		all[i] = a.options.watched(f)
 	}
 	return all
 }

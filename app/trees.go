@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -11,16 +11,20 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/dynamotree"
 	"github.com/muster-scale/muster/tree/sqlitetree"
 )
 
-// tablePrefix tells a DynamoDB table from a file.
-const tablePrefix = "dynamodb:"
+// TreesFile is the file of a data directory that holds trees.
+const TreesFile = "trees.db"
 
-// treeStore is where trees are kept, as the commands need it.
-type treeStore interface {
+// TablePrefix tells a DynamoDB table from a file.
+const TablePrefix = "dynamodb:"
+
+// TreeStore is where trees are kept, as the commands need it.
+type TreeStore interface {
 	tree.Store
 	io.Closer
 	// Running returns the roots that run, at most so many. It may return others too, but none that skip knows.
@@ -33,10 +37,10 @@ type tableStore struct {
 	io.Closer
 }
 
-// openTrees opens the trees at a place: the path of a file, or dynamodb: and the name of a table. With make what is not there is
+// OpenTrees opens the trees at a place: the path of a file, or dynamodb: and the name of a table. With make what is not there is
 // made; else the error matches fs.ErrNotExist for a file, and a missing table shows at its first use.
-func openTrees(ctx context.Context, place string, make bool) (treeStore, error) {
-	table, isTable := strings.CutPrefix(place, tablePrefix)
+func OpenTrees(ctx context.Context, place string, make bool) (TreeStore, error) {
+	table, isTable := strings.CutPrefix(place, TablePrefix)
 	if isTable {
 		return openTable(ctx, table, make)
 	}
@@ -50,11 +54,11 @@ func openTrees(ctx context.Context, place string, make bool) (treeStore, error) 
 	return s, nil
 }
 
-func openTable(ctx context.Context, table string, make bool) (treeStore, error) {
+func openTable(ctx context.Context, table string, make bool) (TreeStore, error) {
 	if table == "" {
-		return nil, usage(fmt.Errorf("--trees: found %q, allowed is a file or %sTABLE", tablePrefix, tablePrefix))
+		return nil, fmt.Errorf("open the trees: found %q, allowed is a file or %sTABLE", TablePrefix, TablePrefix)
 	}
-	cfg, err := awsConfiguration(ctx)
+	cfg, err := awsapi.At(ctx, "", nil)
 	if err != nil {
 		return nil, err
 	}

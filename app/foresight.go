@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -33,13 +33,13 @@ const (
 
 // foresight reads the trees that run, for all fleets. It is safe for use by several goroutines.
 type foresight struct {
-	// place is what openTrees opens.
+	// place is what OpenTrees opens.
 	place string
 	// reading is held by the one who reads.
 	reading chan struct{}
 
 	// The fields below belong to whoever holds reading.
-	store treeStore
+	store TreeStore
 	file  fs.FileInfo // nil for a table
 	// written is when the file and its log were written last, and how large they were.
 	written written
@@ -49,12 +49,12 @@ type foresight struct {
 	err     error
 }
 
-// treesPlace is where the workers of this configuration find trees, and so does muster up.
-func treesPlace(data string) string {
-	if place := os.Getenv(treesVariable); place != "" {
+// TreesPlace is where the workers of this configuration find trees, and so does muster up.
+func TreesPlace(data string) string {
+	if place := os.Getenv(TreesVariable); place != "" {
 		return place
 	}
-	return filepath.Join(data, treesFile)
+	return filepath.Join(data, TreesFile)
 }
 
 func newForesight(place string) *foresight {
@@ -71,7 +71,7 @@ func (f *foresight) of(queues []config.QueueRef) func(context.Context) muster.Ex
 			return muster.Expected{At: time.Now().UTC(), Reason: "reading the trees takes too long"}
 		}
 		every := fileEvery
-		if strings.HasPrefix(f.place, tablePrefix) {
+		if strings.HasPrefix(f.place, TablePrefix) {
 			every = tableEvery
 		}
 		if now := time.Now().UTC(); f.at.IsZero() || now.Sub(f.at) >= every || now.Before(f.at) {
@@ -148,7 +148,7 @@ func (f *foresight) read(ctx context.Context, now time.Time) ([]tree.Root, error
 
 // open opens the store, unless it is open and the same file as before.
 func (f *foresight) open(ctx context.Context) error {
-	if strings.HasPrefix(f.place, tablePrefix) {
+	if strings.HasPrefix(f.place, TablePrefix) {
 		if f.store != nil {
 			return nil
 		}
@@ -163,7 +163,7 @@ func (f *foresight) open(ctx context.Context) error {
 		}
 		f.file = file
 	}
-	store, err := openTrees(ctx, f.place, false)
+	store, err := OpenTrees(ctx, f.place, false)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/sqsapi"
+)
+
+// The files of a data directory.
+const (
+	KeysFile    = "sqs-keys.json"
+	TokenFile   = "api-token"
+	HistoryFile = "history.db"
+	QueueFile   = "queues.db"
+	membersDir  = "members"
+	logsDir     = "logs"
+)
+
+// historyKeep is how long records are kept.
+const historyKeep = 7 * 24 * time.Hour
+
+// store is a history as the commands need it.
+type store interface {
+	muster.History
+	server.Decisions
+	io.Closer
+	Prune(ctx context.Context, now time.Time, keep time.Duration) (history.Pruned, error)
+}
+
+func (a *App) openData(ctx context.Context) (err error) {
+	data := a.config.Data
+	if err := durable.MkdirAll(data, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	strict := a.config.Strict || a.options.Strict
+	where := queue.Options{Dir: data, Strict: strict, Logger: a.options.Logger}
+	if a.options.Ephemeral {
+		where = queue.Options{Ephemeral: true, Strict: strict, Logger: a.options.Logger}
+	}
+	if a.queues, err = queue.Open(where); err != nil {
+		return err
+	}
+	if a.keys, err = sqsapi.LoadOrCreateKeys(filepath.Join(data, KeysFile)); err != nil {
+		return err
+	}
+	if a.token, err = server.LoadOrCreateToken(filepath.Join(data, TokenFile)); err != nil {
+		return err
+	}
+	if a.options.Ephemeral {
+		a.history = history.NewMemory()
+	} else if a.history, err = a.openHistory(filepath.Join(data, HistoryFile)); err != nil {
+		return err
+	}
+	if a.options.Look {
+		return nil
+	}
+	return a.createQueues(ctx, a.config)
+}
+
+// openHistory opens the history, or a new one in the place of a damaged one: work goes on without its past. A failed open does
+// not become a store that is not nil.
+func (a *App) openHistory(path string) (store, error) {
+	if a.options.Look {
+		h, err := history.Open(path, history.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return h, nil
+	}
+	h, found, err := history.OpenRecovered(path, history.Options{}, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		a.options.Logger.Error("the history is damaged", "error", found)
+		a.options.Told(found.Error())
+		a.faults.set(historyFault, found.Error())
+	}
+	return h, nil
+}
+
+// createQueues makes the queues that c names and sets their attributes.
+func (a *App) createQueues(ctx context.Context, c *config.Config) error {
+	made := map[string]bool{}
+	create := func(name string, attributes map[string]string) error {
+		if made[name] {
+			return nil
+		}
+		made[name] = true
+		var kind map[string]string
+		if strings.HasSuffix(name, ".fifo") {
+			kind = map[string]string{"FifoQueue": "true", "ContentBasedDeduplication": "true"}
+		}
+		err := a.queues.CreateQueue(ctx, name, kind, nil)
+		if err == nil && len(attributes) > 0 {
+			err = a.queues.SetAttributes(ctx, name, attributes)
+		}
+		if err != nil {
+			return fmt.Errorf("make the queue %s: %w", name, err)
+		}
+		return nil
+	}
+	for _, q := range c.Queues {
+		attributes := map[string]string{
+			"VisibilityTimeout": wholeSeconds(q.Visibility), "DelaySeconds": wholeSeconds(q.Delay), "MessageRetentionPeriod": wholeSeconds(q.Retention),
+		}
+		if dead := q.DeadLetter; dead.Queue != "" {
+			if err := create(dead.Queue, nil); err != nil {
+				return err
+			}
+			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:%s","maxReceiveCount":%d}`, dead.Queue, dead.After)
+		}
+		delete(made, q.Name) // it may have been made as somebody's dead-letter queue
+		if err := create(q.Name, attributes); err != nil {
+			return err
+		}
+	}
+	for _, f := range c.Fleets {
+		served := f.Queues
+		for _, kind := range Kinds(f) {
+			served = append(slices.Clip(served), kind.Workers.DeadLetter)
+		}
+		for _, q := range served {
+			if q.URL != "" || q.Name == "" {
+				continue
+			}
+			if err := create(q.Name, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
+// prune keeps the history small.
+func (a *App) prune(ctx context.Context) error {
+	tick := time.NewTicker(10 * time.Minute)
+	defer tick.Stop()
+	for {
+		for more := true; more && ctx.Err() == nil; {
+			p, err := a.history.Prune(ctx, time.Now().UTC(), historyKeep)
+			if err != nil && ctx.Err() == nil {
+				a.options.Logger.Warn("old records could not be removed from the history", "error", err)
+			}
+			more = err == nil && p.More
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}

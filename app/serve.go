@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/accept"
+	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/sqsapi"
+)
+
+// beyond is a listener for other machines.
+type beyond struct {
+	net.Listener
+	api bool // else the SQS endpoint
+}
+
+// openBeyond opens what the configuration states for other machines. Workers on this machine go on using loopback.
+func (a *App) openBeyond(b config.Beyond) error {
+	for _, at := range []struct {
+		address string
+		api     bool
+	}{{b.Queue, false}, {b.API, true}} {
+		if at.address == "" {
+			continue
+		}
+		listener, err := server.ListenTLS(at.address, b.Cert, b.Key)
+		if err != nil {
+			return err
+		}
+		a.beyond = append(a.beyond, beyond{listener, at.api})
+	}
+	return nil
+}
+
+func (a *App) openServers() error {
+	a.serving, a.stopServing = context.WithCancel(context.Background())
+	registry := prometheus.NewRegistry()
+	metrics, err := server.NewMetrics(registry, a.fleets.served, a.fleets.standing)
+	if err != nil {
+		return fmt.Errorf("register the metrics: %w", err)
+	}
+	if _, err := server.NewQueueMetrics(registry, a.queues); err != nil {
+		return err
+	}
+	before := a.options.Notify
+	a.options.Notify = func(o controller.Outcome) {
+		metrics.Count(o)
+		if before != nil {
+			before(o)
+		}
+	}
+	a.conns = accept.NewPool(accept.Limit(accept.OpenFiles()), a.options.Logger)
+	a.servers.api = server.NewServer(server.New(server.Options{
+		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing, Faults: a.faults.list, Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Registry: registry, Version: a.options.Version,
+		Hosts: a.config.Listen.Beyond.Hosts,
+	}))
+	endpoint := sqsapi.New(sqsapi.Options{
+		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,
+		Hosts: a.config.Listen.Beyond.Hosts, Serving: a.serving,
+	})
+	a.servers.sqs, a.servers.front = sqsapi.NewServer(endpoint), sqsapi.NewFront(endpoint, a.options.Logger)
+	for _, s := range []*http.Server{a.servers.api, a.servers.sqs} {
+		s.ErrorLog = slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug)
+	}
+	return nil
+}
