@@ -26,6 +26,7 @@ type see struct {
 	draining, lost         int
 	desired                int // 0: what is there
 	launches               muster.Launches
+	sharing                *muster.Sharing
 }
 
 func (s see) observation() muster.Observation {
@@ -45,7 +46,7 @@ func (s see) observation() muster.Observation {
 			Draining: s.draining, Lost: s.lost,
 			Slots: (s.idle + s.busy) * slots, BusySlots: s.busy * slots, SlotsPerWorker: float64(slots),
 		},
-		Launches: s.launches,
+		Launches: s.launches, Sharing: s.sharing,
 	}
 	if s.desired > 0 {
 		o.Capacity.Desired = s.desired
