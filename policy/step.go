@@ -48,7 +48,7 @@ type StepChange struct {
 // Decide implements [muster.Policy].
 func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	const rule = "step"
-	d := begin(o, "step/1")
+	d := begin(o, "step/2")
 	metric, reason := p.metric(o)
 	if !metric.Known {
 		return unknown(d, reason, rule, p.Metric, metric)
@@ -56,12 +56,12 @@ func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	i := slices.IndexFunc(p.Steps, func(s StepChange) bool { return metric.Value >= s.From && (s.To == 0 || metric.Value < s.To) })
 	in := []muster.Value{value(p.Metric, metric.Value), value("desired", float64(d.Previous))}
 	if i < 0 {
-		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, muster.Number(metric.Value))})
+		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, muster.Number(metric.Value)) + retries(o)})
 	}
 	n, change := p.Steps[i].apply(d.Previous)
 	d.Floor = n
 	d = d.With(muster.Term{Rule: rule, In: in, Out: n, Why: fmt.Sprintf("the %s of %s is at %s or more: %s", p.Metric,
-		muster.Number(metric.Value), muster.Number(p.Steps[i].From), change)})
+		muster.Number(metric.Value), muster.Number(p.Steps[i].From), change) + retries(o)})
 	if at, ok := lastChange(recent); ok && n != d.Previous && o.At.Sub(at) < p.Cooldown {
 		return d.Held(muster.CoolingDown, muster.Term{Rule: "cooldown", In: []muster.Value{value("cooldown_s", p.Cooldown.Seconds())},
 			Why: fmt.Sprintf("the last change was %s ago", muster.Seconds(o.At.Sub(at).Seconds()))})
