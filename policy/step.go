@@ -24,6 +24,8 @@ type Step struct {
 const (
 	// MetricBacklog is the number of waiting messages.
 	MetricBacklog = "backlog"
+	// MetricTotalWork is the number of messages that wait and that are in flight.
+	MetricTotalWork = "total-work"
 	// MetricBacklogPerWorker is the backlog over the workers in service, or the backlog itself while there are none.
 	MetricBacklogPerWorker = "backlog-per-worker"
 	// MetricOldestAge is the age in seconds of the oldest waiting message.
@@ -96,6 +98,9 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 	switch p.Metric {
 	case MetricOldestAge:
 		return o.OldestAge(), muster.UnknownBacklog
+	case MetricTotalWork:
+		work, reason, _ := WorkerUtilization{Signal: SignalTotal}.work(o)
+		return work, reason
 	case MetricUtilization:
 		if !o.Capacity.Known {
 			return muster.Unknown(o.At, o.Capacity.Reason), muster.UnknownCapacity
@@ -116,8 +121,8 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 
 func checkStep(s Spec) []error {
 	var faults []error
-	if !slices.Contains([]string{"", MetricBacklog, MetricBacklogPerWorker, MetricOldestAge, MetricUtilization}, s.Metric) {
-		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric), "backlog, backlog-per-worker, oldest-age or utilization"})
+	if !slices.Contains([]string{"", MetricBacklog, MetricTotalWork, MetricBacklogPerWorker, MetricOldestAge, MetricUtilization}, s.Metric) {
+		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric), "backlog, total-work, backlog-per-worker, oldest-age or utilization"})
 	}
 	if len(s.Steps) < 1 || len(s.Steps) > 20 {
 		faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d of them", len(s.Steps)), "1 to 20 steps"})
