@@ -65,6 +65,14 @@ type crowd struct {
 	messages, seconds, busy series.Counts
 }
 
+// crowds takes in what a step showed of members that share a machine, of whose slots so many are busy.
+func (s *Settings) crowds(st *State, now time.Time, busy int) {
+	if s.Cores > 0 {
+		st.crowding.watch(now, busy)
+		st.crowding.told(now, &st.measured)
+	}
+}
+
 // watch notes that so many slots are busy from now on.
 func (c *crowding) watch(now time.Time, busy int) {
 	n := len(c.turns)

@@ -69,10 +69,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	s.tracked(next)
 	s.contest(next, now)
 	o.Observation = s.observe(next, now, boot)
-	if s.Cores > 0 {
-		next.crowding.watch(now, o.Observation.Capacity.BusySlots)
-		next.crowding.told(now, &next.measured)
-	}
+	s.crowds(next, now, o.Observation.Capacity.BusySlots)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))

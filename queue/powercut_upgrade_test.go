@@ -17,65 +17,43 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// diskPlace is a disk that loses its power, as a [filePlace]. The names on it are paths.
-type diskPlace struct {
-	disk *powercut.Disk
-	vfs  string
-	// before is called before each change of a name or a whole file; those of SQLite come to the disk itself.
-	before func()
-}
-
-// mountPlace makes the disk a place until the returned function is called.
-func mountPlace(d *powercut.Disk, before func()) (diskPlace, func() error, error) {
+// mountPlace makes a disk that loses its power a place until the returned function is called. The names on it are paths. before is
+// called before each change of a name or a whole file; those of SQLite come to the disk itself.
+func mountPlace(d *powercut.Disk, before func()) (filePlace, func() error, error) {
 	vfs, err := d.Mount()
-	return diskPlace{d, vfs, before}, d.Unmount, err
-}
-
-// Create implements [filePlace].
-func (p diskPlace) Create(path string, content []byte) error {
-	p.before()
-	err := p.disk.Append(path, content)
-	p.before()
-	return errors.Join(err, p.disk.SyncFile(path))
-}
-
-// Rename implements [filePlace].
-func (p diskPlace) Rename(from, to string) error {
-	p.before()
-	return p.disk.Rename(from, to)
-}
-
-// Remove implements [filePlace].
-func (p diskPlace) Remove(path string) error {
-	p.before()
-	if err := p.disk.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// Sync implements [filePlace].
-func (p diskPlace) Sync(string) error {
-	p.before()
-	p.disk.SyncDirectory()
-	return nil
-}
-
-// Size implements [filePlace].
-func (p diskPlace) Size(path string) (int64, error) {
-	b, err := p.disk.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	return int64(len(b)), err
-}
-
-// VFS implements [filePlace].
-func (p diskPlace) VFS() string { return p.vfs }
-
-// Mark implements [filePlace].
-func (p diskPlace) Mark(path string) sqlitefile.MarkPlace {
-	return powercut.Named{Disk: p.disk, Name: path}
+	return filePlace{
+		vfs: vfs,
+		create: func(path string, content []byte) error {
+			before()
+			err := d.Append(path, content)
+			before()
+			return errors.Join(err, d.SyncFile(path))
+		},
+		rename: func(from, to string) error {
+			before()
+			return d.Rename(from, to)
+		},
+		remove: func(path string) error {
+			before()
+			if err := d.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
+		sync: func(string) error {
+			before()
+			d.SyncDirectory()
+			return nil
+		},
+		size: func(path string) (int64, error) {
+			b, err := d.Read(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return 0, nil
+			}
+			return int64(len(b)), err
+		},
+		mark: func(path string) sqlitefile.MarkPlace { return powercut.Named{Disk: d, Name: path} },
+	}, d.Unmount, err
 }
 
 // olderDisk is a disk with the files of an older directory, all of them durable.

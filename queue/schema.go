@@ -201,12 +201,12 @@ func create(ctx context.Context, at filePlace, path string, fill func(*sqliteSto
 	}
 	identity := newIdentity()
 	err = errors.Join(
-		at.Create(fresh, sqlitefile.Blank(applicationID, 0)),
-		at.Create(fresh+sqlitefile.MarkSuffix, sqlitefile.NewMark(sqlitefile.Position{Identity: identity})))
+		at.create(fresh, sqlitefile.Blank(applicationID, 0)),
+		at.create(fresh+sqlitefile.MarkSuffix, sqlitefile.NewMark(sqlitefile.Position{Identity: identity})))
 	if err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
-	if err := initialize(ctx, fresh, at.VFS(), identity); err != nil {
+	if err := initialize(ctx, fresh, at.vfs, identity); err != nil {
 		return fmt.Errorf("create queue file %s: %w", fresh, err)
 	}
 	if fill != nil {
@@ -215,11 +215,11 @@ func create(ctx context.Context, at filePlace, path string, fill func(*sqliteSto
 		}
 	}
 	for _, suffix := range []string{sqlitefile.MarkSuffix, ""} {
-		if err := at.Rename(fresh+suffix, path+suffix); err != nil {
+		if err := at.rename(fresh+suffix, path+suffix); err != nil {
 			return fmt.Errorf("create queue file: %w", err)
 		}
 		// Without a sync between them a power cut may keep the later name alone.
-		if err := at.Sync(path); err != nil {
+		if err := at.sync(path); err != nil {
 			return err
 		}
 	}
@@ -229,7 +229,7 @@ func create(ctx context.Context, at filePlace, path string, fill func(*sqliteSto
 // removeNew removes what is left of a new file for path that is not complete.
 func removeNew(at filePlace, path string) error {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm", sqlitefile.MarkSuffix} {
-		if err := at.Remove(path + ".new" + suffix); err != nil {
+		if err := at.remove(path + ".new" + suffix); err != nil {
 			return fmt.Errorf("create queue file: %w", err)
 		}
 	}
@@ -238,7 +238,7 @@ func removeNew(at filePlace, path string) error {
 
 // fillFile opens a new file for fill alone.
 func fillFile(ctx context.Context, at filePlace, path string, fill func(*sqliteStore) error) error {
-	s, err := openFile(ctx, path, at.VFS(), nil, at.Mark(path+sqlitefile.MarkSuffix), false)
+	s, err := openFile(ctx, path, at.vfs, nil, at.mark(path+sqlitefile.MarkSuffix), false)
 	if err != nil {
 		return err
 	}

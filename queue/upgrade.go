@@ -16,7 +16,7 @@ const olderLogged = 1002
 // upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is until
 // the new one is complete and takes its place. That needs room for a second file.
 func upgrade(ctx context.Context, at filePlace, path string, logs logPlace) error {
-	old, err := openOlder(ctx, path, at.VFS())
+	old, err := openOlder(ctx, path, at.vfs)
 	if err != nil {
 		return err
 	}
@@ -53,10 +53,10 @@ func (f *olderFile) end(at filePlace, path string) error {
 	if err := f.db.Close(); err != nil {
 		return err
 	}
-	if size, err := at.Size(path + "-wal"); err == nil && size > 0 {
+	if size, err := at.size(path + "-wal"); err == nil && size > 0 {
 		return fmt.Errorf("its write-ahead log %s-wal could not be written back", path)
 	}
-	return at.Sync(path)
+	return at.sync(path)
 }
 
 // readLog reads the log of a file that was not closed.
