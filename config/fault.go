@@ -14,8 +14,8 @@ type FaultKind string
 
 // The kinds.
 const (
-	// IsFault keeps the configuration from being used, IsRemark does not: the configuration is valid, and may not mean what it
-	// seems.
+	// IsFault keeps the configuration from being used, IsRemark does not: the configuration is valid, and may not mean
+	// what it seems.
 	IsFault  FaultKind = "fault"
 	IsRemark FaultKind = "remark"
 )

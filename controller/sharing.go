@@ -32,8 +32,8 @@ func levelOf(busy float64) int {
 	return int(math.Min(math.Round(levelsPerDoubling*math.Log2(busy)), muster.MaxCrowds-1))
 }
 
-// leastWatched is the least time over which busy slots are averaged: workers report every second, and what takes less than
-// that is in progress in few reports.
+// leastWatched is the least time over which busy slots are averaged: workers report every second, and what takes less
+// than that is in progress in few reports.
 const leastWatched = 2 * time.Second
 
 // maxTurns bounds how often the number of busy slots may change within what is remembered of it.
@@ -105,8 +105,8 @@ func (c *crowding) spentBy(at time.Time) (float64, bool) {
 	return t.spent + float64(t.busy)*at.Sub(t.at).Seconds(), true
 }
 
-// told takes what the reports of a step told until now into what was measured: it belongs to the crowd that was there while
-// these messages were worked on. What began before the first turn that is remembered belongs to none.
+// told takes what the reports of a step told until now into what was measured: it belongs to the crowd that was there
+// while these messages were worked on. What began before the first turn that is remembered belongs to none.
 func (c *crowding) told(now time.Time, l *Learned) {
 	n, seconds := c.messages, c.seconds
 	c.messages, c.seconds = 0, 0
@@ -131,7 +131,8 @@ func addCrowded(all []Crowded, more Crowded) []Crowded {
 	if !found {
 		return slices.Insert(all, i, more)
 	}
-	all[i].Messages, all[i].Seconds, all[i].Busy = all[i].Messages+more.Messages, all[i].Seconds+more.Seconds, all[i].Busy+more.Busy
+	c := &all[i]
+	c.Messages, c.Seconds, c.Busy = c.Messages+more.Messages, c.Seconds+more.Seconds, c.Busy+more.Busy
 	return all
 }
 
@@ -151,7 +152,8 @@ func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
 			crowds = slices.Insert(crowds, i, crowd{level: x.Level, messages: empty, seconds: empty, busy: empty})
 		}
 		o := &crowds[i]
-		o.messages, o.seconds, o.busy = o.messages.Add(since, at, x.Messages), o.seconds.Add(since, at, x.Seconds), o.busy.Add(since, at, x.Busy)
+		o.messages = o.messages.Add(since, at, x.Messages)
+		o.seconds, o.busy = o.seconds.Add(since, at, x.Seconds), o.busy.Add(since, at, x.Busy)
 	}
 	c.crowds = crowds
 }

@@ -21,8 +21,8 @@ func nothingWaits(o muster.Observation) string {
 	return fmt.Sprintf("no message can be received now, %s wait for their retry", muster.Number(retrying.Value))
 }
 
-// retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is not
-// known.
+// retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is
+// not known.
 func retries(o muster.Observation) string {
 	retrying := o.Progress.Value().Retrying
 	n := math.Round(retrying.Value)
@@ -35,8 +35,8 @@ func retries(o muster.Observation) string {
 	return fmt.Sprintf("; %s messages wait for their retry", muster.Number(n))
 }
 
-// withoutRetries returns the observation with the messages in flight that workers hold alone. What waits for its retry is in
-// flight too, but it takes no slot, and no worker can receive it yet.
+// withoutRetries returns the observation with the messages in flight that workers hold alone. What waits for its retry
+// is in flight too, but it takes no slot, and no worker can receive it yet.
 func withoutRetries(o muster.Observation) muster.Observation {
 	if o.Retrying <= 0 {
 		return o

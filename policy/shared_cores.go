@@ -12,8 +12,8 @@ import (
 //
 //	duration(n) = base x max(1, n / useful)
 //
-// for n busy slots. Up to useful of them each message takes base seconds. With more of them, as much is finished in all,
-// and each message takes longer in proportion (processor sharing).
+// for n busy slots. Up to useful of them each message takes base seconds. With more of them, as much is finished in
+// all, and each message takes longer in proportion (processor sharing).
 //
 // useful is the cores over the share of a core that one message uses. It is estimated from durations alone, so that a
 // message which computes on several cores, or which waits for a disk, is told as well as one which computes on one.
@@ -41,8 +41,8 @@ const (
 	hardlyUseful = 0.1
 )
 
-// growthOf estimates how durations grow: the least squares of the logarithms, over all values of useful that could tell the
-// crowds apart. It is not known while durations were measured at about one number of busy slots alone.
+// growthOf estimates how durations grow: the least squares of the logarithms, over all values of useful that could tell
+// the crowds apart. It is not known while durations were measured at about one number of busy slots alone.
 func growthOf(o muster.Observation) growth {
 	if o.Sharing == nil {
 		return growth{}
@@ -78,8 +78,8 @@ func growthOf(o muster.Observation) growth {
 	return g
 }
 
-// miss is by how much the durations differ from the model: the sum of the squares of their errors, each over its variance;
-// and the base that makes it least.
+// miss is by how much the durations differ from the model: the sum of the squares of their errors, each over its
+// variance; and the base that makes it least.
 func (g *growth) miss(useful, variation float64) (sum, base float64) {
 	weights, logs := 0.0, 0.0
 	off := func(c muster.Crowd) (log, weight float64) {
@@ -100,8 +100,8 @@ func (g *growth) miss(useful, variation float64) (sum, base float64) {
 // times is how many times as long a message takes with so many busy slots as alone.
 func (g *growth) times(busy float64) float64 { return math.Max(1, busy/g.useful) }
 
-// measured is how many times as long the messages took on average that were measured, by their number or by how many of them
-// are of the last minutes.
+// measured is how many times as long the messages took on average that were measured, by their number or by how many of
+// them are of the last minutes.
 func (g *growth) measured(count func(muster.Crowd) float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, c := range g.crowds {
@@ -135,7 +135,9 @@ func (g *growth) with(o muster.Observation, busy float64) muster.Observation {
 }
 
 func longerBy(e muster.Estimate, times float64) muster.Estimate {
-	e.MeanSeconds, e.P50Seconds, e.P95Seconds, e.P99Seconds = e.MeanSeconds*times, e.P50Seconds*times, e.P95Seconds*times, e.P99Seconds*times
+	for _, s := range []*float64{&e.MeanSeconds, &e.P50Seconds, &e.P95Seconds, &e.P99Seconds} {
+		*s *= times
+	}
 	return e
 }
 
@@ -150,14 +152,15 @@ func busyWith(o muster.Observation, workers int) float64 {
 	return math.Max(1, math.Min(there, float64(workers)*math.Max(1, o.Capacity.SlotsPerWorker)))
 }
 
-// asBusyWith returns the observation with all durations as they are with so many workers, where durations were seen to grow.
+// asBusyWith returns the observation with all durations as they are with so many workers, where durations were seen to
+// grow.
 func asBusyWith(o muster.Observation, workers int) muster.Observation {
 	g := growthOf(o)
 	return g.with(o, busyWith(o, workers))
 }
 
-// decideShared decides for members that share a machine. It plans with the durations that so many busy workers have, and
-// launches no worker with which nothing more would be finished.
+// decideShared decides for members that share a machine. It plans with the durations that so many busy workers have,
+// and launches no worker with which nothing more would be finished.
 func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	g := growthOf(o)
 	active, slots := o.Capacity.Active(), math.Max(1, o.Capacity.SlotsPerWorker)
@@ -174,9 +177,13 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	most := g.crowds[len(g.crowds)-1]
 	return d.With(muster.Term{
 		Rule: "shared_machine", Out: max(active, enough),
-		In: []muster.Value{value("cores", float64(g.cores)), value("useful_workers", float64(enough)), value("useful_slots", round3(g.useful)),
-			value("mpd_alone_s", round3(g.base)), value("mpd_most_s", round3(most.MeanSeconds)), value("most_busy", round3(most.Busy))},
-		Why: fmt.Sprintf("durations grow with busy workers on this machine's %s: %s with %s messages in progress, %s alone; %s as much as more would",
+		In: []muster.Value{
+			value("cores", float64(g.cores)), value("useful_workers", float64(enough)), value("useful_slots", round3(g.useful)),
+			value("mpd_alone_s", round3(g.base)), value("mpd_most_s", round3(most.MeanSeconds)),
+			value("most_busy", round3(most.Busy)),
+		},
+		Why: fmt.Sprintf("durations grow with busy workers on this machine's %s: %s with %s messages in progress, "+
+			"%s alone; %s as much as more would",
 			muster.Plural(g.cores, "core"), muster.Seconds(round3(most.MeanSeconds)), muster.Number(math.Round(most.Busy)),
 			muster.Seconds(round3(g.base)), finishes(enough)),
 	})
@@ -189,8 +196,9 @@ func finishes(workers int) string {
 	return fmt.Sprintf("%d workers finish", workers)
 }
 
-// findGrowth lets fewer workers find out how durations grow, where that is free: no more at once than twice the cores, or
-// twice as many as were measured, while the others may be launched two messages later and all messages still be in time.
+// findGrowth lets fewer workers find out how durations grow, where that is free: no more at once than twice the cores,
+// or twice as many as were measured, while the others may be launched two messages later and all messages still be in
+// time.
 func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) muster.Decision {
 	active, slots := o.Capacity.Active(), math.Max(1, o.Capacity.SlotsPerWorker)
 	tried := ceil(2 * math.Max(float64(g.cores), math.Floor(g.seen)) / slots)
@@ -205,7 +213,9 @@ func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) 
 		return d
 	}
 	return d.With(muster.Term{
-		Rule: "shared_machine", Out: max(active, tried), In: []muster.Value{value("cores", float64(g.cores)), value("most_busy", round3(g.seen))},
-		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in time", findOut(max(active, tried))),
+		Rule: "shared_machine", Out: max(active, tried),
+		In:   []muster.Value{value("cores", float64(g.cores)), value("most_busy", round3(g.seen))},
+		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in time",
+			findOut(max(active, tried))),
 	})
 }

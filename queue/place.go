@@ -10,13 +10,13 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// filePlace is where a queue file is made or brought forward: directories of the operating system, or the disk of a test that
-// loses its power.
+// filePlace is where a queue file is made or brought forward: directories of the operating system, or the disk of a
+// test that loses its power.
 type filePlace struct {
 	// create makes a file with the content, which is on the disk before it returns.
 	create func(path string, content []byte) error
-	// rename and remove change names. What they did is on the disk after the next sync. To remove a file that is not there does
-	// nothing.
+	// rename and remove change names. What they did is on the disk after the next sync. To remove a file that is not
+	// there does nothing.
 	rename func(from, to string) error
 	remove func(path string) error
 	// sync brings the names of the directory that path is in to the disk.

@@ -17,8 +17,8 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// mountPlace makes a disk that loses its power a place until the returned function is called. The names on it are paths. before is
-// called before each change of a name or a whole file; those of SQLite come to the disk itself.
+// mountPlace makes a disk that loses its power a place until the returned function is called. The names on it are
+// paths. before is called before each change of a name or a whole file; those of SQLite come to the disk itself.
 func mountPlace(d *powercut.Disk, before func()) (filePlace, func() error, error) {
 	vfs, err := d.Mount()
 	return filePlace{
@@ -72,8 +72,8 @@ func olderDisk(t *testing.T, files map[string][]byte) *powercut.Disk {
 // upgradeMessages are more than one batch of an upgrade, so that some cuts come between two.
 const upgradeMessages = upgradeBatch + 200
 
-// olderFiles are the files of a directory as a program of an older version left it: closed, or killed with the newest of the
-// file in its write-ahead log, or with operations in the log beside it.
+// olderFiles are the files of a directory as a program of an older version left it: closed, or killed with the newest
+// of the file in its write-ahead log, or with operations in the log beside it.
 func olderFiles(t *testing.T, version int, killed bool) map[string][]byte {
 	t.Helper()
 	dir := olderQueueFile(t, min(version, 2))
@@ -125,8 +125,8 @@ func bringForward(ctx context.Context, d *powercut.Disk, cut func()) error {
 	return errors.Join(err, unmount())
 }
 
-// restarted writes what is on a disk into a directory and opens the queue there, as a start after the power cut does. It says what
-// is missing of the older file.
+// restarted writes what is on a disk into a directory and opens the queue there, as a start after the power cut does.
+// It says what is missing of the older file.
 func restarted(t *testing.T, d *powercut.Disk, want int) error {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,8 +144,8 @@ func restarted(t *testing.T, d *powercut.Disk, want int) error {
 	return errors.Join(err, s.Close(), os.RemoveAll(dir))
 }
 
-// anew upgrades once more what a power cut left of an older file, and cuts the power in the middle of that; nil where the upgrade was
-// complete.
+// anew upgrades once more what a power cut left of an older file, and cuts the power in the middle of that; nil where
+// the upgrade was complete.
 func anew(ctx context.Context, d *powercut.Disk, chance *rand.Rand) (second *powercut.Disk, err error) {
 	content, err := d.Read(queueFile)
 	if err != nil || len(content) < sqlitefile.PageBytes || sqlitefile.HasSeals(content[:sqlitefile.PageBytes]) {
@@ -182,8 +182,8 @@ func complete(s *Service, want int) error {
 	return err
 }
 
-// A power cut may keep the later of two names alone, unless the earlier one was synced before. So the file takes its place once its
-// mark is there for good: a file without its mark counts as damaged.
+// A power cut may keep the later of two names alone, unless the earlier one was synced before. So the file takes its
+// place once its mark is there for good: a file without its mark counts as damaged.
 func TestNoPowerCutLeavesTheFileWithoutItsMark(t *testing.T) {
 	d := powercut.New()
 	chance := rand.New(rand.NewPCG(1, 1))
@@ -208,9 +208,9 @@ func TestNoPowerCutLeavesTheFileWithoutItsMark(t *testing.T) {
 // lastSteps are always cut before: there the new file takes the place of the older one.
 const lastSteps = 12
 
-// TestAPowerCutWhileAnOlderFileIsBroughtForwardLosesNothing cuts the power before steps of an upgrade, before every one where
-// MUSTER_POWERCUTS is at least their number: the directory that is left opens, and has everything, whether the upgrade begins anew or was
-// complete. Some upgrades that begin anew are cut too.
+// TestAPowerCutWhileAnOlderFileIsBroughtForwardLosesNothing cuts the power before steps of an upgrade, before every one
+// where MUSTER_POWERCUTS is at least their number: the directory that is left opens, and has everything, whether the
+// upgrade begins anew or was complete. Some upgrades that begin anew are cut too.
 func TestAPowerCutWhileAnOlderFileIsBroughtForwardLosesNothing(t *testing.T) {
 	wanted, err := powercut.Cuts(20)
 	if err != nil {

@@ -51,8 +51,8 @@ type QueueNames struct {
 
 // QueueCounts is what the SQS protocol does not tell of a queue.
 type QueueCounts struct {
-	// Retrying is how many of the messages in flight wait for their retry; nil while that is not known, because some are in
-	// flight since before the queue was opened.
+	// Retrying is how many of the messages in flight wait for their retry; nil while that is not known, because some
+	// are in flight since before the queue was opened.
 	Retrying *int `json:"retrying,omitzero"`
 }
 

@@ -66,7 +66,8 @@ func TestMoreWorkersThanTheCoresHaveUseForAreNotLaunched(t *testing.T) {
 	}
 }
 
-// Work that mostly waits shares nothing, however few the cores are said to be: as many workers as ever keep the objective.
+// Work that mostly waits shares nothing, however few the cores are said to be: as many workers as ever keep the
+// objective.
 func TestWorkThatWaitsKeepsItsWorkers(t *testing.T) {
 	for _, row := range []struct {
 		name      string

@@ -83,8 +83,8 @@ type ExitError struct {
 	Cause error
 }
 
-// Error says how the command ended, and the last lines of its standard error, or of its output when that is empty: at most
-// three of them and 300 bytes, the last one first of all.
+// Error says how the command ended, and the last lines of its standard error, or of its output when that is empty: at
+// most three of them and 300 bytes, the last one first of all.
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "command %q ", e.Program)
@@ -111,8 +111,8 @@ const (
 	betweenLines = " / "
 )
 
-// lastLines quotes the last lines of an output that are not empty. A line for which there is no room is left out with those before
-// it; of the last one as much of its end is shown as there is room for.
+// lastLines quotes the last lines of an output that are not empty. A line for which there is no room is left out with
+// those before it; of the last one as much of its end is shown as there is room for.
 func lastLines(output string) string {
 	var shown []string
 	room := maxShown

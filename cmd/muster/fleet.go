@@ -166,7 +166,8 @@ func (l *local) sources(ctx context.Context, c config.Fleet, o *controller.LoopO
 	return nil
 }
 
-// liveSettings are the settings of a fleet that runs: it looks at the trees, too, and knows the cores that its workers share.
+// liveSettings are the settings of a fleet that runs: it looks at the trees, too, and knows the cores that its workers
+// share.
 func liveSettings(c config.Fleet) (controller.Settings, error) {
 	s, err := settingsOf(c)
 	s.Trees = len(c.Queues) > 0

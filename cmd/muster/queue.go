@@ -60,8 +60,8 @@ type queueRow struct {
 	URL      string `json:"url"`
 	Backlog  int    `json:"backlog"`
 	InFlight int    `json:"in_flight"`
-	// Working and Retrying are the messages in flight that workers hold, and those that wait for their retry; nil where that is
-	// not known.
+	// Working and Retrying are the messages in flight that workers hold, and those that wait for their retry; nil where
+	// that is not known.
 	Working  *int `json:"working,omitzero"`
 	Retrying *int `json:"retrying,omitzero"`
 	Delayed  int  `json:"delayed"`
@@ -97,7 +97,8 @@ func newQueueList(g *global) *cobra.Command {
 			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tWORKING\tRETRYING\tDELAYED\tURL")
 			for _, r := range rows {
-				fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", r.Name, r.Backlog, r.InFlight, orUnknown(r.Working), orUnknown(r.Retrying), r.Delayed, r.URL)
+				fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", r.Name, r.Backlog, r.InFlight,
+					orUnknown(r.Working), orUnknown(r.Retrying), r.Delayed, r.URL)
 			}
 			if err := t.Flush(); err != nil {
 				return err
@@ -120,8 +121,8 @@ func orUnknown(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// splitInFlight puts into the rows what waits for a retry, where a muster up runs that knows it. It returns a line for each
-// other region and account that has queues there.
+// splitInFlight puts into the rows what waits for a retry, where a muster up runs that knows it. It returns a line for
+// each other region and account that has queues there.
 func (g *global) splitInFlight(ctx context.Context, place *queuePlace, rows []queueRow) (others []string) {
 	c, err := g.place()
 	if err != nil || place.endpoint != "" && place.endpoint != "http://"+c.Listen.Queue {
@@ -137,8 +138,8 @@ func (g *global) splitInFlight(ctx context.Context, place *queuePlace, rows []qu
 	counts := map[queuePlace]int{}
 	for _, key := range known.Queues {
 		region, account, name := queue.CutScope(key)
-		if at := (queuePlace{region: cmp.Or(region, defaultRegion), account: cmp.Or(account, defaultAccount)}); place.key(name) != key {
-			counts[at]++
+		if place.key(name) != key {
+			counts[queuePlace{region: cmp.Or(region, defaultRegion), account: cmp.Or(account, defaultAccount)}]++
 		}
 	}
 	for at, n := range counts {

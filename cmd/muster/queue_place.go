@@ -33,26 +33,30 @@ type queuePlace struct {
 func (p *queuePlace) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addEndpoint(cmd, &p.endpoint)
-	f.StringVar(&p.region, "region", "", "the region of the queues (default: that of the environment, "+defaultRegion+" for an embedded queue)")
-	f.StringVar(&p.account, "account", "", "the account of the queues, for an embedded queue (default: "+defaultAccount+")")
+	f.StringVar(&p.region, "region", "",
+		"the region of the queues (default: that of the environment, "+defaultRegion+" for an embedded queue)")
+	f.StringVar(&p.account, "account", "",
+		"the account of the queues, for an embedded queue (default: "+defaultAccount+")")
 }
 
 // check says what is wrong with the flags.
 func (p *queuePlace) check() error {
 	if p.region != "" && !queue.ValidScope(p.region, defaultAccount) {
-		return usage(fmt.Errorf("--region: found %.50q, allowed are up to 32 lower-case letters, digits and hyphens, as in eu-west-1", p.region))
+		return usage(fmt.Errorf("--region: found %.50q, allowed are up to 32 lower-case letters, digits and hyphens, "+
+			"as in eu-west-1", p.region))
 	}
 	if p.account != "" && !queue.ValidScope(defaultRegion, p.account) {
 		return usage(fmt.Errorf("--account: found %.50q, allowed are 12 digits", p.account))
 	}
 	if p.account != "" && p.endpoint != "" && !awsapi.Local(p.endpoint) {
-		return usage(fmt.Errorf("--account: found the endpoint %s, allowed is one of this machine; elsewhere the account is that of the credentials", p.endpoint))
+		return usage(fmt.Errorf("--account: found the endpoint %s, allowed is one of this machine; "+
+			"elsewhere the account is that of the credentials", p.endpoint))
 	}
 	return nil
 }
 
-// name returns the bare name of the queue that a person named: by its name, its URL, or as REGION:ACCOUNT:NAME. What it says of
-// the place counts where no flag does, and may not differ from a flag.
+// name returns the bare name of the queue that a person named: by its name, its URL, or as REGION:ACCOUNT:NAME. What it
+// says of the place counts where no flag does, and may not differ from a flag.
 func (p *queuePlace) name(named string) (string, error) {
 	name, err := queueName(named, &p.endpoint)
 	if err != nil {
@@ -70,7 +74,8 @@ func (p *queuePlace) name(named string) (string, error) {
 			continue
 		}
 		if *part.into != "" && *part.into != part.said {
-			return "", usage(fmt.Errorf("%s: found %s, and %s in %.200q; name one of them", part.flag, *part.into, part.said, named))
+			return "", usage(fmt.Errorf("%s: found %s, and %s in %.200q; name one of them",
+				part.flag, *part.into, part.said, named))
 		}
 		*part.into = part.said
 	}

@@ -122,7 +122,9 @@ running muster up the messages are moved in its data directory, and redrive stay
 
 // withMover finds who can move messages of the queues that are named: the SQS endpoint at the given address or that of the
 // running muster up, or else the data directory. Then the command has to stay, because nobody else moves.
-func (g *global) withMover(ctx context.Context, place *queuePlace, names []string, do func(m mover, stay bool) error) error {
+func (g *global) withMover(ctx context.Context, place *queuePlace, names []string,
+	do func(m mover, stay bool) error,
+) error {
 	if err := place.check(); err != nil {
 		return err
 	}

@@ -100,7 +100,8 @@ func (t *template) substituted(n *yaml.Node, with substitution) *yaml.Node {
 		return nodes.Text(n, "")
 	}
 	refers := n.Kind == yaml.ScalarNode && n.Tag == "!Ref" && n.Value == with.identifier ||
-		n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "Ref" && nodes.Plain(n.Content[1]) == with.identifier
+		n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "Ref" &&
+			nodes.Plain(n.Content[1]) == with.identifier
 	if refers {
 		return nodes.Text(n, with.text)
 	}
