@@ -214,7 +214,7 @@ func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) 
 	}
 	return d.With(muster.Term{
 		Rule: "shared_machine", Out: max(active, tried),
-		In:   []muster.Value{value("cores", float64(g.cores)), value("most_busy", round3(g.seen))},
+		In: []muster.Value{value("cores", float64(g.cores)), value("most_busy", round3(g.seen))},
 		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in time",
 			findOut(max(active, tried))),
 	})
