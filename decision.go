@@ -81,7 +81,7 @@ type Term struct {
 type Decision struct {
 	Fleet string    `json:"fleet"`
 	At    time.Time `json:"at"`
-	// Policy is the policy's name and revision, as in "exact/1".
+	// Policy is the policy's name and revision, as in "exact/2".
 	Policy string `json:"policy"`
 	// Previous is the desired size before, Wish what the policy wanted before windows, rates and limits, Desired the
 	// result. Limits hold for Desired.

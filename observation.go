@@ -68,6 +68,9 @@ type Observation struct {
 	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are one of
 	// the empty name.
 	Classes []Class `json:"classes,omitzero"`
+	// Sharing is how durations depend on how many messages are in progress, where members share one machine; it is nil for
+	// other fleets, and never changed.
+	Sharing *Sharing `json:"sharing,omitzero"`
 	// Arrivals is how fast messages come.
 	Arrivals Arrivals `json:"arrivals,omitzero"`
 	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most

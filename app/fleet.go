@@ -166,10 +166,14 @@ func (a *App) sources(ctx context.Context, c config.Fleet, o *controller.LoopOpt
 	return nil
 }
 
-// liveSettings are the settings of a fleet that runs: it looks at the trees, too.
+// liveSettings are the settings of a fleet that runs: it looks at the trees, too, and knows the cores that its workers
+// share.
 func liveSettings(c config.Fleet) (controller.Settings, error) {
 	s, err := Settings(c)
 	s.Trees = len(c.Queues) > 0
+	if !c.Away() {
+		s.Cores = machineCores()
+	}
 	return s, err
 }
 

@@ -84,7 +84,7 @@ func compareGolden(t *testing.T, file, got string) {
 func TestFaultsAreOneJSONObjectEach(t *testing.T) {
 	_, err := config.Parse("m.yaml", []byte("version: 1\nfleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]\n"), lookup)
 	got, errJSON := json.Marshal(err)
-	want := `[{"file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, price, budget, scale_out, scale_in, shadow, workers, metrics, asg, ecs, reports_from, delegate","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
+	want := `[{"kind":"fault","file":"m.yaml","line":2,"column":38,"path":"fleets[0]","message":"found the unknown key \"polcy\", allowed are name, queue, queues, split, objective, min, max, launches_per_hour, poll, policy, headroom, price, budget, scale_out, scale_in, shadow, workers, metrics, asg, ecs, reports_from, delegate","hint":"did you mean \"policy\"?","source":"fleets: [{name: a, queue: a, max: 1, polcy: exact, workers: {command: x}}]"}]`
 	if errJSON != nil || string(got) != want {
 		t.Errorf("found %s (%v), want %s", got, errJSON, want)
 	}

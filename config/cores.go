@@ -14,19 +14,16 @@ func (c *Config) CoreRemarks(cores int) []Fault {
 	if s == nil || cores < 1 {
 		return nil
 	}
-	before := s.faults
-	s.faults = nil
-	for i, f := range c.Fleets {
-		if f.Away() || f.Limits.Max <= cores {
-			continue
+	return s.remarks(func() {
+		for i, f := range c.Fleets {
+			if f.Away() || f.Limits.Max <= cores {
+				continue
+			}
+			s.fault(fmt.Sprintf("fleets[%d].max", i), fmt.Sprintf("found max %d on a machine with %s, which all local workers "+
+				"share: work that computes takes longer as soon as more than %d workers are busy, and more of them get no more done; "+
+				"work that mostly waits, for a network or for other machines, does not mind",
+				f.Limits.Max, muster.Plural(cores, "core"), cores),
+				fmt.Sprintf("muster simulate --cores %d shows what it comes to", cores))
 		}
-		s.fault(fmt.Sprintf("fleets[%d].max", i), fmt.Sprintf("found max %d on a machine with %s, which all local workers "+
-			"share: work that computes takes longer as soon as more than %d workers are busy, and more of them get no more done; "+
-			"work that mostly waits, for a network or for other machines, does not mind",
-			f.Limits.Max, muster.Plural(cores, "core"), cores),
-			fmt.Sprintf("muster simulate --cores %d shows what it comes to", cores))
-	}
-	remarks := []Fault(s.sorted())
-	s.faults = before
-	return remarks
+	})
 }

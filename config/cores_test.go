@@ -3,6 +3,8 @@ package config_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/muster-scale/muster/config"
 )
 
 func TestMoreLocalWorkersThanCoresAreRemarkedOn(t *testing.T) {
@@ -13,7 +15,7 @@ func TestMoreLocalWorkersThanCoresAreRemarkedOn(t *testing.T) {
 		says        []string
 	}{
 		{"as many as there are", "max: 4, " + local, 4, nil},
-		{"more than there are", "max: 5, " + local, 4, []string{"max 5 on a machine with 4 cores", "work that mostly waits", "muster simulate --cores 4"}},
+		{"more than there are", "max: 5, " + local, 4, []string{":20: remark: found max 5 on a machine with 4 cores", "work that mostly waits", "muster simulate --cores 4"}},
 		{"one core", "max: 2, " + local, 1, []string{"with 1 core,"}},
 		{"instances have cores of their own", "max: 50, " + away, 4, nil},
 		{"nothing is known of the machine", "max: 50, " + local, 0, nil},
@@ -26,7 +28,7 @@ func TestMoreLocalWorkersThanCoresAreRemarkedOn(t *testing.T) {
 				}
 				return
 			}
-			if len(remarks) != 1 || remarks[0].Line != 3 || remarks[0].Path != "fleets[0].max" {
+			if len(remarks) != 1 || remarks[0].Kind != config.IsRemark || remarks[0].Line != 3 || remarks[0].Path != "fleets[0].max" {
 				t.Fatalf("found %v, want one at max", remarks)
 			}
 			for _, text := range row.says {

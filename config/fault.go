@@ -9,8 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Fault is one thing that is wrong in a configuration, with its place.
+// FaultKind says what a [Fault] is.
+type FaultKind string
+
+// The kinds.
+const (
+	// IsFault keeps the configuration from being used, IsRemark does not: the configuration is valid, and may not mean
+	// what it seems.
+	IsFault  FaultKind = "fault"
+	IsRemark FaultKind = "remark"
+)
+
+// Fault is one thing that is wrong in a configuration, with its place, or a remark on it.
 type Fault struct {
+	// Kind tells faults from remarks; it is empty in notes on other texts: see [FaultAt].
+	Kind FaultKind `json:"kind,omitzero"`
 	// File is the name the text was given.
 	File string `json:"file"`
 	// Line and Column count from 1, columns in characters. They lie within the text, or right behind it.
@@ -28,19 +41,28 @@ type Fault struct {
 	from int
 }
 
-// String renders the fault on one line.
+// String renders the fault on one line; a remark is called one.
 func (f Fault) String() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+	s := f.head()
 	if f.Hint != "" {
 		s += "; " + f.Hint
 	}
 	return s
 }
 
+// head is the place and the message.
+func (f Fault) head() string {
+	kind := ""
+	if f.Kind == IsRemark {
+		kind = string(IsRemark) + ": "
+	}
+	return fmt.Sprintf("%s:%d:%d: %s%s", f.File, f.Line, f.Column, kind, f.Message)
+}
+
 // Error renders the fault with its line and a caret below what is meant.
 func (f Fault) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d:%d: %s\n", f.File, f.Line, f.Column, f.Message)
+	b.WriteString(f.head() + "\n")
 	fmt.Fprintf(&b, "%5d | %s\n", f.Line, strings.TrimRight(strings.ReplaceAll(f.Source, "\t", " "), " "))
 	fmt.Fprintf(&b, "%5s | %*s", "", f.Column-f.from, "^")
 	if f.Hint != "" {
@@ -85,10 +107,12 @@ type source struct {
 	// ownQueue holds the paths of values that name the fleet's queue in the words of a template.
 	ownQueue map[string]bool
 	faults   Faults
+	// kind is what is added to faults.
+	kind FaultKind
 }
 
 func newSource(name string, text []byte) *source {
-	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}, ownQueue: map[string]bool{}}
+	s := &source{name: name, places: map[string]place{}, bad: map[string]bool{}, ownQueue: map[string]bool{}, kind: IsFault}
 	for line := range strings.SplitSeq(string(text), "\n") {
 		s.lines = append(s.lines, strings.TrimSuffix(line, "\r"))
 	}
@@ -105,7 +129,7 @@ func (s *source) at(p place, path, message, hint string) {
 	length := utf8.RuneCountInString(text)
 	column := min(max(p.column, 1), length+1)
 	from := max(0, min(column-1-frameWidth/2, length-frameWidth))
-	s.faults = append(s.faults, Fault{File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint,
+	s.faults = append(s.faults, Fault{Kind: s.kind, File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint,
 		Source: printable(part(text, from)), from: from})
 }
 
@@ -150,6 +174,16 @@ func (s *source) fault(path, message, hint string) {
 			return
 		}
 	}
+}
+
+// remarks returns what say adds, as remarks sorted by place. The faults stay as they are.
+func (s *source) remarks(say func()) []Fault {
+	faults, kind := s.faults, s.kind
+	s.faults, s.kind = nil, IsRemark
+	say()
+	remarks := slices.Clone(s.sorted())
+	s.faults, s.kind = faults, kind
+	return remarks
 }
 
 func (s *source) sorted() Faults {
@@ -222,6 +256,7 @@ func distance(a, b string) int {
 // count from 1; places outside of the text count as the nearest within.
 func FaultAt(name string, text []byte, line, column int, message, hint string) Fault {
 	s := newSource(name, text)
+	s.kind = ""
 	s.at(place{line, column}, "", message, hint)
 	return s.faults[0]
 }

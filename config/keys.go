@@ -150,7 +150,7 @@ func policyKeys(outermost bool) []key {
 		{name: "first", kind: kindWhole, what: "slots that a tree gets of which only the root is known, with trees: whole; by default 12"},
 		{name: "target", kind: kindNumber, what: "the utilization that worker-utilization aims at, by default 0.7; the value that metric-math keeps"},
 		{name: "signal", kind: kindText, enum: []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports}, what: "what worker-utilization counts as work"},
-		{name: "metric", kind: kindText, enum: []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}, what: "what step looks at, by default backlog"},
+		{name: "metric", kind: kindText, enum: []string{policy.MetricBacklog, policy.MetricTotalWork, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}, what: "what step looks at, by default backlog"},
 		{name: "steps", kind: kindMapping, list: true, of: stepKeys(), what: "what step does"},
 		{name: "cooldown", kind: kindDuration, what: "time between two changes by step"},
 		{name: "intervals", kind: kindMapping, list: true, of: intervalKeys(), what: "the sizes of schedule"},

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -125,24 +124,21 @@ func (f *Fleet) queueNames() []string {
 	return all
 }
 
-// Remarks says of a valid configuration, with places, what may not mean what it seems; sorted by place. Each is worded as a
-// [Fault] and is none.
+// Remarks says of a valid configuration, with places, what may not mean what it seems; sorted by place. Each is a
+// [Fault] of the kind [IsRemark].
 func (c *Config) Remarks() []Fault {
 	s := c.source
 	if s == nil {
 		return nil
 	}
-	before := s.faults
-	s.faults = nil
-	for i, f := range c.Fleets {
-		path := fmt.Sprintf("fleets[%d].policy", i)
-		f.remark(s, path, f.Policy)
-		f.remarkStart(s, fmt.Sprintf("fleets[%d]", i))
-	}
-	c.remarkAttempts(s)
-	remarks := slices.Clone(s.sorted())
-	s.faults = before
-	return remarks
+	return s.remarks(func() {
+		for i, f := range c.Fleets {
+			path := fmt.Sprintf("fleets[%d].policy", i)
+			f.remark(s, path, f.Policy)
+			f.remarkStart(s, fmt.Sprintf("fleets[%d]", i))
+		}
+		c.remarkAttempts(s)
+	})
 }
 
 func (f *Fleet) remark(s *source, path string, spec policy.Spec) {

@@ -76,18 +76,18 @@ func TestRemarksTellOfTheTrapsOfAList(t *testing.T) {
 		want       []string
 	}{
 		{"as it was published", pasted, []string{
-			"m.yaml:10:9: ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list.",
-			"m.yaml:12:13: backlog is the backlog of the queue ProcessingQueue, as seen here; nothing is read from CloudWatch.",
-			"m.yaml:21:13: inFlight is the messages in flight of the queue ProcessingQueue, as seen here; nothing is read from CloudWatch.",
-			"m.yaml:30:13: workers is the fleet's slots in service, as seen here; nothing is read from CloudWatch.",
-			"m.yaml:33:19: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much. That goes for CloudWatch: here workers counts as published once a period.",
+			"m.yaml:10:9: remark: ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list.",
+			"m.yaml:12:13: remark: backlog is the backlog of the queue ProcessingQueue, as seen here; nothing is read from CloudWatch.",
+			"m.yaml:21:13: remark: inFlight is the messages in flight of the queue ProcessingQueue, as seen here; nothing is read from CloudWatch.",
+			"m.yaml:30:13: remark: workers is the fleet's slots in service, as seen here; nothing is read from CloudWatch.",
+			"m.yaml:33:19: remark: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much. That goes for CloudWatch: here workers counts as published once a period.",
 		}},
 		{"metrics that others keep", other, []string{
-			"m.yaml:10:9: ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list.",
-			"m.yaml:12:13: backlog is read from CloudWatch; where it cannot be read the size is held.",
-			"m.yaml:21:13: inFlight is read from CloudWatch; where it cannot be read the size is held.",
-			"m.yaml:30:13: workers is read from CloudWatch; where it cannot be read the size is held.",
-			"m.yaml:34:19: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much.",
+			"m.yaml:10:9: remark: ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list.",
+			"m.yaml:12:13: remark: backlog is read from CloudWatch; where it cannot be read the size is held.",
+			"m.yaml:21:13: remark: inFlight is read from CloudWatch; where it cannot be read the size is held.",
+			"m.yaml:30:13: remark: workers is read from CloudWatch; where it cannot be read the size is held.",
+			"m.yaml:34:19: remark: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much.",
 		}},
 		{"nothing to say", "version: 1\nfleets: [{name: f, queue: q, max: 1, policy: exact, workers: {command: x}}]", nil},
 	} {

@@ -18,7 +18,7 @@ type flush struct {
 // appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to write that
 // down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
 func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
-	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Counted || l.Came != nil || len(l.sent) > 1 ||
+	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Crowded != nil || l.Counted || l.Came != nil || len(l.sent) > 1 ||
 		l.Failed != 0 || !none(l.Failing) || l.Dead != 0 {
 		return b, false
 	}

@@ -40,6 +40,9 @@ type Learned struct {
 	WarmBoots muster.Durations `json:"warm_boots,omitzero"`
 	// Classes are the durations of those that have a class, by class.
 	Classes map[string]muster.Durations `json:"classes,omitzero"`
+	// Crowded are the durations by how many messages were in progress meanwhile, by level; of members that share a
+	// machine.
+	Crowded []Crowded `json:"crowded,omitzero"`
 	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`

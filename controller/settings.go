@@ -27,6 +27,9 @@ type Settings struct {
 	BootPrior time.Duration
 	// Poll is how often the queue and the fleet are looked at; above zero.
 	Poll time.Duration
+	// Cores is how many cores the machine has that all members share; 0 where members do not share one, or where that
+	// is not known. The controller then measures how durations grow with the number of messages in progress.
+	Cores int
 	// Trees says that [Expected] tells what running trees are expected to send: nothing is decided before it did once.
 	Trees bool
 	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is

@@ -37,6 +37,8 @@ type State struct {
 	warmBoots series.Window
 	// classes are those of the messages measured, by name. It is replaced, never changed.
 	classes []class
+	// crowding is what is known of members that share a machine.
+	crowding crowding
 	// arrivals and finished count messages that came and that were finished, spent the seconds of work on the latter.
 	arrivals, finished, spent series.Counts
 	// progress is what is known of how the work goes.
@@ -211,6 +213,7 @@ func (st *State) count(at time.Time, l Learned) {
 	st.processing = st.processing.Add(at, l.Processing)
 	st.boots = st.boots.Add(at, l.Boots)
 	st.warmBoots = st.warmBoots.Add(at, l.WarmBoots)
+	st.crowding.learn(since, at, l, st.processing.Length)
 	st.classes = classify(st.classes, since, at, l, st.processing.Length)
 	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
 	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
@@ -347,6 +350,11 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		}
 	}
 	st.balance.soon += float64(seen.finished)
+	if s.Cores > 0 {
+		for _, d := range processing {
+			st.crowding.messages, st.crowding.seconds = st.crowding.messages+d.Count, st.crowding.seconds+d.SumSeconds
+		}
+	}
 	st.measured.Processing = series.MergeAll(st.measured.Processing, processing...)
 	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
 	st.measured.Failing = series.MergeAll(st.measured.Failing, seen.failing...)

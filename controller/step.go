@@ -69,6 +69,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	s.tracked(next)
 	s.contest(next, now)
 	o.Observation = s.observe(next, now, boot)
+	s.crowds(next, now, o.Observation.Capacity.BusySlots)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
 	seen.flushed = next.learn(now, counting(o.Observation))
@@ -123,6 +124,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	}
 	o.Arrivals.Busiest = st.busiest
 	st.classes, o.Classes = mix(st.classes, now)
+	o.Sharing = s.sharing(&st.crowding, now)
 	o.Forecast = st.foresee(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""

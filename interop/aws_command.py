@@ -1,7 +1,8 @@
-"""Every action once through the AWS command line."""
+"""Every action once through the AWS command line: version 1 as installed beside this Python, or the command in AWS_COMMAND."""
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,13 @@ class Shell:
 
     def __init__(self):
         self.prefix = f"c{os.getpid()}"
+        named = os.environ.pop("AWS_COMMAND", None)
+        self.command = shlex.split(named) if named else [sys.executable, "-m", "awscli"]
 
     def run(self, command, *arguments, fails=False):
         """Run a command; return its JSON, or its error text if it is to fail."""
         done = subprocess.run(
-            [sys.executable, "-m", "awscli", "sqs", command, "--output", "json", *arguments],
+            [*self.command, "sqs", command, "--output", "json", *arguments],
             capture_output=True, text=True, timeout=60, check=False)
         true((done.returncode != 0) == fails, f"aws sqs {command} ended with {done.returncode}: {done.stderr.strip()}")
         if fails:
@@ -129,5 +132,5 @@ def _(aws):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as home:
-        os.environ.update(HOME=home, AWS_PAGER="")
+        os.environ.update(HOME=home)
         sys.exit(1 if checks.run(sys.argv[1] if len(sys.argv) > 1 else "aws cli", Shell(), rules.rows, together=2) else 0)

@@ -35,7 +35,7 @@ func (p BacklogPerWorker) Decide(o muster.Observation, _ muster.Recent) muster.D
 	if acceptable == 0 {
 		acceptable = AcceptableBacklog(o.Objective.Latency, p.Processing, o.Capacity.SlotsPerWorker)
 	}
-	d := trackBacklog(o, "backlog-per-worker", "/1", acceptable, "fixed in the configuration")
+	d := trackBacklog(o, "backlog-per-worker", "/2", acceptable, "fixed in the configuration")
 	if late, ok := p.drift(o, acceptable); ok && d.Verdict == muster.Apply {
 		d.Trail[len(d.Trail)-1].Why += late
 	}
@@ -88,12 +88,12 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 	}
 	if backlog.Value > 0 && d.Previous == 0 {
 		return d.With(muster.Term{Rule: rule, In: []muster.Value{value("backlog", backlog.Value)}, Out: 1,
-			Why: "messages wait and no processing duration was measured yet: one worker to measure it"})
+			Why: "messages wait and no processing duration was measured yet: one worker to measure it" + retries(o)})
 	}
-	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet"})
+	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet" + retries(o)})
 }
 
-const dynamicRevision = "/2"
+const dynamicRevision = "/3"
 
 // findOutByHeld is the decision where nothing but the messages in hand tells how long the work takes: so far they have taken less
 // than it does, so the workers that it asks for are needed at least. As many again as are busy find out, since what is in hand may
@@ -119,7 +119,7 @@ func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
 		},
 		Why: fmt.Sprintf("%s waiting, and the messages in progress have taken %s so far: if the others take as long, %s acceptable "+
 			"per worker; launching %d to find out", muster.Number(backlog.Value), muster.Seconds(math.Round(held)),
-			muster.Number(acceptable), n-active),
+			muster.Number(acceptable), n-active) + retries(o),
 	}), true
 }
 
@@ -149,7 +149,7 @@ func trackBacklog(o muster.Observation, rule, revision string, acceptable float6
 	return d.With(muster.Term{
 		Rule: rule, In: append(in, value("acceptable_backlog_per_worker", acceptable)), Out: n,
 		Why: fmt.Sprintf("%s waiting, %s acceptable per worker (%s), so %s", muster.Number(backlog.Value),
-			muster.Number(acceptable), from, muster.Plural(n, "worker")),
+			muster.Number(acceptable), from, muster.Plural(n, "worker")) + retries(o),
 	})
 }
 

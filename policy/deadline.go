@@ -43,6 +43,14 @@ const (
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+	if o.Sharing != nil {
+		return p.decideShared(o)
+	}
+	return p.decide(o)
+}
+
+// decide decides for members that do not share a machine.
+func (p Deadline) decide(o muster.Observation) muster.Decision {
 	d := begin(o, "deadline/6")
 	backlog := o.Backlog()
 	switch {

@@ -20,7 +20,8 @@ type Exact struct {
 // Decide implements [muster.Policy].
 func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "exact"
-	d := begin(o, "exact/1")
+	d := begin(o, "exact/2")
+	o = withoutRetries(o)
 	backlog, inFlight := o.Backlog(), o.InFlight()
 	if !o.Capacity.Known {
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})

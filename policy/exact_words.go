@@ -21,10 +21,10 @@ func exactWhy(o muster.Observation, queued, pending, free float64, add int) stri
 	}
 	switch soon := strings.Join(there, " and "); {
 	case add == 0:
-		return fmt.Sprintf("%s waiting, %s: enough", muster.Number(queued), soon)
+		return fmt.Sprintf("%s waiting, %s: enough", muster.Number(queued), soon) + retries(o)
 	case soon == "":
-		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", muster.Number(queued), muster.Plural(add, "more worker"))
+		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", muster.Number(queued), muster.Plural(add, "more worker")) + retries(o)
 	default:
-		return fmt.Sprintf("%s waiting, only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker"))
+		return fmt.Sprintf("%s waiting, only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker")) + retries(o)
 	}
 }

@@ -72,7 +72,7 @@ func buildMetricMath(s Spec) muster.Policy {
 
 // Decide implements [muster.Policy].
 func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	d := begin(o, metricMath+"/1")
+	d := begin(o, metricMath+"/2")
 	if !o.Capacity.Known {
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: metricMath, Why: "the fleet could not be listed: " + o.Capacity.Reason})
 	}
@@ -101,6 +101,7 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 	if p.text != "" {
 		why += "; " + p.id + " = " + brief(p.text)
 	}
+	why += retries(o)
 	in = append(in, value("target", p.Target), value("in_service", float64(serving)))
 	doubt := p.doubt(answers[p.place], metric, r)
 	if doubt != "" && n < d.Previous {

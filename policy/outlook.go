@@ -70,7 +70,7 @@ func ArrivingNow(o muster.Observation, workers int) Expectation {
 
 // waitOf returns what waits depend on with so many workers, or the reason why nothing can be said.
 func waitOf(o muster.Observation, workers int) (w wait, reason string) {
-	work, known := workOf(o)
+	work, known := workOf(asBusyWith(o, workers))
 	switch {
 	case !known:
 		return w, "how long the work takes is not known yet"

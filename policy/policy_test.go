@@ -16,6 +16,7 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // see builds an observation the way a person would tell it.
 type see struct {
 	backlog, inFlight      float64
+	retrying               float64 // of those in flight
 	idle, busy, pending    int
 	slots                  int // per worker
 	latency                time.Duration
@@ -26,6 +27,7 @@ type see struct {
 	draining, lost         int
 	desired                int // 0: what is there
 	launches               muster.Launches
+	sharing                *muster.Sharing
 }
 
 func (s see) observation() muster.Observation {
@@ -45,7 +47,7 @@ func (s see) observation() muster.Observation {
 			Draining: s.draining, Lost: s.lost,
 			Slots: (s.idle + s.busy) * slots, BusySlots: s.busy * slots, SlotsPerWorker: float64(slots),
 		},
-		Launches: s.launches,
+		Retrying: s.retrying, Launches: s.launches, Sharing: s.sharing,
 	}
 	if s.desired > 0 {
 		o.Capacity.Desired = s.desired
@@ -99,6 +101,15 @@ func TestPoliciesByTheirPublishedExamples(t *testing.T) {
 		{"an idle worker takes the message", exact, see{backlog: 1, inFlight: 2, busy: 2, idle: 1}, 3},
 		{"a worker that reports busy while its message still counts as waiting is no reason to launch", exact, see{backlog: 2, busy: 1, idle: 1}, 2},
 		{"an idle report that the queue contradicts counts as busy", exact, see{backlog: 1, inFlight: 3, busy: 2, idle: 1}, 4},
+		{"steps by total work: those in flight count", policy.Spec{Name: "step", Metric: policy.MetricTotalWork, Steps: []policy.StepChange{{From: 10, Add: 2}}},
+			see{backlog: 4, inFlight: 6, busy: 3}, 5},
+		{"below the step nothing changes", policy.Spec{Name: "step", Metric: policy.MetricTotalWork, Steps: []policy.StepChange{{From: 10, Add: 2}}},
+			see{backlog: 4, inFlight: 5, busy: 3}, 3},
+		{"total work is not known without what is in flight", policy.Spec{Name: "step", Metric: policy.MetricTotalWork, Steps: []policy.StepChange{{From: 0, Add: 2}}},
+			see{backlog: 4, noInFlight: true, busy: 3}, 3},
+		{"messages that wait for their retry launch nobody", exact, see{inFlight: 3, retrying: 3}, 0},
+		{"and take no slot from one that can be received", exact, see{backlog: 1, inFlight: 3, retrying: 3, idle: 1}, 1},
+		{"others in flight do", exact, see{backlog: 1, inFlight: 3, retrying: 2, idle: 1}, 2},
 		{"workers of 4 slots", exact, see{backlog: 9, slots: 4}, 3},
 		{"a worker that drains holds its place and is none that comes", exact, see{backlog: 4, inFlight: 1, draining: 1, desired: 1, max: 1}, 1},
 		{"silent workers hold places too", exact, see{backlog: 9, inFlight: 2, busy: 2, lost: 2, desired: 4, max: 5}, 5},

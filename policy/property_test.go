@@ -34,6 +34,25 @@ func specs() *rapid.Generator[policy.Spec] {
 	})
 }
 
+// sharings are those of a machine with any crowds, of numbers as they are measured and of any others; nil for most.
+func sharings() *rapid.Generator[*muster.Sharing] {
+	return rapid.Custom(func(t *rapid.T) *muster.Sharing {
+		if rapid.IntRange(0, 2).Draw(t, "shared") > 0 {
+			return nil
+		}
+		s := &muster.Sharing{Cores: rapid.IntRange(1, 16).Draw(t, "cores")}
+		for range rapid.IntRange(0, 6).Draw(t, "crowds") {
+			s.Crowds = append(s.Crowds, muster.Crowd{
+				Busy:        rapid.SampledFrom([]float64{0, 1, 2, 3.5, 8, 20, 1e12}).Draw(t, "busy together"),
+				Messages:    rapid.SampledFrom([]float64{0, 1e-9, 1, 30, 1e15}).Draw(t, "messages"),
+				Lately:      rapid.SampledFrom([]float64{0, 1, 30}).Draw(t, "lately"),
+				MeanSeconds: rapid.SampledFrom([]float64{0, 1e-9, 0.2, 1, 4, 20, 1e12}).Draw(t, "mean"),
+			})
+		}
+		return s
+	})
+}
+
 func sights() *rapid.Generator[see] {
 	return rapid.Custom(func(t *rapid.T) see {
 		low := rapid.IntRange(0, 5).Draw(t, "min")
@@ -42,6 +61,7 @@ func sights() *rapid.Generator[see] {
 			idle: rapid.IntRange(0, 9).Draw(t, "idle"), busy: rapid.IntRange(0, 9).Draw(t, "busy"), pending: rapid.IntRange(0, 9).Draw(t, "pending"),
 			slots: rapid.IntRange(1, 4).Draw(t, "slots"), latency: 30 * time.Second, mpd: time.Duration(rapid.IntRange(0, 5).Draw(t, "mpd")) * time.Second,
 			min: low, max: low + rapid.IntRange(0, 40).Draw(t, "span"),
+			sharing:   sharings().Draw(t, "sharing"),
 			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"), noListing: rapid.Bool().Draw(t, "no listing"),
 		}
 	})

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/muster-scale/muster"
 )
@@ -18,6 +19,36 @@ func nothingWaits(o muster.Observation) string {
 		return "no message can be received now, 1 waits for its retry"
 	}
 	return fmt.Sprintf("no message can be received now, %s wait for their retry", muster.Number(retrying.Value))
+}
+
+// retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is
+// not known.
+func retries(o muster.Observation) string {
+	retrying := o.Progress.Value().Retrying
+	n := math.Round(retrying.Value)
+	switch {
+	case !retrying.Known || n < 1:
+		return ""
+	case n == 1:
+		return "; 1 message waits for its retry"
+	}
+	return fmt.Sprintf("; %s messages wait for their retry", muster.Number(n))
+}
+
+// withoutRetries returns the observation with the messages in flight that workers hold alone. What waits for its retry
+// is in flight too, but it takes no slot, and no worker can receive it yet.
+func withoutRetries(o muster.Observation) muster.Observation {
+	if o.Retrying <= 0 {
+		return o
+	}
+	o.Queues = slices.Clone(o.Queues)
+	rest := o.Retrying
+	for i := range o.Queues {
+		f := &o.Queues[i].InFlight
+		n := math.Min(rest, f.Value)
+		f.Value, rest = f.Value-n, rest-n
+	}
+	return o
 }
 
 // failing says how many attempts failed in the last minutes, of how many; empty when none did. What is said of the

@@ -29,6 +29,8 @@ func TestSentencesSayWhatWaitsForARetry(t *testing.T) {
 	unknown.Processing = muster.Estimate{}
 	quiet := stuck(0, 0, 0)
 	quiet.Progress.Retrying = muster.Measured(now, 0)
+	one := stuck(0, 1, 0)
+	one.Progress.Retrying = muster.Measured(now, 1)
 	old := quiet
 	old.Progress = nil
 	for _, row := range []struct {
@@ -43,6 +45,19 @@ func TestSentencesSayWhatWaitsForARetry(t *testing.T) {
 		{"deadline, nothing failed lately", policy.Spec{Name: "deadline"}, stuck(0, 0, 0), "no message can be received now, 500 wait for their retry; 1 worker is busy"},
 		{"deadline, nothing waits for a retry", policy.Spec{Name: "deadline"}, quiet, "nothing waits; 1 worker is busy"},
 		{"exact", policy.Spec{Name: "exact"}, stuck(0, 501, 1), "no message can be received now, 500 wait for their retry, and workers that stay idle leave by themselves"},
+		{"exact, messages wait as well", policy.Spec{Name: "exact"}, stuck(5, 501, 1), "so 5 more workers; 500 messages wait for their retry"},
+		{"backlog-per-worker", policy.Spec{Name: "backlog-per-worker", Acceptable: 10}, stuck(0, 501, 1), "so 0 workers; 500 messages wait for their retry"},
+		{"dynamic-backlog", policy.Spec{Name: "dynamic-backlog"}, stuck(0, 501, 1), "so 0 workers; 500 messages wait for their retry"},
+		{"dynamic-backlog, of a duration that is not known", policy.Spec{Name: "dynamic-backlog"}, unknown,
+			"no processing duration was measured yet; 500 messages wait for their retry"},
+		{"worker-utilization", policy.Spec{Name: "worker-utilization"}, stuck(0, 501, 1),
+			"so 716 workers; 500 messages wait for their retry; 0 launches in the past hour, 100 are allowed; the maximum is 10"},
+		{"worker-utilization of what workers report", policy.Spec{Name: "worker-utilization", Signal: "reports"}, stuck(0, 501, 1), "so 2 workers"},
+		{"worker-utilization, nothing waits for a retry", policy.Spec{Name: "worker-utilization", Signal: "in-flight"}, quiet,
+			"so 716 workers; 0 launches in the past hour, 100 are allowed; the maximum is 10"},
+		{"step", policy.Spec{Name: "step", Metric: policy.MetricBacklog, Steps: []policy.StepChange{{From: 0, Set: new(int)}}}, stuck(0, 501, 1),
+			"the backlog of 0 is at 0 or more: set 0; 500 messages wait for their retry"},
+		{"one message", policy.Spec{Name: "backlog-per-worker", Acceptable: 10}, one, "so 0 workers; 1 message waits for its retry"},
 		{"exact, before progress was recorded", policy.Spec{Name: "exact"}, old, "nothing waits, and workers that stay idle leave by themselves"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

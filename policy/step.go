@@ -24,6 +24,8 @@ type Step struct {
 const (
 	// MetricBacklog is the number of waiting messages.
 	MetricBacklog = "backlog"
+	// MetricTotalWork is the number of messages that wait and that are in flight.
+	MetricTotalWork = "total-work"
 	// MetricBacklogPerWorker is the backlog over the workers in service, or the backlog itself while there are none.
 	MetricBacklogPerWorker = "backlog-per-worker"
 	// MetricOldestAge is the age in seconds of the oldest waiting message.
@@ -48,7 +50,7 @@ type StepChange struct {
 // Decide implements [muster.Policy].
 func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	const rule = "step"
-	d := begin(o, "step/1")
+	d := begin(o, "step/2")
 	metric, reason := p.metric(o)
 	if !metric.Known {
 		return unknown(d, reason, rule, p.Metric, metric)
@@ -56,12 +58,12 @@ func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	i := slices.IndexFunc(p.Steps, func(s StepChange) bool { return metric.Value >= s.From && (s.To == 0 || metric.Value < s.To) })
 	in := []muster.Value{value(p.Metric, metric.Value), value("desired", float64(d.Previous))}
 	if i < 0 {
-		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, muster.Number(metric.Value))})
+		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, muster.Number(metric.Value)) + retries(o)})
 	}
 	n, change := p.Steps[i].apply(d.Previous)
 	d.Floor = n
 	d = d.With(muster.Term{Rule: rule, In: in, Out: n, Why: fmt.Sprintf("the %s of %s is at %s or more: %s", p.Metric,
-		muster.Number(metric.Value), muster.Number(p.Steps[i].From), change)})
+		muster.Number(metric.Value), muster.Number(p.Steps[i].From), change) + retries(o)})
 	if at, ok := lastChange(recent); ok && n != d.Previous && o.At.Sub(at) < p.Cooldown {
 		return d.Held(muster.CoolingDown, muster.Term{Rule: "cooldown", In: []muster.Value{value("cooldown_s", p.Cooldown.Seconds())},
 			Why: fmt.Sprintf("the last change was %s ago", muster.Seconds(o.At.Sub(at).Seconds()))})
@@ -96,6 +98,9 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 	switch p.Metric {
 	case MetricOldestAge:
 		return o.OldestAge(), muster.UnknownBacklog
+	case MetricTotalWork:
+		work, reason, _ := WorkerUtilization{Signal: SignalTotal}.work(o)
+		return work, reason
 	case MetricUtilization:
 		if !o.Capacity.Known {
 			return muster.Unknown(o.At, o.Capacity.Reason), muster.UnknownCapacity
@@ -116,8 +121,8 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 
 func checkStep(s Spec) []error {
 	var faults []error
-	if !slices.Contains([]string{"", MetricBacklog, MetricBacklogPerWorker, MetricOldestAge, MetricUtilization}, s.Metric) {
-		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric), "backlog, backlog-per-worker, oldest-age or utilization"})
+	if !slices.Contains([]string{"", MetricBacklog, MetricTotalWork, MetricBacklogPerWorker, MetricOldestAge, MetricUtilization}, s.Metric) {
+		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric), "backlog, total-work, backlog-per-worker, oldest-age or utilization"})
 	}
 	if len(s.Steps) < 1 || len(s.Steps) > 20 {
 		faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d of them", len(s.Steps)), "1 to 20 steps"})

@@ -31,7 +31,7 @@ type WorkerUtilization struct {
 // Decide implements [muster.Policy].
 func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "worker-utilization"
-	d := begin(o, rule+"/1")
+	d := begin(o, rule+"/2")
 	if !o.Capacity.Known {
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
 	}
@@ -54,6 +54,9 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 		}
 	}
 	d.Floor = n
+	if p.Signal != SignalReports {
+		why += retries(o)
+	}
 	return d.With(muster.Term{
 		Rule: rule,
 		In: []muster.Value{value("work", work.Value), value("slots", float64(o.Capacity.Slots)), value("utilization", u),

@@ -18,8 +18,8 @@ import (
 // repair makes a new file of what x found to be whole, and puts it in the place of the damaged ones.
 func repair(ctx context.Context, x *examination, o CheckOptions) error {
 	path := filepath.Join(x.dir, repairedName)
-	if err := create(ctx, path, func(s *sqliteStore) error { return x.copyTo(ctx, s) }); err != nil {
-		return errors.Join(fmt.Errorf("%w; the damaged files are as they were", err), removeNew(path))
+	if err := create(ctx, systemPlace(), path, func(s *sqliteStore) error { return x.copyTo(ctx, s) }); err != nil {
+		return errors.Join(fmt.Errorf("%w; the damaged files are as they were", err), removeNew(systemPlace(), path))
 	}
 	kept, err := finishRepair(x.dir, o, x.result)
 	x.result.Kept = kept

@@ -15,32 +15,18 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/internal/powercut"
-	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// createOn makes the queue file with the steps of create.
-func createOn(ctx context.Context, d *powercut.Disk) error {
-	const fresh = queueFile + ".new"
-	identity := newIdentity()
-	for name, content := range map[string][]byte{
-		fresh: sqlitefile.Blank(applicationID, 0), markName + ".new": sqlitefile.NewMark(sqlitefile.Position{Identity: identity}),
-	} {
-		if err := errors.Join(d.Create(name), d.Append(name, content), d.SyncFile(name)); err != nil {
-			return err
-		}
-	}
-	vfs, err := d.Mount()
+// createOn makes the queue file.
+func createOn(ctx context.Context, d *powercut.Disk) error { return createCut(ctx, d, func() {}) }
+
+// createCut is createOn with cut called before each change of a name or a whole file.
+func createCut(ctx context.Context, d *powercut.Disk, cut func()) error {
+	place, unmount, err := mountPlace(d, cut)
 	if err != nil {
 		return err
 	}
-	if err := initialize(ctx, fresh, vfs, identity); err != nil {
-		return errors.Join(err, d.Unmount())
-	}
-	if err := errors.Join(d.Unmount(), d.Rename(markName+".new", markName), d.Rename(fresh, queueFile)); err != nil {
-		return err
-	}
-	d.SyncDirectory()
-	return nil
+	return errors.Join(create(ctx, place, queueFile, nil), unmount())
 }
 
 // history runs clients on a copy of base and takes cuts at random moments: in
@@ -181,7 +167,7 @@ func TestAPowerCutWhileTheFileIsMadeLeavesNoneOrOneThatOpens(t *testing.T) {
 			disks = append(disks, d.Cut(seed<<32+uint64(len(disks))))
 			return nil
 		})
-		err := createOn(t.Context(), d)
+		err := createCut(t.Context(), d, func() { disks = append(disks, d.Cut(seed<<32+uint64(len(disks)))) })
 		if err == nil {
 			var s *site
 			if s, err = openSite(t.Context(), d, 10); err == nil {

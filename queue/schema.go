@@ -10,9 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
-	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
@@ -196,38 +194,42 @@ func checkVersion(version int) error {
 // they are complete, the file last, so that a crash never leaves half a file
 // behind, or one without its mark. fill, if any, writes what the file holds
 // from the beginning.
-func create(ctx context.Context, path string, fill func(*sqliteStore) error) (err error) {
+func create(ctx context.Context, at filePlace, path string, fill func(*sqliteStore) error) (err error) {
 	fresh := path + ".new"
-	if err := removeNew(path); err != nil {
+	if err := removeNew(at, path); err != nil {
 		return err
 	}
 	identity := newIdentity()
 	err = errors.Join(
-		durable.Create(fresh, sqlitefile.Blank(applicationID, 0)),
-		durable.Create(fresh+sqlitefile.MarkSuffix, sqlitefile.NewMark(sqlitefile.Position{Identity: identity})))
+		at.create(fresh, sqlitefile.Blank(applicationID, 0)),
+		at.create(fresh+sqlitefile.MarkSuffix, sqlitefile.NewMark(sqlitefile.Position{Identity: identity})))
 	if err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
-	if err := initialize(ctx, fresh, "", identity); err != nil {
+	if err := initialize(ctx, fresh, at.vfs, identity); err != nil {
 		return fmt.Errorf("create queue file %s: %w", fresh, err)
 	}
 	if fill != nil {
-		if err := fillFile(ctx, fresh, fill); err != nil {
+		if err := fillFile(ctx, at, fresh, fill); err != nil {
 			return fmt.Errorf("create queue file %s: %w", fresh, err)
 		}
 	}
 	for _, suffix := range []string{sqlitefile.MarkSuffix, ""} {
-		if err := os.Rename(fresh+suffix, path+suffix); err != nil {
+		if err := at.rename(fresh+suffix, path+suffix); err != nil {
 			return fmt.Errorf("create queue file: %w", err)
 		}
+		// Without a sync between them a power cut may keep the later name alone.
+		if err := at.sync(path); err != nil {
+			return err
+		}
 	}
-	return durable.SyncDir(filepath.Dir(path))
+	return nil
 }
 
 // removeNew removes what is left of a new file for path that is not complete.
-func removeNew(path string) error {
+func removeNew(at filePlace, path string) error {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm", sqlitefile.MarkSuffix} {
-		if err := os.Remove(path + ".new" + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := at.remove(path + ".new" + suffix); err != nil {
 			return fmt.Errorf("create queue file: %w", err)
 		}
 	}
@@ -235,8 +237,8 @@ func removeNew(path string) error {
 }
 
 // fillFile opens a new file for fill alone.
-func fillFile(ctx context.Context, path string, fill func(*sqliteStore) error) error {
-	s, err := openFile(ctx, path, "", nil, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), false)
+func fillFile(ctx context.Context, at filePlace, path string, fill func(*sqliteStore) error) error {
+	s, err := openFile(ctx, path, at.vfs, nil, at.mark(path+sqlitefile.MarkSuffix), false)
 	if err != nil {
 		return err
 	}

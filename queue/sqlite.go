@@ -77,10 +77,10 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 		switch found {
 		case absent:
 			if err = missing(path, logs.path); err == nil {
-				err = create(ctx, path, nil)
+				err = create(ctx, systemPlace(), path, nil)
 			}
 		case older:
-			err = upgrade(ctx, path, logs)
+			err = upgrade(ctx, systemPlace(), path, logs)
 		}
 	}
 	if err != nil {

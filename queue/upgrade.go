@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
-	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
@@ -18,8 +15,8 @@ const olderLogged = 1002
 
 // upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is until
 // the new one is complete and takes its place. That needs room for a second file.
-func upgrade(ctx context.Context, path string, logs logPlace) error {
-	old, err := openOlder(ctx, path)
+func upgrade(ctx context.Context, at filePlace, path string, logs logPlace) error {
+	old, err := openOlder(ctx, path, at.vfs)
 	if err != nil {
 		return err
 	}
@@ -28,11 +25,11 @@ func upgrade(ctx context.Context, path string, logs logPlace) error {
 			return errors.Join(err, old.db.Close())
 		}
 	}
-	err = create(ctx, path, func(s *sqliteStore) error {
+	err = create(ctx, at, path, func(s *sqliteStore) error {
 		if err := old.copyTo(ctx, s); err != nil {
 			return err
 		}
-		return old.end(path)
+		return old.end(at, path)
 	})
 	if err := errors.Join(err, old.db.Close()); err != nil {
 		return fmt.Errorf("bring it forward from version %d to %d: %w", old.version, schemaVersion, err)
@@ -52,14 +49,14 @@ type olderFile struct {
 
 // end closes the file. That writes its write-ahead log back, so that nothing of it is left beside the new file, after a power
 // cut neither.
-func (f *olderFile) end(path string) error {
+func (f *olderFile) end(at filePlace, path string) error {
 	if err := f.db.Close(); err != nil {
 		return err
 	}
-	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+	if size, err := at.size(path + "-wal"); err == nil && size > 0 {
 		return fmt.Errorf("its write-ahead log %s-wal could not be written back", path)
 	}
-	return durable.SyncDir(filepath.Dir(path))
+	return at.sync(path)
 }
 
 // readLog reads the log of a file that was not closed.
@@ -110,8 +107,8 @@ func readOlderLog(content []byte, generation uint64) (ops []op, err error) {
 	return ops, nil
 }
 
-func openOlder(ctx context.Context, path string) (*olderFile, error) {
-	db, err := sql.Open("sqlite", dsn(path, ""))
+func openOlder(ctx context.Context, path, vfs string) (*olderFile, error) {
+	db, err := sql.Open("sqlite", dsn(path, vfs))
 	if err != nil {
 		return nil, err
 	}

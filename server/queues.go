@@ -45,6 +45,15 @@ const (
 // QueueNames is the answer of GET /v1/queues.
 type QueueNames struct {
 	Queues []string `json:"queues"`
+	// Counts has what the SQS protocol does not tell of each queue, by its name.
+	Counts map[string]QueueCounts `json:"counts"`
+}
+
+// QueueCounts is what the SQS protocol does not tell of a queue.
+type QueueCounts struct {
+	// Retrying is how many of the messages in flight wait for their retry; nil while that is not known, because some
+	// are in flight since before the queue was opened.
+	Retrying *int `json:"retrying,omitzero"`
 }
 
 // PeekQuery says what to look at.
@@ -277,9 +286,18 @@ func (a *api) embedded(w http.ResponseWriter) bool {
 }
 
 func (a *api) queues(w http.ResponseWriter, _ *http.Request) {
-	if a.embedded(w) {
-		answer(w, QueueNames{append([]string{}, a.Queues.Queues()...)})
+	if !a.embedded(w) {
+		return
 	}
+	names := QueueNames{Queues: append([]string{}, a.Queues.Queues()...), Counts: map[string]QueueCounts{}}
+	for _, name := range names.Queues {
+		var known QueueCounts
+		if c, err := a.Queues.Counts(name); err == nil && c.Unsure == 0 {
+			known.Retrying = &c.Returned
+		}
+		names.Counts[name] = known
+	}
+	answer(w, names)
 }
 
 func (a *api) peek(w http.ResponseWriter, r *http.Request) {

@@ -65,7 +65,7 @@ func (k kind) routine() bool {
 func (r *run) everyPollMatters() bool {
 	w, s := &r.world, r.settings.Spec
 	drawn := func(d Draw) bool { return d.CV > 0 || d.Exponential || len(d.Samples) > 0 }
-	return r.plant.everyPoll || r.plant.outside || w.ControllerCrashes > 0 || w.Approximate > 0 ||
+	return w.Cores > 0 && s.PlansAhead() || r.plant.everyPoll || r.plant.outside || w.ControllerCrashes > 0 || w.Approximate > 0 ||
 		w.LoseSamples > 0 || w.LoseListings > 0 || w.LoseTrees > 0 || w.LoseReports > 0 || w.RepeatReports > 0 ||
 		drawn(w.API) || drawn(w.Report) || 2*w.Report.Mean >= reportPatience ||
 		s.Seasonal() || scheduled(s) || s.Delegate != nil || len(s.Metrics(r.settings.Fleet, r.settings.Queues)) > 0

@@ -110,7 +110,8 @@ func TestARestartAtAnyStepOfAnyWorldChangesNoDecision(t *testing.T) {
 		checked, wary = checked+x.checked, wary+x.wary
 	}
 	t.Logf("%d restarts, %d of them more wary than before", checked, wary)
-	if checked < 1000/slowdown || wary > checked/100 {
-		t.Errorf("%d restarts were tried, %d of them more wary than before; want at least %d, and one in a hundred at most", checked, wary, 1000/slowdown)
+	// deadline and exact both go by what waits for a retry, which a restart does not know for some seconds.
+	if checked < 1000/slowdown || wary > checked/50 {
+		t.Errorf("%d restarts were tried, %d of them more wary than before; want at least %d, and one in fifty at most", checked, wary, 1000/slowdown)
 	}
 }

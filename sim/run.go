@@ -40,6 +40,7 @@ type plant struct {
 	twice     bool // an order given twice launches twice
 	anyWriter bool // the history takes what anyone writes
 	outside   bool // the fleet ends workers that looked idle some time ago
+	unshared  bool // how durations grow on shared cores is not measured: no fault, but the run to compare with
 	everyPoll bool // no poll is left out: no fault, but the run to compare with
 }
 
@@ -145,6 +146,9 @@ func newRun(o Options) (*run, error) {
 		warm: w.Warm.Size, more: true,
 	}
 	r.settings.Trees = w.Trees
+	if !o.plant.unshared {
+		r.settings.Cores = w.Cores
+	}
 	r.score.objective = int64(o.Settings.Objective.Latency)
 	r.history.keep, r.history.anyone = w.ControllerCrashes > 0, o.plant.anyWriter
 	r.quiet.off = r.everyPollMatters()

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,7 +83,8 @@ type ExitError struct {
 	Cause error
 }
 
-// Error says how the command ended, and the last line of its standard error, or of its output when that is empty.
+// Error says how the command ended, and the last lines of its standard error, or of its output when that is empty: at
+// most three of them and 300 bytes, the last one first of all.
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "command %q ", e.Program)
@@ -95,15 +97,59 @@ func (e *ExitError) Error() string {
 	if e.Cause != nil {
 		fmt.Fprintf(&b, " because %v", e.Cause)
 	}
-	output := cmp.Or(strings.TrimSpace(e.Stderr), strings.TrimSpace(e.Stdout))
-	if last := output[strings.LastIndexByte(output, '\n')+1:]; last != "" {
-		fmt.Fprintf(&b, "; its last output is %s", strconv.QuoteToGraphic(last[max(0, len(last)-maxShown):]))
+	if last := lastLines(cmp.Or(strings.TrimSpace(e.Stderr), strings.TrimSpace(e.Stdout))); last != "" {
+		fmt.Fprintf(&b, "; its last output is %s", last)
 	}
 	return b.String()
 }
 
-// maxShown bounds the output shown in an error's text, in bytes.
-const maxShown = 300
+const (
+	// maxShown bounds the output shown in an error's text, in bytes as they are quoted; maxShownLines the lines of it.
+	maxShown      = 300
+	maxShownLines = 3
+	// betweenLines separates quoted lines.
+	betweenLines = " / "
+)
+
+// lastLines quotes the last lines of an output that are not empty. A line for which there is no room is left out with
+// those before it; of the last one as much of its end is shown as there is room for.
+func lastLines(output string) string {
+	var shown []string
+	room := maxShown
+	for output != "" && len(shown) < maxShownLines {
+		at := strings.LastIndexByte(output, '\n')
+		line := strings.TrimRight(output[at+1:], " \t\r")
+		output = output[:max(0, at)]
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		quoted := quotedEnd(line, room)
+		if len(shown) > 0 {
+			if quoted = strconv.QuoteToGraphic(strings.TrimSpace(line)); len(quoted)+len(betweenLines) > room {
+				break
+			}
+			room -= len(betweenLines)
+		}
+		room -= len(quoted)
+		shown = append(shown, quoted)
+	}
+	slices.Reverse(shown)
+	return strings.Join(shown, betweenLines)
+}
+
+// quotedEnd quotes as much of the end of a line as takes no more than so many bytes.
+func quotedEnd(line string, most int) string {
+	line = strings.TrimSpace(line)
+	line = line[max(0, len(line)-most):]
+	for {
+		quoted := strconv.QuoteToGraphic(line)
+		over := len(quoted) - most
+		if over <= 0 {
+			return quoted
+		}
+		line = line[(over+3)/4:] // an escape has four bytes and more, so this cuts no more than it must
+	}
+}
 
 // Unwrap returns why the program was told to end, if it was.
 func (e *ExitError) Unwrap() error { return e.Cause }

@@ -264,6 +264,15 @@ func TestCommandSaysHowItFailed(t *testing.T) {
 	}{
 		{"the exit status and the last line", "echo first; echo 'cannot open x' >&2; exit 3", 3, "",
 			`command "/bin/sh" exited with status 3; its last output is "cannot open x"`},
+		{"the last three lines of standard error", "echo none; printf 'one\n\n  two  \nthree\r\nValueError: no\n\n' >&2; exit 1", 1, "",
+			`exited with status 1; its last output is "two" / "three" / "ValueError: no"`},
+		{"of long lines the last", fmt.Sprintf("printf '%s\n%s\n' >&2; exit 1", strings.Repeat("a", 250), strings.Repeat("b", 100)), 1, "",
+			`its last output is "` + strings.Repeat("b", 100) + `"`},
+		{"of a longer one its end", fmt.Sprintf("printf '%s\n' >&2; exit 1", strings.Repeat("a", 300)+"the end"), 1, "",
+			`its last output is "` + strings.Repeat("a", 291) + `the end"`},
+		{"of one that is all escapes as much as there is room for", `i=0; while [ $i -lt 200 ]; do printf '\033'; i=$((i+1)); done >&2; exit 1`, 1, "",
+			`its last output is "` + strings.Repeat(`\x1b`, 74) + `"`},
+		{"standard output where nothing else was said", "echo first; echo last; exit 2", 2, "", `its last output is "first" / "last"`},
 		{"the signal", "kill -KILL $$", -1, "killed", `command "/bin/sh" was ended by signal "killed"`},
 		{"control characters escaped", `printf 'a\033[2Jb'; exit 1`, 1, "", `its last output is "a\x1b[2Jb"`},
 	}

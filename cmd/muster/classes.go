@@ -17,3 +17,16 @@ func classesLine(o muster.Observation) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// crowdsLine says how long messages took by how many were in progress meanwhile, where members share a machine and at
+// least two such numbers were measured; empty otherwise.
+func crowdsLine(o muster.Observation) string {
+	if o.Sharing == nil || len(o.Sharing.Crowds) < 2 {
+		return ""
+	}
+	all := make([]string, 0, len(o.Sharing.Crowds))
+	for _, c := range o.Sharing.Crowds {
+		all = append(all, fmt.Sprintf("%s with %s", muster.Seconds(c.MeanSeconds), muster.Number(math.Round(10*c.Busy)/10)))
+	}
+	return strings.Join(all, ", ") + fmt.Sprintf(" (on %s)", muster.Plural(o.Sharing.Cores, "core"))
+}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/muster-scale/muster"
@@ -138,16 +139,21 @@ func isLoopback(host string) bool {
 
 // sqsClient returns an SQS client for the queue or endpoint at target.
 func (g *global) sqsClient(ctx context.Context, target string) (*awssqs.Client, error) {
-	u, err := url.Parse(target)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, usage(fmt.Errorf("%q is no URL of a queue; one looks like http://127.0.0.1:9324/000000000000/default", target))
-	}
-	g.useLocalKeys(target)
-	cfg, err := awsapi.At(ctx, target, nil)
+	cfg, err := g.sqsConfig(ctx, target)
 	if err != nil {
 		return nil, err
 	}
 	return awssqs.NewFromConfig(cfg), nil
+}
+
+// sqsConfig is the configuration of [global.sqsClient].
+func (g *global) sqsConfig(ctx context.Context, target string) (aws.Config, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return aws.Config{}, usage(fmt.Errorf("%q is no URL of a queue; one looks like http://127.0.0.1:9324/000000000000/default", target))
+	}
+	g.useLocalKeys(target)
+	return awsapi.At(ctx, target, nil)
 }
 
 // errNotRunning means that no muster up answers.

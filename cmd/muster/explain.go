@@ -216,6 +216,9 @@ func printExplanation(w io.Writer, e controller.Explanation) {
 	if line := classesLine(e.Observation); line != "" {
 		fmt.Fprintf(w, "  classes: %s\n", line)
 	}
+	if line := crowdsLine(e.Observation); line != "" {
+		fmt.Fprintf(w, "  durations by messages in progress: %s\n", line)
+	}
 	fmt.Fprintf(w, "\nwhy not more\n  %s\n\nwhat would change it\n", e.WhyNotMore)
 	for _, c := range e.Changes {
 		fmt.Fprintf(w, "  %s\n", c.Sentence)

@@ -84,7 +84,7 @@ func modulesIn(root string) (files []foreign.File, err error) {
 // terraformFiles are the files of Terraform in a directory: the values of variables count in the first one alone, which
 // the caller sees to.
 func terraformFiles(directory string) (names []string, err error) {
-	for _, pattern := range []string{"*.tf", "terraform.tfvars", "*.auto.tfvars"} {
+	for _, pattern := range []string{"*.tf", "*.tf.json", "terraform.tfvars", "*.auto.tfvars"} {
 		found, err := filepath.Glob(filepath.Join(directory, pattern))
 		if err != nil {
 			return nil, fmt.Errorf("look for files of Terraform in %s: %w", directory, err)

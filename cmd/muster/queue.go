@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +16,9 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/worker"
 )
 
@@ -27,18 +32,6 @@ func newQueue(g *global) *cobra.Command {
 // addEndpoint gives a command that speaks the SQS protocol the flag for where.
 func addEndpoint(cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "endpoint", "", "the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
-}
-
-// endpointClient returns a client of the SQS endpoint, that of the configuration when none is named.
-func (g *global) endpointClient(ctx context.Context, endpoint string) (*awssqs.Client, error) {
-	if endpoint == "" {
-		c, err := g.place()
-		if err != nil {
-			return nil, err
-		}
-		endpoint = "http://" + c.Listen.Queue
-	}
-	return g.sqsClient(ctx, endpoint)
 }
 
 // queueURL asks for the URL of a queue. When there is none, the error names those that there are.
@@ -67,15 +60,29 @@ type queueRow struct {
 	URL      string `json:"url"`
 	Backlog  int    `json:"backlog"`
 	InFlight int    `json:"in_flight"`
-	Delayed  int    `json:"delayed"`
+	// Working and Retrying are the messages in flight that workers hold, and those that wait for their retry; nil where
+	// that is not known.
+	Working  *int `json:"working,omitzero"`
+	Retrying *int `json:"retrying,omitzero"`
+	Delayed  int  `json:"delayed"`
+}
+
+// split tells what of the messages in flight waits for a retry.
+func (r *queueRow) split(c server.QueueCounts) {
+	if c.Retrying == nil {
+		return
+	}
+	retrying := min(*c.Retrying, r.InFlight) // both were counted at different times
+	working := r.InFlight - retrying
+	r.Working, r.Retrying = &working, &retrying
 }
 
 func newQueueList(g *global) *cobra.Command {
-	var endpoint string
+	var place queuePlace
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the queues with their counts",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := g.endpointClient(cmd.Context(), endpoint)
+			c, err := g.client(cmd.Context(), &place)
 			if err != nil {
 				return err
 			}
@@ -83,19 +90,64 @@ func newQueueList(g *global) *cobra.Command {
 			if err != nil {
 				return explainSQS(err)
 			}
+			others := g.splitInFlight(cmd.Context(), &place, rows)
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"queues": rows})
 			}
 			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tDELAYED\tURL")
+			fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tWORKING\tRETRYING\tDELAYED\tURL")
 			for _, r := range rows {
-				fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\n", r.Name, r.Backlog, r.InFlight, r.Delayed, r.URL)
+				fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", r.Name, r.Backlog, r.InFlight,
+					orUnknown(r.Working), orUnknown(r.Retrying), r.Delayed, r.URL)
 			}
-			return t.Flush()
+			if err := t.Flush(); err != nil {
+				return err
+			}
+			for _, other := range others {
+				fmt.Fprintln(cmd.ErrOrStderr(), other)
+			}
+			return nil
 		},
 	}
-	addEndpoint(cmd, &endpoint)
+	place.flags(cmd)
 	return cmd
+}
+
+// orUnknown prints a number, or a question mark for one that is not known.
+func orUnknown(n *int) string {
+	if n == nil {
+		return "?"
+	}
+	return strconv.Itoa(*n)
+}
+
+// splitInFlight puts into the rows what waits for a retry, where a muster up runs that knows it. It returns a line for
+// each other region and account that has queues there.
+func (g *global) splitInFlight(ctx context.Context, place *queuePlace, rows []queueRow) (others []string) {
+	c, err := g.place()
+	if err != nil || place.endpoint != "" && place.endpoint != "http://"+c.Listen.Queue {
+		return nil
+	}
+	var known server.QueueNames
+	if g.get(ctx, c, "/v1/queues", &known) != nil {
+		return nil // the counts of the endpoint are all that there is
+	}
+	for i := range rows {
+		rows[i].split(known.Counts[place.key(rows[i].Name)])
+	}
+	counts := map[queuePlace]int{}
+	for _, key := range known.Queues {
+		region, account, name := queue.CutScope(key)
+		if place.key(name) != key {
+			counts[queuePlace{region: cmp.Or(region, defaultRegion), account: cmp.Or(account, defaultAccount)}]++
+		}
+	}
+	for at, n := range counts {
+		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s --account %s",
+			muster.Plural(n, "queue"), at.region, at.account, at.region, at.account))
+	}
+	slices.Sort(others)
+	return others
 }
 
 func listQueues(ctx context.Context, c *awssqs.Client) ([]queueRow, error) {
@@ -127,13 +179,17 @@ func listQueues(ctx context.Context, c *awssqs.Client) ([]queueRow, error) {
 }
 
 func newQueueCreate(g *global) *cobra.Command {
-	var endpoint string
+	var place queuePlace
 	var attributes []string
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a queue, or confirm that it exists", Args: cobra.ExactArgs(1),
 		Example: "  muster queue create thumbnails --attribute VisibilityTimeout=60",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := &awssqs.CreateQueueInput{QueueName: &args[0], Attributes: map[string]string{}}
+			name, err := place.name(args[0])
+			if err != nil {
+				return err
+			}
+			in := &awssqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{}}
 			for _, a := range attributes {
 				name, value, ok := strings.Cut(a, "=")
 				if !ok {
@@ -141,7 +197,7 @@ func newQueueCreate(g *global) *cobra.Command {
 				}
 				in.Attributes[name] = value
 			}
-			c, err := g.endpointClient(cmd.Context(), endpoint)
+			c, err := g.client(cmd.Context(), &place)
 			if err != nil {
 				return err
 			}
@@ -156,13 +212,13 @@ func newQueueCreate(g *global) *cobra.Command {
 			return err
 		},
 	}
-	addEndpoint(cmd, &endpoint)
+	place.flags(cmd)
 	cmd.Flags().StringArrayVar(&attributes, "attribute", nil, "an SQS attribute as NAME=VALUE; may be repeated")
 	return cmd
 }
 
 func newQueuePurge(g *global) *cobra.Command {
-	var endpoint string
+	var place queuePlace
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "purge NAME --yes", Short: "Delete all messages of a queue", Args: cobra.ExactArgs(1),
@@ -171,11 +227,11 @@ func newQueuePurge(g *global) *cobra.Command {
 			if !yes {
 				return usage(fmt.Errorf("purge deletes all messages of %s for good; say so with --yes", args[0]))
 			}
-			name, err := queueName(args[0], &endpoint)
+			name, err := place.name(args[0])
 			if err != nil {
 				return err
 			}
-			c, err := g.endpointClient(cmd.Context(), endpoint)
+			c, err := g.client(cmd.Context(), &place)
 			if err != nil {
 				return err
 			}
@@ -190,7 +246,7 @@ func newQueuePurge(g *global) *cobra.Command {
 			return err
 		},
 	}
-	addEndpoint(cmd, &endpoint)
+	place.flags(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "really delete them")
 	return cmd
 }

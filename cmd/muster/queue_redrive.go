@@ -76,7 +76,7 @@ func (o redriveOptions) check(cmd *cobra.Command) error {
 
 func newQueueRedrive(g *global) *cobra.Command {
 	var o redriveOptions
-	var endpoint string
+	var place queuePlace
 	cmd := &cobra.Command{
 		Use: "redrive NAME", Short: "Move dead letters back to where they came from", Args: cobra.ExactArgs(1),
 		Long: `Redrive moves the messages that wait in a dead-letter queue back to the queues they came from, or to another
@@ -91,14 +91,17 @@ running muster up the messages are moved in its data directory, and redrive stay
 			if err := o.check(cmd); err != nil {
 				return usage(err)
 			}
-			from, err := queueName(args[0], &endpoint)
+			from, err := place.name(args[0])
 			if err != nil {
 				return err
 			}
-			if o.to, err = queueName(o.to, &endpoint); err != nil {
+			if o.to, err = place.name(o.to); err != nil {
 				return err
 			}
-			return g.withMover(cmd.Context(), endpoint, []string{from, o.to}, func(m mover, stay bool) error {
+			return g.withMover(cmd.Context(), &place, []string{from, o.to}, func(m mover, stay bool) error {
+				if stay { // the data directory keeps queues by their keys
+					from, o.to = place.key(from), place.key(o.to)
+				}
 				r := redriving{g: g, mover: m, from: from, redriveOptions: o, out: cmd.OutOrStdout(), shown: newProgress(cmd.ErrOrStderr(), "moved", 0)}
 				r.wait = r.wait || stay
 				return r.run(cmd.Context())
@@ -106,7 +109,7 @@ running muster up the messages are moved in its data directory, and redrive stay
 		},
 	}
 	f := cmd.Flags()
-	addEndpoint(cmd, &endpoint)
+	place.flags(cmd)
 	f.StringVar(&o.to, "to", "", "the queue to move to; by default each message goes back to where it came from")
 	f.IntVar(&o.perSecond, "rate", 0, fmt.Sprintf("the most messages a second, 1 to %d (default: as fast as it goes)", queue.MaxMoveRate))
 	f.BoolVar(&o.wait, "wait", false, "stay until the move is over")
@@ -120,9 +123,14 @@ running muster up the messages are moved in its data directory, and redrive stay
 
 // withMover finds who can move messages of the queues that are named: the SQS endpoint at the given address or that of the
 // running muster up, or else the data directory. Then the command has to stay, because nobody else moves.
-func (g *global) withMover(ctx context.Context, endpoint string, names []string, do func(m mover, stay bool) error) error {
-	if endpoint != "" {
-		client, err := g.sqsClient(ctx, endpoint)
+func (g *global) withMover(ctx context.Context, place *queuePlace, names []string,
+	do func(m mover, stay bool) error,
+) error {
+	if err := place.check(); err != nil {
+		return err
+	}
+	if place.endpoint != "" {
+		client, err := g.client(ctx, place)
 		if err != nil {
 			return err
 		}
@@ -134,14 +142,14 @@ func (g *global) withMover(ctx context.Context, endpoint string, names []string,
 	}
 	defer o.close()
 	for _, name := range names {
-		if err := o.need(name); err != nil && name != "" {
+		if err := o.need(place.key(name)); err != nil && name != "" {
 			return err
 		}
 	}
 	if o.service != nil {
 		return errors.Join(do(ownMover{o.service}, true), o.close())
 	}
-	client, err := g.endpointClient(ctx, "")
+	client, err := g.client(ctx, place)
 	if err != nil {
 		return err
 	}

@@ -204,6 +204,7 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 		words  string
 	}{
 		{policy.MetricBacklog, func(f figures) float64 { return sum(f.backlog) }, "the backlog"},
+		{policy.MetricTotalWork, totalWork, "the messages that wait and those in flight"},
 		{
 			policy.MetricBacklogPerWorker, func(f figures) float64 { return sum(f.backlog) / f.members },
 			"the backlog over the workers in service; while there are none the backlog itself counts here",
@@ -225,14 +226,7 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 		s.remark("The expression of the alarm of %s is %s%s.", p.name, by, c.words)
 		return c.metric, scale, true
 	}
-	if _, is := sameAs(program, read, max(1, len(s.Queues)), totalWork); is {
-		return not(
-			list,
-			"it is the messages that wait and those in flight; the policy worker-utilization goes by them, and "+
-				"exact has a slot for each",
-		)
-	}
-	return not(list, "it is none of backlog, backlog per worker, oldest age and utilization")
+	return not(list, "it is none of backlog, total work, backlog per worker, oldest age and utilization")
 }
 
 // sameAs tells whether a program gives scale times what a function does, at points that nobody would choose.

@@ -146,6 +146,11 @@ func (r *reader) readAll(files []File) error {
 			return fmt.Errorf("%s: found more than %d bytes, allowed are at most that", f.Name, MaxBytes)
 		}
 		before := r.files.Add(f.Name, f.Text)
+		if strings.HasSuffix(f.Name, ".tf.json") {
+			r.note(&yaml.Node{Line: before + 1, Column: 1}, "the JSON syntax of Terraform is not read, so what %s states is left out; "+
+				"what terraform show -json prints of a plan or a state has it", f.Name)
+			continue
+		}
 		if isHCL(f) {
 			modules = append(modules, terraform.File{Name: f.Name, Text: f.Text, Before: before, Called: f.Called})
 			continue

@@ -26,6 +26,8 @@ type template struct {
 	// indexes find resources by what they state, callers alarms by what they call; see indexOf and alarms.
 	indexes map[string]index
 	callers map[string][]*yaml.Node
+	// unrolled counts what loops gave.
+	unrolled int
 }
 
 func newTemplate(r *reader, d *yaml.Node) *template {
@@ -60,6 +62,9 @@ type scalingPolicy struct {
 
 // read finds the scaling policies and makes a fleet of each group or service that they scale.
 func (t *template) read() {
+	if !t.terraform {
+		t.unroll(t.resources, 0)
+	}
 	t.queues, t.setters = t.roles(), t.findSetters()
 	var all []*scaled
 	nodes.Pairs(t.resources, func(name, n *yaml.Node) {

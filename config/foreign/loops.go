@@ -1,0 +1,128 @@
+package foreign
+
+import (
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
+)
+
+// loopKey begins the key of a loop of the language extensions of CloudFormation:
+//
+//	Fn::ForEach::NAME: [IDENTIFIER, [ELEMENT, ...], {OUTPUT-KEY: OUTPUT-VALUE}]
+//
+// For each element there is one output, in which ${IDENTIFIER} and a reference to IDENTIFIER stand for the element, and
+// &{IDENTIFIER} for its letters and digits alone.
+const loopKey = "Fn::ForEach::"
+
+// maxOutputs bounds what all loops of a template give together, and maxLoops how deep they lie within each other.
+const (
+	maxOutputs = 2000
+	maxLoops   = 5
+)
+
+// unroll puts what loops give in their places, in every mapping of the tree.
+func (t *template) unroll(n *yaml.Node, depth int) {
+	if n == nil || depth > maxDepth {
+		return
+	}
+	if n.Kind == yaml.MappingNode {
+		t.unrollMapping(n, 0)
+	}
+	for _, c := range n.Content {
+		t.unroll(c, depth+1)
+	}
+}
+
+// unrollMapping replaces the loops among the keys of a mapping, and those that they give.
+func (t *template) unrollMapping(n *yaml.Node, deep int) {
+	var content []*yaml.Node
+	looped := false
+	nodes.Pairs(n, func(key, value *yaml.Node) {
+		if !strings.HasPrefix(key.Value, loopKey) {
+			content = append(content, key, value)
+			return
+		}
+		looped = true
+		outputs := t.outputs(key, value, deep)
+		t.unrollMapping(outputs, deep+1)
+		content = append(content, outputs.Content...)
+	})
+	if looped {
+		n.Content = content
+	}
+}
+
+// outputs is what one loop gives; nothing, with a note, where it cannot be told.
+func (t *template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
+	outputs := nodes.Mapping(key)
+	name := strings.TrimPrefix(key.Value, loopKey)
+	parts := nodes.Elements(loop)
+	if len(parts) != 3 || nodes.Plain(parts[0]) == "" || parts[2].Kind != yaml.MappingNode {
+		t.note(key, "the loop %s is not made of an identifier, a list and a mapping; what it gives is left out", brief(name))
+		return outputs
+	}
+	all := t.resolve(parts[1], 0)
+	if all.why != "" {
+		t.note(parts[1], "the list of the loop %s cannot be told: %s; what it gives is left out", brief(name), all.why)
+		return outputs
+	}
+	if !all.isList { // a parameter that is a list has its default as a text with commas
+		for part := range strings.SplitSeq(all.text, ",") {
+			all.list = append(all.list, value{text: strings.TrimSpace(part)})
+		}
+	}
+	for _, element := range all.list {
+		if element.why != "" {
+			t.note(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out", brief(name), element.why)
+			continue
+		}
+		nodes.Pairs(parts[2], func(of, value *yaml.Node) {
+			if t.unrolled++; t.unrolled > maxOutputs || deep >= maxLoops {
+				t.note(key, "the loop %s gives too much; the rest is left out", brief(name))
+				return
+			}
+			with := substitution{parts[0].Value, element.text}
+			outputs.Content = append(outputs.Content, t.substituted(of, with), t.substituted(value, with))
+		})
+	}
+	return outputs
+}
+
+// substitution is an identifier, and what stands for it.
+type substitution struct{ identifier, text string }
+
+// substituted copies a tree with an element in the place of its identifier. The copies keep their places.
+func (t *template) substituted(n *yaml.Node, with substitution) *yaml.Node {
+	if t.nodes++; t.nodes > maxNodes {
+		return nodes.Text(n, "")
+	}
+	refers := n.Kind == yaml.ScalarNode && n.Tag == "!Ref" && n.Value == with.identifier ||
+		n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "Ref" &&
+			nodes.Plain(n.Content[1]) == with.identifier
+	if refers {
+		return nodes.Text(n, with.text)
+	}
+	copied := *n
+	if n.Kind == yaml.ScalarNode {
+		copied.Value = with.in(n.Value)
+	}
+	copied.Content = make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		copied.Content[i] = t.substituted(c, with)
+	}
+	return &copied
+}
+
+// in is a text with the element in the place of the identifier.
+func (s substitution) in(text string) string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s.text)
+	return strings.NewReplacer("${"+s.identifier+"}", s.text, "&{"+s.identifier+"}", plain).Replace(text)
+}
