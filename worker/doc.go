@@ -3,15 +3,8 @@
 //
 // [Run] is the shell. It polls a [Queue], calls Options.Do for each message, extends the visibility of what it holds,
 // deletes what succeeded, gives back what failed, and reports to a controller. What it may do next is never decided
-// there but by three pure state machines, which a simulator drives with the same code:
-//
-//   - [Lease] is the worker's own: starting, receiving, draining, idle with a release token, leaving. Its one promise is
-//     that a token is minted only when no message is held and none can arrive any more, and that no message is taken
-//     after a token was minted unless the controller answered that very token with more work.
-//   - [Shield] is the protection of the worker's task or instance from scale-in: on from before the first receive until the
-//     token is minted.
-//   - [Visibility] is the hold on one message: when to extend it, and when the work must be stopped because the message
-//     may soon be seen by another worker.
+// there but by three pure state machines, which a simulator drives with the same code: [lease.Lease] is the worker's own,
+// [lease.Shield] the protection of its task or instance, [lease.Visibility] the hold on one message.
 //
 // The work is a function in Go, see [Handle] and [Options]; or that of a program: [Command] runs one for each message, [Lines]
 // speaks JSON lines with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // ecsTask is what task metadata, version 4, says of a task.
@@ -99,7 +101,7 @@ func (p ECSProtection) Protect(ctx context.Context, term time.Duration) error {
 		method: http.MethodPut, url: strings.TrimSuffix(p.AgentURI, "/") + "/task-protection/v1/state", body: body,
 		header: http.Header{"Content-Type": {"application/json"}},
 	}
-	status, _, text, err := x.do(ctx, client, protectTimeout)
+	status, _, text, err := x.do(ctx, client, lease.ProtectTimeout)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -110,7 +112,7 @@ func (p ECSProtection) Protect(ctx context.Context, term time.Duration) error {
 	switch {
 	case answer.Failure != nil && answer.Failure.Reason == "TASK_NOT_VALID":
 		if task, err := readTask(ctx, client, p.MetadataURI); err == nil && task.ServiceName == "" {
-			return fmt.Errorf("%s: %w", what, ErrUnprotectable)
+			return fmt.Errorf("%s: %w", what, lease.ErrUnprotectable)
 		}
 		return fmt.Errorf("%s: TASK_NOT_VALID: only tasks of a service can be protected", what)
 	case answer.Failure != nil && answer.Failure.Reason == "DEPLOYMENT_BLOCKED":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -110,7 +111,7 @@ func (s *outlets) count(d time.Duration, ok bool, class string) {
 	}
 	s.total.Finished++
 	s.total.Processing = series.Add(s.total.Processing, d)
-	s.total.Classes = plusClasses(s.total.Classes, ofClass(class, d))
+	s.total.Classes = lease.AddClass(s.total.Classes, class, d)
 }
 
 // Less returns what c has counted more than an earlier count of the same worker.
@@ -174,7 +175,7 @@ func offset(worker string, every time.Duration) time.Duration {
 }
 
 // digest is what the i-th outlet is told at now.
-func (s *outlets) digest(now time.Time, o *outlet, l *Lease) Digest {
+func (s *outlets) digest(now time.Time, o *outlet, l *lease.Lease) Digest {
 	s.seq++
 	more := s.total.Less(o.taken)
 	report := l.Says(now)

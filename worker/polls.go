@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -85,7 +86,7 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	if len(messages) == 0 {
 		p.retryAt = begun.Add(pause)
 	}
-	hold := Hold(begun, p.Visibility)
+	hold := lease.Hold(begun, p.Visibility)
 	if p.lease.Cause() != muster.Signalled {
 		p.begin(messages, hold, now)
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -61,7 +62,7 @@ type gist struct {
 	token string
 }
 
-func gistOf(l *Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), l.Busy(), l.Token()} }
+func gistOf(l *lease.Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), l.Busy(), l.Token()} }
 
 // told tells whether a report of the token was tried, be it answered or not.
 func (s *reports) told(token string) bool { return s.tried == token }
@@ -140,7 +141,7 @@ func (s *reports) answered(now time.Time, r *runner, report muster.Report, d mus
 }
 
 // last says goodbye, once.
-func (s *reports) last(base context.Context, l *Lease) {
+func (s *reports) last(base context.Context, l *lease.Lease) {
 	if s.Reporter == nil {
 		return
 	}

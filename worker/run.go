@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // Run receives messages and works on them until the worker has left: because its controller granted its release, because
@@ -43,7 +44,7 @@ func Run(ctx context.Context, o Options) error {
 type runner struct {
 	Options
 	log     *slog.Logger
-	lease   Lease
+	lease   lease.Lease
 	events  chan event
 	wg      sync.WaitGroup
 	polls   polls
@@ -72,7 +73,7 @@ type event func(now time.Time)
 func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
 	r := &runner{Options: o, log: o.Logger, held: map[*job]bool{}, events: make(chan event), warmAt: now.Add(o.WarmUp)}
-	r.lease = NewLease(LeaseOptions{
+	r.lease = lease.New(lease.Options{
 		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Billing: o.Billing, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -83,7 +84,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 		r.changed = o.Readiness.Changed()
 	}
 	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: notice{what: "reporting to the controller"}}
-	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
+	r.protects = protects{Protection: o.Protection, shield: lease.NewShield(o.ProtectFor), log: o.Logger}
 	r.outlets = newOutlets(r.base, o, now)
 	r.hook = hooked{Hook: o.Hook, log: o.Logger}
 	return r

@@ -21,6 +21,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -181,7 +182,7 @@ func (q *SQS) once(o *sqs.Options) {
 }
 
 func seconds(d time.Duration) int32 {
-	return int32(min(max(0, math.Ceil(d.Seconds())), MaxHold.Seconds()))
+	return int32(min(max(0, math.Ceil(d.Seconds())), lease.MaxHold.Seconds()))
 }
 
 func (q *SQS) message(m types.Message) Message {

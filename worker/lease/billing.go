@@ -1,4 +1,4 @@
-package worker
+package lease
 
 import (
 	"fmt"
@@ -48,7 +48,8 @@ func (b Billing) offerAt(now, offered time.Time) (at, end time.Time, ok bool) {
 	return end.Add(-b.Margin), end, true
 }
 
-func (b Billing) withDefaults(now time.Time) Billing {
+// WithDefaults returns b with what was left out: the first period begins now, and the margin is two minutes or half a period.
+func (b Billing) WithDefaults(now time.Time) Billing {
 	if b.Start.IsZero() {
 		b.Start = now
 	}
@@ -59,7 +60,8 @@ func (b Billing) withDefaults(now time.Time) Billing {
 	return b
 }
 
-func (b Billing) check() error {
+// Check says what of b, which has its defaults, is not allowed.
+func (b Billing) Check() error {
 	switch {
 	case b.Period == 0:
 		return nil

@@ -1,28 +1,29 @@
-package worker_test
+package lease_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 func TestResumeIsForAWorkerThatStoppedByItself(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for _, row := range []struct {
 		name string
-		do   func(l *worker.Lease)
+		do   func(l *lease.Lease)
 		ok   bool
 	}{
-		{"it receives", func(*worker.Lease) {}, false},
-		{"it was idle too long", func(l *worker.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token") }, true},
-		{"its token is still to be minted", func(l *worker.Lease) { l.Tick(now.Add(time.Minute)) }, false},
-		{"it was told to end", func(l *worker.Lease) { l.Signal(); l.Mint(now, "token") }, false},
-		{"it was idle too long, then told to end", func(l *worker.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Signal() }, false},
-		{"it leaves", func(l *worker.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Leave() }, false},
+		{"it receives", func(*lease.Lease) {}, false},
+		{"it was idle too long", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token") }, true},
+		{"its token is still to be minted", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)) }, false},
+		{"it was told to end", func(l *lease.Lease) { l.Signal(); l.Mint(now, "token") }, false},
+		{"it was idle too long, then told to end", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Signal() }, false},
+		{"it leaves", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Leave() }, false},
 	} {
-		l := worker.NewLease(worker.LeaseOptions{Fleet: "f", Member: "m", Worker: "w", Slots: 1, IdleStop: time.Minute})
+		l := lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "w", Slots: 1, IdleStop: time.Minute})
 		l.Ready(now)
 		row.do(&l)
 		before := l.State()
@@ -36,7 +37,7 @@ func TestResumeIsForAWorkerThatStoppedByItself(t *testing.T) {
 
 func TestReportsRepeatTheChallengeOfTheNewestAnswer(t *testing.T) {
 	now := time.Unix(1000, 0)
-	l := worker.NewLease(worker.LeaseOptions{Fleet: "f", Member: "m", Worker: "w", Slots: 1})
+	l := lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "w", Slots: 1})
 	l.Ready(now)
 	challenged := func(n int64) muster.Directive { return muster.Directive{Ask: muster.Work, Challenge: n} }
 	expect := func(what string, want int64) muster.Report {

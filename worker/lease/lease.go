@@ -1,4 +1,4 @@
-package worker
+package lease
 
 import (
 	"math"
@@ -17,8 +17,8 @@ const (
 	maxBuckets = 4000
 )
 
-// LeaseOptions name a worker and bound what it takes.
-type LeaseOptions struct {
+// Options name a worker and bound what it takes.
+type Options struct {
 	// Fleet, Member and Worker are passed on in each report.
 	Fleet, Member, Worker string
 	// Slots is how many messages the worker holds at once, at least 1.
@@ -33,13 +33,13 @@ type LeaseOptions struct {
 	Born int64
 }
 
-// Lease is a worker's right to take messages, as a state machine without clock or I/O. Make one with [NewLease].
+// Lease is a worker's right to take messages, as a state machine without clock or I/O. Make one with [New].
 //
 // Whoever drives it calls BeginReceive before each receive call and EndReceive or FailReceive after it, Finished or
 // Returned for each message, and Obey for each answered report. Copies are independent of each other. A Lease is not
 // safe for use by several goroutines.
 type Lease struct {
-	LeaseOptions
+	Options
 	state muster.WorkerState
 	cause muster.Cause
 	ready bool
@@ -83,11 +83,11 @@ func buckets(t *muster.Tally) int {
 	return n
 }
 
-// NewLease returns the lease of a worker that is starting.
-func NewLease(o LeaseOptions) Lease {
+// New returns the lease of a worker that is starting.
+func New(o Options) Lease {
 	o.Slots = max(1, o.Slots)
 	return Lease{
-		LeaseOptions: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born, noRetries: &muster.Retries{},
+		Options: o, state: muster.Starting, epoch: o.Born, seq: o.Born, answered: o.Born, noRetries: &muster.Retries{},
 	}
 }
 
@@ -204,7 +204,7 @@ func (l *Lease) End(now time.Time, e End) {
 	if e.OK {
 		l.current.Finished++
 		l.current.Processing = series.Add(l.current.Processing, e.Took)
-		l.current.Classes = plusClasses(l.current.Classes, ofClass(e.Class, e.Took))
+		l.current.Classes = AddClass(l.current.Classes, e.Class, e.Took)
 		if !e.SentAt.IsZero() {
 			l.current.InSystem = series.Add(l.current.InSystem, now.Sub(e.SentAt))
 		}
@@ -316,15 +316,15 @@ func (l *Lease) Leave() bool {
 // Resume makes an idle worker receive again whose token nobody was told, and returns true; it changes nothing unless the
 // worker is idle because no message came. It is for workers without a controller.
 func (l *Lease) Resume(now time.Time) bool {
-	if l.state != muster.Idle || !l.offers() {
+	if l.state != muster.Idle || !l.Offers() {
 		return false
 	}
 	l.receive(now)
 	return true
 }
 
-// offers tells whether the worker stopped by itself.
-func (l *Lease) offers() bool { return l.cause == muster.IdleTooLong || l.cause == muster.EndOfBilling }
+// Offers tells whether the worker stopped by itself.
+func (l *Lease) Offers() bool { return l.cause == muster.IdleTooLong || l.cause == muster.EndOfBilling }
 
 // OrphanedAt returns when an idle worker counts as orphaned: no report of its token was answered for the duration
 // patience. It is false while the worker is not idle.

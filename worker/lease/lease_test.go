@@ -1,4 +1,4 @@
-package worker_test
+package lease_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -23,7 +24,7 @@ func at(seconds float64) time.Time {
 
 // subject is a lease with those of its methods that a planted fault may replace.
 type subject struct {
-	*worker.Lease
+	*lease.Lease
 	begin  func(limit int) int
 	end    func(now time.Time, asked, n int)
 	tick   func(now time.Time)
@@ -312,8 +313,8 @@ func (w *world) check(before muster.WorkerState, epoch int64, token string, resu
 	return nil
 }
 
-func newLease() *worker.Lease {
-	l := worker.NewLease(worker.LeaseOptions{Fleet: "f", Member: "m", Worker: "w", Slots: 3, IdleStop: 30 * time.Second})
+func newLease() *lease.Lease {
+	l := lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "w", Slots: 3, IdleStop: 30 * time.Second})
 	return &l
 }
 
@@ -471,81 +472,81 @@ func TestLeaseWorksAgain(t *testing.T) {
 	work := muster.Directive{Ask: muster.Work}
 	tests := []struct {
 		name  string
-		drive func(l *worker.Lease)
+		drive func(l *lease.Lease)
 		want  muster.WorkerState
 	}{
-		{"a draining worker works again when told so", func(l *worker.Lease) {
+		{"a draining worker works again when told so", func(l *lease.Lease) {
 			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
 			l.Obey(at(2), l.Report(at(2)), work)
 		}, muster.Receiving},
-		{"an answer from before the drain does not undo it", func(l *worker.Lease) {
+		{"an answer from before the drain does not undo it", func(l *lease.Lease) {
 			before := l.Report(at(1))
 			l.Tick(at(31))
 			l.Obey(at(32), before, work)
 		}, muster.Draining},
-		{"an idle worker works again when its token is answered with work", func(l *worker.Lease) {
+		{"an idle worker works again when its token is answered with work", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			l.Obey(at(32), l.Report(at(32)), work)
 		}, muster.Receiving},
-		{"an idle worker ignores an answer to a report that did not carry the token", func(l *worker.Lease) {
+		{"an idle worker ignores an answer to a report that did not carry the token", func(l *lease.Lease) {
 			l.Tick(at(31))
 			draining := l.Report(at(31))
 			l.Mint(at(31), "t")
 			l.Obey(at(32), draining, work)
 		}, muster.Idle},
-		{"an idle worker ignores the answer to its token when it has sent the token again since", func(l *worker.Lease) {
+		{"an idle worker ignores the answer to its token when it has sent the token again since", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
 			l.Obey(at(34), first, work)
 		}, muster.Idle},
-		{"an idle worker works again when the token is refused by name, although it has sent the token again since", func(l *worker.Lease) {
+		{"an idle worker works again when the token is refused by name, although it has sent the token again since", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
 			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "t"})
 		}, muster.Receiving},
-		{"an idle worker ignores such a refusal by a controller that it had not heard of", func(l *worker.Lease) {
+		{"an idle worker ignores such a refusal by a controller that it had not heard of", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
 			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "t", Challenge: 7})
 		}, muster.Idle},
-		{"an idle worker ignores the refusal of another token", func(l *worker.Lease) {
+		{"an idle worker ignores the refusal of another token", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
 			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "s"})
 		}, muster.Idle},
-		{"an answer about an earlier drain does not undo a later one", func(l *worker.Lease) {
+		{"an answer about an earlier drain does not undo a later one", func(l *lease.Lease) {
 			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
 			first, second := l.Report(at(2)), l.Report(at(3))
 			l.Obey(at(4), first, work)
 			l.Tick(at(40))
 			l.Obey(at(41), second, work)
 		}, muster.Draining},
-		{"a drain that comes again, after later answers, does nothing", func(l *worker.Lease) {
+		{"a drain that comes again, after later answers, does nothing", func(l *lease.Lease) {
 			first := l.Report(at(1))
 			l.Obey(at(1), first, muster.Directive{Ask: muster.Drain})
 			l.Obey(at(2), l.Report(at(2)), work)
 			l.Obey(at(3), first, muster.Directive{Ask: muster.Drain})
 		}, muster.Receiving},
-		{"an operator's stop cannot be undone", func(l *worker.Lease) {
+		{"an operator's stop cannot be undone", func(l *lease.Lease) {
 			l.Signal()
 			l.Obey(at(2), l.Report(at(2)), work)
 		}, muster.Draining},
-		{"a worker that never warmed up does not work", func(l *worker.Lease) {
-			*l = worker.NewLease(worker.LeaseOptions{Slots: 1})
+		{"a worker that never warmed up does not work", func(l *lease.Lease) {
+			*l = lease.New(lease.Options{Slots: 1})
 			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
 			l.Obey(at(2), l.Report(at(2)), work)
 		}, muster.Draining},
-		{"warming up does not undo a drain", func(l *worker.Lease) {
-			*l = worker.NewLease(worker.LeaseOptions{Slots: 1})
+		{"warming up does not undo a drain", func(l *lease.Lease) {
+			*l = lease.New(lease.Options{Slots: 1})
 			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
 			l.Ready(at(2))
 		}, muster.Draining},
@@ -565,20 +566,20 @@ func TestLeaseWorksAgain(t *testing.T) {
 func TestLeaseIdleStop(t *testing.T) {
 	tests := []struct {
 		name  string
-		drive func(l *worker.Lease)
+		drive func(l *lease.Lease)
 		now   float64
 		want  muster.WorkerState
 	}{
-		{"nothing came for the time", func(*worker.Lease) {}, 30, muster.Draining},
-		{"the time is not over", func(*worker.Lease) {}, 29.9, muster.Receiving},
-		{"a message is held, however long", func(l *worker.Lease) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 500, muster.Receiving},
-		{"the time begins when the last message is finished", func(l *worker.Lease) {
+		{"nothing came for the time", func(*lease.Lease) {}, 30, muster.Draining},
+		{"the time is not over", func(*lease.Lease) {}, 29.9, muster.Receiving},
+		{"a message is held, however long", func(l *lease.Lease) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 500, muster.Receiving},
+		{"the time begins when the last message is finished", func(l *lease.Lease) {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
 			l.Finished(at(20), at(1), time.Second, true)
 		}, 49, muster.Receiving},
-		{"an outstanding receive may still bring a message", func(l *worker.Lease) { l.BeginReceive(1) }, 31, muster.Receiving},
-		{"a failed receive is no sign of an empty queue", func(l *worker.Lease) { l.FailReceive(at(20), l.BeginReceive(1)) }, 49, muster.Receiving},
-		{"an empty receive is", func(l *worker.Lease) { l.EndReceive(at(30), l.BeginReceive(1), 0) }, 30, muster.Draining},
+		{"an outstanding receive may still bring a message", func(l *lease.Lease) { l.BeginReceive(1) }, 31, muster.Receiving},
+		{"a failed receive is no sign of an empty queue", func(l *lease.Lease) { l.FailReceive(at(20), l.BeginReceive(1)) }, 49, muster.Receiving},
+		{"an empty receive is", func(l *lease.Lease) { l.EndReceive(at(30), l.BeginReceive(1), 0) }, 30, muster.Draining},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -668,7 +669,7 @@ func TestLeaseCountsOnAfterManyLostReports(t *testing.T) {
 
 // The histograms of reports without an answer are bounded too: a controller takes no report above 256 KiB.
 func TestLeaseReportsStaySmall(t *testing.T) {
-	l := worker.NewLease(worker.LeaseOptions{Slots: 1})
+	l := lease.New(lease.Options{Slots: 1})
 	l.Ready(at(0))
 	d, largest := 20*time.Microsecond, 0
 	for n := range 40_000 {

@@ -1,4 +1,4 @@
-package worker
+package lease
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ const (
 	MinProtection = time.Minute
 	// MaxProtection is the longest.
 	MaxProtection = 48 * time.Hour
-	// protectTimeout bounds one call that changes the protection.
-	protectTimeout = 10 * time.Second
+	// ProtectTimeout bounds one call that changes the protection.
+	ProtectTimeout = 10 * time.Second
 	// protectLate is how long after a call that failed its change may still be carried out.
 	protectLate = 30 * time.Second
 	// usualProtection is the usual term.
@@ -52,9 +52,9 @@ type Shield struct {
 // NewShield returns a shield that is not wanted yet and asks for the given term at a time.
 func NewShield(term time.Duration) Shield { return Shield{term: term, lifted: true} }
 
-// usualTerm is the term of the protection for messages that are held for the duration visibility at a time: a worker that is
+// UsualTerm is the term of the protection for messages that are held for the duration visibility at a time: a worker that is
 // paused is protected for as long as its messages are hidden.
-func usualTerm(visibility time.Duration) time.Duration {
+func UsualTerm(visibility time.Duration) time.Duration {
 	return max(usualProtection, (visibility + time.Minute - 1).Truncate(time.Minute))
 }
 

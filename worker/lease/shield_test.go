@@ -1,4 +1,4 @@
-package worker_test
+package lease_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 var errUnsaid = errors.New("no answer")
@@ -16,7 +16,7 @@ func TestShield(t *testing.T) {
 	at := func(m, s int) time.Time {
 		return time.Unix(0, 0).Add(time.Duration(m)*time.Minute + time.Duration(s)*time.Second)
 	}
-	s := worker.NewShield(15 * time.Minute)
+	s := lease.NewShield(15 * time.Minute)
 	expect := func(what string, now time.Time, covers bool, due time.Time, term time.Duration, calls bool) {
 		t.Helper()
 		when, what1, ok := s.Due()
@@ -56,13 +56,13 @@ func TestShield(t *testing.T) {
 		t.Error("it is lifted and nothing fails")
 	}
 	s.Want(true)
-	call(at(8, 0), at(8, 0), worker.ErrUnprotectable)
+	call(at(8, 0), at(8, 0), lease.ErrUnprotectable)
 	expect("nothing to protect from: always covered", at(99, 0), true, at(0, 0), 0, false)
 }
 
 func TestShieldMindsAWishThatChangesDuringACall(t *testing.T) {
 	now := time.Unix(0, 0)
-	s := worker.NewShield(time.Minute)
+	s := lease.NewShield(time.Minute)
 	s.Want(true)
 	s.Begin(now)
 	s.Want(false)
@@ -87,7 +87,7 @@ func TestAShieldNeverCoversWhatIsNotProtected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(0, 0)
 		term := time.Duration(rapid.IntRange(1, 20).Draw(t, "term")) * time.Minute
-		s := worker.NewShield(term)
+		s := lease.NewShield(term)
 		var until time.Time // of the protection in truth
 		var lates []late
 		pass := func(d time.Duration) {

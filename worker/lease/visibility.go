@@ -1,4 +1,4 @@
-package worker
+package lease
 
 import (
 	"math"
@@ -13,9 +13,9 @@ const (
 	// maxRetryFactor bounds the back-off of a message that keeps failing, in multiples of its base: 15 minutes for 30
 	// s.
 	maxRetryFactor = 30
-	// awayRetry is the time between two tries to extend while nothing listens at the queue's endpoint. It bounds for
+	// AwayRetry is the time between two tries to extend while nothing listens at the queue's endpoint. It bounds for
 	// how long two workers can work on one message after the endpoint is back.
-	awayRetry = 250 * time.Millisecond
+	AwayRetry = 250 * time.Millisecond
 	// awayProof is how long it counts that nothing listened: time for several further tries.
 	awayProof = 2 * time.Second
 )
@@ -52,18 +52,21 @@ func (v Visibility) Extended(begun time.Time, to time.Duration) Visibility {
 func (v Visibility) Failed(now time.Time) Visibility {
 	v.extendAt = now.Add(v.Timeout / 10)
 	if now.After(v.until) {
-		v.extendAt = now.Add(min(awayRetry, v.Timeout/10))
+		v.extendAt = now.Add(min(AwayRetry, v.Timeout/10))
 	}
 	return v
 }
 
-// Away returns v after an extension found, at the instant now, that nothing listens at the queue's endpoint
-// ([ErrAway]). No other worker can receive the message then, so the hold is kept for two more seconds, also beyond its
+// Away returns v after an extension found, at the instant now, that nothing listens at the queue's endpoint. No other worker can receive the message then, so the hold is kept for two more seconds, also beyond its
 // timeout. The next try comes soon: when the endpoint is back, a message whose timeout is over can be received at once.
 func (v Visibility) Away(now time.Time) Visibility {
-	v.extendAt, v.alone = now.Add(min(awayRetry, v.Timeout/10)), now.Add(awayProof)
+	v.extendAt, v.alone = now.Add(min(AwayRetry, v.Timeout/10)), now.Add(awayProof)
 	return v
 }
+
+// AloneUntil returns until when no other worker can have received the message, because nothing listened at the endpoint;
+// zero when something always did.
+func (v Visibility) AloneUntil() time.Time { return v.alone }
 
 // Until returns when the queue makes the message visible to other workers, unless the hold is extended.
 func (v Visibility) Until() time.Time { return v.until }

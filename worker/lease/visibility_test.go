@@ -1,4 +1,4 @@
-package worker_test
+package lease_test
 
 import (
 	"testing"
@@ -6,16 +6,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 func TestVisibility(t *testing.T) {
 	hour := float64(3600)
-	fresh := worker.Hold(at(0), 30*time.Second)
-	near := worker.Hold(at(0), 30*time.Second).Extended(at(12*hour-40), 30*time.Second)
+	fresh := lease.Hold(at(0), 30*time.Second)
+	near := lease.Hold(at(0), 30*time.Second).Extended(at(12*hour-40), 30*time.Second)
 	tests := []struct {
 		name                     string
-		v                        worker.Visibility
+		v                        lease.Visibility
 		extendAt, lostAt, untilS float64
 		to                       time.Duration
 		gains                    bool
@@ -27,10 +27,10 @@ func TestVisibility(t *testing.T) {
 		{"while nothing listens the hold outlives its timeout", fresh.Away(at(40)), 40.25, 42, 30, 30 * time.Second, true},
 		{"a failure that proves nothing keeps it no longer, and is followed by a try soon", fresh.Away(at(40)).Failed(at(41)), 41.25, 42, 30, 30 * time.Second, true},
 		{"an extension that succeeds makes it a hold like any other", fresh.Away(at(40)).Extended(at(41), 30*time.Second), 56, 66, 71, 30 * time.Second, true},
-		{"a short hold has a short margin", worker.Hold(at(0), 6*time.Second), 3, 5, 6, 6 * time.Second, true},
+		{"a short hold has a short margin", lease.Hold(at(0), 6*time.Second), 3, 5, 6, 6 * time.Second, true},
 		{"near the wall an extension is cut to what is left", near, 12*hour - 25, 12*hour - 15, 12*hour - 10, 24 * time.Second, true},
 		{"at the wall nothing is gained", near.Extended(at(12*hour-25), 24*time.Second), 12*hour - 13, 12*hour - 6, 12*hour - 1, 12 * time.Second, false},
-		{"a hold of twelve hours cannot be extended", worker.Hold(at(0), 12*time.Hour), 6 * hour, 12*hour - 5, 12 * hour, 6*time.Hour - time.Second, false},
+		{"a hold of twelve hours cannot be extended", lease.Hold(at(0), 12*time.Hour), 6 * hour, 12*hour - 5, 12 * hour, 6*time.Hour - time.Second, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestVisibility(t *testing.T) {
 func TestVisibilityIsLostBeforeItsEndAndNeverReachesTheWall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		timeout := time.Duration(rapid.IntRange(2, 12*3600).Draw(t, "timeout")) * time.Second
-		v := worker.Hold(start, timeout)
+		v := lease.Hold(start, timeout)
 		now, proof := start, time.Time{}
 		for range rapid.IntRange(0, 50).Draw(t, "extensions") {
 			now = v.ExtendAt().Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "late")) * time.Millisecond)
@@ -67,7 +67,7 @@ func TestVisibilityIsLostBeforeItsEndAndNeverReachesTheWall(t *testing.T) {
 				}
 				continue
 			}
-			if now.Add(to).After(start.Add(worker.MaxHold)) {
+			if now.Add(to).After(start.Add(lease.MaxHold)) {
 				t.Fatalf("asks for %s at %s: beyond the wall, where the queue refuses", to, now.Sub(start))
 			}
 			if to%time.Second != 0 {
@@ -100,7 +100,7 @@ func TestBackoff(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := worker.Backoff(test.base, test.count); got != test.want {
+			if got := lease.Backoff(test.base, test.count); got != test.want {
 				t.Errorf("hidden for %s, want %s", got, test.want)
 			}
 		})
@@ -108,7 +108,7 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestGiveBack(t *testing.T) {
-	v := worker.Hold(at(0), 30*time.Second)
+	v := lease.Hold(at(0), 30*time.Second)
 	tests := []struct {
 		name    string
 		now     float64

@@ -1,16 +1,17 @@
-package worker_test
+package lease_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // leaseWith returns the lease of a worker that received so many messages at instant 0.
-func leaseWith(n int) worker.Lease {
-	l := worker.NewLease(worker.LeaseOptions{Fleet: "f", Member: "m", Worker: "m", Slots: n})
+func leaseWith(n int) lease.Lease {
+	l := lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "m", Slots: n})
 	l.Ready(at(0))
 	l.EndReceive(at(0), l.BeginReceive(n), n)
 	return l
@@ -18,8 +19,8 @@ func leaseWith(n int) worker.Lease {
 
 func TestAFailedAttemptIsNoWorkDone(t *testing.T) {
 	l := leaseWith(3)
-	l.End(at(2), worker.End{Received: at(0), Took: 2 * time.Second, OK: true, Class: "large", SentAt: at(-8)})
-	l.End(at(5), worker.End{Received: at(0), Took: 5 * time.Second, Class: "large", SentAt: at(-8), Again: time.Minute, Error: "exit status 1\nsee there"})
+	l.End(at(2), lease.End{Received: at(0), Took: 2 * time.Second, OK: true, Class: "large", SentAt: at(-8)})
+	l.End(at(5), lease.End{Received: at(0), Took: 5 * time.Second, Class: "large", SentAt: at(-8), Again: time.Minute, Error: "exit status 1\nsee there"})
 	r := l.Report(at(5))
 	switch {
 	case r.Finished != 1 || r.Processing.Count != 1 || r.Processing.SumSeconds != 2 || r.Classes["large"].Count != 1:
@@ -42,12 +43,12 @@ func TestALeaseTellsWhatWaitsForARetry(t *testing.T) {
 		t.Fatalf("without any it tells %+v, want 0 and not nothing", r.Retries)
 	}
 	for i := range 300 {
-		l.End(at(0), worker.End{Received: at(0), SentAt: at(-float64(i)), Again: 30 * time.Second})
+		l.End(at(0), lease.End{Received: at(0), SentAt: at(-float64(i)), Again: 30 * time.Second})
 	}
 	for range 50 {
-		l.End(at(0), worker.End{Received: at(0), SentAt: at(-5), Again: 4 * time.Minute})
+		l.End(at(0), lease.End{Received: at(0), SentAt: at(-5), Again: 4 * time.Minute})
 	}
-	l.End(at(0), worker.End{Received: at(0), SentAt: at(-9999)}) // a dead letter, or one that is visible at once
+	l.End(at(0), lease.End{Received: at(0), SentAt: at(-9999)}) // a dead letter, or one that is visible at once
 	for _, row := range []struct {
 		second   int
 		messages int64
