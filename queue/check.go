@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // CheckOptions say what a check does.
@@ -136,7 +137,7 @@ func repairCutShort(dir string) error {
 }
 
 // examine reads the files of a directory that is locked.
-func examine(ctx context.Context, dir string, keep func(row, *record) error) (*examination, error) {
+func examine(ctx context.Context, dir string, keep func(machine.Row, *machine.Record) error) (*examination, error) {
 	switch found, err := inspect(ctx, filepath.Join(dir, tablesName)); {
 	case err != nil && !errors.Is(err, ErrCorruptFile):
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // readLog reads the frames that follow the tables, and those of later ones.
@@ -69,7 +71,7 @@ func (x *examination) replay(frames []frame) {
 		next = f.number + 1
 	}
 	for _, p := range x.pending.rows {
-		if p.change != opInsert {
+		if p.change != machine.OpInsert {
 			x.changed[p.origin] = p
 		}
 	}
@@ -84,10 +86,10 @@ func rangeOf(noun string, from, to uint64) string {
 }
 
 // firstSent is the number before that of the first message that is sent, or 0.
-func firstSent(ops []op) uint64 {
+func firstSent(ops []machine.Op) uint64 {
 	for i := range ops {
-		if ops[i].kind == opInsert {
-			return ops[i].row.seq - 1
+		if ops[i].Kind == machine.OpInsert {
+			return ops[i].Row.Seq - 1
 		}
 	}
 	return 0

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // repair makes a new file of what x found to be whole, and puts it in the place of the damaged ones.
@@ -28,29 +29,29 @@ func repair(ctx context.Context, x *examination, o CheckOptions) error {
 
 // copyTo writes what is whole to a new file.
 func (x *examination) copyTo(ctx context.Context, s *sqliteStore) error {
-	var ops []op
+	var ops []machine.Op
 	for _, id := range slices.Sorted(maps.Keys(x.queues)) {
-		ops = append(ops, op{kind: opPutQueue, queue: x.queues[id]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: x.queues[id]})
 	}
 	for _, id := range slices.Sorted(maps.Keys(x.unclaimed)) {
-		q := &queueRow{id: id, name: x.recovered(id)}
+		q := &machine.QueueRow{ID: id, Name: x.recovered(id)}
 		if x.fifo[id] {
-			q.attributes = map[string]string{"FifoQueue": "true"}
+			q.Attributes = map[string]string{"FifoQueue": "true"}
 		}
-		ops = append(ops, op{kind: opPutQueue, queue: q})
+		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: q})
 	}
 	for i := range x.dedup {
-		ops = append(ops, op{kind: opPutDedup, dedup: &x.dedup[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutDedup, Dedup: &x.dedup[i]})
 	}
 	for i := range x.moves {
-		ops = append(ops, op{kind: opPutMove, move: &x.moves[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutMove, Move: &x.moves[i]})
 	}
 	if err := s.Commit(ops); err != nil {
 		return err
 	}
 	ops = nil
-	again, err := examine(ctx, x.dir, func(m row, content *record) error {
-		if ops = append(ops, op{kind: opInsert, row: m, record: content}); len(ops) < upgradeBatch {
+	again, err := examine(ctx, x.dir, func(m machine.Row, content *machine.Record) error {
+		if ops = append(ops, machine.Op{Kind: machine.OpInsert, Row: m, Record: content}); len(ops) < upgradeBatch {
 			return nil
 		}
 		err := s.Commit(ops)
@@ -65,8 +66,8 @@ func (x *examination) copyTo(ctx context.Context, s *sqliteStore) error {
 	}
 	ops = nil
 	for o := range again.pending.ops {
-		if o.kind == opMove && again.movedTwice(again.pending.rows[o.row.seq]) {
-			o.kind = opRemove
+		if o.Kind == machine.OpMove && again.movedTwice(again.pending.rows[o.Row.Seq]) {
+			o.Kind = machine.OpRemove
 		}
 		ops = append(ops, *o)
 	}
@@ -74,7 +75,7 @@ func (x *examination) copyTo(ctx context.Context, s *sqliteStore) error {
 		return err
 	}
 	highest := max(again.highest, again.pending.highest())
-	return s.execute(nil, &tableChange{epoch: max(x.epoch, highest>>seqBits, 1), secret: x.secret})
+	return s.execute(nil, &tableChange{epoch: max(x.epoch, highest>>machine.SeqBits, 1), secret: x.secret})
 }
 
 // finishRepair keeps the damaged files, and puts the complete new file in their place. It may be repeated when it was cut

@@ -71,9 +71,9 @@ func usedDirs(t *testing.T) (dirs map[string]string, a acknowledged) {
 	for _, p := range must(s.Peek(t.Context(), "empty", 1, AnyState))(t) {
 		a.messages[p.ID] = p
 	}
-	for _, q := range s.st.names {
-		for e := range q.all {
-			a.seqs[formatUUID(must(s.contents.Record(e.seq))(t).id)] = e.seq
+	for _, q := range s.st.Names {
+		for e := range q.All {
+			a.seqs[formatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 		}
 	}
 	// A large reserve takes long to copy, and nobody reads it.
@@ -380,8 +380,8 @@ func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range s.st.names["q"].all {
-		a.seqs[formatUUID(must(s.contents.Record(e.seq))(t).id)] = e.seq
+	for e := range s.st.Names["q"].All {
+		a.seqs[formatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 	}
 	copyOf(t, dir, scratch)
 	size := must(os.Stat(filepath.Join(dir, tableWAL)))(t).Size()

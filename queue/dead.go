@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // A row whose content goes on in a damaged page can be neither changed nor removed: SQLite must read that page to free it. Such a
@@ -65,12 +66,12 @@ func (d *damagedRow) Unwrap() error { return d.cause }
 
 // writeRow writes an operation, unless its row was found damaged. A row that is to be removed is dead then. One that is to be
 // changed or moved is as it was after a restart: its message is damaged, and said to be when it is received.
-func (s *sqliteStore) writeRow(o *op, next *tableChange) (grown int64, err error) {
-	seq := o.seq
-	switch o.kind {
-	case opUpdate:
-		seq = o.row.seq
-	case opRemove, opMove:
+func (s *sqliteStore) writeRow(o *machine.Op, next *tableChange) (grown int64, err error) {
+	seq := o.Seq
+	switch o.Kind {
+	case machine.OpUpdate:
+		seq = o.Row.Seq
+	case machine.OpRemove, machine.OpMove:
 	default:
 		return s.write(o)
 	}
@@ -80,7 +81,7 @@ func (s *sqliteStore) writeRow(o *op, next *tableChange) (grown int64, err error
 		}
 		return grown, err
 	}
-	if o.kind == opRemove {
+	if o.Kind == machine.OpRemove {
 		next.dead = append(next.dead, seq)
 	}
 	return 0, nil

@@ -3,6 +3,8 @@ package queue
 import (
 	"errors"
 	"fmt"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // The kinds of refusal. Every error of this package matches one of them with
@@ -66,21 +68,12 @@ var (
 	// ErrNewerFile says that a newer version of this product wrote the file.
 	ErrNewerFile = errors.New("queue file is newer than this program")
 	// ErrCorruptFile says that the file is damaged.
-	ErrCorruptFile = errors.New("queue file is damaged")
+	ErrCorruptFile = machine.ErrCorrupt
 	// ErrDamagedMessage says that the content of a message is not what was sent.
 	// It is not delivered; see DamagedMessage.
 	ErrDamagedMessage = errors.New("message is damaged")
 	// ErrClosed says that the service was closed.
 	ErrClosed = errors.New("queue service is closed")
-)
-
-// What is wrong with a receipt handle that this service gave out. The handle is
-// added where it is known.
-var (
-	// errExpiredHandle says that a FIFO message is no longer held by the handle.
-	errExpiredHandle = errors.New("receipt handle has expired")
-	// errMessageGone says that there is no message whose visibility could be changed.
-	errMessageGone = errors.New("message is gone")
 )
 
 // Error is a refused request: Kind is one of the sentinels above, Text says

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // memoryStore keeps everything in memory: the store of an ephemeral service,
@@ -14,9 +16,9 @@ type memoryStore struct {
 	limit    int64 // bytes
 	used     int64
 	messages map[uint64]memoryRow
-	queues   map[uint32]queueRow
-	dedup    map[dedupID]dedupRow
-	moves    map[uint64]moveRow
+	queues   map[uint32]machine.QueueRow
+	dedup    map[dedupID]machine.DedupRow
+	moves    map[uint64]machine.MoveRow
 	secret   []byte
 	epoch    uint64
 }
@@ -26,32 +28,32 @@ type dedupID struct {
 	key   string
 }
 
-// size is what a row costs in memory, roughly.
-func (d *dedupRow) size() int64 { return recordOverhead + 2*int64(len(d.key)) }
+// dedupSize is what a row costs in memory, roughly.
+func dedupSize(d *machine.DedupRow) int64 { return machine.RecordOverhead + 2*int64(len(d.Key)) }
 
 type memoryRow struct {
-	row
-	*record
+	machine.Row
+	*machine.Record
 }
 
 func newMemoryStore(limit int64, secret []byte) *memoryStore {
 	return &memoryStore{
-		limit: limit, secret: secret, messages: map[uint64]memoryRow{}, queues: map[uint32]queueRow{},
-		dedup: map[dedupID]dedupRow{}, moves: map[uint64]moveRow{},
+		limit: limit, secret: secret, messages: map[uint64]memoryRow{}, queues: map[uint32]machine.QueueRow{},
+		dedup: map[dedupID]machine.DedupRow{}, moves: map[uint64]machine.MoveRow{},
 	}
 }
 
 // Commit applies ops. It is all or nothing because only inserts can be refused.
-func (m *memoryStore) Commit(ops []op) error {
+func (m *memoryStore) Commit(ops []machine.Op) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var more int64
 	for i := range ops {
-		switch ops[i].kind {
-		case opInsert:
-			more += ops[i].record.size()
-		case opPutDedup:
-			more += ops[i].dedup.size()
+		switch ops[i].Kind {
+		case machine.OpInsert:
+			more += ops[i].Record.Size()
+		case machine.OpPutDedup:
+			more += dedupSize(ops[i].Dedup)
 		}
 	}
 	if more > 0 && m.used+more > m.limit {
@@ -63,60 +65,60 @@ func (m *memoryStore) Commit(ops []op) error {
 	return nil
 }
 
-func (m *memoryStore) apply(o *op) {
-	switch o.kind {
-	case opInsert:
-		m.messages[o.row.seq] = memoryRow{o.row, o.record}
-		m.used += o.record.size()
-	case opUpdate:
-		if old, ok := m.messages[o.row.seq]; ok {
-			m.messages[o.row.seq] = memoryRow{o.row, old.record}
+func (m *memoryStore) apply(o *machine.Op) {
+	switch o.Kind {
+	case machine.OpInsert:
+		m.messages[o.Row.Seq] = memoryRow{o.Row, o.Record}
+		m.used += o.Record.Size()
+	case machine.OpUpdate:
+		if old, ok := m.messages[o.Row.Seq]; ok {
+			m.messages[o.Row.Seq] = memoryRow{o.Row, old.Record}
 		}
-	case opMove:
-		if old, ok := m.messages[o.seq]; ok {
-			moved := *old.record
-			moved.source = o.source
-			delete(m.messages, o.seq)
-			m.messages[o.row.seq] = memoryRow{o.row, &moved}
-			m.used += moved.size() - old.size()
+	case machine.OpMove:
+		if old, ok := m.messages[o.Seq]; ok {
+			moved := *old.Record
+			moved.Source = o.Source
+			delete(m.messages, o.Seq)
+			m.messages[o.Row.Seq] = memoryRow{o.Row, &moved}
+			m.used += moved.Size() - old.Size()
 		}
-	case opRemove:
-		if old, ok := m.messages[o.seq]; ok {
-			delete(m.messages, o.seq)
-			m.used -= old.size()
+	case machine.OpRemove:
+		if old, ok := m.messages[o.Seq]; ok {
+			delete(m.messages, o.Seq)
+			m.used -= old.Size()
 		}
-	case opPutQueue:
-		m.queues[o.queue.id] = *o.queue
-	case opDropQueue:
-		delete(m.queues, o.queue.id)
-		maps.DeleteFunc(m.moves, func(_ uint64, r moveRow) bool { return r.queue == o.queue.id })
-	case opPutMove:
-		m.moves[o.move.id] = *o.move
-	case opDropMove:
-		delete(m.moves, o.move.id)
-	case opPutDedup, opDropDedup:
+	case machine.OpPutQueue:
+		m.queues[o.Queue.ID] = *o.Queue
+	case machine.OpDropQueue:
+		delete(m.queues, o.Queue.ID)
+		maps.DeleteFunc(m.moves, func(_ uint64, r machine.MoveRow) bool { return r.Queue == o.Queue.ID })
+	case machine.OpPutMove:
+		m.moves[o.Move.ID] = *o.Move
+	case machine.OpDropMove:
+		delete(m.moves, o.Move.ID)
+	case machine.OpPutDedup, machine.OpDropDedup:
 		m.applyDedup(o)
 	}
 }
 
-func (m *memoryStore) applyDedup(o *op) {
-	id := dedupID{o.dedup.queue, o.dedup.key}
+func (m *memoryStore) applyDedup(o *machine.Op) {
+	id := dedupID{o.Dedup.Queue, o.Dedup.Key}
 	old, ok := m.dedup[id]
-	if o.kind == opDropDedup && (!ok || old.seq != o.dedup.seq) {
+	if o.Kind == machine.OpDropDedup && (!ok || old.Seq != o.Dedup.Seq) {
 		return
 	}
 	if ok {
 		delete(m.dedup, id)
-		m.used -= old.size()
+		m.used -= dedupSize(&old)
 	}
-	if o.kind == opPutDedup {
-		m.dedup[id] = *o.dedup
-		m.used += o.dedup.size()
+	if o.Kind == machine.OpPutDedup {
+		m.dedup[id] = *o.Dedup
+		m.used += dedupSize(o.Dedup)
 	}
 }
 
 // Load visits the messages in order and counts the opening.
-func (m *memoryStore) Load(begin func(saved) error, visit func(row, label) error) error {
+func (m *memoryStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch++
@@ -125,23 +127,23 @@ func (m *memoryStore) Load(begin func(saved) error, visit func(row, label) error
 	}
 	for _, seq := range slices.Sorted(maps.Keys(m.messages)) {
 		r := m.messages[seq]
-		if err := visit(r.row, label{r.group, r.source}); err != nil {
+		if err := visit(r.Row, machine.Label{Group: r.Group, Source: r.Source}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *memoryStore) saved() saved {
-	kept := saved{secret: m.secret, epoch: m.epoch}
+func (m *memoryStore) saved() machine.Saved {
+	kept := machine.Saved{Secret: m.secret, Epoch: m.epoch}
 	for _, id := range slices.Sorted(maps.Keys(m.queues)) {
-		kept.queues = append(kept.queues, m.queues[id])
+		kept.Queues = append(kept.Queues, m.queues[id])
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.moves)) {
-		kept.moves = append(kept.moves, m.moves[id])
+		kept.Moves = append(kept.Moves, m.moves[id])
 	}
 	for _, d := range m.dedup {
-		kept.dedup = append(kept.dedup, d)
+		kept.Dedup = append(kept.Dedup, d)
 	}
 	return kept
 }
@@ -150,8 +152,8 @@ func (m *memoryStore) saved() saved {
 func (m *memoryStore) Close() error { return nil }
 
 // Record returns the content of a message.
-func (m *memoryStore) Record(seq uint64) (*record, error) {
+func (m *memoryStore) Record(seq uint64) (*machine.Record, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.messages[seq].record, nil
+	return m.messages[seq].Record, nil
 }

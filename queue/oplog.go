@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // opLog is a file of operations that are not yet in the tables. A commit is one frame, written and synced before it is
@@ -72,19 +73,17 @@ const (
 	sectorBytes = 512
 )
 
-var checksums = crc32.MakeTable(crc32.Castagnoli)
-
 // seedOf is the seed of the checksums of frames that belong to a queue file.
 func seedOf(identity uint64) uint32 {
-	return crc32.Checksum(binary.LittleEndian.AppendUint64(nil, identity), checksums)
+	return crc32.Checksum(binary.LittleEndian.AppendUint64(nil, identity), machine.Checksums)
 }
 
 // append writes ops as one frame and syncs it. fits is false, and nothing is written, if they belong into the tables.
-func (l *opLog) append(ops []op) (fits bool, err error) {
+func (l *opLog) append(ops []machine.Op) (fits bool, err error) {
 	room := l.made - l.at - sectorBytes // for the end of the log
 	b := l.begin(l.buffer[:0])
 	for i := range ops {
-		if ops[i].kind == opInsert && ops[i].record.size() > room-int64(len(b)) {
+		if ops[i].Kind == machine.OpInsert && ops[i].Record.Size() > room-int64(len(b)) {
 			return false, nil
 		}
 		var ok bool
@@ -127,7 +126,7 @@ func (l *opLog) begin(b []byte) []byte {
 // finish fills in the length and the checksum of a frame.
 func (l *opLog) finish(b []byte) {
 	binary.LittleEndian.PutUint32(b[frameHead-4:], uint32(len(b)-frameHead))
-	binary.LittleEndian.PutUint32(b[len(frameMark):], crc32.Update(l.seed, checksums, b[len(frameMark)+4:]))
+	binary.LittleEndian.PutUint32(b[len(frameMark):], crc32.Update(l.seed, machine.Checksums, b[len(frameMark)+4:]))
 }
 
 // sectors is n, rounded up to whole sectors.
@@ -169,8 +168,8 @@ func (f *frame) end() int64 { return f.at + sectors(frameHead+len(f.payload)) }
 // readLog returns the operations of all frames of a generation, which follow the transaction of that number. The last one
 // may be half written: then nobody was told that it is there. Any other must be whole. A frame of a later generation was
 // written after a later transaction: then the tables are not those that were acknowledged.
-func readLog(content []byte, seed uint32, generation uint64) ([]op, error) {
-	var ops []op
+func readLog(content []byte, seed uint32, generation uint64) ([]machine.Op, error) {
+	var ops []machine.Op
 	at, number := int64(0), uint32(0)
 	for {
 		f, ok := frameAt(content, at, seed)
@@ -220,7 +219,7 @@ func frameAt(content []byte, at int64, seed uint32) (f frame, ok bool) {
 		return f, false
 	}
 	b = b[:int64(frameHead)+length]
-	if binary.LittleEndian.Uint32(b[4:]) != crc32.Update(seed, checksums, b[8:]) {
+	if binary.LittleEndian.Uint32(b[4:]) != crc32.Update(seed, machine.Checksums, b[8:]) {
 		return f, false
 	}
 	return frame{binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:]), at, b[frameHead:]}, true

@@ -4,38 +4,40 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // appendOp adds an operation to a frame. ok is false for one that is so rare that only the tables take it.
-func appendOp(b []byte, o *op) (_ []byte, ok bool) {
-	b = append(b, byte(o.kind))
-	switch o.kind {
-	case opInsert:
-		r := o.record
-		b = binary.LittleEndian.AppendUint32(append(appendRow(b, &o.row), r.id[:]...), r.sum)
-		b = appendText(appendText(appendText(b, r.group), r.dedup), r.source)
-		b = appendText(appendText(b, string(r.attributes)), r.body)
-	case opUpdate:
-		b = appendRow(b, &o.row)
-	case opMove:
-		b = appendText(appendRow(binary.AppendUvarint(b, o.seq), &o.row), o.source)
-	case opRemove:
-		b = binary.AppendUvarint(b, o.seq)
-	case opPutDedup, opDropDedup:
-		d := o.dedup
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.queue)), d.seq)
-		b = binary.AppendVarint(append(appendText(b, d.key), d.id[:]...), d.expires)
+func appendOp(b []byte, o *machine.Op) (_ []byte, ok bool) {
+	b = append(b, byte(o.Kind))
+	switch o.Kind {
+	case machine.OpInsert:
+		r := o.Record
+		b = binary.LittleEndian.AppendUint32(append(appendRow(b, &o.Row), r.ID[:]...), r.Sum)
+		b = appendText(appendText(appendText(b, r.Group), r.Dedup), r.Source)
+		b = appendText(appendText(b, string(r.Attributes)), r.Body)
+	case machine.OpUpdate:
+		b = appendRow(b, &o.Row)
+	case machine.OpMove:
+		b = appendText(appendRow(binary.AppendUvarint(b, o.Seq), &o.Row), o.Source)
+	case machine.OpRemove:
+		b = binary.AppendUvarint(b, o.Seq)
+	case machine.OpPutDedup, machine.OpDropDedup:
+		d := o.Dedup
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(d.Queue)), d.Seq)
+		b = binary.AppendVarint(append(appendText(b, d.Key), d.ID[:]...), d.Expires)
 	default:
 		return b, false
 	}
 	return b, true
 }
 
-func appendRow(b []byte, r *row) []byte {
-	b = binary.AppendUvarint(binary.AppendUvarint(b, r.seq), uint64(r.queue))
-	b = binary.AppendVarint(binary.AppendVarint(b, r.sent), r.visible)
-	b = binary.AppendVarint(binary.AppendVarint(b, r.received), r.first)
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.count)), uint64(r.carried))
+func appendRow(b []byte, r *machine.Row) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, r.Seq), uint64(r.Queue))
+	b = binary.AppendVarint(binary.AppendVarint(b, r.Sent), r.Visible)
+	b = binary.AppendVarint(binary.AppendVarint(b, r.Received), r.First)
+	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.Count)), uint64(r.Carried))
 }
 
 func appendText(b []byte, s string) []byte {
@@ -43,7 +45,7 @@ func appendText(b []byte, s string) []byte {
 }
 
 // readOps appends the operations of a frame to ops.
-func readOps(payload []byte, ops []op) ([]op, error) {
+func readOps(payload []byte, ops []machine.Op) ([]machine.Op, error) {
 	r := opReader{left: payload}
 	return r.all(ops)
 }
@@ -55,7 +57,7 @@ type opReader struct {
 	older bool // messages have no checksum
 }
 
-func (r *opReader) all(ops []op) ([]op, error) {
+func (r *opReader) all(ops []machine.Op) ([]machine.Op, error) {
 	for len(r.left) > 0 {
 		o := r.op()
 		if r.err != nil {
@@ -66,38 +68,38 @@ func (r *opReader) all(ops []op) ([]op, error) {
 	return ops, nil
 }
 
-func (r *opReader) op() (o op) {
-	o.kind = opKind(r.bytes(1)[0])
-	switch o.kind {
-	case opInsert:
-		o.row = r.row()
-		o.record = &record{id: [16]byte(r.bytes(16))}
+func (r *opReader) op() (o machine.Op) {
+	o.Kind = machine.OpKind(r.bytes(1)[0])
+	switch o.Kind {
+	case machine.OpInsert:
+		o.Row = r.row()
+		o.Record = &machine.Record{ID: [16]byte(r.bytes(16))}
 		if !r.older {
-			o.record.sum = binary.LittleEndian.Uint32(r.bytes(4))
+			o.Record.Sum = binary.LittleEndian.Uint32(r.bytes(4))
 		}
-		o.record.group, o.record.dedup, o.record.source = r.text(), r.text(), r.text()
+		o.Record.Group, o.Record.Dedup, o.Record.Source = r.text(), r.text(), r.text()
 		if attributes := r.text(); attributes != "" {
-			o.record.attributes = []byte(attributes)
+			o.Record.Attributes = []byte(attributes)
 		}
-		o.record.body = r.text()
-	case opUpdate:
-		o.row = r.row()
-	case opMove:
-		o.seq, o.row, o.source = r.number(), r.row(), r.text()
-	case opRemove:
-		o.seq = r.number()
-	case opPutDedup, opDropDedup:
-		o.dedup = &dedupRow{queue: r.small(), seq: r.number(), key: r.text(), id: [16]byte(r.bytes(16)), expires: r.signed()}
+		o.Record.Body = r.text()
+	case machine.OpUpdate:
+		o.Row = r.row()
+	case machine.OpMove:
+		o.Seq, o.Row, o.Source = r.number(), r.row(), r.text()
+	case machine.OpRemove:
+		o.Seq = r.number()
+	case machine.OpPutDedup, machine.OpDropDedup:
+		o.Dedup = &machine.DedupRow{Queue: r.small(), Seq: r.number(), Key: r.text(), ID: [16]byte(r.bytes(16)), Expires: r.signed()}
 	default:
-		r.fail(fmt.Errorf("found operation %d, which is not known", o.kind))
+		r.fail(fmt.Errorf("found operation %d, which is not known", o.Kind))
 	}
 	return o
 }
 
-func (r *opReader) row() (out row) {
-	out.seq, out.queue = r.number(), r.small()
-	out.sent, out.visible, out.received, out.first = r.signed(), r.signed(), r.signed(), r.signed()
-	out.count, out.carried = r.small(), r.small()
+func (r *opReader) row() (out machine.Row) {
+	out.Seq, out.Queue = r.number(), r.small()
+	out.Sent, out.Visible, out.Received, out.First = r.signed(), r.signed(), r.signed(), r.signed()
+	out.Count, out.Carried = r.small(), r.small()
 	return out
 }
 

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // memoryLog is a log in memory.
@@ -24,47 +25,47 @@ func (m *memoryLog) Sync() error                             { return nil }
 func (m *memoryLog) Close() error                            { return nil }
 
 // anyOp draws an operation that a log takes.
-func anyOp(t *rapid.T) op {
+func anyOp(t *rapid.T) machine.Op {
 	text := rapid.OneOf(rapid.Just(""), rapid.String())
 	id := func() (id [16]byte) {
 		copy(id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 		return id
 	}
-	row := row{numbers{
-		rapid.Uint64().Draw(t, "seq"), rapid.Int64().Draw(t, "sent"), rapid.Int64().Draw(t, "visible"), rapid.Int64().Draw(t, "received"),
-		rapid.Int64().Draw(t, "first"), rapid.Uint32().Draw(t, "count"), rapid.Uint32().Draw(t, "carried"),
-	}, rapid.Uint32().Draw(t, "queue")}
-	switch o := (op{kind: rapid.SampledFrom([]opKind{opInsert, opUpdate, opMove, opRemove, opPutDedup, opDropDedup}).Draw(t, "kind")}); o.kind {
-	case opInsert:
-		o.row = row
-		o.record = &record{id: id(), group: text.Draw(t, "group"), dedup: text.Draw(t, "dedup"), source: text.Draw(t, "source"), body: text.Draw(t, "body")}
+	row := machine.Row{Numbers: machine.Numbers{
+		Seq: rapid.Uint64().Draw(t, "seq"), Sent: rapid.Int64().Draw(t, "sent"), Visible: rapid.Int64().Draw(t, "visible"), Received: rapid.Int64().Draw(t, "received"),
+		First: rapid.Int64().Draw(t, "first"), Count: rapid.Uint32().Draw(t, "count"), Carried: rapid.Uint32().Draw(t, "carried"),
+	}, Queue: rapid.Uint32().Draw(t, "queue")}
+	switch o := (machine.Op{Kind: rapid.SampledFrom([]machine.OpKind{machine.OpInsert, machine.OpUpdate, machine.OpMove, machine.OpRemove, machine.OpPutDedup, machine.OpDropDedup}).Draw(t, "kind")}); o.Kind {
+	case machine.OpInsert:
+		o.Row = row
+		o.Record = &machine.Record{ID: id(), Group: text.Draw(t, "group"), Dedup: text.Draw(t, "dedup"), Source: text.Draw(t, "source"), Body: text.Draw(t, "body")}
 		if attributes := text.Draw(t, "attributes"); attributes != "" {
-			o.record.attributes = []byte(attributes)
+			o.Record.Attributes = []byte(attributes)
 		}
 		return o
-	case opUpdate:
-		o.row = row
+	case machine.OpUpdate:
+		o.Row = row
 		return o
-	case opMove:
-		o.seq, o.row, o.source = rapid.Uint64().Draw(t, "from"), row, text.Draw(t, "source")
+	case machine.OpMove:
+		o.Seq, o.Row, o.Source = rapid.Uint64().Draw(t, "from"), row, text.Draw(t, "source")
 		return o
-	case opRemove:
-		o.seq = row.seq
+	case machine.OpRemove:
+		o.Seq = row.Seq
 		return o
 	default:
-		o.dedup = &dedupRow{row.queue, text.Draw(t, "key"), row.seq, id(), row.sent}
+		o.Dedup = &machine.DedupRow{Queue: row.Queue, Key: text.Draw(t, "key"), Seq: row.Seq, ID: id(), Expires: row.Sent}
 		return o
 	}
 }
 
 // TestALogGivesBackWhatWasWritten also cuts the last frame short, damages one before it, and asks for another generation.
 func TestALogGivesBackWhatWasWritten(t *testing.T) {
-	all := gocmp.AllowUnexported(op{}, row{}, numbers{}, record{}, dedupRow{})
+	all := gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})
 	rapid.Check(t, func(rt *rapid.T) {
 		file := &memoryLog{bytes.Repeat([]byte{0xa5}, 64<<10)} // what an older generation left
 		l := &opLog{made: int64(len(file.content)), file: file}
 		l.restart(sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"), Commit: rapid.Uint64Range(1, math.MaxUint64-1).Draw(rt, "commit")})
-		var want, kept []op
+		var want, kept []machine.Op
 		var last int64
 		for range rapid.IntRange(1, 5).Draw(rt, "frames") {
 			ops := rapid.SliceOfN(rapid.Custom(anyOp), 1, 4).Draw(rt, "ops")
@@ -74,7 +75,7 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 			}
 			want = append(want, ops...)
 		}
-		check := func(what string, seed uint32, generation uint64, want []op) {
+		check := func(what string, seed uint32, generation uint64, want []machine.Op) {
 			got, err := readLog(file.content, seed, generation)
 			if diff := gocmp.Diff(want, got, all); diff != "" || err != nil {
 				rt.Fatalf("%s: %v\n%s", what, err, diff)
@@ -109,19 +110,21 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 func TestALogTakesWhatFits(t *testing.T) {
 	l := &opLog{made: 4 * sectorBytes, file: &memoryLog{make([]byte, 4*sectorBytes)}}
 	l.restart(sqlitefile.Position{Commit: 7})
-	body := func(n int) []op { return []op{{kind: opInsert, record: &record{body: string(make([]byte, n))}}} }
+	body := func(n int) []machine.Op {
+		return []machine.Op{{Kind: machine.OpInsert, Record: &machine.Record{Body: string(make([]byte, n))}}}
+	}
 	for _, row := range []struct {
 		name string
-		ops  []op
+		ops  []machine.Op
 		fits bool
 		at   int64
 	}{
 		{"more than the log", body(3 * sectorBytes), false, 0},
 		{"a sector and a bit", body(sectorBytes), true, 2 * sectorBytes},
 		{"again", body(sectorBytes), false, 2 * sectorBytes},
-		{"what only the tables take", []op{{kind: opPutQueue, queue: &queueRow{}}}, false, 2 * sectorBytes},
+		{"what only the tables take", []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{}}}, false, 2 * sectorBytes},
 		{"the last sector", body(100), true, 3 * sectorBytes},
-		{"nothing more", []op{{kind: opRemove, seq: 1}}, false, 3 * sectorBytes},
+		{"nothing more", []machine.Op{{Kind: machine.OpRemove, Seq: 1}}, false, 3 * sectorBytes},
 	} {
 		if fits, err := l.append(row.ops); fits != row.fits || l.at != row.at || err != nil {
 			t.Errorf("%s: fits %t, at %d, %v; want %t and %d", row.name, fits, l.at, err, row.fits, row.at)
@@ -131,15 +134,15 @@ func TestALogTakesWhatFits(t *testing.T) {
 
 // FuzzLogOperations holds that whatever a frame holds is refused, or means the same when it is written and read again.
 func FuzzLogOperations(f *testing.F) {
-	for _, o := range []op{
-		{kind: opInsert, row: row{numbers{seq: 1, sent: 2}, 3}, record: &record{body: "b", group: "g", attributes: []byte("{}")}},
-		{kind: opMove, seq: 1, row: row{numbers{seq: 1 << 63}, 3}, source: "s"},
-		{kind: opDropDedup, dedup: &dedupRow{queue: 1, key: "k", seq: 2, expires: -1}},
+	for _, o := range []machine.Op{
+		{Kind: machine.OpInsert, Row: machine.Row{Numbers: machine.Numbers{Seq: 1, Sent: 2}, Queue: 3}, Record: &machine.Record{Body: "b", Group: "g", Attributes: []byte("{}")}},
+		{Kind: machine.OpMove, Seq: 1, Row: machine.Row{Numbers: machine.Numbers{Seq: 1 << 63}, Queue: 3}, Source: "s"},
+		{Kind: machine.OpDropDedup, Dedup: &machine.DedupRow{Queue: 1, Key: "k", Seq: 2, Expires: -1}},
 	} {
 		b, _ := appendOp(nil, &o)
 		f.Add(b)
 	}
-	f.Add([]byte{byte(opRemove), 0xff})
+	f.Add([]byte{byte(machine.OpRemove), 0xff})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		ops, err := readOps(payload, nil)
 		if err != nil {
@@ -153,7 +156,7 @@ func FuzzLogOperations(f *testing.F) {
 			}
 		}
 		got, err := readOps(again, nil)
-		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(op{}, row{}, numbers{}, record{}, dedupRow{})); diff != "" || err != nil {
+		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})); diff != "" || err != nil {
 			t.Fatalf("%q: %v\n%s", payload, err, diff)
 		}
 	})

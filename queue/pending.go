@@ -3,21 +3,23 @@ package queue
 import (
 	"maps"
 	"slices"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // pending is what the log adds to the tables: for each row the sum of what was done to it.
 type pending struct {
 	rows  map[uint64]pendingRow // by the sequence that the message has now, or had when it was removed
-	dedup []op                  // in their order
+	dedup []machine.Op          // in their order
 }
 
 // pendingRow is one message.
 type pendingRow struct {
-	row    row
-	record *record // of a message that is in no table; nil else
-	origin uint64  // else its sequence in the table
-	source string  // where it was moved from
-	change opKind  // opInsert, opUpdate, opMove or opRemove
+	row    machine.Row
+	record *machine.Record // of a message that is in no table; nil else
+	origin uint64          // else its sequence in the table
+	source string          // where it was moved from
+	change machine.OpKind  // opInsert, opUpdate, opMove or opRemove
 }
 
 func newPending() pending { return pending{rows: map[uint64]pendingRow{}} }
@@ -32,68 +34,68 @@ func (p *pending) clear() {
 }
 
 // add takes an operation of the log in.
-func (p *pending) add(o *op) {
-	switch o.kind {
-	case opInsert:
-		p.rows[o.row.seq] = pendingRow{row: o.row, record: o.record, change: opInsert}
-	case opUpdate:
-		r, ok := p.rows[o.row.seq]
+func (p *pending) add(o *machine.Op) {
+	switch o.Kind {
+	case machine.OpInsert:
+		p.rows[o.Row.Seq] = pendingRow{row: o.Row, record: o.Record, change: machine.OpInsert}
+	case machine.OpUpdate:
+		r, ok := p.rows[o.Row.Seq]
 		if !ok {
-			r = pendingRow{origin: o.row.seq, change: opUpdate}
+			r = pendingRow{origin: o.Row.Seq, change: machine.OpUpdate}
 		}
-		r.row = o.row
-		p.rows[o.row.seq] = r
-	case opMove:
+		r.row = o.Row
+		p.rows[o.Row.Seq] = r
+	case machine.OpMove:
 		p.move(o)
-	case opRemove:
-		r, ok := p.rows[o.seq]
+	case machine.OpRemove:
+		r, ok := p.rows[o.Seq]
 		switch {
-		case ok && r.change == opInsert:
-			delete(p.rows, o.seq) // no table ever knew it
+		case ok && r.change == machine.OpInsert:
+			delete(p.rows, o.Seq) // no table ever knew it
 			return
 		case !ok:
-			r.origin = o.seq
+			r.origin = o.Seq
 		}
-		p.rows[o.seq] = pendingRow{origin: r.origin, change: opRemove}
+		p.rows[o.Seq] = pendingRow{origin: r.origin, change: machine.OpRemove}
 	default:
-		d := *o.dedup // the state uses its own again
-		p.dedup = append(p.dedup, op{kind: o.kind, dedup: &d})
+		d := *o.Dedup // the state uses its own again
+		p.dedup = append(p.dedup, machine.Op{Kind: o.Kind, Dedup: &d})
 	}
 }
 
-func (p *pending) move(o *op) {
-	r, ok := p.rows[o.seq]
-	delete(p.rows, o.seq)
+func (p *pending) move(o *machine.Op) {
+	r, ok := p.rows[o.Seq]
+	delete(p.rows, o.Seq)
 	switch {
 	case !ok:
-		r = pendingRow{origin: o.seq, change: opMove}
-	case r.change == opUpdate:
-		r.change = opMove
-	case r.change == opInsert:
+		r = pendingRow{origin: o.Seq, change: machine.OpMove}
+	case r.change == machine.OpUpdate:
+		r.change = machine.OpMove
+	case r.change == machine.OpInsert:
 		moved := *r.record // the one before may be in use
-		moved.source = o.source
+		moved.Source = o.Source
 		r.record = &moved
 	}
-	r.row, r.source = o.row, o.source
-	p.rows[o.row.seq] = r
+	r.row, r.source = o.Row, o.Source
+	p.rows[o.Row.Seq] = r
 }
 
 // dedupAfter returns the deduplication of the tables as the log leaves it.
-func (p *pending) dedupAfter(tables []dedupRow) []dedupRow {
+func (p *pending) dedupAfter(tables []machine.DedupRow) []machine.DedupRow {
 	if len(p.dedup) == 0 {
 		return tables
 	}
-	all := make(map[dedupID]dedupRow, len(tables))
+	all := make(map[dedupID]machine.DedupRow, len(tables))
 	for _, d := range tables {
-		all[dedupID{d.queue, d.key}] = d
+		all[dedupID{d.Queue, d.Key}] = d
 	}
 	for i := range p.dedup {
-		d := p.dedup[i].dedup
-		id := dedupID{d.queue, d.key}
+		d := p.dedup[i].Dedup
+		id := dedupID{d.Queue, d.Key}
 		switch old, ok := all[id]; {
-		case p.dedup[i].kind == opPutDedup:
+		case p.dedup[i].Kind == machine.OpPutDedup:
 			all[id] = *d
-		case ok && old.seq == d.seq:
+		case ok && old.Seq == d.Seq:
 			delete(all, id)
 		}
 	}
@@ -101,10 +103,10 @@ func (p *pending) dedupAfter(tables []dedupRow) []dedupRow {
 }
 
 // ops yields what brings the tables up to date, in the order of the sequences.
-func (p *pending) ops(yield func(*op) bool) {
+func (p *pending) ops(yield func(*machine.Op) bool) {
 	for _, seq := range slices.Sorted(maps.Keys(p.rows)) {
 		r := p.rows[seq]
-		o := op{kind: r.change, seq: r.origin, row: r.row, record: r.record, source: r.source}
+		o := machine.Op{Kind: r.change, Seq: r.origin, Row: r.row, Record: r.record, Source: r.source}
 		if !yield(&o) {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // cut is a disk after a power cut and what must, and may, be on it: what was
@@ -41,7 +42,7 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, _, err := load(db, time.Now().UnixMilli()); err != nil {
+	if _, _, err := machine.Load(db, time.Now().UnixMilli(), parseSettings); err != nil {
 		return err
 	}
 	var verdict string
@@ -59,8 +60,8 @@ func (c cut) check(ctx context.Context) (err error) {
 
 // found is a message in the file.
 type found struct {
-	numbers
-	record
+	machine.Numbers
+	machine.Record
 	attributes map[string]Attribute
 	queue      string
 }
@@ -76,7 +77,7 @@ func messages(db *sqliteStore, yield func(*found)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var f found
-		if err := rows.Scan(&f.queue, &f.seq, &f.sent, &f.visible, &f.received, &f.count); err != nil {
+		if err := rows.Scan(&f.queue, &f.Seq, &f.Sent, &f.Visible, &f.Received, &f.Count); err != nil {
 			return err
 		}
 		if err := f.read(db); err != nil {
@@ -89,19 +90,19 @@ func messages(db *sqliteStore, yield func(*found)) error {
 
 // read reads the content.
 func (f *found) read(db *sqliteStore) error {
-	rec, err := db.Record(f.seq)
+	rec, err := db.Record(f.Seq)
 	if err != nil {
 		return err
 	}
 	if rec == nil {
-		return fmt.Errorf("the content of row %d is missing", f.seq)
+		return fmt.Errorf("the content of row %d is missing", f.Seq)
 	}
-	f.record = *rec
-	if len(rec.attributes) == 0 {
+	f.Record = *rec
+	if len(rec.Attributes) == 0 {
 		return nil
 	}
 	var x extras
-	err = json.Unmarshal(rec.attributes, &x)
+	err = json.Unmarshal(rec.Attributes, &x)
 	f.attributes = x.Attributes
 	return err
 }
@@ -110,7 +111,7 @@ func (c cut) compare(db *sqliteStore) error {
 	var errs []error
 	present := make([]*found, len(c.may.facts))
 	err := messages(db, func(f *found) {
-		n, err := number(f.body)
+		n, err := number(f.Body)
 		if err == nil && n >= len(present) {
 			err = fmt.Errorf("message %d was not sent yet", n)
 		}
@@ -150,10 +151,10 @@ func compareOrder(present []*found) error {
 		if f == nil || f.queue != ordered {
 			continue
 		}
-		if before := last[f.group]; before != nil && before.seq > f.seq {
-			return fmt.Errorf("message %d of group %s comes before one that was sent earlier", n, f.group)
+		if before := last[f.Group]; before != nil && before.Seq > f.Seq {
+			return fmt.Errorf("message %d of group %s comes before one that was sent earlier", n, f.Group)
 		}
-		last[f.group] = f
+		last[f.Group] = f
 	}
 	return nil
 }
@@ -196,18 +197,18 @@ func (c cut) compareOne(n int, f *found) error {
 		return nil
 	case must.purged:
 		return errors.New("a purge was acknowledged, and it is back")
-	case must.deleted > 0 && f.queue == may.queue && f.count <= must.deleted:
-		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives", must.deleted, f.count)
-	case f.body != may.body || may.id != "" && formatUUID(f.id) != may.id:
-		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", formatUUID(f.id), f.body, may.id, may.body)
+	case must.deleted > 0 && f.queue == may.queue && f.Count <= must.deleted:
+		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives", must.deleted, f.Count)
+	case f.Body != may.body || may.id != "" && formatUUID(f.ID) != may.id:
+		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", formatUUID(f.ID), f.Body, may.id, may.body)
 	case !reflect.DeepEqual(f.attributes, attributesOf(n)):
 		return fmt.Errorf("attributes %v, want %v", f.attributes, attributesOf(n))
-	case f.queue != may.queue && (f.queue != "dead" || may.queue != "q" || f.source != "q" || f.count < 3):
-		return fmt.Errorf("it is in queue %s with %d receives, sent to %s", f.queue, f.count, may.queue)
-	case must.received > 1 && f.count < must.received && may.changes == must.changes:
-		return fmt.Errorf("it was received %d times, %d of them are there", must.received, f.count)
-	case may.notBefore != 0 && may.notBefore == must.notBefore && f.visible < must.notBefore && f.queue != "dead":
-		return fmt.Errorf("it was to be invisible until %d, and is until %d", must.notBefore, f.visible)
+	case f.queue != may.queue && (f.queue != "dead" || may.queue != "q" || f.Source != "q" || f.Count < 3):
+		return fmt.Errorf("it is in queue %s with %d receives, sent to %s", f.queue, f.Count, may.queue)
+	case must.received > 1 && f.Count < must.received && may.changes == must.changes:
+		return fmt.Errorf("it was received %d times, %d of them are there", must.received, f.Count)
+	case may.notBefore != 0 && may.notBefore == must.notBefore && f.Visible < must.notBefore && f.queue != "dead":
+		return fmt.Errorf("it was to be invisible until %d, and is until %d", must.notBefore, f.Visible)
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func (c cut) compareQueues(db *sqliteStore) error {
 	queues, err := loadQueues(db.db)
 	there := map[string]bool{}
 	for _, q := range queues {
-		there[q.name] = true
+		there[q.Name] = true
 	}
 	errs := []error{err}
 	for name, q := range c.must.queues {

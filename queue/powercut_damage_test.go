@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // TestAPowerCutAndALostFileAreTold takes files away, shortens or spoils them after power cuts at all moments, in the middle of
@@ -36,7 +37,7 @@ func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 			switch err := c.check(t.Context()); {
 			case err == nil:
 				whole++
-			case errors.Is(err, ErrCorruptFile) || errors.Is(err, errDamagedContent) || primaryCode(err) == sqlitefile.CodeCorrupt:
+			case errors.Is(err, ErrCorruptFile) || errors.Is(err, machine.ErrDamagedContent) || primaryCode(err) == sqlitefile.CodeCorrupt:
 				told++
 			default:
 				t.Errorf("history %d, cut %d, %s: %v", seed, i, what, err)

@@ -1,6 +1,7 @@
 package queue
 
 import "errors"
+import "github.com/muster-scale/muster/queue/internal/machine"
 
 // reserve is room on the disk that is given up when the disk is full, so that
 // messages can still be deleted, and taken again before the next send.
@@ -16,11 +17,11 @@ const pageSize = 4096
 
 // admit refuses messages when there is no room but that of the deletes. What is
 // changed about queues needs little; purging one is also a delete.
-func (s *sqliteStore) admit(ops []op) error {
+func (s *sqliteStore) admit(ops []machine.Op) error {
 	var needed int64
 	for i := range ops {
-		if o := &ops[i]; o.kind == opInsert {
-			needed += o.record.size() + pageSize
+		if o := &ops[i]; o.Kind == machine.OpInsert {
+			needed += o.Record.Size() + pageSize
 		}
 	}
 	if needed == 0 || !s.spent {
@@ -42,7 +43,7 @@ func (s *sqliteStore) admit(ops []op) error {
 // again is for a transaction that found the disk full. Writing the log back
 // lets it use the room of the log once more; if that does not help, it gives up
 // the reserve, for what is written next.
-func (s *sqliteStore) again(ops []op) error {
+func (s *sqliteStore) again(ops []machine.Op) error {
 	s.writeBack()
 	err := s.transact(ops)
 	if errors.Is(err, ErrStorageFull) {

@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // sqliteStore keeps the operations in one SQLite file in WAL mode. Statements
@@ -301,64 +302,64 @@ func (s *sqliteStore) writeError(step string, err error) error {
 }
 
 // write writes an operation and returns by how many rows the messages grew.
-func (s *sqliteStore) write(o *op) (grown int64, err error) {
-	r := &o.row
-	switch o.kind {
-	case opInsert:
-		c := o.record
-		_, err = s.insert.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried), int64(r.checksum()),
-			int64(c.sum), c.id[:], orNull(c.group), orNull(c.dedup), orNull(c.source), orNull(string(c.attributes)), c.body)
+func (s *sqliteStore) write(o *machine.Op) (grown int64, err error) {
+	r := &o.Row
+	switch o.Kind {
+	case machine.OpInsert:
+		c := o.Record
+		_, err = s.insert.Exec(int64(r.Seq), int64(r.Queue), r.Sent, r.Visible, r.Received, r.First, int64(r.Count), int64(r.Carried), int64(r.Checksum()),
+			int64(c.Sum), c.ID[:], orNull(c.Group), orNull(c.Dedup), orNull(c.Source), orNull(string(c.Attributes)), c.Body)
 		return 1, err
-	case opUpdate:
-		_, err = s.update.Exec(r.visible, r.received, r.first, int64(r.count), int64(r.checksum()), int64(r.seq))
-	case opMove:
-		_, err = s.move.Exec(int64(r.seq), int64(r.queue), r.sent, r.visible, r.received, r.first, int64(r.count), int64(r.carried), int64(r.checksum()),
-			orNull(o.source), int64(o.seq))
-	case opRemove:
-		result, err := s.remove.Exec(int64(o.seq))
+	case machine.OpUpdate:
+		_, err = s.update.Exec(r.Visible, r.Received, r.First, int64(r.Count), int64(r.Checksum()), int64(r.Seq))
+	case machine.OpMove:
+		_, err = s.move.Exec(int64(r.Seq), int64(r.Queue), r.Sent, r.Visible, r.Received, r.First, int64(r.Count), int64(r.Carried), int64(r.Checksum()),
+			orNull(o.Source), int64(o.Seq))
+	case machine.OpRemove:
+		result, err := s.remove.Exec(int64(o.Seq))
 		if err != nil {
 			return 0, err
 		}
 		gone, err := result.RowsAffected()
 		return -gone, err
-	case opPutQueue:
-		err = s.writeQueue(o.queue)
+	case machine.OpPutQueue:
+		err = s.writeQueue(o.Queue)
 	default:
 		err = s.writeRare(o)
 	}
 	return 0, err
 }
 
-func (s *sqliteStore) writeRare(o *op) (err error) {
-	switch o.kind {
-	case opDropQueue:
-		if _, err = s.dropQueue.Exec(o.queue.id); err == nil {
-			_, err = s.dropMoves.Exec(o.queue.id)
+func (s *sqliteStore) writeRare(o *machine.Op) (err error) {
+	switch o.Kind {
+	case machine.OpDropQueue:
+		if _, err = s.dropQueue.Exec(o.Queue.ID); err == nil {
+			_, err = s.dropMoves.Exec(o.Queue.ID)
 		}
-	case opPutDedup:
-		d := o.dedup
-		_, err = s.putDedup.Exec(int64(d.queue), d.key, int64(d.seq), d.id[:], d.expires)
-	case opDropDedup:
-		_, err = s.dropDedup.Exec(int64(o.dedup.queue), o.dedup.key, int64(o.dedup.seq))
-	case opPutMove:
-		m := o.move
-		_, err = s.putMove.Exec(int64(m.id), int64(m.queue), m.destination, m.rate, string(m.status), m.failure, m.started, m.moved, m.toMove)
-	case opDropMove:
-		_, err = s.dropMove.Exec(int64(o.move.id))
+	case machine.OpPutDedup:
+		d := o.Dedup
+		_, err = s.putDedup.Exec(int64(d.Queue), d.Key, int64(d.Seq), d.ID[:], d.Expires)
+	case machine.OpDropDedup:
+		_, err = s.dropDedup.Exec(int64(o.Dedup.Queue), o.Dedup.Key, int64(o.Dedup.Seq))
+	case machine.OpPutMove:
+		m := o.Move
+		_, err = s.putMove.Exec(int64(m.ID), int64(m.Queue), m.Destination, m.Rate, string(m.Status), m.Failure, m.Started, m.Moved, m.ToMove)
+	case machine.OpDropMove:
+		_, err = s.dropMove.Exec(int64(o.Move.ID))
 	}
 	return err
 }
 
-func (s *sqliteStore) writeQueue(q *queueRow) error {
-	attributes, err := json.Marshal(q.attributes)
+func (s *sqliteStore) writeQueue(q *machine.QueueRow) error {
+	attributes, err := json.Marshal(q.Attributes)
 	if err != nil {
 		return err
 	}
-	tags, err := json.Marshal(q.tags)
+	tags, err := json.Marshal(q.Tags)
 	if err != nil {
 		return err
 	}
-	_, err = s.putQueue.Exec(q.id, q.name, string(attributes), string(tags), q.created, q.modified, int64(q.floor))
+	_, err = s.putQueue.Exec(q.ID, q.Name, string(attributes), string(tags), q.Created, q.Modified, int64(q.Floor))
 	return err
 }
 

@@ -9,12 +9,13 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // Commit makes ops durable with one sync: in the log where there is one, and
 // else in a transaction. After ErrStorageFull it may be called again with what
 // needs no room.
-func (s *sqliteStore) Commit(ops []op) error {
+func (s *sqliteStore) Commit(ops []machine.Op) error {
 	if err := s.admit(ops); err != nil {
 		return err
 	}
@@ -35,9 +36,9 @@ func (s *sqliteStore) Commit(ops []op) error {
 	return err
 }
 
-func needRoom(ops []op) bool {
+func needRoom(ops []machine.Op) bool {
 	for i := range ops {
-		if ops[i].kind == opInsert {
+		if ops[i].Kind == machine.OpInsert {
 			return true
 		}
 	}
@@ -45,7 +46,7 @@ func needRoom(ops []op) bool {
 }
 
 // append writes ops to the log, if there is one and they fit.
-func (s *sqliteStore) append(ops []op) (fits bool, err error) {
+func (s *sqliteStore) append(ops []machine.Op) (fits bool, err error) {
 	if s.log == nil || !s.log.active || s.log.file == nil || s.epoch != 0 || s.pending.len()+len(ops) > maxPending {
 		return false, nil
 	}
@@ -69,9 +70,9 @@ func (s *sqliteStore) append(ops []op) (fits bool, err error) {
 
 // transact writes ops to the tables, after all that is in the log. At the end
 // of it the log is void.
-func (s *sqliteStore) transact(ops []op) error { return s.transactAs(ops, s.nextLog()) }
+func (s *sqliteStore) transact(ops []machine.Op) error { return s.transactAs(ops, s.nextLog()) }
 
-func (s *sqliteStore) transactAs(ops []op, next tableChange) error {
+func (s *sqliteStore) transactAs(ops []machine.Op, next tableChange) error {
 	if err := s.execute(ops, &next); err != nil {
 		switch known := errors.Is(err, ErrStorageFull) || errors.Is(err, ErrStorageBusy); {
 		case !known:
@@ -94,7 +95,7 @@ func (s *sqliteStore) transactAs(ops []op, next tableChange) error {
 }
 
 // execute makes one transaction, and notes in the mark that it is on the disk.
-func (s *sqliteStore) execute(ops []op, next *tableChange) error {
+func (s *sqliteStore) execute(ops []machine.Op, next *tableChange) error {
 	if err := s.arm(); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (s *sqliteStore) writeBackLong() {
 }
 
 // beginAll begins a transaction and writes what it holds.
-func (s *sqliteStore) beginAll(ops []op, next *tableChange) (at sqlitefile.Position, err error) {
+func (s *sqliteStore) beginAll(ops []machine.Op, next *tableChange) (at sqlitefile.Position, err error) {
 	if _, err := s.begin.Exec(); err != nil {
 		return at, err
 	}
@@ -183,7 +184,7 @@ func (s *sqliteStore) nextLog() tableChange {
 }
 
 // writeAll writes what a transaction holds and returns the position after it.
-func (s *sqliteStore) writeAll(ops []op, next *tableChange) (at sqlitefile.Position, err error) {
+func (s *sqliteStore) writeAll(ops []machine.Op, next *tableChange) (at sqlitefile.Position, err error) {
 	at = s.at
 	at.Commit++
 	for o := range s.pending.ops {

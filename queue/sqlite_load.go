@@ -12,12 +12,13 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // Load reads the numbers of all messages in one scan, with what the log adds to
 // them. Only when all of it was readable does it write: it takes the log over
 // and counts the opening.
-func (s *sqliteStore) Load(begin func(saved) error, visit func(row, label) error) (err error) {
+func (s *sqliteStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
@@ -34,23 +35,23 @@ func (s *sqliteStore) Load(begin func(saved) error, visit func(row, label) error
 		return err
 	}
 	for range 2 {
-		if err = s.takeOver(kept.epoch); !errors.Is(err, ErrStorageFull) {
+		if err = s.takeOver(kept.Epoch); !errors.Is(err, ErrStorageFull) {
 			break
 		}
 		s.giveReserve()
 	}
 	if errors.Is(err, ErrStorageFull) {
-		s.spent, s.epoch, err = true, kept.epoch, nil
+		s.spent, s.epoch, err = true, kept.Epoch, nil
 	}
 	return err
 }
 
 // scanAll visits the rows of the tables as the log leaves them. What the log adds
 // has later sequences than all that is in the tables.
-func (s *sqliteStore) scanAll(visit func(row, label) error) error {
+func (s *sqliteStore) scanAll(visit func(machine.Row, machine.Label) error) error {
 	changed := map[uint64]pendingRow{} // by the sequence in the tables
 	for _, p := range s.pending.rows {
-		if p.change != opInsert {
+		if p.change != machine.OpInsert {
 			changed[p.origin] = p
 		}
 	}
@@ -60,21 +61,21 @@ func (s *sqliteStore) scanAll(visit func(row, label) error) error {
 	}
 	found := uint64(0)
 	groups := map[uint64]string{} // of what was moved
-	err := s.scan(func(r row, text label) error {
+	err := s.scan(func(r machine.Row, text machine.Label) error {
 		found++
 		switch {
-		case len(dead) > 0 && dead[r.seq]:
+		case len(dead) > 0 && dead[r.Seq]:
 			return nil
 		case len(changed) == 0:
 			return visit(r, text)
 		}
-		switch p, ok := changed[r.seq]; {
+		switch p, ok := changed[r.Seq]; {
 		case !ok:
 			return visit(r, text)
-		case p.change == opUpdate:
+		case p.change == machine.OpUpdate:
 			return visit(p.row, text)
-		case p.change == opMove:
-			groups[p.row.seq] = text.group
+		case p.change == machine.OpMove:
+			groups[p.row.Seq] = text.Group
 		}
 		return nil
 	})
@@ -86,37 +87,37 @@ func (s *sqliteStore) scanAll(visit func(row, label) error) error {
 			return err
 		}
 		switch p := s.pending.rows[seq]; p.change {
-		case opInsert:
-			err = visit(p.row, label{p.record.group, p.record.source})
-		case opMove:
-			err = visit(p.row, label{groups[seq], p.source})
+		case machine.OpInsert:
+			err = visit(p.row, machine.Label{Group: p.record.Group, Source: p.record.Source})
+		case machine.OpMove:
+			err = visit(p.row, machine.Label{Group: groups[seq], Source: p.source})
 		}
 	}
 	return err
 }
 
-func (s *sqliteStore) saved() (kept saved, err error) {
-	err = s.readers.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.secret, &kept.epoch)
+func (s *sqliteStore) saved() (kept machine.Saved, err error) {
+	err = s.readers.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.Secret, &kept.Epoch)
 	if err != nil {
 		return kept, err
 	}
-	if len(kept.secret) != secretBytes {
-		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.secret), secretBytes)
+	if len(kept.Secret) != secretBytes {
+		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.Secret), secretBytes)
 	}
-	if kept.queues, err = loadQueues(s.readers); err != nil {
+	if kept.Queues, err = loadQueues(s.readers); err != nil {
 		return kept, err
 	}
-	if kept.dedup, err = loadDedup(s.readers); err != nil {
+	if kept.Dedup, err = loadDedup(s.readers); err != nil {
 		return kept, err
 	}
-	kept.dedup = s.pending.dedupAfter(kept.dedup)
-	kept.moves, err = loadMoves(s.readers)
+	kept.Dedup = s.pending.dedupAfter(kept.Dedup)
+	kept.Moves, err = loadMoves(s.readers)
 	return kept, err
 }
 
 // scan reads the numbers of all messages. It asks the driver itself, since
 // converting ten million rows takes longer than reading them.
-func (s *sqliteStore) scan(visit func(row, label) error) error {
+func (s *sqliteStore) scan(visit func(machine.Row, machine.Label) error) error {
 	ctx := context.Background()
 	conn, err := s.readers.Conn(ctx)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *sqliteStore) scan(visit func(row, label) error) error {
 	})
 }
 
-func scanRows(rows driver.Rows, visit func(row, label) error) error {
+func scanRows(rows driver.Rows, visit func(machine.Row, machine.Label) error) error {
 	values := make([]driver.Value, len(rows.Columns()))
 	for {
 		switch err := rows.Next(values); err {
@@ -147,15 +148,15 @@ func scanRows(rows driver.Rows, visit func(row, label) error) error {
 			return err
 		}
 		f := fields{values: values}
-		r := row{
-			numbers: numbers{seq: uint64(f.number())},
-			queue:   uint32(f.number()),
+		r := machine.Row{
+			Numbers: machine.Numbers{Seq: uint64(f.number())},
+			Queue:   uint32(f.number()),
 		}
-		r.sent, r.visible, r.received, r.first = f.number(), f.number(), f.number(), f.number()
-		r.count, r.carried = uint32(f.number()), uint32(f.number())
-		text := label{f.text(), f.text()}
+		r.Sent, r.Visible, r.Received, r.First = f.number(), f.number(), f.number(), f.number()
+		r.Count, r.Carried = uint32(f.number()), uint32(f.number())
+		text := machine.Label{Group: f.text(), Source: f.text()}
 		if f.wrong {
-			return fmt.Errorf("%w: message %d has a column of another type than the schema says: found %v", ErrCorruptFile, r.seq, values)
+			return fmt.Errorf("%w: message %d has a column of another type than the schema says: found %v", ErrCorruptFile, r.Seq, values)
 		}
 		if err := visit(r, text); err != nil {
 			return err
@@ -193,56 +194,56 @@ func (f *fields) text() string {
 	return ""
 }
 
-func loadQueues(db *sql.DB) ([]queueRow, error) {
+func loadQueues(db *sql.DB) ([]machine.QueueRow, error) {
 	rows, err := db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []queueRow
+	var out []machine.QueueRow
 	for rows.Next() {
-		var q queueRow
+		var q machine.QueueRow
 		var attributes, tags []byte
-		if err := rows.Scan(&q.id, &q.name, &attributes, &tags, &q.created, &q.modified, &q.floor); err != nil {
+		if err := rows.Scan(&q.ID, &q.Name, &attributes, &tags, &q.Created, &q.Modified, &q.Floor); err != nil {
 			return nil, err
 		}
-		if err := errors.Join(json.Unmarshal(attributes, &q.attributes), json.Unmarshal(tags, &q.tags)); err != nil {
-			return nil, fmt.Errorf("%w: attributes of queue %q: %w", ErrCorruptFile, q.name, err)
+		if err := errors.Join(json.Unmarshal(attributes, &q.Attributes), json.Unmarshal(tags, &q.Tags)); err != nil {
+			return nil, fmt.Errorf("%w: attributes of queue %q: %w", ErrCorruptFile, q.Name, err)
 		}
 		out = append(out, q)
 	}
 	return out, rows.Err()
 }
 
-func loadDedup(db *sql.DB) ([]dedupRow, error) {
+func loadDedup(db *sql.DB) ([]machine.DedupRow, error) {
 	rows, err := db.Query(`SELECT queue_id, dedup_id, seq, message_id, expires FROM deduplication`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []dedupRow
+	var out []machine.DedupRow
 	for rows.Next() {
-		var d dedupRow
+		var d machine.DedupRow
 		var id []byte
-		if err := rows.Scan(&d.queue, &d.key, &d.seq, &id, &d.expires); err != nil {
+		if err := rows.Scan(&d.Queue, &d.Key, &d.Seq, &id, &d.Expires); err != nil {
 			return nil, err
 		}
-		copy(d.id[:], id)
+		copy(d.ID[:], id)
 		out = append(out, d)
 	}
 	return out, rows.Err()
 }
 
-func loadMoves(db *sql.DB) ([]moveRow, error) {
+func loadMoves(db *sql.DB) ([]machine.MoveRow, error) {
 	rows, err := db.Query(`SELECT id, queue_id, destination, rate, status, failure, started, moved, to_move FROM moves ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []moveRow
+	var out []machine.MoveRow
 	for rows.Next() {
-		var m moveRow
-		if err := rows.Scan(&m.id, &m.queue, &m.destination, &m.rate, &m.status, &m.failure, &m.started, &m.moved, &m.toMove); err != nil {
+		var m machine.MoveRow
+		if err := rows.Scan(&m.ID, &m.Queue, &m.Destination, &m.Rate, &m.Status, &m.Failure, &m.Started, &m.Moved, &m.ToMove); err != nil {
 			return nil, err
 		}
 		out = append(out, m)
@@ -251,16 +252,16 @@ func loadMoves(db *sql.DB) ([]moveRow, error) {
 }
 
 // Record returns the content of a message.
-func (s *sqliteStore) Record(seq uint64) (*record, error) {
+func (s *sqliteStore) Record(seq uint64) (*machine.Record, error) {
 	s.mu.RLock()
 	p, ok := s.pending.rows[seq]
 	s.mu.RUnlock()
 	switch {
-	case !ok || p.change == opUpdate:
+	case !ok || p.change == machine.OpUpdate:
 		return s.stored(seq)
-	case p.change == opInsert:
+	case p.change == machine.OpInsert:
 		return p.record, nil
-	case p.change == opRemove:
+	case p.change == machine.OpRemove:
 		return nil, nil
 	}
 	r, err := s.stored(p.origin)
@@ -268,27 +269,27 @@ func (s *sqliteStore) Record(seq uint64) (*record, error) {
 		return s.stored(seq) // the log was taken over at this moment
 	}
 	if r != nil {
-		r.source = p.source
+		r.Source = p.source
 	}
 	return r, err
 }
 
 // stored reads the content of a message from its table by its rowid. The error
 // matches errDamagedContent if it is not what was sent.
-func (s *sqliteStore) stored(seq uint64) (*record, error) {
+func (s *sqliteStore) stored(seq uint64) (*machine.Record, error) {
 	var id []byte
 	var group, dedup, source sql.NullString
-	var r record
-	err := s.read.QueryRow(int64(seq)).Scan(&r.sum, &id, &group, &dedup, &source, &r.attributes, &r.body)
+	var r machine.Record
+	err := s.read.QueryRow(int64(seq)).Scan(&r.Sum, &id, &group, &dedup, &source, &r.Attributes, &r.Body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
 	case primaryCode(err) == sqlitefile.CodeCorrupt:
-		return nil, fmt.Errorf("%w: %w", errDamagedContent, err)
+		return nil, fmt.Errorf("%w: %w", machine.ErrDamagedContent, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: read a message from %s: %w", ErrStorage, s.path, err)
 	}
-	copy(r.id[:], id)
-	r.group, r.dedup, r.source = group.String, dedup.String, source.String
-	return &r, r.verify()
+	copy(r.ID[:], id)
+	r.Group, r.Dedup, r.Source = group.String, dedup.String, source.String
+	return &r, r.Verify()
 }

@@ -8,16 +8,18 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // faulty is a store whose commits can be made to fail.
 type faulty struct {
 	*memoryStore
-	fail  func([]op) error
+	fail  func([]machine.Op) error
 	calls int
 }
 
-func (f *faulty) Commit(ops []op) error {
+func (f *faulty) Commit(ops []machine.Op) error {
 	f.calls++
 	if f.fail != nil {
 		if err := f.fail(ops); err != nil {
@@ -44,7 +46,7 @@ func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
 	mustSend(t, s, "q", "kept")
 	m := takeOne(t, s, "q")
 	disk := errors.New("input/output error")
-	f.fail = func([]op) error { return disk }
+	f.fail = func([]machine.Op) error { return disk }
 	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "lost"}}); !errors.Is(err, ErrStorage) || !errors.Is(err, disk) {
 		t.Errorf("send on a broken disk: %v", err)
 	}
@@ -68,7 +70,7 @@ func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
 }
 
 func TestAFullStoreRefusesSendsAndTakesDeletes(t *testing.T) {
-	s := open(t, Options{Ephemeral: true, MemoryBytes: 4 * (recordOverhead + 100)})
+	s := open(t, Options{Ephemeral: true, MemoryBytes: 4 * (machine.RecordOverhead + 100)})
 	mustCreate(t, s, "q", nil)
 	body := string(make100())
 	mustSend(t, s, "q", body, body, body, body)
@@ -99,7 +101,7 @@ func TestAFirstReceiveIsWrittenWithinTwentyMilliseconds(t *testing.T) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			for _, m := range f.messages {
-				counts = append(counts, m.count)
+				counts = append(counts, m.Count)
 			}
 			return counts
 		}
@@ -156,7 +158,7 @@ func TestALockedFileRefusesOneCallOnly(t *testing.T) {
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreate(t, s, "q", nil)
-	f.fail = func([]op) error { return ErrStorageBusy }
+	f.fail = func([]machine.Op) error { return ErrStorageBusy }
 	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "a"}}); !errors.Is(err, ErrStorageBusy) {
 		t.Errorf("send while the file is locked: %v", err)
 	}
@@ -172,7 +174,7 @@ func together(t *testing.T, s *Service, f *faulty, ask ...func()) {
 	t.Helper()
 	held, release := make(chan struct{}), make(chan struct{})
 	after := f.fail
-	f.fail = func([]op) error {
+	f.fail = func([]machine.Op) error {
 		f.fail = after
 		close(held)
 		<-release
@@ -201,8 +203,8 @@ func TestOnAFullDiskTheDeletesOfAGroupSucceed(t *testing.T) {
 		mustCreate(t, s, "q", nil)
 		mustSend(t, s, "q", "a", "b")
 		got := take(t, s, "q")
-		f.fail = func(ops []op) error {
-			if slices.ContainsFunc(ops, func(o op) bool { return o.kind == opInsert }) {
+		f.fail = func(ops []machine.Op) error {
+			if slices.ContainsFunc(ops, func(o machine.Op) bool { return o.Kind == machine.OpInsert }) {
 				return ErrStorageFull
 			}
 			return nil

@@ -7,6 +7,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 func mustSQLite(t *testing.T, dir string) *sqliteStore {
@@ -52,8 +54,8 @@ func holdTheSame(t *testing.T, logSize int64) {
 				sameRecords(rt, w, memory, db)
 			}
 		}
-		w.st.flush()
-		w.st.sweep(sweepRows)
+		w.st.Flush()
+		w.st.Sweep(sweepRows)
 		w.commit()
 		if db.log.number > 0 {
 			logged++
@@ -67,12 +69,12 @@ func holdTheSame(t *testing.T, logSize int64) {
 }
 
 func sameRecords(rt *rapid.T, w *world, memory *memoryStore, db *sqliteStore) {
-	for _, q := range w.st.names {
-		for e := range q.all {
-			seq := e.seq
+	for _, q := range w.st.Names {
+		for e := range q.All {
+			seq := e.Seq
 			a, errA := memory.Record(seq)
 			b, errB := db.Record(seq)
-			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(record{})); diff != "" || errA != nil || errB != nil {
+			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(machine.Record{})); diff != "" || errA != nil || errB != nil {
 				rt.Fatalf("content of %d differs: %v %v\n%s", seq, errA, errB, diff)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // olderLogged is the version of an older file to which a log belongs.
@@ -47,7 +48,7 @@ func upgrade(ctx context.Context, path string, logs logPlace) error {
 type olderFile struct {
 	db      *sql.DB
 	version int
-	logged  []op // what its log adds to the tables
+	logged  []machine.Op // what its log adds to the tables
 }
 
 // end closes the file. That writes its write-ahead log back, so that nothing of it is left beside the new file, after a power
@@ -83,7 +84,7 @@ func (f *olderFile) readLog(ctx context.Context, logs logPlace) error {
 }
 
 // readOlderLog is readLog for the logs of older programs, whose frames belong to any file and have no checksums of contents.
-func readOlderLog(content []byte, generation uint64) (ops []op, err error) {
+func readOlderLog(content []byte, generation uint64) (ops []machine.Op, err error) {
 	at, number := int64(0), uint32(0)
 	for {
 		f, ok := frameAt(content, at, 0)
@@ -103,8 +104,8 @@ func readOlderLog(content []byte, generation uint64) (ops []op, err error) {
 		}
 	}
 	for i := range ops {
-		if ops[i].kind == opInsert {
-			ops[i].record.sum = ops[i].record.checksum()
+		if ops[i].Kind == machine.OpInsert {
+			ops[i].Record.Sum = ops[i].Record.Checksum()
 		}
 	}
 	return ops, nil
@@ -143,21 +144,21 @@ func (f *olderFile) copyTo(ctx context.Context, s *sqliteStore) error {
 	if err != nil {
 		return err
 	}
-	var moves []moveRow
+	var moves []machine.MoveRow
 	if f.version > 1 {
 		if moves, err = loadMoves(f.db); err != nil {
 			return err
 		}
 	}
-	var ops []op
+	var ops []machine.Op
 	for i := range queues {
-		ops = append(ops, op{kind: opPutQueue, queue: &queues[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: &queues[i]})
 	}
 	for i := range dedup {
-		ops = append(ops, op{kind: opPutDedup, dedup: &dedup[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutDedup, Dedup: &dedup[i]})
 	}
 	for i := range moves {
-		ops = append(ops, op{kind: opPutMove, move: &moves[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutMove, Move: &moves[i]})
 	}
 	if err := s.Commit(ops); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (f *olderFile) copyLog(s *sqliteStore) error {
 	for i := range f.logged {
 		added.add(&f.logged[i])
 	}
-	var ops []op
+	var ops []machine.Op
 	for o := range added.ops {
 		ops = append(ops, *o)
 	}
@@ -197,19 +198,19 @@ func (f *olderFile) copyMessages(ctx context.Context, s *sqliteStore) error {
 		return err
 	}
 	defer rows.Close()
-	var ops []op
+	var ops []machine.Op
 	for rows.Next() {
-		o := op{kind: opInsert, record: &record{}}
+		o := machine.Op{Kind: machine.OpInsert, Record: &machine.Record{}}
 		var id []byte
 		var group, dedup, source sql.NullString
-		r, c := &o.row, o.record
-		if err := rows.Scan(&r.seq, &r.queue, &r.sent, &r.visible, &r.received, &r.first, &r.count, &r.carried,
-			&id, &group, &dedup, &source, &c.attributes, &c.body); err != nil {
+		r, c := &o.Row, o.Record
+		if err := rows.Scan(&r.Seq, &r.Queue, &r.Sent, &r.Visible, &r.Received, &r.First, &r.Count, &r.Carried,
+			&id, &group, &dedup, &source, &c.Attributes, &c.Body); err != nil {
 			return err
 		}
-		copy(c.id[:], id)
-		c.group, c.dedup, c.source = group.String, dedup.String, source.String
-		c.sum = c.checksum()
+		copy(c.ID[:], id)
+		c.Group, c.Dedup, c.Source = group.String, dedup.String, source.String
+		c.Sum = c.Checksum()
 		if ops = append(ops, o); len(ops) == upgradeBatch {
 			if err := s.Commit(ops); err != nil {
 				return err

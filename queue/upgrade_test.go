@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // olderSchemas are the tables of the first versions; each goes on where the one before ended.
@@ -81,8 +83,8 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 					if a := must(s.Attributes("q"))(t); a["VisibilityTimeout"] != "7" {
 						t.Errorf("attributes %v", a)
 					}
-					if s.st.lastSeq < 4<<seqBits {
-						t.Errorf("the openings are counted anew: sequence %d", s.st.lastSeq)
+					if s.st.LastSeq < 4<<machine.SeqBits {
+						t.Errorf("the openings are counted anew: sequence %d", s.st.LastSeq)
 					}
 					if err := s.Close(); err != nil {
 						t.Fatal(err)
@@ -97,7 +99,7 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 }
 
 // olderLog returns the log of an older program with a frame of each group of operations.
-func olderLog(t *testing.T, generation uint64, groups ...[]op) []byte {
+func olderLog(t *testing.T, generation uint64, groups ...[]machine.Op) []byte {
 	t.Helper()
 	log := make([]byte, 64<<10)
 	at := int64(0)
@@ -107,8 +109,8 @@ func olderLog(t *testing.T, generation uint64, groups ...[]op) []byte {
 		for i := range ops {
 			from := len(b)
 			b, _ = appendOp(b, &ops[i])
-			if ops[i].kind == opInsert { // no checksum followed the id
-				sum := from + 1 + len(appendRow(nil, &ops[i].row)) + 16
+			if ops[i].Kind == machine.OpInsert { // no checksum followed the id
+				sum := from + 1 + len(appendRow(nil, &ops[i].Row)) + 16
 				b = slices.Delete(b, sum, sum+4)
 			}
 		}
@@ -123,14 +125,14 @@ func olderLog(t *testing.T, generation uint64, groups ...[]op) []byte {
 func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 	const generation = 77
 	now := time.Now().UnixMilli()
-	sent := func(seq uint64, body string) op {
-		r := row{numbers: numbers{seq: seq}, queue: 1}
-		r.sent, r.visible = now, now
-		return op{kind: opInsert, row: r, record: &record{id: newID(), body: body}}
+	sent := func(seq uint64, body string) machine.Op {
+		r := machine.Row{Numbers: machine.Numbers{Seq: seq}, Queue: 1}
+		r.Sent, r.Visible = now, now
+		return machine.Op{Kind: machine.OpInsert, Row: r, Record: &machine.Record{ID: newID(), Body: body}}
 	}
-	later := row{numbers: numbers{seq: 7}, queue: 1}
-	later.sent, later.visible, later.count = now, now, 2
-	groups := [][]op{{sent(8, "new"), sent(9, "deleted")}, {{kind: opUpdate, row: later}}, {{kind: opRemove, seq: 9}}}
+	later := machine.Row{Numbers: machine.Numbers{Seq: 7}, Queue: 1}
+	later.Sent, later.Visible, later.Count = now, now, 2
+	groups := [][]machine.Op{{sent(8, "new"), sent(9, "deleted")}, {{Kind: machine.OpUpdate, Row: later}}, {{Kind: machine.OpRemove, Seq: 9}}}
 	whole := olderLog(t, generation, groups...)
 	torn := slices.Clone(whole)
 	torn[2*sectorBytes+frameHead] ^= 1 // of the last frame

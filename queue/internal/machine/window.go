@@ -1,8 +1,8 @@
-package queue
+package machine
 
-// dedupFor is how long a deduplication id, or the id of a receive attempt, is
+// DedupFor is how long a deduplication id, or the id of a receive attempt, is
 // remembered, in milliseconds.
-const dedupFor = 5 * 60 * 1000
+const DedupFor = 5 * 60 * 1000
 
 // window remembers values by key until a time. Times must not go back from one
 // put to the next. The zero window is empty.
@@ -69,13 +69,13 @@ func (w *window[V]) shift(gone func(key string, v V)) {
 // next is when the oldest is forgotten; never if there is none.
 func (w *window[V]) next() int64 {
 	if w.from == len(w.order) {
-		return never
+		return Never
 	}
 	return w.order[w.from].until
 }
 
-// all yields what is remembered, in no order.
-func (w *window[V]) all(yield func(string, V) bool) {
+// All yields what is remembered, in no order.
+func (w *window[V]) All(yield func(string, V) bool) {
 	for key, kept := range w.values {
 		if !yield(key, kept.value) {
 			return

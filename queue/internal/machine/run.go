@@ -1,4 +1,4 @@
-package queue
+package machine
 
 import (
 	"cmp"
@@ -8,9 +8,9 @@ import (
 // run is a sequence of cold messages in which neither sequences nor times go
 // back. What is received next and what came last is at hand, the rest packed.
 type run struct {
-	front []sighting
-	packs []pack
-	back  []sighting
+	front []Sighting
+	Packs []pack
+	back  []Sighting
 	n     int
 	// latest is when a message became visible that was sent later than that,
 	// which the clock allows only if it was set back; the others did when they
@@ -19,37 +19,37 @@ type run struct {
 }
 
 // visible is when a message of r became visible.
-func (r *run) visible(m sighting) int64 { return min(m.sent, r.latest) }
+func (r *run) visible(m Sighting) int64 { return min(m.Sent, r.latest) }
 
 // first is the message to receive next; r must not be empty.
-func (r *run) first() sighting {
+func (r *run) first() Sighting {
 	switch {
 	case len(r.front) > 0:
 		return r.front[0]
-	case len(r.packs) > 0:
-		return r.packs[0].first
+	case len(r.Packs) > 0:
+		return r.Packs[0].First
 	}
 	return r.back[0]
 }
 
 // last is the message that came last; r must not be empty.
-func (r *run) last() sighting {
+func (r *run) last() Sighting {
 	switch {
 	case len(r.back) > 0:
 		return r.back[len(r.back)-1]
-	case len(r.packs) > 0:
-		return r.packs[len(r.packs)-1].last
+	case len(r.Packs) > 0:
+		return r.Packs[len(r.Packs)-1].Last
 	}
 	return r.front[len(r.front)-1]
 }
 
 // push adds a message at the end, if it belongs there.
-func (r *run) push(m sighting, visible int64) bool {
-	if last := r.last(); m.seq <= last.seq || m.sent < last.sent || r.visible(m) != visible {
+func (r *run) push(m Sighting, visible int64) bool {
+	if last := r.last(); m.Seq <= last.Seq || m.Sent < last.Sent || r.visible(m) != visible {
 		return false
 	}
-	if len(r.back) == packSize {
-		r.packs = append(r.packs, packed(r.back))
+	if len(r.back) == PackSize {
+		r.Packs = append(r.Packs, Packed(r.back))
 		r.back = r.back[:0]
 	}
 	r.back = append(r.back, m)
@@ -58,12 +58,12 @@ func (r *run) push(m sighting, visible int64) bool {
 }
 
 // pop takes the first message out; r must not be empty.
-func (r *run) pop() sighting {
+func (r *run) pop() Sighting {
 	if len(r.front) == 0 {
-		if len(r.packs) > 0 {
-			r.front = r.packs[0].unpack(make([]sighting, 0, packSize))
-			r.packs[0] = pack{}
-			r.packs = r.packs[1:]
+		if len(r.Packs) > 0 {
+			r.front = r.Packs[0].Unpack(make([]Sighting, 0, PackSize))
+			r.Packs[0] = pack{}
+			r.Packs = r.Packs[1:]
 		} else {
 			r.front, r.back = r.back, nil
 		}
@@ -75,11 +75,11 @@ func (r *run) pop() sighting {
 }
 
 // find looks a message up, and takes it out if asked to.
-func (r *run) find(seq uint64, take bool) (m sighting, ok bool) {
-	if r.n == 0 || seq < r.first().seq || seq > r.last().seq {
+func (r *run) find(seq uint64, take bool) (m Sighting, ok bool) {
+	if r.n == 0 || seq < r.first().Seq || seq > r.last().Seq {
 		return m, false
 	}
-	for _, open := range []*[]sighting{&r.front, &r.back} {
+	for _, open := range []*[]Sighting{&r.front, &r.back} {
 		if at, ok := search(*open, seq); ok {
 			m = (*open)[at]
 			if take {
@@ -89,11 +89,11 @@ func (r *run) find(seq uint64, take bool) (m sighting, ok bool) {
 			return m, true
 		}
 	}
-	at, _ := slices.BinarySearchFunc(r.packs, seq, func(p pack, seq uint64) int { return cmp.Compare(p.last.seq, seq) })
-	if at == len(r.packs) || r.packs[at].first.seq > seq {
+	at, _ := slices.BinarySearchFunc(r.Packs, seq, func(p pack, seq uint64) int { return cmp.Compare(p.Last.Seq, seq) })
+	if at == len(r.Packs) || r.Packs[at].First.Seq > seq {
 		return m, false
 	}
-	all := r.packs[at].unpack(make([]sighting, 0, packSize))
+	all := r.Packs[at].Unpack(make([]Sighting, 0, PackSize))
 	in, ok := search(all, seq)
 	if !ok {
 		return m, false
@@ -101,28 +101,28 @@ func (r *run) find(seq uint64, take bool) (m sighting, ok bool) {
 	if m = all[in]; take {
 		r.n--
 		if all = slices.Delete(all, in, in+1); len(all) == 0 {
-			r.packs = slices.Delete(r.packs, at, at+1)
+			r.Packs = slices.Delete(r.Packs, at, at+1)
 		} else {
-			r.packs[at] = packed(all)
+			r.Packs[at] = Packed(all)
 		}
 	}
 	return m, true
 }
 
-func search(in []sighting, seq uint64) (at int, ok bool) {
-	return slices.BinarySearchFunc(in, seq, func(m sighting, seq uint64) int { return cmp.Compare(m.seq, seq) })
+func search(in []Sighting, seq uint64) (at int, ok bool) {
+	return slices.BinarySearchFunc(in, seq, func(m Sighting, seq uint64) int { return cmp.Compare(m.Seq, seq) })
 }
 
 // all yields the messages of r in their order.
-func (r *run) all(yield func(sighting) bool) {
+func (r *run) all(yield func(Sighting) bool) {
 	for _, m := range r.front {
 		if !yield(m) {
 			return
 		}
 	}
-	buf := make([]sighting, 0, packSize)
-	for i := range r.packs {
-		for _, m := range r.packs[i].unpack(buf[:0]) {
+	buf := make([]Sighting, 0, PackSize)
+	for i := range r.Packs {
+		for _, m := range r.Packs[i].Unpack(buf[:0]) {
 			if !yield(m) {
 				return
 			}

@@ -1,4 +1,4 @@
-package queue
+package machine
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestAnEntryTakes64Bytes(t *testing.T) {
-	if n := unsafe.Sizeof(entry{}); n > 64 {
+	if n := unsafe.Sizeof(Entry{}); n > 64 {
 		t.Errorf("an entry takes %d bytes; a million of them must stay affordable", n)
 	}
 }
@@ -24,23 +24,23 @@ func TestHeapYieldsTheSmallestAfterRemovalsAnywhere(t *testing.T) {
 		var refs []uint32
 		for range 1 + random.IntN(200) {
 			key := random.Int64N(100)
-			ref := s.alloc(entry{numbers: numbers{visible: key}})
+			ref := s.alloc(Entry{Numbers: Numbers{Visible: key}})
 			h.push(&s, key, ref)
 			refs = append(refs, ref)
 		}
 		for len(refs) > 0 {
-			smallest := s.at(refs[0]).visible
+			smallest := s.At(refs[0]).Visible
 			for _, ref := range refs {
-				smallest = min(smallest, s.at(ref).visible)
-				if n := h.nodes[s.at(ref).pos]; n.ref != ref {
-					t.Fatalf("position of %d holds %d", ref, n.ref)
+				smallest = min(smallest, s.At(ref).Visible)
+				if n := h.Nodes[s.At(ref).pos]; n.Ref != ref {
+					t.Fatalf("position of %d holds %d", ref, n.Ref)
 				}
 			}
-			if got := h.top().key; got != smallest || h.len() != len(refs) {
-				t.Fatalf("top %d of %d, want %d of %d", got, h.len(), smallest, len(refs))
+			if got := h.top().Key; got != smallest || h.Len() != len(refs) {
+				t.Fatalf("top %d of %d, want %d of %d", got, h.Len(), smallest, len(refs))
 			}
 			i := random.IntN(len(refs))
-			h.remove(&s, int(s.at(refs[i]).pos))
+			h.remove(&s, int(s.At(refs[i]).pos))
 			refs = slices.Delete(refs, i, i+1)
 		}
 	}
@@ -51,29 +51,29 @@ func TestHeapYieldsTheSmallestAfterRemovalsAnywhere(t *testing.T) {
 func TestRingKeepsOrderAndHoles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s slab
-		r := ring{head: 1<<32 - 8, tail: 1<<32 - 8} // positions wrap around soon
+		r := ring{Head: 1<<32 - 8, Tail: 1<<32 - 8} // positions wrap around soon
 		var want []uint32
 		for i, kind := range rapid.SliceOfN(rapid.IntRange(0, 4), 1, 300).Draw(t, "kinds") {
 			switch {
 			case kind < 3 || len(want) == 0:
 				late := rapid.Int64Range(-3, 3).Draw(t, "lateness")
-				ref := s.alloc(entry{numbers: numbers{visible: int64(i) + late, seq: uint64(i)}})
+				ref := s.alloc(Entry{Numbers: Numbers{Visible: int64(i) + late, Seq: uint64(i)}})
 				r.insert(&s, ref)
 				want = append(want, ref)
 				slices.SortFunc(want, func(a, b uint32) int {
-					if before(s.at(a), s.at(b)) {
+					if Before(s.At(a), s.At(b)) {
 						return -1
 					}
 					return 1
 				})
 			default:
 				at := rapid.IntRange(0, len(want)-1).Draw(t, "removed") * (kind - 3)
-				r.remove(s.at(want[at]).pos)
+				r.remove(s.At(want[at]).pos)
 				want = slices.Delete(want, at, at+1)
 			}
 			var got []uint32
-			for pos := r.head; pos != r.tail; pos++ {
-				if ref := *r.slot(pos); ref != 0 {
+			for pos := r.Head; pos != r.Tail; pos++ {
+				if ref := *r.Slot(pos); ref != 0 {
 					got = append(got, ref)
 				}
 			}
@@ -81,8 +81,8 @@ func TestRingKeepsOrderAndHoles(t *testing.T) {
 			if len(want) > 0 {
 				first = want[0]
 			}
-			if !slices.Equal(got, want) || r.live != len(want) || r.front() != first {
-				t.Fatalf("holds %v (live %d, front %d), want %v", got, r.live, r.front(), want)
+			if !slices.Equal(got, want) || r.Live != len(want) || r.front() != first {
+				t.Fatalf("holds %v (live %d, front %d), want %v", got, r.Live, r.front(), want)
 			}
 		}
 	})
@@ -92,15 +92,15 @@ func TestRingKeepsOrderAndHoles(t *testing.T) {
 func TestAnEmptiedBacklogGivesItsMemoryBack(t *testing.T) {
 	b := newBacklog(false)
 	for seq := range uint64(worthShrinking + 2) {
-		b.add(entry{numbers: numbers{seq: seq + 1, visible: int64(seq)}, place: visible}, label{})
+		b.Add(Entry{Numbers: Numbers{Seq: seq + 1, Visible: int64(seq)}, Place: Visible}, Label{})
 	}
-	for b.len() > 0 {
-		b.drop(b.ready.front())
+	for b.Len() > 0 {
+		b.drop(b.Ready.front())
 	}
-	if len(b.slab.chunks) != 0 || len(b.ready.slots) != 0 {
-		t.Errorf("an empty backlog keeps %d chunks and %d slots", len(b.slab.chunks), len(b.ready.slots))
+	if len(b.Slab.Chunks) != 0 || len(b.Ready.slots) != 0 {
+		t.Errorf("an empty backlog keeps %d chunks and %d slots", len(b.Slab.Chunks), len(b.Ready.slots))
 	}
-	if b.arrivals != worthShrinking+2 {
-		t.Errorf("arrivals %d were forgotten", b.arrivals)
+	if b.Arrivals != worthShrinking+2 {
+		t.Errorf("arrivals %d were forgotten", b.Arrivals)
 	}
 }

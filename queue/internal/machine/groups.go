@@ -1,11 +1,11 @@
-package queue
+package machine
 
 import "slices"
 
-// label is what the state needs of a message besides its numbers: the group it
+// Label is what the state needs of a message besides its numbers: the group it
 // belongs to, and the queue it was dead-lettered from.
-type label struct {
-	group, source string
+type Label struct {
+	Group, Source string
 }
 
 // group is the messages of one MessageGroupId: on a FIFO queue a line of which
@@ -23,14 +23,14 @@ type group struct {
 type groups struct {
 	list  []group
 	free  []uint32
-	names map[string]uint32
+	Names map[string]uint32
 }
 
 func (g *groups) at(n uint32) *group { return &g.list[n-1] }
 
 // join counts one message more in the group called name and returns its number.
 func (g *groups) join(name string) uint32 {
-	n := g.names[name]
+	n := g.Names[name]
 	if n == 0 {
 		if last := len(g.free) - 1; last >= 0 {
 			n, g.free = g.free[last], g.free[:last]
@@ -38,10 +38,10 @@ func (g *groups) join(name string) uint32 {
 			g.list = append(g.list, group{})
 			n = uint32(len(g.list))
 		}
-		if g.names == nil {
-			g.names = map[string]uint32{}
+		if g.Names == nil {
+			g.Names = map[string]uint32{}
 		}
-		g.names[name] = n
+		g.Names[name] = n
 		g.at(n).name = name
 	}
 	g.at(n).size++
@@ -52,14 +52,14 @@ func (g *groups) join(name string) uint32 {
 func (g *groups) part(n uint32) {
 	one := g.at(n)
 	if one.size--; one.size == 0 {
-		delete(g.names, one.name)
+		delete(g.Names, one.name)
 		*one = group{}
 		g.free = append(g.free, n)
 	}
 }
 
-// nameOf is the name of a group; that of 0 is empty.
-func (g *groups) nameOf(n uint32) string {
+// NameOf is the name of a group; that of 0 is empty.
+func (g *groups) NameOf(n uint32) string {
 	if n == 0 {
 		return ""
 	}
@@ -81,7 +81,7 @@ func (l *line) at(i int) uint32 { return l.refs[l.from+i] }
 // search is where a sequence is in line, or belongs.
 func (l *line) search(s *slab, seq uint64) int {
 	at, _ := slices.BinarySearchFunc(l.refs[l.from:], seq, func(ref uint32, seq uint64) int {
-		switch have := s.at(ref).seq; {
+		switch have := s.At(ref).Seq; {
 		case have < seq:
 			return -1
 		case have > seq:
@@ -93,8 +93,8 @@ func (l *line) search(s *slab, seq uint64) int {
 }
 
 func (l *line) insert(s *slab, ref uint32) {
-	seq := s.at(ref).seq
-	if l.len() == 0 || s.at(l.refs[len(l.refs)-1]).seq < seq {
+	seq := s.At(ref).Seq
+	if l.len() == 0 || s.At(l.refs[len(l.refs)-1]).Seq < seq {
 		l.refs = append(l.refs, ref)
 		return
 	}
@@ -111,7 +111,7 @@ func (l *line) insert(s *slab, ref uint32) {
 func (l *line) remove(s *slab, ref uint32) {
 	at := l.from
 	if l.refs[at] != ref {
-		at = l.search(s, s.at(ref).seq)
+		at = l.search(s, s.At(ref).Seq)
 	}
 	if at-l.from < len(l.refs)-at {
 		copy(l.refs[l.from+1:at+1], l.refs[l.from:at])

@@ -1,27 +1,27 @@
-package queue
+package machine
 
 // A tenant of a standard queue is noisy while it holds more than a tenth of
 // all messages in flight, and at least noisyLeast of them. What it has in the
 // queue is set aside, and received when no other tenant has anything.
 const (
-	noisyLeast = 30
+	NoisyLeast = 30
 	noisyShare = 10
 )
 
 // noisy says whether the tenant of e takes more than its share. A message
 // without a group is a tenant of its own.
-func (b *backlog) noisy(e *entry) bool {
-	if e.group == 0 {
+func (b *Backlog) noisy(e *Entry) bool {
+	if e.Group == 0 {
 		return false
 	}
-	held := b.groups.at(e.group).held
-	return held >= noisyLeast && held*noisyShare > b.inFlight.len()
+	held := b.Groups.at(e.Group).held
+	return held >= NoisyLeast && held*noisyShare > b.InFlight.Len()
 }
 
 // front is the message of a standard queue to receive next, or 0.
-func (b *backlog) front() uint32 {
+func (b *Backlog) front() uint32 {
 	ref := b.readyFront()
-	if b.apart.live == 0 && (ref == 0 || b.slab.at(ref).group == 0) {
+	if b.Apart.Live == 0 && (ref == 0 || b.Slab.At(ref).Group == 0) {
 		return ref
 	}
 	return b.fairFront()
@@ -30,25 +30,25 @@ func (b *backlog) front() uint32 {
 // fairFront sets messages of noisy tenants aside until the front is that of a
 // quiet one. Each message is set aside at most once while its tenant is noisy,
 // and one step moves a bounded number.
-func (b *backlog) fairFront() uint32 {
+func (b *Backlog) fairFront() uint32 {
 	ref := b.readyFront()
-	for range maxPassed {
-		if ref == 0 || !b.noisy(b.slab.at(ref)) {
+	for range MaxPassed {
+		if ref == 0 || !b.noisy(b.Slab.At(ref)) {
 			break
 		}
-		e := b.slab.at(ref)
-		b.ready.remove(e.pos)
+		e := b.Slab.At(ref)
+		b.Ready.remove(e.pos)
 		e.aside = true
-		b.apart.insert(&b.slab, ref)
+		b.Apart.insert(&b.Slab, ref)
 		ref = b.readyFront()
 	}
-	aside := b.apart.front()
+	aside := b.Apart.front()
 	switch {
 	case aside == 0:
 		return ref
-	case ref == 0 || b.noisy(b.slab.at(ref)):
+	case ref == 0 || b.noisy(b.Slab.At(ref)):
 		return aside
-	case !b.noisy(b.slab.at(aside)) && before(b.slab.at(aside), b.slab.at(ref)):
+	case !b.noisy(b.Slab.At(aside)) && Before(b.Slab.At(aside), b.Slab.At(ref)):
 		return aside
 	}
 	return ref
