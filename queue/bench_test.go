@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // BenchmarkCycle is send, receive and delete of a 1 KiB message by 32
@@ -60,7 +61,7 @@ func BenchmarkCycle(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	const messages, group = 200_000, 10_000
 	dir := b.TempDir()
-	db, err := openSQLite(b.Context(), dir)
+	db, err := storage.OpenSQLite(b.Context(), dir)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,17 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
-)
-
-// The pages at which the tables of a file begin, in the order in which the schema makes them.
-const (
-	rootOfSchema = iota + 1
-	rootOfMeta
-	rootOfQueues
-	rootOfNames
-	rootOfMessages
-	rootOfDedup
-	rootOfMoves
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // examination reads the files of a queue directory without believing them.
@@ -42,10 +32,10 @@ type examination struct {
 	dedup   []machine.DedupRow
 	moves   []machine.MoveRow
 
-	pending pending               // what the log adds
-	changed map[uint64]pendingRow // by the sequence in the tables, without what is in no table
-	logGaps []Gap                 // From is the last sequence before, or 0
-	bad     map[uint32][]uint32   // damaged pages, by the page at which their table begins
+	pending storage.Pending               // what the log adds
+	changed map[uint64]storage.PendingRow // by the sequence in the tables, without what is in no table
+	logGaps []Gap                         // From is the last sequence before, or 0
+	bad     map[uint32][]uint32           // damaged pages, by the page at which their table begins
 
 	keep    func(machine.Row, *machine.Record) error // is given what is whole
 	failed  error                                    // of keep
@@ -65,7 +55,7 @@ type examination struct {
 func newExamination(f *files) *examination {
 	return &examination{
 		files: f, result: &Checkup{Dir: f.dir, Findings: []Finding{}, Damaged: []CheckedMessage{}, Missing: []Gap{}},
-		queues: map[uint32]*machine.QueueRow{}, pending: newPending(), changed: map[uint64]pendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, counted: map[uint64]bool{},
+		queues: map[uint32]*machine.QueueRow{}, pending: storage.NewPending(), changed: map[uint64]storage.PendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, counted: map[uint64]bool{},
 		fifo: map[uint32]bool{}, unclaimed: map[uint32]int{},
 	}
 }
@@ -83,7 +73,7 @@ func (x *examination) run(ctx context.Context, keep func(machine.Row, *machine.R
 	x.choose()
 	x.readLog()
 	x.readSmall()
-	x.image.Tree(rootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
+	x.image.Tree(storage.RootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
 	switch complete := x.image.Free() || x.tables == nil; {
 	case complete:
 	case x.torn || len(x.gaps) > 0:
@@ -149,9 +139,9 @@ func (x *examination) choose() {
 // readMeta reads what the file says about itself.
 func (x *examination) readMeta() {
 	x.placed, x.secret, x.epoch, x.dead = false, nil, 0, map[uint64]bool{}
-	delete(x.bad, rootOfMeta)
-	x.image.Tree(rootOfMeta, func(n sqlitefile.Node) {
-		x.readNode(rootOfMeta, n, func(r sqlitefile.Row) {
+	delete(x.bad, storage.RootOfMeta)
+	x.image.Tree(storage.RootOfMeta, func(n sqlitefile.Node) {
+		x.readNode(storage.RootOfMeta, n, func(r sqlitefile.Row) {
 			if len(r.Values) != 2 || !r.Whole {
 				return
 			}
@@ -170,15 +160,15 @@ func (x *examination) readMeta() {
 func (x *examination) readBytes(key any, value []byte) {
 	switch key {
 	case "position":
-		if at, bytes, err := decodePosition(value); err == nil {
+		if at, bytes, err := storage.DecodePosition(value); err == nil {
 			x.at, x.wantLog, x.placed = at, bytes, true
 		}
 	case "secret":
-		if len(value) == secretBytes {
+		if len(value) == storage.SecretBytes {
 			x.secret = value
 		}
-	case deadKey:
-		dead, _ := decodeDead(value) // the page is whole, and what is in it as well
+	case storage.DeadKey:
+		dead, _ := storage.DecodeDead(value) // the page is whole, and what is in it as well
 		for _, seq := range dead {
 			x.dead[seq] = true
 		}
@@ -188,18 +178,18 @@ func (x *examination) readBytes(key any, value []byte) {
 // readSmall reads the tables besides the messages.
 func (x *examination) readSmall() {
 	if x.tables != nil {
-		x.image.Tree(rootOfSchema, func(n sqlitefile.Node) { x.readNode(rootOfSchema, n, func(sqlitefile.Row) {}) })
+		x.image.Tree(storage.RootOfSchema, func(n sqlitefile.Node) { x.readNode(storage.RootOfSchema, n, func(sqlitefile.Row) {}) })
 	}
 	if x.tables != nil && (x.secret == nil || x.epoch == 0) && (x.placed || x.torn) {
 		x.find(tablesName, "the receipt key is damaged: receipts that were handed out are void, and their messages become visible again when their time is up")
 	}
-	x.image.Tree(rootOfQueues, func(n sqlitefile.Node) {
-		x.readNode(rootOfQueues, n, x.readQueue)
+	x.image.Tree(storage.RootOfQueues, func(n sqlitefile.Node) {
+		x.readNode(storage.RootOfQueues, n, x.readQueue)
 	})
-	x.unsure = x.torn || len(x.bad[rootOfQueues]) > 0
-	x.image.Tree(rootOfNames, func(n sqlitefile.Node) { x.readNode(rootOfNames, n, func(sqlitefile.Row) {}) })
-	x.image.Tree(rootOfDedup, func(n sqlitefile.Node) { x.readNode(rootOfDedup, n, x.readDedup) })
-	x.image.Tree(rootOfMoves, func(n sqlitefile.Node) { x.readNode(rootOfMoves, n, x.readMove) })
+	x.unsure = x.torn || len(x.bad[storage.RootOfQueues]) > 0
+	x.image.Tree(storage.RootOfNames, func(n sqlitefile.Node) { x.readNode(storage.RootOfNames, n, func(sqlitefile.Row) {}) })
+	x.image.Tree(storage.RootOfDedup, func(n sqlitefile.Node) { x.readNode(storage.RootOfDedup, n, x.readDedup) })
+	x.image.Tree(storage.RootOfMoves, func(n sqlitefile.Node) { x.readNode(storage.RootOfMoves, n, x.readMove) })
 }
 
 // readNode reads the rows of a page, or notes that it is damaged.
@@ -215,10 +205,10 @@ func (x *examination) readNode(root uint32, n sqlitefile.Node, read func(sqlitef
 // tellPages tells of the damaged pages of each table.
 func (x *examination) tellPages() {
 	for root, what := range []string{
-		rootOfSchema: "describes the tables", rootOfMeta: "says how far the tables are", rootOfQueues: "holds the attributes of queues",
-		rootOfNames: "has the names of queues in their order; nothing is lost by that", rootOfMessages: "holds messages",
-		rootOfDedup: "says what was sent: a message that is sent to a FIFO queue twice within five minutes may be stored twice",
-		rootOfMoves: "holds the moves between queues: those that ran have ended",
+		storage.RootOfSchema: "describes the tables", storage.RootOfMeta: "says how far the tables are", storage.RootOfQueues: "holds the attributes of queues",
+		storage.RootOfNames: "has the names of queues in their order; nothing is lost by that", storage.RootOfMessages: "holds messages",
+		storage.RootOfDedup: "says what was sent: a message that is sent to a FIFO queue twice within five minutes may be stored twice",
+		storage.RootOfMoves: "holds the moves between queues: those that ran have ended",
 	} {
 		switch pages := x.bad[uint32(root)]; len(pages) {
 		case 0:
@@ -329,13 +319,13 @@ func message(r sqlitefile.Row) (_ machine.Row, _ *machine.Record, ok bool, wrong
 
 // messages takes what is in a page of the messages that a whole tree leads to.
 func (x *examination) messages(ctx context.Context, n sqlitefile.Node) {
-	before := len(x.bad[rootOfMessages])
-	x.readNode(rootOfMessages, n, func(r sqlitefile.Row) {
+	before := len(x.bad[storage.RootOfMessages])
+	x.readNode(storage.RootOfMessages, n, func(r sqlitefile.Row) {
 		if r.Key > n.After && r.Key <= n.Until {
 			x.take(ctx, r, true)
 		}
 	})
-	if len(x.bad[rootOfMessages]) > before {
+	if len(x.bad[storage.RootOfMessages]) > before {
 		x.gap(Gap{From: after(n.After), To: until(n.Until), After: sentAt(x.last), Why: "damaged pages of " + tablesName})
 	}
 }
@@ -391,7 +381,7 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 	}
 	x.highest = max(x.highest, m.Seq)
 	// Either the row is dead, or the log has the message, which tables of a later time than it follows hold as well.
-	if p, logged := x.pending.rows[m.Seq]; x.dead[m.Seq] || logged && p.change == machine.OpInsert {
+	if p, logged := x.pending.Rows[m.Seq]; x.dead[m.Seq] || logged && p.Change == machine.OpInsert {
 		x.whole++
 		return
 	}
@@ -430,10 +420,10 @@ func (x *examination) alive(m machine.Row) bool {
 func (x *examination) stays(m machine.Row) bool {
 	p, changed := x.changed[m.Seq]
 	switch {
-	case !changed || p.change == machine.OpUpdate:
+	case !changed || p.Change == machine.OpUpdate:
 		return true
-	case p.change == machine.OpMove:
-		return x.alive(p.row)
+	case p.Change == machine.OpMove:
+		return x.alive(p.Row)
 	}
 	return false
 }
@@ -443,8 +433,8 @@ func (x *examination) name(m machine.Row, content *machine.Record) {
 	if !x.alive(m) || !x.stays(m) || len(x.result.Damaged) >= mostNamed {
 		return
 	}
-	if p := x.changed[m.Seq]; p.change == machine.OpMove {
-		m = p.row
+	if p := x.changed[m.Seq]; p.Change == machine.OpMove {
+		m = p.Row
 	}
 	found := CheckedMessage{Sequence: m.Seq, Sent: sentAt(m), ID: formatUUID(content.ID), Queue: x.recovered(m.Queue)}
 	if q := x.queues[m.Queue]; q != nil {
@@ -502,11 +492,11 @@ func (x *examination) conclude() {
 			x.gaps = append(x.gaps, Gap{Why: "rows of " + tablesName})
 		}
 	}
-	for _, p := range x.pending.rows {
+	for _, p := range x.pending.Rows {
 		switch {
-		case p.change == machine.OpInsert && x.alive(p.row):
+		case p.Change == machine.OpInsert && x.alive(p.Row):
 			x.result.Messages++
-		case p.change == machine.OpMove && x.movedTwice(p) && x.counted[p.origin] && x.counted[p.row.Seq]:
+		case p.Change == machine.OpMove && x.movedTwice(p) && x.counted[p.Origin] && x.counted[p.Row.Seq]:
 			x.result.Messages--
 		}
 	}
@@ -518,8 +508,8 @@ func (x *examination) conclude() {
 
 // onlyInLog counts the messages of a log that tables of a later time may have held, and do not any more.
 func (x *examination) onlyInLog() (n uint64) {
-	for seq, p := range x.pending.rows {
-		if p.change == machine.OpInsert && !x.found[seq] {
+	for seq, p := range x.pending.Rows {
+		if p.Change == machine.OpInsert && !x.found[seq] {
 			n++
 		}
 	}
@@ -540,8 +530,8 @@ func (x *examination) gapInLog(g Gap) {
 }
 
 // movedTwice says that tables of a later time than the log follows hold a message already where the log moves it to.
-func (x *examination) movedTwice(p pendingRow) bool {
-	return p.origin != p.row.Seq && x.found[p.row.Seq]
+func (x *examination) movedTwice(p storage.PendingRow) bool {
+	return p.Origin != p.Row.Seq && x.found[p.Row.Seq]
 }
 
 // recovered is the name of the queue that takes the messages of one whose name is lost.

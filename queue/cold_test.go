@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // TestPacksGiveBackWhatTheyWereMadeOf over gaps and pauses of every size.
@@ -151,7 +152,7 @@ func TestAMessageThatWaitsTakesFewBytes(t *testing.T) {
 // if the purge was undone before, or the program was restarted after it.
 func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 	for _, restart := range []bool{false, true} {
-		m := newMemoryStore(1<<30, []byte("secret"))
+		m := storage.NewMemoryStore(1<<30, []byte("secret"))
 		st := machine.NewState(1)
 		st.KeepWarm = 700
 		q := st.Put(&machine.QueueRow{Name: "q"}, machine.Settings{Retention: 1 << 50})
@@ -184,8 +185,8 @@ func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 			st.Sweep(300)
 			commit()
 		}
-		if len(st.Garbage)+len(st.Buried)+len(m.messages) != 0 {
-			t.Errorf("restart %t: %d rows and %d packs are left to sweep, %d rows in the store", restart, len(st.Garbage), len(st.Buried), len(m.messages))
+		if len(st.Garbage)+len(st.Buried)+len(m.Messages) != 0 {
+			t.Errorf("restart %t: %d rows and %d packs are left to sweep, %d rows in the store", restart, len(st.Garbage), len(st.Buried), len(m.Messages))
 		}
 	}
 }
@@ -207,7 +208,7 @@ func TestOnlyWhatHasNothingToTellIsCold(t *testing.T) {
 		"received":                    {r: machine.Numbers{Sent: 1, Visible: 1, Received: 1, First: 1, Count: 1}},
 		"received elsewhere":          {r: machine.Numbers{Sent: 1, Visible: 1, First: 1, Count: 2, Carried: 2}},
 	} {
-		m := newMemoryStore(1<<30, []byte("secret"))
+		m := storage.NewMemoryStore(1<<30, []byte("secret"))
 		c.r.Seq = 7
 		want := c.r
 		if want.Sent > now {

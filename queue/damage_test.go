@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/damage"
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // acknowledged is what a data directory holds according to the answers of its queues.
@@ -385,7 +386,7 @@ func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 	}
 	copyOf(t, dir, scratch)
 	size := must(os.Stat(filepath.Join(dir, tableWAL)))(t).Size()
-	if seen := s.store.(*sqliteStore).log.generation; seen == 0 || size < 3<<20 {
+	if seen := s.store.(*storage.SqliteStore).Log.Generation; seen == 0 || size < 3<<20 {
 		t.Fatalf("generation %d, a write-ahead log of %d bytes: the log was not taken over", seen, size)
 	}
 	crashed := filepath.Join(t.TempDir(), "crashed")

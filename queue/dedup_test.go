@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 func TestTheSameMessageIsStoredOnceInFiveMinutes(t *testing.T) {
@@ -107,7 +108,7 @@ func TestFIFOMessagesAreCheckedBeforeTheyAreStored(t *testing.T) {
 
 func TestForgottenDeduplicationLeavesTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		mustCreateFIFO(t, s, "q.fifo", nil)
@@ -120,16 +121,16 @@ func TestForgottenDeduplicationLeavesTheStore(t *testing.T) {
 			}
 		}
 		later(t, 5*time.Minute+machine.WindowSlack*time.Millisecond+time.Second)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.dedup) != 0 || f.used != 0 {
-			t.Errorf("the store still holds %d rows, %d bytes", len(f.dedup), f.used)
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
+		if len(f.Dedup) != 0 || f.Used != 0 {
+			t.Errorf("the store still holds %d rows, %d bytes", len(f.Dedup), f.Used)
 		}
 	})
 }
 
 func TestAFailedSendIsNotRemembered(t *testing.T) {
-	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreateFIFO(t, s, "q.fifo", nil)
@@ -147,7 +148,7 @@ func TestAFailedSendIsNotRemembered(t *testing.T) {
 // TestForgettingSparesWhatWasSentAnew holds for both stores: the row of an id
 // that was used again outlives the removal of the former one.
 func TestForgettingSparesWhatWasSentAnew(t *testing.T) {
-	for name, s := range map[string]machine.Store{"memory": newMemoryStore(1<<20, []byte("secret")), "SQLite": mustSQLite(t, t.TempDir())} {
+	for name, s := range map[string]machine.Store{"memory": storage.NewMemoryStore(1<<20, []byte("secret")), "SQLite": mustSQLite(t, t.TempDir())} {
 		sent := func(seq uint64) *machine.DedupRow {
 			return &machine.DedupRow{Queue: 1, Key: "k", Seq: seq, Expires: int64(seq)}
 		}

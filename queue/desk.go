@@ -1,7 +1,10 @@
 package queue
 
-import "slices"
-import "github.com/muster-scale/muster/queue/internal/machine"
+import (
+	"slices"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+)
 
 // desk is where receives wait for messages of one queue, first come first served.
 type desk struct {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // naive is the queue as one would describe it: a list of messages that is
@@ -344,7 +345,7 @@ func (w *world) step() {
 // random moments, and undoes random groups.
 func TestStateAgreesWithTheNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t, newMemoryStore(1<<30, []byte("secret")))
+		w := newWorld(t, storage.NewMemoryStore(1<<30, []byte("secret")))
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 0, 0, 1, 999, 31_000, 400_000}).Draw(t, "wait"))
 			w.agree()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 const toDead = `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead","maxReceiveCount":1}`
@@ -253,7 +254,7 @@ func TestAFIFOQueueIsRedrivenInOrder(t *testing.T) {
 // TestAMoveOutOfADeletedQueueIsForgotten holds that nothing of it stays in the store.
 func TestAMoveOutOfADeletedQueueIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		letters(t, s, 20, "a")
@@ -262,10 +263,10 @@ func TestAMoveOutOfADeletedQueueIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(t, time.Minute)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.moves) != 0 {
-			t.Errorf("the store holds %v", f.moves)
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
+		if len(f.Moves) != 0 {
+			t.Errorf("the store holds %v", f.Moves)
 		}
 	})
 }

@@ -7,24 +7,25 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // foldingStore is a memory store behind a pending log, taken over now and then.
 type foldingStore struct {
-	*memoryStore
+	*storage.MemoryStore
 	t    *rapid.T
-	late pending
+	late storage.Pending
 }
 
 func (f *foldingStore) Commit(ops []machine.Op) error {
 	for i := range ops {
 		if ops[i].Kind == machine.OpPutQueue || ops[i].Kind == machine.OpDropQueue {
 			f.fold() // as what the log does not take
-			return f.memoryStore.Commit(ops)
+			return f.MemoryStore.Commit(ops)
 		}
 	}
 	for i := range ops {
-		f.late.add(&ops[i])
+		f.late.Add(&ops[i])
 	}
 	if rapid.IntRange(0, 3).Draw(f.t, "fold") == 0 {
 		f.fold()
@@ -33,24 +34,24 @@ func (f *foldingStore) Commit(ops []machine.Op) error {
 }
 
 func (f *foldingStore) fold() {
-	for o := range f.late.ops {
-		if err := f.memoryStore.Commit([]machine.Op{*o}); err != nil {
+	for o := range f.late.Ops {
+		if err := f.MemoryStore.Commit([]machine.Op{*o}); err != nil {
 			f.t.Fatal(err)
 		}
 	}
-	f.late.clear()
+	f.late.Clear()
 }
 
 func (f *foldingStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) error {
 	f.fold()
-	return f.memoryStore.Load(begin, visit)
+	return f.MemoryStore.Load(begin, visit)
 }
 
 // TestWhatTheLogAddsIsWhatTheOperationsDo compares a store that takes a log over at random moments with one that has none.
 func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		plain := newMemoryStore(1<<30, []byte("secret"))
-		folding := &foldingStore{newMemoryStore(1<<30, []byte("secret")), rt, newPending()}
+		plain := storage.NewMemoryStore(1<<30, []byte("secret"))
+		folding := &foldingStore{storage.NewMemoryStore(1<<30, []byte("secret")), rt, storage.NewPending()}
 		w := newWorld(rt, plain, folding)
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 1, 31_000, 400_000}).Draw(rt, "wait"))
@@ -63,8 +64,8 @@ func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 		w.st.Sweep(sweepRows)
 		w.commit()
 		w.reopen() // compares the two
-		if folding.used != plain.used {
-			rt.Fatalf("%d bytes are taken, want %d", folding.used, plain.used)
+		if folding.Used != plain.Used {
+			rt.Fatalf("%d bytes are taken, want %d", folding.Used, plain.Used)
 		}
 	})
 }
@@ -99,12 +100,12 @@ func TestARowIsChangedOnceWhateverHappensToIt(t *testing.T) {
 		{"moved and deleted", []machine.Op{move(1, 2), remove(2)}, "4 1 0 0 "},
 		{"deleted twice", []machine.Op{remove(1), remove(1)}, "4 1 0 0 "},
 	} {
-		p := newPending()
+		p := storage.NewPending()
 		for i := range r.ops {
-			p.add(&r.ops[i])
+			p.Add(&r.ops[i])
 		}
 		got := ""
-		for o := range p.ops {
+		for o := range p.Ops {
 			got += fmt.Sprintf("%d %d %d %d %s", o.Kind, o.Seq, o.Row.Seq, o.Row.Count, o.Source)
 			if o.Record != nil && o.Record.Source != o.Source {
 				t.Errorf("%s: the record is from %q, want %q", r.name, o.Record.Source, o.Source)

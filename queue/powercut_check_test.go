@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // cut is a disk after a power cut and what must, and may, be on it: what was
@@ -33,11 +34,11 @@ func (c cut) check(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
 	if len(header) < sqlitefile.PageBytes || !sqlitefile.CheckPage(1, header[:sqlitefile.PageBytes]) { // as inspect does
-		if _, err := checkLogged(ctx, queueFile, name); err != nil {
+		if _, err := storage.CheckLogged(ctx, queueFile, name); err != nil {
 			return fmt.Errorf("%w: %w", ErrCorruptFile, err)
 		}
 	}
-	db, err := openFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName}, false)
+	db, err := storage.OpenFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName}, false)
 	if err != nil {
 		return err
 	}
@@ -46,10 +47,10 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	var verdict string
-	if err := db.db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil {
+	if err := db.Db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil {
 		return fmt.Errorf("integrity check: %w", err)
 	}
-	switch damaged := db.pages.Damaged(); {
+	switch damaged := db.Pages.Damaged(); {
 	case len(damaged) > 0:
 		return fmt.Errorf("%w: pages %v", ErrCorruptFile, damaged)
 	case verdict != "ok":
@@ -68,8 +69,8 @@ type found struct {
 
 // messages yields what is in the file, without the rows of purged and deleted
 // queues.
-func messages(db *sqliteStore, yield func(*found)) error {
-	rows, err := db.db.Query(`SELECT q.name, m.seq, m.sent, m.visible, m.received, m.count FROM messages m JOIN queues q
+func messages(db *storage.SqliteStore, yield func(*found)) error {
+	rows, err := db.Db.Query(`SELECT q.name, m.seq, m.sent, m.visible, m.received, m.count FROM messages m JOIN queues q
 		ON q.id = m.queue_id AND m.seq > q.floor`)
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func messages(db *sqliteStore, yield func(*found)) error {
 }
 
 // read reads the content.
-func (f *found) read(db *sqliteStore) error {
+func (f *found) read(db *storage.SqliteStore) error {
 	rec, err := db.Record(f.Seq)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (f *found) read(db *sqliteStore) error {
 	return err
 }
 
-func (c cut) compare(db *sqliteStore) error {
+func (c cut) compare(db *storage.SqliteStore) error {
 	var errs []error
 	present := make([]*found, len(c.may.facts))
 	err := messages(db, func(f *found) {
@@ -161,9 +162,9 @@ func compareOrder(present []*found) error {
 
 // compareWindow looks whether a second send of an acknowledged message would
 // be recognised, even if the first one was deleted.
-func (c cut) compareWindow(db *sqliteStore) error {
+func (c cut) compareWindow(db *storage.SqliteStore) error {
 	known := map[string]bool{}
-	rows, err := db.db.Query("SELECT message_id FROM deduplication")
+	rows, err := db.Db.Query("SELECT message_id FROM deduplication")
 	if err != nil {
 		return err
 	}
@@ -213,8 +214,8 @@ func (c cut) compareOne(n int, f *found) error {
 	return nil
 }
 
-func (c cut) compareQueues(db *sqliteStore) error {
-	queues, err := loadQueues(db.db)
+func (c cut) compareQueues(db *storage.SqliteStore) error {
+	queues, err := storage.LoadQueues(db.Db)
 	there := map[string]bool{}
 	for _, q := range queues {
 		there[q.Name] = true

@@ -16,14 +16,15 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // createOn makes the queue file with the steps of create.
 func createOn(ctx context.Context, d *powercut.Disk) error {
 	const fresh = queueFile + ".new"
-	identity := newIdentity()
+	identity := storage.NewIdentity()
 	for name, content := range map[string][]byte{
-		fresh: sqlitefile.Blank(applicationID, 0), markName + ".new": sqlitefile.NewMark(sqlitefile.Position{Identity: identity}),
+		fresh: sqlitefile.Blank(storage.ApplicationID, 0), markName + ".new": sqlitefile.NewMark(sqlitefile.Position{Identity: identity}),
 	} {
 		if err := errors.Join(d.Create(name), d.Append(name, content), d.SyncFile(name)); err != nil {
 			return err
@@ -33,7 +34,7 @@ func createOn(ctx context.Context, d *powercut.Disk) error {
 	if err != nil {
 		return err
 	}
-	if err := initialize(ctx, fresh, vfs, identity); err != nil {
+	if err := storage.Initialize(ctx, fresh, vfs, identity); err != nil {
 		return errors.Join(err, d.Unmount())
 	}
 	if err := errors.Join(d.Unmount(), d.Rename(markName+".new", markName), d.Rename(fresh, queueFile)); err != nil {

@@ -10,12 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // held is a service whose commits wait until they are let go.
 func held(t *testing.T) (s *Service, f *faulty, hold func() (let chan<- struct{})) {
 	t.Helper()
-	f = &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f = &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s = startFaulty(t, f)
 	t.Cleanup(func() { s.Close() })
 	mustCreate(t, s, "q", nil)
@@ -139,12 +140,12 @@ func TestAMessageReceivedWithoutTheWriter(t *testing.T) {
 				mustSend(t, s, "q", "a")
 				take(t, s, f)
 				later(t, 2*flushAfter*time.Millisecond)
-				f.mu.Lock()
+				f.Mu.Lock()
 				var counts []uint32
-				for _, r := range f.messages {
+				for _, r := range f.Messages {
 					counts = append(counts, r.Count)
 				}
-				f.mu.Unlock()
+				f.Mu.Unlock()
 				if !slices.Contains(counts, 1) {
 					t.Errorf("the store knows of no receive: counts %v", counts)
 				}

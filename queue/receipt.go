@@ -18,7 +18,6 @@ const (
 	receiptMAC  = 16
 	receiptSize = receiptBody + receiptMAC
 	receiptText = (receiptSize*8 + 5) / 6
-	secretBytes = 32
 )
 
 // receipts makes and reads receipt handles. It is safe for concurrent use.

@@ -1,7 +1,10 @@
 package queue
 
-import "strings"
-import "github.com/muster-scale/muster/queue/internal/machine"
+import (
+	"strings"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+)
 
 // A queue of the default region and account is kept under its bare name. That of
 // another region or account is kept under region, account and name with colons

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // Options say where queues are kept.
@@ -88,12 +89,12 @@ func Open(o Options) (*Service, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Ephemeral {
-		secret := make([]byte, secretBytes)
+		secret := make([]byte, storage.SecretBytes)
 		rand.Read(secret) // never fails
 		if o.MemoryBytes == 0 {
 			o.MemoryBytes = defaultEphemeralBytes
 		}
-		m := newMemoryStore(o.MemoryBytes, secret)
+		m := storage.NewMemoryStore(o.MemoryBytes, secret)
 		s, err := start(m, m, nil, 0, o.Logger)
 		if err == nil {
 			s.strict = o.Strict
@@ -106,18 +107,18 @@ func Open(o Options) (*Service, error) {
 	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create queue directory: %w", err)
 	}
-	if err := checkDir(o.Dir); err != nil {
+	if err := storage.CheckDir(o.Dir); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(o.Dir)
+	lock, err := storage.LockDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	db, err := openSQLite(context.Background(), o.Dir)
+	db, err := storage.OpenSQLite(context.Background(), o.Dir)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	full := db.epoch != 0 // the writer has it from here on
+	full := db.Epoch != 0 // the writer has it from here on
 	s, err := start(db, db, lock, o.MemoryBytes, o.Logger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // faulty is a store whose commits can be made to fail.
 type faulty struct {
-	*memoryStore
+	*storage.MemoryStore
 	fail  func([]machine.Op) error
 	calls int
 }
@@ -26,7 +27,7 @@ func (f *faulty) Commit(ops []machine.Op) error {
 			return err
 		}
 	}
-	return f.memoryStore.Commit(ops)
+	return f.MemoryStore.Commit(ops)
 }
 
 func startFaulty(t *testing.T, f *faulty) *Service {
@@ -39,7 +40,7 @@ func startFaulty(t *testing.T, f *faulty) *Service {
 }
 
 func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
-	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreate(t, s, "q", nil)
@@ -94,13 +95,13 @@ func make100() []byte {
 
 func TestAFirstReceiveIsWrittenWithinTwentyMilliseconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		written := func() (counts []uint32) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			for _, m := range f.messages {
+			f.Mu.Lock()
+			defer f.Mu.Unlock()
+			for _, m := range f.Messages {
 				counts = append(counts, m.Count)
 			}
 			return counts
@@ -128,7 +129,7 @@ func TestAFirstReceiveIsWrittenWithinTwentyMilliseconds(t *testing.T) {
 
 func TestPurgedMessagesLeaveTheStoreInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemoryStore(1<<30, []byte("secret"))
+		m := storage.NewMemoryStore(1<<30, []byte("secret"))
 		s, err := start(m, m, nil, 0, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -145,16 +146,16 @@ func TestPurgedMessagesLeaveTheStoreInTheBackground(t *testing.T) {
 		}
 		wantCounts(t, s, "q", 0, 0, 0)
 		later(t, 3*flushAfter*time.Millisecond)
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if len(m.messages) != 0 || m.used != 0 {
-			t.Errorf("the store still holds %d messages, %d bytes", len(m.messages), m.used)
+		m.Mu.Lock()
+		defer m.Mu.Unlock()
+		if len(m.Messages) != 0 || m.Used != 0 {
+			t.Errorf("the store still holds %d messages, %d bytes", len(m.Messages), m.Used)
 		}
 	})
 }
 
 func TestALockedFileRefusesOneCallOnly(t *testing.T) {
-	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreate(t, s, "q", nil)
@@ -197,7 +198,7 @@ func together(t *testing.T, s *Service, f *faulty, ask ...func()) {
 
 func TestOnAFullDiskTheDeletesOfAGroupSucceed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		mustCreate(t, s, "q", nil)
@@ -228,7 +229,7 @@ func TestOnAFullDiskTheDeletesOfAGroupSucceed(t *testing.T) {
 
 func TestAReceiveDoesNotOvertakeThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		mustCreate(t, s, "q", nil)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // olderSchemas are the tables of the first versions; each goes on where the one before ended.
@@ -50,7 +51,7 @@ func olderQueueFile(t *testing.T, version int) (dir string) {
 		INSERT INTO meta VALUES ('secret', zeroblob(32)), ('epoch', 3);
 		INSERT INTO queues VALUES (1, 'q', '{"VisibilityTimeout":"7"}', '{}', 1, 1, 0);
 		INSERT INTO messages VALUES (7, 1, %[3]d, %[3]d, 0, 0, 0, 0, zeroblob(16), 'tenant', NULL, NULL, NULL, NULL, 'old');
-		PRAGMA journal_mode = WAL`, applicationID, version, time.Now().UnixMilli()))
+		PRAGMA journal_mode = WAL`, storage.ApplicationID, version, time.Now().UnixMilli()))
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +91,8 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if got := version(t, dir); got != schemaVersion {
-					t.Errorf("version %d, want %d", got, schemaVersion)
+				if got := version(t, dir); got != storage.SchemaVersion {
+					t.Errorf("version %d, want %d", got, storage.SchemaVersion)
 				}
 			})
 		}
@@ -104,19 +105,19 @@ func olderLog(t *testing.T, generation uint64, groups ...[]machine.Op) []byte {
 	log := make([]byte, 64<<10)
 	at := int64(0)
 	for number, ops := range groups {
-		l := opLog{generation: generation, number: uint32(number)}
-		b := l.begin(nil)
+		l := storage.OpLog{Generation: generation, Number: uint32(number)}
+		b := l.Begin(nil)
 		for i := range ops {
 			from := len(b)
-			b, _ = appendOp(b, &ops[i])
+			b, _ = storage.AppendOp(b, &ops[i])
 			if ops[i].Kind == machine.OpInsert { // no checksum followed the id
-				sum := from + 1 + len(appendRow(nil, &ops[i].Row)) + 16
+				sum := from + 1 + len(storage.AppendRow(nil, &ops[i].Row)) + 16
 				b = slices.Delete(b, sum, sum+4)
 			}
 		}
-		l.finish(b)
+		l.Finish(b)
 		copy(log[at:], b)
-		at += sectors(len(b))
+		at += storage.Sectors(len(b))
 	}
 	return log
 }
@@ -135,7 +136,7 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 	groups := [][]machine.Op{{sent(8, "new"), sent(9, "deleted")}, {{Kind: machine.OpUpdate, Row: later}}, {{Kind: machine.OpRemove, Seq: 9}}}
 	whole := olderLog(t, generation, groups...)
 	torn := slices.Clone(whole)
-	torn[2*sectorBytes+frameHead] ^= 1 // of the last frame
+	torn[2*storage.SectorBytes+storage.FrameHead] ^= 1 // of the last frame
 	damaged := slices.Clone(whole)
 	damaged[40] ^= 1 // of the first one
 	for name, row := range map[string]struct {
@@ -150,7 +151,7 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := olderQueueFile(t, 2)
 			db := must(sql.Open("sqlite", "file:"+filepath.Join(dir, "queues.db")))(t)
-			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE messages SET sent = %d", generation, olderLogged, now))
+			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE messages SET sent = %d", generation, storage.OlderLogged, now))
 			if err = errors.Join(err, db.Close()); err == nil && row.log != nil {
 				err = os.WriteFile(filepath.Join(dir, logFileName), row.log, 0o600)
 			}

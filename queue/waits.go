@@ -1,7 +1,10 @@
 package queue
 
-import "time"
-import "github.com/muster-scale/muster/queue/internal/machine"
+import (
+	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+)
 
 // MaxSentGroups bounds the groups of [Counts].ReturnedSent.
 const MaxSentGroups = 32

@@ -7,7 +7,7 @@ type Record struct {
 	Group      string
 	Dedup      string
 	Source     string // the queue it was dead-lettered from
-	Attributes []byte // encoded, see content.go
+	Attributes []byte // encoded, see content.go of package queue
 	Digest     [16]byte
 	Body       string
 }

@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // A row whose content goes on in a damaged page can be neither changed nor removed: SQLite must read that page to free it. Such a
 // row stays where it is when its message is deleted or purged, and the table meta says under this key that it counts no more.
-const deadKey = "dead"
+const DeadKey = "dead"
 
 // encodeDead returns the sequences of dead rows as the tables keep them.
 func encodeDead(dead []uint64) []byte {
@@ -24,7 +24,8 @@ func encodeDead(dead []uint64) []byte {
 	return b
 }
 
-func decodeDead(b []byte) (dead []uint64, err error) {
+// DecodeDead is the inverse of encodeDead.
+func DecodeDead(b []byte) (dead []uint64, err error) {
 	if len(b)%8 != 0 {
 		return nil, fmt.Errorf("%w: the list of dead rows has %d bytes, which is no multiple of 8", ErrCorruptFile, len(b))
 	}
@@ -35,14 +36,14 @@ func decodeDead(b []byte) (dead []uint64, err error) {
 }
 
 // readDead reads which rows count no more.
-func (s *sqliteStore) readDead(ctx context.Context) error {
+func (s *SqliteStore) readDead(ctx context.Context) error {
 	var content []byte
-	err := s.readers.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", deadKey).Scan(&content)
+	err := s.readers.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", DeadKey).Scan(&content)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err == nil {
-		s.dead, err = decodeDead(content)
+		s.dead, err = DecodeDead(content)
 	}
 	return err
 }
@@ -66,7 +67,7 @@ func (d *damagedRow) Unwrap() error { return d.cause }
 
 // writeRow writes an operation, unless its row was found damaged. A row that is to be removed is dead then. One that is to be
 // changed or moved is as it was after a restart: its message is damaged, and said to be when it is received.
-func (s *sqliteStore) writeRow(o *machine.Op, next *tableChange) (grown int64, err error) {
+func (s *SqliteStore) writeRow(o *machine.Op, next *TableChange) (grown int64, err error) {
 	seq := o.Seq
 	switch o.Kind {
 	case machine.OpUpdate:
@@ -76,7 +77,7 @@ func (s *sqliteStore) writeRow(o *machine.Op, next *tableChange) (grown int64, e
 		return s.write(o)
 	}
 	if !next.damaged[seq] {
-		if grown, err = s.write(o); primaryCode(err) == sqlitefile.CodeCorrupt {
+		if grown, err = s.write(o); PrimaryCode(err) == sqlitefile.CodeCorrupt {
 			err = &damagedRow{seq, err}
 		}
 		return grown, err

@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"encoding/binary"
@@ -58,7 +58,8 @@ func encodePosition(at sqlitefile.Position, logBytes int64) []byte {
 	return b
 }
 
-func decodePosition(b []byte) (at sqlitefile.Position, logBytes int64, err error) {
+// DecodePosition is the inverse of encodePosition.
+func DecodePosition(b []byte) (at sqlitefile.Position, logBytes int64, err error) {
 	if len(b) != positionBytes {
 		return at, 0, fmt.Errorf("%w: the position of the tables has %d bytes, not %d", ErrCorruptFile, len(b), positionBytes)
 	}

@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // Load reads the numbers of all messages in one scan, with what the log adds to
 // them. Only when all of it was readable does it write: it takes the log over
 // and counts the opening.
-func (s *sqliteStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) (err error) {
+func (s *SqliteStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
@@ -41,18 +41,18 @@ func (s *sqliteStore) Load(begin func(machine.Saved) error, visit func(machine.R
 		s.giveReserve()
 	}
 	if errors.Is(err, ErrStorageFull) {
-		s.spent, s.epoch, err = true, kept.Epoch, nil
+		s.spent, s.Epoch, err = true, kept.Epoch, nil
 	}
 	return err
 }
 
 // scanAll visits the rows of the tables as the log leaves them. What the log adds
 // has later sequences than all that is in the tables.
-func (s *sqliteStore) scanAll(visit func(machine.Row, machine.Label) error) error {
-	changed := map[uint64]pendingRow{} // by the sequence in the tables
-	for _, p := range s.pending.rows {
-		if p.change != machine.OpInsert {
-			changed[p.origin] = p
+func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) error {
+	changed := map[uint64]PendingRow{} // by the sequence in the tables
+	for _, p := range s.pending.Rows {
+		if p.Change != machine.OpInsert {
+			changed[p.Origin] = p
 		}
 	}
 	dead := map[uint64]bool{}
@@ -72,39 +72,39 @@ func (s *sqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 		switch p, ok := changed[r.Seq]; {
 		case !ok:
 			return visit(r, text)
-		case p.change == machine.OpUpdate:
-			return visit(p.row, text)
-		case p.change == machine.OpMove:
-			groups[p.row.Seq] = text.Group
+		case p.Change == machine.OpUpdate:
+			return visit(p.Row, text)
+		case p.Change == machine.OpMove:
+			groups[p.Row.Seq] = text.Group
 		}
 		return nil
 	})
 	if err == nil && found != s.at.Rows {
 		err = fmt.Errorf("%w: the table of messages holds %d, and %d were acknowledged", ErrCorruptFile, found, s.at.Rows)
 	}
-	for _, seq := range slices.Sorted(maps.Keys(s.pending.rows)) {
+	for _, seq := range slices.Sorted(maps.Keys(s.pending.Rows)) {
 		if err != nil {
 			return err
 		}
-		switch p := s.pending.rows[seq]; p.change {
+		switch p := s.pending.Rows[seq]; p.Change {
 		case machine.OpInsert:
-			err = visit(p.row, machine.Label{Group: p.record.Group, Source: p.record.Source})
+			err = visit(p.Row, machine.Label{Group: p.record.Group, Source: p.record.Source})
 		case machine.OpMove:
-			err = visit(p.row, machine.Label{Group: groups[seq], Source: p.source})
+			err = visit(p.Row, machine.Label{Group: groups[seq], Source: p.source})
 		}
 	}
 	return err
 }
 
-func (s *sqliteStore) saved() (kept machine.Saved, err error) {
+func (s *SqliteStore) saved() (kept machine.Saved, err error) {
 	err = s.readers.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.Secret, &kept.Epoch)
 	if err != nil {
 		return kept, err
 	}
-	if len(kept.Secret) != secretBytes {
-		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.Secret), secretBytes)
+	if len(kept.Secret) != SecretBytes {
+		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.Secret), SecretBytes)
 	}
-	if kept.Queues, err = loadQueues(s.readers); err != nil {
+	if kept.Queues, err = LoadQueues(s.readers); err != nil {
 		return kept, err
 	}
 	if kept.Dedup, err = loadDedup(s.readers); err != nil {
@@ -117,7 +117,7 @@ func (s *sqliteStore) saved() (kept machine.Saved, err error) {
 
 // scan reads the numbers of all messages. It asks the driver itself, since
 // converting ten million rows takes longer than reading them.
-func (s *sqliteStore) scan(visit func(machine.Row, machine.Label) error) error {
+func (s *SqliteStore) scan(visit func(machine.Row, machine.Label) error) error {
 	ctx := context.Background()
 	conn, err := s.readers.Conn(ctx)
 	if err != nil {
@@ -194,7 +194,8 @@ func (f *fields) text() string {
 	return ""
 }
 
-func loadQueues(db *sql.DB) ([]machine.QueueRow, error) {
+// LoadQueues reads the queues in the order of their numbers.
+func LoadQueues(db *sql.DB) ([]machine.QueueRow, error) {
 	rows, err := db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
 	if err != nil {
 		return nil, err
@@ -252,19 +253,19 @@ func loadMoves(db *sql.DB) ([]machine.MoveRow, error) {
 }
 
 // Record returns the content of a message.
-func (s *sqliteStore) Record(seq uint64) (*machine.Record, error) {
+func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 	s.mu.RLock()
-	p, ok := s.pending.rows[seq]
+	p, ok := s.pending.Rows[seq]
 	s.mu.RUnlock()
 	switch {
-	case !ok || p.change == machine.OpUpdate:
+	case !ok || p.Change == machine.OpUpdate:
 		return s.stored(seq)
-	case p.change == machine.OpInsert:
+	case p.Change == machine.OpInsert:
 		return p.record, nil
-	case p.change == machine.OpRemove:
+	case p.Change == machine.OpRemove:
 		return nil, nil
 	}
-	r, err := s.stored(p.origin)
+	r, err := s.stored(p.Origin)
 	if r == nil && err == nil {
 		return s.stored(seq) // the log was taken over at this moment
 	}
@@ -276,7 +277,7 @@ func (s *sqliteStore) Record(seq uint64) (*machine.Record, error) {
 
 // stored reads the content of a message from its table by its rowid. The error
 // matches errDamagedContent if it is not what was sent.
-func (s *sqliteStore) stored(seq uint64) (*machine.Record, error) {
+func (s *SqliteStore) stored(seq uint64) (*machine.Record, error) {
 	var id []byte
 	var group, dedup, source sql.NullString
 	var r machine.Record
@@ -284,10 +285,10 @@ func (s *sqliteStore) stored(seq uint64) (*machine.Record, error) {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
-	case primaryCode(err) == sqlitefile.CodeCorrupt:
+	case PrimaryCode(err) == sqlitefile.CodeCorrupt:
 		return nil, fmt.Errorf("%w: %w", machine.ErrDamagedContent, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: read a message from %s: %w", ErrStorage, s.path, err)
+		return nil, fmt.Errorf("%w: read a message from %s: %w", ErrStorage, s.Path, err)
 	}
 	copy(r.ID[:], id)
 	r.Group, r.Dedup, r.Source = group.String, dedup.String, source.String

@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"context"
@@ -18,26 +18,26 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// sqliteStore keeps the operations in one SQLite file in WAL mode. Statements
+// SqliteStore keeps the operations in one SQLite file in WAL mode. Statements
 // touch rows by their rowid only; there is no secondary index. What was
 // committed last may be in a log beside the file, see oplog.go. Damage of any of
 // its files is found by what the others say, see damage.go.
-type sqliteStore struct {
-	path    string
-	pages   *sqlitefile.Pages
-	db      *sql.DB // one connection, the writer's
+type SqliteStore struct {
+	Path    string
+	Pages   *sqlitefile.Pages
+	Db      *sql.DB // one connection, the writer's
 	readers *sql.DB
-	reserve reserve // nil if there is none
+	Reserve reserve // nil if there is none
 	spent   bool    // the reserve was given up
-	epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
+	Epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
 	at      sqlitefile.Position
 	mark    *sqlitefile.Mark
 	dead    []uint64 // rows that count no more
-	log     *opLog   // nil if there is none
+	Log     *OpLog   // nil if there is none
 	mu      sync.RWMutex
-	pending pending // what the log adds to the tables; mu guards it, but the writer alone changes it
+	pending Pending // what the log adds to the tables; mu guards it, but the writer alone changes it
 	ready   bool    // everything below is prepared, but read, which always is
-	most    int     // pages of the write-ahead log, from which on it is written back
+	Most    int     // pages of the write-ahead log, from which on it is written back
 	failed  bool    // it is not known what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
@@ -56,9 +56,9 @@ const (
 // maxReaders bounds the connections that read bodies.
 const maxReaders = 4
 
-// dsn names a file; every pragma is applied to every connection. vfs is the
+// Dsn names a file; every pragma is applied to every connection. vfs is the
 // file system that SQLite uses; empty is the operating system's.
-func dsn(path, vfs string, pragmas ...string) string {
+func Dsn(path, vfs string, pragmas ...string) string {
 	q := url.Values{"_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(OFF)")}
 	if vfs != "" {
 		q.Set("vfs", vfs)
@@ -66,21 +66,21 @@ func dsn(path, vfs string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// openSQLite opens, or creates, the queue file in dir, which is locked.
-func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
+// OpenSQLite opens, or creates, the queue file in dir, which is locked.
+func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
 	logs := dirLog{filepath.Join(dir, "queues.log")}
-	if exists(filepath.Join(dir, repairedName)) {
-		return nil, fmt.Errorf("open queue file %s: %w", path, repairCutShort(dir))
+	if Exists(filepath.Join(dir, RepairedName)) {
+		return nil, fmt.Errorf("open queue file %s: %w", path, RepairCutShort(dir))
 	}
-	found, err := inspect(ctx, path)
+	found, err := Inspect(ctx, path)
 	if err == nil {
 		switch found {
 		case absent:
 			if err = missing(path, logs.path); err == nil {
-				err = create(ctx, path, nil)
+				err = Create(ctx, path, nil)
 			}
-		case older:
+		case Older:
 			err = upgrade(ctx, path, logs)
 		}
 	}
@@ -88,30 +88,30 @@ func openSQLite(ctx context.Context, dir string) (*sqliteStore, error) {
 		return nil, openError(path, nil, err)
 	}
 	kept := &fileReserve{path: filepath.Join(dir, reserveName)}
-	s, spent, err := openWithin(path, kept, func(alone bool) (*sqliteStore, error) {
-		return openFile(ctx, path, "", &opLog{place: logs, after: logAfter}, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), alone)
+	s, spent, err := openWithin(path, kept, func(alone bool) (*SqliteStore, error) {
+		return OpenFile(ctx, path, "", &OpLog{Place: logs, After: LogAfter}, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), alone)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.reserve = kept
-	s.spent = spent || s.reserve.take() != nil // then the first send tries again
+	s.Reserve = kept
+	s.spent = spent || s.Reserve.Take() != nil // then the first send tries again
 	if size := min(maxLogBytes, kept.size/logShare); size >= leastLogBytes {
-		s.log.size = size
+		s.Log.Size = size
 	}
-	s.most = int(max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
+	s.Most = int(max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
 	return s, nil
 }
 
 // openWithin opens a queue file on a disk that may be full. SQLite needs some room
 // beside the file, which the reserve has; where that is gone too, one connection
 // alone needs none, and nothing can be written until there is room.
-func openWithin(path string, kept reserve, open func(alone bool) (*sqliteStore, error)) (s *sqliteStore, spent bool, err error) {
-	if s, err = open(false); primaryCode(err) != sqlitefile.CodeFull {
+func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, error)) (s *SqliteStore, spent bool, err error) {
+	if s, err = open(false); PrimaryCode(err) != sqlitefile.CodeFull {
 		return s, false, err
 	}
-	if kept.give() == nil {
-		if s, err = open(false); primaryCode(err) != sqlitefile.CodeFull {
+	if kept.Give() == nil {
+		if s, err = open(false); PrimaryCode(err) != sqlitefile.CodeFull {
 			return s, true, err
 		}
 	}
@@ -123,22 +123,22 @@ func openWithin(path string, kept reserve, open func(alone bool) (*sqliteStore, 
 	return s, true, err
 }
 
-// openFile opens the queue file at path, which is complete, its mark and the log
+// OpenFile opens the queue file at path, which is complete, its mark and the log
 // that may be beside it; without a log all goes to the tables. With alone it has
 // one connection, which needs no room beside the file.
-func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.MarkPlace, alone bool) (_ *sqliteStore, err error) {
-	s := &sqliteStore{path: path, log: l, pending: newPending(), most: mostWALPages}
+func OpenFile(ctx context.Context, path, vfs string, l *OpLog, m sqlitefile.MarkPlace, alone bool) (_ *SqliteStore, err error) {
+	s := &SqliteStore{Path: path, Log: l, pending: NewPending(), Most: mostWALPages}
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
 			s.Close()
 		}
 	}()
-	if s.pages, err = sqlitefile.Seal(vfs, false); err != nil {
+	if s.Pages, err = sqlitefile.Seal(vfs, false); err != nil {
 		return nil, err
 	}
-	s.pages.WriteLast(rootOfMeta) // with the position
-	vfs = s.pages.Name()
+	s.Pages.WriteLast(RootOfMeta) // with the position
+	vfs = s.Pages.Name()
 	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead log, and
 	// remove it. So they look first.
 	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
@@ -147,12 +147,12 @@ func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.Mark
 	if alone {
 		pragmas = append([]string{"locking_mode(EXCLUSIVE)"}, pragmas...)
 	}
-	if s.db, err = sql.Open("sqlite", dsn(path, vfs, pragmas...)); err != nil {
+	if s.Db, err = sql.Open("sqlite", Dsn(path, vfs, pragmas...)); err != nil {
 		return nil, err
 	}
-	s.db.SetMaxOpenConns(1)
-	if s.readers = s.db; !alone {
-		if s.readers, err = sql.Open("sqlite", dsn(path, vfs, "query_only(ON)")+"&mode=ro"); err != nil {
+	s.Db.SetMaxOpenConns(1)
+	if s.readers = s.Db; !alone {
+		if s.readers, err = sql.Open("sqlite", Dsn(path, vfs, "query_only(ON)")+"&mode=ro"); err != nil {
 			return nil, err
 		}
 		s.readers.SetMaxOpenConns(maxReaders)
@@ -168,7 +168,7 @@ func openFile(ctx context.Context, path, vfs string, l *opLog, m sqlitefile.Mark
 }
 
 // arm prepares to write.
-func (s *sqliteStore) arm() error {
+func (s *SqliteStore) arm() error {
 	if s.ready {
 		return nil
 	}
@@ -178,12 +178,12 @@ func (s *sqliteStore) arm() error {
 }
 
 // openError says what an error on opening means.
-func (s *sqliteStore) openError(err error) error { return openError(s.path, s.pages, err) }
+func (s *SqliteStore) openError(err error) error { return openError(s.Path, s.Pages, err) }
 
 // openError is that of a file of which some pages may have been found damaged.
 func openError(path string, pages *sqlitefile.Pages, err error) error {
 	damaged := errors.Is(err, ErrCorruptFile)
-	switch primaryCode(err) {
+	switch PrimaryCode(err) {
 	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
 		damaged = true
 	}
@@ -194,7 +194,7 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 		}
 	}
 	switch {
-	case !damaged && primaryCode(err) == sqlitefile.CodeFull:
+	case !damaged && PrimaryCode(err) == sqlitefile.CodeFull:
 		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free so much", path, ErrStorageFull, err)
 	case !damaged:
 		return fmt.Errorf("open queue file %s: %w", path, err)
@@ -202,11 +202,11 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
 	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is whole and what is missing, with --repair "+
-		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from a backup", path, err, where, absolute(filepath.Dir(path)))
+		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from a backup", path, err, where, Absolute(filepath.Dir(path)))
 }
 
-// absolute is a directory as it can be named from anywhere.
-func absolute(dir string) string {
+// Absolute is a directory as it can be named from anywhere.
+func Absolute(dir string) string {
 	if found, err := filepath.Abs(dir); err == nil {
 		return found
 	}
@@ -215,7 +215,7 @@ func absolute(dir string) string {
 
 // verify checks version, schema and position. The messages are checked by Load,
 // which reads them all.
-func (s *sqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error {
+func (s *SqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error {
 	var version int
 	if err := s.readers.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (s *sqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error 
 		return err
 	}
 	if standingOf(version) != present {
-		return fmt.Errorf("%w: found schema %d, want %d", ErrCorruptFile, version, schemaVersion)
+		return fmt.Errorf("%w: found schema %d, want %d", ErrCorruptFile, version, SchemaVersion)
 	}
 	for _, table := range []string{"sqlite_schema", "meta", "queues"} {
 		damage, err := sqlitefile.Check(ctx, s.readers, table)
@@ -248,7 +248,7 @@ func (s *sqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error 
 	return s.readLog(version == loggedVersion, logBytes)
 }
 
-func (s *sqliteStore) prepare(ctx context.Context) error {
+func (s *SqliteStore) prepare(ctx context.Context) error {
 	statements := []struct {
 		to   **sql.Stmt
 		text string
@@ -273,7 +273,7 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 	}
 	for _, st := range statements {
 		var err error
-		if *st.to, err = s.db.PrepareContext(ctx, st.text); err != nil {
+		if *st.to, err = s.Db.PrepareContext(ctx, st.text); err != nil {
 			return s.writeError("open", prepareError(st.text, err))
 		}
 	}
@@ -282,27 +282,27 @@ func (s *sqliteStore) prepare(ctx context.Context) error {
 
 // prepareError calls the file damaged if it lacks what the statement names, and not if it could not be read.
 func prepareError(text string, err error) error {
-	if primaryCode(err) == sqlitefile.CodeError {
+	if PrimaryCode(err) == sqlitefile.CodeError {
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
 	return fmt.Errorf("prepare %.40q: %w", text, err)
 }
 
-func (s *sqliteStore) writeError(step string, err error) error {
-	switch primaryCode(err) {
+func (s *SqliteStore) writeError(step string, err error) error {
+	switch PrimaryCode(err) {
 	case sqlitefile.CodeFull:
-		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.path, err)
+		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.Path, err)
 	case sqlitefile.CodeBusy:
-		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.path, err)
+		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.Path, err)
 	case sqlitefile.CodeCorrupt:
 		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check --data %s` tells what is whole, and with --repair "+
-			"goes on with it", step, s.path, ErrCorruptFile, err, s.pages.Damaged(), absolute(filepath.Dir(s.path)))
+			"goes on with it", step, s.Path, ErrCorruptFile, err, s.Pages.Damaged(), Absolute(filepath.Dir(s.Path)))
 	}
-	return fmt.Errorf("%s %s: %w", step, s.path, err)
+	return fmt.Errorf("%s %s: %w", step, s.Path, err)
 }
 
 // write writes an operation and returns by how many rows the messages grew.
-func (s *sqliteStore) write(o *machine.Op) (grown int64, err error) {
+func (s *SqliteStore) write(o *machine.Op) (grown int64, err error) {
 	r := &o.Row
 	switch o.Kind {
 	case machine.OpInsert:
@@ -330,7 +330,7 @@ func (s *sqliteStore) write(o *machine.Op) (grown int64, err error) {
 	return 0, err
 }
 
-func (s *sqliteStore) writeRare(o *machine.Op) (err error) {
+func (s *SqliteStore) writeRare(o *machine.Op) (err error) {
 	switch o.Kind {
 	case machine.OpDropQueue:
 		if _, err = s.dropQueue.Exec(o.Queue.ID); err == nil {
@@ -350,7 +350,7 @@ func (s *sqliteStore) writeRare(o *machine.Op) (err error) {
 	return err
 }
 
-func (s *sqliteStore) writeQueue(q *machine.QueueRow) error {
+func (s *SqliteStore) writeQueue(q *machine.QueueRow) error {
 	attributes, err := json.Marshal(q.Attributes)
 	if err != nil {
 		return err
@@ -372,23 +372,23 @@ func orNull(s string) any {
 }
 
 // Close takes the log over, writes the WAL back and closes the file.
-func (s *sqliteStore) Close() error {
+func (s *SqliteStore) Close() error {
 	err := s.closeLog()
-	if s.readers != nil && s.readers != s.db {
+	if s.readers != nil && s.readers != s.Db {
 		err = errors.Join(err, s.readers.Close())
 	}
-	if s.db != nil {
-		err = errors.Join(err, s.db.Close())
+	if s.Db != nil {
+		err = errors.Join(err, s.Db.Close())
 	}
-	s.pages.Unmount()
-	if s.spent && s.reserve != nil {
-		s.reserve.keep() // of what closing freed: the next opening needs some
+	s.Pages.Unmount()
+	if s.spent && s.Reserve != nil {
+		s.Reserve.Keep() // of what closing freed: the next opening needs some
 	}
 	return errors.Join(err, s.mark.Close())
 }
 
-// primaryCode is SQLite's primary result code of err; a full disk has the same one when it is the log that met it.
-func primaryCode(err error) int {
+// PrimaryCode is SQLite's primary result code of err; a full disk has the same one when it is the log that met it.
+func PrimaryCode(err error) int {
 	if errors.Is(err, syscall.ENOSPC) || sqlitefile.NoRoom(err) {
 		return sqlitefile.CodeFull
 	}

@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 )
 
 // Commit makes ops durable with one sync: in the log where there is one, and
-// else in a transaction. After ErrStorageFull it may be called again with what
+// else in a transaction. After errStorageFull it may be called again with what
 // needs no room.
-func (s *sqliteStore) Commit(ops []machine.Op) error {
+func (s *SqliteStore) Commit(ops []machine.Op) error {
 	if err := s.admit(ops); err != nil {
 		return err
 	}
@@ -46,15 +46,15 @@ func needRoom(ops []machine.Op) bool {
 }
 
 // append writes ops to the log, if there is one and they fit.
-func (s *sqliteStore) append(ops []machine.Op) (fits bool, err error) {
-	if s.log == nil || !s.log.active || s.log.file == nil || s.epoch != 0 || s.pending.len()+len(ops) > maxPending {
+func (s *SqliteStore) append(ops []machine.Op) (fits bool, err error) {
+	if s.Log == nil || !s.Log.active || s.Log.File == nil || s.Epoch != 0 || s.pending.len()+len(ops) > maxPending {
 		return false, nil
 	}
-	fits, err = s.log.append(ops)
+	fits, err = s.Log.Append(ops)
 	switch {
 	case !fits:
 		return false, nil
-	case primaryCode(err) == sqlitefile.CodeFull:
+	case PrimaryCode(err) == sqlitefile.CodeFull:
 		return false, nil // the file system writes nothing in place; a transaction voids what there is of it
 	case err != nil:
 		s.failed = true
@@ -63,43 +63,43 @@ func (s *sqliteStore) append(ops []machine.Op) (fits bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range ops {
-		s.pending.add(&ops[i])
+		s.pending.Add(&ops[i])
 	}
 	return true, nil
 }
 
 // transact writes ops to the tables, after all that is in the log. At the end
 // of it the log is void.
-func (s *sqliteStore) transact(ops []machine.Op) error { return s.transactAs(ops, s.nextLog()) }
+func (s *SqliteStore) transact(ops []machine.Op) error { return s.transactAs(ops, s.nextLog()) }
 
-func (s *sqliteStore) transactAs(ops []machine.Op, next tableChange) error {
-	if err := s.execute(ops, &next); err != nil {
+func (s *SqliteStore) transactAs(ops []machine.Op, next TableChange) error {
+	if err := s.Execute(ops, &next); err != nil {
 		switch known := errors.Is(err, ErrStorageFull) || errors.Is(err, ErrStorageBusy); {
 		case !known:
 			s.failed = true
-		case s.log != nil && !s.log.active:
-			s.log.end() // it has not begun
+		case s.Log != nil && !s.Log.active:
+			s.Log.end() // it has not begun
 		}
 		return err
 	}
 	switch {
 	case next.bytes != 0:
-		s.log.restart(s.at)
-	case next.version != 0 && s.log != nil:
-		s.log.end()
+		s.Log.Restart(s.at)
+	case next.version != 0 && s.Log != nil:
+		s.Log.end()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pending.clear()
+	s.pending.Clear()
 	return nil
 }
 
-// execute makes one transaction, and notes in the mark that it is on the disk.
-func (s *sqliteStore) execute(ops []machine.Op, next *tableChange) error {
+// Execute makes one transaction, and notes in the mark that it is on the disk.
+func (s *SqliteStore) Execute(ops []machine.Op, next *TableChange) error {
 	if err := s.arm(); err != nil {
 		return err
 	}
-	next.epoch = max(next.epoch, s.epoch)
+	next.Epoch = max(next.Epoch, s.Epoch)
 	at, err := s.beginAll(ops, next)
 	for range maxDead {
 		row, ok := errors.AsType[*damagedRow](err)
@@ -121,11 +121,11 @@ func (s *sqliteStore) execute(ops []machine.Op, next *tableChange) error {
 		s.rollback.Exec() // as above
 		return s.writeError("commit", err)
 	}
-	s.at, s.epoch = at, 0
+	s.at, s.Epoch = at, 0
 	s.dead, next.dead = append(s.dead, next.dead...), nil
 	// A file system that writes nothing in place may have no room for the mark. The tables may be ahead of it.
-	if err := s.mark.Write(at, true); err != nil && primaryCode(err) != sqlitefile.CodeFull {
-		return fmt.Errorf("commit %s: %w", s.path, err)
+	if err := s.mark.Write(at, true); err != nil && PrimaryCode(err) != sqlitefile.CodeFull {
+		return fmt.Errorf("commit %s: %w", s.Path, err)
 	}
 	s.writeBackLong()
 	return nil
@@ -134,60 +134,60 @@ func (s *sqliteStore) execute(ops []machine.Op, next *tableChange) error {
 // writeBackLong writes the write-ahead log back when it is long enough. It comes after the mark, and the position comes last of all
 // pages: so tables that hold a part of what was written back are behind their mark, should the log be lost or damaged then.
 // A failure changes nothing: the log is as it was, and the next transaction tries again.
-func (s *sqliteStore) writeBackLong() {
+func (s *SqliteStore) writeBackLong() {
 	var busy, pages, done int
-	if err := s.logged.QueryRow().Scan(&busy, &pages, &done); err == nil && pages >= s.most {
+	if err := s.logged.QueryRow().Scan(&busy, &pages, &done); err == nil && pages >= s.Most {
 		s.writeBack()
 	}
 }
 
 // beginAll begins a transaction and writes what it holds.
-func (s *sqliteStore) beginAll(ops []machine.Op, next *tableChange) (at sqlitefile.Position, err error) {
+func (s *SqliteStore) beginAll(ops []machine.Op, next *TableChange) (at sqlitefile.Position, err error) {
 	if _, err := s.begin.Exec(); err != nil {
 		return at, err
 	}
 	return s.writeAll(ops, next)
 }
 
-// tableChange is what a transaction changes besides messages and queues.
-type tableChange struct {
+// TableChange is what a transaction changes besides messages and queues.
+type TableChange struct {
 	bytes   int64           // the size of the log that goes on, with the transaction's number; 0 if there is none
 	version int             // of the file; 0 if it stays
-	epoch   uint64          // that begins; 0 if it stays
-	secret  []byte          // of the receipts; nil if it stays
+	Epoch   uint64          // that begins; 0 if it stays
+	Secret  []byte          // of the receipts; nil if it stays
 	damaged map[uint64]bool // rows that cannot be written
 	dead    []uint64        // those of them that are to be removed
 }
 
 // nextLog begins, goes on with or ends the log.
-func (s *sqliteStore) nextLog() tableChange {
-	l := s.log
+func (s *SqliteStore) nextLog() TableChange {
+	l := s.Log
 	switch {
 	case l == nil:
-		return tableChange{}
-	case l.active && (s.spent || l.file == nil):
-		return tableChange{version: schemaVersion}
+		return TableChange{}
+	case l.active && (s.spent || l.File == nil):
+		return TableChange{version: SchemaVersion}
 	case l.active:
-		return tableChange{bytes: l.made}
+		return TableChange{bytes: l.Made}
 	}
 	l.seen++
-	if s.spent || l.seen <= l.after || l.size == 0 {
-		return tableChange{}
+	if s.spent || l.seen <= l.After || l.Size == 0 {
+		return TableChange{}
 	}
-	f, err := l.place.Create(l.size)
+	f, err := l.Place.Create(l.Size)
 	if err != nil {
 		l.seen = 0 // without a log all goes its slower way; try again later
-		return tableChange{}
+		return TableChange{}
 	}
-	l.file, l.made = f, l.size
-	return tableChange{bytes: l.made, version: loggedVersion}
+	l.File, l.Made = f, l.Size
+	return TableChange{bytes: l.Made, version: loggedVersion}
 }
 
 // writeAll writes what a transaction holds and returns the position after it.
-func (s *sqliteStore) writeAll(ops []machine.Op, next *tableChange) (at sqlitefile.Position, err error) {
+func (s *SqliteStore) writeAll(ops []machine.Op, next *TableChange) (at sqlitefile.Position, err error) {
 	at = s.at
 	at.Commit++
-	for o := range s.pending.ops {
+	for o := range s.pending.Ops {
 		grown, err := s.writeRow(o, next)
 		if err != nil {
 			return at, err
@@ -205,22 +205,22 @@ func (s *sqliteStore) writeAll(ops []machine.Op, next *tableChange) (at sqlitefi
 		return at, err
 	}
 	if len(next.dead) > 0 {
-		if _, err := s.putMeta.Exec(deadKey, encodeDead(append(slices.Clip(s.dead), next.dead...))); err != nil {
+		if _, err := s.putMeta.Exec(DeadKey, encodeDead(append(slices.Clip(s.dead), next.dead...))); err != nil {
 			return at, err
 		}
 	}
-	if next.epoch != 0 {
-		if _, err := s.putMeta.Exec("epoch", int64(next.epoch)); err != nil {
+	if next.Epoch != 0 {
+		if _, err := s.putMeta.Exec("epoch", int64(next.Epoch)); err != nil {
 			return at, err
 		}
 	}
-	if next.secret != nil {
-		if _, err := s.putMeta.Exec("secret", next.secret); err != nil {
+	if next.Secret != nil {
+		if _, err := s.putMeta.Exec("secret", next.Secret); err != nil {
 			return at, err
 		}
 	}
 	if next.version != 0 {
-		if _, err := s.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", next.version)); err != nil {
+		if _, err := s.Db.Exec(fmt.Sprintf("PRAGMA user_version = %d", next.version)); err != nil {
 			return at, err
 		}
 	}
@@ -229,7 +229,7 @@ func (s *sqliteStore) writeAll(ops []machine.Op, next *tableChange) (at sqlitefi
 
 // readPosition reads how far the tables are, and the size of the log that
 // belongs to them.
-func (s *sqliteStore) readPosition(ctx context.Context) (logBytes int64, err error) {
+func (s *SqliteStore) readPosition(ctx context.Context) (logBytes int64, err error) {
 	var content []byte
 	err = s.readers.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'position'").Scan(&content)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -238,22 +238,22 @@ func (s *sqliteStore) readPosition(ctx context.Context) (logBytes int64, err err
 	if err != nil {
 		return 0, err
 	}
-	s.at, logBytes, err = decodePosition(content)
+	s.at, logBytes, err = DecodePosition(content)
 	return logBytes, err
 }
 
 // readLog reads what a program that did not close the file left in the log. A
 // log that counts no more may have been left by a crash; it must not tell of
 // later tables all the same.
-func (s *sqliteStore) readLog(counts bool, size int64) error {
-	if s.log == nil {
+func (s *SqliteStore) readLog(counts bool, size int64) error {
+	if s.Log == nil {
 		if counts {
 			return fmt.Errorf("%w: it says that there is a log", ErrCorruptFile)
 		}
 		return nil
 	}
-	s.log.seed = seedOf(s.at.Identity)
-	content, err := s.log.place.Read()
+	s.Log.Seed = SeedOf(s.at.Identity)
+	content, err := s.Log.Place.Read()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !counts:
 		return nil
@@ -264,7 +264,7 @@ func (s *sqliteStore) readLog(counts bool, size int64) error {
 	case counts && int64(len(content)) != size:
 		return fmt.Errorf("%w: its log, queues.log, was made with %d bytes, and has %d", ErrCorruptFile, size, len(content))
 	}
-	ops, err := readLog(content, s.log.seed, s.at.Commit)
+	ops, err := ReadLog(content, s.Log.Seed, s.at.Commit)
 	if err != nil {
 		return fmt.Errorf("%w: its log, queues.log: %w", ErrCorruptFile, err)
 	}
@@ -272,33 +272,33 @@ func (s *sqliteStore) readLog(counts bool, size int64) error {
 		return nil
 	}
 	for i := range ops {
-		s.pending.add(&ops[i])
+		s.pending.Add(&ops[i])
 	}
-	s.log.active = true
+	s.Log.active = true
 	return nil
 }
 
 // takeOver brings what is in the log into the tables, and ends it; an epoch other
 // than 0 begins.
-func (s *sqliteStore) takeOver(epoch uint64) error {
-	next := tableChange{epoch: epoch}
-	if s.log != nil && s.log.active {
-		next.version = schemaVersion
+func (s *SqliteStore) takeOver(epoch uint64) error {
+	next := TableChange{Epoch: epoch}
+	if s.Log != nil && s.Log.active {
+		next.version = SchemaVersion
 	}
-	if next.epoch == 0 && next.version == 0 {
-		s.log.discard() // a crash may have left one that counts no more
+	if next.Epoch == 0 && next.version == 0 {
+		s.Log.discard() // a crash may have left one that counts no more
 		return nil
 	}
 	if err := s.transactAs(nil, next); err != nil {
 		return err
 	}
-	s.log.discard()
+	s.Log.discard()
 	return nil
 }
 
 // closeLog takes the log over. Where that cannot be done nothing is lost: the
 // next opening does it.
-func (s *sqliteStore) closeLog() error {
+func (s *SqliteStore) closeLog() error {
 	if s.failed || !s.ready {
 		return nil
 	}

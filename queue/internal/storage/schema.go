@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"context"
@@ -16,16 +16,16 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// applicationID marks our files in the SQLite header: "MUSQ".
-const applicationID = 0x4d555351
+// ApplicationID marks our files in the SQLite header: "MUSQ".
+const ApplicationID = 0x4d555351
 
-// schemaVersion is the version of a file without a log. Files of versions 1 and 2 had no room for the seals of their pages
+// SchemaVersion is the version of a file without a log. Files of versions 1 and 2 had no room for the seals of their pages
 // and no checksums; upgrade.go copies them.
-const schemaVersion = 3
+const SchemaVersion = 3
 
 // loggedVersion is the version of a file to which a log belongs. Programs that know no log refuse it, and read it again
 // once it was closed: the log is empty then, and the version that of the schema.
-const loggedVersion = 1000 + schemaVersion
+const loggedVersion = 1000 + SchemaVersion
 
 // schema is what a new file holds.
 const schema = `
@@ -83,8 +83,8 @@ CREATE TABLE moves (
 
 // SQLite's header: where the version and the application id are.
 const (
-	headerSize        = 100
-	headerVersion     = 60
+	HeaderSize        = 100
+	HeaderVersion     = 60
 	headerApplication = 68
 	headerMagic       = "SQLite format 3\x00"
 )
@@ -92,14 +92,15 @@ const (
 // standing is what there is at the path of a queue file.
 type standing uint8
 
+// The standings of a file.
 const (
 	absent  standing = iota
 	present          // a file of the present version
-	older            // a file of a version before the pages were sealed
+	Older            // a file of a version before the pages were sealed
 )
 
-// inspect looks at the file at path without touching it.
-func inspect(ctx context.Context, path string) (standing, error) {
+// Inspect looks at the file at path without touching it.
+func Inspect(ctx context.Context, path string) (standing, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return absent, nil
@@ -117,44 +118,45 @@ func inspect(ctx context.Context, path string) (standing, error) {
 		return present, checkHeader(page[:n])
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
-		if version, err := checkLogged(ctx, path, ""); err == nil {
+		if version, err := CheckLogged(ctx, path, ""); err == nil {
 			return standingOf(version), nil
 		}
 	}
 	err = checkHeader(page[:n])
 	switch {
-	case err == nil && !sqlitefile.HasSeals(page) && standingOf(versionOf(page)) == older:
-		return older, nil
-	case err == nil || exists(path+sqlitefile.MarkSuffix):
+	case err == nil && !sqlitefile.HasSeals(page) && standingOf(versionOf(page)) == Older:
+		return Older, nil
+	case err == nil || Exists(path+sqlitefile.MarkSuffix):
 		return present, fmt.Errorf("%w: its first page is damaged", ErrCorruptFile)
 	}
 	return absent, err
 }
 
-func versionOf(header []byte) int { return int(binary.BigEndian.Uint32(header[headerVersion:])) }
+func versionOf(header []byte) int { return int(binary.BigEndian.Uint32(header[HeaderVersion:])) }
 
 func standingOf(version int) standing {
-	if version == schemaVersion || version == loggedVersion {
+	if version == SchemaVersion || version == loggedVersion {
 		return present
 	}
-	return older
+	return Older
 }
 
-func exists(path string) bool {
+// Exists tells whether there is a file, or anything else, at path.
+func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// checkLogged says whether the file at path is ours according to itself and to
+// CheckLogged says whether the file at path is ours according to itself and to
 // the log beside it, and its version. After a power cut the header may be half
 // written, and whole only in the log. It only reads.
-func checkLogged(ctx context.Context, path, vfs string) (version int, err error) {
+func CheckLogged(ctx context.Context, path, vfs string) (version int, err error) {
 	pages, err := sqlitefile.Seal(vfs, false)
 	if err != nil {
 		return 0, err
 	}
 	defer pages.Unmount()
-	db, err := sql.Open("sqlite", dsn(path, pages.Name())+"&mode=ro")
+	db, err := sql.Open("sqlite", Dsn(path, pages.Name())+"&mode=ro")
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +172,7 @@ func checkLogged(ctx context.Context, path, vfs string) (version int, err error)
 // checkHeader says whether the first bytes of the file at path are ours.
 func checkHeader(header []byte) error {
 	switch {
-	case len(header) < headerSize:
+	case len(header) < HeaderSize:
 		return fmt.Errorf("%w: it is shorter than an SQLite header; move it away or use another directory", ErrForeignFile)
 	case string(header[:len(headerMagic)]) != headerMagic:
 		return fmt.Errorf("%w: it is not an SQLite file; move it away or use another directory", ErrForeignFile)
@@ -179,36 +181,36 @@ func checkHeader(header []byte) error {
 }
 
 func checkMarks(id uint32, version int) error {
-	if id != applicationID {
-		return fmt.Errorf("%w: application id %#x found, %#x expected; move it away or use another directory", ErrForeignFile, id, applicationID)
+	if id != ApplicationID {
+		return fmt.Errorf("%w: application id %#x found, %#x expected; move it away or use another directory", ErrForeignFile, id, ApplicationID)
 	}
 	return checkVersion(version)
 }
 
 func checkVersion(version int) error {
-	if version > schemaVersion && version != loggedVersion && version != olderLogged {
-		return fmt.Errorf("%w: schema %d found, this program knows up to %d; use the newer program or another directory", ErrNewerFile, version, schemaVersion)
+	if version > SchemaVersion && version != loggedVersion && version != OlderLogged {
+		return fmt.Errorf("%w: schema %d found, this program knows up to %d; use the newer program or another directory", ErrNewerFile, version, SchemaVersion)
 	}
 	return nil
 }
 
-// create makes a new file and its mark under other names and renames them when
+// Create makes a new file and its mark under other names and renames them when
 // they are complete, the file last, so that a crash never leaves half a file
 // behind, or one without its mark. fill, if any, writes what the file holds
 // from the beginning.
-func create(ctx context.Context, path string, fill func(*sqliteStore) error) (err error) {
+func Create(ctx context.Context, path string, fill func(*SqliteStore) error) (err error) {
 	fresh := path + ".new"
-	if err := removeNew(path); err != nil {
+	if err := RemoveNew(path); err != nil {
 		return err
 	}
-	identity := newIdentity()
+	identity := NewIdentity()
 	err = errors.Join(
-		durable.Create(fresh, sqlitefile.Blank(applicationID, 0)),
+		durable.Create(fresh, sqlitefile.Blank(ApplicationID, 0)),
 		durable.Create(fresh+sqlitefile.MarkSuffix, sqlitefile.NewMark(sqlitefile.Position{Identity: identity})))
 	if err != nil {
 		return fmt.Errorf("create queue file: %w", err)
 	}
-	if err := initialize(ctx, fresh, "", identity); err != nil {
+	if err := Initialize(ctx, fresh, "", identity); err != nil {
 		return fmt.Errorf("create queue file %s: %w", fresh, err)
 	}
 	if fill != nil {
@@ -224,8 +226,8 @@ func create(ctx context.Context, path string, fill func(*sqliteStore) error) (er
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// removeNew removes what is left of a new file for path that is not complete.
-func removeNew(path string) error {
+// RemoveNew removes what is left of a new file for path that is not complete.
+func RemoveNew(path string) error {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm", sqlitefile.MarkSuffix} {
 		if err := os.Remove(path + ".new" + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("create queue file: %w", err)
@@ -235,30 +237,30 @@ func removeNew(path string) error {
 }
 
 // fillFile opens a new file for fill alone.
-func fillFile(ctx context.Context, path string, fill func(*sqliteStore) error) error {
-	s, err := openFile(ctx, path, "", nil, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), false)
+func fillFile(ctx context.Context, path string, fill func(*SqliteStore) error) error {
+	s, err := OpenFile(ctx, path, "", nil, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), false)
 	if err != nil {
 		return err
 	}
 	return errors.Join(fill(s), s.Close())
 }
 
-// newIdentity draws the number by which the parts of one queue file know each other.
-func newIdentity() uint64 {
+// NewIdentity draws the number by which the parts of one queue file know each other.
+func NewIdentity() uint64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// initialize brings the blank file at path to the schema, and to WAL mode:
+// Initialize brings the blank file at path to the schema, and to WAL mode:
 // changing that in a file in use may leave a first page half written.
-func initialize(ctx context.Context, path, vfs string, identity uint64) (err error) {
+func Initialize(ctx context.Context, path, vfs string, identity uint64) (err error) {
 	pages, err := sqlitefile.Seal(vfs, false)
 	if err != nil {
 		return err
 	}
 	defer pages.Unmount()
-	db, err := sql.Open("sqlite", dsn(path, pages.Name(), "synchronous(FULL)", "fullfsync(1)"))
+	db, err := sql.Open("sqlite", Dsn(path, pages.Name(), "synchronous(FULL)", "fullfsync(1)"))
 	if err != nil {
 		return err
 	}
@@ -276,7 +278,7 @@ func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 		return err
 	}
 	defer tx.Rollback() // after Commit this does nothing
-	secret := make([]byte, secretBytes)
+	secret := make([]byte, SecretBytes)
 	rand.Read(secret) // never fails
 	if _, err := tx.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
@@ -285,8 +287,30 @@ func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 	if _, err := tx.ExecContext(ctx, `INSERT INTO meta VALUES ('secret', ?), ('epoch', 0), ('position', ?)`, secret, at); err != nil {
 		return fmt.Errorf("write the receipt key: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", SchemaVersion)); err != nil {
 		return fmt.Errorf("stamp the file: %w", err)
 	}
 	return tx.Commit()
 }
+
+// RepairedName is the name of a complete new file that a repair has not yet put in the place of the damaged one.
+const RepairedName = "queues.db.repaired"
+
+// RepairCutShort says that there are two sets of files.
+func RepairCutShort(dir string) error {
+	return fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair --data %s` again, which ends it", ErrCorruptFile, Absolute(dir))
+}
+
+// The pages at which the tables of a file begin, in the order in which the schema makes them.
+const (
+	RootOfSchema = iota + 1
+	RootOfMeta
+	RootOfQueues
+	RootOfNames
+	RootOfMessages
+	RootOfDedup
+	RootOfMoves
+)
+
+// SecretBytes is the length of the key of the receipt handles.
+const SecretBytes = 32

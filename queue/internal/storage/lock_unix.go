@@ -1,6 +1,6 @@
 //go:build unix
 
-package queue
+package storage
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// lockDir takes the directory for this process. The lock ends with the
+// LockDir takes the directory for this process. The lock ends with the
 // process, however it ends.
-func lockDir(dir string) (*os.File, error) {
+func LockDir(dir string) (*os.File, error) {
 	f, err := openOwn(filepath.Join(dir, "lock"), os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of queue directory %s: %w", dir, err)
@@ -61,8 +61,8 @@ func notOwn(path, found string) error {
 	return fmt.Errorf("%w: found %s at %s, allowed is a file of this program; look at who made it, then remove it", ErrUnsafeDirectory, found, path)
 }
 
-// checkDir refuses a directory that others may write to: they could put files of their own in the place of these.
-func checkDir(dir string) error {
+// CheckDir refuses a directory that others may write to: they could put files of their own in the place of these.
+func CheckDir(dir string) error {
 	stat, err := os.Stat(dir)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package queue
+package storage
 
 import (
 	"errors"
@@ -30,10 +30,10 @@ type fileReserve struct {
 // leastReserve is what is worth keeping: SQLite needs so much to open the file.
 const leastReserve = 96 << 10
 
-// take makes the file. A small disk gets a small one: a quarter of what is free
+// Take makes the file. A small disk gets a small one: a quarter of what is free
 // or taken by the queue, so that it is no smaller when the queue is opened again.
 // One that became small on a full disk grows when there is room.
-func (f *fileReserve) take() error {
+func (f *fileReserve) Take() error {
 	old := int64(0)
 	if stat, err := os.Lstat(f.path); err == nil {
 		old = stat.Size()
@@ -44,7 +44,7 @@ func (f *fileReserve) take() error {
 	}
 	err = f.fill(file, old)
 	if err = errors.Join(err, file.Close()); err != nil && old == 0 {
-		return errors.Join(fmt.Errorf("reserve room for deletes: %w", err), f.give())
+		return errors.Join(fmt.Errorf("reserve room for deletes: %w", err), f.Give())
 	}
 	if err != nil {
 		f.size = old // what there was is enough
@@ -83,9 +83,9 @@ func writeZeros(file *os.File, from, to int64) error {
 	return nil
 }
 
-// keep takes three quarters of what is free, up to what a reserve has.
-func (f *fileReserve) keep() {
-	if f.take() == nil {
+// Keep takes three quarters of what is free, up to what a reserve has.
+func (f *fileReserve) Keep() {
+	if f.Take() == nil {
 		return
 	}
 	var disk unix.Statfs_t
@@ -101,7 +101,7 @@ func (f *fileReserve) keep() {
 		return
 	}
 	if errors.Join(writeZeros(file, 0, size), file.Close()) != nil {
-		f.give()
+		f.Give()
 	}
 }
 
@@ -117,8 +117,8 @@ func (f *fileReserve) beside() (sum int64) {
 	return sum
 }
 
-// give removes the file.
-func (f *fileReserve) give() error {
+// Give removes the file.
+func (f *fileReserve) Give() error {
 	if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("free the room reserved for deletes: %w", err)
 	}

@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"encoding/binary"
@@ -8,19 +8,19 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// appendOp adds an operation to a frame. ok is false for one that is so rare that only the tables take it.
-func appendOp(b []byte, o *machine.Op) (_ []byte, ok bool) {
+// AppendOp adds an operation to a frame. ok is false for one that is so rare that only the tables take it.
+func AppendOp(b []byte, o *machine.Op) (_ []byte, ok bool) {
 	b = append(b, byte(o.Kind))
 	switch o.Kind {
 	case machine.OpInsert:
 		r := o.Record
-		b = binary.LittleEndian.AppendUint32(append(appendRow(b, &o.Row), r.ID[:]...), r.Sum)
+		b = binary.LittleEndian.AppendUint32(append(AppendRow(b, &o.Row), r.ID[:]...), r.Sum)
 		b = appendText(appendText(appendText(b, r.Group), r.Dedup), r.Source)
 		b = appendText(appendText(b, string(r.Attributes)), r.Body)
 	case machine.OpUpdate:
-		b = appendRow(b, &o.Row)
+		b = AppendRow(b, &o.Row)
 	case machine.OpMove:
-		b = appendText(appendRow(binary.AppendUvarint(b, o.Seq), &o.Row), o.Source)
+		b = appendText(AppendRow(binary.AppendUvarint(b, o.Seq), &o.Row), o.Source)
 	case machine.OpRemove:
 		b = binary.AppendUvarint(b, o.Seq)
 	case machine.OpPutDedup, machine.OpDropDedup:
@@ -33,7 +33,8 @@ func appendOp(b []byte, o *machine.Op) (_ []byte, ok bool) {
 	return b, true
 }
 
-func appendRow(b []byte, r *machine.Row) []byte {
+// AppendRow adds a row as the log keeps it.
+func AppendRow(b []byte, r *machine.Row) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, r.Seq), uint64(r.Queue))
 	b = binary.AppendVarint(binary.AppendVarint(b, r.Sent), r.Visible)
 	b = binary.AppendVarint(binary.AppendVarint(b, r.Received), r.First)
@@ -44,8 +45,8 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// readOps appends the operations of a frame to ops.
-func readOps(payload []byte, ops []machine.Op) ([]machine.Op, error) {
+// ReadOps appends the operations of a frame to ops.
+func ReadOps(payload []byte, ops []machine.Op) ([]machine.Op, error) {
 	r := opReader{left: payload}
 	return r.all(ops)
 }

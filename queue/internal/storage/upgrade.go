@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// olderLogged is the version of an older file to which a log belongs.
-const olderLogged = 1002
+// OlderLogged is the version of an older file to which a log belongs.
+const OlderLogged = 1002
 
 // upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is until
 // the new one is complete and takes its place. That needs room for a second file.
@@ -24,19 +24,19 @@ func upgrade(ctx context.Context, path string, logs logPlace) error {
 	if err != nil {
 		return err
 	}
-	if old.version == olderLogged {
+	if old.version == OlderLogged {
 		if err := old.readLog(ctx, logs); err != nil {
 			return errors.Join(err, old.db.Close())
 		}
 	}
-	err = create(ctx, path, func(s *sqliteStore) error {
+	err = Create(ctx, path, func(s *SqliteStore) error {
 		if err := old.copyTo(ctx, s); err != nil {
 			return err
 		}
 		return old.end(path)
 	})
 	if err := errors.Join(err, old.db.Close()); err != nil {
-		return fmt.Errorf("bring it forward from version %d to %d: %w", old.version, schemaVersion, err)
+		return fmt.Errorf("bring it forward from version %d to %d: %w", old.version, SchemaVersion, err)
 	}
 	if err := logs.Remove(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -88,19 +88,19 @@ func readOlderLog(content []byte, generation uint64) (ops []machine.Op, err erro
 	at, number := int64(0), uint32(0)
 	for {
 		f, ok := frameAt(content, at, 0)
-		if !ok || f.generation != generation || f.number != number {
+		if !ok || f.Generation != generation || f.Number != number {
 			break
 		}
-		r := opReader{left: f.payload, older: true}
+		r := opReader{left: f.Payload, older: true}
 		if ops, err = r.all(ops); err != nil {
 			return nil, fmt.Errorf("frame %d at byte %d: %w", number, at, err)
 		}
 		number++
 		at = f.end()
 	}
-	for f := range framesIn(content, 0) {
-		if f.generation == generation && f.number > number {
-			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at, f.number)
+	for f := range FramesIn(content, 0) {
+		if f.Generation == generation && f.Number > number {
+			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at, f.Number)
 		}
 	}
 	for i := range ops {
@@ -112,7 +112,7 @@ func readOlderLog(content []byte, generation uint64) (ops []machine.Op, err erro
 }
 
 func openOlder(ctx context.Context, path string) (*olderFile, error) {
-	db, err := sql.Open("sqlite", dsn(path, ""))
+	db, err := sql.Open("sqlite", Dsn(path, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +131,12 @@ func openOlder(ctx context.Context, path string) (*olderFile, error) {
 	return old, nil
 }
 
-// upgradeBatch is how many rows one transaction copies.
-const upgradeBatch = 1000
+// UpgradeBatch is how many rows one transaction copies.
+const UpgradeBatch = 1000
 
 // copyTo copies what the file holds.
-func (f *olderFile) copyTo(ctx context.Context, s *sqliteStore) error {
-	queues, err := loadQueues(f.db)
+func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
+	queues, err := LoadQueues(f.db)
 	if err != nil {
 		return err
 	}
@@ -175,23 +175,23 @@ func (f *olderFile) copyTo(ctx context.Context, s *sqliteStore) error {
 	if err != nil {
 		return err
 	}
-	return s.execute(nil, &tableChange{epoch: uint64(epoch), secret: secret})
+	return s.Execute(nil, &TableChange{Epoch: uint64(epoch), Secret: secret})
 }
 
 // copyLog brings what the log adds into the tables.
-func (f *olderFile) copyLog(s *sqliteStore) error {
-	added := newPending()
+func (f *olderFile) copyLog(s *SqliteStore) error {
+	added := NewPending()
 	for i := range f.logged {
-		added.add(&f.logged[i])
+		added.Add(&f.logged[i])
 	}
 	var ops []machine.Op
-	for o := range added.ops {
+	for o := range added.Ops {
 		ops = append(ops, *o)
 	}
 	return s.Commit(ops)
 }
 
-func (f *olderFile) copyMessages(ctx context.Context, s *sqliteStore) error {
+func (f *olderFile) copyMessages(ctx context.Context, s *SqliteStore) error {
 	rows, err := f.db.QueryContext(ctx, `SELECT seq, queue_id, sent, visible, received, first, count, carried,
 		message_id, group_id, dedup_id, source, attributes, body FROM messages ORDER BY seq`)
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *olderFile) copyMessages(ctx context.Context, s *sqliteStore) error {
 		copy(c.ID[:], id)
 		c.Group, c.Dedup, c.Source = group.String, dedup.String, source.String
 		c.Sum = c.Checksum()
-		if ops = append(ops, o); len(ops) == upgradeBatch {
+		if ops = append(ops, o); len(ops) == UpgradeBatch {
 			if err := s.Commit(ops); err != nil {
 				return err
 			}

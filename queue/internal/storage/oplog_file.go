@@ -1,4 +1,4 @@
-package queue
+package storage
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 type dirLog struct{ path string }
 
 // Create makes the file and writes its zeros, so that no later write needs room, or changes more than its own bytes.
-func (l dirLog) Create(size int64) (logFile, error) {
+func (l dirLog) Create(size int64) (LogFile, error) {
 	f, err := openOwn(l.path, os.O_TRUNC|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("create the log of the queue file: %w", err)
