@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -183,10 +184,10 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 	}
 	errs := c.DoBatch(ctx, batch)
 	if errs != nil && len(errs) != len(batch) {
-		errs = all(len(batch), fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(batch), len(errs)))
+		errs = slices.Repeat([]error{fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(batch), len(errs))}, len(batch))
 	}
 	if errs == nil {
-		errs = all(len(batch), nil)
+		errs = slices.Repeat([]error{nil}, len(batch))
 	}
 	return errs
 }
@@ -194,7 +195,7 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 // context returns the context of a call: it ends with the grace of a stop, at the time limit, and with the first lease.
 func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
 	lease, lose := context.WithCancelCause(c.base)
-	limited, release := context.WithValue(c.work, leaseKey{}, lease), func() {}
+	limited, release := context.WithValue(c.work, LeaseKey{}, lease), func() {}
 	if c.TimeLimit > 0 {
 		limited, release = context.WithTimeoutCause(limited, c.TimeLimit, ErrTimeLimit)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/ledger"
 )
 
 // counter counts attempts as a ledger does, and fails when told to.
@@ -453,7 +454,7 @@ func TestTheLedgerOutlivesAWorkerThatIsKilled(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	l, err := worker.OpenLedger(t.Context(), dir)
+	l, err := ledger.OpenLedger(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,16 @@
 // there but by three pure state machines, which a simulator drives with the same code: [lease.Lease] is the worker's own,
 // [lease.Shield] the protection of its task or instance, [lease.Visibility] the hold on one message.
 //
-// The work is a function in Go, see [Handle] and [Options]; or that of a program: [Command] runs one for each message, [Lines]
-// speaks JSON lines with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md
-// specifies what they say, and [Conformance] checks a program against it.
+// What the shell does not need has packages of its own:
 //
-// [SQS] is the queue behind an Amazon SQS endpoint, and takes dead letters; [Ledger] counts attempts where they survive the
-// worker; and [HTTPReporter] talks to the controller. Where nobody answers, a [Sink] takes what the worker says: package
-// worker/cloudwatch has metrics, package worker/dynamoreport a table. A [Hook] keeps a machine that is to end while its worker
-// finishes: package worker/autoscaling has that of an Auto Scaling group.
+//   - worker/lease: the state machines, and the reports that a worker makes;
+//   - worker/execution: work that is a program, over arguments and standard input, JSON lines or HTTP;
+//   - worker/sqsqueue: the queue behind an SQS endpoint; worker/ledger: attempts that survive the worker;
+//   - worker/httpreport: reports to a controller; worker/cloudwatch and worker/dynamoreport: a [Sink] of metrics and a table,
+//     where no controller answers;
+//   - worker/placement: notices that the machine or task ends, and their names; worker/autoscaling: a [Hook] that keeps a machine
+//     of an Auto Scaling group while its worker finishes;
+//   - worker/sqsworker: one call for a worker in Go.
 //
 // Delivery is at least once: a message may be worked on again after a crash, a lost lease or a failed delete. The
 // message's ID stays the same and serves as idempotency key.

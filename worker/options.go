@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,7 +33,7 @@ type Reporter interface {
 	Report(ctx context.Context, r muster.Report) (muster.Directive, error)
 }
 
-// Attempts counts how often work on each message began. Implementations are safe for use by several goroutines; [Ledger] is
+// Attempts counts how often work on each message began. Implementations are safe for use by several goroutines; [ledger.Ledger] is
 // one. When one of its calls fails, the work goes on and the queue's own receive count takes its place.
 type Attempts interface {
 	// Begin counts an attempt at m, which is about to begin, and returns how many there were, this one included. It
@@ -44,7 +45,7 @@ type Attempts interface {
 	Forget(ctx context.Context, m Message) error
 }
 
-// DeadLetters takes the messages that are not tried again. Implementations are safe for use by several goroutines; [SQS] is
+// DeadLetters takes the messages that are not tried again. Implementations are safe for use by several goroutines; [sqsqueue.SQS] is
 // one. Keep returns when the message is kept for good; it may be called again for the same message.
 type DeadLetters interface {
 	Keep(ctx context.Context, m Message) error
@@ -184,25 +185,17 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	o.Slots = orElse(o.Slots, 1)
-	o.Batch = orElse(o.Batch, 1)
-	o.Visibility = orElse(o.Visibility, 30*time.Second)
-	o.RetryBase = orElse(o.RetryBase, 30*time.Second)
-	o.ReportEvery = orElse(o.ReportEvery, time.Second)
-	o.Orphaned = orElse(o.Orphaned, 5*time.Minute)
-	o.ProtectFor = orElse(o.ProtectFor, lease.UsualTerm(o.Visibility))
-	o.Worker = orElse(o.Worker, o.Member)
-	o.Logger = orElse(o.Logger, slog.New(slog.DiscardHandler))
+	o.Slots = cmp.Or(o.Slots, 1)
+	o.Batch = cmp.Or(o.Batch, 1)
+	o.Visibility = cmp.Or(o.Visibility, 30*time.Second)
+	o.RetryBase = cmp.Or(o.RetryBase, 30*time.Second)
+	o.ReportEvery = cmp.Or(o.ReportEvery, time.Second)
+	o.Orphaned = cmp.Or(o.Orphaned, 5*time.Minute)
+	o.ProtectFor = cmp.Or(o.ProtectFor, lease.UsualTerm(o.Visibility))
+	o.Worker = cmp.Or(o.Worker, o.Member)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Billing = o.Billing.WithDefaults(time.Now())
 	return o, o.check()
-}
-
-func orElse[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 func (o Options) check() error {

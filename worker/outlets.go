@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
 )
 
@@ -87,14 +88,14 @@ type outlet struct {
 	said                      muster.WorkerState
 	// failures are those in a row.
 	failures int
-	fault    notice
+	fault    trouble.Trouble
 }
 
 func newOutlets(base context.Context, o Options, now time.Time) outlets {
 	s := outlets{started: now, seq: now.UnixMilli(), log: o.Logger}
 	s.life, s.stop = context.WithCancel(base)
 	for _, one := range o.Outlets {
-		s.all = append(s.all, outlet{Outlet: one, fault: notice{what: "reporting to " + one.Name}})
+		s.all = append(s.all, outlet{Outlet: one, fault: trouble.Trouble{What: "reporting to " + one.Name}})
 	}
 	return s
 }
@@ -207,7 +208,7 @@ func (s *outlets) send(now time.Time, i int, r *runner) {
 func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	o := &s.all[i]
 	o.sending = false
-	o.fault.see(s.log, now, err)
+	o.fault.See(s.log, now, err)
 	if err == nil {
 		o.taken, o.failures, o.notBefore = d.Total, 0, time.Time{}
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/worker/lease"
 )
 
-// Protection shields what a worker runs on from being ended to scale in, while it is not idle. [ECSProtection] is that of a
+// Protection shields what a worker runs on from being ended to scale in, while it is not idle. [placement.ECSProtection] is that of a
 // task. For an instance it is scale-in protection of its Auto Scaling group (SetInstanceProtection), which new instances are
 // best born with. It protects one worker: a member with several must not share one, because the first to be idle would lift it.
 type Protection interface {

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
 )
 
@@ -83,7 +83,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	if o.Readiness != nil {
 		r.changed = o.Readiness.Changed()
 	}
-	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: notice{what: "reporting to the controller"}}
+	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: trouble.Trouble{What: "reporting to the controller"}}
 	r.protects = protects{Protection: o.Protection, shield: lease.NewShield(o.ProtectFor), log: o.Logger}
 	r.outlets = newOutlets(r.base, o, now)
 	r.hook = hooked{Hook: o.Hook, log: o.Logger}
@@ -231,25 +231,4 @@ func (a *alarm) due(now, at time.Time) bool {
 		a.at = at
 	}
 	return false
-}
-
-// notice logs a fault when it begins, when it changes (at most once a minute) and when it is over.
-type notice struct {
-	what string
-	last string
-	at   time.Time
-}
-
-func (n *notice) see(log *slog.Logger, now time.Time, err error) {
-	switch {
-	case err == nil && n.last != "":
-		log.Info(n.what+" works again", "after", now.Sub(n.at).Round(time.Second))
-		n.last = ""
-	case err == nil:
-	case n.last == "", n.last != err.Error() && now.Sub(n.at) >= time.Minute:
-		log.Warn(n.what+" fails", "err", err)
-		n.last, n.at = err.Error(), now
-	default:
-		log.Debug(n.what+" still fails", "err", fmt.Sprint(err))
-	}
 }

@@ -10,7 +10,7 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "worker/lease", "controller", "config", "config/foreign/nodes", "config/foreign/terraform", "config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants", "internal/durable", "internal/lifecycle", "internal/sqlitefile", "internal/joblog", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine", "queue/internal/storage", "queue", "sqsapi", "worker", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "tree/runner",
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "worker/lease", "controller", "config", "config/foreign/nodes", "config/foreign/terraform", "config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants", "internal/durable", "internal/lifecycle", "internal/sqlitefile", "internal/joblog", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine", "queue/internal/storage", "queue", "sqsapi", "worker/internal/trouble", "worker", "worker/execution", "worker/ledger", "worker/placement", "worker/sqsqueue", "worker/httpreport", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "worker/sqsworker", "tree/runner",
 	"source/", "fleet/", "sim/trace", "sim/limit", "sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy", "mustertest", "mustertest/cloud", "cmd/", "internal/", "examples/", "interop", "interop/",
 }
 

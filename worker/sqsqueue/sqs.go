@@ -1,6 +1,9 @@
-package worker
+// Package sqsqueue is the queue of a worker behind an endpoint of the SQS protocol, of Amazon or of Muster, and its queue for
+// dead letters.
+package sqsqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +24,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
 )
 
@@ -52,7 +57,7 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 		return nil, fmt.Errorf("open the queue: found the URL %q, one like https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed",
 			queueURL)
 	}
-	q := &SQS{url: queueURL, name: path.Base(u.Path), local: loopback(u.Hostname())}
+	q := &SQS{url: queueURL, name: path.Base(u.Path), local: trouble.Loopback(u.Hostname())}
 	cfg, err := awsapi.At(ctx, queueURL, awshttp.NewBuildableClient().WithTimeout(httpTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("open the queue %s: %w", queueURL, err)
@@ -88,7 +93,7 @@ func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
 }
 
 // Receive implements [Queue]. From a FIFO queue it takes one message at a time, but for [SQS.TakeTogether].
-func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Message, error) {
+func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]worker.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl:                    &q.url,
 		MaxNumberOfMessages:         q.most(max),
@@ -100,7 +105,7 @@ func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Durati
 	if err != nil {
 		return nil, q.failed("receive from", err)
 	}
-	messages := make([]Message, 0, len(out.Messages))
+	messages := make([]worker.Message, 0, len(out.Messages))
 	for _, m := range out.Messages {
 		messages = append(messages, q.message(m))
 	}
@@ -114,20 +119,20 @@ func (q *SQS) TakeTogether(n int) { q.together = n }
 // most returns how many messages one call may ask for. From a FIFO queue it is one by default: those of a group that
 // came together wait for each other, and others could work on different groups meanwhile.
 func (q *SQS) most(wanted int) int32 {
-	if strings.HasSuffix(q.name, fifoSuffix) {
-		return int32(min(wanted, max(1, q.together), MaxBatch))
+	if strings.HasSuffix(q.name, worker.FifoSuffix) {
+		return int32(min(wanted, max(1, q.together), worker.MaxBatch))
 	}
-	return int32(min(wanted, MaxBatch))
+	return int32(min(wanted, worker.MaxBatch))
 }
 
 // Delete implements [Queue].
-func (q *SQS) Delete(ctx context.Context, m Message) error {
+func (q *SQS) Delete(ctx context.Context, m worker.Message) error {
 	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.url, ReceiptHandle: &m.Handle}, q.once)
 	return q.failed("delete a message of", err)
 }
 
 // ChangeVisibility implements [Queue].
-func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) error {
+func (q *SQS) ChangeVisibility(ctx context.Context, m worker.Message, d time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &m.Handle, VisibilityTimeout: seconds(d),
 	}, q.once)
@@ -139,7 +144,7 @@ func (q *SQS) ChangeVisibility(ctx context.Context, m Message, d time.Duration) 
 const returnedHeader = "X-Muster-Returned"
 
 // Return implements [Returner].
-func (q *SQS) Return(ctx context.Context, m Message, d time.Duration) error {
+func (q *SQS) Return(ctx context.Context, m worker.Message, d time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &m.Handle, VisibilityTimeout: seconds(d),
 	}, q.once, sqs.WithAPIOptions(smithyhttp.SetHeaderValue(returnedHeader, "1")))
@@ -148,13 +153,13 @@ func (q *SQS) Return(ctx context.Context, m Message, d time.Duration) error {
 
 // Keep implements [DeadLetters]: it sends m here, with its attributes and without anything added, so that it can be
 // sent back to where it came from. A FIFO queue takes it once, however often it is sent within five minutes.
-func (q *SQS) Keep(ctx context.Context, m Message) error {
+func (q *SQS) Keep(ctx context.Context, m worker.Message) error {
 	_, err := q.KeepAs(ctx, m)
 	return err
 }
 
 // KeepAs implements [DeadLettersByID]: it is [SQS.Keep], and returns the id that m has here.
-func (q *SQS) KeepAs(ctx context.Context, m Message) (id string, err error) {
+func (q *SQS) KeepAs(ctx context.Context, m worker.Message) (id string, err error) {
 	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &m.Body, MessageAttributes: make(map[string]types.MessageAttributeValue, len(m.Attributes))}
 	for name, a := range m.Attributes {
 		v := types.MessageAttributeValue{DataType: aws.String(a.Type), BinaryValue: a.Binary}
@@ -163,8 +168,8 @@ func (q *SQS) KeepAs(ctx context.Context, m Message) (id string, err error) {
 		}
 		in.MessageAttributes[name] = v
 	}
-	if strings.HasSuffix(q.name, fifoSuffix) {
-		in.MessageGroupId, in.MessageDeduplicationId = aws.String(orElse(m.Group, m.ID)), aws.String(m.ID)
+	if strings.HasSuffix(q.name, worker.FifoSuffix) {
+		in.MessageGroupId, in.MessageDeduplicationId = aws.String(cmp.Or(m.Group, m.ID)), aws.String(m.ID)
 	}
 	out, err := q.client.SendMessage(ctx, in)
 	if err != nil {
@@ -185,20 +190,20 @@ func seconds(d time.Duration) int32 {
 	return int32(min(max(0, math.Ceil(d.Seconds())), lease.MaxHold.Seconds()))
 }
 
-func (q *SQS) message(m types.Message) Message {
+func (q *SQS) message(m types.Message) worker.Message {
 	system := func(name types.MessageSystemAttributeName) string { return m.Attributes[string(name)] }
-	out := Message{
+	out := worker.Message{
 		ID: aws.ToString(m.MessageId), Queue: q.name, Body: aws.ToString(m.Body), Handle: aws.ToString(m.ReceiptHandle),
 		Group:           system(types.MessageSystemAttributeNameMessageGroupId),
 		SenderID:        system(types.MessageSystemAttributeNameSenderId),
 		SentAt:          instant(system(types.MessageSystemAttributeNameSentTimestamp)),
 		FirstReceivedAt: instant(system(types.MessageSystemAttributeNameApproximateFirstReceiveTimestamp)),
-		Attributes:      make(map[string]Attribute, len(m.MessageAttributes)),
+		Attributes:      make(map[string]worker.Attribute, len(m.MessageAttributes)),
 	}
 	// A count that cannot be read stays 0, which is unknown.
 	out.ReceiveCount, _ = strconv.Atoi(system(types.MessageSystemAttributeNameApproximateReceiveCount))
 	for name, a := range m.MessageAttributes {
-		out.Attributes[name] = Attribute{Type: aws.ToString(a.DataType), Text: aws.ToString(a.StringValue), Binary: a.BinaryValue}
+		out.Attributes[name] = worker.Attribute{Type: aws.ToString(a.DataType), Text: aws.ToString(a.StringValue), Binary: a.BinaryValue}
 	}
 	return out
 }
@@ -223,7 +228,7 @@ func (q *SQS) failed(what string, err error) error {
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok && away(err) {
-		return fmt.Errorf("%s the queue %s: %w; is `muster up` running?", what, q.url, ErrAway)
+		return fmt.Errorf("%s the queue %s: %w; is `muster up` running?", what, q.url, worker.ErrAway)
 	}
 	if !ok {
 		hint := ""
@@ -235,7 +240,7 @@ func (q *SQS) failed(what string, err error) error {
 	code, text := api.ErrorCode(), api.ErrorMessage()
 	switch {
 	case gone(code, text):
-		return fmt.Errorf("%s the queue %s: %s: %s: %w", what, q.url, code, text, ErrGone)
+		return fmt.Errorf("%s the queue %s: %s: %s: %w", what, q.url, code, text, worker.ErrGone)
 	case strings.Contains(code, "QueueDoesNotExist") || strings.Contains(code, "NonExistentQueue"):
 		text += " (create it, or give the right URL)"
 	case strings.Contains(code, "AccessDenied"):

@@ -1,7 +1,8 @@
-package worker
+package placement
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/lease"
 )
 
@@ -29,16 +31,16 @@ type ECSNotices struct {
 }
 
 // Watch implements [Notices]. When the task will be killed is not known: that is Options.Grace for the user to say.
-func (n ECSNotices) Watch(ctx context.Context, tell func(Notice, error)) {
+func (n ECSNotices) Watch(ctx context.Context, tell func(worker.Notice, error)) {
 	client := metadataClient(n.Client)
-	once := func(ctx context.Context) (Notice, error) {
+	once := func(ctx context.Context) (worker.Notice, error) {
 		task, err := readTask(ctx, client, n.MetadataURI)
 		if err == nil && task.DesiredStatus == "STOPPED" {
-			return Notice{Kind: Ending, Why: "ECS stops the task"}, nil
+			return worker.Notice{Kind: worker.Ending, Why: "ECS stops the task"}, nil
 		}
-		return Notice{}, err
+		return worker.Notice{}, err
 	}
-	look(ctx, orElse(n.Every, noticeEvery), once, tell)
+	look(ctx, cmp.Or(n.Every, worker.NoticeEvery), once, tell)
 }
 
 func readTask(ctx context.Context, c *http.Client, uri string) (task ecsTask, err error) {

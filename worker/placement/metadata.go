@@ -1,4 +1,4 @@
-package worker
+package placement
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 const (
@@ -63,8 +65,8 @@ func (x exchange) do(ctx context.Context, c *http.Client, timeout time.Duration)
 }
 
 // look tells what once finds, at once and then at each interval, until ctx ends; see [Notices].
-func look(ctx context.Context, every time.Duration, once func(ctx context.Context) (Notice, error), tell func(Notice, error)) {
-	var last Notice
+func look(ctx context.Context, every time.Duration, once func(ctx context.Context) (worker.Notice, error), tell func(worker.Notice, error)) {
+	var last worker.Notice
 	quiet := false // while what it finds was told
 	for {
 		n, err := once(ctx)
@@ -72,7 +74,7 @@ func look(ctx context.Context, every time.Duration, once func(ctx context.Contex
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			tell(Notice{}, err)
+			tell(worker.Notice{}, err)
 			quiet = false
 		case !quiet || n != last:
 			tell(n, nil)

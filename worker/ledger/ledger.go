@@ -1,4 +1,5 @@
-package worker
+// Package ledger counts the attempts at a message where they survive the worker, in an SQLite file.
+package ledger
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/worker"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -90,7 +92,7 @@ func (l *Ledger) Close() error {
 }
 
 // Begin implements [Attempts].
-func (l *Ledger) Begin(ctx context.Context, m Message) (int, error) {
+func (l *Ledger) Begin(ctx context.Context, m worker.Message) (int, error) {
 	now := time.Now()
 	if l.begins.Add(1)%ledgerTidy == 0 {
 		if err := l.tidy(ctx, now); err != nil {
@@ -104,14 +106,14 @@ func (l *Ledger) Begin(ctx context.Context, m Message) (int, error) {
 }
 
 // GiveBack implements [Attempts].
-func (l *Ledger) GiveBack(ctx context.Context, m Message) error {
+func (l *Ledger) GiveBack(ctx context.Context, m worker.Message) error {
 	_, err := l.db.ExecContext(ctx, `UPDATE attempts SET attempts = attempts - 1 WHERE queue = ?1 AND id = ?2;
 		DELETE FROM attempts WHERE queue = ?1 AND id = ?2 AND attempts <= 0`, m.Queue, m.ID)
 	return l.failed("give an attempt back in", err)
 }
 
 // Forget implements [Attempts].
-func (l *Ledger) Forget(ctx context.Context, m Message) error {
+func (l *Ledger) Forget(ctx context.Context, m worker.Message) error {
 	_, err := l.db.ExecContext(ctx, `DELETE FROM attempts WHERE queue = ? AND id = ?`, m.Queue, m.ID)
 	return l.failed("forget a message in", err)
 }

@@ -1,4 +1,8 @@
-package worker
+// Package execution does the work of a message with a program: [Command] runs one for each message, [Lines] speaks JSON lines
+// with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md specifies what they
+// say, and [Conformance] checks a program against it. The package knows the messages and errors of package worker, and no queue,
+// cloud or controller.
+package execution
 
 import (
 	"cmp"
@@ -18,6 +22,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/descendants"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 const (
@@ -97,13 +103,10 @@ func (e *ExitError) Error() string {
 	}
 	output := cmp.Or(strings.TrimSpace(e.Stderr), strings.TrimSpace(e.Stdout))
 	if last := output[strings.LastIndexByte(output, '\n')+1:]; last != "" {
-		fmt.Fprintf(&b, "; its last output is %s", strconv.QuoteToGraphic(last[max(0, len(last)-maxShown):]))
+		fmt.Fprintf(&b, "; its last output is %s", strconv.QuoteToGraphic(last[max(0, len(last)-trouble.MaxShown):]))
 	}
 	return b.String()
 }
-
-// maxShown bounds the output shown in an error's text, in bytes.
-const maxShown = 300
 
 // Unwrap returns why the program was told to end, if it was.
 func (e *ExitError) Unwrap() error { return e.Cause }
@@ -149,7 +152,7 @@ func (c Command) Check() error {
 // besides MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
 // MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that
 // is text; what is unknown is not set.
-func (c Command) Run(ctx context.Context, m Message) error {
+func (c Command) Run(ctx context.Context, m worker.Message) error {
 	if len(c.Argv) == 0 {
 		return c.Check()
 	}
@@ -210,7 +213,7 @@ func endGroup(ctx context.Context, group int, ended <-chan struct{}) bool {
 		return false
 	case <-ctx.Done():
 	}
-	if !errors.Is(context.Cause(ctx), ErrLeaseLost) {
+	if !errors.Is(context.Cause(ctx), worker.ErrLeaseLost) {
 		signalGroup(group, syscall.SIGTERM)
 		patience := time.NewTimer(killAfter)
 		defer patience.Stop()
@@ -218,7 +221,7 @@ func endGroup(ctx context.Context, group int, ended <-chan struct{}) bool {
 		case <-ended:
 			return true
 		case <-patience.C:
-		case <-LeaseLost(ctx):
+		case <-worker.LeaseLost(ctx):
 		}
 	}
 	signalGroup(group, syscall.SIGKILL)

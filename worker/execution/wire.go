@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 // ProtocolVersion is the version of the JSON that programs and endpoints get. docs/worker-protocol.md specifies it; fields are
@@ -61,7 +63,7 @@ type wireMessage struct {
 	Body       *string                  `json:"body,omitzero"`
 	Base64     []byte                   `json:"body_base64,omitzero"`
 	Attributes map[string]wireAttribute `json:"attributes,omitzero"`
-	Tree       *wireNode                `json:"tree,omitzero"`
+	Tree       *worker.WireNode         `json:"tree,omitzero"`
 }
 
 // wireAttribute is one attribute of a message.
@@ -82,11 +84,11 @@ type wireAnswer struct {
 }
 
 // wireMessageOf returns what is said of m.
-func wireMessageOf(m Message, delivery string) wireMessage {
+func wireMessageOf(m worker.Message, delivery string) wireMessage {
 	w := wireMessage{
-		Delivery: delivery, ID: m.ID, IdempotencyKey: m.key(), Queue: m.Queue, Group: m.Group,
+		Delivery: delivery, ID: m.ID, IdempotencyKey: m.Key(), Queue: m.Queue, Group: m.Group,
 		Attempt: m.Attempt, ReceiveCount: m.ReceiveCount, SentAt: stamp(m.SentAt),
-		Tree: wireNodeOf(m.Node),
+		Tree: worker.WireNodeOf(m.Node),
 	}
 	if utf8.ValidString(m.Body) {
 		w.Body = &m.Body
@@ -103,7 +105,7 @@ func wireMessageOf(m Message, delivery string) wireMessage {
 }
 
 // wireWorkOf returns the line or body that brings the messages, each under its delivery.
-func wireWorkOf(ctx context.Context, messages []Message, deliveries []string) ([]byte, error) {
+func wireWorkOf(ctx context.Context, messages []worker.Message, deliveries []string) ([]byte, error) {
 	w := wireWork{Type: typeWork, Messages: make([]wireMessage, len(messages))}
 	if at, ok := ctx.Deadline(); ok {
 		w.Deadline = stamp(at)
@@ -157,7 +159,7 @@ func parseAnswer(line []byte) (wireAnswer, error) {
 	case a.Type == typeReady, a.Type == typeChild:
 		return a, nil
 	case a.Type != typeDone:
-		return a, fmt.Errorf("it wrote an answer of the type %s, ready, done and child are allowed", excerpt([]byte(a.Type)))
+		return a, fmt.Errorf("it wrote an answer of the type %s, ready, done and child are allowed", trouble.Excerpt([]byte(a.Type)))
 	case a.Delivery == "" || a.OK == nil:
 		return a, errors.New("it wrote an answer without delivery or ok; both are required")
 	}
@@ -172,5 +174,5 @@ func (a wireAnswer) result() error {
 	case a.Error == "":
 		return &said{"the program says that it failed, and not why"}
 	}
-	return &said{"the program says that it failed: " + excerpt([]byte(a.Error))}
+	return &said{"the program says that it failed: " + trouble.Excerpt([]byte(a.Error))}
 }

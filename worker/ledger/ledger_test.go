@@ -1,4 +1,4 @@
-package worker
+package ledger
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 func ledger(t *testing.T, dir string) *Ledger {
@@ -23,14 +25,14 @@ func ledger(t *testing.T, dir string) *Ledger {
 	return l
 }
 
-func begins(t *testing.T, l *Ledger, m Message, want int) {
+func begins(t *testing.T, l *Ledger, m worker.Message, want int) {
 	t.Helper()
 	if n, err := l.Begin(t.Context(), m); n != want || err != nil {
 		t.Errorf("attempt %d, %v; want %d", n, err, want)
 	}
 }
 
-func does(t *testing.T, f func(context.Context, Message) error, m Message) {
+func does(t *testing.T, f func(context.Context, worker.Message) error, m worker.Message) {
 	t.Helper()
 	if err := f(t.Context(), m); err != nil {
 		t.Error(err)
@@ -39,7 +41,7 @@ func does(t *testing.T, f func(context.Context, Message) error, m Message) {
 
 func TestLedgerCountsAttemptsAcrossRestarts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	m, other, namesake := Message{Queue: "q", ID: "m"}, Message{Queue: "q", ID: "n"}, Message{Queue: "p", ID: "m"}
+	m, other, namesake := worker.Message{Queue: "q", ID: "m"}, worker.Message{Queue: "q", ID: "n"}, worker.Message{Queue: "p", ID: "m"}
 	l := ledger(t, dir)
 	begins(t, l, m, 1)
 	begins(t, l, m, 2)
@@ -66,7 +68,7 @@ func TestLedgerMayBeInAnyDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"here", ".", "a b/c?d#e%20", filepath.Join(t.TempDir(), "é")} {
 		l := ledger(t, dir)
-		begins(t, l, Message{ID: "m"}, 1)
+		begins(t, l, worker.Message{ID: "m"}, 1)
 		if _, err := os.Stat(filepath.Join(dir, "attempts.db")); err != nil {
 			t.Error(err)
 		}
@@ -85,13 +87,13 @@ func TestLedgerIsMadeOnceByWorkersThatStartTogether(t *testing.T) {
 				return
 			}
 			defer func() { _ = l.Close() }()
-			if _, err := l.Begin(t.Context(), Message{ID: "m"}); err != nil {
+			if _, err := l.Begin(t.Context(), worker.Message{ID: "m"}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	begins(t, ledger(t, dir), Message{ID: "m"}, 9)
+	begins(t, ledger(t, dir), worker.Message{ID: "m"}, 9)
 }
 
 // TestLedgerIsSharedByWorkersOfAMachine has two of them count the same messages at the same time.
@@ -103,7 +105,7 @@ func TestLedgerIsSharedByWorkersOfAMachine(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for i := range 20 {
-					if _, err := l.Begin(t.Context(), Message{Queue: "q", ID: fmt.Sprint(i)}); err != nil {
+					if _, err := l.Begin(t.Context(), worker.Message{Queue: "q", ID: fmt.Sprint(i)}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -112,7 +114,7 @@ func TestLedgerIsSharedByWorkersOfAMachine(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 20 {
-		begins(t, ledgers[0], Message{Queue: "q", ID: fmt.Sprint(i)}, 9)
+		begins(t, ledgers[0], worker.Message{Queue: "q", ID: fmt.Sprint(i)}, 9)
 	}
 }
 
@@ -120,7 +122,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	l := ledger(t, t.TempDir())
 	l.most = 3
 	for i := range 5 {
-		begins(t, l, Message{ID: fmt.Sprint(i)}, 1)
+		begins(t, l, worker.Message{ID: fmt.Sprint(i)}, 1)
 	}
 	if _, err := l.db.Exec("UPDATE attempts SET touched = touched - 5 + CAST(id AS INTEGER)"); err != nil {
 		t.Fatal(err)
@@ -129,8 +131,8 @@ func TestLedgerIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	remembers(t, l, 3)
-	begins(t, l, Message{ID: "4"}, 2)
-	begins(t, l, Message{ID: "0"}, 1)
+	begins(t, l, worker.Message{ID: "4"}, 2)
+	begins(t, l, worker.Message{ID: "0"}, 1)
 	if err := l.tidy(t.Context(), time.Now().Add(ledgerKeep+time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func TestLedgerTidiesUpWhileItCounts(t *testing.T) {
 	l := ledger(t, t.TempDir())
 	l.most = 1
 	for i := range ledgerTidy + 1 {
-		begins(t, l, Message{ID: fmt.Sprint(i)}, 1)
+		begins(t, l, worker.Message{ID: fmt.Sprint(i)}, 1)
 	}
 	remembers(t, l, 3) // one was kept, and two have come since
 }
@@ -201,7 +203,7 @@ func BenchmarkLedger(b *testing.B) {
 	}
 	defer func() { _ = l.Close() }()
 	for i := 0; b.Loop(); i++ {
-		m := Message{Queue: "q", ID: fmt.Sprint(i)}
+		m := worker.Message{Queue: "q", ID: fmt.Sprint(i)}
 		if _, err := l.Begin(b.Context(), m); err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
-package worker
+package placement
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 const (
@@ -30,9 +33,9 @@ type EC2Notices struct {
 }
 
 // Watch implements [Notices].
-func (n EC2Notices) Watch(ctx context.Context, tell func(Notice, error)) {
+func (n EC2Notices) Watch(ctx context.Context, tell func(worker.Notice, error)) {
 	s := newIMDSSession(n.Endpoint, n.Client)
-	look(ctx, orElse(n.Every, noticeEvery), s.notice, tell)
+	look(ctx, cmp.Or(n.Every, worker.NoticeEvery), s.notice, tell)
 }
 
 // imdsSession reads metadata with a token that it renews.
@@ -41,20 +44,20 @@ type imdsSession struct {
 	client *http.Client
 	token  string
 	// interrupted is the interruption that was found, and what it was found in: the time that is left counts from then.
-	interrupted     Notice
+	interrupted     worker.Notice
 	interruptedText string
 }
 
 func newIMDSSession(endpoint string, c *http.Client) *imdsSession {
-	return &imdsSession{base: strings.TrimSuffix(orElse(endpoint, imdsAddress), "/") + "/latest/", client: metadataClient(c)}
+	return &imdsSession{base: strings.TrimSuffix(cmp.Or(endpoint, imdsAddress), "/") + "/latest/", client: metadataClient(c)}
 }
 
 // notice returns the most pressing notice. One that was found counts even if the rest could not be read.
-func (s *imdsSession) notice(ctx context.Context) (Notice, error) {
+func (s *imdsSession) notice(ctx context.Context) (worker.Notice, error) {
 	var failures []error
 	for _, place := range []struct {
 		path string
-		read func(now time.Time, header http.Header, text string) (Notice, error)
+		read func(now time.Time, header http.Header, text string) (worker.Notice, error)
 	}{
 		{"meta-data/spot/instance-action", s.interruption},
 		{"meta-data/autoscaling/target-lifecycle-state", lifecycle},
@@ -62,7 +65,7 @@ func (s *imdsSession) notice(ctx context.Context) (Notice, error) {
 	} {
 		text, header, err := s.get(ctx, place.path)
 		if err == nil && text != "" {
-			var n Notice
+			var n worker.Notice
 			if n, err = place.read(time.Now(), header, text); err == nil && n.Kind != "" {
 				return n, nil
 			}
@@ -74,7 +77,7 @@ func (s *imdsSession) notice(ctx context.Context) (Notice, error) {
 			}
 		}
 	}
-	return Notice{}, errors.Join(failures...)
+	return worker.Notice{}, errors.Join(failures...)
 }
 
 // get returns the value at a path, empty where there is none. A token that is no longer valid is renewed.
@@ -117,7 +120,7 @@ func (s *imdsSession) renew(ctx context.Context) error {
 
 // interruption reads the notice of a Spot interruption. The time that is left counts by the clock of the service, where its
 // answer shows it, because that of the instance may be wrong; it is never more than two minutes.
-func (s *imdsSession) interruption(now time.Time, header http.Header, text string) (Notice, error) {
+func (s *imdsSession) interruption(now time.Time, header http.Header, text string) (worker.Notice, error) {
 	if text == s.interruptedText {
 		return s.interrupted, nil
 	}
@@ -138,22 +141,22 @@ func (s *imdsSession) interruption(now time.Time, header http.Header, text strin
 		left = 0 // it begins at once
 	}
 	s.interruptedText = text
-	s.interrupted = Notice{Kind: Interrupted, By: now.Add(left), Why: fmt.Sprintf("the Spot instance is interrupted (%s)", action.Action)}
+	s.interrupted = worker.Notice{Kind: worker.Interrupted, By: now.Add(left), Why: fmt.Sprintf("the Spot instance is interrupted (%s)", action.Action)}
 	return s.interrupted, nil
 }
 
 // lifecycle reads the state that the Auto Scaling group moves the instance to.
-func lifecycle(_ time.Time, _ http.Header, state string) (Notice, error) {
+func lifecycle(_ time.Time, _ http.Header, state string) (worker.Notice, error) {
 	why := "the Auto Scaling group moves the instance to " + state
 	switch {
 	case state == "Terminated" || state == "Warmed:Terminated":
-		return Notice{Kind: Ending, Waits: true, Why: why}, nil
+		return worker.Notice{Kind: worker.Ending, Waits: true, Why: why}, nil
 	case strings.HasPrefix(state, "Warmed:") || state == "Standby":
-		return Notice{Kind: OutOfService, Why: why}, nil
+		return worker.Notice{Kind: worker.OutOfService, Why: why}, nil
 	}
-	return Notice{}, nil
+	return worker.Notice{}, nil
 }
 
-func rebalance(time.Time, http.Header, string) (Notice, error) {
-	return Notice{Kind: AtRisk, Why: "EC2 recommends to rebalance: the Spot instance may be interrupted"}, nil
+func rebalance(time.Time, http.Header, string) (worker.Notice, error) {
+	return worker.Notice{Kind: worker.AtRisk, Why: "EC2 recommends to rebalance: the Spot instance may be interrupted"}, nil
 }

@@ -1,4 +1,6 @@
-package worker
+// Package placement asks the machine or task that a worker runs on: what it is called, and whether it is about to end. It knows
+// the metadata of EC2 instances and of ECS tasks, and the task protection of ECS.
+package placement
 
 import (
 	"context"

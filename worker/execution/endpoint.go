@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"bytes"
@@ -21,6 +21,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 const (
@@ -75,17 +78,17 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 	switch {
 	case err != nil, u.Scheme != "http", u.Host == "", u.User != nil, u.Fragment != "":
 		return nil, fmt.Errorf("work by HTTP: found the URL %q, one like http://127.0.0.1:8080/path is allowed", o.URL)
-	case !loopback(u.Hostname()):
+	case !trouble.Loopback(u.Hostname()):
 		return nil, fmt.Errorf("work by HTTP: found the host %s, only this machine is allowed, because messages go there unencrypted; use 127.0.0.1, [::1] or localhost", u.Hostname())
-	case o.Slots < 1 || o.Slots > MaxSlots:
-		return nil, fmt.Errorf("work by HTTP: found %d slots, 1 to %d are allowed", o.Slots, MaxSlots)
-	case o.Batch < 1 || o.Batch > MaxBatch:
-		return nil, fmt.Errorf("work by HTTP: found a batch of %d messages, 1 to %d are allowed", o.Batch, MaxBatch)
+	case o.Slots < 1 || o.Slots > worker.MaxSlots:
+		return nil, fmt.Errorf("work by HTTP: found %d slots, 1 to %d are allowed", o.Slots, worker.MaxSlots)
+	case o.Batch < 1 || o.Batch > worker.MaxBatch:
+		return nil, fmt.Errorf("work by HTTP: found a batch of %d messages, 1 to %d are allowed", o.Batch, worker.MaxBatch)
 	case !headerText(o.ContentType):
 		return nil, fmt.Errorf("work by HTTP: found the content type %q, one like text/plain is allowed", o.ContentType)
 	}
 	e := &Endpoint{
-		o: o, host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), log: orElse(o.Logger, slog.New(slog.DiscardHandler)),
+		o: o, host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		down: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 		dialer: &net.Dialer{Timeout: connectTimeout, Control: stayHere},
 	}
@@ -104,7 +107,7 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 
 func stayHere(_, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil || !loopback(host) {
+	if err != nil || !trouble.Loopback(host) {
 		return fmt.Errorf("connect to %s: %w", address, errElsewhere)
 	}
 	return nil
@@ -112,21 +115,21 @@ func stayHere(_, address string, _ syscall.RawConn) error {
 
 // look keeps up to date whether something listens. While nothing does, it looks again and again, ever more rarely.
 func (e *Endpoint) look() {
-	var fault notice
-	fault.what = "reaching the endpoint"
+	var fault trouble.Trouble
+	fault.What = "reaching the endpoint"
 	for failures := 0; ; {
 		c, err := e.dialer.DialContext(e.life, "tcp", e.host)
 		if e.life.Err() != nil {
 			return
 		}
-		fault.see(e.log, time.Now(), err)
+		fault.See(e.log, time.Now(), err)
 		var again <-chan time.Time
 		if err == nil {
 			_ = c.Close()
 			failures = 0
 		} else {
 			failures++
-			again = time.After(receivePause(failures, rand.Float64()))
+			again = time.After(worker.ReceivePause(failures, rand.Float64()))
 		}
 		e.set(err == nil)
 		select {
@@ -166,11 +169,13 @@ func (e *Endpoint) Close() {
 }
 
 // Do does the work for one message; see [Options].
-func (e *Endpoint) Do(ctx context.Context, m Message) error { return e.DoBatch(ctx, []Message{m})[0] }
+func (e *Endpoint) Do(ctx context.Context, m worker.Message) error {
+	return e.DoBatch(ctx, []worker.Message{m})[0]
+}
 
 // DoBatch does the work for several messages in one request, or in one each when Batch is 1; see [Options]. Messages that
 // could not be sent, because nothing listens, fail with [ErrNotBegun].
-func (e *Endpoint) DoBatch(ctx context.Context, batch []Message) []error {
+func (e *Endpoint) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	if e.o.Batch > 1 {
 		return e.together(ctx, batch)
 	}
@@ -180,7 +185,7 @@ func (e *Endpoint) DoBatch(ctx context.Context, batch []Message) []error {
 		if err == nil {
 			var answer []byte
 			if answer, err = e.post(ctx, header, []byte(m.Body), m.Node != nil); err == nil && m.Node != nil {
-				err = m.Node.nameLines(ctx, answer)
+				err = m.Node.NameLines(ctx, answer)
 			}
 		}
 		errs[i] = err
@@ -189,7 +194,7 @@ func (e *Endpoint) DoBatch(ctx context.Context, batch []Message) []error {
 }
 
 // header returns what the endpoint is told of m.
-func (e *Endpoint) header(m Message) (http.Header, error) {
+func (e *Endpoint) header(m worker.Message) (http.Header, error) {
 	h := http.Header{"Content-Type": {e.o.ContentType}}
 	set := func(name, value string) {
 		if value != "" {
@@ -208,9 +213,9 @@ func (e *Endpoint) header(m Message) (http.Header, error) {
 	if m.Attempt > 0 {
 		set("X-Muster-Attempt", strconv.Itoa(m.Attempt))
 	}
-	set("X-Muster-Idempotency-Key", m.key())
+	set("X-Muster-Idempotency-Key", m.Key())
 	if m.Node != nil {
-		m.Node.header(h)
+		m.Node.Header(h)
 	}
 	set("X-Muster-Sent-At", stamp(m.SentAt))
 	set("X-Muster-Group", m.Group)
@@ -239,34 +244,34 @@ func headerText(s string) bool {
 }
 
 // together sends a batch and reads which of its messages failed.
-func (e *Endpoint) together(ctx context.Context, batch []Message) []error {
+func (e *Endpoint) together(ctx context.Context, batch []worker.Message) []error {
 	n := int64(len(batch))
 	deliveries := deliveryNames(e.deliveries.Add(n)-n+1, len(batch))
 	body, err := wireWorkOf(ctx, batch, deliveries)
 	var answer []byte
 	if err == nil {
 		answer, err = e.post(ctx, http.Header{"Content-Type": {defaultContentType}, "X-Muster-Batch": {strconv.Itoa(len(batch))}}, body,
-			slices.ContainsFunc(batch, func(m Message) bool { return m.Node != nil }))
+			slices.ContainsFunc(batch, func(m worker.Message) bool { return m.Node != nil }))
 	}
 	errs := make([]error, len(batch))
 	if err == nil {
 		err = readFailures(ctx, answer, deliveries, batch, errs)
 	}
 	if err != nil {
-		return all(len(batch), err)
+		return slices.Repeat([]error{err}, len(batch))
 	}
 	return errs
 }
 
 // readFailures reads the answer to a batch: nothing, or which deliveries failed, and the children of nodes. An answer that cannot be understood is an
 // error, because nobody knows which messages it means.
-func readFailures(ctx context.Context, answer []byte, deliveries []string, batch []Message, errs []error) error {
+func readFailures(ctx context.Context, answer []byte, deliveries []string, batch []worker.Message, errs []error) error {
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil
 	}
 	var failures struct {
-		Failed   []wireAnswer `json:"failed"`
-		Children []wireChild  `json:"children"`
+		Failed   []wireAnswer       `json:"failed"`
+		Children []worker.WireChild `json:"children"`
 	}
 	if err := json.Unmarshal(answer, &failures); err != nil {
 		return fmt.Errorf("the endpoint answered a batch with %d bytes that are not JSON; nothing or a list of what failed is allowed", len(answer))
@@ -278,19 +283,19 @@ func readFailures(ctx context.Context, answer []byte, deliveries []string, batch
 	for _, a := range failures.Failed {
 		place, ok := places[a.Delivery]
 		if !ok || errs[place] != nil {
-			return fmt.Errorf("the endpoint says that the delivery %s failed, which is unknown or was named before", excerpt([]byte(a.Delivery)))
+			return fmt.Errorf("the endpoint says that the delivery %s failed, which is unknown or was named before", trouble.Excerpt([]byte(a.Delivery)))
 		}
 		a.OK = new(bool)
 		errs[place] = a.result()
 	}
-	return nameEach(ctx, failures.Children, batch, places, errs)
+	return worker.NameEach(ctx, failures.Children, batch, places, errs)
 }
 
 // post makes one request and returns the body of the answer 200, which may be long where it may name children.
 func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, children bool) ([]byte, error) {
 	most := int64(maxAnswer)
 	if children {
-		most = maxChildren
+		most = worker.MaxChildren
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.o.URL, bytes.NewReader(body))
 	if err != nil {
@@ -349,7 +354,7 @@ func (e *Endpoint) failed(ctx context.Context, err error) error {
 		default:
 		}
 		e.set(false)
-		return fmt.Errorf("%w: reach the endpoint: %w", ErrNotBegun, err)
+		return fmt.Errorf("%w: reach the endpoint: %w", worker.ErrNotBegun, err)
 	}
 	return fmt.Errorf("the endpoint went away before it answered: %w", err)
 }

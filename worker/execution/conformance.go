@@ -1,14 +1,18 @@
-package worker
+package execution
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 const (
@@ -87,26 +91,26 @@ func (c *Conformance) rule(name string, err error) bool {
 func (c *Conformance) skip(name, why string) { c.found(Finding{Rule: name, Skipped: why}) }
 
 // message returns a message that was never sent before.
-func (c *Conformance) message(body string) Message {
+func (c *Conformance) message(body string) worker.Message {
 	c.sent++
-	return Message{
+	return worker.Message{
 		ID: fmt.Sprintf("conformance-%d", c.sent), Queue: "conformance", Body: body, Attempt: 1, ReceiveCount: 1, SentAt: time.Now(),
-		Attributes: map[string]Attribute{"purpose": {Type: "String", Text: "conformance"}},
+		Attributes: map[string]worker.Attribute{"purpose": {Type: "String", Text: "conformance"}},
 	}
 }
 
 // calls is work on a batch, as in Options.DoBatch.
-type calls func(ctx context.Context, batch []Message) []error
+type calls func(ctx context.Context, batch []worker.Message) []error
 
-func (c *Conformance) call(ctx context.Context, do calls, batch ...Message) []error {
-	ctx, cancel := context.WithTimeoutCause(ctx, orElse(c.TimeLimit, conformanceLimit), ErrTimeLimit)
+func (c *Conformance) call(ctx context.Context, do calls, batch ...worker.Message) []error {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.TimeLimit, conformanceLimit), worker.ErrTimeLimit)
 	defer cancel()
 	return do(ctx, batch)
 }
 
 // OfCommand checks a command that is run for each message.
 func (c *Conformance) OfCommand(ctx context.Context, command Command) {
-	c.common(ctx, func(ctx context.Context, batch []Message) []error {
+	c.common(ctx, func(ctx context.Context, batch []worker.Message) []error {
 		err := error(nil)
 		if batch[0].Node != nil {
 			err = nodeCommand(ctx, command, batch[0])
@@ -147,7 +151,7 @@ func (c *Conformance) common(ctx context.Context, do calls, batch int) {
 		c.skip("batch", "batches of one message")
 		return
 	}
-	var messages []Message
+	var messages []worker.Message
 	for i := range batch {
 		messages = append(messages, c.message(c.Samples[i%len(c.Samples)]))
 	}
@@ -191,7 +195,7 @@ func oddBodies() []oddBody {
 
 // OfLines checks a program that speaks JSON lines. It is started as [StartLines] would, and again after each rule that ended it.
 func (c *Conformance) OfLines(ctx context.Context, o LinesOptions) {
-	o.Batch, o.StartLimit = orElse(o.Batch, 1), orElse(o.StartLimit, defaultStartLimit)
+	o.Batch, o.StartLimit = cmp.Or(o.Batch, 1), cmp.Or(o.StartLimit, defaultStartLimit)
 	s := &session{o: o}
 	defer s.end()
 	if !c.rule("start", s.start(ctx)) {
@@ -231,20 +235,20 @@ func (s *session) end() {
 	}
 }
 
-func (s *session) call(ctx context.Context, batch []Message) []error {
+func (s *session) call(ctx context.Context, batch []worker.Message) []error {
 	return s.send(ctx, batch, func(line []byte) []byte { return line })
 }
 
 // send makes a call with a line changed by the given function.
-func (s *session) send(ctx context.Context, batch []Message, change func([]byte) []byte) []error {
+func (s *session) send(ctx context.Context, batch []worker.Message, change func([]byte) []byte) []error {
 	if err := s.start(context.WithoutCancel(ctx)); err != nil { // the time limit of a call is not for the start
-		return all(len(batch), err)
+		return slices.Repeat([]error{err}, len(batch))
 	}
 	deliveries := deliveryNames(s.deliveries+1, len(batch))
 	s.deliveries += int64(len(batch))
 	line, err := wireWorkOf(ctx, batch, deliveries)
 	if err != nil {
-		return all(len(batch), err)
+		return slices.Repeat([]error{err}, len(batch))
 	}
 	return s.p.call(ctx, change(line), deliveries, batch)
 }
@@ -264,7 +268,7 @@ func (c *Conformance) once(ctx context.Context, s *session) error {
 
 // later checks that a line which a later version of the protocol could bring does no harm.
 func (c *Conformance) later(ctx context.Context, s *session, change func([]byte) []byte) error {
-	return c.call(ctx, func(ctx context.Context, batch []Message) []error { return s.send(ctx, batch, change) }, c.message(c.Samples[0]))[0]
+	return c.call(ctx, func(ctx context.Context, batch []worker.Message) []error { return s.send(ctx, batch, change) }, c.message(c.Samples[0]))[0]
 }
 
 // end checks that the program ends well with its input.

@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"encoding/json"
@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker"
 )
 
 // TestTheProtocolPageNamesEveryField keeps docs/worker-protocol.md complete.
 func TestTheProtocolPageNamesEveryField(t *testing.T) {
-	page, err := os.ReadFile("../docs/worker-protocol.md")
+	page, err := os.ReadFile("../../docs/worker-protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +48,10 @@ func TestTheProtocolPageNamesEveryField(t *testing.T) {
 func TestAWorkLineIsOneLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })
-		m := Message{ID: "id", Body: rapid.OneOf(rapid.String(), text).Draw(t, "body"), Attributes: map[string]Attribute{
+		m := worker.Message{ID: "id", Body: rapid.OneOf(rapid.String(), text).Draw(t, "body"), Attributes: map[string]worker.Attribute{
 			rapid.String().Draw(t, "name"): {Type: "String", Text: rapid.String().Draw(t, "text")},
 		}}
-		line, err := wireWorkOf(t.Context(), []Message{m}, []string{"7"})
+		line, err := wireWorkOf(t.Context(), []worker.Message{m}, []string{"7"})
 		if err != nil || strings.Count(string(line), "\n") != 1 || line[len(line)-1] != '\n' {
 			t.Fatalf("wrote %q, %v", line, err)
 		}

@@ -1,4 +1,5 @@
-package worker
+// Package httpreport reports to a controller over HTTP, and returns its directives.
+package httpreport
 
 import (
 	"bytes"
@@ -7,14 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 // maxDirective bounds a reply, in bytes.
@@ -36,32 +37,26 @@ func NewReporter(apiURL, token string) (*HTTPReporter, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, fmt.Errorf("report to the controller: found the URL %q, one like https://host:port is allowed", u.Redacted())
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !trouble.Loopback(u.Hostname()):
 		return nil, fmt.Errorf("report to the controller: found %s, http is allowed to this machine only; use https", apiURL)
 	case token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("report to the controller: found no usable token; give the one the controller printed")
 	}
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
-		MaxIdleConns: 2, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: reportTimeout,
+		MaxIdleConns: 2, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: worker.ReportTimeout,
 	}
-	if loopback(u.Hostname()) {
+	if trouble.Loopback(u.Hostname()) {
 		transport.Proxy = nil
 	}
 	return &HTTPReporter{
 		url: u.JoinPath("v1", "reports").String(), token: token,
 		client: &http.Client{
 			Transport:     transport,
-			Timeout:       reportTimeout,
+			Timeout:       worker.ReportTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
-}
-
-// loopback tells whether host is this machine and nothing else.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Report sends r and returns the controller's reply. It gives up after 80 seconds.
@@ -89,7 +84,7 @@ func (h *HTTPReporter) Report(ctx context.Context, r muster.Report) (muster.Dire
 	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
 		return d, fmt.Errorf("report to %s: the controller refused the token (%s); give the one it printed", h.url, response.Status)
 	case response.StatusCode != http.StatusOK:
-		return d, fmt.Errorf("report to %s: the controller answered %s: %s", h.url, response.Status, excerpt(reply))
+		return d, fmt.Errorf("report to %s: the controller answered %s: %s", h.url, response.Status, trouble.Excerpt(reply))
 	case len(reply) > maxDirective:
 		return d, fmt.Errorf("report to %s: the reply has more than %d bytes", h.url, maxDirective)
 	}
@@ -102,6 +97,3 @@ func (h *HTTPReporter) Report(ctx context.Context, r muster.Report) (muster.Dire
 	}
 	return muster.Directive{}, fmt.Errorf("report to %s: found the ask %q, work, drain or leave is allowed", h.url, d.Ask)
 }
-
-// excerpt shows the beginning of b on one line.
-func excerpt(b []byte) string { return strconv.QuoteToGraphic(string(b[:min(len(b), maxShown)])) }

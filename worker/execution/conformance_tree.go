@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/worker"
 )
 
 // named takes the children of a node under test.
@@ -57,9 +58,9 @@ func (c *Conformance) children(ctx context.Context, do calls) {
 }
 
 // nodeCall has the work done for a node and returns the keys of the children it named, sorted.
-func (c *Conformance) nodeCall(ctx context.Context, do calls, m Message, depthLeft int) ([]string, error) {
+func (c *Conformance) nodeCall(ctx context.Context, do calls, m worker.Message, depthLeft int) ([]string, error) {
 	took := named{keys: map[string]bool{}}
-	m.Node = &Node{
+	m.Node = &worker.Node{
 		Root: "conformance", ID: tree.NodeID("conformance", tree.ID{}, m.ID, false).String(), Key: m.Body, DepthLeft: depthLeft,
 		Name: took.name, Flush: func(context.Context) error { return nil },
 	}
@@ -68,7 +69,7 @@ func (c *Conformance) nodeCall(ctx context.Context, do calls, m Message, depthLe
 }
 
 // nodeCommand runs a command for a node, whose output names its children.
-func nodeCommand(ctx context.Context, command Command, m Message) error {
+func nodeCommand(ctx context.Context, command Command, m worker.Message) error {
 	var printed bytes.Buffer
 	command.Stdout = &printed
 	command.Set = append(slices.Clone(command.Set), "MUSTER_TREE_ROOT="+m.Node.Root, "MUSTER_TREE_NODE="+m.Node.ID, "MUSTER_TREE_KEY="+m.Node.Key,
@@ -76,5 +77,5 @@ func nodeCommand(ctx context.Context, command Command, m Message) error {
 	if err := command.Run(ctx, m); err != nil {
 		return err
 	}
-	return m.Node.nameLines(ctx, printed.Bytes())
+	return m.Node.NameLines(ctx, printed.Bytes())
 }

@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"cmp"
@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 const (
@@ -57,10 +60,10 @@ func StartLines(ctx context.Context, o LinesOptions) (*Lines, error) {
 	o.Slots, o.Batch = cmp.Or(o.Slots, 1), cmp.Or(o.Batch, 1)
 	o.StartLimit = cmp.Or(o.StartLimit, defaultStartLimit)
 	switch {
-	case o.Slots < 1 || o.Slots > MaxSlots:
-		return nil, fmt.Errorf("start programs: found %d slots, 1 to %d are allowed", o.Slots, MaxSlots)
-	case o.Batch < 1 || o.Batch > MaxBatch:
-		return nil, fmt.Errorf("start programs: found a batch of %d messages, 1 to %d are allowed", o.Batch, MaxBatch)
+	case o.Slots < 1 || o.Slots > worker.MaxSlots:
+		return nil, fmt.Errorf("start programs: found %d slots, 1 to %d are allowed", o.Slots, worker.MaxSlots)
+	case o.Batch < 1 || o.Batch > worker.MaxBatch:
+		return nil, fmt.Errorf("start programs: found a batch of %d messages, 1 to %d are allowed", o.Batch, worker.MaxBatch)
 	case o.StartLimit < 0:
 		return nil, fmt.Errorf("start programs: found a start limit of %s, above 0 is allowed", o.StartLimit)
 	}
@@ -72,7 +75,7 @@ func StartLines(ctx context.Context, o LinesOptions) (*Lines, error) {
 		return nil, err
 	}
 	l := &Lines{
-		o: o, log: orElse(o.Command.Logger, slog.New(slog.DiscardHandler)),
+		o: o, log: cmp.Or(o.Command.Logger, slog.New(slog.DiscardHandler)),
 		idle: make(chan *program, o.Slots+1), changed: make(chan struct{}, 1),
 	}
 	l.life, l.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -129,7 +132,7 @@ func failuresInARow(before int, answered int64) int {
 func (l *Lines) restart(slot, failures int) (*program, error) {
 	if failures > 0 {
 		select {
-		case <-time.After(receivePause(failures, rand.Float64())):
+		case <-time.After(worker.ReceivePause(failures, rand.Float64())):
 		case <-l.life.Done():
 			return nil, errClosed
 		}
@@ -153,11 +156,13 @@ func (l *Lines) Ready() int { return int(l.up.Load()) }
 func (l *Lines) Changed() <-chan struct{} { return l.changed }
 
 // Do does the work for one message; see [Options].
-func (l *Lines) Do(ctx context.Context, m Message) error { return l.DoBatch(ctx, []Message{m})[0] }
+func (l *Lines) Do(ctx context.Context, m worker.Message) error {
+	return l.DoBatch(ctx, []worker.Message{m})[0]
+}
 
 // DoBatch does the work for several messages in one program; see [Options]. Messages that no program got fail with
 // [ErrNotBegun].
-func (l *Lines) DoBatch(ctx context.Context, batch []Message) []error {
+func (l *Lines) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	n := int64(len(batch))
 	deliveries := deliveryNames(l.deliveries.Add(n)-n+1, len(batch))
 	line, err := wireWorkOf(ctx, batch, deliveries)
@@ -166,7 +171,7 @@ func (l *Lines) DoBatch(ctx context.Context, batch []Message) []error {
 		p, err = l.take(ctx)
 	}
 	if err != nil {
-		return all(len(batch), err)
+		return slices.Repeat([]error{err}, len(batch))
 	}
 	results := p.call(ctx, line, deliveries, batch)
 	if p.alive() {
@@ -202,11 +207,11 @@ func (l *Lines) take(ctx context.Context) (*program, error) {
 				return p, nil
 			}
 		case <-patience.C:
-			return nil, fmt.Errorf("%w: no program is ready", ErrNotBegun)
+			return nil, fmt.Errorf("%w: no program is ready", worker.ErrNotBegun)
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", ErrNotBegun, context.Cause(ctx))
+			return nil, fmt.Errorf("%w: %w", worker.ErrNotBegun, context.Cause(ctx))
 		case <-l.life.Done():
-			return nil, fmt.Errorf("%w: %w", ErrNotBegun, errClosed)
+			return nil, fmt.Errorf("%w: %w", worker.ErrNotBegun, errClosed)
 		}
 	}
 }
@@ -216,13 +221,4 @@ func (l *Lines) take(ctx context.Context) (*program, error) {
 func (l *Lines) Close() {
 	l.stop()
 	l.running.Wait()
-}
-
-// all returns the same error for each of n messages.
-func all(n int, err error) []error {
-	errs := make([]error, n)
-	for i := range errs {
-		errs[i] = err
-	}
-	return errs
 }

@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 // passedOn are the variables that every command sees.
@@ -35,7 +37,7 @@ func inherited(names []string) []string {
 }
 
 // environment returns the environment of a command that works on m.
-func environment(names []string, m Message) ([]string, error) {
+func environment(names []string, m worker.Message) ([]string, error) {
 	env := inherited(names)
 	variables, err := attributes(m)
 	if err != nil {
@@ -72,7 +74,7 @@ func environment(names []string, m Message) ([]string, error) {
 
 // attributes returns the variables for the message's attributes that are text. Two attributes whose names become the same
 // variable are an error, because either could be the one that is meant.
-func attributes(m Message) (map[string]string, error) {
+func attributes(m worker.Message) (map[string]string, error) {
 	if len(m.Attributes) > maxAttributes {
 		return nil, fmt.Errorf("pass on the attributes of the message: found %d, at most %d are allowed", len(m.Attributes), maxAttributes)
 	}

@@ -1,4 +1,4 @@
-package worker
+package execution
 
 import (
 	"bufio"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/descendants"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 // program is one running program that speaks JSON lines. One call at a time goes to it. Whatever it does that the
@@ -35,7 +37,7 @@ type program struct {
 	results []error
 	// nodes are those of the call's messages, nil where one names none, and within the context of the call. What a
 	// message's children were refused for is its result, whatever the program answers.
-	nodes  []*Node
+	nodes  []*worker.Node
 	within context.Context
 	// ids are those of the messages of the call.
 	ids []string
@@ -175,7 +177,7 @@ func (p *program) hear(line []byte) error {
 	}
 	place, ok := p.waiting[a.Delivery]
 	if !ok {
-		return fmt.Errorf("it answered the delivery %s, which is unknown or was answered before", excerpt([]byte(a.Delivery)))
+		return fmt.Errorf("it answered the delivery %s, which is unknown or was answered before", trouble.Excerpt([]byte(a.Delivery)))
 	}
 	delete(p.waiting, a.Delivery)
 	p.results[place] = cmp.Or(p.results[place], a.result())
@@ -187,7 +189,7 @@ func (p *program) hear(line []byte) error {
 }
 
 // node returns the node of a delivery that is not answered yet, its place, and the context of the call.
-func (p *program) node(delivery string) (ctx context.Context, n *Node, place int) {
+func (p *program) node(delivery string) (ctx context.Context, n *worker.Node, place int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	place, ok := p.waiting[delivery]
@@ -206,7 +208,7 @@ func (p *program) name(a wireAnswer) error {
 		if _, ok := p.waiting[a.Delivery]; ok && p.results[place] != nil {
 			return nil // refused before
 		}
-		return errNoNode
+		return worker.ErrNoNode
 	}
 	p.refuse(place, n.Name(ctx, a.Child))
 	return nil
@@ -259,7 +261,7 @@ func (p *program) answeredCalls() int64 {
 
 // call sends a line that brings the deliveries and waits for all answers. When ctx ends first, the program is ended;
 // what it still answers while it is asked to counts.
-func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []Message) []error {
+func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []worker.Message) []error {
 	answered := p.expect(ctx, deliveries, batch)
 	wrote := make(chan int, 1)
 	go func() {
@@ -278,7 +280,7 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 	defer p.mu.Unlock()
 	fault := fmt.Errorf("program %q was ended before it answered: %w", p.command.Argv[0], p.fault)
 	if len(p.waiting) == len(deliveries) && <-wrote == 0 {
-		fault = fmt.Errorf("%w: %w", ErrNotBegun, fault)
+		fault = fmt.Errorf("%w: %w", worker.ErrNotBegun, fault)
 	}
 	for _, place := range p.waiting {
 		p.results[place] = cmp.Or(p.results[place], fault)
@@ -287,11 +289,11 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 	return p.results
 }
 
-func (p *program) expect(ctx context.Context, deliveries []string, batch []Message) (answered <-chan struct{}) {
+func (p *program) expect(ctx context.Context, deliveries []string, batch []worker.Message) (answered <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting, p.results, p.answered = make(map[string]int, len(deliveries)), make([]error, len(deliveries)), make(chan struct{})
-	p.within, p.nodes = ctx, make([]*Node, len(deliveries))
+	p.within, p.nodes = ctx, make([]*worker.Node, len(deliveries))
 	for i, d := range deliveries {
 		p.waiting[d], p.nodes[i] = i, batch[i].Node
 		p.ids = append(p.ids, batch[i].ID)

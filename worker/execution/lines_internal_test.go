@@ -1,10 +1,12 @@
-package worker
+package execution
 
 import (
 	"errors"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/worker"
 )
 
 func TestAProgramThatDiedIdleHasNotBegun(t *testing.T) {
@@ -14,7 +16,7 @@ func TestAProgramThatDiedIdleHasNotBegun(t *testing.T) {
 	}
 	signalGroup(p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.gone
-	if errs := p.call(t.Context(), []byte("{}\n"), []string{"1"}, []Message{{ID: "m"}}); !errors.Is(errs[0], ErrNotBegun) {
+	if errs := p.call(t.Context(), []byte("{}\n"), []string{"1"}, []worker.Message{{ID: "m"}}); !errors.Is(errs[0], worker.ErrNotBegun) {
 		t.Errorf("got %v, want work that did not begin: no byte of it was read", errs[0])
 	}
 	if p.alive() {
