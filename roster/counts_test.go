@@ -162,7 +162,7 @@ func (p *post) finish(ok bool, seconds int, class string) {
 	}
 	d := time.Duration(seconds) * time.Second
 	p.lease.EndReceive(at(p.now), asked, asked)
-	p.lease.FinishedAs(at(p.now), at(p.now), d, ok, class)
+	p.lease.End(at(p.now), lease.End{Received: at(p.now), Took: d, OK: ok, Class: class})
 	if !ok {
 		p.done.failed, p.done.failing = p.done.failed+1, p.done.failing+1
 		return

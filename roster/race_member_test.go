@@ -256,7 +256,7 @@ func (m *raceMember) done(received time.Time, took time.Duration) {
 	}
 	m.awake(func() {
 		m.s.inFlight--
-		m.lease.Finished(m.s.time(), received, took, true)
+		m.lease.End(m.s.time(), lease.End{Received: received, Took: took, OK: true})
 	})
 }
 

@@ -146,6 +146,7 @@ func TestAFleetThatIsAddedWhileTheHistoryIsFullIsDegradedAndStartsLater(t *testi
 	if err := printStatus(
 		&text,
 		server.NewStatus(development, time.Now(), l.fleets.served(), l.fleets.standing()),
+		func(string) string { return "" },
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestSurroundings(t *testing.T) {
 			err := s.apply(&o, false)
 			var kinds []string
 			for _, n := range o.Notices {
-				kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "worker."))
+				kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "placement."))
 			}
 			got := fmt.Sprintf("%v protection %t grace %s", kinds, o.Protection != nil, o.Grace)
 			if err != nil {

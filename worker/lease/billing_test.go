@@ -42,7 +42,7 @@ func TestLeaseOffersToLeaveWhenAPaidPeriodEnds(t *testing.T) {
 		{"the last receive failed", func(l *lease.Lease) { nothing(l, 79); l.FailReceive(at(85), l.BeginReceive(1)) }, 90, muster.Receiving},
 		{"the last receive brought a message, which is done", func(l *lease.Lease) {
 			l.EndReceive(at(70), l.BeginReceive(1), 1)
-			l.Finished(at(85), at(70), time.Second, true)
+			l.End(at(85), lease.End{Received: at(70), Took: time.Second, OK: true})
 		}, 90, muster.Receiving},
 		{"it was kept in this period", func(l *lease.Lease) { nothing(l, 79); kept(l, 81) }, 99, muster.Receiving},
 		{"it was kept in the period before", func(l *lease.Lease) { nothing(l, 79); kept(l, 81) }, 181, muster.Draining},

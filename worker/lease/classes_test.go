@@ -37,7 +37,7 @@ func TestClassesAreBoundedAndAddUpToAll(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "messages") {
 			asked := l.BeginReceive(1)
 			l.EndReceive(now, asked, 1)
-			l.FinishedAs(now, now, time.Second, true, fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "class")))
+			l.End(now, End{Received: now, Took: time.Second, OK: true, Class: fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "class"))})
 			done++
 			if rapid.Bool().Draw(t, "report") {
 				deliver()
@@ -61,7 +61,7 @@ func TestCopiesOfALeaseShareNoClasses(t *testing.T) {
 	finish := func(l *Lease, class string) {
 		asked := l.BeginReceive(1)
 		l.EndReceive(now, asked, 1)
-		l.FinishedAs(now, now, time.Second, true, class)
+		l.End(now, End{Received: now, Took: time.Second, OK: true, Class: class})
 	}
 	l := New(Options{Slots: 1})
 	l.Ready(now)

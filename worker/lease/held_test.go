@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 func TestLeaseSaysHowLongItHasHeldItsMessages(t *testing.T) {
@@ -24,7 +26,7 @@ func TestLeaseSaysHowLongItHasHeldItsMessages(t *testing.T) {
 		{"the first of two is finished", func(l subject) {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
 			l.EndReceive(at(4), l.BeginReceive(1), 1)
-			l.Finished(at(6), at(1), 5*time.Second, true)
+			l.End(at(6), lease.End{Received: at(1), Took: 5 * time.Second, OK: true})
 		}, 10, 6},
 		{"the second of two is given back", func(l subject) {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
@@ -34,7 +36,7 @@ func TestLeaseSaysHowLongItHasHeldItsMessages(t *testing.T) {
 		{"all of them went", func(l subject) {
 			l.EndReceive(at(1), l.BeginReceive(2), 2)
 			l.Returned(at(3), at(1))
-			l.Finished(at(9), at(1), 8*time.Second, false)
+			l.End(at(9), lease.End{Received: at(1), Took: 8 * time.Second})
 		}, 10, 0},
 		{"no more than to the millisecond", func(l subject) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 2.0004, 1},
 	} {
@@ -58,7 +60,7 @@ func TestLeaseThatIsNeverEmptyForgetsWhatItLetGo(t *testing.T) {
 	received := 0.0
 	for now := 10.0; now < 100_000; now += 10 {
 		l.EndReceive(at(now-5), l.BeginReceive(1), 1)
-		l.Finished(at(now), at(received), 9*time.Second, true)
+		l.End(at(now), lease.End{Received: at(received), Took: 9 * time.Second, OK: true})
 		received = now - 5
 		if got := l.Report(at(now)).HeldSeconds; math.Abs(got-5) > 0.001 {
 			t.Fatalf("after %v s it says that it has held its one message for %v s, want 5", now, got)

@@ -35,7 +35,7 @@ type Options struct {
 
 // Lease is a worker's right to take messages, as a state machine without clock or I/O. Make one with [New].
 //
-// Whoever drives it calls BeginReceive before each receive call and EndReceive or FailReceive after it, Finished or
+// Whoever drives it calls BeginReceive before each receive call and EndReceive or FailReceive after it, End or
 // Returned for each message, and Obey for each answered report. Copies are independent of each other. A Lease is not
 // safe for use by several goroutines.
 type Lease struct {
@@ -168,17 +168,6 @@ func (l *Lease) Unable(now time.Time) { l.active, l.empty = now, false }
 func (l *Lease) endReceive(asked int) {
 	l.receives = max(0, l.receives-1)
 	l.reserved = max(0, l.reserved-asked)
-}
-
-// Finished says that a held message is done with: deleted when ok, given back as failed otherwise, after the processing
-// duration d. EndReceive brought it at the instant received.
-func (l *Lease) Finished(now, received time.Time, d time.Duration, ok bool) {
-	l.FinishedAs(now, received, d, ok, "")
-}
-
-// FinishedAs is [Lease.Finished] for a message of a class; an empty one is none.
-func (l *Lease) FinishedAs(now, received time.Time, d time.Duration, ok bool, class string) {
-	l.End(now, End{Received: received, Took: d, OK: ok, Class: class})
 }
 
 // End is how the work on a held message ended.

@@ -130,7 +130,7 @@ func (w *world) do(s step) (resumed bool, err error) {
 	case "finish":
 		if len(w.held) > 0 {
 			w.finished++
-			w.lease.Finished(w.now, w.let(s.pick), time.Second, true)
+			w.lease.End(w.now, lease.End{Received: w.let(s.pick), Took: time.Second, OK: true})
 		}
 	case "return":
 		if len(w.held) > 0 {
@@ -446,11 +446,11 @@ func TestLeaseFromStartToLeave(t *testing.T) {
 	if r := l.Report(at(3)); r.State != muster.Draining || r.Cause != muster.Asked || r.Busy != 2 || r.Slots != 3 {
 		t.Fatalf("asked to drain with two messages it says %+v", r)
 	}
-	l.Finished(at(4), at(2), 2*time.Second, true)
+	l.End(at(4), lease.End{Received: at(2), Took: 2 * time.Second, OK: true})
 	if l.Mint(at(4), "early") {
 		t.Fatal("minted a token while holding a message")
 	}
-	l.Finished(at(5), at(2), 3*time.Second, false)
+	l.End(at(5), lease.End{Received: at(2), Took: 3 * time.Second})
 	if !l.Mint(at(5), "t1") {
 		t.Fatal("could not mint when holding nothing")
 	}
@@ -575,7 +575,7 @@ func TestLeaseIdleStop(t *testing.T) {
 		{"a message is held, however long", func(l *lease.Lease) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 500, muster.Receiving},
 		{"the time begins when the last message is finished", func(l *lease.Lease) {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
-			l.Finished(at(20), at(1), time.Second, true)
+			l.End(at(20), lease.End{Received: at(1), Took: time.Second, OK: true})
 		}, 49, muster.Receiving},
 		{"an outstanding receive may still bring a message", func(l *lease.Lease) { l.BeginReceive(1) }, 31, muster.Receiving},
 		{"a failed receive is no sign of an empty queue", func(l *lease.Lease) { l.FailReceive(at(20), l.BeginReceive(1)) }, 49, muster.Receiving},
@@ -602,7 +602,7 @@ func TestLeaseRepeatsCountsUntilTheyAreAnswered(t *testing.T) {
 	l.Ready(at(0))
 	finish := func() {
 		l.EndReceive(at(1), l.BeginReceive(1), 1)
-		l.FinishedAs(at(2), at(1), time.Second, true, "a")
+		l.End(at(2), lease.End{Received: at(1), Took: time.Second, OK: true, Class: "a"})
 	}
 	// says fails the test unless a new report counts so many messages, and repeats the reports with the given numbers.
 	says := func(when string, r muster.Report, finished int64, repeated ...int64) {
@@ -639,7 +639,7 @@ func TestLeaseCountsOnAfterManyLostReports(t *testing.T) {
 	finish := func(n int) {
 		for range n {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
-			l.Finished(at(2), at(1), time.Second, true)
+			l.End(at(2), lease.End{Received: at(1), Took: time.Second, OK: true})
 		}
 	}
 	var r muster.Report
@@ -677,7 +677,7 @@ func TestLeaseReportsStaySmall(t *testing.T) {
 			d = 20 * time.Microsecond
 		}
 		l.EndReceive(at(1), l.BeginReceive(1), 1)
-		l.FinishedAs(at(2), at(1), d, true, fmt.Sprint("class ", n%16))
+		l.End(at(2), lease.End{Received: at(1), Took: d, OK: true, Class: fmt.Sprint("class ", n%16)})
 		if n%2000 != 0 {
 			continue
 		}
@@ -701,7 +701,7 @@ func TestLeaseCopiesAreIndependent(t *testing.T) {
 	other := *l
 	a, b := l.Report(at(2)), other.Report(at(3))
 	other.EndReceive(at(4), other.BeginReceive(1), 1)
-	other.Finished(at(5), at(4), time.Second, true)
+	other.End(at(5), lease.End{Received: at(4), Took: time.Second, OK: true})
 	other.Report(at(6))
 	l.Obey(at(7), a, muster.Directive{Ask: muster.Drain})
 	mine, others := l.Report(at(8)), other.Report(at(9))
