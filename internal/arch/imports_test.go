@@ -10,7 +10,7 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "worker/lease", "controller", "config", "config/foreign/nodes", "config/foreign/terraform", "config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants", "internal/durable", "internal/lifecycle", "internal/sqlitefile", "internal/joblog", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine", "queue/internal/storage", "queue", "sqsapi", "worker/internal/trouble", "worker", "worker/execution", "worker/ledger", "worker/placement", "worker/sqsqueue", "worker/httpreport", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "worker/sqsworker", "tree/runner",
+	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "tree/treetest", "worker/lease", "controller", "config", "config/foreign/nodes", "config/foreign/terraform", "config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants", "internal/durable", "internal/lifecycle", "internal/sqlitefile", "internal/joblog", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine", "queue/internal/storage", "queue", "sqsapi", "worker/internal/trouble", "worker", "worker/execution", "worker/ledger", "worker/placement", "worker/sqsqueue", "worker/httpreport", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "worker/sqsworker", "tree/runner",
 	"source/", "fleet/", "sim/trace", "sim/limit", "sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy", "mustertest", "mustertest/cloud", "cmd/", "internal/", "examples/", "interop", "interop/",
 }
 
@@ -45,7 +45,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 }
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
-var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "worker/lease", "internal/lifecycle", "queue/internal/machine", "sim/cloud"}
+var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "sim/cloud"}
 
 var pureImports = []string{
 	"bytes", "cmp", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
