@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/source/embedded"
 )
 
@@ -172,7 +173,7 @@ func liveSettings(c config.Fleet) (controller.Settings, error) {
 	s, err := Settings(c)
 	s.Trees = len(c.Queues) > 0
 	if !c.Away() {
-		s.Cores = machineCores()
+		s.Cores = host.Cores()
 	}
 	return s, err
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/treetest"
 )
 
 // TreeStoreConformance holds a [tree.Store] to its contract. open returns a store, which need not be empty but has no tree whose
@@ -36,7 +37,7 @@ func TreeStoreConformance(t *testing.T, open func(t *testing.T) tree.Store) {
 type treeTwin struct {
 	t      *rapid.T
 	store  tree.Store
-	memory *tree.Memory
+	memory *treetest.Memory
 }
 
 // ordered sorts nodes, where their order does not matter.
@@ -80,7 +81,7 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		w := &treeWalk{treeTwin: treeTwin{rt, s, &tree.Memory{}}, spec: tree.Spec{
+		w := &treeWalk{treeTwin: treeTwin{rt, s, &treetest.Memory{}}, spec: tree.Spec{
 			ID: fmt.Sprint("conformance", n), Queue: "q", Node: tree.Child{Key: "0", Body: "b"}, Final: tree.Final{Queue: "f"},
 			Limits: tree.Limits{Attempts: 2, Nodes: 20, Parallel: rapid.Int64Range(0, 3).Draw(rt, "parallel")},
 		}}

@@ -6,17 +6,19 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // lookup returns the settings of a queue.
-func (s *Service) lookup(name string) (settings, error) {
+func (s *Service) lookup(name string) (machine.Settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.st.names[name]
+	q := s.st.Names[name]
 	if q == nil {
-		return settings{}, noQueue(name)
+		return machine.Settings{}, noQueue(name)
 	}
-	return q.settings, nil
+	return q.Settings, nil
 }
 
 // Send stores messages and returns one outcome for each, in order. A message
@@ -42,7 +44,7 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 	if err != nil {
 		return nil, nil, err
 	}
-	if set.fifo && !set.contentDedup && slices.ContainsFunc(messages, func(m Outgoing) bool { return m.DeduplicationID == "" }) {
+	if set.Fifo && !set.ContentDedup && slices.ContainsFunc(messages, func(m Outgoing) bool { return m.DeduplicationID == "" }) {
 		return nil, nil, refuse(ErrInvalidParameter, noDeduplication)
 	}
 	total := 0
@@ -53,15 +55,15 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 		return nil, nil, refuse(ErrBatchTooLong, "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
 	}
 	out = make([]Sent, len(messages))
-	c = &send{queue: name, fifo: set.fifo, outgoing: make([]sending, 0, len(messages))}
+	c = &send{queue: name, fifo: set.Fifo, outgoing: make([]sending, 0, len(messages))}
 	for i := range messages {
 		m, err := prepare(&messages[i], &set)
 		if err != nil {
 			out[i].Err = err
 			continue
 		}
-		m.record.identify()
-		out[i].ID = formatUUID(m.record.id)
+		identify(m.record)
+		out[i].ID = formatUUID(m.record.ID)
 		c.outgoing = append(c.outgoing, m)
 	}
 	if len(c.outgoing) == 0 {
@@ -88,13 +90,13 @@ func (c *send) number(out []Sent) {
 		if out[i].Err == nil {
 			m := &c.outgoing[next]
 			next++
-			out[i] = Sent{ID: formatUUID(m.stored.id), SequenceNumber: formatSequence(m.stored.seq), Duplicate: m.duplicate}
+			out[i] = Sent{ID: formatUUID(m.stored.ID), SequenceNumber: formatSequence(m.stored.Seq), Duplicate: m.duplicate}
 		}
 	}
 }
 
 // prepare validates a message and turns it into what is stored.
-func prepare(m *Outgoing, set *settings) (sending, error) {
+func prepare(m *Outgoing, set *machine.Settings) (sending, error) {
 	if err := m.check(set); err != nil {
 		return sending{}, err
 	}
@@ -106,10 +108,10 @@ func prepare(m *Outgoing, set *settings) (sending, error) {
 	if m.Delay != nil {
 		delay = m.Delay.Milliseconds()
 	}
-	if set.fifo {
+	if set.Fifo {
 		delay = -1 // only 0 is accepted, and means the queue's
 	}
-	return sending{record: &record{group: m.GroupID, dedup: m.deduplicationID(set), attributes: extra, body: m.Body, digest: m.Digest}, delay: delay}, nil
+	return sending{record: &machine.Record{Group: m.GroupID, Dedup: m.deduplicationID(set), Attributes: extra, Body: m.Body, Digest: m.Digest}, delay: delay}, nil
 }
 
 func newID() (id [16]byte) {
@@ -155,11 +157,11 @@ func (s *Service) newReceive(name string, o ReceiveOptions) (*receive, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkReceive(o, set.fifo); err != nil {
+	if err := checkReceive(o, set.Fifo); err != nil {
 		return nil, err
 	}
-	c := &receive{queue: name, fifo: set.fifo, max: max(1, o.Max), timeout: -1, attempt: o.Attempt}
-	c.patience = time.Duration(set.wait) * time.Millisecond
+	c := &receive{queue: name, fifo: set.Fifo, max: max(1, o.Max), timeout: -1, attempt: o.Attempt}
+	c.patience = time.Duration(set.Wait) * time.Millisecond
 	if o.Wait != nil {
 		c.patience = *o.Wait
 	}
@@ -205,7 +207,7 @@ func (s *Service) open(c *receive) ([]Message, error) {
 		rec := c.records[i]
 		if rec == nil {
 			var err error
-			if rec, err = s.contents.Record(d.seq); err != nil {
+			if rec, err = s.contents.Record(d.Seq); err != nil {
 				failed = s.unreadable(c.queue, d, err)
 				continue
 			}
@@ -213,7 +215,7 @@ func (s *Service) open(c *receive) ([]Message, error) {
 				continue // purged meanwhile
 			}
 		}
-		m, err := rec.message(d, s.receipts.make(d), c.fifo)
+		m, err := messageOf(rec, d, s.receipts.make(d), c.fifo)
 		if err != nil {
 			failed = err
 			continue
@@ -230,7 +232,7 @@ func (s *Service) open(c *receive) ([]Message, error) {
 }
 
 // unreadable sets a received message aside if its content is damaged, and returns what is wrong with it.
-func (s *Service) unreadable(queue string, d delivery, err error) error {
+func (s *Service) unreadable(queue string, d machine.Delivery, err error) error {
 	err = damaged(queue, d, err)
 	if d, ok := errors.AsType[*DamagedMessage](err); ok {
 		s.setAside(d)
@@ -293,9 +295,9 @@ func (s *Service) newSettle(c *settleAll, n int, at func(int) VisibilityChange) 
 			continue
 		}
 		valid++
-		c.targets[i] = target{delivery: d, handle: to.Receipt, timeout: to.Timeout.Milliseconds()}
+		c.targets[i] = target{Delivery: d, handle: to.Receipt, timeout: to.Timeout.Milliseconds()}
 		if to.Returned {
-			c.targets[i].hands = returned
+			c.targets[i].hands = machine.Returned
 		}
 	}
 	if valid == 0 {
@@ -333,23 +335,23 @@ func fill(errs []error, err error) []error {
 func (s *Service) Counts(name string) (Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.st.names[name]
+	q := s.st.Names[name]
 	if q == nil {
 		return Counts{}, noQueue(name)
 	}
 	now := s.tick()
-	q.advance(now)
+	q.Advance(now)
 	c := Counts{
-		At: fromMillis(now), Visible: q.visible(), Runnable: q.runnable(), InFlight: q.inFlight.len(), Delayed: q.delayed.len(),
-		Damaged: len(q.damaged), Sent: q.sent, Deleted: q.deleted, Received: q.received,
+		At: fromMillis(now), Visible: q.Visible(), Runnable: q.Runnable(), InFlight: q.InFlight.Len(), Delayed: q.Delayed.Len(),
+		Damaged: len(q.Damaged), Sent: q.Sent, Deleted: q.Deleted, Received: q.Received,
 	}
-	if sent, _, ok := q.oldest(); ok {
+	if sent, _, ok := q.Oldest(); ok {
 		c.OldestSent = fromMillis(sent)
 	}
-	c.Returned, c.Unsure, c.ReturnedSent, c.DeadLetters = q.retries.len(), q.unsure, sentGroups(q.retries.nodes), -1
-	if q.settings.redrive != nil {
-		if dead := s.st.names[q.deadLetterQueue()]; dead != nil && dead != q {
-			c.DeadLetters, c.DeadLetterQueue = dead.len(), q.deadLetterQueue()
+	c.Returned, c.Unsure, c.ReturnedSent, c.DeadLetters = q.Retries.Len(), q.Unsure, sentGroups(q.Retries.Nodes), -1
+	if q.Settings.Redrive != nil {
+		if dead := s.st.Names[q.DeadLetterQueue()]; dead != nil && dead != q {
+			c.DeadLetters, c.DeadLetterQueue = dead.Len(), q.DeadLetterQueue()
 		}
 	}
 	return c, nil

@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // BenchmarkCycle is send, receive and delete of a 1 KiB message by 32
@@ -58,15 +61,15 @@ func BenchmarkCycle(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	const messages, group = 200_000, 10_000
 	dir := b.TempDir()
-	db, err := openSQLite(b.Context(), dir)
+	db, err := storage.OpenSQLite(b.Context(), dir)
 	if err != nil {
 		b.Fatal(err)
 	}
 	now := time.Now().UnixMilli()
-	ops := []op{{kind: opPutQueue, queue: &queueRow{id: 1, name: "q"}}}
+	ops := []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{ID: 1, Name: "q"}}}
 	body := strings.Repeat("x", 1024)
 	for seq := range uint64(messages) {
-		ops = append(ops, op{kind: opInsert, row: row{numbers{seq: seq + 1, sent: now, visible: now}, 1}, record: &record{body: body}})
+		ops = append(ops, machine.Op{Kind: machine.OpInsert, Row: machine.Row{Numbers: machine.Numbers{Seq: seq + 1, Sent: now, Visible: now}, Queue: 1}, Record: &machine.Record{Body: body}})
 		if len(ops) >= group || seq == messages-1 {
 			if err := db.Commit(ops); err != nil {
 				b.Fatal(err)

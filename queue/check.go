@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // CheckOptions say what a check does.
@@ -84,34 +86,32 @@ const (
 	tableShared = tablesName + "-shm"
 	tableMark   = tablesName + sqlitefile.MarkSuffix
 	logFileName = "queues.log"
-	// repairedName is that of a complete new file that a repair has not yet put in the place of the damaged one.
-	repairedName = tablesName + ".repaired"
 )
 
 // Check reads all files of a queue directory, which no service may have open, and says what is damaged and what is missing
 // because of that. It changes nothing, unless it shall repair what is damaged. The error is ErrLocked, that of a directory
 // without queues, or that of one that cannot be read or written; damage is no error.
 func Check(ctx context.Context, dir string, o CheckOptions) (*Checkup, error) {
-	dir = absolute(dir)
+	dir = storage.Absolute(dir)
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("check queue directory: %w", err)
 	}
-	names := []string{tablesName, tableWAL, tableMark, logFileName, repairedName}
-	if !slices.ContainsFunc(names, func(name string) bool { return exists(filepath.Join(dir, name)) }) {
+	names := []string{tablesName, tableWAL, tableMark, logFileName, storage.RepairedName}
+	if !slices.ContainsFunc(names, func(name string) bool { return storage.Exists(filepath.Join(dir, name)) }) {
 		return nil, fmt.Errorf("check queue directory %s: it holds no queues; name the data directory of a muster up", dir)
 	}
-	if err := checkDir(dir); err != nil {
+	if err := storage.CheckDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(dir)
+	lock, err := storage.LockDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Close()
 	kept := ""
-	if exists(filepath.Join(dir, repairedName)) {
+	if storage.Exists(filepath.Join(dir, storage.RepairedName)) {
 		if !o.Repair {
-			return nil, fmt.Errorf("check queue directory %s: %w", dir, repairCutShort(dir))
+			return nil, fmt.Errorf("check queue directory %s: %w", dir, storage.RepairCutShort(dir))
 		}
 		if kept, err = finishRepair(dir, o, nil); err != nil {
 			return nil, fmt.Errorf("repair queue directory %s: %w", dir, err)
@@ -130,17 +130,12 @@ func Check(ctx context.Context, dir string, o CheckOptions) (*Checkup, error) {
 	return x.result, nil
 }
 
-// repairCutShort says that there are two sets of files.
-func repairCutShort(dir string) error {
-	return fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair --data %s` again, which ends it", ErrCorruptFile, absolute(dir))
-}
-
 // examine reads the files of a directory that is locked.
-func examine(ctx context.Context, dir string, keep func(row, *record) error) (*examination, error) {
-	switch found, err := inspect(ctx, filepath.Join(dir, tablesName)); {
+func examine(ctx context.Context, dir string, keep func(machine.Row, *machine.Record) error) (*examination, error) {
+	switch found, err := storage.Inspect(ctx, filepath.Join(dir, tablesName)); {
 	case err != nil && !errors.Is(err, ErrCorruptFile):
 		return nil, err
-	case err == nil && found == older:
+	case err == nil && found == storage.Older:
 		return nil, errors.New("the file is of an older version, which has no checksums; `muster up` brings it forward")
 	}
 	f, err := openFiles(dir)

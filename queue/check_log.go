@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // readLog reads the frames that follow the tables, and those of later ones.
@@ -23,54 +26,54 @@ func (x *examination) readLog() {
 	x.replay(frames)
 	if x.placed && x.wantLog > 0 && x.wantLog != int64(len(x.log)) {
 		x.find(logFileName, "it was made with %d bytes, and has %d", x.wantLog, len(x.log))
-		if len(frames) == 0 || len(frames[len(frames)-1].payload) > 0 { // what ends the log is not there
-			x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), Why: "the end of " + logFileName})
+		if len(frames) == 0 || len(frames[len(frames)-1].Payload) > 0 { // what ends the log is not there
+			x.logGaps = append(x.logGaps, Gap{From: x.pending.Highest(), Why: "the end of " + logFileName})
 		}
 	}
 }
 
 // framesAfter returns the frames that follow the transaction of the tables, in their order.
-func (x *examination) framesAfter(identity uint64) (frames []frame) {
-	for f := range framesIn(x.log, seedOf(identity)) {
-		if !x.placed || f.generation >= x.at.Commit {
+func (x *examination) framesAfter(identity uint64) (frames []storage.Frame) {
+	for f := range storage.FramesIn(x.log, storage.SeedOf(identity)) {
+		if !x.placed || f.Generation >= x.at.Commit {
 			frames = append(frames, f)
 		}
 	}
-	slices.SortStableFunc(frames, func(a, b frame) int {
-		return cmp.Or(cmp.Compare(a.generation, b.generation), cmp.Compare(a.number, b.number))
+	slices.SortStableFunc(frames, func(a, b storage.Frame) int {
+		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Number, b.Number))
 	})
 	return frames
 }
 
 // replay adds what is in frames, and notes those that are missing between them.
-func (x *examination) replay(frames []frame) {
+func (x *examination) replay(frames []storage.Frame) {
 	generation, next := x.at.Commit, uint32(0)
 	for _, f := range frames {
-		ops, err := readOps(f.payload, nil)
-		if f.generation != generation {
+		ops, err := storage.ReadOps(f.Payload, nil)
+		if f.Generation != generation {
 			if x.placed {
-				x.find(logFileName, "its frames follow transaction %d, and the tables are at %d", f.generation, generation)
+				x.find(logFileName, "its frames follow transaction %d, and the tables are at %d", f.Generation, generation)
 				// What did not fit into the log is in the transaction itself.
-				x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), To: firstSent(ops), Why: fmt.Sprintf("transaction %d", f.generation)})
+				x.logGaps = append(x.logGaps, Gap{From: x.pending.Highest(), To: firstSent(ops), Why: fmt.Sprintf("transaction %d", f.Generation)})
 			}
-			generation, next = f.generation, 0
+			generation, next = f.Generation, 0
 		}
-		if err != nil || f.number < next {
+		if err != nil || f.Number < next {
 			continue
 		}
-		if f.number > next {
-			lost := rangeOf("frame", uint64(next), uint64(f.number-1))
-			x.find(logFileName, "before byte %d %s cannot be read; what was sent, deleted and received in that part of the log is lost", f.at, lost)
-			x.logGaps = append(x.logGaps, Gap{From: x.pending.highest(), To: firstSent(ops), Why: lost + " of " + logFileName})
+		if f.Number > next {
+			lost := rangeOf("frame", uint64(next), uint64(f.Number-1))
+			x.find(logFileName, "before byte %d %s cannot be read; what was sent, deleted and received in that part of the log is lost", f.At, lost)
+			x.logGaps = append(x.logGaps, Gap{From: x.pending.Highest(), To: firstSent(ops), Why: lost + " of " + logFileName})
 		}
 		for i := range ops {
-			x.pending.add(&ops[i])
+			x.pending.Add(&ops[i])
 		}
-		next = f.number + 1
+		next = f.Number + 1
 	}
-	for _, p := range x.pending.rows {
-		if p.change != opInsert {
-			x.changed[p.origin] = p
+	for _, p := range x.pending.Rows {
+		if p.Change != machine.OpInsert {
+			x.changed[p.Origin] = p
 		}
 	}
 }
@@ -84,19 +87,11 @@ func rangeOf(noun string, from, to uint64) string {
 }
 
 // firstSent is the number before that of the first message that is sent, or 0.
-func firstSent(ops []op) uint64 {
+func firstSent(ops []machine.Op) uint64 {
 	for i := range ops {
-		if ops[i].kind == opInsert {
-			return ops[i].row.seq - 1
+		if ops[i].Kind == machine.OpInsert {
+			return ops[i].Row.Seq - 1
 		}
 	}
 	return 0
-}
-
-// highest is the last sequence that is known of, or 0.
-func (p *pending) highest() (last uint64) {
-	for seq := range p.rows {
-		last = max(last, seq)
-	}
-	return last
 }

@@ -9,17 +9,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
-)
-
-// The pages at which the tables of a file begin, in the order in which the schema makes them.
-const (
-	rootOfSchema = iota + 1
-	rootOfMeta
-	rootOfQueues
-	rootOfNames
-	rootOfMessages
-	rootOfDedup
-	rootOfMoves
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // examination reads the files of a queue directory without believing them.
@@ -36,25 +27,25 @@ type examination struct {
 	epoch   uint64
 	secret  []byte
 	dead    map[uint64]bool // rows that count no more
-	queues  map[uint32]*queueRow
+	queues  map[uint32]*machine.QueueRow
 	unsure  bool // queues may be missing
-	dedup   []dedupRow
-	moves   []moveRow
+	dedup   []machine.DedupRow
+	moves   []machine.MoveRow
 
-	pending pending               // what the log adds
-	changed map[uint64]pendingRow // by the sequence in the tables, without what is in no table
-	logGaps []Gap                 // From is the last sequence before, or 0
-	bad     map[uint32][]uint32   // damaged pages, by the page at which their table begins
+	pending storage.Pending               // what the log adds
+	changed map[uint64]storage.PendingRow // by the sequence in the tables, without what is in no table
+	logGaps []Gap                         // From is the last sequence before, or 0
+	bad     map[uint32][]uint32           // damaged pages, by the page at which their table begins
 
-	keep    func(row, *record) error // is given what is whole
-	failed  error                    // of keep
-	whole   uint64                   // rows that are whole
-	spoilt  uint64                   // rows that are there, with a damaged content
-	found   map[uint64]bool          // the rows, of tables that are torn
-	counted map[uint64]bool          // those of them that are messages
+	keep    func(machine.Row, *machine.Record) error // is given what is whole
+	failed  error                                    // of keep
+	whole   uint64                                   // rows that are whole
+	spoilt  uint64                                   // rows that are there, with a damaged content
+	found   map[uint64]bool                          // the rows, of tables that are torn
+	counted map[uint64]bool                          // those of them that are messages
 	gaps    []Gap
-	waiting []int // gaps that do not know what comes after them
-	last    row   // the last whole one, in the order of sequences
+	waiting []int       // gaps that do not know what comes after them
+	last    machine.Row // the last whole one, in the order of sequences
 	highest uint64
 
 	fifo      map[uint32]bool // queues that messages of FIFO queues are in
@@ -64,7 +55,7 @@ type examination struct {
 func newExamination(f *files) *examination {
 	return &examination{
 		files: f, result: &Checkup{Dir: f.dir, Findings: []Finding{}, Damaged: []CheckedMessage{}, Missing: []Gap{}},
-		queues: map[uint32]*queueRow{}, pending: newPending(), changed: map[uint64]pendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, counted: map[uint64]bool{},
+		queues: map[uint32]*machine.QueueRow{}, pending: storage.NewPending(), changed: map[uint64]storage.PendingRow{}, bad: map[uint32][]uint32{}, found: map[uint64]bool{}, counted: map[uint64]bool{},
 		fifo: map[uint32]bool{}, unclaimed: map[uint32]int{},
 	}
 }
@@ -76,13 +67,13 @@ func (x *examination) find(file, format string, args ...any) {
 }
 
 // run reads everything. keep, if any, is given each message of the tables that is whole, of queues that exist.
-func (x *examination) run(ctx context.Context, keep func(row, *record) error) error {
+func (x *examination) run(ctx context.Context, keep func(machine.Row, *machine.Record) error) error {
 	x.keep = keep
 	x.readMark()
 	x.choose()
 	x.readLog()
 	x.readSmall()
-	x.image.Tree(rootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
+	x.image.Tree(storage.RootOfMessages, func(n sqlitefile.Node) { x.messages(ctx, n) })
 	switch complete := x.image.Free() || x.tables == nil; {
 	case complete:
 	case x.torn || len(x.gaps) > 0:
@@ -148,9 +139,9 @@ func (x *examination) choose() {
 // readMeta reads what the file says about itself.
 func (x *examination) readMeta() {
 	x.placed, x.secret, x.epoch, x.dead = false, nil, 0, map[uint64]bool{}
-	delete(x.bad, rootOfMeta)
-	x.image.Tree(rootOfMeta, func(n sqlitefile.Node) {
-		x.readNode(rootOfMeta, n, func(r sqlitefile.Row) {
+	delete(x.bad, storage.RootOfMeta)
+	x.image.Tree(storage.RootOfMeta, func(n sqlitefile.Node) {
+		x.readNode(storage.RootOfMeta, n, func(r sqlitefile.Row) {
 			if len(r.Values) != 2 || !r.Whole {
 				return
 			}
@@ -169,15 +160,15 @@ func (x *examination) readMeta() {
 func (x *examination) readBytes(key any, value []byte) {
 	switch key {
 	case "position":
-		if at, bytes, err := decodePosition(value); err == nil {
+		if at, bytes, err := storage.DecodePosition(value); err == nil {
 			x.at, x.wantLog, x.placed = at, bytes, true
 		}
 	case "secret":
-		if len(value) == secretBytes {
+		if len(value) == storage.SecretBytes {
 			x.secret = value
 		}
-	case deadKey:
-		dead, _ := decodeDead(value) // the page is whole, and what is in it as well
+	case storage.DeadKey:
+		dead, _ := storage.DecodeDead(value) // the page is whole, and what is in it as well
 		for _, seq := range dead {
 			x.dead[seq] = true
 		}
@@ -187,18 +178,18 @@ func (x *examination) readBytes(key any, value []byte) {
 // readSmall reads the tables besides the messages.
 func (x *examination) readSmall() {
 	if x.tables != nil {
-		x.image.Tree(rootOfSchema, func(n sqlitefile.Node) { x.readNode(rootOfSchema, n, func(sqlitefile.Row) {}) })
+		x.image.Tree(storage.RootOfSchema, func(n sqlitefile.Node) { x.readNode(storage.RootOfSchema, n, func(sqlitefile.Row) {}) })
 	}
 	if x.tables != nil && (x.secret == nil || x.epoch == 0) && (x.placed || x.torn) {
 		x.find(tablesName, "the receipt key is damaged: receipts that were handed out are void, and their messages become visible again when their time is up")
 	}
-	x.image.Tree(rootOfQueues, func(n sqlitefile.Node) {
-		x.readNode(rootOfQueues, n, x.readQueue)
+	x.image.Tree(storage.RootOfQueues, func(n sqlitefile.Node) {
+		x.readNode(storage.RootOfQueues, n, x.readQueue)
 	})
-	x.unsure = x.torn || len(x.bad[rootOfQueues]) > 0
-	x.image.Tree(rootOfNames, func(n sqlitefile.Node) { x.readNode(rootOfNames, n, func(sqlitefile.Row) {}) })
-	x.image.Tree(rootOfDedup, func(n sqlitefile.Node) { x.readNode(rootOfDedup, n, x.readDedup) })
-	x.image.Tree(rootOfMoves, func(n sqlitefile.Node) { x.readNode(rootOfMoves, n, x.readMove) })
+	x.unsure = x.torn || len(x.bad[storage.RootOfQueues]) > 0
+	x.image.Tree(storage.RootOfNames, func(n sqlitefile.Node) { x.readNode(storage.RootOfNames, n, func(sqlitefile.Row) {}) })
+	x.image.Tree(storage.RootOfDedup, func(n sqlitefile.Node) { x.readNode(storage.RootOfDedup, n, x.readDedup) })
+	x.image.Tree(storage.RootOfMoves, func(n sqlitefile.Node) { x.readNode(storage.RootOfMoves, n, x.readMove) })
 }
 
 // readNode reads the rows of a page, or notes that it is damaged.
@@ -214,10 +205,10 @@ func (x *examination) readNode(root uint32, n sqlitefile.Node, read func(sqlitef
 // tellPages tells of the damaged pages of each table.
 func (x *examination) tellPages() {
 	for root, what := range []string{
-		rootOfSchema: "describes the tables", rootOfMeta: "says how far the tables are", rootOfQueues: "holds the attributes of queues",
-		rootOfNames: "has the names of queues in their order; nothing is lost by that", rootOfMessages: "holds messages",
-		rootOfDedup: "says what was sent: a message that is sent to a FIFO queue twice within five minutes may be stored twice",
-		rootOfMoves: "holds the moves between queues: those that ran have ended",
+		storage.RootOfSchema: "describes the tables", storage.RootOfMeta: "says how far the tables are", storage.RootOfQueues: "holds the attributes of queues",
+		storage.RootOfNames: "has the names of queues in their order; nothing is lost by that", storage.RootOfMessages: "holds messages",
+		storage.RootOfDedup: "says what was sent: a message that is sent to a FIFO queue twice within five minutes may be stored twice",
+		storage.RootOfMoves: "holds the moves between queues: those that ran have ended",
 	} {
 		switch pages := x.bad[uint32(root)]; len(pages) {
 		case 0:
@@ -263,32 +254,32 @@ func column[T any](c *columns) (v T) {
 func (x *examination) readQueue(r sqlitefile.Row) {
 	c := columns{r.Values, len(r.Values) == 7}
 	column[any](&c) // the id, which is the key
-	q := &queueRow{id: uint32(r.Key), name: column[string](&c)}
+	q := &machine.QueueRow{ID: uint32(r.Key), Name: column[string](&c)}
 	attributes, tags := column[string](&c), column[string](&c)
-	q.created, q.modified, q.floor = column[int64](&c), column[int64](&c), uint64(column[int64](&c))
-	if !c.ok || json.Unmarshal([]byte(attributes), &q.attributes) != nil || json.Unmarshal([]byte(tags), &q.tags) != nil {
+	q.Created, q.Modified, q.Floor = column[int64](&c), column[int64](&c), uint64(column[int64](&c))
+	if !c.ok || json.Unmarshal([]byte(attributes), &q.Attributes) != nil || json.Unmarshal([]byte(tags), &q.Tags) != nil {
 		return
 	}
-	if _, err := parseSettings(q.attributes); err != nil || x.queues[q.id] != nil {
+	if _, err := parseSettings(q.Attributes); err != nil || x.queues[q.ID] != nil {
 		return
 	}
 	for _, other := range x.queues {
-		if other.name == q.name {
+		if other.Name == q.Name {
 			return
 		}
 	}
 	if !r.Whole {
-		q.floor = 0
-		x.find(tablesName, "the attributes of queue %q were read from a damaged page: look at them; messages that were purged a moment ago may be back", q.name)
+		q.Floor = 0
+		x.find(tablesName, "the attributes of queue %q were read from a damaged page: look at them; messages that were purged a moment ago may be back", q.Name)
 	}
-	x.queues[q.id] = q
+	x.queues[q.ID] = q
 }
 
 func (x *examination) readDedup(r sqlitefile.Row) {
 	c := columns{r.Values, len(r.Values) == 5 && r.Whole}
-	d := dedupRow{queue: uint32(column[int64](&c)), key: column[string](&c), seq: uint64(column[int64](&c))}
-	copy(d.id[:], column[[]byte](&c))
-	if d.expires = column[int64](&c); c.ok {
+	d := machine.DedupRow{Queue: uint32(column[int64](&c)), Key: column[string](&c), Seq: uint64(column[int64](&c))}
+	copy(d.ID[:], column[[]byte](&c))
+	if d.Expires = column[int64](&c); c.ok {
 		x.dedup = append(x.dedup, d)
 	}
 }
@@ -296,45 +287,45 @@ func (x *examination) readDedup(r sqlitefile.Row) {
 func (x *examination) readMove(r sqlitefile.Row) {
 	c := columns{r.Values, len(r.Values) == 9 && r.Whole}
 	column[any](&c)
-	m := moveRow{id: uint64(r.Key), queue: uint32(column[int64](&c)), destination: column[string](&c), rate: column[int64](&c), status: MoveStatus(column[string](&c))}
-	m.failure, m.started, m.moved, m.toMove = column[string](&c), column[int64](&c), column[int64](&c), column[int64](&c)
+	m := machine.MoveRow{ID: uint64(r.Key), Queue: uint32(column[int64](&c)), Destination: column[string](&c), Rate: column[int64](&c), Status: machine.MoveStatus(column[string](&c))}
+	m.Failure, m.Started, m.Moved, m.ToMove = column[string](&c), column[int64](&c), column[int64](&c), column[int64](&c)
 	if c.ok {
 		x.moves = append(x.moves, m)
 	}
 }
 
 // message takes a row of the messages apart. ok says that its numbers are right, and the error what is wrong with its content.
-func message(r sqlitefile.Row) (_ row, _ *record, ok bool, wrong error) {
+func message(r sqlitefile.Row) (_ machine.Row, _ *machine.Record, ok bool, wrong error) {
 	c := columns{r.Values, len(r.Values) == 16}
 	column[any](&c)
-	m := row{numbers: numbers{seq: uint64(r.Key)}, queue: uint32(column[int64](&c))}
-	m.sent, m.visible, m.received, m.first = column[int64](&c), column[int64](&c), column[int64](&c), column[int64](&c)
-	m.count, m.carried = uint32(column[int64](&c)), uint32(column[int64](&c))
-	sum, content := column[int64](&c), &record{sum: uint32(column[int64](&c))}
-	if sum != int64(m.checksum()) {
+	m := machine.Row{Numbers: machine.Numbers{Seq: uint64(r.Key)}, Queue: uint32(column[int64](&c))}
+	m.Sent, m.Visible, m.Received, m.First = column[int64](&c), column[int64](&c), column[int64](&c), column[int64](&c)
+	m.Count, m.Carried = uint32(column[int64](&c)), uint32(column[int64](&c))
+	sum, content := column[int64](&c), &machine.Record{Sum: uint32(column[int64](&c))}
+	if sum != int64(m.Checksum()) {
 		return m, nil, false, nil
 	}
-	copy(content.id[:], column[[]byte](&c))
-	content.group, content.dedup, content.source = column[string](&c), column[string](&c), column[string](&c)
+	copy(content.ID[:], column[[]byte](&c))
+	content.Group, content.Dedup, content.Source = column[string](&c), column[string](&c), column[string](&c)
 	if attributes := column[string](&c); attributes != "" {
-		content.attributes = []byte(attributes)
+		content.Attributes = []byte(attributes)
 	}
-	content.body = column[string](&c)
+	content.Body = column[string](&c)
 	if !c.ok {
-		return m, content, true, errDamagedContent
+		return m, content, true, machine.ErrDamagedContent
 	}
-	return m, content, true, content.verify()
+	return m, content, true, content.Verify()
 }
 
 // messages takes what is in a page of the messages that a whole tree leads to.
 func (x *examination) messages(ctx context.Context, n sqlitefile.Node) {
-	before := len(x.bad[rootOfMessages])
-	x.readNode(rootOfMessages, n, func(r sqlitefile.Row) {
+	before := len(x.bad[storage.RootOfMessages])
+	x.readNode(storage.RootOfMessages, n, func(r sqlitefile.Row) {
 		if r.Key > n.After && r.Key <= n.Until {
 			x.take(ctx, r, true)
 		}
 	})
-	if len(x.bad[rootOfMessages]) > before {
+	if len(x.bad[storage.RootOfMessages]) > before {
 		x.gap(Gap{From: after(n.After), To: until(n.Until), After: sentAt(x.last), Why: "damaged pages of " + tablesName})
 	}
 }
@@ -354,7 +345,7 @@ func until(key int64) uint64 {
 	return uint64(key)
 }
 
-func sentAt(r row) time.Time { return utc(fromMillis(r.sent)) }
+func sentAt(r machine.Row) time.Time { return utc(fromMillis(r.Sent)) }
 
 // gap notes a range in which messages may be missing.
 func (x *examination) gap(g Gap) {
@@ -369,18 +360,18 @@ func (x *examination) gap(g Gap) {
 // take counts a row, and keeps it.
 func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) {
 	m, content, ok, wrong := message(r)
-	if x.failed != nil || ctx.Err() != nil || x.found[m.seq] {
+	if x.failed != nil || ctx.Err() != nil || x.found[m.Seq] {
 		return
 	}
 	if !ok {
 		if r.Whole {
-			x.find(tablesName, "the row with the sequence number %d does not match its checksum", m.seq)
-			x.gap(Gap{From: m.seq, To: m.seq, Why: "a row of " + tablesName})
+			x.find(tablesName, "the row with the sequence number %d does not match its checksum", m.Seq)
+			x.gap(Gap{From: m.Seq, To: m.Seq, Why: "a row of " + tablesName})
 		}
 		return
 	}
 	if x.torn || !ordered {
-		x.found[m.seq] = true
+		x.found[m.Seq] = true
 	}
 	if ordered {
 		for _, i := range x.waiting {
@@ -388,26 +379,26 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 		}
 		x.waiting, x.last = x.waiting[:0], m
 	}
-	x.highest = max(x.highest, m.seq)
+	x.highest = max(x.highest, m.Seq)
 	// Either the row is dead, or the log has the message, which tables of a later time than it follows hold as well.
-	if p, logged := x.pending.rows[m.seq]; x.dead[m.seq] || logged && p.change == opInsert {
+	if p, logged := x.pending.Rows[m.Seq]; x.dead[m.Seq] || logged && p.Change == machine.OpInsert {
 		x.whole++
 		return
 	}
-	if wrong != nil || !r.Whole && content.sum == 0 {
+	if wrong != nil || !r.Whole && content.Sum == 0 {
 		x.spoilt++
 		x.name(m, content)
 		return
 	}
 	x.whole++
-	x.fifo[m.queue] = x.fifo[m.queue] || content.dedup != ""
+	x.fifo[m.Queue] = x.fifo[m.Queue] || content.Dedup != ""
 	if !x.alive(m) {
 		return
 	}
 	if x.stays(m) {
 		x.result.Messages++
 		if x.torn {
-			x.counted[m.seq] = true
+			x.counted[m.Seq] = true
 		}
 	}
 	if x.keep != nil {
@@ -416,38 +407,38 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 }
 
 // alive says whether a row is of a queue that exists, and was not purged.
-func (x *examination) alive(m row) bool {
-	q := x.queues[m.queue]
+func (x *examination) alive(m machine.Row) bool {
+	q := x.queues[m.Queue]
 	if q == nil && x.unsure {
-		x.unclaimed[m.queue]++
+		x.unclaimed[m.Queue]++
 		return true
 	}
-	return q != nil && m.seq > q.floor
+	return q != nil && m.Seq > q.Floor
 }
 
 // stays says whether the log leaves a row of the tables where there are messages.
-func (x *examination) stays(m row) bool {
-	p, changed := x.changed[m.seq]
+func (x *examination) stays(m machine.Row) bool {
+	p, changed := x.changed[m.Seq]
 	switch {
-	case !changed || p.change == opUpdate:
+	case !changed || p.Change == machine.OpUpdate:
 		return true
-	case p.change == opMove:
-		return x.alive(p.row)
+	case p.Change == machine.OpMove:
+		return x.alive(p.Row)
 	}
 	return false
 }
 
 // name tells of a message whose content is damaged, unless it is gone already.
-func (x *examination) name(m row, content *record) {
+func (x *examination) name(m machine.Row, content *machine.Record) {
 	if !x.alive(m) || !x.stays(m) || len(x.result.Damaged) >= mostNamed {
 		return
 	}
-	if p := x.changed[m.seq]; p.change == opMove {
-		m = p.row
+	if p := x.changed[m.Seq]; p.Change == machine.OpMove {
+		m = p.Row
 	}
-	found := CheckedMessage{Sequence: m.seq, Sent: sentAt(m), ID: formatUUID(content.id), Queue: x.recovered(m.queue)}
-	if q := x.queues[m.queue]; q != nil {
-		found.Queue = q.name
+	found := CheckedMessage{Sequence: m.Seq, Sent: sentAt(m), ID: formatUUID(content.ID), Queue: x.recovered(m.Queue)}
+	if q := x.queues[m.Queue]; q != nil {
+		found.Queue = q.Name
 	}
 	x.result.Damaged = append(x.result.Damaged, found)
 }
@@ -501,11 +492,11 @@ func (x *examination) conclude() {
 			x.gaps = append(x.gaps, Gap{Why: "rows of " + tablesName})
 		}
 	}
-	for _, p := range x.pending.rows {
+	for _, p := range x.pending.Rows {
 		switch {
-		case p.change == opInsert && x.alive(p.row):
+		case p.Change == machine.OpInsert && x.alive(p.Row):
 			x.result.Messages++
-		case p.change == opMove && x.movedTwice(p) && x.counted[p.origin] && x.counted[p.row.seq]:
+		case p.Change == machine.OpMove && x.movedTwice(p) && x.counted[p.Origin] && x.counted[p.Row.Seq]:
 			x.result.Messages--
 		}
 	}
@@ -517,8 +508,8 @@ func (x *examination) conclude() {
 
 // onlyInLog counts the messages of a log that tables of a later time may have held, and do not any more.
 func (x *examination) onlyInLog() (n uint64) {
-	for seq, p := range x.pending.rows {
-		if p.change == opInsert && !x.found[seq] {
+	for seq, p := range x.pending.Rows {
+		if p.Change == machine.OpInsert && !x.found[seq] {
 			n++
 		}
 	}
@@ -539,8 +530,8 @@ func (x *examination) gapInLog(g Gap) {
 }
 
 // movedTwice says that tables of a later time than the log follows hold a message already where the log moves it to.
-func (x *examination) movedTwice(p pendingRow) bool {
-	return p.origin != p.row.seq && x.found[p.row.seq]
+func (x *examination) movedTwice(p storage.PendingRow) bool {
+	return p.Origin != p.Row.Seq && x.found[p.Row.Seq]
 }
 
 // recovered is the name of the queue that takes the messages of one whose name is lost.

@@ -13,13 +13,15 @@ import (
 
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // repair makes a new file of what x found to be whole, and puts it in the place of the damaged ones.
 func repair(ctx context.Context, x *examination, o CheckOptions) error {
-	path := filepath.Join(x.dir, repairedName)
-	if err := create(ctx, systemPlace(), path, func(s *sqliteStore) error { return x.copyTo(ctx, s) }); err != nil {
-		return errors.Join(fmt.Errorf("%w; the damaged files are as they were", err), removeNew(systemPlace(), path))
+	path := filepath.Join(x.dir, storage.RepairedName)
+	if err := storage.Create(ctx, storage.SystemPlace(), path, func(s *storage.SqliteStore) error { return x.copyTo(ctx, s) }); err != nil {
+		return errors.Join(fmt.Errorf("%w; the damaged files are as they were", err), storage.RemoveNew(storage.SystemPlace(), path))
 	}
 	kept, err := finishRepair(x.dir, o, x.result)
 	x.result.Kept = kept
@@ -27,30 +29,30 @@ func repair(ctx context.Context, x *examination, o CheckOptions) error {
 }
 
 // copyTo writes what is whole to a new file.
-func (x *examination) copyTo(ctx context.Context, s *sqliteStore) error {
-	var ops []op
+func (x *examination) copyTo(ctx context.Context, s *storage.SqliteStore) error {
+	var ops []machine.Op
 	for _, id := range slices.Sorted(maps.Keys(x.queues)) {
-		ops = append(ops, op{kind: opPutQueue, queue: x.queues[id]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: x.queues[id]})
 	}
 	for _, id := range slices.Sorted(maps.Keys(x.unclaimed)) {
-		q := &queueRow{id: id, name: x.recovered(id)}
+		q := &machine.QueueRow{ID: id, Name: x.recovered(id)}
 		if x.fifo[id] {
-			q.attributes = map[string]string{"FifoQueue": "true"}
+			q.Attributes = map[string]string{"FifoQueue": "true"}
 		}
-		ops = append(ops, op{kind: opPutQueue, queue: q})
+		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: q})
 	}
 	for i := range x.dedup {
-		ops = append(ops, op{kind: opPutDedup, dedup: &x.dedup[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutDedup, Dedup: &x.dedup[i]})
 	}
 	for i := range x.moves {
-		ops = append(ops, op{kind: opPutMove, move: &x.moves[i]})
+		ops = append(ops, machine.Op{Kind: machine.OpPutMove, Move: &x.moves[i]})
 	}
 	if err := s.Commit(ops); err != nil {
 		return err
 	}
 	ops = nil
-	again, err := examine(ctx, x.dir, func(m row, content *record) error {
-		if ops = append(ops, op{kind: opInsert, row: m, record: content}); len(ops) < upgradeBatch {
+	again, err := examine(ctx, x.dir, func(m machine.Row, content *machine.Record) error {
+		if ops = append(ops, machine.Op{Kind: machine.OpInsert, Row: m, Record: content}); len(ops) < storage.UpgradeBatch {
 			return nil
 		}
 		err := s.Commit(ops)
@@ -64,17 +66,17 @@ func (x *examination) copyTo(ctx context.Context, s *sqliteStore) error {
 		return err
 	}
 	ops = nil
-	for o := range again.pending.ops {
-		if o.kind == opMove && again.movedTwice(again.pending.rows[o.row.seq]) {
-			o.kind = opRemove
+	for o := range again.pending.Ops {
+		if o.Kind == machine.OpMove && again.movedTwice(again.pending.Rows[o.Row.Seq]) {
+			o.Kind = machine.OpRemove
 		}
 		ops = append(ops, *o)
 	}
 	if err := s.Commit(ops); err != nil {
 		return err
 	}
-	highest := max(again.highest, again.pending.highest())
-	return s.execute(nil, &tableChange{epoch: max(x.epoch, highest>>seqBits, 1), secret: x.secret})
+	highest := max(again.highest, again.pending.Highest())
+	return s.Execute(nil, &storage.TableChange{Epoch: max(x.epoch, highest>>machine.SeqBits, 1), Secret: x.secret})
 }
 
 // finishRepair keeps the damaged files, and puts the complete new file in their place. It may be repeated when it was cut
@@ -111,7 +113,7 @@ func finishRepair(dir string, o CheckOptions, found *Checkup) (kept string, err 
 		return "", err
 	}
 	for _, suffix := range []string{sqlitefile.MarkSuffix, ""} {
-		err := os.Rename(filepath.Join(dir, repairedName+suffix), filepath.Join(dir, tablesName+suffix))
+		err := os.Rename(filepath.Join(dir, storage.RepairedName+suffix), filepath.Join(dir, tablesName+suffix))
 		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) { // the mark may have its name already
 			return "", fmt.Errorf("put the new file in its place: %w", err)
 		}

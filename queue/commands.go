@@ -3,6 +3,8 @@ package queue
 import (
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // send adds messages to a queue.
@@ -11,20 +13,20 @@ type send struct {
 	fifo     bool
 	outgoing []sending
 	answer   reply
-	q        *queue
+	q        *machine.Queue
 	err      error
 }
 
 // sending is one accepted message of a send.
 type sending struct {
-	record    *record
+	record    *machine.Record
 	delay     int64 // milliseconds; negative means the queue's
-	stored    sentOnce
+	stored    machine.SentOnce
 	duplicate bool
 }
 
 func (c *send) apply(w *writer, now int64) verdict {
-	if c.q = w.st.names[c.queue]; c.q == nil {
+	if c.q = w.st.Names[c.queue]; c.q == nil {
 		c.err = noQueue(c.queue)
 		return answerNow
 	}
@@ -36,12 +38,12 @@ func (c *send) apply(w *writer, now int64) verdict {
 		m := &c.outgoing[i]
 		delay := m.delay
 		if delay < 0 {
-			delay = c.q.settings.delay
+			delay = c.q.Settings.Delay
 		}
-		if c.q.fifo {
-			m.stored, m.duplicate = w.st.sendOnce(c.q, now, delay, m.record)
+		if c.q.Fifo {
+			m.stored, m.duplicate = w.st.SendOnce(c.q, now, delay, m.record)
 		} else {
-			m.stored.seq = w.st.send(c.q, now, delay, m.record)
+			m.stored.Seq = w.st.Send(c.q, now, delay, m.record)
 		}
 	}
 	return answerLater
@@ -54,7 +56,7 @@ func (c *send) finish(_ *Service, err error) {
 	if err == nil {
 		for i := range c.outgoing {
 			if !c.outgoing[i].duplicate {
-				c.q.sent++
+				c.q.Sent++
 			}
 		}
 	}
@@ -71,42 +73,42 @@ type receive struct {
 	patience time.Duration // how long it waits
 	attempt  string
 	answer   reply
-	q        *queue
-	out      []delivery
-	records  []*record // of out, as far as they are in memory
-	taken    int       // how many of out were taken before the writer saw it
+	q        *machine.Queue
+	out      []machine.Delivery
+	records  []*machine.Record // of out, as far as they are in memory
+	taken    int               // how many of out were taken before the writer saw it
 	err      error
 }
 
 func (c *receive) apply(w *writer, now int64) verdict {
 	c.out = c.out[:c.taken]
-	if c.q = w.st.names[c.queue]; c.q == nil {
+	if c.q = w.st.Names[c.queue]; c.q == nil {
 		c.err = noQueue(c.queue)
 		return answerNow
 	}
 	timeout := c.timeout
 	if timeout < 0 {
-		timeout = c.q.settings.visibility
+		timeout = c.q.Settings.Visibility
 	}
-	if c.q.inFlight.len() >= MaxInFlight && !c.wait && !c.q.fifo && c.taken == 0 {
-		c.q.advance(now) // which may make room
-		if c.q.inFlight.len() >= MaxInFlight {
+	if c.q.InFlight.Len() >= MaxInFlight && !c.wait && !c.q.Fifo && c.taken == 0 {
+		c.q.Advance(now) // which may make room
+		if c.q.InFlight.Len() >= MaxInFlight {
 			c.err = refuse(ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages first.", MaxInFlight)
 			return answerNow
 		}
 	}
-	c.q.advance(now)
+	c.q.Advance(now)
 	w.serve(c.q, now) // who waited before goes first
 	if c.attempt != "" {
 		var again bool
-		if c.out, again = w.st.receiveAgain(c.q, now, timeout, c.attempt, c.out); again {
+		if c.out, again = w.st.ReceiveAgain(c.q, now, timeout, c.attempt, c.out); again {
 			return answerLater
 		}
 	}
 	var durable bool
-	c.out, durable = w.st.receive(c.q, now, timeout, c.max-c.taken, c.out)
+	c.out, durable = w.st.Receive(c.q, now, timeout, c.max-c.taken, c.out)
 	if c.attempt != "" && len(c.out) > 0 {
-		w.st.remember(c.q, now, timeout, c.attempt, c.out)
+		w.st.Remember(c.q, now, timeout, c.attempt, c.out)
 	}
 	switch {
 	case len(c.out) == 0 && c.wait:
@@ -132,9 +134,9 @@ func (c *receive) finish(s *Service, err error) {
 // collect counts what was received, from the given one on, and adds the
 // contents that are in memory.
 func (c *receive) collect(s *Service, from int) {
-	c.q.received += uint64(len(c.out) - from)
+	c.q.Received += uint64(len(c.out) - from)
 	for _, d := range c.out[from:] {
-		c.records = append(c.records, s.cache.records[d.seq])
+		c.records = append(c.records, s.cache.records[d.Seq])
 	}
 }
 
@@ -157,10 +159,10 @@ func (c withdraw) finish(*Service, error) {}
 
 // target is a message named by a receipt, and what happened to it.
 type target struct {
-	delivery
+	machine.Delivery
 	handle  string
-	timeout int64 // of a change, in milliseconds
-	hands   hands // after a change
+	timeout int64         // of a change, in milliseconds
+	hands   machine.Hands // after a change
 	removed bool
 	err     error
 }
@@ -172,35 +174,38 @@ type settleAll struct {
 	refused []error // by target, for its receipt or timeout
 	change  bool
 	answer  reply
-	q       *queue
+	q       *machine.Queue
 	err     error
 }
 
 func (c *settleAll) apply(w *writer, now int64) verdict {
-	if c.q = w.st.names[c.queue]; c.q == nil {
+	if c.q = w.st.Names[c.queue]; c.q == nil {
 		c.err = noQueue(c.queue)
 		return answerNow
 	}
-	before := len(w.st.ops)
+	before := len(w.st.Ops)
 	for i := range c.targets {
 		t := &c.targets[i]
 		switch {
-		case t.seq == 0: // its receipt was refused
-		case t.queue != c.q.saved.id:
+		case t.Seq == 0: // its receipt was refused
+		case t.Queue != c.q.Saved.ID:
 			t.err = refuse(ErrReceiptHandleInvalid, "The receipt handle %q is not valid for this queue.", t.handle)
 		case c.change:
-			t.err = w.st.change(c.q, now, t.timeout, t.seq, t.count, t.hands)
+			t.err = w.st.Change(c.q, now, t.timeout, t.Seq, t.Count, t.hands)
 		default:
-			t.removed, t.err = w.st.remove(c.q, now, t.seq, t.count)
+			t.removed, t.err = w.st.Remove(c.q, now, t.Seq, t.Count)
 		}
 		switch t.err {
-		case errExpiredHandle:
+		case machine.ErrExpiredHandle:
 			t.err = outside("ReceiptHandle", t.handle, "The receipt handle has expired.")
-		case errMessageGone:
+		case machine.ErrTooLong:
+			t.err = outside("VisibilityTimeout", t.timeout/1000,
+				"Total VisibilityTimeout for the message is beyond the limit [43200 seconds]")
+		case machine.ErrMessageGone:
 			t.err = outside("ReceiptHandle", t.handle, "Message does not exist or is not available for visibility timeout change.")
 		}
 	}
-	if len(w.st.ops) == before && len(w.group) == 0 {
+	if len(w.st.Ops) == before && len(w.group) == 0 {
 		return answerNow
 	}
 	return answerLater // a second delete must not be answered before the first
@@ -213,7 +218,7 @@ func (c *settleAll) finish(_ *Service, err error) {
 	if err == nil {
 		for i := range c.targets {
 			if c.targets[i].removed {
-				c.q.deleted++
+				c.q.Deleted++
 			}
 		}
 	}
@@ -222,7 +227,7 @@ func (c *settleAll) finish(_ *Service, err error) {
 
 // call changes queues; run is given the time.
 type call struct {
-	run    func(st *state, now int64) error
+	run    func(st *machine.State, now int64) error
 	room   bool // it needs room in the store
 	answer reply
 	err    error

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // extras are the parts of a message that most messages do not have; they are
@@ -21,18 +23,18 @@ func encodeExtras(m *Outgoing) ([]byte, error) {
 	return json.Marshal(extras{m.Attributes, m.Trace})
 }
 
-// message puts together what a receiver sees.
-func (r *record) message(d delivery, receipt string, fifo bool) (Message, error) {
+// messageOf puts together what a receiver sees.
+func messageOf(r *machine.Record, d machine.Delivery, receipt string, fifo bool) (Message, error) {
 	m := Message{
-		ID: formatUUID(r.id), Receipt: receipt, Body: r.body, GroupID: r.group, DeduplicationID: r.dedup, Source: r.source,
-		Sent: fromMillis(d.sent), FirstReceived: fromMillis(d.first), ReceiveCount: int(d.count), Digest: r.digest,
+		ID: formatUUID(r.ID), Receipt: receipt, Body: r.Body, GroupID: r.Group, DeduplicationID: r.Dedup, Source: r.Source,
+		Sent: fromMillis(d.Sent), FirstReceived: fromMillis(d.First), ReceiveCount: int(d.Count), Digest: r.Digest,
 	}
 	if fifo {
-		m.SequenceNumber = formatSequence(d.seq)
+		m.SequenceNumber = formatSequence(d.Seq)
 	}
-	if len(r.attributes) > 0 {
+	if len(r.Attributes) > 0 {
 		var x extras
-		if err := json.Unmarshal(r.attributes, &x); err != nil {
+		if err := json.Unmarshal(r.Attributes, &x); err != nil {
 			return m, fmt.Errorf("%w: read the attributes of message %s: %w", ErrStorage, m.ID, err)
 		}
 		m.Attributes, m.Trace = x.Attributes, x.Trace
@@ -60,4 +62,10 @@ func formatUUID(b [16]byte) string {
 	hex.Encode(out[24:36], b[10:16])
 	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
 	return string(out[:])
+}
+
+// identify gives a message that is sent its id and the checksum of what it is sent with.
+func identify(r *machine.Record) {
+	r.ID = newID()
+	r.Sum = r.Checksum()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // stand is a store that outlives its services.
@@ -32,7 +33,7 @@ type stand interface {
 
 // memoryStand keeps everything in memory.
 type memoryStand struct {
-	store   *memoryStore
+	store   *storage.MemoryStore
 	service *Service
 }
 
@@ -177,7 +178,7 @@ func staged(t *testing.T, seed uint64, st stand, plant func(service) service) (l
 }
 
 func newMemoryStand() *memoryStand {
-	return &memoryStand{store: newMemoryStore(1<<30, make([]byte, secretBytes))}
+	return &memoryStand{store: storage.NewMemoryStore(1<<30, make([]byte, storage.SecretBytes))}
 }
 
 // TestConcurrentCallsKeepTheContractOfEachMessage plays histories of clients

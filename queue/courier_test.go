@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // errands lets callers who wait use a courier.
@@ -165,7 +167,7 @@ func TestACourierHandsInTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, f, _ := held(t)
 		commits := 0
-		f.fail = func([]op) error { commits++; return nil }
+		f.fail = func([]machine.Op) error { commits++; return nil }
 		var sent []string
 		k := s.NewCourier(func() {})
 		for _, body := range []string{"a", "b", "c"} {
@@ -230,7 +232,7 @@ func TestACourierCommitsItself(t *testing.T) {
 				s.lone.Store(0) // creating the queue was a group, too
 				c := &scene{s: s, commit: func() {}}
 				itself, answered := false, 0
-				f.fail = func([]op) error {
+				f.fail = func([]machine.Op) error {
 					itself = strings.Contains(string(debug.Stack()), "commitNow")
 					c.commit()
 					return nil
@@ -308,7 +310,7 @@ func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
 			k := s.NewCourier(func() { rung <- struct{}{} })
 			var errs []error
 			k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { errs = append(errs, err) })
-			k.Delete("q", []string{s.receipts.make(delivery{seq: 1, queue: 1})}, func(e []error) { errs = append(errs, e...) })
+			k.Delete("q", []string{s.receipts.make(machine.Delivery{Seq: 1, Queue: 1})}, func(e []error) { errs = append(errs, e...) })
 			if err := order(s, k); err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/damage"
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // acknowledged is what a data directory holds according to the answers of its queues.
@@ -71,9 +72,9 @@ func usedDirs(t *testing.T) (dirs map[string]string, a acknowledged) {
 	for _, p := range must(s.Peek(t.Context(), "empty", 1, AnyState))(t) {
 		a.messages[p.ID] = p
 	}
-	for _, q := range s.st.names {
-		for e := range q.all {
-			a.seqs[formatUUID(must(s.contents.Record(e.seq))(t).id)] = e.seq
+	for _, q := range s.st.Names {
+		for e := range q.All {
+			a.seqs[formatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 		}
 	}
 	// A large reserve takes long to copy, and nobody reads it.
@@ -380,12 +381,12 @@ func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range s.st.names["q"].all {
-		a.seqs[formatUUID(must(s.contents.Record(e.seq))(t).id)] = e.seq
+	for e := range s.st.Names["q"].All {
+		a.seqs[formatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 	}
 	copyOf(t, dir, scratch)
 	size := must(os.Stat(filepath.Join(dir, tableWAL)))(t).Size()
-	if seen := s.store.(*sqliteStore).log.generation; seen == 0 || size < 3<<20 {
+	if seen := s.store.(*storage.SqliteStore).Log.Generation; seen == 0 || size < 3<<20 {
 		t.Fatalf("generation %d, a write-ahead log of %d bytes: the log was not taken over", seen, size)
 	}
 	crashed := filepath.Join(t.TempDir(), "crashed")

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // DamagedMessage is a message whose content is not what was sent: a bit of it changed on the disk, or cannot be read. It is
@@ -32,11 +34,11 @@ func (d *DamagedMessage) Error() string {
 func (d *DamagedMessage) Unwrap() []error { return []error{ErrDamagedMessage, d.Cause} }
 
 // damaged returns err as that of a message, if it says that its content is damaged.
-func damaged(queue string, d delivery, err error) error {
-	if !errors.Is(err, errDamagedContent) {
+func damaged(queue string, d machine.Delivery, err error) error {
+	if !errors.Is(err, machine.ErrDamagedContent) {
 		return err
 	}
-	return &DamagedMessage{queue, d.seq, fromMillis(d.sent), err}
+	return &DamagedMessage{queue, d.Seq, fromMillis(d.Sent), err}
 }
 
 // Damaged returns the messages of all queues that were set aside since the service was opened, because their content is
@@ -45,10 +47,10 @@ func (s *Service) Damaged() []*DamagedMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*DamagedMessage
-	for _, name := range slices.Sorted(maps.Keys(s.st.names)) {
-		q := s.st.names[name]
-		for _, seq := range slices.Sorted(maps.Keys(q.damaged)) {
-			out = append(out, &DamagedMessage{name, seq, fromMillis(q.damaged[seq].sent), errDamagedContent})
+	for _, name := range slices.Sorted(maps.Keys(s.st.Names)) {
+		q := s.st.Names[name]
+		for _, seq := range slices.Sorted(maps.Keys(q.Damaged)) {
+			out = append(out, &DamagedMessage{name, seq, fromMillis(q.Damaged[seq].Sent), machine.ErrDamagedContent})
 		}
 	}
 	return out
@@ -57,38 +59,12 @@ func (s *Service) Damaged() []*DamagedMessage {
 // setAside takes a message out of its queue whose content was found damaged when it was to be delivered.
 func (s *Service) setAside(d *DamagedMessage) {
 	moved := false
-	c := &call{answer: newReply(), run: func(st *state, _ int64) error {
-		q := st.names[d.Queue]
-		moved = q != nil && st.setAside(q, d.Sequence)
+	c := &call{answer: newReply(), run: func(st *machine.State, _ int64) error {
+		q := st.Names[d.Queue]
+		moved = q != nil && st.SetAside(q, d.Sequence)
 		return nil
 	}}
 	if err := s.do(context.Background(), c, c.answer); err == nil && moved {
 		s.log.Error("queue: a message is damaged", slog.Any("error", d))
 	}
-}
-
-// setAside moves a message to those that are damaged. Its row stays in the store, and says nothing of this: whoever opens
-// the store again finds out when the message is to be delivered.
-func (st *state) setAside(q *queue, seq uint64) bool {
-	ref, e := q.find(seq)
-	if ref == 0 {
-		return false
-	}
-	n := e.numbers
-	st.note(q, seq)
-	q.drop(ref)
-	q.damaged[seq] = n
-	st.noteUndo(func() { delete(q.damaged, seq) })
-	return true
-}
-
-// forgetDamaged deletes a damaged message, and says whether there was one.
-func (st *state) forgetDamaged(q *queue, seq uint64) bool {
-	n, ok := q.damaged[seq]
-	if ok {
-		delete(q.damaged, seq)
-		st.noteUndo(func() { q.damaged[seq] = n })
-		st.ops = append(st.ops, op{kind: opRemove, seq: seq})
-	}
-	return ok
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // spoilContent changes the bodies of the given messages behind the back of the seals, as memory that is broken may.
@@ -21,7 +22,7 @@ func spoilContent(t *testing.T, dir string, seqs ...uint64) {
 	t.Helper()
 	pages := must(sqlitefile.Seal("", false))(t)
 	defer pages.Unmount()
-	db := must(sql.Open("sqlite", dsn(filepath.Join(dir, tablesName), pages.Name())))(t)
+	db := must(sql.Open("sqlite", storage.Dsn(filepath.Join(dir, tablesName), pages.Name())))(t)
 	defer db.Close()
 	for _, seq := range seqs {
 		if _, err := db.Exec("UPDATE messages SET body = 'B' || substr(body, 2) WHERE seq = ?", int64(seq)); err != nil {
@@ -43,7 +44,7 @@ func withDamaged(t *testing.T, name string, attributes map[string]string, log *s
 		}
 		must(s.Send(t.Context(), name, []Outgoing{out}))(t)
 	}
-	damaged = s.st.lastSeq - 1
+	damaged = s.st.LastSeq - 1
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestADamagedMessageIsSetAsideAndSaid(t *testing.T) {
 // TestADamagedMessageComesBackAfterARestart holds that it stays in the file, and is found again.
 func TestADamagedMessageComesBackAfterARestart(t *testing.T) {
 	s, seq := withDamaged(t, "q", nil, nil)
-	dir := filepath.Dir(s.store.(*sqliteStore).path)
+	dir := filepath.Dir(s.store.(*storage.SqliteStore).Path)
 	for range 2 {
 		lease := time.Duration(0)
 		got := must(s.Receive(t.Context(), "q", ReceiveOptions{Max: 10, Visibility: &lease}))(t)

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 func TestTheSameMessageIsStoredOnceInFiveMinutes(t *testing.T) {
@@ -105,7 +108,7 @@ func TestFIFOMessagesAreCheckedBeforeTheyAreStored(t *testing.T) {
 
 func TestForgottenDeduplicationLeavesTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		mustCreateFIFO(t, s, "q.fifo", nil)
@@ -117,21 +120,21 @@ func TestForgottenDeduplicationLeavesTheStore(t *testing.T) {
 				mustDelete(t, s, "q.fifo", m.Receipt)
 			}
 		}
-		later(t, 5*time.Minute+windowSlack*time.Millisecond+time.Second)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.dedup) != 0 || f.used != 0 {
-			t.Errorf("the store still holds %d rows, %d bytes", len(f.dedup), f.used)
+		later(t, 5*time.Minute+machine.WindowSlack*time.Millisecond+time.Second)
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
+		if len(f.Dedup) != 0 || f.Used != 0 {
+			t.Errorf("the store still holds %d rows, %d bytes", len(f.Dedup), f.Used)
 		}
 	})
 }
 
 func TestAFailedSendIsNotRemembered(t *testing.T) {
-	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreateFIFO(t, s, "q.fifo", nil)
-	f.fail = func([]op) error { return ErrStorageBusy }
+	f.fail = func([]machine.Op) error { return ErrStorageBusy }
 	if _, err := s.Send(t.Context(), "q.fifo", []Outgoing{{Body: "a", GroupID: "g"}}); !errors.Is(err, ErrStorageBusy) {
 		t.Fatal(err)
 	}
@@ -145,22 +148,24 @@ func TestAFailedSendIsNotRemembered(t *testing.T) {
 // TestForgettingSparesWhatWasSentAnew holds for both stores: the row of an id
 // that was used again outlives the removal of the former one.
 func TestForgettingSparesWhatWasSentAnew(t *testing.T) {
-	for name, s := range map[string]store{"memory": newMemoryStore(1<<20, []byte("secret")), "SQLite": mustSQLite(t, t.TempDir())} {
-		sent := func(seq uint64) *dedupRow { return &dedupRow{queue: 1, key: "k", seq: seq, expires: int64(seq)} }
-		for _, ops := range [][]op{{{kind: opPutDedup, dedup: sent(1)}}, {{kind: opPutDedup, dedup: sent(2)}}, {{kind: opDropDedup, dedup: sent(1)}}} {
+	for name, s := range map[string]machine.Store{"memory": storage.NewMemoryStore(1<<20, []byte("secret")), "SQLite": mustSQLite(t, t.TempDir())} {
+		sent := func(seq uint64) *machine.DedupRow {
+			return &machine.DedupRow{Queue: 1, Key: "k", Seq: seq, Expires: int64(seq)}
+		}
+		for _, ops := range [][]machine.Op{{{Kind: machine.OpPutDedup, Dedup: sent(1)}}, {{Kind: machine.OpPutDedup, Dedup: sent(2)}}, {{Kind: machine.OpDropDedup, Dedup: sent(1)}}} {
 			if err := s.Commit(ops); err != nil {
 				t.Fatal(err)
 			}
 		}
 		kept, err := savedIn(s)
-		if err != nil || len(kept.dedup) != 1 || kept.dedup[0] != *sent(2) {
-			t.Errorf("%s holds %+v, %v", name, kept.dedup, err)
+		if err != nil || len(kept.Dedup) != 1 || kept.Dedup[0] != *sent(2) {
+			t.Errorf("%s holds %+v, %v", name, kept.Dedup, err)
 		}
-		if err := s.Commit([]op{{kind: opDropDedup, dedup: sent(2)}}); err != nil {
+		if err := s.Commit([]machine.Op{{Kind: machine.OpDropDedup, Dedup: sent(2)}}); err != nil {
 			t.Fatal(err)
 		}
-		if kept, err := savedIn(s); err != nil || len(kept.dedup) != 0 {
-			t.Errorf("%s still holds %+v, %v", name, kept.dedup, err)
+		if kept, err := savedIn(s); err != nil || len(kept.Dedup) != 0 {
+			t.Errorf("%s still holds %+v, %v", name, kept.Dedup, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -169,7 +174,7 @@ func TestForgettingSparesWhatWasSentAnew(t *testing.T) {
 }
 
 // savedIn is what a store holds besides messages.
-func savedIn(s store) (kept saved, err error) {
-	err = s.Load(func(k saved) error { kept = k; return nil }, func(row, label) error { return nil })
+func savedIn(s machine.Store) (kept machine.Saved, err error) {
+	err = s.Load(func(k machine.Saved) error { kept = k; return nil }, func(machine.Row, machine.Label) error { return nil })
 	return kept, err
 }

@@ -1,6 +1,10 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+)
 
 // desk is where receives wait for messages of one queue, first come first served.
 type desk struct {
@@ -12,32 +16,32 @@ type desk struct {
 
 // lookAtAll moves on every queue; it runs only when something may be due.
 func (w *writer) lookAtAll(now int64) {
-	w.wakeAt = never
-	for _, q := range w.st.ids {
-		w.st.touch(q)
+	w.wakeAt = machine.Never
+	for _, q := range w.st.IDs {
+		w.st.Touch(q)
 	}
 }
 
 // settle expires messages of the touched queues and serves their waiters.
 func (w *writer) settle(now int64) {
-	for i := 0; i < len(w.st.touched); i++ { // serving may touch more
-		q := w.st.touched[i]
+	for i := 0; i < len(w.st.Touched); i++ { // serving may touch more
+		q := w.st.Touched[i]
 		if w.broken == nil {
-			w.st.expire(q, now)
-			w.st.stepMove(q, now)
+			w.st.Expire(q, now)
+			w.st.StepMove(q, now)
 		}
 		w.serve(q, now)
 	}
 }
 
 // serve gives what is visible in q to the receives that wait, in their order.
-func (w *writer) serve(q *queue, now int64) {
+func (w *writer) serve(q *machine.Queue, now int64) {
 	d := w.desks[q]
 	if d == nil || d.serving {
 		return
 	}
 	d.serving = true
-	for len(d.waiting) > 0 && q.runnable() > 0 && q.inFlight.len() < MaxInFlight && w.broken == nil {
+	for len(d.waiting) > 0 && q.Runnable() > 0 && q.InFlight.Len() < MaxInFlight && w.broken == nil {
 		c := d.waiting[0]
 		d.waiting = slices.Delete(d.waiting, 0, 1)
 		w.apply(c, now)
@@ -54,38 +58,38 @@ func (w *writer) serve(q *queue, now int64) {
 func (w *writer) announce(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, q := range w.st.touched {
-		q.touched = false
-		gone := w.st.ids[q.saved.id] != q
+	for _, q := range w.st.Touched {
+		q.Touched = false
+		gone := w.st.IDs[q.Saved.ID] != q
 		if !gone {
-			w.wakeAt = min(w.wakeAt, q.due())
+			w.wakeAt = min(w.wakeAt, q.Due())
 		}
 		d := w.deskOf(q)
-		if q.arrivals != d.arrivals || d.held && q.len() == 0 {
-			for _, wake := range w.wakes[q.saved.name] {
+		if q.Arrivals != d.arrivals || d.held && q.Len() == 0 {
+			for _, wake := range w.wakes[q.Saved.Name] {
 				select {
 				case wake <- struct{}{}:
 				default: // already signalled
 				}
 			}
 		}
-		d.arrivals, d.held = q.arrivals, q.len() > 0
+		d.arrivals, d.held = q.Arrivals, q.Len() > 0
 		if gone {
 			for _, c := range d.waiting {
-				c.finish(w.Service, noQueue(q.saved.name))
+				c.finish(w.Service, noQueue(q.Saved.Name))
 			}
 			delete(w.desks, q)
 		}
 	}
-	clear(w.st.touched)
-	w.st.touched = w.st.touched[:0]
-	if w.flushAt == never && len(w.st.unsaved)+len(w.st.garbage)+len(w.st.buried)+len(w.st.stale) > 0 {
+	clear(w.st.Touched)
+	w.st.Touched = w.st.Touched[:0]
+	if w.flushAt == machine.Never && len(w.st.Unsaved)+len(w.st.Garbage)+len(w.st.Buried)+len(w.st.Stale) > 0 {
 		w.flushAt = now + flushAfter
 	}
 }
 
 // deskOf returns the desk of q, making it if needed; mu must be held.
-func (s *Service) deskOf(q *queue) *desk {
+func (s *Service) deskOf(q *machine.Queue) *desk {
 	d := s.desks[q]
 	if d == nil {
 		d = &desk{}

@@ -1,14 +1,14 @@
 // Package queue is the embedded durable message queue, with the semantics of
 // SQS queues, standard and FIFO.
 //
-// A pure state machine (state*.go, backlog.go) decides everything: which
+// A pure state machine, package queue/internal/machine, decides everything: which
 // message is received next, when one is visible again, what moves to a
 // dead-letter queue. It knows no clock, goroutine, randomness or file; time is
-// an argument, and what must be kept comes back as store operations. The store
-// (SQLite with a log before it, oplog.go, or memory for an ephemeral queue) only
-// keeps those operations and reads bodies. Service is the thin shell around
-// both: one writer goroutine takes the requests that wait, applies them to the
-// state, commits them as one group with one full sync, and only then answers. A
+// an argument, and what must be kept comes back as store operations. The stores,
+// package queue/internal/storage (SQLite with a log before it, or memory for an
+// ephemeral queue), only keep those operations and read bodies. [Service] is the thin
+// shell around both: one writer goroutine takes the requests that wait, applies them to
+// the state, commits them as one group with one full sync, and only then answers. A
 // [Courier] that has been the only one to ask is the writer for its own request.
 //
 // What an answer promises: a send, a delete, a redelivery, a change of
@@ -20,16 +20,16 @@
 //
 // Messages of a standard queue are received in the order in which they became
 // visible, oldest first, ties in send order; those of a tenant that takes more
-// than its share come after the others (fair.go). No order is promised across
+// than its share come after the others. No order is promised across
 // redeliveries.
 //
 // A message that waits in a standard queue, was never received and has neither
-// group nor dead-letter source takes about two bytes of memory (cold.go): ten
+// group nor dead-letter source takes about two bytes of memory: ten
 // million open in seconds. All others take about 120 bytes each. Bodies stay on
 // disk, but for a bounded cache.
 //
 // Messages of one group of a FIFO queue are received in the order in which they
-// were sent (groups.go). A group can be received from while its front is
+// were sent. A group can be received from while its front is
 // visible, and then up to the first message that is not. A group that becomes
 // so takes its turn after the others. What is sent twice within five minutes is
 // stored once, also after a restart.

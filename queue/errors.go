@@ -3,6 +3,8 @@ package queue
 import (
 	"errors"
 	"fmt"
+
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // The kinds of refusal. Every error of this package matches one of them with
@@ -49,38 +51,29 @@ var (
 
 	// ErrStorage says that writing to disk failed. The outcome of the calls in
 	// progress is unknown, no later write is accepted, and a restart is needed.
-	ErrStorage = errors.New("queue storage failed")
+	ErrStorage = storage.ErrStorage
 	// ErrStorageFull says that there is no room for the message. Nothing was
 	// changed; deleting messages or freeing disk space helps.
-	ErrStorageFull = errors.New("queue storage is full")
+	ErrStorageFull = storage.ErrStorageFull
 	// ErrStorageBusy says that another program kept the queue file locked for
 	// seconds. Nothing was changed; the call may be repeated.
-	ErrStorageBusy = errors.New("queue storage is locked by another program")
+	ErrStorageBusy = storage.ErrStorageBusy
 	// ErrLocked says that another process has the directory open.
-	ErrLocked = errors.New("queue directory is in use")
+	ErrLocked = storage.ErrLocked
 	// ErrUnsafeDirectory says that others than the owner may change the
 	// directory, or that a link is in the place of one of its files.
-	ErrUnsafeDirectory = errors.New("queue directory is not safe")
+	ErrUnsafeDirectory = storage.ErrUnsafeDirectory
 	// ErrForeignFile says that the file is not a queue file of this product.
-	ErrForeignFile = errors.New("not a muster queue file")
+	ErrForeignFile = storage.ErrForeignFile
 	// ErrNewerFile says that a newer version of this product wrote the file.
-	ErrNewerFile = errors.New("queue file is newer than this program")
+	ErrNewerFile = storage.ErrNewerFile
 	// ErrCorruptFile says that the file is damaged.
-	ErrCorruptFile = errors.New("queue file is damaged")
+	ErrCorruptFile = storage.ErrCorruptFile
 	// ErrDamagedMessage says that the content of a message is not what was sent.
 	// It is not delivered; see DamagedMessage.
 	ErrDamagedMessage = errors.New("message is damaged")
 	// ErrClosed says that the service was closed.
 	ErrClosed = errors.New("queue service is closed")
-)
-
-// What is wrong with a receipt handle that this service gave out. The handle is
-// added where it is known.
-var (
-	// errExpiredHandle says that a FIFO message is no longer held by the handle.
-	errExpiredHandle = errors.New("receipt handle has expired")
-	// errMessageGone says that there is no message whose visibility could be changed.
-	errMessageGone = errors.New("message is gone")
 )
 
 // Error is a refused request: Kind is one of the sentinels above, Text says

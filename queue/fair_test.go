@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // tenants fills a queue with messages of tenants, named by their bodies.
@@ -34,7 +36,7 @@ func TestQuietTenantsAreReceivedBeforeANoisyOne(t *testing.T) {
 	s := ephemeral(t)
 	mustCreate(t, s, "q", nil)
 	tenants(t, s, "q", "noisy", 200)
-	held := takeMany(t, s, "q", noisyLeast) // now it is
+	held := takeMany(t, s, "q", machine.NoisyLeast) // now it is
 	tenants(t, s, "q", "quiet", 3)
 	mustSend(t, s, "q", "of nobody")
 	got := takeMany(t, s, "q", 6)
@@ -56,8 +58,8 @@ func TestQuietTenantsAreReceivedBeforeANoisyOne(t *testing.T) {
 func TestTenantsBelowTheThresholdAreReceivedInOrder(t *testing.T) {
 	s := ephemeral(t)
 	mustCreate(t, s, "q", nil)
-	tenants(t, s, "q", "busy", noisyLeast+5)
-	takeMany(t, s, "q", noisyLeast-1)
+	tenants(t, s, "q", "busy", machine.NoisyLeast+5)
+	takeMany(t, s, "q", machine.NoisyLeast-1)
 	tenants(t, s, "q", "quiet", 1)
 	if m := takeMany(t, s, "q", 1)[0]; m.Body != "of busy" {
 		t.Errorf("received %q, want the oldest", m.Body)
@@ -68,43 +70,43 @@ func TestTenantsBelowTheThresholdAreReceivedInOrder(t *testing.T) {
 // queue: everything must come out once.
 func TestNoTenantIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		st := newState(1)
+		st := machine.NewState(1)
 		set, err := parseSettings(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := st.put(&queueRow{name: "q"}, set)
+		q := st.Put(&machine.QueueRow{Name: "q"}, set)
 		left, sent := map[uint64]bool{}, 0
-		var held []delivery
+		var held []machine.Delivery
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "kind") {
 			case 0, 1:
 				group := rapid.SampledFrom([]string{"", "a", "a", "b"}).Draw(t, "tenant")
 				for range rapid.IntRange(1, 50).Draw(t, "messages") {
-					left[st.send(q, int64(sent), 0, &record{group: group})] = true
+					left[st.Send(q, int64(sent), 0, &machine.Record{Group: group})] = true
 					sent++
 				}
 			case 2:
-				held, _ = st.receive(q, int64(sent), 1e6, rapid.IntRange(1, 60).Draw(t, "limit"), held)
+				held, _ = st.Receive(q, int64(sent), 1e6, rapid.IntRange(1, 60).Draw(t, "limit"), held)
 			case 3:
 				for _, d := range held[:len(held)/2] {
-					if ok, err := st.remove(q, int64(sent), d.seq, d.count); !ok || err != nil {
+					if ok, err := st.Remove(q, int64(sent), d.Seq, d.Count); !ok || err != nil {
 						t.Fatalf("delete of %+v: %t, %v", d, ok, err)
 					}
-					delete(left, d.seq)
+					delete(left, d.Seq)
 				}
 				held = held[len(held)/2:]
 			}
-			if q.ready.live+q.apart.live != q.visible() || q.len() != len(left) {
-				t.Fatalf("%d ready, %d set aside, %d visible, %d of %d in all", q.ready.live, q.apart.live, q.visible(), q.len(), len(left))
+			if q.Ready.Live+q.Apart.Live != q.Visible() || q.Len() != len(left) {
+				t.Fatalf("%d ready, %d set aside, %d visible, %d of %d in all", q.Ready.Live, q.Apart.Live, q.Visible(), q.Len(), len(left))
 			}
 		}
-		for q.visible() > 0 {
-			held, _ = st.receive(q, int64(sent), 1e6, 10, held)
+		for q.Visible() > 0 {
+			held, _ = st.Receive(q, int64(sent), 1e6, 10, held)
 		}
 		seen := map[string]bool{}
 		for _, d := range held {
-			seen[fmt.Sprint(d.seq)] = left[d.seq]
+			seen[fmt.Sprint(d.Seq)] = left[d.Seq]
 		}
 		if len(held) != len(left) || len(seen) != len(left) {
 			t.Fatalf("%d came out, %d different ones, of %d", len(held), len(seen), len(left))
@@ -118,8 +120,8 @@ func TestATenantAmongManyOthersIsNotNoisy(t *testing.T) {
 	for i := range 300 {
 		mustSend(t, s, "q", fmt.Sprint("of others ", i))
 	}
-	tenants(t, s, "q", "busy", noisyLeast+5)
-	takeMany(t, s, "q", 300+noisyLeast) // a tenth of what is in flight is not more than a tenth
+	tenants(t, s, "q", "busy", machine.NoisyLeast+5)
+	takeMany(t, s, "q", 300+machine.NoisyLeast) // a tenth of what is in flight is not more than a tenth
 	tenants(t, s, "q", "quiet", 1)
 	if m := takeMany(t, s, "q", 1)[0]; m.Body != "of busy" {
 		t.Errorf("received %q, want the oldest", m.Body)

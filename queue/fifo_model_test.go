@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // naiveSent is what the model remembers of an accepted FIFO message.
@@ -44,23 +46,23 @@ func (n *naive) groups(q string) []string {
 }
 
 func (w *world) sendGroup(name string, delay int64) {
-	rec := &record{
-		body: "b", group: rapid.SampledFrom([]string{"a", "a", "b", "c"}).Draw(w.t, "group"),
-		dedup: rapid.StringMatching(`[1-9][0-9]?`).Draw(w.t, "dedup"), id: [16]byte{byte(w.nextSeq)},
+	rec := &machine.Record{
+		Body: "b", Group: rapid.SampledFrom([]string{"a", "a", "b", "c"}).Draw(w.t, "group"),
+		Dedup: rapid.StringMatching(`[1-9][0-9]?`).Draw(w.t, "dedup"), ID: [16]byte{byte(w.nextSeq)},
 	}
-	stored, duplicate := w.st.sendOnce(w.st.names[name], w.now, delay, rec)
-	key := name + " " + rec.dedup
+	stored, duplicate := w.st.SendOnce(w.st.Names[name], w.now, delay, rec)
+	key := name + " " + rec.Dedup
 	if prior, ok := w.model.sent[key]; ok && prior.until > w.now {
-		if !duplicate || stored.seq != prior.seq {
+		if !duplicate || stored.Seq != prior.seq {
 			w.t.Fatalf("sent %s again within five minutes: %+v, duplicate %t, want %+v", key, stored, duplicate, prior)
 		}
 		return
 	}
-	if seq := w.seq(); duplicate || stored.seq != seq || stored.id != rec.id {
+	if seq := w.seq(); duplicate || stored.Seq != seq || stored.ID != rec.ID {
 		w.t.Fatalf("sent %s: %+v, duplicate %t, want sequence %d", key, stored, duplicate, seq)
 	}
-	w.model.sent[key] = naiveSent{stored.seq, w.now + dedupFor}
-	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: stored.seq, sent: w.now, visible: w.now + delay, group: rec.group})
+	w.model.sent[key] = naiveSent{stored.Seq, w.now + machine.DedupFor}
+	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: stored.Seq, sent: w.now, visible: w.now + delay, group: rec.Group})
 }
 
 // laning follows one receive from a FIFO queue. Which group comes first is
@@ -97,19 +99,19 @@ func (l *laning) front(group string) *naiveMessage {
 	}
 }
 
-func (w *world) receiveGroups(name string, q *queue, timeout int64, limit int) {
+func (w *world) receiveGroups(name string, q *machine.Queue, timeout int64, limit int) {
 	w.model.ready(name, w.now) // drops what outlived its retention
-	before := len(w.st.ops)
-	got, durable := w.st.receive(q, w.now, timeout, limit, nil)
+	before := len(w.st.Ops)
+	got, durable := w.st.Receive(q, w.now, timeout, limit, nil)
 	l := &laning{world: w, name: name, moved: map[uint64]uint64{}, next: map[string]int{}}
-	for _, o := range w.st.ops[before:] {
-		if o.kind == opMove {
-			l.moved[o.seq] = o.row.seq
+	for _, o := range w.st.Ops[before:] {
+		if o.Kind == machine.OpMove {
+			l.moved[o.Seq] = o.Row.Seq
 		}
 	}
 	current := ""
 	for i, d := range got {
-		m := w.model.find(name, d.seq)
+		m := w.model.find(name, d.Seq)
 		if m == nil {
 			w.t.Fatalf("received %+v, which is not there", d)
 		}
@@ -123,10 +125,10 @@ func (w *world) receiveGroups(name string, q *queue, timeout int64, limit int) {
 			current = m.group
 		}
 		if front := l.front(current); front != m {
-			w.t.Fatalf("received %d of group %s (%d of the receive), want %+v", d.seq, current, i, front)
+			w.t.Fatalf("received %d of group %s (%d of the receive), want %+v", d.Seq, current, i, front)
 		}
 		l.next[current]++
-		l.give(m, timeout, d, q.saved.id)
+		l.give(m, timeout, d, q.Saved.ID)
 	}
 	for _, group := range w.model.groups(name) {
 		buried := slices.ContainsFunc(w.model.line(name, group), func(m *naiveMessage) bool { return l.moved[m.seq] != 0 })
@@ -140,18 +142,18 @@ func (w *world) receiveGroups(name string, q *queue, timeout int64, limit int) {
 	if len(l.moved) > 0 || !durable {
 		w.t.Fatalf("moved %v without need; durable %t", l.moved, durable)
 	}
-	w.nextSeq = w.st.lastSeq
+	w.nextSeq = w.st.LastSeq
 	w.handles = append(w.handles, got...)
 }
 
 // give takes m in flight, and compares what was given out.
-func (l *laning) give(m *naiveMessage, timeout int64, d delivery, queue uint32) {
+func (l *laning) give(m *naiveMessage, timeout int64, d machine.Delivery, queue uint32) {
 	m.count++
 	m.batch = l.batch
 	if m.first == 0 {
 		m.first = l.now
 	}
-	if want := (delivery{seq: m.seq, queue: queue, count: m.count, sent: m.sent, first: m.first}); d != want {
+	if want := (machine.Delivery{Seq: m.seq, Queue: queue, Count: m.count, Sent: m.sent, First: m.first}); d != want {
 		l.t.Fatalf("received %+v, want %+v", d, want)
 	}
 	m.received, m.visible = l.now, l.now+timeout
@@ -160,7 +162,7 @@ func (l *laning) give(m *naiveMessage, timeout int64, d delivery, queue uint32) 
 // agreeGroups compares which groups may be received from, and holds the two
 // promises of a FIFO queue whatever the model says: along a group, who came
 // earlier was given out no later, save one that was handed back or timed out.
-func (w *world) agreeGroups(name string, q *queue) {
+func (w *world) agreeGroups(name string, q *machine.Queue) {
 	var want []string
 	for _, group := range w.model.groups(name) {
 		line := w.model.line(name, group)
@@ -179,14 +181,14 @@ func (w *world) agreeGroups(name string, q *queue) {
 		}
 	}
 	var got []string
-	for _, n := range q.heads.nodes {
-		got = append(got, q.groups.nameOf(q.slab.at(n.ref).group))
+	for _, n := range q.Heads.Nodes {
+		got = append(got, q.Groups.NameOf(q.Slab.At(n.Ref).Group))
 	}
 	slices.Sort(got)
-	if !slices.Equal(got, want) || q.runnable() != len(want) {
+	if !slices.Equal(got, want) || q.Runnable() != len(want) {
 		w.t.Fatalf("%s: may be received from %q, want %q", name, got, want)
 	}
-	if len(q.groups.names) != len(w.model.groups(name)) {
-		w.t.Fatalf("%s: groups %v, want %q", name, q.groups.names, w.model.groups(name))
+	if len(q.Groups.Names) != len(w.model.groups(name)) {
+		w.t.Fatalf("%s: groups %v, want %q", name, q.Groups.Names, w.model.groups(name))
 	}
 }

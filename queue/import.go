@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // MaxImportLine bounds a line of an import, in bytes: the largest message,
@@ -79,7 +81,7 @@ func (s *Service) Import(ctx context.Context, name string, from io.Reader) (Impo
 type importing struct {
 	s     *Service
 	name  string
-	set   settings
+	set   machine.Settings
 	line  int
 	batch []sending
 	first int // the line of the first message of the batch
@@ -128,7 +130,7 @@ func (in *importing) add(ctx context.Context, text []byte) error {
 
 // expected says what a line looks like.
 func (in *importing) expected() string {
-	if in.set.fifo {
+	if in.set.Fifo {
 		return `expected is a JSON object such as {"body":"hello","group_id":"a","deduplication_id":"1"}`
 	}
 	return `expected is a JSON object such as {"body":"hello"}`
@@ -151,7 +153,7 @@ func (in *importing) read(text []byte) (Outgoing, error) {
 	}
 	m := Outgoing{Body: x.Body, Attributes: importAttributes(x.Attributes), Trace: x.Trace, GroupID: x.GroupID}
 	switch {
-	case in.set.fifo:
+	case in.set.Fifo:
 		m.DeduplicationID = x.DeduplicationID
 	case x.State == StateDelayed:
 		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(fromMillis(in.s.now()))))
@@ -168,7 +170,7 @@ func (in *importing) send(ctx context.Context) error {
 		return nil
 	}
 	for i := range in.batch {
-		in.batch[i].record.identify()
+		identify(in.batch[i].record)
 	}
 	c := &send{queue: in.name, outgoing: in.batch, answer: newReply()}
 	in.batch, in.bytes = nil, 0

@@ -3,6 +3,8 @@ package queue
 import (
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // Limits of the SQS protocol that this package holds to.
@@ -20,11 +22,11 @@ const (
 	MaxDelay = 15 * time.Minute
 	// MaxVisibility is the longest time, counted from its receive, that a
 	// message may stay in flight.
-	MaxVisibility = 12 * time.Hour
+	MaxVisibility = machine.MaxVisibility
 	// MaxWait is the longest time a Receive may wait.
 	MaxWait = 20 * time.Second
 	// MaxInFlight is the largest number of messages in flight per queue.
-	MaxInFlight = 120_000
+	MaxInFlight = machine.MaxInFlight
 	// MaxQueues is the largest number of queues of one service.
 	MaxQueues = 10_000
 )
@@ -166,23 +168,4 @@ type Counts struct {
 	// Sent, Deleted and Received count since the service was opened. Received
 	// counts redeliveries too; Deleted counts only deletes that removed a message.
 	Sent, Deleted, Received uint64
-}
-
-// record is the content of a message, which the state machine never looks at.
-type record struct {
-	id         [16]byte
-	sum        uint32 // of what it was sent with, see checksum.go; 0 is none
-	group      string
-	dedup      string
-	source     string // the queue it was dead-lettered from
-	attributes []byte // encoded, see content.go
-	digest     [16]byte
-	body       string
-}
-
-// recordOverhead is what a record costs in memory besides its texts, roughly.
-const recordOverhead = 160
-
-func (r *record) size() int64 {
-	return recordOverhead + int64(len(r.body)+len(r.attributes)+len(r.group)+len(r.dedup)+len(r.source))
 }

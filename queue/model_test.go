@@ -10,6 +10,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // naive is the queue as one would describe it: a list of messages that is
@@ -60,8 +63,8 @@ func (n *naive) find(q string, seq uint64) *naiveMessage {
 }
 
 // receive mirrors the rules: oldest visible first, over the maximum to "dead".
-func (n *naive) receive(q string, now, timeout int64, limit int, seqs func() uint64) []delivery {
-	var out []delivery
+func (n *naive) receive(q string, now, timeout int64, limit int, seqs func() uint64) []machine.Delivery {
+	var out []machine.Delivery
 	for _, m := range n.ready(q, now) {
 		if len(out) == limit {
 			break
@@ -78,7 +81,7 @@ func (n *naive) receive(q string, now, timeout int64, limit int, seqs func() uin
 		if m.first == 0 {
 			m.first = now
 		}
-		out = append(out, delivery{seq: m.seq, count: m.count, sent: m.sent, first: m.first})
+		out = append(out, machine.Delivery{Seq: m.seq, Count: m.count, Sent: m.sent, First: m.first})
 	}
 	return out
 }
@@ -87,10 +90,10 @@ func (n *naive) receive(q string, now, timeout int64, limit int, seqs func() uin
 type world struct {
 	t       *rapid.T
 	now     int64
-	st      *state
-	stores  []store
+	st      *machine.State
+	stores  []machine.Store
 	model   *naive
-	handles []delivery
+	handles []machine.Delivery
 	nextSeq uint64
 	batch   int
 	warm    int // how many visible messages of a queue stay entries
@@ -100,9 +103,9 @@ type world struct {
 // dead-letter queues of those before them.
 var worldQueues = []string{"work", "dead", "work.fifo", "dead.fifo"}
 
-func newWorld(t *rapid.T, stores ...store) *world {
+func newWorld(t *rapid.T, stores ...machine.Store) *world {
 	w := &world{t: t, now: 1_800_000_000_000, stores: stores, model: &naive{queues: map[string][]*naiveMessage{}, sent: map[string]naiveSent{}}}
-	w.warm = rapid.SampledFrom([]int{0, 1, 3, coldAfter}).Draw(t, "warm")
+	w.warm = rapid.SampledFrom([]int{0, 1, 3, machine.ColdAfter}).Draw(t, "warm")
 	w.reopen()
 	for _, name := range worldQueues {
 		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000)}
@@ -116,7 +119,7 @@ func newWorld(t *rapid.T, stores ...store) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.st.put(&queueRow{name: name, attributes: attributes}, set)
+		w.st.Put(&machine.QueueRow{Name: name, Attributes: attributes}, set)
 	}
 	w.commit()
 	return w
@@ -124,75 +127,75 @@ func newWorld(t *rapid.T, stores ...store) *world {
 
 func (w *world) commit() {
 	for _, s := range w.stores {
-		if err := s.Commit(w.st.ops); err != nil {
+		if err := s.Commit(w.st.Ops); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	w.st.committed()
+	w.st.Committed()
 }
 
 // reopen replaces the state by what the first store holds, and checks that
 // the other stores hold the same.
 func (w *world) reopen() {
 	for i, s := range w.stores {
-		st, _, err := load(s, w.now)
+		st, _, err := machine.Load(s, w.now, parseSettings)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		st.keepWarm = w.warm
+		st.KeepWarm = w.warm
 		if i == 0 {
 			w.st = st
 		} else if diff := gocmp.Diff(dump(w.st), dump(st)); diff != "" {
 			w.t.Fatalf("the stores differ:\n%s", diff)
 		}
 	}
-	w.nextSeq = w.st.lastSeq
+	w.nextSeq = w.st.LastSeq
 }
 
 func (w *world) seq() uint64 { w.nextSeq++; return w.nextSeq }
 
 // turns is the visible messages of a standard queue in the order in which they
 // would be received.
-func (b *backlog) turns() []entry {
-	var cold, out []entry
-	for e := range b.cold.all {
+func turns(b *machine.Backlog) []machine.Entry {
+	var cold, out []machine.Entry
+	for e := range b.Cold.All {
 		cold = append(cold, *e)
 	}
-	slices.SortFunc(cold, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.visible, b.visible), cmp.Compare(a.seq, b.seq))
+	slices.SortFunc(cold, func(a, b machine.Entry) int {
+		return cmp.Or(cmp.Compare(a.Visible, b.Visible), cmp.Compare(a.Seq, b.Seq))
 	})
-	for pos := b.ready.head; pos != b.ready.tail; pos++ {
-		ref := *b.ready.slot(pos)
+	for pos := b.Ready.Head; pos != b.Ready.Tail; pos++ {
+		ref := *b.Ready.Slot(pos)
 		if ref == 0 {
 			continue
 		}
-		for len(cold) > 0 && before(&cold[0], b.slab.at(ref)) {
+		for len(cold) > 0 && machine.Before(&cold[0], b.Slab.At(ref)) {
 			out, cold = append(out, cold[0]), cold[1:]
 		}
-		out = append(out, *b.slab.at(ref))
+		out = append(out, *b.Slab.At(ref))
 	}
 	return append(out, cold...)
 }
 
 // dump renders everything a state knows of messages, in order.
-func dump(st *state) string {
+func dump(st *machine.State) string {
 	var b strings.Builder
 	for _, name := range worldQueues {
-		q := st.names[name]
+		q := st.Names[name]
 		if q == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%s %v floor %d\n", name, q.saved.attributes, q.saved.floor)
+		fmt.Fprintf(&b, "%s %v floor %d\n", name, q.Saved.Attributes, q.Saved.Floor)
 		var hidden []string
-		for _, e := range q.turns() {
-			fmt.Fprintf(&b, "  %d %+v %+v\n", e.place, e.numbers, q.label(&e))
+		for _, e := range turns(q.Backlog) {
+			fmt.Fprintf(&b, "  %d %+v %+v\n", e.Place, e.Numbers, q.Label(&e))
 		}
-		for e := range q.all {
-			if e.place != visible || q.fifo {
-				hidden = append(hidden, fmt.Sprintf("  %d %+v %+v\n", e.place, e.numbers, q.label(e)))
+		for e := range q.All {
+			if e.Place != machine.Visible || q.Fifo {
+				hidden = append(hidden, fmt.Sprintf("  %d %+v %+v\n", e.Place, e.Numbers, q.Label(e)))
 			}
 		}
-		for key, s := range q.sends.all {
+		for key, s := range q.Sends.All {
 			hidden = append(hidden, fmt.Sprintf("  sent %s %+v\n", key, s))
 		}
 		slices.Sort(hidden)
@@ -204,23 +207,23 @@ func dump(st *state) string {
 // agree compares counts and order with the model.
 func (w *world) agree() {
 	for _, name := range worldQueues {
-		q := w.st.names[name]
-		w.st.expire(q, w.now)
+		q := w.st.Names[name]
+		w.st.Expire(q, w.now)
 		ready := w.model.ready(name, w.now)
-		if q.fifo {
+		if q.Fifo {
 			w.agreeGroups(name, q)
 			slices.SortFunc(ready, func(a, b *naiveMessage) int { return cmp.Compare(a.seq, b.seq) })
 		}
 		var got, want []uint64
-		for _, e := range q.turns() {
-			got = append(got, e.seq)
+		for _, e := range turns(q.Backlog) {
+			got = append(got, e.Seq)
 		}
 		wantOldest := int64(0)
-		oldest, _, _ := q.oldest()
-		if q.fifo {
-			for e := range q.all {
-				if e.place == visible {
-					got = append(got, e.seq)
+		oldest, _, _ := q.Oldest()
+		if q.Fifo {
+			for e := range q.All {
+				if e.Place == machine.Visible {
+					got = append(got, e.Seq)
 				}
 			}
 			slices.Sort(got)
@@ -234,8 +237,8 @@ func (w *world) agree() {
 		if !slices.Equal(got, want) || oldest != wantOldest {
 			w.t.Fatalf("%s: visible %v oldest %d, want %v oldest %d", name, got, oldest, want, wantOldest)
 		}
-		if q.visible() != len(got) || !q.fifo && q.ready.live+q.cold.n != len(got) || q.len() != len(w.model.queues[name]) || q.visible()+q.delayed.len()+q.inFlight.len() != q.len() {
-			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.visible(), q.delayed.len(), q.inFlight.len(), q.len(), len(w.model.queues[name]))
+		if q.Visible() != len(got) || !q.Fifo && q.Ready.Live+q.Cold.N != len(got) || q.Len() != len(w.model.queues[name]) || q.Visible()+q.Delayed.Len()+q.InFlight.Len() != q.Len() {
+			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.Visible(), q.Delayed.Len(), q.InFlight.Len(), q.Len(), len(w.model.queues[name]))
 		}
 	}
 }
@@ -250,23 +253,23 @@ func (w *world) send() {
 		w.sendGroup(name, delay)
 		return
 	}
-	w.st.send(w.st.names[name], w.now, delay, &record{body: "b"})
+	w.st.Send(w.st.Names[name], w.now, delay, &machine.Record{Body: "b"})
 	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: w.seq(), sent: w.now, visible: w.now + delay})
 }
 
 func (w *world) receive() {
 	name, limit := w.queue(), rapid.IntRange(1, 4).Draw(w.t, "limit")
 	timeout := int64(rapid.SampledFrom([]int{modelTimeout, 0, 1, 1_000}).Draw(w.t, "timeout"))
-	q := w.st.names[name]
-	w.st.expire(q, w.now)
-	if w.batch++; q.fifo {
+	q := w.st.Names[name]
+	w.st.Expire(q, w.now)
+	if w.batch++; q.Fifo {
 		w.receiveGroups(name, q, timeout, limit)
 		return
 	}
-	got, _ := w.st.receive(q, w.now, timeout, limit, nil)
+	got, _ := w.st.Receive(q, w.now, timeout, limit, nil)
 	want := w.model.receive(name, w.now, timeout, limit, w.seq)
 	for i := range want {
-		want[i].queue = q.saved.id
+		want[i].Queue = q.Saved.ID
 	}
 	if !slices.Equal(got, want) {
 		w.t.Fatalf("received %+v, want %+v", got, want)
@@ -274,12 +277,12 @@ func (w *world) receive() {
 	w.handles = append(w.handles, got...)
 }
 
-func (w *world) handle() (delivery, string, bool) {
+func (w *world) handle() (machine.Delivery, string, bool) {
 	if len(w.handles) == 0 {
-		return delivery{}, "", false
+		return machine.Delivery{}, "", false
 	}
 	d := rapid.SampledFrom(w.handles).Draw(w.t, "handle")
-	return d, w.st.ids[d.queue].saved.name, true
+	return d, w.st.IDs[d.Queue].Saved.Name, true
 }
 
 func (w *world) remove() {
@@ -287,11 +290,11 @@ func (w *world) remove() {
 	if !ok {
 		return
 	}
-	got, err := w.st.remove(w.st.names[name], w.now, d.seq, d.count)
-	m := w.model.find(name, d.seq)
-	want := m != nil && m.count <= d.count
-	if expired := isFIFO(name) && m != nil && (m.count != d.count || m.visible <= w.now); expired {
-		if got || err != errExpiredHandle {
+	got, err := w.st.Remove(w.st.Names[name], w.now, d.Seq, d.Count)
+	m := w.model.find(name, d.Seq)
+	want := m != nil && m.count <= d.Count
+	if expired := isFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now); expired {
+		if got || err != machine.ErrExpiredHandle {
 			w.t.Fatalf("delete of %+v by an expired handle: %t, %v", d, got, err)
 		}
 		return
@@ -310,10 +313,10 @@ func (w *world) change() {
 		return
 	}
 	timeout := int64(rapid.SampledFrom([]int{0, 1, 60_000, 43_200_000}).Draw(w.t, "timeout"))
-	err := w.st.change(w.st.names[name], w.now, timeout, d.seq, d.count, rapid.SampledFrom([]hands{received, returned}).Draw(w.t, "hands"))
-	m := w.model.find(name, d.seq)
+	err := w.st.Change(w.st.Names[name], w.now, timeout, d.Seq, d.Count, rapid.SampledFrom([]machine.Hands{machine.Received, machine.Returned}).Draw(w.t, "hands"))
+	m := w.model.find(name, d.Seq)
 	want := m != nil && w.now+timeout <= m.received+43_200_000
-	if isFIFO(name) && m != nil && (m.count != d.count || m.visible <= w.now) {
+	if isFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now) {
 		want = false
 	}
 	if want {
@@ -326,7 +329,7 @@ func (w *world) change() {
 
 func (w *world) purge() {
 	name := w.queue()
-	w.st.purge(w.st.names[name])
+	w.st.Purge(w.st.Names[name])
 	w.model.queues[name] = nil
 	w.model.forget(name)
 }
@@ -342,7 +345,7 @@ func (w *world) step() {
 // random moments, and undoes random groups.
 func TestStateAgreesWithTheNaiveModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t, newMemoryStore(1<<30, []byte("secret")))
+		w := newWorld(t, storage.NewMemoryStore(1<<30, []byte("secret")))
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 0, 0, 1, 999, 31_000, 400_000}).Draw(t, "wait"))
 			w.agree()
@@ -350,8 +353,8 @@ func TestStateAgreesWithTheNaiveModel(t *testing.T) {
 			case 0:
 				w.undone()
 			case 1:
-				w.st.flush()
-				w.st.sweep(3)
+				w.st.Flush()
+				w.st.Sweep(3)
 				w.commit()
 				w.rebuilt()
 			case 2:
@@ -393,9 +396,9 @@ func (w *world) undone() {
 		w.step()
 	}
 	stays := w.receiveStored()
-	w.st.rollback()
+	w.st.Rollback()
 	w.model.queues, w.model.sent, w.handles = kept, sent, handles
-	w.nextSeq = max(seq, w.st.lastSeq)
+	w.nextSeq = max(seq, w.st.LastSeq)
 	w.received(stays)
 	w.agree()
 	w.commit()

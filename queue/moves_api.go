@@ -5,7 +5,24 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
+
+// MoveStatus says how far a move of messages has come.
+type MoveStatus = machine.MoveStatus
+
+// The statuses of a move, in the words of SQS.
+const (
+	MoveRunning   = machine.MoveRunning
+	MoveCompleted = machine.MoveCompleted
+	MoveCancelled = machine.MoveCancelled
+	MoveFailed    = machine.MoveFailed
+)
+
+// MaxMoveRate is the largest number of messages per second a move may be
+// limited to.
+const MaxMoveRate = 500
 
 // Move is a task that moves the messages of a dead-letter queue.
 type Move struct {
@@ -41,18 +58,18 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 				"that's between 1 and %d.", MaxMoveRate)
 	}
 	var id string
-	c := &call{answer: newReply(), run: func(st *state, now int64) error {
+	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
 		q, err := movable(st, source, destination)
 		switch {
 		case err != nil:
 			return err
-		case !st.hasSources(source):
+		case !st.HasSources(source):
 			return refuse(ErrInvalidParameter, "Source queue must be configured as a Dead Letter Queue.")
-		case q.moving() != nil:
+		case q.Moving() != nil:
 			return refuse(ErrInvalidParameter,
 				"There is already a task running. Only one active task is allowed for a source queue arn at a given time.")
 		}
-		id = strconv.FormatUint(st.startMove(q, now, destination, int64(perSecond)).id, 10)
+		id = strconv.FormatUint(st.StartMove(q, now, destination, int64(perSecond)).ID, 10)
 		return nil
 	}}
 	err := s.do(ctx, c, c.answer)
@@ -63,33 +80,23 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 }
 
 // movable is the source of a move, if it and the destination may be so.
-func movable(st *state, source, destination string) (*queue, error) {
-	q := st.names[source]
+func movable(st *machine.State, source, destination string) (*machine.Queue, error) {
+	q := st.Names[source]
 	if q == nil {
 		return nil, refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't exist.")
 	}
 	if destination == "" {
 		return q, nil
 	}
-	switch to := st.names[destination]; {
+	switch to := st.Names[destination]; {
 	case to == nil:
 		return nil, refuse(ErrNotFound, "The resource that you specified for the DestinationArn parameter doesn't exist.")
 	case to == q:
 		return nil, refuse(ErrInvalidParameter, "Source queue arn and destination queue arn cannot be the same.")
-	case to.fifo != q.fifo:
+	case to.Fifo != q.Fifo:
 		return nil, refuse(ErrInvalidParameter, "The source queue and destination queue must be of the same queue type.")
 	}
 	return q, nil
-}
-
-// hasSources says whether a queue is the dead-letter queue of any.
-func (st *state) hasSources(name string) bool {
-	for _, q := range st.names {
-		if q.deadLetterQueue() == name {
-			return true
-		}
-	}
-	return false
 }
 
 // Moves returns the last moves out of a queue, the newest first; at most ten
@@ -97,15 +104,15 @@ func (st *state) hasSources(name string) bool {
 func (s *Service) Moves(source string) ([]Move, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.st.names[source]
+	q := s.st.Names[source]
 	if q == nil {
 		return nil, refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't exist.")
 	}
 	var out []Move
-	for _, m := range slices.Backward(q.moves) {
+	for _, m := range slices.Backward(q.Moves) {
 		out = append(out, Move{
-			ID: strconv.FormatUint(m.id, 10), Source: source, Destination: m.destination, PerSecond: int(m.rate),
-			Status: m.status, Failure: m.failure, Started: fromMillis(m.started), Moved: int(m.moved), ToMove: int(m.toMove),
+			ID: strconv.FormatUint(m.ID, 10), Source: source, Destination: m.Destination, PerSecond: int(m.Rate),
+			Status: m.Status, Failure: m.Failure, Started: fromMillis(m.Started), Moved: int(m.Moved), ToMove: int(m.ToMove),
 		})
 	}
 	return out, nil
@@ -115,32 +122,33 @@ func (s *Service) Moves(source string) ([]Move, error) {
 // many that are. The error is ErrNotFound for an unknown move and
 // ErrUnsupported for one that is over.
 func (s *Service) CancelMove(ctx context.Context, id string) (moved int, err error) {
-	c := &call{answer: newReply(), run: func(st *state, _ int64) error {
-		q, m := st.findMove(id)
+	c := &call{answer: newReply(), run: func(st *machine.State, _ int64) error {
+		q, m := findMove(st, id)
 		switch {
 		case m == nil:
 			return refuse(ErrNotFound, "Task does not exist.")
-		case m.status != MoveRunning:
+		case m.Status != machine.MoveRunning:
 			return refuse(ErrUnsupported, "Only active tasks can be cancelled.")
 		}
 		ended := *m
-		ended.status = MoveCancelled
-		st.putMove(q, &ended)
-		moved = int(ended.moved)
+		ended.Status = machine.MoveCancelled
+		st.PutMove(q, &ended)
+		moved = int(ended.Moved)
 		return nil
 	}}
 	err = s.do(ctx, c, c.answer)
 	return moved, err
 }
 
-func (st *state) findMove(id string) (*queue, *moveRow) {
+// findMove returns the move with that id and the queue it takes from; nil if there is none.
+func findMove(st *machine.State, id string) (*machine.Queue, *machine.MoveRow) {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
 		return nil, nil
 	}
-	for _, q := range st.ids {
-		for _, m := range q.moves {
-			if m.id == n {
+	for _, q := range st.IDs {
+		for _, m := range q.Moves {
+			if m.ID == n {
 				return q, m
 			}
 		}
@@ -155,12 +163,12 @@ func (st *state) findMove(id string) (*queue, *moveRow) {
 func (s *Service) Redrive(ctx context.Context, source, destination string, limit int) (moved int, err error) {
 	for moved < limit {
 		var step int
-		c := &call{answer: newReply(), run: func(st *state, now int64) error {
+		c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
 			q, err := movable(st, source, destination)
 			if err != nil {
 				return err
 			}
-			step, err = st.redriveSome(q, now, destination, min(limit-moved, moveBatch))
+			step, err = redriveSome(st, q, now, destination, min(limit-moved, machine.MoveBatch))
 			return err
 		}}
 		if err := s.do(ctx, c, c.answer); err != nil {
@@ -175,21 +183,21 @@ func (s *Service) Redrive(ctx context.Context, source, destination string, limit
 }
 
 // redriveSome moves up to limit messages. It fails only if it can move none.
-func (st *state) redriveSome(q *queue, now int64, destination string, limit int) (moved int, err error) {
-	st.expire(q, now)
+func redriveSome(st *machine.State, q *machine.Queue, now int64, destination string, limit int) (moved int, err error) {
+	st.Expire(q, now)
 	for moved < limit {
-		ref := q.first()
+		ref := q.First()
 		if ref == 0 {
 			break
 		}
-		to, failure := st.moveTarget(q, ref, destination)
+		to, failure := st.MoveTarget(q, ref, destination)
 		if to == nil {
 			if moved == 0 {
-				return 0, refuse(ErrNotFound, "A message of %s has nowhere to go: %s. Name a destination.", q.saved.name, failure)
+				return 0, refuse(ErrNotFound, "A message of %s has nowhere to go: %s. Name a destination.", q.Saved.Name, failure)
 			}
 			break
 		}
-		st.redrive(q, ref, to, now)
+		st.Redrive(q, ref, to, now)
 		moved++
 	}
 	return moved, nil

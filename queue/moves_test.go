@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 const toDead = `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead","maxReceiveCount":1}`
@@ -37,7 +40,7 @@ func mustMove(t *testing.T, s *Service, destination string, rate int) string {
 }
 
 // wantMove checks the newest move out of dead.
-func wantMove(t *testing.T, s *Service, status MoveStatus, moved, toMove int, failure string) {
+func wantMove(t *testing.T, s *Service, status machine.MoveStatus, moved, toMove int, failure string) {
 	t.Helper()
 	all, err := s.Moves("dead")
 	if err != nil || len(all) == 0 {
@@ -54,7 +57,7 @@ func TestDeadLettersGoBackToWhereTheyCameFrom(t *testing.T) {
 		later(t, time.Hour)
 		mustMove(t, s, "", 0)
 		later(t, time.Second)
-		wantMove(t, s, MoveCompleted, 4, 4, "")
+		wantMove(t, s, machine.MoveCompleted, 4, 4, "")
 		wantCounts(t, s, "dead", 0, 0, 0)
 		wantCounts(t, s, "b", 2, 0, 0)
 		got, err := s.Receive(t.Context(), "a", ReceiveOptions{Max: 10})
@@ -76,9 +79,9 @@ func TestAMoveKeepsToItsRate(t *testing.T) {
 			t.Errorf("a second move at the same time: %v", err)
 		}
 		later(t, 1050*time.Millisecond)
-		wantMove(t, s, MoveRunning, 22, 60, "")
+		wantMove(t, s, machine.MoveRunning, 22, 60, "")
 		later(t, 2*time.Second)
-		wantMove(t, s, MoveCompleted, 60, 60, "")
+		wantMove(t, s, machine.MoveCompleted, 60, 60, "")
 		wantCounts(t, s, "elsewhere", 60, 0, 0)
 	})
 }
@@ -108,7 +111,7 @@ func TestAMoveFailsCleanlyWhen(t *testing.T) {
 				}
 				mustMove(t, s, row.destination, 0)
 				later(t, time.Second)
-				wantMove(t, s, MoveFailed, row.moved, n.Visible, row.failure)
+				wantMove(t, s, machine.MoveFailed, row.moved, n.Visible, row.failure)
 				wantCounts(t, s, "dead", n.Visible-row.moved, 0, 0)
 			})
 		})
@@ -124,7 +127,7 @@ func TestAMoveThatIsCancelledStopsWhereItIs(t *testing.T) {
 			t.Errorf("cancelled after %d, %v", moved, err)
 		}
 		later(t, 5*time.Second)
-		wantMove(t, s, MoveCancelled, 6, 20, "")
+		wantMove(t, s, machine.MoveCancelled, 6, 20, "")
 		wantCounts(t, s, "dead", 14, 0, 0)
 		if _, err := s.CancelMove(t.Context(), id); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("cancelled again: %v", err)
@@ -192,7 +195,7 @@ func TestAMoveGoesOnAfterARestart(t *testing.T) {
 	mustMove(t, s, "a", 1)
 	c := crash(t, dir)
 	all, err := c.Moves("dead")
-	if err != nil || len(all) != 1 || all[0].Status != MoveRunning || all[0].ToMove != 30 || all[0].Destination != "a" || all[0].PerSecond != 1 {
+	if err != nil || len(all) != 1 || all[0].Status != machine.MoveRunning || all[0].ToMove != 30 || all[0].Destination != "a" || all[0].PerSecond != 1 {
 		t.Fatalf("after the crash: %+v, %v", all, err)
 	}
 	n, err := c.Counts("a")
@@ -251,7 +254,7 @@ func TestAFIFOQueueIsRedrivenInOrder(t *testing.T) {
 // TestAMoveOutOfADeletedQueueIsForgotten holds that nothing of it stays in the store.
 func TestAMoveOutOfADeletedQueueIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		letters(t, s, 20, "a")
@@ -260,10 +263,10 @@ func TestAMoveOutOfADeletedQueueIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		later(t, time.Minute)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.moves) != 0 {
-			t.Errorf("the store holds %v", f.moves)
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
+		if len(f.Moves) != 0 {
+			t.Errorf("the store holds %v", f.Moves)
 		}
 	})
 }
@@ -275,23 +278,23 @@ func TestAMoveLeavesWhatArrivedAfterItsStart(t *testing.T) {
 		mustMove(t, s, "elsewhere", 20) // two in a step
 		mustSend(t, s, "dead", "late", "later")
 		later(t, time.Second)
-		wantMove(t, s, MoveCompleted, 3, 3, "")
+		wantMove(t, s, machine.MoveCompleted, 3, 3, "")
 		wantCounts(t, s, "dead", 2, 0, 0)
 	})
 }
 
 func TestADeletedQueueMovesNothing(t *testing.T) {
-	st := newState(1)
+	st := machine.NewState(1)
 	set, err := parseSettings(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := st.put(&queueRow{name: "dead"}, set)
-	st.startMove(q, 1, "", 0)
-	st.drop(q)
-	before := len(st.ops)
-	st.stepMove(q, 2)
-	if len(st.ops) != before {
-		t.Errorf("wrote %+v", st.ops[before:])
+	q := st.Put(&machine.QueueRow{Name: "dead"}, set)
+	st.StartMove(q, 1, "", 0)
+	st.Drop(q)
+	before := len(st.Ops)
+	st.StepMove(q, 2)
+	if len(st.Ops) != before {
+		t.Errorf("wrote %+v", st.Ops[before:])
 	}
 }

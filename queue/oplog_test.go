@@ -14,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // memoryLog is a log in memory.
@@ -24,81 +26,81 @@ func (m *memoryLog) Sync() error                             { return nil }
 func (m *memoryLog) Close() error                            { return nil }
 
 // anyOp draws an operation that a log takes.
-func anyOp(t *rapid.T) op {
+func anyOp(t *rapid.T) machine.Op {
 	text := rapid.OneOf(rapid.Just(""), rapid.String())
 	id := func() (id [16]byte) {
 		copy(id[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 		return id
 	}
-	row := row{numbers{
-		rapid.Uint64().Draw(t, "seq"), rapid.Int64().Draw(t, "sent"), rapid.Int64().Draw(t, "visible"), rapid.Int64().Draw(t, "received"),
-		rapid.Int64().Draw(t, "first"), rapid.Uint32().Draw(t, "count"), rapid.Uint32().Draw(t, "carried"),
-	}, rapid.Uint32().Draw(t, "queue")}
-	switch o := (op{kind: rapid.SampledFrom([]opKind{opInsert, opUpdate, opMove, opRemove, opPutDedup, opDropDedup}).Draw(t, "kind")}); o.kind {
-	case opInsert:
-		o.row = row
-		o.record = &record{id: id(), group: text.Draw(t, "group"), dedup: text.Draw(t, "dedup"), source: text.Draw(t, "source"), body: text.Draw(t, "body")}
+	row := machine.Row{Numbers: machine.Numbers{
+		Seq: rapid.Uint64().Draw(t, "seq"), Sent: rapid.Int64().Draw(t, "sent"), Visible: rapid.Int64().Draw(t, "visible"), Received: rapid.Int64().Draw(t, "received"),
+		First: rapid.Int64().Draw(t, "first"), Count: rapid.Uint32().Draw(t, "count"), Carried: rapid.Uint32().Draw(t, "carried"),
+	}, Queue: rapid.Uint32().Draw(t, "queue")}
+	switch o := (machine.Op{Kind: rapid.SampledFrom([]machine.OpKind{machine.OpInsert, machine.OpUpdate, machine.OpMove, machine.OpRemove, machine.OpPutDedup, machine.OpDropDedup}).Draw(t, "kind")}); o.Kind {
+	case machine.OpInsert:
+		o.Row = row
+		o.Record = &machine.Record{ID: id(), Group: text.Draw(t, "group"), Dedup: text.Draw(t, "dedup"), Source: text.Draw(t, "source"), Body: text.Draw(t, "body")}
 		if attributes := text.Draw(t, "attributes"); attributes != "" {
-			o.record.attributes = []byte(attributes)
+			o.Record.Attributes = []byte(attributes)
 		}
 		return o
-	case opUpdate:
-		o.row = row
+	case machine.OpUpdate:
+		o.Row = row
 		return o
-	case opMove:
-		o.seq, o.row, o.source = rapid.Uint64().Draw(t, "from"), row, text.Draw(t, "source")
+	case machine.OpMove:
+		o.Seq, o.Row, o.Source = rapid.Uint64().Draw(t, "from"), row, text.Draw(t, "source")
 		return o
-	case opRemove:
-		o.seq = row.seq
+	case machine.OpRemove:
+		o.Seq = row.Seq
 		return o
 	default:
-		o.dedup = &dedupRow{row.queue, text.Draw(t, "key"), row.seq, id(), row.sent}
+		o.Dedup = &machine.DedupRow{Queue: row.Queue, Key: text.Draw(t, "key"), Seq: row.Seq, ID: id(), Expires: row.Sent}
 		return o
 	}
 }
 
 // TestALogGivesBackWhatWasWritten also cuts the last frame short, damages one before it, and asks for another generation.
 func TestALogGivesBackWhatWasWritten(t *testing.T) {
-	all := gocmp.AllowUnexported(op{}, row{}, numbers{}, record{}, dedupRow{})
+	all := gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})
 	rapid.Check(t, func(rt *rapid.T) {
 		file := &memoryLog{bytes.Repeat([]byte{0xa5}, 64<<10)} // what an older generation left
-		l := &opLog{made: int64(len(file.content)), file: file}
-		l.restart(sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"), Commit: rapid.Uint64Range(1, math.MaxUint64-1).Draw(rt, "commit")})
-		var want, kept []op
+		l := &storage.OpLog{Made: int64(len(file.content)), File: file}
+		l.Restart(sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"), Commit: rapid.Uint64Range(1, math.MaxUint64-1).Draw(rt, "commit")})
+		var want, kept []machine.Op
 		var last int64
 		for range rapid.IntRange(1, 5).Draw(rt, "frames") {
 			ops := rapid.SliceOfN(rapid.Custom(anyOp), 1, 4).Draw(rt, "ops")
-			last, kept = l.at, slices.Clone(want)
-			if fits, err := l.append(ops); err != nil || !fits {
+			last, kept = l.At, slices.Clone(want)
+			if fits, err := l.Append(ops); err != nil || !fits {
 				rt.Fatalf("fits %t, %v", fits, err)
 			}
 			want = append(want, ops...)
 		}
-		check := func(what string, seed uint32, generation uint64, want []op) {
-			got, err := readLog(file.content, seed, generation)
+		check := func(what string, seed uint32, generation uint64, want []machine.Op) {
+			got, err := storage.ReadLog(file.content, seed, generation)
 			if diff := gocmp.Diff(want, got, all); diff != "" || err != nil {
 				rt.Fatalf("%s: %v\n%s", what, err, diff)
 			}
 		}
-		check("as it was written", l.seed, l.generation, want)
-		check("beside tables that took it over", l.seed, l.generation+1, nil)
-		check("beside another queue file", l.seed+1, l.generation, nil)
-		if got, err := readLog(file.content, l.seed, l.generation-1); err == nil {
+		check("as it was written", l.Seed, l.Generation, want)
+		check("beside tables that took it over", l.Seed, l.Generation+1, nil)
+		check("beside another queue file", l.Seed+1, l.Generation, nil)
+		if got, err := storage.ReadLog(file.content, l.Seed, l.Generation-1); err == nil {
 			rt.Fatalf("beside earlier tables: %d operations", len(got))
 		}
 
 		whole := slices.Clone(file.content)
-		cut := last + rapid.Int64Range(0, int64(len(l.buffer))-1).Draw(rt, "cut")
+		cut := last + rapid.Int64Range(0, int64(len(l.Buffer))-1).Draw(rt, "cut")
 		file.content[cut] ^= 0xff
-		if got, err := readLog(file.content, l.seed, l.generation); err == nil {
+		if got, err := storage.ReadLog(file.content, l.Seed, l.Generation); err == nil {
 			rt.Fatalf("with the last frame damaged: %d operations", len(got))
 		}
-		clear(file.content[l.at : l.at+sectorBytes])
-		check("with the last frame half written", l.seed, l.generation, kept)
+		clear(file.content[l.At : l.At+storage.SectorBytes])
+		check("with the last frame half written", l.Seed, l.Generation, kept)
 		if last > 0 {
 			copy(file.content, whole)
-			file.content[rapid.IntRange(0, frameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt, "bit")
-			if got, err := readLog(file.content, l.seed, l.generation); err == nil {
+			file.content[rapid.IntRange(0, storage.FrameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt, "bit")
+			if got, err := storage.ReadLog(file.content, l.Seed, l.Generation); err == nil {
 				rt.Fatalf("with a damaged first frame: %d operations", len(got))
 			}
 		}
@@ -107,53 +109,55 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 
 // TestALogTakesWhatFits fills a log of four sectors, of which one is for its end.
 func TestALogTakesWhatFits(t *testing.T) {
-	l := &opLog{made: 4 * sectorBytes, file: &memoryLog{make([]byte, 4*sectorBytes)}}
-	l.restart(sqlitefile.Position{Commit: 7})
-	body := func(n int) []op { return []op{{kind: opInsert, record: &record{body: string(make([]byte, n))}}} }
+	l := &storage.OpLog{Made: 4 * storage.SectorBytes, File: &memoryLog{make([]byte, 4*storage.SectorBytes)}}
+	l.Restart(sqlitefile.Position{Commit: 7})
+	body := func(n int) []machine.Op {
+		return []machine.Op{{Kind: machine.OpInsert, Record: &machine.Record{Body: string(make([]byte, n))}}}
+	}
 	for _, row := range []struct {
 		name string
-		ops  []op
+		ops  []machine.Op
 		fits bool
 		at   int64
 	}{
-		{"more than the log", body(3 * sectorBytes), false, 0},
-		{"a sector and a bit", body(sectorBytes), true, 2 * sectorBytes},
-		{"again", body(sectorBytes), false, 2 * sectorBytes},
-		{"what only the tables take", []op{{kind: opPutQueue, queue: &queueRow{}}}, false, 2 * sectorBytes},
-		{"the last sector", body(100), true, 3 * sectorBytes},
-		{"nothing more", []op{{kind: opRemove, seq: 1}}, false, 3 * sectorBytes},
+		{"more than the log", body(3 * storage.SectorBytes), false, 0},
+		{"a sector and a bit", body(storage.SectorBytes), true, 2 * storage.SectorBytes},
+		{"again", body(storage.SectorBytes), false, 2 * storage.SectorBytes},
+		{"what only the tables take", []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{}}}, false, 2 * storage.SectorBytes},
+		{"the last sector", body(100), true, 3 * storage.SectorBytes},
+		{"nothing more", []machine.Op{{Kind: machine.OpRemove, Seq: 1}}, false, 3 * storage.SectorBytes},
 	} {
-		if fits, err := l.append(row.ops); fits != row.fits || l.at != row.at || err != nil {
-			t.Errorf("%s: fits %t, at %d, %v; want %t and %d", row.name, fits, l.at, err, row.fits, row.at)
+		if fits, err := l.Append(row.ops); fits != row.fits || l.At != row.at || err != nil {
+			t.Errorf("%s: fits %t, at %d, %v; want %t and %d", row.name, fits, l.At, err, row.fits, row.at)
 		}
 	}
 }
 
 // FuzzLogOperations holds that whatever a frame holds is refused, or means the same when it is written and read again.
 func FuzzLogOperations(f *testing.F) {
-	for _, o := range []op{
-		{kind: opInsert, row: row{numbers{seq: 1, sent: 2}, 3}, record: &record{body: "b", group: "g", attributes: []byte("{}")}},
-		{kind: opMove, seq: 1, row: row{numbers{seq: 1 << 63}, 3}, source: "s"},
-		{kind: opDropDedup, dedup: &dedupRow{queue: 1, key: "k", seq: 2, expires: -1}},
+	for _, o := range []machine.Op{
+		{Kind: machine.OpInsert, Row: machine.Row{Numbers: machine.Numbers{Seq: 1, Sent: 2}, Queue: 3}, Record: &machine.Record{Body: "b", Group: "g", Attributes: []byte("{}")}},
+		{Kind: machine.OpMove, Seq: 1, Row: machine.Row{Numbers: machine.Numbers{Seq: 1 << 63}, Queue: 3}, Source: "s"},
+		{Kind: machine.OpDropDedup, Dedup: &machine.DedupRow{Queue: 1, Key: "k", Seq: 2, Expires: -1}},
 	} {
-		b, _ := appendOp(nil, &o)
+		b, _ := storage.AppendOp(nil, &o)
 		f.Add(b)
 	}
-	f.Add([]byte{byte(opRemove), 0xff})
+	f.Add([]byte{byte(machine.OpRemove), 0xff})
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		ops, err := readOps(payload, nil)
+		ops, err := storage.ReadOps(payload, nil)
 		if err != nil {
 			return
 		}
 		var again []byte
 		for i := range ops {
 			var ok bool
-			if again, ok = appendOp(again, &ops[i]); !ok {
+			if again, ok = storage.AppendOp(again, &ops[i]); !ok {
 				t.Fatalf("%+v was read, and cannot be written", ops[i])
 			}
 		}
-		got, err := readOps(again, nil)
-		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(op{}, row{}, numbers{}, record{}, dedupRow{})); diff != "" || err != nil {
+		got, err := storage.ReadOps(again, nil)
+		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})); diff != "" || err != nil {
 			t.Fatalf("%q: %v\n%s", payload, err, diff)
 		}
 	})
@@ -164,7 +168,7 @@ func busy(t *testing.T, dir string) *Service {
 	t.Helper()
 	s := open(t, Options{Dir: dir})
 	mustCreate(t, s, "q", nil)
-	for range logAfter + 1 {
+	for range storage.LogAfter + 1 {
 		mustSend(t, s, "q", "in a table")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "queues.log")); err != nil {
@@ -181,7 +185,7 @@ func version(t *testing.T, dir string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int(binary.BigEndian.Uint32(b[headerVersion:]))
+	return int(binary.BigEndian.Uint32(b[storage.HeaderVersion:]))
 }
 
 // TestAClosedFileNeedsNoLog holds what lets an older program read it again.
@@ -194,10 +198,10 @@ func TestAClosedFileNeedsNoLog(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "queues.log")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the log is still there: %v", err)
 	}
-	if got := version(t, dir); got != schemaVersion {
-		t.Errorf("version %d, want that of the schema, %d", got, schemaVersion)
+	if got := version(t, dir); got != storage.SchemaVersion {
+		t.Errorf("version %d, want that of the schema, %d", got, storage.SchemaVersion)
 	}
-	wantCounts(t, open(t, Options{Dir: dir}), "q", logAfter+2, 0, 0)
+	wantCounts(t, open(t, Options{Dir: dir}), "q", storage.LogAfter+2, 0, 0)
 }
 
 // TestAFileWithoutItsLogIsRefused takes the log away, or damages it, as nothing but a person or a broken disk does.
@@ -209,7 +213,7 @@ func TestAFileWithoutItsLogIsRefused(t *testing.T) {
 		"a frame is damaged": func(path string) error {
 			b, err := os.ReadFile(path)
 			if err == nil {
-				b[frameHead] ^= 1
+				b[storage.FrameHead] ^= 1
 			}
 			return errors.Join(err, os.WriteFile(path, b, 0o600))
 		},

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // State says where a message is.
@@ -25,7 +27,7 @@ const (
 	StateDamaged State = "damaged"
 )
 
-var stateOf = map[place]State{visible: StateVisible, inFlight: StateFlight, delayed: StateDelayed}
+var stateOf = map[machine.Place]State{machine.Visible: StateVisible, machine.InFlight: StateFlight, machine.Delayed: StateDelayed}
 
 // Peeked is a message that was looked at and not received. It has no receipt.
 type Peeked struct {
@@ -98,19 +100,19 @@ func (s *Service) sequences(name string, in State) ([]uint64, error) {
 func (s *Service) unsorted(name string, in State) ([]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.st.names[name]
+	q := s.st.Names[name]
 	if q == nil {
 		return nil, noQueue(name)
 	}
-	q.advance(s.tick())
+	q.Advance(s.tick())
 	var out []uint64
-	for e := range q.all {
-		if in == AnyState || stateOf[e.place] == in {
-			out = append(out, e.seq)
+	for e := range q.All {
+		if in == AnyState || stateOf[e.Place] == in {
+			out = append(out, e.Seq)
 		}
 	}
 	if in == AnyState || in == StateDamaged {
-		out = slices.AppendSeq(out, maps.Keys(q.damaged))
+		out = slices.AppendSeq(out, maps.Keys(q.Damaged))
 	}
 	return out, nil
 }
@@ -118,15 +120,15 @@ func (s *Service) unsorted(name string, in State) ([]uint64, error) {
 // peekOne looks at one message; it may be gone.
 func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error) {
 	s.mu.Lock()
-	var d delivery
+	var d machine.Delivery
 	var fifo bool
-	if q := s.st.names[name]; q != nil {
-		if e, found := q.look(seq); found {
-			ok, d, fifo = true, q.delivery(&e), q.fifo
-			p.State, p.VisibleAt = stateOf[e.place], fromMillis(e.visible)
-		} else if n, aside := q.damaged[seq]; aside {
-			ok, d, fifo = true, q.delivery(&entry{numbers: n}), q.fifo
-			p.State, p.VisibleAt = StateDamaged, fromMillis(n.visible)
+	if q := s.st.Names[name]; q != nil {
+		if e, found := q.Look(seq); found {
+			ok, d, fifo = true, q.Delivery(&e), q.Fifo
+			p.State, p.VisibleAt = stateOf[e.Place], fromMillis(e.Visible)
+		} else if n, aside := q.Damaged[seq]; aside {
+			ok, d, fifo = true, q.Delivery(&machine.Entry{Numbers: n}), q.Fifo
+			p.State, p.VisibleAt = StateDamaged, fromMillis(n.Visible)
 		}
 	}
 	rec := s.cache.records[seq]
@@ -137,7 +139,7 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 	if rec == nil {
 		rec, err = s.contents.Record(seq)
 		if found, ok := errors.AsType[*DamagedMessage](damaged(name, d, err)); ok {
-			p.Message, err = (&record{}).message(d, "", fifo)
+			p.Message, err = messageOf(&machine.Record{}, d, "", fifo)
 			p.ID, p.Damaged = "", found
 			return p, err == nil, err
 		}
@@ -145,7 +147,7 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 			return p, false, err // not committed yet, or deleted meanwhile
 		}
 	}
-	p.Message, err = rec.message(d, "", fifo)
+	p.Message, err = messageOf(rec, d, "", fifo)
 	return p, err == nil, err
 }
 

@@ -5,24 +5,27 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // foldingStore is a memory store behind a pending log, taken over now and then.
 type foldingStore struct {
-	*memoryStore
+	*storage.MemoryStore
 	t    *rapid.T
-	late pending
+	late storage.Pending
 }
 
-func (f *foldingStore) Commit(ops []op) error {
+func (f *foldingStore) Commit(ops []machine.Op) error {
 	for i := range ops {
-		if ops[i].kind == opPutQueue || ops[i].kind == opDropQueue {
+		if ops[i].Kind == machine.OpPutQueue || ops[i].Kind == machine.OpDropQueue {
 			f.fold() // as what the log does not take
-			return f.memoryStore.Commit(ops)
+			return f.MemoryStore.Commit(ops)
 		}
 	}
 	for i := range ops {
-		f.late.add(&ops[i])
+		f.late.Add(&ops[i])
 	}
 	if rapid.IntRange(0, 3).Draw(f.t, "fold") == 0 {
 		f.fold()
@@ -31,24 +34,24 @@ func (f *foldingStore) Commit(ops []op) error {
 }
 
 func (f *foldingStore) fold() {
-	for o := range f.late.ops {
-		if err := f.memoryStore.Commit([]op{*o}); err != nil {
+	for o := range f.late.Ops {
+		if err := f.MemoryStore.Commit([]machine.Op{*o}); err != nil {
 			f.t.Fatal(err)
 		}
 	}
-	f.late.clear()
+	f.late.Clear()
 }
 
-func (f *foldingStore) Load(begin func(saved) error, visit func(row, label) error) error {
+func (f *foldingStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) error {
 	f.fold()
-	return f.memoryStore.Load(begin, visit)
+	return f.MemoryStore.Load(begin, visit)
 }
 
 // TestWhatTheLogAddsIsWhatTheOperationsDo compares a store that takes a log over at random moments with one that has none.
 func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		plain := newMemoryStore(1<<30, []byte("secret"))
-		folding := &foldingStore{newMemoryStore(1<<30, []byte("secret")), rt, newPending()}
+		plain := storage.NewMemoryStore(1<<30, []byte("secret"))
+		folding := &foldingStore{storage.NewMemoryStore(1<<30, []byte("secret")), rt, storage.NewPending()}
 		w := newWorld(rt, plain, folding)
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 1, 31_000, 400_000}).Draw(rt, "wait"))
@@ -57,58 +60,62 @@ func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 				w.commit()
 			}
 		}
-		w.st.flush()
-		w.st.sweep(sweepRows)
+		w.st.Flush()
+		w.st.Sweep(sweepRows)
 		w.commit()
 		w.reopen() // compares the two
-		if folding.used != plain.used {
-			rt.Fatalf("%d bytes are taken, want %d", folding.used, plain.used)
+		if folding.Used != plain.Used {
+			rt.Fatalf("%d bytes are taken, want %d", folding.Used, plain.Used)
 		}
 	})
 }
 
 // TestARowIsChangedOnceWhateverHappensToIt sums up what is done to message 1, which later may be 2 and 3.
 func TestARowIsChangedOnceWhateverHappensToIt(t *testing.T) {
-	row := func(seq uint64, count uint32) row { return row{numbers{seq: seq, count: count}, 7} }
-	insert := op{kind: opInsert, row: row(1, 0), record: &record{body: "b"}}
-	update := func(seq uint64, count uint32) op { return op{kind: opUpdate, row: row(seq, count)} }
-	move := func(from, to uint64) op {
-		return op{kind: opMove, seq: from, row: row(to, 5), source: fmt.Sprint("from ", from)}
+	row := func(seq uint64, count uint32) machine.Row {
+		return machine.Row{Numbers: machine.Numbers{Seq: seq, Count: count}, Queue: 7}
 	}
-	remove := func(seq uint64) op { return op{kind: opRemove, seq: seq} }
+	insert := machine.Op{Kind: machine.OpInsert, Row: row(1, 0), Record: &machine.Record{Body: "b"}}
+	update := func(seq uint64, count uint32) machine.Op {
+		return machine.Op{Kind: machine.OpUpdate, Row: row(seq, count)}
+	}
+	move := func(from, to uint64) machine.Op {
+		return machine.Op{Kind: machine.OpMove, Seq: from, Row: row(to, 5), Source: fmt.Sprint("from ", from)}
+	}
+	remove := func(seq uint64) machine.Op { return machine.Op{Kind: machine.OpRemove, Seq: seq} }
 	for _, r := range []struct {
 		name string
-		ops  []op
+		ops  []machine.Op
 		want string // kind, sequence in the table, sequence, count and source; empty is nothing
 	}{
-		{"sent", []op{insert}, "1 0 1 0 "},
-		{"sent and deleted", []op{insert, remove(1)}, ""},
-		{"sent and received", []op{insert, update(1, 1)}, "1 0 1 1 "},
-		{"sent and moved", []op{insert, move(1, 2)}, "1 0 2 5 from 1"},
-		{"received twice", []op{update(1, 1), update(1, 2)}, "2 1 1 2 "},
-		{"received and deleted", []op{update(1, 1), remove(1)}, "4 1 0 0 "},
-		{"received and moved", []op{update(1, 1), move(1, 2)}, "3 1 2 5 from 1"},
-		{"moved and received", []op{move(1, 2), update(2, 6)}, "3 1 2 6 from 1"},
-		{"moved twice", []op{move(1, 2), move(2, 3)}, "3 1 3 5 from 2"},
-		{"moved and deleted", []op{move(1, 2), remove(2)}, "4 1 0 0 "},
-		{"deleted twice", []op{remove(1), remove(1)}, "4 1 0 0 "},
+		{"sent", []machine.Op{insert}, "1 0 1 0 "},
+		{"sent and deleted", []machine.Op{insert, remove(1)}, ""},
+		{"sent and received", []machine.Op{insert, update(1, 1)}, "1 0 1 1 "},
+		{"sent and moved", []machine.Op{insert, move(1, 2)}, "1 0 2 5 from 1"},
+		{"received twice", []machine.Op{update(1, 1), update(1, 2)}, "2 1 1 2 "},
+		{"received and deleted", []machine.Op{update(1, 1), remove(1)}, "4 1 0 0 "},
+		{"received and moved", []machine.Op{update(1, 1), move(1, 2)}, "3 1 2 5 from 1"},
+		{"moved and received", []machine.Op{move(1, 2), update(2, 6)}, "3 1 2 6 from 1"},
+		{"moved twice", []machine.Op{move(1, 2), move(2, 3)}, "3 1 3 5 from 2"},
+		{"moved and deleted", []machine.Op{move(1, 2), remove(2)}, "4 1 0 0 "},
+		{"deleted twice", []machine.Op{remove(1), remove(1)}, "4 1 0 0 "},
 	} {
-		p := newPending()
+		p := storage.NewPending()
 		for i := range r.ops {
-			p.add(&r.ops[i])
+			p.Add(&r.ops[i])
 		}
 		got := ""
-		for o := range p.ops {
-			got += fmt.Sprintf("%d %d %d %d %s", o.kind, o.seq, o.row.seq, o.row.count, o.source)
-			if o.record != nil && o.record.source != o.source {
-				t.Errorf("%s: the record is from %q, want %q", r.name, o.record.source, o.source)
+		for o := range p.Ops {
+			got += fmt.Sprintf("%d %d %d %d %s", o.Kind, o.Seq, o.Row.Seq, o.Row.Count, o.Source)
+			if o.Record != nil && o.Record.Source != o.Source {
+				t.Errorf("%s: the record is from %q, want %q", r.name, o.Record.Source, o.Source)
 			}
 		}
 		if got != r.want {
 			t.Errorf("%s: %q, want %q", r.name, got, r.want)
 		}
 	}
-	if insert.record.source != "" {
+	if insert.Record.Source != "" {
 		t.Error("the record that was given is changed, which others may be reading")
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // cut is a disk after a power cut and what must, and may, be on it: what was
@@ -32,23 +34,23 @@ func (c cut) check(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
 	if len(header) < sqlitefile.PageBytes || !sqlitefile.CheckPage(1, header[:sqlitefile.PageBytes]) { // as inspect does
-		if _, err := checkLogged(ctx, queueFile, name); err != nil {
+		if _, err := storage.CheckLogged(ctx, queueFile, name); err != nil {
 			return fmt.Errorf("%w: %w", ErrCorruptFile, err)
 		}
 	}
-	db, err := openFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName}, false)
+	db, err := storage.OpenFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName}, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, _, err := load(db, time.Now().UnixMilli()); err != nil {
+	if _, _, err := machine.Load(db, time.Now().UnixMilli(), parseSettings); err != nil {
 		return err
 	}
 	var verdict string
-	if err := db.db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil {
+	if err := db.Db.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&verdict); err != nil {
 		return fmt.Errorf("integrity check: %w", err)
 	}
-	switch damaged := db.pages.Damaged(); {
+	switch damaged := db.Pages.Damaged(); {
 	case len(damaged) > 0:
 		return fmt.Errorf("%w: pages %v", ErrCorruptFile, damaged)
 	case verdict != "ok":
@@ -59,16 +61,16 @@ func (c cut) check(ctx context.Context) (err error) {
 
 // found is a message in the file.
 type found struct {
-	numbers
-	record
+	machine.Numbers
+	machine.Record
 	attributes map[string]Attribute
 	queue      string
 }
 
 // messages yields what is in the file, without the rows of purged and deleted
 // queues.
-func messages(db *sqliteStore, yield func(*found)) error {
-	rows, err := db.db.Query(`SELECT q.name, m.seq, m.sent, m.visible, m.received, m.count FROM messages m JOIN queues q
+func messages(db *storage.SqliteStore, yield func(*found)) error {
+	rows, err := db.Db.Query(`SELECT q.name, m.seq, m.sent, m.visible, m.received, m.count FROM messages m JOIN queues q
 		ON q.id = m.queue_id AND m.seq > q.floor`)
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func messages(db *sqliteStore, yield func(*found)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var f found
-		if err := rows.Scan(&f.queue, &f.seq, &f.sent, &f.visible, &f.received, &f.count); err != nil {
+		if err := rows.Scan(&f.queue, &f.Seq, &f.Sent, &f.Visible, &f.Received, &f.Count); err != nil {
 			return err
 		}
 		if err := f.read(db); err != nil {
@@ -88,29 +90,29 @@ func messages(db *sqliteStore, yield func(*found)) error {
 }
 
 // read reads the content.
-func (f *found) read(db *sqliteStore) error {
-	rec, err := db.Record(f.seq)
+func (f *found) read(db *storage.SqliteStore) error {
+	rec, err := db.Record(f.Seq)
 	if err != nil {
 		return err
 	}
 	if rec == nil {
-		return fmt.Errorf("the content of row %d is missing", f.seq)
+		return fmt.Errorf("the content of row %d is missing", f.Seq)
 	}
-	f.record = *rec
-	if len(rec.attributes) == 0 {
+	f.Record = *rec
+	if len(rec.Attributes) == 0 {
 		return nil
 	}
 	var x extras
-	err = json.Unmarshal(rec.attributes, &x)
+	err = json.Unmarshal(rec.Attributes, &x)
 	f.attributes = x.Attributes
 	return err
 }
 
-func (c cut) compare(db *sqliteStore) error {
+func (c cut) compare(db *storage.SqliteStore) error {
 	var errs []error
 	present := make([]*found, len(c.may.facts))
 	err := messages(db, func(f *found) {
-		n, err := number(f.body)
+		n, err := number(f.Body)
 		if err == nil && n >= len(present) {
 			err = fmt.Errorf("message %d was not sent yet", n)
 		}
@@ -150,19 +152,19 @@ func compareOrder(present []*found) error {
 		if f == nil || f.queue != ordered {
 			continue
 		}
-		if before := last[f.group]; before != nil && before.seq > f.seq {
-			return fmt.Errorf("message %d of group %s comes before one that was sent earlier", n, f.group)
+		if before := last[f.Group]; before != nil && before.Seq > f.Seq {
+			return fmt.Errorf("message %d of group %s comes before one that was sent earlier", n, f.Group)
 		}
-		last[f.group] = f
+		last[f.Group] = f
 	}
 	return nil
 }
 
 // compareWindow looks whether a second send of an acknowledged message would
 // be recognised, even if the first one was deleted.
-func (c cut) compareWindow(db *sqliteStore) error {
+func (c cut) compareWindow(db *storage.SqliteStore) error {
 	known := map[string]bool{}
-	rows, err := db.db.Query("SELECT message_id FROM deduplication")
+	rows, err := db.Db.Query("SELECT message_id FROM deduplication")
 	if err != nil {
 		return err
 	}
@@ -196,27 +198,27 @@ func (c cut) compareOne(n int, f *found) error {
 		return nil
 	case must.purged:
 		return errors.New("a purge was acknowledged, and it is back")
-	case must.deleted > 0 && f.queue == may.queue && f.count <= must.deleted:
-		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives", must.deleted, f.count)
-	case f.body != may.body || may.id != "" && formatUUID(f.id) != may.id:
-		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", formatUUID(f.id), f.body, may.id, may.body)
+	case must.deleted > 0 && f.queue == may.queue && f.Count <= must.deleted:
+		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives", must.deleted, f.Count)
+	case f.Body != may.body || may.id != "" && formatUUID(f.ID) != may.id:
+		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", formatUUID(f.ID), f.Body, may.id, may.body)
 	case !reflect.DeepEqual(f.attributes, attributesOf(n)):
 		return fmt.Errorf("attributes %v, want %v", f.attributes, attributesOf(n))
-	case f.queue != may.queue && (f.queue != "dead" || may.queue != "q" || f.source != "q" || f.count < 3):
-		return fmt.Errorf("it is in queue %s with %d receives, sent to %s", f.queue, f.count, may.queue)
-	case must.received > 1 && f.count < must.received && may.changes == must.changes:
-		return fmt.Errorf("it was received %d times, %d of them are there", must.received, f.count)
-	case may.notBefore != 0 && may.notBefore == must.notBefore && f.visible < must.notBefore && f.queue != "dead":
-		return fmt.Errorf("it was to be invisible until %d, and is until %d", must.notBefore, f.visible)
+	case f.queue != may.queue && (f.queue != "dead" || may.queue != "q" || f.Source != "q" || f.Count < 3):
+		return fmt.Errorf("it is in queue %s with %d receives, sent to %s", f.queue, f.Count, may.queue)
+	case must.received > 1 && f.Count < must.received && may.changes == must.changes:
+		return fmt.Errorf("it was received %d times, %d of them are there", must.received, f.Count)
+	case may.notBefore != 0 && may.notBefore == must.notBefore && f.Visible < must.notBefore && f.queue != "dead":
+		return fmt.Errorf("it was to be invisible until %d, and is until %d", must.notBefore, f.Visible)
 	}
 	return nil
 }
 
-func (c cut) compareQueues(db *sqliteStore) error {
-	queues, err := loadQueues(db.db)
+func (c cut) compareQueues(db *storage.SqliteStore) error {
+	queues, err := storage.LoadQueues(db.Db)
 	there := map[string]bool{}
 	for _, q := range queues {
-		there[q.name] = true
+		there[q.Name] = true
 	}
 	errs := []error{err}
 	for name, q := range c.must.queues {

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // site is a service on a disk that will lose its power, with its clients.
 type site struct {
 	disk    *powercut.Disk
-	db      *sqliteStore
+	db      *storage.SqliteStore
 	service *Service
 	ledger  *ledger
 	// failures counts, on a disk with faults, the answers that said so; nil is
@@ -58,11 +59,11 @@ func openSite(ctx context.Context, d *powercut.Disk, checkpoint int) (*site, err
 	if err != nil {
 		return nil, err
 	}
-	db, err := openFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10), powercut.Named{Disk: d, Name: markName}, false)
+	db, err := storage.OpenFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10), powercut.Named{Disk: d, Name: markName}, false)
 	if err != nil {
 		return nil, errors.Join(err, d.Unmount())
 	}
-	db.most = checkpoint
+	db.Most = checkpoint
 	s, err := start(db, db, nil, 3000, slog.New(slog.DiscardHandler))
 	if err == nil {
 		return &site{disk: d, db: db, service: s, ledger: newLedger()}, nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // TestAPowerCutAndALostFileAreTold takes files away, shortens or spoils them after power cuts at all moments, in the middle of
@@ -36,7 +38,7 @@ func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 			switch err := c.check(t.Context()); {
 			case err == nil:
 				whole++
-			case errors.Is(err, ErrCorruptFile) || errors.Is(err, errDamagedContent) || primaryCode(err) == sqlitefile.CodeCorrupt:
+			case errors.Is(err, ErrCorruptFile) || errors.Is(err, machine.ErrDamagedContent) || storage.PrimaryCode(err) == sqlitefile.CodeCorrupt:
 				told++
 			default:
 				t.Errorf("history %d, cut %d, %s: %v", seed, i, what, err)
@@ -72,9 +74,9 @@ func lose(d *powercut.Disk, chance *rand.Rand) (what string, err error) {
 		what = fmt.Sprintf("a bit of byte %d of %s is flipped", at, name)
 		content[at] ^= 1 << chance.IntN(8)
 	default:
-		from := at / sectorBytes * sectorBytes
+		from := at / storage.SectorBytes * storage.SectorBytes
 		what = fmt.Sprintf("the sector at byte %d of %s is zeroed", from, name)
-		clear(content[from:min(from+sectorBytes, len(content))])
+		clear(content[from:min(from+storage.SectorBytes, len(content))])
 	}
 	return what, errors.Join(d.Remove(name), d.Append(name, content))
 }

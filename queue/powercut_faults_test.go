@@ -193,7 +193,7 @@ func TestSyncsGoThroughTheDrivesCache(t *testing.T) {
 	defer db.Close()
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1"} {
 		var got string
-		if err := db.db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+		if err := db.Db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %s (%v), want %s", pragma, got, err, want)
 		}
 	}
@@ -205,16 +205,16 @@ type diskReserve struct {
 	size int
 }
 
-func (r diskReserve) take() error {
+func (r diskReserve) Take() error {
 	if _, err := r.disk.Read("reserve"); err == nil {
 		return nil
 	}
 	return r.disk.Append("reserve", make([]byte, r.size))
 }
 
-func (r diskReserve) give() error { return r.disk.Remove("reserve") }
+func (r diskReserve) Give() error { return r.disk.Remove("reserve") }
 
-func (r diskReserve) keep() { r.take() }
+func (r diskReserve) Keep() { r.Take() }
 
 // TestOnAFullDiskSendsAreRefusedAndEveryDeleteWorks fills disks of many sizes,
 // empties the queue again, one message at a time, and fills it once more.
@@ -236,8 +236,8 @@ func fillUp(t *testing.T, d *powercut.Disk, room int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.db.reserve = diskReserve{d, 1.2 * checkpoint * 4096}
-	if err := s.db.reserve.take(); err != nil {
+	s.db.Reserve = diskReserve{d, 1.2 * checkpoint * 4096}
+	if err := s.db.Reserve.Take(); err != nil {
 		t.Fatal(err)
 	}
 	d.Limit(d.Used() + room)

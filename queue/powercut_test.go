@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // createOn makes the queue file.
@@ -26,7 +27,7 @@ func createCut(ctx context.Context, d *powercut.Disk, cut func()) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(create(ctx, place, queueFile, nil), unmount())
+	return errors.Join(storage.Create(ctx, place, queueFile, nil), unmount())
 }
 
 // history runs clients on a copy of base and takes cuts at random moments: in

@@ -15,44 +15,46 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // mountPlace makes a disk that loses its power a place until the returned function is called. The names on it are
 // paths. before is called before each change of a name or a whole file; those of SQLite come to the disk itself.
-func mountPlace(d *powercut.Disk, before func()) (filePlace, func() error, error) {
+func mountPlace(d *powercut.Disk, before func()) (storage.Place, func() error, error) {
 	vfs, err := d.Mount()
-	return filePlace{
-		vfs: vfs,
-		create: func(path string, content []byte) error {
+	return storage.Place{
+		VFS: vfs,
+		Create: func(path string, content []byte) error {
 			before()
 			err := d.Append(path, content)
 			before()
 			return errors.Join(err, d.SyncFile(path))
 		},
-		rename: func(from, to string) error {
+		Rename: func(from, to string) error {
 			before()
 			return d.Rename(from, to)
 		},
-		remove: func(path string) error {
+		Remove: func(path string) error {
 			before()
 			if err := d.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			return nil
 		},
-		sync: func(string) error {
+		Sync: func(string) error {
 			before()
 			d.SyncDirectory()
 			return nil
 		},
-		size: func(path string) (int64, error) {
+		Size: func(path string) (int64, error) {
 			b, err := d.Read(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				return 0, nil
 			}
 			return int64(len(b)), err
 		},
-		mark: func(path string) sqlitefile.MarkPlace { return powercut.Named{Disk: d, Name: path} },
+		Mark: func(path string) sqlitefile.MarkPlace { return powercut.Named{Disk: d, Name: path} },
 	}, d.Unmount, err
 }
 
@@ -70,7 +72,7 @@ func olderDisk(t *testing.T, files map[string][]byte) *powercut.Disk {
 }
 
 // upgradeMessages are more than one batch of an upgrade, so that some cuts come between two.
-const upgradeMessages = upgradeBatch + 200
+const upgradeMessages = storage.UpgradeBatch + 200
 
 // olderFiles are the files of a directory as a program of an older version left it: closed, or killed with the newest
 // of the file in its write-ahead log, or with operations in the log beside it.
@@ -87,12 +89,12 @@ func olderFiles(t *testing.T, version int, killed bool) map[string][]byte {
 		t.Fatal(err)
 	}
 	names := []string{queueFile}
-	if version == olderLogged {
+	if version == storage.OlderLogged {
 		const generation = 77
-		r := row{numbers: numbers{seq: 9000}, queue: 1}
-		r.sent, r.visible = now, now
-		log := olderLog(t, generation, []op{{kind: opInsert, row: r, record: &record{id: newID(), body: "logged"}}})
-		_, err = db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d", generation, olderLogged))
+		r := machine.Row{Numbers: machine.Numbers{Seq: 9000}, Queue: 1}
+		r.Sent, r.Visible = now, now
+		log := olderLog(t, generation, []machine.Op{{Kind: machine.OpInsert, Row: r, Record: &machine.Record{ID: newID(), Body: "logged"}}})
+		_, err = db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d", generation, storage.OlderLogged))
 		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, logName), log, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +123,7 @@ func bringForward(ctx context.Context, d *powercut.Disk, cut func()) error {
 	if err != nil {
 		return err
 	}
-	err = upgrade(ctx, place, queueFile, diskLog{d})
+	err = storage.Upgrade(ctx, place, queueFile, diskLog{d})
 	return errors.Join(err, unmount())
 }
 
@@ -176,8 +178,8 @@ func complete(s *Service, want int) error {
 	if err == nil && a["VisibilityTimeout"] != "7" {
 		err = fmt.Errorf("the queue has the attributes %v", a)
 	}
-	if err == nil && s.st.lastSeq < 4<<seqBits {
-		err = fmt.Errorf("the openings are counted anew: sequence %d", s.st.lastSeq)
+	if err == nil && s.st.LastSeq < 4<<machine.SeqBits {
+		err = fmt.Errorf("the openings are counted anew: sequence %d", s.st.LastSeq)
 	}
 	return err
 }
@@ -224,7 +226,7 @@ func TestAPowerCutWhileAnOlderFileIsBroughtForwardLosesNothing(t *testing.T) {
 	}{
 		{"version 1", 1, false, 0},
 		{"version 2, killed with a write-ahead log", 2, true, 0},
-		{"version 2, killed with a log", olderLogged, true, 1},
+		{"version 2, killed with a log", storage.OlderLogged, true, 1},
 	} {
 		t.Run(from.name, func(t *testing.T) {
 			files, want := olderFiles(t, from.version, from.killed), upgradeMessages+from.logged

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // strictPause is how long, in milliseconds, AWS refuses a second purge, and
@@ -31,24 +33,24 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 	if err != nil {
 		return err
 	}
-	c := &call{room: true, answer: newReply(), run: func(st *state, now int64) error {
-		if q := st.names[name]; q != nil {
+	c := &call{room: true, answer: newReply(), run: func(st *machine.State, now int64) error {
+		if q := st.Names[name]; q != nil {
 			return sameAttributes(q, normal)
 		}
-		if len(st.names) >= MaxQueues {
+		if len(st.Names) >= MaxQueues {
 			return refuse(ErrTooManyQueues, "Too many queues: the limit is %d; delete some first.", MaxQueues)
 		}
-		if scope := scopeOf(name); scope != "" && !st.hasScope(scope) && st.scopes() >= MaxScopes {
+		if scope := machine.ScopeOf(name); scope != "" && !st.HasScope(scope) && st.Scopes() >= MaxScopes {
 			return refuse(ErrTooManyQueues,
 				"Queues in too many regions and accounts: the limit is %d; delete those of one first.", MaxScopes)
 		}
-		if at, ok := st.dropped[name]; ok && s.strict && now < at+strictPause {
+		if at, ok := st.Dropped[name]; ok && s.strict && now < at+strictPause {
 			return refuse(ErrDeletedRecently, "You must wait 60 seconds after deleting a queue before you can create another with the same name.")
 		}
-		if err := checkTarget(st, name, attributes["RedrivePolicy"], set.redrive); err != nil {
+		if err := checkTarget(st, name, attributes["RedrivePolicy"], set.Redrive); err != nil {
 			return err
 		}
-		st.put(&queueRow{name: name, attributes: withoutEmpty(normal), tags: maps.Clone(tags), created: now, modified: now}, set)
+		st.Put(&machine.QueueRow{Name: name, Attributes: withoutEmpty(normal), Tags: maps.Clone(tags), Created: now, Modified: now}, set)
 		return nil
 	}}
 	return s.do(ctx, c, c.answer)
@@ -60,11 +62,11 @@ func withoutEmpty(attributes map[string]string) map[string]string {
 	return out
 }
 
-func sameAttributes(q *queue, wanted map[string]string) error {
-	defaults := q.defaults()
+func sameAttributes(q *machine.Queue, wanted map[string]string) error {
+	defaults := defaultsFor(q)
 	defaults["KmsDataKeyReusePeriodSeconds"] = defaultReusePeriod
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
-		have, ok := q.saved.attributes[key]
+		have, ok := q.Saved.Attributes[key]
 		if !ok {
 			have = defaults[key]
 		}
@@ -75,30 +77,30 @@ func sameAttributes(q *queue, wanted map[string]string) error {
 	return nil
 }
 
-// defaults are the attributes that q has unless it says otherwise.
-func (q *queue) defaults() map[string]string {
-	out := defaultsOf(q.fifo)
-	maps.Copy(out, encryptionDefaults(q.saved.attributes))
+// defaultsFor are the attributes that q has unless it says otherwise.
+func defaultsFor(q *machine.Queue) map[string]string {
+	out := defaultsOf(q.Fifo)
+	maps.Copy(out, encryptionDefaults(q.Saved.Attributes))
 	return out
 }
 
 // checkTarget says whether name may use the dead-letter queue of r, which is read from policy. A queue may be its own,
 // as at AWS; its messages then stay where they are.
-func checkTarget(st *state, name, policy string, r *redrive) error {
+func checkTarget(st *machine.State, name, policy string, r *machine.Redrive) error {
 	if r == nil {
 		return nil
 	}
-	target := st.names[scopeOf(name)+r.target]
+	target := st.Names[machine.ScopeOf(name)+r.Target]
 	switch {
 	case target == nil:
 		return invalidRedrive(policy, "Dead letter target does not exist.")
-	case isFIFO(r.target) != isFIFO(name):
+	case isFIFO(r.Target) != isFIFO(name):
 		return invalidRedrive(policy,
 			"Dead-letter queue must be same type of queue as the source..") // two points, as AWS has it
 	}
-	allow := target.settings.allow
+	allow := target.Settings.Allow
 	_, _, source := CutScope(name)
-	if allow.permission == "denyAll" || allow.permission == "byQueue" && !slices.Contains(allow.sources, source) {
+	if allow.Permission == "denyAll" || allow.Permission == "byQueue" && !slices.Contains(allow.Sources, source) {
 		return invalidRedrive(policy, "The RedriveAllowPolicy of the dead-letter queue does not allow this source queue.")
 	}
 	return nil
@@ -108,7 +110,7 @@ func checkTarget(st *state, name, policy string, r *redrive) error {
 func (s *Service) Queues() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.st.names))
+	return slices.Sorted(maps.Keys(s.st.Names))
 }
 
 // DeadLetterSources returns the names of the queues, sorted, whose
@@ -116,12 +118,12 @@ func (s *Service) Queues() []string {
 func (s *Service) DeadLetterSources(name string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.st.names[name] == nil {
+	if s.st.Names[name] == nil {
 		return nil, noQueue(name)
 	}
 	var out []string
-	for source, q := range s.st.names {
-		if q.deadLetterQueue() == name {
+	for source, q := range s.st.Names {
+		if q.DeadLetterQueue() == name {
 			out = append(out, source)
 		}
 	}
@@ -140,17 +142,17 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.st.names[name]
+	q := s.st.Names[name]
 	if q == nil {
 		return nil, noQueue(name)
 	}
-	out := q.defaults()
-	maps.Copy(out, q.saved.attributes)
+	out := defaultsFor(q)
+	maps.Copy(out, q.Saved.Attributes)
 	if out["KmsMasterKeyId"] == "" {
 		delete(out, "KmsDataKeyReusePeriodSeconds") // AWS shows it together with a key only
 	}
-	out["CreatedTimestamp"] = strconv.FormatInt(q.saved.created/1000, 10)
-	out["LastModifiedTimestamp"] = strconv.FormatInt(q.saved.modified/1000, 10)
+	out["CreatedTimestamp"] = strconv.FormatInt(q.Saved.Created/1000, 10)
+	out["LastModifiedTimestamp"] = strconv.FormatInt(q.Saved.Modified/1000, 10)
 	out["ApproximateNumberOfMessages"] = strconv.Itoa(counts.Visible)
 	out["ApproximateNumberOfMessagesNotVisible"] = strconv.Itoa(counts.InFlight)
 	out["ApproximateNumberOfMessagesDelayed"] = strconv.Itoa(counts.Delayed)
@@ -165,15 +167,15 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 	if err != nil {
 		return err
 	}
-	if given, ok := attributes["FifoQueue"]; ok && now.fifo && !isTrue(given) {
+	if given, ok := attributes["FifoQueue"]; ok && now.Fifo && !isTrue(given) {
 		return refuse(ErrInvalidAttributeValue, "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.")
 	}
-	normal, err := checkAttributes(attributes, now.fifo)
+	normal, err := checkAttributes(attributes, now.Fifo)
 	if err != nil {
 		return err
 	}
-	return s.alter(ctx, name, func(st *state, saved *queueRow) (settings, error) {
-		merged := maps.Clone(saved.attributes)
+	return s.alter(ctx, name, func(st *machine.State, saved *machine.QueueRow) (machine.Settings, error) {
+		merged := maps.Clone(saved.Attributes)
 		if merged == nil {
 			merged = map[string]string{}
 		}
@@ -184,29 +186,29 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 			delete(merged, "KmsMasterKeyId")
 		}
 		maps.Copy(merged, normal)
-		saved.attributes = withoutEmpty(merged)
-		set, err := parseSettings(saved.attributes)
+		saved.Attributes = withoutEmpty(merged)
+		set, err := parseSettings(saved.Attributes)
 		if err == nil && normal["RedrivePolicy"] != "" {
-			err = checkTarget(st, name, attributes["RedrivePolicy"], set.redrive)
+			err = checkTarget(st, name, attributes["RedrivePolicy"], set.Redrive)
 		}
 		return set, err
 	})
 }
 
 // alter changes a copy of what is saved of a queue.
-func (s *Service) alter(ctx context.Context, name string, change func(*state, *queueRow) (settings, error)) error {
-	c := &call{answer: newReply(), run: func(st *state, now int64) error {
-		q := st.names[name]
+func (s *Service) alter(ctx context.Context, name string, change func(*machine.State, *machine.QueueRow) (machine.Settings, error)) error {
+	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
+		q := st.Names[name]
 		if q == nil {
 			return noQueue(name)
 		}
-		saved := *q.saved
+		saved := *q.Saved
 		set, err := change(st, &saved)
 		if err != nil {
 			return err
 		}
-		saved.modified = now
-		st.alter(q, &saved, set)
+		saved.Modified = now
+		st.Alter(q, &saved, set)
 		return nil
 	}}
 	return s.do(ctx, c, c.answer)
@@ -216,11 +218,11 @@ func (s *Service) alter(ctx context.Context, name string, change func(*state, *q
 func (s *Service) Tags(name string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.st.names[name]
+	q := s.st.Names[name]
 	if q == nil {
 		return nil, noQueue(name)
 	}
-	return maps.Clone(q.saved.tags), nil
+	return maps.Clone(q.Saved.Tags), nil
 }
 
 // Tag adds tags to a queue, or replaces their values.
@@ -238,14 +240,14 @@ func (s *Service) Untag(ctx context.Context, name string, keys []string) error {
 }
 
 func (s *Service) retag(ctx context.Context, name string, change func(map[string]string)) error {
-	return s.alter(ctx, name, func(st *state, saved *queueRow) (settings, error) {
-		tags := maps.Clone(saved.tags)
+	return s.alter(ctx, name, func(st *machine.State, saved *machine.QueueRow) (machine.Settings, error) {
+		tags := maps.Clone(saved.Tags)
 		if tags == nil {
 			tags = map[string]string{}
 		}
 		change(tags)
-		saved.tags = tags
-		return st.names[name].settings, checkTags(name, tags)
+		saved.Tags = tags
+		return st.Names[name].Settings, checkTags(name, tags)
 	})
 }
 
@@ -253,31 +255,31 @@ func (s *Service) retag(ctx context.Context, name string, change func(map[string
 // it; no other change comes in between. An error of edit is returned and
 // changes nothing. edit must not wait for anything.
 func (s *Service) EditPolicy(ctx context.Context, name string, edit func(policy string) (string, error)) error {
-	return s.alter(ctx, name, func(st *state, saved *queueRow) (settings, error) {
-		policy, err := edit(saved.attributes["Policy"])
+	return s.alter(ctx, name, func(st *machine.State, saved *machine.QueueRow) (machine.Settings, error) {
+		policy, err := edit(saved.Attributes["Policy"])
 		if err == nil {
 			policy, err = checkAttribute("Policy", policy, false)
 		}
 		if err != nil {
-			return settings{}, err
+			return machine.Settings{}, err
 		}
-		all := maps.Clone(saved.attributes)
+		all := maps.Clone(saved.Attributes)
 		if all == nil {
 			all = map[string]string{}
 		}
 		all["Policy"] = policy
-		saved.attributes = withoutEmpty(all)
-		return st.names[name].settings, nil
+		saved.Attributes = withoutEmpty(all)
+		return st.Names[name].Settings, nil
 	})
 }
 
 // DeleteQueue deletes a queue with all its messages, at once and for good.
 func (s *Service) DeleteQueue(ctx context.Context, name string) error {
-	return s.withQueue(ctx, name, func(st *state, q *queue, now int64) error {
-		st.drop(q)
+	return s.withQueue(ctx, name, func(st *machine.State, q *machine.Queue, now int64) error {
+		st.Drop(q)
 		if s.strict {
-			maps.DeleteFunc(st.dropped, func(_ string, at int64) bool { return now >= at+strictPause })
-			st.dropped[name] = now
+			maps.DeleteFunc(st.Dropped, func(_ string, at int64) bool { return now >= at+strictPause })
+			st.Dropped[name] = now
 		}
 		return nil
 	})
@@ -287,22 +289,22 @@ func (s *Service) DeleteQueue(ctx context.Context, name string) error {
 // and forgets what a FIFO queue was sent. It may be repeated at any time, save
 // on a strict service.
 func (s *Service) Purge(ctx context.Context, name string) error {
-	return s.withQueue(ctx, name, func(st *state, q *queue, now int64) error {
-		if s.strict && q.purged != 0 && now < q.purged+strictPause {
+	return s.withQueue(ctx, name, func(st *machine.State, q *machine.Queue, now int64) error {
+		if s.strict && q.Purged != 0 && now < q.Purged+strictPause {
 			_, _, bare := CutScope(name)
 			return refuse(ErrPurgeInProgress, "Only one PurgeQueue operation on %s is allowed every 60 seconds.", bare)
 		}
-		before := q.purged
-		st.noteUndo(func() { q.purged = before })
-		q.purged = now
-		st.purge(q)
+		before := q.Purged
+		st.NoteUndo(func() { q.Purged = before })
+		q.Purged = now
+		st.Purge(q)
 		return nil
 	})
 }
 
-func (s *Service) withQueue(ctx context.Context, name string, do func(*state, *queue, int64) error) error {
-	c := &call{answer: newReply(), run: func(st *state, now int64) error {
-		q := st.names[name]
+func (s *Service) withQueue(ctx context.Context, name string, do func(*machine.State, *machine.Queue, int64) error) error {
+	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
+		q := st.Names[name]
 		if q == nil {
 			return noQueue(name)
 		}

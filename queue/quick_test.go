@@ -8,18 +8,21 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // held is a service whose commits wait until they are let go.
 func held(t *testing.T) (s *Service, f *faulty, hold func() (let chan<- struct{})) {
 	t.Helper()
-	f = &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f = &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s = startFaulty(t, f)
 	t.Cleanup(func() { s.Close() })
 	mustCreate(t, s, "q", nil)
 	return s, f, func() chan<- struct{} {
 		gate := make(chan struct{})
-		f.fail = func([]op) error { <-gate; return nil }
+		f.fail = func([]machine.Op) error { <-gate; return nil }
 		return gate
 	}
 }
@@ -84,7 +87,7 @@ func TestAReceiveOfSeveralPassesNothingOver(t *testing.T) {
 			s, f, _ := held(t)
 			mustSend(t, s, "q", "a")
 			gate := make(chan struct{})
-			f.fail = func([]op) error { <-gate; return outcome }
+			f.fail = func([]machine.Op) error { <-gate; return outcome }
 			go s.Send(t.Context(), "q", []Outgoing{{Body: "b"}})
 			synctest.Wait()
 			got := receiving(t, s, 2)
@@ -110,7 +113,7 @@ func TestAMessageReceivedWithoutTheWriter(t *testing.T) {
 	during := func(outcome error) func(*testing.T, *Service, *faulty) {
 		return func(t *testing.T, s *Service, f *faulty) {
 			gate := make(chan struct{})
-			f.fail = func([]op) error { <-gate; return outcome }
+			f.fail = func([]machine.Op) error { <-gate; return outcome }
 			go s.Send(t.Context(), "q", []Outgoing{{Body: "b"}})
 			synctest.Wait()
 			if got := <-receiving(t, s, 1); got != "a" {
@@ -137,12 +140,12 @@ func TestAMessageReceivedWithoutTheWriter(t *testing.T) {
 				mustSend(t, s, "q", "a")
 				take(t, s, f)
 				later(t, 2*flushAfter*time.Millisecond)
-				f.mu.Lock()
+				f.Mu.Lock()
 				var counts []uint32
-				for _, r := range f.messages {
-					counts = append(counts, r.count)
+				for _, r := range f.Messages {
+					counts = append(counts, r.Count)
 				}
-				f.mu.Unlock()
+				f.Mu.Unlock()
 				if !slices.Contains(counts, 1) {
 					t.Errorf("the store knows of no receive: counts %v", counts)
 				}
@@ -190,34 +193,34 @@ func TestWhoWaitsIsServedBeforeWhoComesLater(t *testing.T) {
 // receiveStored mirrors what may be received while a group is committed: what
 // comes first, up to the first that is not in the store, was received before,
 // or is over its time.
-func (w *world) receiveStored() []delivery {
+func (w *world) receiveStored() []machine.Delivery {
 	name := rapid.SampledFrom([]string{"work", "work", "dead"}).Draw(w.t, "queue")
-	q, limit := w.st.names[name], rapid.IntRange(1, 4).Draw(w.t, "limit")
-	safe := w.st.safe
-	w.st.expire(q, w.now)
-	ops, images := len(w.st.ops), len(w.st.images)
-	var want []delivery
+	q, limit := w.st.Names[name], rapid.IntRange(1, 4).Draw(w.t, "limit")
+	safe := w.st.Safe
+	w.st.Expire(q, w.now)
+	ops, images := len(w.st.Ops), len(w.st.Images)
+	var want []machine.Delivery
 	for _, m := range w.model.ready(name, w.now) {
 		if len(want) == limit || m.count > 0 || m.seq > safe {
 			break
 		}
-		want = append(want, delivery{m.seq, q.saved.id, 1, m.sent, w.now})
+		want = append(want, machine.Delivery{Seq: m.seq, Queue: q.Saved.ID, Count: 1, Sent: m.sent, First: w.now})
 	}
-	got := w.st.receiveStored(q, w.now, modelTimeout, limit, nil)
+	got := w.st.ReceiveStored(q, w.now, modelTimeout, limit, nil)
 	if !slices.Equal(got, want) {
 		w.t.Fatalf("received %+v of what is stored, want %+v", got, want)
 	}
-	if len(w.st.ops) != ops || len(w.st.images) != images {
-		w.t.Fatalf("a receive of what is stored left %d operations and %d images", len(w.st.ops)-ops, len(w.st.images)-images)
+	if len(w.st.Ops) != ops || len(w.st.Images) != images {
+		w.t.Fatalf("a receive of what is stored left %d operations and %d images", len(w.st.Ops)-ops, len(w.st.Images)-images)
 	}
 	return got
 }
 
 // received tells the model of what was received.
-func (w *world) received(got []delivery) {
+func (w *world) received(got []machine.Delivery) {
 	w.batch++
 	for _, d := range got {
-		m := w.model.find(w.st.ids[d.queue].saved.name, d.seq)
+		m := w.model.find(w.st.IDs[d.Queue].Saved.Name, d.Seq)
 		m.count, m.first, m.received, m.visible, m.batch = 1, w.now, w.now, w.now+modelTimeout, w.batch
 	}
 	w.handles = append(w.handles, got...)

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"hash"
 	"sync"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // A receipt is sequence, receive count and queue, followed by the first half
@@ -16,7 +18,6 @@ const (
 	receiptMAC  = 16
 	receiptSize = receiptBody + receiptMAC
 	receiptText = (receiptSize*8 + 5) / 6
-	secretBytes = 32
 )
 
 // receipts makes and reads receipt handles. It is safe for concurrent use.
@@ -48,11 +49,11 @@ func (r *receipts) sign(body [receiptBody]byte) (sum [receiptMAC]byte) {
 }
 
 // make returns the handle of d.
-func (r *receipts) make(d delivery) string {
+func (r *receipts) make(d machine.Delivery) string {
 	var buf [receiptSize]byte
-	binary.BigEndian.PutUint64(buf[0:], d.seq)
-	binary.BigEndian.PutUint32(buf[8:], d.count)
-	binary.BigEndian.PutUint32(buf[12:], d.queue)
+	binary.BigEndian.PutUint64(buf[0:], d.Seq)
+	binary.BigEndian.PutUint32(buf[8:], d.Count)
+	binary.BigEndian.PutUint32(buf[12:], d.Queue)
 	sum := r.sign([receiptBody]byte(buf[:]))
 	copy(buf[receiptBody:], sum[:])
 	var text [receiptText]byte
@@ -61,26 +62,26 @@ func (r *receipts) make(d delivery) string {
 }
 
 // read checks a handle and returns what it names: seq, count and queue.
-func (r *receipts) read(handle string) (delivery, error) {
+func (r *receipts) read(handle string) (machine.Delivery, error) {
 	if handle == "" {
-		return delivery{}, refuse(ErrMissingParameter, "The request must contain the parameter ReceiptHandle.")
+		return machine.Delivery{}, refuse(ErrMissingParameter, "The request must contain the parameter ReceiptHandle.")
 	}
 	var buf [receiptSize]byte
 	var text [receiptText]byte
 	if copy(text[:], handle) != len(text) || len(handle) != len(text) {
-		return delivery{}, invalidReceipt(handle)
+		return machine.Delivery{}, invalidReceipt(handle)
 	}
 	if n, err := base64.RawURLEncoding.Strict().Decode(buf[:], text[:]); err != nil || n != receiptSize {
-		return delivery{}, invalidReceipt(handle)
+		return machine.Delivery{}, invalidReceipt(handle)
 	}
 	want := r.sign([receiptBody]byte(buf[:]))
 	if !hmac.Equal(want[:], buf[receiptBody:]) {
-		return delivery{}, invalidReceipt(handle)
+		return machine.Delivery{}, invalidReceipt(handle)
 	}
-	return delivery{
-		seq:   binary.BigEndian.Uint64(buf[0:]),
-		count: binary.BigEndian.Uint32(buf[8:]),
-		queue: binary.BigEndian.Uint32(buf[12:]),
+	return machine.Delivery{
+		Seq:   binary.BigEndian.Uint64(buf[0:]),
+		Count: binary.BigEndian.Uint32(buf[8:]),
+		Queue: binary.BigEndian.Uint32(buf[12:]),
 	}, nil
 }
 

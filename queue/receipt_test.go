@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"testing"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 func TestAForgedOrForeignReceiptIsRefused(t *testing.T) {
@@ -24,7 +26,7 @@ func TestAForgedOrForeignReceiptIsRefused(t *testing.T) {
 			t.Errorf("byte %d changed: %v", i, err)
 		}
 	}
-	stranger := newReceipts([]byte("another key")).make(delivery{seq: 1, count: 1, queue: 1})
+	stranger := newReceipts([]byte("another key")).make(machine.Delivery{Seq: 1, Count: 1, Queue: 1})
 	for name, row := range map[string]struct {
 		queue, handle string
 		want          error
@@ -65,7 +67,7 @@ func TestAReceiptOfADeletedQueueIsForeignToItsSuccessor(t *testing.T) {
 // gives for what it names.
 func FuzzReceipt(f *testing.F) {
 	r := newReceipts([]byte("key"))
-	f.Add(r.make(delivery{seq: 1 << seqBits, count: 1, queue: 1}))
+	f.Add(r.make(machine.Delivery{Seq: 1 << machine.SeqBits, Count: 1, Queue: 1}))
 	f.Add("")
 	f.Add("AAAA")
 	f.Fuzz(func(t *testing.T, handle string) {

@@ -1,6 +1,10 @@
 package queue
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+)
 
 // A queue of the default region and account is kept under its bare name. That of
 // another region or account is kept under region, account and name with colons
@@ -25,7 +29,7 @@ func Scoped(region, account, name string) string {
 // CutScope returns the parts of a name made by [Scoped]; for the bare name of a
 // queue in the default region and account, region and account are empty.
 func CutScope(scoped string) (region, account, name string) {
-	scope := scopeOf(scoped)
+	scope := machine.ScopeOf(scoped)
 	if scope == "" {
 		return "", "", scoped
 	}
@@ -40,37 +44,4 @@ func ValidScope(region, account string) bool {
 		return false
 	}
 	return len(account) == accountLen && strings.Trim(account, "0123456789") == ""
-}
-
-// scopeOf returns the part of a name before the bare name of the queue.
-func scopeOf(name string) string { return name[:strings.LastIndexByte(name, ':')+1] }
-
-// deadLetterQueue is the name of the queue that the dead letters of q go to, which
-// lies in the same region and account; empty if there is none.
-func (q *queue) deadLetterQueue() string {
-	if q.settings.redrive == nil {
-		return ""
-	}
-	return scopeOf(q.saved.name) + q.settings.redrive.target
-}
-
-// hasScope says whether a queue lies in scope.
-func (st *state) hasScope(scope string) bool {
-	for name := range st.names {
-		if scopeOf(name) == scope {
-			return true
-		}
-	}
-	return false
-}
-
-// scopes counts the scopes that hold queues, but for the default one.
-func (st *state) scopes() int {
-	found := map[string]bool{}
-	for name := range st.names {
-		if scope := scopeOf(name); scope != "" {
-			found[scope] = true
-		}
-	}
-	return len(found)
 }

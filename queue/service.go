@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // Options say where queues are kept.
@@ -41,8 +43,8 @@ const (
 type Service struct {
 	log      *slog.Logger
 	strict   bool
-	store    store
-	contents contents
+	store    machine.Store
+	contents machine.Contents
 	receipts *receipts
 	lock     *os.File // nil when ephemeral
 	started  time.Time
@@ -62,10 +64,10 @@ type Service struct {
 	short    atomic.Bool // the storage is full, and that was said
 
 	mu    sync.Mutex // guards what follows; never held during a commit
-	st    *state
+	st    *machine.State
 	last  int64 // time never goes back
 	cache *cache
-	desks map[*queue]*desk
+	desks map[*machine.Queue]*desk
 	wakes map[string][]chan struct{}
 	// ringing are the couriers that have something to deliver and were not yet told.
 	ringing []*Courier
@@ -87,12 +89,12 @@ func Open(o Options) (*Service, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Ephemeral {
-		secret := make([]byte, secretBytes)
+		secret := make([]byte, storage.SecretBytes)
 		rand.Read(secret) // never fails
 		if o.MemoryBytes == 0 {
 			o.MemoryBytes = defaultEphemeralBytes
 		}
-		m := newMemoryStore(o.MemoryBytes, secret)
+		m := storage.NewMemoryStore(o.MemoryBytes, secret)
 		s, err := start(m, m, nil, 0, o.Logger)
 		if err == nil {
 			s.strict = o.Strict
@@ -105,18 +107,18 @@ func Open(o Options) (*Service, error) {
 	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create queue directory: %w", err)
 	}
-	if err := checkDir(o.Dir); err != nil {
+	if err := storage.CheckDir(o.Dir); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(o.Dir)
+	lock, err := storage.LockDir(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	db, err := openSQLite(context.Background(), o.Dir)
+	db, err := storage.OpenSQLite(context.Background(), o.Dir)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	full := db.epoch != 0 // the writer has it from here on
+	full := db.Epoch != 0 // the writer has it from here on
 	s, err := start(db, db, lock, o.MemoryBytes, o.Logger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
@@ -142,19 +144,19 @@ func (s *Service) sayFull() {
 const requestBuffer = 1024
 
 // start loads the state and runs the writer.
-func start(st store, c contents, lock *os.File, cacheBytes int64, log *slog.Logger) (*Service, error) {
+func start(st machine.Store, c machine.Contents, lock *os.File, cacheBytes int64, log *slog.Logger) (*Service, error) {
 	s := &Service{
 		log: log, store: st, contents: c, lock: lock, started: time.Now(),
 		requests: make(chan command, requestBuffer),
 		closing:  make(chan struct{}),
 		rearm:    make(chan struct{}, 1),
-		flushAt:  never,
+		flushAt:  machine.Never,
 		done:     make(chan struct{}),
 		cache:    newCache(cacheBytes),
-		desks:    map[*queue]*desk{},
+		desks:    map[*machine.Queue]*desk{},
 		wakes:    map[string][]chan struct{}{},
 	}
-	loaded, secret, err := load(st, s.now())
+	loaded, secret, err := machine.Load(st, s.now(), parseSettings)
 	if err != nil {
 		return nil, err
 	}
@@ -243,42 +245,42 @@ func (s *Service) do(ctx context.Context, c command, answer reply) error {
 // out: the oldest, which are received next, are the ones that stay.
 type cache struct {
 	budget, used int64
-	records      map[uint64]*record
+	records      map[uint64]*machine.Record
 }
 
 func newCache(budget int64) *cache {
-	return &cache{budget: budget, records: map[uint64]*record{}}
+	return &cache{budget: budget, records: map[uint64]*machine.Record{}}
 }
 
-func (c *cache) put(seq uint64, r *record) {
-	if c.used+r.size() <= c.budget {
+func (c *cache) put(seq uint64, r *machine.Record) {
+	if c.used+r.Size() <= c.budget {
 		c.records[seq] = r
-		c.used += r.size()
+		c.used += r.Size()
 	}
 }
 
-func (c *cache) remove(seq uint64) *record {
+func (c *cache) remove(seq uint64) *machine.Record {
 	r := c.records[seq]
 	if r != nil {
 		delete(c.records, seq)
-		c.used -= r.size()
+		c.used -= r.Size()
 	}
 	return r
 }
 
 // follow does to the cache what a commit did to the store.
-func (c *cache) follow(ops []op) {
+func (c *cache) follow(ops []machine.Op) {
 	for i := range ops {
-		switch o := &ops[i]; o.kind {
-		case opInsert:
-			c.put(o.row.seq, o.record)
-		case opRemove:
-			c.remove(o.seq)
-		case opMove:
-			if r := c.remove(o.seq); r != nil {
+		switch o := &ops[i]; o.Kind {
+		case machine.OpInsert:
+			c.put(o.Row.Seq, o.Record)
+		case machine.OpRemove:
+			c.remove(o.Seq)
+		case machine.OpMove:
+			if r := c.remove(o.Seq); r != nil {
 				moved := *r
-				moved.source = o.source
-				c.put(o.row.seq, &moved)
+				moved.Source = o.Source
+				c.put(o.Row.Seq, &moved)
 			}
 		}
 	}

@@ -6,29 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
-
-// settings are the parsed attributes of a queue; times in milliseconds.
-type settings struct {
-	visibility, delay, retention, wait int64
-	maxBytes                           int
-	redrive                            *redrive
-	allow                              redriveAllow
-
-	fifo         bool
-	contentDedup bool // the hash of the body stands in for a deduplication id
-	dedupByGroup bool // deduplication ids are unique within a group only
-}
-
-type redrive struct {
-	target string // queue name
-	max    int
-}
-
-type redriveAllow struct {
-	permission string   // allowAll, denyAll or byQueue
-	sources    []string // queue names
-}
 
 // The defaults of SQS, also for a queue file that lacks an attribute.
 var defaultAttributes = map[string]string{
@@ -184,14 +164,14 @@ func checkTogether(all map[string]string) error {
 }
 
 // parseSettings reads normal attributes.
-func parseSettings(attributes map[string]string) (settings, error) {
+func parseSettings(attributes map[string]string) (machine.Settings, error) {
 	fifo := isTrue(attributes["FifoQueue"])
 	normal, err := checkAttributes(attributes, fifo)
 	if err == nil {
 		err = checkTogether(normal)
 	}
 	if err != nil {
-		return settings{}, err
+		return machine.Settings{}, err
 	}
 	number := func(name string) int64 {
 		value, ok := normal[name]
@@ -201,33 +181,33 @@ func parseSettings(attributes map[string]string) (settings, error) {
 		n, _ := strconv.ParseInt(value, 10, 64) // checked above
 		return n
 	}
-	s := settings{
-		visibility: 1000 * number("VisibilityTimeout"),
-		delay:      1000 * number("DelaySeconds"),
-		retention:  1000 * number("MessageRetentionPeriod"),
-		wait:       1000 * number("ReceiveMessageWaitTimeSeconds"),
-		maxBytes:   int(number("MaximumMessageSize")),
-		allow:      redriveAllow{permission: "allowAll"},
+	s := machine.Settings{
+		Visibility: 1000 * number("VisibilityTimeout"),
+		Delay:      1000 * number("DelaySeconds"),
+		Retention:  1000 * number("MessageRetentionPeriod"),
+		Wait:       1000 * number("ReceiveMessageWaitTimeSeconds"),
+		MaxBytes:   int(number("MaximumMessageSize")),
+		Allow:      machine.RedriveAllow{Permission: "allowAll"},
 
-		fifo:         fifo,
-		contentDedup: normal["ContentBasedDeduplication"] == "true",
-		dedupByGroup: normal["DeduplicationScope"] == "messageGroup",
+		Fifo:         fifo,
+		ContentDedup: normal["ContentBasedDeduplication"] == "true",
+		DedupByGroup: normal["DeduplicationScope"] == "messageGroup",
 	}
 	if p := normal["RedrivePolicy"]; p != "" {
 		doc, err := readRedrive(p)
 		if err != nil {
-			return settings{}, err
+			return machine.Settings{}, err
 		}
-		s.redrive = &redrive{target: lastPart(doc.Target), max: int(doc.Max)}
+		s.Redrive = &machine.Redrive{Target: lastPart(doc.Target), Max: int(doc.Max)}
 	}
 	if p := normal["RedriveAllowPolicy"]; p != "" {
 		doc, err := readRedriveAllow(p)
 		if err != nil {
-			return settings{}, err
+			return machine.Settings{}, err
 		}
-		s.allow.permission = doc.Permission
+		s.Allow.Permission = doc.Permission
 		for _, arn := range doc.Sources {
-			s.allow.sources = append(s.allow.sources, lastPart(arn))
+			s.Allow.Sources = append(s.Allow.Sources, lastPart(arn))
 		}
 	}
 	return s, nil

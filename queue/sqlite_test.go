@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // crash copies the files as they are on disk, as a power cut would leave them,
@@ -249,13 +251,13 @@ func TestAFileThatIsNotOursIsRefusedAndNotTouched(t *testing.T) {
 		{"an SQLite file of another program", foreign, ErrForeignFile},
 		{"a file of a newer version", func(t *testing.T) []byte {
 			b := ours(t)
-			binary.BigEndian.PutUint32(b[headerVersion:], uint32(schemaVersion+1))
+			binary.BigEndian.PutUint32(b[storage.HeaderVersion:], uint32(storage.SchemaVersion+1))
 			return b
 		}, ErrNewerFile},
 		{"a file cut short", func(t *testing.T) []byte { b := ours(t); return b[:len(b)/2] }, ErrCorruptFile},
 		{"a file with a damaged schema", func(t *testing.T) []byte {
 			b := ours(t)
-			clear(b[headerSize:4096])
+			clear(b[storage.HeaderSize:4096])
 			return b
 		}, ErrCorruptFile},
 		{"a file with damaged messages", func(t *testing.T) []byte {
@@ -282,7 +284,7 @@ func TestAFileThatIsNotOursIsRefusedAndNotTouched(t *testing.T) {
 			if after, err := os.ReadFile(path); err != nil || !slices.Equal(after, b) {
 				t.Errorf("the file was changed (%v)", err)
 			}
-			if lock, err := lockDir(dir); err != nil {
+			if lock, err := storage.LockDir(dir); err != nil {
 				t.Errorf("the directory stays locked: %v", err)
 			} else {
 				lock.Close()
@@ -294,8 +296,8 @@ func TestAFileThatIsNotOursIsRefusedAndNotTouched(t *testing.T) {
 func TestAFullDiskRefusesSendsAndLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	db := mustSQLite(t, dir)
-	db.log.size = 0 // it would take what the tables have no room for
-	if _, err := db.db.Exec("PRAGMA max_page_count = 60"); err != nil {
+	db.Log.Size = 0 // it would take what the tables have no room for
+	if _, err := db.Db.Exec("PRAGMA max_page_count = 60"); err != nil {
 		t.Fatal(err)
 	}
 	s, err := start(db, db, nil, defaultCacheBytes, slog.New(slog.DiscardHandler))

@@ -8,23 +8,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // faulty is a store whose commits can be made to fail.
 type faulty struct {
-	*memoryStore
-	fail  func([]op) error
+	*storage.MemoryStore
+	fail  func([]machine.Op) error
 	calls int
 }
 
-func (f *faulty) Commit(ops []op) error {
+func (f *faulty) Commit(ops []machine.Op) error {
 	f.calls++
 	if f.fail != nil {
 		if err := f.fail(ops); err != nil {
 			return err
 		}
 	}
-	return f.memoryStore.Commit(ops)
+	return f.MemoryStore.Commit(ops)
 }
 
 func startFaulty(t *testing.T, f *faulty) *Service {
@@ -37,14 +40,14 @@ func startFaulty(t *testing.T, f *faulty) *Service {
 }
 
 func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
-	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreate(t, s, "q", nil)
 	mustSend(t, s, "q", "kept")
 	m := takeOne(t, s, "q")
 	disk := errors.New("input/output error")
-	f.fail = func([]op) error { return disk }
+	f.fail = func([]machine.Op) error { return disk }
 	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "lost"}}); !errors.Is(err, ErrStorage) || !errors.Is(err, disk) {
 		t.Errorf("send on a broken disk: %v", err)
 	}
@@ -68,7 +71,7 @@ func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
 }
 
 func TestAFullStoreRefusesSendsAndTakesDeletes(t *testing.T) {
-	s := open(t, Options{Ephemeral: true, MemoryBytes: 4 * (recordOverhead + 100)})
+	s := open(t, Options{Ephemeral: true, MemoryBytes: 4 * (machine.RecordOverhead + 100)})
 	mustCreate(t, s, "q", nil)
 	body := string(make100())
 	mustSend(t, s, "q", body, body, body, body)
@@ -92,14 +95,14 @@ func make100() []byte {
 
 func TestAFirstReceiveIsWrittenWithinTwentyMilliseconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		written := func() (counts []uint32) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			for _, m := range f.messages {
-				counts = append(counts, m.count)
+			f.Mu.Lock()
+			defer f.Mu.Unlock()
+			for _, m := range f.Messages {
+				counts = append(counts, m.Count)
 			}
 			return counts
 		}
@@ -126,7 +129,7 @@ func TestAFirstReceiveIsWrittenWithinTwentyMilliseconds(t *testing.T) {
 
 func TestPurgedMessagesLeaveTheStoreInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemoryStore(1<<30, []byte("secret"))
+		m := storage.NewMemoryStore(1<<30, []byte("secret"))
 		s, err := start(m, m, nil, 0, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -143,20 +146,20 @@ func TestPurgedMessagesLeaveTheStoreInTheBackground(t *testing.T) {
 		}
 		wantCounts(t, s, "q", 0, 0, 0)
 		later(t, 3*flushAfter*time.Millisecond)
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if len(m.messages) != 0 || m.used != 0 {
-			t.Errorf("the store still holds %d messages, %d bytes", len(m.messages), m.used)
+		m.Mu.Lock()
+		defer m.Mu.Unlock()
+		if len(m.Messages) != 0 || m.Used != 0 {
+			t.Errorf("the store still holds %d messages, %d bytes", len(m.Messages), m.Used)
 		}
 	})
 }
 
 func TestALockedFileRefusesOneCallOnly(t *testing.T) {
-	f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+	f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 	s := startFaulty(t, f)
 	defer s.Close()
 	mustCreate(t, s, "q", nil)
-	f.fail = func([]op) error { return ErrStorageBusy }
+	f.fail = func([]machine.Op) error { return ErrStorageBusy }
 	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "a"}}); !errors.Is(err, ErrStorageBusy) {
 		t.Errorf("send while the file is locked: %v", err)
 	}
@@ -172,7 +175,7 @@ func together(t *testing.T, s *Service, f *faulty, ask ...func()) {
 	t.Helper()
 	held, release := make(chan struct{}), make(chan struct{})
 	after := f.fail
-	f.fail = func([]op) error {
+	f.fail = func([]machine.Op) error {
 		f.fail = after
 		close(held)
 		<-release
@@ -195,14 +198,14 @@ func together(t *testing.T, s *Service, f *faulty, ask ...func()) {
 
 func TestOnAFullDiskTheDeletesOfAGroupSucceed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		mustCreate(t, s, "q", nil)
 		mustSend(t, s, "q", "a", "b")
 		got := take(t, s, "q")
-		f.fail = func(ops []op) error {
-			if slices.ContainsFunc(ops, func(o op) bool { return o.kind == opInsert }) {
+		f.fail = func(ops []machine.Op) error {
+			if slices.ContainsFunc(ops, func(o machine.Op) bool { return o.Kind == machine.OpInsert }) {
 				return ErrStorageFull
 			}
 			return nil
@@ -226,7 +229,7 @@ func TestOnAFullDiskTheDeletesOfAGroupSucceed(t *testing.T) {
 
 func TestAReceiveDoesNotOvertakeThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &faulty{memoryStore: newMemoryStore(1<<30, []byte("secret"))}
+		f := &faulty{MemoryStore: storage.NewMemoryStore(1<<30, []byte("secret"))}
 		s := startFaulty(t, f)
 		defer s.Close()
 		mustCreate(t, s, "q", nil)

@@ -7,14 +7,17 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
-func mustSQLite(t *testing.T, dir string) *sqliteStore {
+func mustSQLite(t *testing.T, dir string) *storage.SqliteStore {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openSQLite(t.Context(), dir)
+	db, err := storage.OpenSQLite(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +44,8 @@ func holdTheSame(t *testing.T, logSize int64) {
 		sub := fmt.Sprintf("%s/%d", dir, runs)
 		db := mustSQLite(t, sub)
 		defer db.Close()
-		db.log.size, db.log.after = logSize, 0
-		memory := newMemoryStore(1<<30, []byte("secret"))
+		db.Log.Size, db.Log.After = logSize, 0
+		memory := storage.NewMemoryStore(1<<30, []byte("secret"))
 		w := newWorld(rt, memory, db)
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 1, 31_000, 400_000}).Draw(rt, "wait"))
@@ -52,10 +55,10 @@ func holdTheSame(t *testing.T, logSize int64) {
 				sameRecords(rt, w, memory, db)
 			}
 		}
-		w.st.flush()
-		w.st.sweep(sweepRows)
+		w.st.Flush()
+		w.st.Sweep(sweepRows)
 		w.commit()
-		if db.log.number > 0 {
+		if db.Log.Number > 0 {
 			logged++
 		}
 		w.reopen()
@@ -66,13 +69,13 @@ func holdTheSame(t *testing.T, logSize int64) {
 	}
 }
 
-func sameRecords(rt *rapid.T, w *world, memory *memoryStore, db *sqliteStore) {
-	for _, q := range w.st.names {
-		for e := range q.all {
-			seq := e.seq
+func sameRecords(rt *rapid.T, w *world, memory *storage.MemoryStore, db *storage.SqliteStore) {
+	for _, q := range w.st.Names {
+		for e := range q.All {
+			seq := e.Seq
 			a, errA := memory.Record(seq)
 			b, errB := db.Record(seq)
-			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(record{})); diff != "" || errA != nil || errB != nil {
+			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(machine.Record{})); diff != "" || errA != nil || errB != nil {
 				rt.Fatalf("content of %d differs: %v %v\n%s", seq, errA, errB, diff)
 			}
 		}

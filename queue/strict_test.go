@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 func TestAStrictServiceRefusesForAMinuteWhatAWSRefuses(t *testing.T) {
@@ -50,10 +52,10 @@ func TestTooManyInFlight(t *testing.T) {
 	mustCreateFIFO(t, s, "q.fifo", nil)
 	for _, name := range []string{"q", "q.fifo"} {
 		s.mu.Lock()
-		q := s.st.names[name]
+		q := s.st.Names[name]
 		for range MaxInFlight {
-			s.st.lastSeq++
-			q.add(entry{numbers: numbers{seq: s.st.lastSeq, visible: never, received: 1, count: 1}, place: inFlight}, label{group: "g"})
+			s.st.LastSeq++
+			q.Add(machine.Entry{Numbers: machine.Numbers{Seq: s.st.LastSeq, Visible: machine.Never, Received: 1, Count: 1}, Place: machine.InFlight}, machine.Label{Group: "g"})
 		}
 		s.mu.Unlock()
 		sendOne(t, s, name, Outgoing{Body: "x", GroupID: "h"})

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
 // olderSchemas are the tables of the first versions; each goes on where the one before ended.
@@ -48,7 +51,7 @@ func olderQueueFile(t *testing.T, version int) (dir string) {
 		INSERT INTO meta VALUES ('secret', zeroblob(32)), ('epoch', 3);
 		INSERT INTO queues VALUES (1, 'q', '{"VisibilityTimeout":"7"}', '{}', 1, 1, 0);
 		INSERT INTO messages VALUES (7, 1, %[3]d, %[3]d, 0, 0, 0, 0, zeroblob(16), 'tenant', NULL, NULL, NULL, NULL, 'old');
-		PRAGMA journal_mode = WAL`, applicationID, version, time.Now().UnixMilli()))
+		PRAGMA journal_mode = WAL`, storage.ApplicationID, version, time.Now().UnixMilli()))
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -81,15 +84,15 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 					if a := must(s.Attributes("q"))(t); a["VisibilityTimeout"] != "7" {
 						t.Errorf("attributes %v", a)
 					}
-					if s.st.lastSeq < 4<<seqBits {
-						t.Errorf("the openings are counted anew: sequence %d", s.st.lastSeq)
+					if s.st.LastSeq < 4<<machine.SeqBits {
+						t.Errorf("the openings are counted anew: sequence %d", s.st.LastSeq)
 					}
 					if err := s.Close(); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if got := version(t, dir); got != schemaVersion {
-					t.Errorf("version %d, want %d", got, schemaVersion)
+				if got := version(t, dir); got != storage.SchemaVersion {
+					t.Errorf("version %d, want %d", got, storage.SchemaVersion)
 				}
 			})
 		}
@@ -97,24 +100,24 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 }
 
 // olderLog returns the log of an older program with a frame of each group of operations.
-func olderLog(t *testing.T, generation uint64, groups ...[]op) []byte {
+func olderLog(t *testing.T, generation uint64, groups ...[]machine.Op) []byte {
 	t.Helper()
 	log := make([]byte, 64<<10)
 	at := int64(0)
 	for number, ops := range groups {
-		l := opLog{generation: generation, number: uint32(number)}
-		b := l.begin(nil)
+		l := storage.OpLog{Generation: generation, Number: uint32(number)}
+		b := l.Begin(nil)
 		for i := range ops {
 			from := len(b)
-			b, _ = appendOp(b, &ops[i])
-			if ops[i].kind == opInsert { // no checksum followed the id
-				sum := from + 1 + len(appendRow(nil, &ops[i].row)) + 16
+			b, _ = storage.AppendOp(b, &ops[i])
+			if ops[i].Kind == machine.OpInsert { // no checksum followed the id
+				sum := from + 1 + len(storage.AppendRow(nil, &ops[i].Row)) + 16
 				b = slices.Delete(b, sum, sum+4)
 			}
 		}
-		l.finish(b)
+		l.Finish(b)
 		copy(log[at:], b)
-		at += sectors(len(b))
+		at += storage.Sectors(len(b))
 	}
 	return log
 }
@@ -123,17 +126,17 @@ func olderLog(t *testing.T, generation uint64, groups ...[]op) []byte {
 func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 	const generation = 77
 	now := time.Now().UnixMilli()
-	sent := func(seq uint64, body string) op {
-		r := row{numbers: numbers{seq: seq}, queue: 1}
-		r.sent, r.visible = now, now
-		return op{kind: opInsert, row: r, record: &record{id: newID(), body: body}}
+	sent := func(seq uint64, body string) machine.Op {
+		r := machine.Row{Numbers: machine.Numbers{Seq: seq}, Queue: 1}
+		r.Sent, r.Visible = now, now
+		return machine.Op{Kind: machine.OpInsert, Row: r, Record: &machine.Record{ID: newID(), Body: body}}
 	}
-	later := row{numbers: numbers{seq: 7}, queue: 1}
-	later.sent, later.visible, later.count = now, now, 2
-	groups := [][]op{{sent(8, "new"), sent(9, "deleted")}, {{kind: opUpdate, row: later}}, {{kind: opRemove, seq: 9}}}
+	later := machine.Row{Numbers: machine.Numbers{Seq: 7}, Queue: 1}
+	later.Sent, later.Visible, later.Count = now, now, 2
+	groups := [][]machine.Op{{sent(8, "new"), sent(9, "deleted")}, {{Kind: machine.OpUpdate, Row: later}}, {{Kind: machine.OpRemove, Seq: 9}}}
 	whole := olderLog(t, generation, groups...)
 	torn := slices.Clone(whole)
-	torn[2*sectorBytes+frameHead] ^= 1 // of the last frame
+	torn[2*storage.SectorBytes+storage.FrameHead] ^= 1 // of the last frame
 	damaged := slices.Clone(whole)
 	damaged[40] ^= 1 // of the first one
 	for name, row := range map[string]struct {
@@ -148,7 +151,7 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := olderQueueFile(t, 2)
 			db := must(sql.Open("sqlite", "file:"+filepath.Join(dir, "queues.db")))(t)
-			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE messages SET sent = %d", generation, olderLogged, now))
+			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE messages SET sent = %d", generation, storage.OlderLogged, now))
 			if err = errors.Join(err, db.Close()); err == nil && row.log != nil {
 				err = os.WriteFile(filepath.Join(dir, logFileName), row.log, 0o600)
 			}

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 const (
@@ -76,12 +78,12 @@ func (m *Outgoing) size() int {
 }
 
 // check validates one message for a queue with settings s.
-func (m *Outgoing) check(s *settings) error {
+func (m *Outgoing) check(s *machine.Settings) error {
 	if m.Body == "" {
 		return refuse(ErrMissingParameter, "The request must contain the parameter MessageBody.")
 	}
-	if n := m.size(); n > s.maxBytes {
-		return refuse(ErrInvalidParameter, "One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", s.maxBytes)
+	if n := m.size(); n > s.MaxBytes {
+		return refuse(ErrInvalidParameter, "One or more parameters are invalid. Reason: Message must be shorter than %d bytes.", s.MaxBytes)
 	}
 	if at := badCharacter(m.Body); at >= 0 {
 		return refuse(ErrInvalidContents,
@@ -129,8 +131,8 @@ const otherKind = "The request include parameter that is not valid for this queu
 const noDeduplication = "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"
 
 // checkKind validates what differs between standard and FIFO queues.
-func (m *Outgoing) checkKind(s *settings) error {
-	if !s.fifo {
+func (m *Outgoing) checkKind(s *machine.Settings) error {
+	if !s.Fifo {
 		if m.DeduplicationID != "" {
 			return outside("MessageDeduplicationId", clip(m.DeduplicationID), otherKind)
 		}
@@ -141,15 +143,15 @@ func (m *Outgoing) checkKind(s *settings) error {
 		return refuse(ErrMissingParameter, "The request must contain the parameter MessageGroupId.")
 	case m.Delay != nil && *m.Delay != 0:
 		return outside("DelaySeconds", seconds(*m.Delay), otherKind)
-	case m.DeduplicationID == "" && !s.contentDedup:
+	case m.DeduplicationID == "" && !s.ContentDedup:
 		return refuse(ErrInvalidParameter, noDeduplication)
 	}
 	return checkToken("MessageDeduplicationId", m.DeduplicationID)
 }
 
 // deduplicationID is what the message is known by: nothing on a standard queue.
-func (m *Outgoing) deduplicationID(s *settings) string {
-	if !s.fifo || m.DeduplicationID != "" {
+func (m *Outgoing) deduplicationID(s *machine.Settings) string {
+	if !s.Fifo || m.DeduplicationID != "" {
 		return m.DeduplicationID
 	}
 	sum := sha256.Sum256([]byte(m.Body))

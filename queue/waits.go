@@ -1,6 +1,10 @@
 package queue
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
+)
 
 // MaxSentGroups bounds the groups of [Counts].ReturnedSent.
 const MaxSentGroups = 32
@@ -13,21 +17,21 @@ type SentGroup struct {
 }
 
 // sentGroups groups the entries of a heap that is ordered by when they were sent, into spans of equal length.
-func sentGroups(nodes []node) []SentGroup {
+func sentGroups(nodes []machine.Node) []SentGroup {
 	if len(nodes) == 0 {
 		return nil
 	}
-	oldest, newest := nodes[0].key, nodes[0].key
+	oldest, newest := nodes[0].Key, nodes[0].Key
 	for _, n := range nodes {
-		newest = max(newest, n.key)
+		newest = max(newest, n.Key)
 	}
 	span := (newest-oldest)/MaxSentGroups + 1
 	var first [MaxSentGroups]int64
 	var messages [MaxSentGroups]int
 	for _, n := range nodes {
-		i := (n.key - oldest) / span
-		if messages[i] == 0 || n.key < first[i] {
-			first[i] = n.key
+		i := (n.Key - oldest) / span
+		if messages[i] == 0 || n.Key < first[i] {
+			first[i] = n.Key
 		}
 		messages[i]++
 	}

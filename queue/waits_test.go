@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // A message that its receiver gave back is counted apart from those that are held, until it is visible, wherever it
@@ -106,9 +108,9 @@ func TestAfterARestartItIsUnknownWhoHasAMessageInFlight(t *testing.T) {
 }
 
 func TestSentGroupsAreFewAndHoldEveryMessage(t *testing.T) {
-	var nodes []node
+	var nodes []machine.Node
 	for i := range int64(1000) {
-		nodes = append(nodes, node{key: 5000 + i*i, ref: 1})
+		nodes = append(nodes, machine.Node{Key: 5000 + i*i, Ref: 1})
 	}
 	groups, n := sentGroups(nodes), 0
 	for i, g := range groups {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 // reply carries the one answer of a request: to who waits for it, or to a courier.
@@ -151,9 +153,9 @@ func (w *writer) turn(first command, gathers bool) {
 	}
 	w.mu.Lock()
 	if w.broken == nil && now >= w.flushAt {
-		w.flushAt = never
-		w.st.flush()
-		w.st.sweep(sweepRows)
+		w.flushAt = machine.Never
+		w.st.Flush()
+		w.st.Sweep(sweepRows)
 	}
 	w.mu.Unlock()
 	w.ringAll()
@@ -205,11 +207,11 @@ func (w *writer) apply(c command, now int64) {
 		c.finish(w.Service, w.broken)
 		return
 	}
-	mark := len(w.st.images)
+	mark := len(w.st.Images)
 	switch c.apply(w, now) {
 	case answerNow:
 		// What is answered stays, even if the group is undone.
-		w.st.images = w.st.images[:mark]
+		w.st.Images = w.st.Images[:mark]
 		c.finish(w.Service, nil)
 	case answerLater:
 		w.group = append(w.group, c)
@@ -218,7 +220,7 @@ func (w *writer) apply(c command, now int64) {
 
 // commit makes the group durable and answers it.
 func (w *writer) commit(now int64) {
-	wrote := len(w.st.ops) > 0
+	wrote := len(w.st.Ops) > 0
 	size, began := len(w.group), w.now()
 	err := w.write()
 	w.count(size, w.now()-began)
@@ -257,17 +259,17 @@ func (w *writer) count(size int, took int64) {
 // the group in memory.
 func (w *writer) write() error {
 	var err error
-	if len(w.st.ops) > 0 {
-		err = w.store.Commit(w.st.ops)
+	if len(w.st.Ops) > 0 {
+		err = w.store.Commit(w.st.Ops)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		w.st.rollback()
+		w.st.Rollback()
 		return err
 	}
-	w.cache.follow(w.st.ops)
-	w.st.committed()
+	w.cache.follow(w.st.Ops)
+	w.st.Committed()
 	return nil
 }
 
@@ -307,7 +309,7 @@ func (w *writer) arm() {
 	w.mu.Lock()
 	at := min(w.wakeAt, w.flushAt)
 	w.mu.Unlock()
-	if at == never || w.broken != nil {
+	if at == machine.Never || w.broken != nil {
 		w.timer.Stop()
 		return
 	}

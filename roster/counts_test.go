@@ -12,7 +12,8 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
-	runner "github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // counts adds up what reports count.
@@ -139,7 +140,7 @@ func TestCheckRefusesRepetitionsThatCannotBe(t *testing.T) {
 
 // post is a worker that reports to a roster over a network which keeps, loses, repeats and reorders everything.
 type post struct {
-	lease   runner.Lease
+	lease   lease.Lease
 	roster  roster.Roster
 	now     float64
 	reports []muster.Report
@@ -161,7 +162,7 @@ func (p *post) finish(ok bool, seconds int, class string) {
 	}
 	d := time.Duration(seconds) * time.Second
 	p.lease.EndReceive(at(p.now), asked, asked)
-	p.lease.FinishedAs(at(p.now), at(p.now), d, ok, class)
+	p.lease.End(at(p.now), lease.End{Received: at(p.now), Took: d, OK: ok, Class: class})
 	if !ok {
 		p.done.failed, p.done.failing = p.done.failed+1, p.done.failing+1
 		return
@@ -233,7 +234,7 @@ func (p *post) settle() {
 // Whatever is late, lost or comes twice: nothing counts twice at any time, and once all is answered everything counts.
 func TestEverythingThatIsFinishedCountsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := post{lease: runner.NewLease(runner.LeaseOptions{Fleet: "f", Member: "m", Worker: "m", Slots: 1})}
+		p := post{lease: lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "m", Slots: 1})}
 		p.lease.Ready(t0)
 		for range rapid.IntRange(10, 200).Draw(t, "steps") {
 			p.do(t)

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	runner "github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // raceMember is a member of a story with its worker, driven as the runner drives it.
@@ -20,7 +21,7 @@ type raceMember struct {
 	// frozen is until when the process stands still, frozeAt since when.
 	frozen, frozeAt time.Duration
 
-	lease  runner.Lease
+	lease  lease.Lease
 	tokens int
 	// poll is the receive call that the worker knows of, call the last one that it made.
 	poll, call *racePoll
@@ -35,7 +36,7 @@ type raceMember struct {
 	// cutOff is until when its reports reach no controller.
 	cutOff time.Duration
 
-	shield         runner.Shield
+	shield         lease.Shield
 	protectedUntil time.Duration // in truth
 }
 
@@ -66,7 +67,7 @@ func (m *raceMember) boot() {
 	if m.s.one(2) {
 		idle = m.s.upTo(4 * time.Second)
 	}
-	m.lease = runner.NewLease(runner.LeaseOptions{Fleet: "f", Member: m.id, Worker: m.id, Slots: 1 + m.s.IntN(2), IdleStop: idle, Billing: m.s.billing(m.id), Born: m.s.time().UnixMilli()})
+	m.lease = lease.New(lease.Options{Fleet: "f", Member: m.id, Worker: m.id, Slots: 1 + m.s.IntN(2), IdleStop: idle, Billing: m.s.billing(m.id), Born: m.s.time().UnixMilli()})
 	if m.s.one(3) {
 		m.s.at(m.s.upTo(30*time.Second), m.freeze)
 	}
@@ -255,7 +256,7 @@ func (m *raceMember) done(received time.Time, took time.Duration) {
 	}
 	m.awake(func() {
 		m.s.inFlight--
-		m.lease.Finished(m.s.time(), received, took, true)
+		m.lease.End(m.s.time(), lease.End{Received: received, Took: took, OK: true})
 	})
 }
 

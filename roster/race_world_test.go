@@ -10,7 +10,8 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
-	runner "github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -122,17 +123,17 @@ func (s *raceStory) at(in time.Duration, do func()) { s.put(s.now+in, do) }
 
 // billing are the paid periods of a member. Most have none; those of others are short. They draw nothing from the story's chance, so
 // that its seeds tell what they told.
-func (s *raceStory) billing(id string) runner.Billing {
+func (s *raceStory) billing(id string) lease.Billing {
 	name := uint64(0)
 	for i := range len(id) {
 		name = 31*name + uint64(id[i])
 	}
 	c := rand.New(rand.NewPCG(s.seed, name))
 	if c.IntN(3) > 0 {
-		return runner.Billing{}
+		return lease.Billing{}
 	}
 	period := time.Second + time.Duration(c.Int64N(int64(10*time.Second)))
-	return runner.Billing{Start: s.time(), Period: period, Margin: period / 2}
+	return lease.Billing{Start: s.time(), Period: period, Margin: period / 2}
 }
 
 // regular tells whether there is to be one more of what happens again and again. In the end everybody who may take a message
@@ -375,7 +376,7 @@ func (s *raceStory) launch(id string) {
 	if slices.ContainsFunc(s.members, func(m *raceMember) bool { return m.id == id }) {
 		return
 	}
-	m := &raceMember{s: s, id: id, launched: s.time(), alive: true, shield: runner.NewShield(15 * time.Minute)}
+	m := &raceMember{s: s, id: id, launched: s.time(), alive: true, shield: lease.NewShield(15 * time.Minute)}
 	s.members = append(s.members, m)
 	s.at(s.upTo(3*time.Second), m.boot)
 }

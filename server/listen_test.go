@@ -204,10 +204,7 @@ func TestATokenFileThatCannotBeTrustedIsRefused(t *testing.T) {
 }
 
 func TestATokenDoesNotPrint(t *testing.T) {
-	token := server.NewToken(" " + secret + "\n")
-	if token.Reveal() != secret {
-		t.Errorf("the token is %q, want the text without space around it", token.Reveal())
-	}
+	token := server.NewToken(secret)
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("token", "token", token)
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("token", "token", token)

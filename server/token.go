@@ -61,9 +61,6 @@ func createToken(path string) (Token, error) {
 	return t, nil
 }
 
-// NewToken returns the token with the given text, as found in an environment variable.
-func NewToken(text string) Token { return Token{strings.TrimSpace(text)} }
-
 // Reveal returns the token's text.
 func (t Token) Reveal() string { return t.text }
 

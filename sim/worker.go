@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -29,7 +30,7 @@ type member struct {
 	ended      int64
 	spot, warm bool
 
-	lease worker.Lease
+	lease lease.Lease
 	// held are the messages in hand, in the order of their receipt.
 	held []held
 	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the calls.
@@ -81,11 +82,11 @@ func (m *member) gist() gist {
 func (r *run) booted(i int32) {
 	m := r.members[i]
 	m.stage = working
-	o := worker.LeaseOptions{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots, IdleStop: r.world.IdleStop}
+	o := lease.Options{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots, IdleStop: r.world.IdleStop}
 	if r.world.BillMargin > 0 {
-		o.Billing = worker.Billing{Start: r.at(m.launched), Period: r.world.BillStep, Margin: r.world.BillMargin}
+		o.Billing = lease.Billing{Start: r.at(m.launched), Period: r.world.BillStep, Margin: r.world.BillMargin}
 	}
-	m.lease = worker.NewLease(o)
+	m.lease = lease.New(o)
 	m.lease.Ready(r.time())
 	m.reportedAt, m.reportDue = r.now-int64(time.Hour), never
 	r.ready++
@@ -216,7 +217,7 @@ func (r *run) finished(i int32, work uint32) {
 	if r.world.Classes {
 		class = x.class
 	}
-	end := worker.End{Received: r.at(x.since), Took: r.took(x), OK: ok, Class: class, SentAt: r.at(x.sent)}
+	end := lease.End{Received: r.at(x.since), Took: r.took(x), OK: ok, Class: class, SentAt: r.at(x.sent)}
 	if ok {
 		m.lease.End(r.time(), end)
 		r.settle(ref)
@@ -273,8 +274,8 @@ func (r *run) backoff(x *message) time.Duration {
 	if r.spent(x) {
 		return 0
 	}
-	hold := worker.Hold(r.time().Add(-time.Duration(r.now-x.since)), r.world.Visibility.Truncate(time.Second))
-	return hold.GiveBack(r.time(), worker.Backoff(r.world.RetryBase, int(x.receives)))
+	hold := lease.Hold(r.time().Add(-time.Duration(r.now-x.since)), r.world.Visibility.Truncate(time.Second))
+	return hold.GiveBack(r.time(), lease.Backoff(r.world.RetryBase, int(x.receives)))
 }
 
 // hide makes a message receivable again after the duration d.

@@ -80,7 +80,7 @@ func FuzzQueryRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, form string) {
 		name, decode, err := queryProtocol{}.request(httptest.NewRequest(http.MethodPost, "/", nil), []byte(form))
 		var request any
-		if err == nil && actions[name] != nil {
+		if err == nil && actions[name].begin != nil {
 			request, err = requestOf(name, decode)
 		}
 		if err != nil {
@@ -118,7 +118,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		a := newAPI(Options{Queues: q})
 		c := &call{api: a, ctx: t.Context(), at: place{a.Region, a.Account}}
-		result, err := actions["ReceiveMessage"](c, func(into any) error {
+		result, err := c.run(actions["ReceiveMessage"], func(into any) error {
 			return parse([]byte(`{"QueueUrl":"q","MessageAttributeNames":["All"]}`), into)
 		})
 		if err != nil {

@@ -15,7 +15,7 @@ var errRead = errors.New("the request was read")
 // requestOf is the request of an action as decode fills it in.
 func requestOf(action string, decode func(into any) error) (any, error) {
 	var request any
-	_, err := actions[action](&call{}, func(into any) error {
+	_, err := new(call).run(actions[action], func(into any) error {
 		request = into
 		if err := decode(into); err != nil {
 			return err

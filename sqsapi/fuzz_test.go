@@ -30,7 +30,7 @@ func FuzzSendMessage(f *testing.F) {
 		if err := q.Purge(t.Context(), "q"); err != nil {
 			t.Fatal(err)
 		}
-		result, err := actions["SendMessage"](c, func(into any) error { return parse(body, into) })
+		result, err := c.run(actions["SendMessage"], func(into any) error { return parse(body, into) })
 		if err != nil {
 			if fault := faultOf(err); !fault.sender() {
 				t.Fatalf("%q: %v", body, err)
@@ -56,7 +56,7 @@ func FuzzSendMessage(f *testing.F) {
 func sameMessage(t *testing.T, c *call, body []byte, sent sentResult) {
 	t.Helper()
 	all := `{"QueueUrl":"q","MessageSystemAttributeNames":["All"],"MessageAttributeNames":["All"]}`
-	result, err := actions["ReceiveMessage"](c, func(into any) error { return parse([]byte(all), into) })
+	result, err := c.run(actions["ReceiveMessage"], func(into any) error { return parse([]byte(all), into) })
 	got, ok := result.(receiveMessageResult)
 	if err != nil || !ok || len(got.Messages) != 1 {
 		t.Fatalf("%q: received %+v, %v", body, result, err)

@@ -71,7 +71,7 @@ func newLoop(f *Front) (*loop, error) {
 		begun: time.Now(), in: make([]byte, plainBytes+frontBuffer),
 	}
 	if a, ok := f.endpoint.(*api); ok {
-		l.prompt = &prompter{call: call{api: a}, courier: a.Queues.NewCourier(l.ring)}
+		l.prompt = newPrompter(a, l.ring)
 	}
 	if err := l.watch(bell, unix.EPOLLIN); err != nil {
 		return nil, errors.Join(err, unix.Close(bell), unix.Close(poll))

@@ -15,19 +15,6 @@ const (
 	accountDigits = 12
 )
 
-// grantable are the actions that may be given to other accounts, a batch with its
-// single action. ownerOnly are those that may not.
-var (
-	grantable = []string{
-		"*", "ChangeMessageVisibility", "DeleteMessage", "GetQueueAttributes", "GetQueueUrl", "ListDeadLetterSourceQueues",
-		"PurgeQueue", "ReceiveMessage", "SendMessage",
-	}
-	ownerOnly = []string{
-		"AddPermission", "CancelMessageMoveTask", "CreateQueue", "DeleteQueue", "ListMessageMoveTasks", "ListQueues", "ListQueueTags",
-		"RemovePermission", "SetQueueAttributes", "StartMessageMoveTask", "TagQueue", "UntagQueue",
-	}
-)
-
 // policy is the Policy attribute as AddPermission writes it. What else a
 // statement may hold is kept as it is.
 type policy struct {
@@ -81,7 +68,7 @@ func (c *call) addPermission(r *addPermissionRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.check(); err != nil {
+	if err := r.check(c.actions); err != nil {
 		return nil, err
 	}
 	var s statement
@@ -116,7 +103,7 @@ func oneOrMore(list []string) any {
 	return list
 }
 
-func (r *addPermissionRequest) check() error {
+func (r *addPermissionRequest) check(known map[string]action) error {
 	switch {
 	case r.Label == nil || *r.Label == "":
 		return missing("Label")
@@ -137,9 +124,9 @@ func (r *addPermissionRequest) check() error {
 		}
 	}
 	for _, action := range r.Actions {
-		switch {
-		case slices.Contains(grantable, action):
-		case slices.Contains(ownerOnly, action):
+		switch row, ok := known[action]; {
+		case action == "*", ok && row.grant == grantable:
+		case ok && row.grant == ownerOnly:
 			return invalid("SQS:"+action, "ActionName", "Only the queue owner is allowed to invoke this action.")
 		default:
 			return invalid("SQS:"+clip(action), "ActionName",

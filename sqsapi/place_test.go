@@ -236,7 +236,7 @@ func TestAReceiveThatWaitsStaysInItsPlace(t *testing.T) {
 		}
 	}
 	endpoint := New(Options{Queues: q, AnyCredentials: true, Logger: slog.New(slog.DiscardHandler)})
-	p := &prompter{call: call{api: endpoint.(*api)}, courier: q.NewCourier(func() {})}
+	p := newPrompter(endpoint.(*api), func() {})
 	receive := func(region, body string) *keptCall {
 		r := httptest.NewRequest(http.MethodPost, "http://localhost/", nil)
 		r.Header = http.Header{

@@ -42,14 +42,11 @@ func (queryProtocol) request(r *http.Request, body []byte) (name string, decode 
 	if action == nil || action.value == "" {
 		return "", nil, noAction(http.StatusNotFound, "no parameter Action")
 	}
-	if _, known := actions[action.value]; !known || ofQueue && ofNoQueue[action.value] {
+	if row, known := actions[action.value]; !known || ofQueue && row.ofNoQueue {
 		return action.value, nil, unknownAction(action.value)
 	}
 	return action.value, root.decode, nil
 }
-
-// ofNoQueue are the actions that AWS refuses at the URL of a queue.
-var ofNoQueue = map[string]bool{"CreateQueue": true, "ListQueues": true}
 
 // parameter is a node of the tree that dotted names form.
 type parameter struct {

@@ -27,11 +27,8 @@ type member struct {
 // list reads the elements of an array, one after the other.
 type list func(*quickReader) bool
 
-// readQuickly reads a request of the usual form. If body is of another form it
-// reports that, and into is as it was.
-func readQuickly(body []byte, into any) bool { return new(quickReader).read(body, into) }
-
-// read is readQuickly, in the memory of q.
+// read reads a request of the usual form. If body is of another form it reports
+// that, and into is as it was.
 func (q *quickReader) read(body []byte, into any) bool {
 	request, ok := into.(quickRequest)
 	if !ok {

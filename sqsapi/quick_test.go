@@ -39,7 +39,7 @@ func FuzzQuickRequest(f *testing.F) {
 		action := names[at%len(names)]
 		read := false
 		got, _ := requestOf(action, func(into any) error {
-			read = readQuickly(body, into)
+			read = new(quickReader).read(body, into)
 			return nil
 		})
 		want, err := requestOf(action, func(into any) error {
@@ -65,7 +65,7 @@ func TestTheUsualRequestsAreReadQuickly(t *testing.T) {
 		"ChangeMessageVisibility": `{"QueueUrl":"q","ReceiptHandle":"r","VisibilityTimeout":0}`,
 	} {
 		_, err := requestOf(action, func(into any) error {
-			if !readQuickly([]byte(params), into) {
+			if !new(quickReader).read([]byte(params), into) {
 				t.Errorf("%s %s was left to encoding/json", action, params)
 			}
 			return nil

@@ -38,24 +38,46 @@ type receiveMessageResult struct {
 // maxSelectors bounds the attribute names in one receive.
 const maxSelectors = 100
 
-func (c *call) receiveMessage(r *receiveMessageRequest) (any, error) {
+func (c *call) receiveMessage(r *receiveMessageRequest, s store, who caller) error {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	options, err := r.options()
+	o, err := r.options()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	messages, err := c.wait(name, options)
-	if err != nil {
-		return nil, err
+	own := *c // the loop uses c for other requests while this one waits
+	patiently := func(ctx context.Context) (any, error) {
+		own.ctx = ctx
+		messages, err := own.wait(name, o)
+		if err != nil {
+			return nil, err
+		}
+		if own.ctx.Err() != nil {
+			own.handBack(name, messages)
+			return nil, own.ctx.Err()
+		}
+		return own.receivedAll(name, messages, r), nil
 	}
-	if c.ctx.Err() != nil {
-		c.handBack(name, messages)
-		return nil, c.ctx.Err()
+	if !c.looksFirst(o) {
+		who.waits(patiently)
+		return nil
 	}
-	return c.receivedAll(name, messages, r), nil
+	patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
+	s.Receive(name, o, func(messages []queue.Message, err error) {
+		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && patient && own.Serving.Err() == nil {
+			who.waits(patiently)
+			return
+		}
+		who.answer(func() (any, error) {
+			if err != nil {
+				return nil, err
+			}
+			return own.receivedAll(name, messages, r), nil
+		})
+	})
+	return nil
 }
 
 // receivedAll is the answer with messages of the queue with that key.
@@ -73,18 +95,8 @@ func (c *call) looksFirst(o queue.ReceiveOptions) bool {
 	return o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil
 }
 
-// wait receives, and waits only if nothing is there; when the server is about
-// to stop, it waits no more.
+// wait receives, and waits for as long as o or the queue says; when the server is about to stop, it waits no more.
 func (c *call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
-	if c.looksFirst(o) {
-		now := o
-		now.Wait = new(time.Duration)
-		messages, err := c.Queues.Receive(c.ctx, name, now)
-		patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
-		if len(messages) > 0 || err != nil && !errors.Is(err, queue.ErrOverLimit) || !patient || c.Serving.Err() != nil {
-			return messages, err
-		}
-	}
 	watch, stop := watched(c.ctx)
 	defer stop()
 	c.ctx = watch

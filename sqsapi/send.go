@@ -135,13 +135,15 @@ func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult 
 	return sentResult{id, s.ID, hexDigest(m.Digest), attributesMD5(m.Attributes), traceMD5(trace), s.SequenceNumber}
 }
 
-func (c *call) sendMessage(r *sendMessageRequest) (any, error) {
+func (c *call) sendMessage(r *sendMessageRequest, s store, who caller) error {
 	name, m, err := r.stored(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	sent, err := c.Queues.Send(c.ctx, name, []queue.Outgoing{m})
-	return r.sent(&m, sent, err)
+	s.Send(name, []queue.Outgoing{m}, func(sent []queue.Sent, err error) {
+		who.answer(func() (any, error) { return r.sent(&m, sent, err) })
+	})
+	return nil
 }
 
 // traced is the trace header of the request, if a message can have it.
@@ -186,16 +188,19 @@ type sendBatchResult struct {
 	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
-func (c *call) sendMessageBatch(r *sendMessageBatchRequest) (any, error) {
+func (c *call) sendMessageBatch(r *sendMessageBatchRequest, s store, who caller) error {
 	b, err := r.stored(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(b.messages) == 0 {
-		return c.sendNothing(b)
+		who.answer(func() (any, error) { return c.sendNothing(b) })
+		return nil
 	}
-	sent, err := c.Queues.Send(c.ctx, b.queue, b.messages)
-	return b.sent(sent, err)
+	s.Send(b.queue, b.messages, func(sent []queue.Sent, err error) {
+		who.answer(func() (any, error) { return b.sent(sent, err) })
+	})
+	return nil
 }
 
 // sendingBatch are the messages of a batch that are to be stored, with their ids, and what is known of the others.

@@ -48,9 +48,11 @@ const maxRequestBytes = 7 << 20
 type api struct {
 	Options
 	hosts map[string]bool
-	now   func() time.Time
-	last  atomic.Pointer[signingKey]
-	hints atomic.Int32 // how many were logged
+	// actions is the table, for actions that look others up.
+	actions map[string]action
+	now     func() time.Time
+	last    atomic.Pointer[signingKey]
+	hints   atomic.Int32 // how many were logged
 	// unverified bounds what is held of requests whose signature was not checked yet, and overload says when that was
 	// logged, in Unix seconds.
 	unverified *accept.Budget
@@ -76,7 +78,7 @@ func newAPI(o Options) *api {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &api{Options: o, hosts: map[string]bool{}, now: time.Now, unverified: accept.NewBudget(unverifiedBytes)}
+	a := &api{Options: o, hosts: map[string]bool{}, actions: actions, now: time.Now, unverified: accept.NewBudget(unverifiedBytes)}
 	for _, host := range o.Hosts {
 		a.hosts[normalHost(host)] = true
 	}
@@ -165,7 +167,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, protocol codec) (nam
 	if err != nil {
 		return name, nil, err
 	}
-	run, ok := actions[name]
+	act, ok := a.actions[name]
 	if !ok {
 		return name, nil, noAction(http.StatusBadRequest, "the action "+quote(name))
 	}
@@ -175,7 +177,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, protocol codec) (nam
 	}
 	c := &call{api: a, ctx: r.Context(), base: scheme + "://" + r.Host, at: a.placeOf(r, claim), trace: r.Header.Get(traceIDHeader),
 		returned: r.Header.Get(ReturnedHeader) != ""}
-	result, err = run(c, decode)
+	result, err = c.run(act, decode)
 	return name, result, err
 }
 

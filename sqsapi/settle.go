@@ -7,12 +7,15 @@ type deleteMessageRequest struct {
 	ReceiptHandle string
 }
 
-func (c *call) deleteMessage(r *deleteMessageRequest) (any, error) {
+func (c *call) deleteMessage(r *deleteMessageRequest, s store, who caller) error {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return nil, c.Queues.Delete(c.ctx, name, []string{r.ReceiptHandle})[0]
+	s.Delete(name, []string{r.ReceiptHandle}, func(errs []error) {
+		who.answer(func() (any, error) { return nil, errs[0] })
+	})
+	return nil
 }
 
 type deleteEntry struct {
@@ -25,13 +28,18 @@ type deleteMessageBatchRequest struct {
 	Entries []deleteEntry `query:"DeleteMessageBatchRequestEntry"`
 }
 
-func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest) (any, error) {
+func (c *call) deleteMessageBatch(r *deleteMessageBatchRequest, s store, who caller) error {
 	name, ids, handles, err := r.named(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	result, err := outcome(ids, c.Queues.Delete(c.ctx, name, handles))
-	return deletedResult(result), err
+	s.Delete(name, handles, func(errs []error) {
+		who.answer(func() (any, error) {
+			result, err := outcome(ids, errs)
+			return deletedResult(result), err
+		})
+	})
+	return nil
 }
 
 // named is what is to be deleted, and where.

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/treetest"
 )
 
 // A tree of one root node with two children, counted step by step.
 func Example() {
-	store, now := &tree.Memory{}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	store, now := &treetest.Memory{}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	step := func(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome) {
 		if err := store.Step(context.Background(), want, func(v tree.View) (c tree.Change, err error) {
 			c, o, err = step(v)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/treetest"
 )
 
 // TestDuplicatesReorderingAndCrashesChangeNothing holds the balance after every step, one completion in all, and the same end
@@ -21,7 +22,7 @@ func TestDuplicatesReorderingAndCrashesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		graph := drawGraph(rt)
 		w := start(rt, world{
-			store: &tree.Memory{}, random: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)),
+			store: &treetest.Memory{}, random: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)),
 			children: graph.children, poison: graph.poison,
 			duplicates: rapid.Float64Range(0, 0.4).Draw(rt, "duplicates"), crashes: rapid.Float64Range(0, 0.2).Draw(rt, "crashes"),
 			failures: rapid.Float64Range(0, 0.2).Draw(rt, "failures"),
@@ -116,7 +117,7 @@ func (g graph) expected() (done, failed int64) {
 func TestPausesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		w := start(rt, world{store: &tree.Memory{}, random: random, children: regular(3, 3), duplicates: 0.1, crashes: 0.1},
+		w := start(rt, world{store: &treetest.Memory{}, random: random, children: regular(3, 3), duplicates: 0.1, crashes: 0.1},
 			tree.Spec{ID: "t", Limits: tree.Limits{Parallel: rapid.Int64Range(0, 3).Draw(rt, "parallel")}, Node: tree.Child{Key: "0"}})
 		changes, every := 0, rapid.IntRange(5, 60).Draw(rt, "every")
 		w.check = func(r tree.Root) {
@@ -181,7 +182,7 @@ func TestAMillionNodesAreCountedExactly(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	store := &tree.Memory{}
+	store := &treetest.Memory{}
 	// A heap of fan-out 10: node i has the children 10i+1 to 10i+10, as far as there are.
 	children := func(n tree.Node) (all []tree.Child) {
 		i, _ := strconv.Atoi(n.Key)

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/treetest"
 )
 
 // planted returns a world with the tree t, whose root node is named 0.
 func planted(t *testing.T, spec tree.Spec, children func(tree.Node) []tree.Child) *world {
 	spec.ID, spec.Node.Key = "t", "0"
-	return start(t, world{store: &tree.Memory{}, random: rand.New(rand.NewPCG(1, 1)), children: children}, spec)
+	return start(t, world{store: &treetest.Memory{}, random: rand.New(rand.NewPCG(1, 1)), children: children}, spec)
 }
 
 func (w *world) begin(id tree.ID) tree.Outcome {

@@ -3,6 +3,7 @@ package tree
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // The reasons for which a step is refused.
@@ -73,4 +74,20 @@ type Store interface {
 	Roots(ctx context.Context) ([]Root, error)
 	// Nodes lists nodes of a root, sorted by ID.
 	Nodes(ctx context.Context, root string, f Filter) ([]Node, error)
+}
+
+// Check says what is wrong with what is wanted.
+func (w Want) Check() error {
+	if most := 2*MaxBatch + 1; len(w.IDs) > most || w.Waiting < 0 || w.Waiting > MaxBatch {
+		return fmt.Errorf("read a tree: found %d nodes and %d waiting ones wanted, at most %d and %d are allowed", len(w.IDs), w.Waiting, most, MaxBatch)
+	}
+	return nil
+}
+
+// Check says what is wrong with the filter.
+func (f Filter) Check() error {
+	if f.Limit < 1 || f.Limit > MaxBatch {
+		return fmt.Errorf("list nodes: found a limit of %d, allowed is 1 to %d", f.Limit, MaxBatch)
+	}
+	return nil
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // chain is messages of one group, which are worked on one after the other, or a single message.
@@ -64,7 +66,7 @@ func (r *runner) room() int {
 }
 
 // begin starts the work on messages that a receive call brought now.
-func (r *runner) begin(messages []Message, hold Visibility, now time.Time) {
+func (r *runner) begin(messages []Message, hold lease.Visibility, now time.Time) {
 	var chains []chain
 	for _, m := range messages {
 		j := r.job(m, hold, now)
@@ -182,10 +184,10 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 	}
 	errs := c.DoBatch(ctx, batch)
 	if errs != nil && len(errs) != len(batch) {
-		errs = all(len(batch), fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(batch), len(errs)))
+		errs = slices.Repeat([]error{fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(batch), len(errs))}, len(batch))
 	}
 	if errs == nil {
-		errs = all(len(batch), nil)
+		errs = slices.Repeat([]error{nil}, len(batch))
 	}
 	return errs
 }
@@ -193,7 +195,7 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 // context returns the context of a call: it ends with the grace of a stop, at the time limit, and with the first lease.
 func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
 	lease, lose := context.WithCancelCause(c.base)
-	limited, release := context.WithValue(c.work, leaseKey{}, lease), func() {}
+	limited, release := context.WithValue(c.work, LeaseKey{}, lease), func() {}
 	if c.TimeLimit > 0 {
 		limited, release = context.WithTimeoutCause(limited, c.TimeLimit, ErrTimeLimit)
 	}
@@ -321,7 +323,7 @@ func (j *job) let(now time.Time) {
 // ended is the event of an attempt that ended. A message that failed is visible again after the time again; 0 where it
 // does not wait for that.
 func (j *job) ended(r result, ok bool, again time.Duration) event {
-	e := End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again}
+	e := lease.End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again}
 	e.Class = classOf(j.Message, j.runner.ClassAttribute)
 	if r.err != nil {
 		e.Error = r.err.Error()
@@ -386,7 +388,7 @@ func (j *job) bury(log *slog.Logger, r result) bool {
 
 // retry gives the message back, to be seen again after its back-off, which it returns.
 func (j *job) retry(log *slog.Logger) (again time.Duration) {
-	again = j.hold.GiveBack(time.Now(), Backoff(j.runner.RetryBase, j.attempt))
+	again = j.hold.GiveBack(time.Now(), lease.Backoff(j.runner.RetryBase, j.attempt))
 	log.Log(context.Background(), j.loud(slog.LevelWarn), "message failed", "again_in", again)
 	j.giveBack(again)
 	return again

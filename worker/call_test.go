@@ -13,6 +13,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/ledger"
 )
 
 // counter counts attempts as a ledger does, and fails when told to.
@@ -124,7 +126,7 @@ func (w *wall) Receive(ctx context.Context, limit int, wait, visibility time.Dur
 func (w *wall) ChangeVisibility(ctx context.Context, m worker.Message, d time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if time.Since(w.received[m.Handle])+d > worker.MaxHold {
+	if time.Since(w.received[m.Handle])+d > lease.MaxHold {
 		w.refused++
 		return errAway
 	}
@@ -144,12 +146,12 @@ func TestRunEndsWorkBeforeTheTwelveHoursOfSQS(t *testing.T) {
 			ended <- time.Since(begun)
 			return err
 		}})
-		after(worker.MaxHold)
-		if in := <-ended; in < worker.MaxHold-30*time.Second || in > worker.MaxHold-5*time.Second {
-			t.Errorf("it was ended after %s, although it could be held for %s", in, worker.MaxHold)
+		after(lease.MaxHold)
+		if in := <-ended; in < lease.MaxHold-30*time.Second || in > lease.MaxHold-5*time.Second {
+			t.Errorf("it was ended after %s, although it could be held for %s", in, lease.MaxHold)
 		}
 		r.told()
-		r.left(worker.MaxHold)
+		r.left(lease.MaxHold)
 		if q.refused > 0 {
 			t.Errorf("the queue had to refuse %d times", q.refused)
 		}
@@ -452,7 +454,7 @@ func TestTheLedgerOutlivesAWorkerThatIsKilled(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	l, err := worker.OpenLedger(t.Context(), dir)
+	l, err := ledger.OpenLedger(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

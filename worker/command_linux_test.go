@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // adopting makes this process the parent of what its commands leave behind, for a test.
@@ -67,7 +68,7 @@ func TestWhatLeftTheGroupOfACommandIsEndedWithIt(t *testing.T) {
 			defer cancel(nil)
 			done := make(chan error, 1)
 			go func() {
-				done <- worker.Command{Argv: []string{"/bin/sh", "-c", row.script, file}}.Run(ctx, worker.Message{ID: "m"})
+				done <- execution.Command{Argv: []string{"/bin/sh", "-c", row.script, file}}.Run(ctx, worker.Message{ID: "m"})
 			}()
 			pid := leftBehind(t, file)
 			if row.cancel {
@@ -87,11 +88,11 @@ func TestACommandLeavesTheProcessesOfOthersAlone(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- worker.Command{Argv: []string{"/bin/sh", "-c", leaver + "; sleep 60", filepath.Join(dir, "other")}}.Run(ctx, worker.Message{ID: "m"})
+		done <- execution.Command{Argv: []string{"/bin/sh", "-c", leaver + "; sleep 60", filepath.Join(dir, "other")}}.Run(ctx, worker.Message{ID: "m"})
 	}()
 	other := leftBehind(t, filepath.Join(dir, "other"))
 	// Even one for the same message: a worker may receive it again while the work before is being ended.
-	if err := (worker.Command{Argv: []string{"/bin/sh", "-c", leaver, filepath.Join(dir, "mine")}}).Run(t.Context(), worker.Message{ID: "m"}); err != nil {
+	if err := (execution.Command{Argv: []string{"/bin/sh", "-c", leaver, filepath.Join(dir, "mine")}}).Run(t.Context(), worker.Message{ID: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	if mine := leftBehind(t, filepath.Join(dir, "mine")); alive(mine) || !alive(other) {
@@ -104,8 +105,8 @@ func TestACommandLeavesTheProcessesOfOthersAlone(t *testing.T) {
 func TestWhatLeftTheGroupOfAProgramIsEndedWithIt(t *testing.T) {
 	adopting(t)
 	file := filepath.Join(t.TempDir(), "pid")
-	lines, err := worker.StartLines(t.Context(), worker.LinesOptions{
-		Command: worker.Command{Argv: []string{"/bin/sh", "-c", leaver + `; read hello; echo '{"type":"ready","protocol":1}'; cat >/dev/null`, file}},
+	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{
+		Command: execution.Command{Argv: []string{"/bin/sh", "-c", leaver + `; read hello; echo '{"type":"ready","protocol":1}'; cat >/dev/null`, file}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 func TestVariablesThatAreSetStandAboveOthers(t *testing.T) {
 	var out bytes.Buffer
-	c := worker.Command{
+	c := execution.Command{
 		Argv: []string{"sh", "-c", `echo "$MUSTER_IDEMPOTENCY_KEY $MORE"; echo not this >&2`},
 		Set:  []string{"MUSTER_IDEMPOTENCY_KEY=mine", "MORE=a b"}, Stdout: &out,
 	}
@@ -23,7 +24,7 @@ func TestVariablesThatAreSetStandAboveOthers(t *testing.T) {
 
 func TestAllOutputIsPassedOnThoughItsEndAloneIsKept(t *testing.T) {
 	var out bytes.Buffer
-	c := worker.Command{Argv: []string{"sh", "-c", "head -c 300000 /dev/zero"}, OutputLimit: 10, Stdout: &out}
+	c := execution.Command{Argv: []string{"sh", "-c", "head -c 300000 /dev/zero"}, OutputLimit: 10, Stdout: &out}
 	if err := c.Run(t.Context(), worker.Message{ID: "1"}); err != nil || out.Len() != 300_000 {
 		t.Errorf("%d bytes were passed on, %v; want 300000", out.Len(), err)
 	}

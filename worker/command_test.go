@@ -21,6 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
+	"github.com/muster-scale/muster/worker/ledger"
 )
 
 // TestMain lets the test binary play the commands that the tests run.
@@ -71,7 +73,7 @@ func playPart(part string, args []string) int {
 	case "play-lines": // speak JSON lines, or misbehave
 		return playLines(args)
 	case "play-killer": // count an attempt, and be killed in its midst
-		l, err := worker.OpenLedger(context.Background(), args[0])
+		l, err := ledger.OpenLedger(context.Background(), args[0])
 		if err == nil {
 			_, err = l.Begin(context.Background(), worker.Message{ID: "m"})
 		}
@@ -147,8 +149,8 @@ func released(t *testing.T, lock string) {
 }
 
 // plays returns the command that plays a part.
-func plays(args ...string) worker.Command {
-	return worker.Command{Argv: append([]string{os.Args[0]}, args...)}
+func plays(args ...string) execution.Command {
+	return execution.Command{Argv: append([]string{os.Args[0]}, args...)}
 }
 
 func TestCommandPassesTheBodyByteForByte(t *testing.T) {
@@ -178,7 +180,7 @@ func TestCommandPassesTheBodyByteForByte(t *testing.T) {
 
 func TestCommandNeedNotReadTheBody(t *testing.T) {
 	body := strings.Repeat("x", 1<<20)
-	c := worker.Command{Argv: []string{"true"}}
+	c := execution.Command{Argv: []string{"true"}}
 	if err := c.Run(t.Context(), worker.Message{Body: body}); err != nil {
 		t.Error(err)
 	}
@@ -246,7 +248,7 @@ func TestCommandRefusesAttributesThatCannotBeVariables(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := worker.Command{Argv: []string{"true"}}.Run(t.Context(), worker.Message{Attributes: test.attributes})
+			err := execution.Command{Argv: []string{"true"}}.Run(t.Context(), worker.Message{Attributes: test.attributes})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want an error that says %q", err, test.says)
 			}
@@ -278,8 +280,8 @@ func TestCommandSaysHowItFailed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := worker.Command{Argv: []string{"/bin/sh", "-c", test.script}}.Run(t.Context(), worker.Message{})
-			exit, ok := errors.AsType[*worker.ExitError](err)
+			err := execution.Command{Argv: []string{"/bin/sh", "-c", test.script}}.Run(t.Context(), worker.Message{})
+			exit, ok := errors.AsType[*execution.ExitError](err)
 			if !ok || exit.Status != test.status || exit.Signal != test.signal || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v (%+v), want one that says %q", err, exit, test.says)
 			}
@@ -294,7 +296,7 @@ func TestCommandBoundsItsOutput(t *testing.T) {
 	c.OutputLimit = 1000
 	c.Logger = slog.New(slog.NewJSONHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	err := c.Run(t.Context(), worker.Message{ID: "id-1", Body: "secret"})
-	exit, ok := errors.AsType[*worker.ExitError](err)
+	exit, ok := errors.AsType[*execution.ExitError](err)
 	if !ok || len(exit.Stdout) != 1000 || !strings.HasPrefix(exit.Stderr, "the end \x1b[31m\n") || exit.Status != 7 {
 		t.Fatalf("got %.200v", err)
 	}
@@ -308,14 +310,14 @@ func TestCommandBoundsItsOutput(t *testing.T) {
 
 func TestCommandLogsNothingAboveDebug(t *testing.T) {
 	var logs bytes.Buffer
-	c := worker.Command{Argv: []string{"echo", "hello"}, Logger: slog.New(slog.NewTextHandler(&logs, nil))}
+	c := execution.Command{Argv: []string{"echo", "hello"}, Logger: slog.New(slog.NewTextHandler(&logs, nil))}
 	if err := c.Run(t.Context(), worker.Message{}); err != nil || logs.Len() > 0 {
 		t.Errorf("got %v and logged %q", err, logs.String())
 	}
 }
 
 // runs runs a command in the background until the test stops it for a cause.
-func runs(t *testing.T, c worker.Command) (stop context.CancelCauseFunc, done <-chan error) {
+func runs(t *testing.T, c execution.Command) (stop context.CancelCauseFunc, done <-chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	result := make(chan error, 1)
@@ -331,7 +333,7 @@ func TestCommandIsKilledWithItsGrandchildrenWhenTheLeaseIsLost(t *testing.T) {
 	begun := time.Now()
 	stop(worker.ErrLeaseLost)
 	err := <-done
-	exit, ok := errors.AsType[*worker.ExitError](err)
+	exit, ok := errors.AsType[*execution.ExitError](err)
 	if !ok || exit.Signal != "killed" || !errors.Is(err, worker.ErrLeaseLost) {
 		t.Errorf("got %v", err)
 	}
@@ -349,7 +351,7 @@ func TestCommandIsKilledWhenItDoesNotEndInTime(t *testing.T) {
 	begun := time.Now()
 	stop(worker.ErrStopped)
 	err := <-done
-	if exit, ok := errors.AsType[*worker.ExitError](err); !ok || exit.Signal != "killed" || !errors.Is(err, worker.ErrStopped) {
+	if exit, ok := errors.AsType[*execution.ExitError](err); !ok || exit.Signal != "killed" || !errors.Is(err, worker.ErrStopped) {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(begun); took < 5*time.Second {
@@ -365,7 +367,7 @@ func TestCommandThatEndsWellWhenAskedHasNotSucceeded(t *testing.T) {
 	heard(t, up)
 	stop(worker.ErrStopped)
 	err := <-done
-	if exit, ok := errors.AsType[*worker.ExitError](err); !ok || exit.Status != 0 || !errors.Is(err, worker.ErrStopped) {
+	if exit, ok := errors.AsType[*execution.ExitError](err); !ok || exit.Status != 0 || !errors.Is(err, worker.ErrStopped) {
 		t.Errorf("got %v, want an error: the work may be half done", err)
 	}
 }
@@ -429,19 +431,19 @@ func TestCommandCheck(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
 	tests := []struct {
 		name string
-		c    worker.Command
+		c    execution.Command
 		says string
 	}{
-		{"a program in PATH", worker.Command{Argv: []string{"sh"}}, ""},
-		{"a program by its path", worker.Command{Argv: []string{script}}, ""},
-		{"a program relative to the directory", worker.Command{Argv: []string{"./script"}, Dir: dir}, ""},
-		{"nothing to run", worker.Command{}, "found no program"},
-		{"a program that is not in PATH", worker.Command{Argv: []string{"no-such-program"}}, `no program "no-such-program" in PATH=/usr/bin:/bin`},
-		{"a path that is not there", worker.Command{Argv: []string{"/no/such"}}, "cannot run /no/such"},
-		{"a file that may not be executed", worker.Command{Argv: []string{plain}}, "cannot run " + plain},
-		{"a directory that is not there", worker.Command{Argv: []string{"sh"}, Dir: "/no/such"}, "its directory"},
-		{"a file for a directory", worker.Command{Argv: []string{"sh"}, Dir: plain}, "is not a directory"},
-		{"an assignment for a name", worker.Command{Argv: []string{"sh"}, Env: []string{"A=b"}}, `found "A=b" among the variables`},
+		{"a program in PATH", execution.Command{Argv: []string{"sh"}}, ""},
+		{"a program by its path", execution.Command{Argv: []string{script}}, ""},
+		{"a program relative to the directory", execution.Command{Argv: []string{"./script"}, Dir: dir}, ""},
+		{"nothing to run", execution.Command{}, "found no program"},
+		{"a program that is not in PATH", execution.Command{Argv: []string{"no-such-program"}}, `no program "no-such-program" in PATH=/usr/bin:/bin`},
+		{"a path that is not there", execution.Command{Argv: []string{"/no/such"}}, "cannot run /no/such"},
+		{"a file that may not be executed", execution.Command{Argv: []string{plain}}, "cannot run " + plain},
+		{"a directory that is not there", execution.Command{Argv: []string{"sh"}, Dir: "/no/such"}, "its directory"},
+		{"a file for a directory", execution.Command{Argv: []string{"sh"}, Dir: plain}, "is not a directory"},
+		{"an assignment for a name", execution.Command{Argv: []string{"sh"}, Env: []string{"A=b"}}, `found "A=b" among the variables`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -456,7 +458,7 @@ func TestCommandCheck(t *testing.T) {
 func TestCommandThatIsNotThereFailsItsMessage(t *testing.T) {
 	before := openDescriptors(t)
 	for range 20 {
-		if err := (worker.Command{Argv: []string{"/no/such"}}).Run(t.Context(), worker.Message{}); err == nil {
+		if err := (execution.Command{Argv: []string{"/no/such"}}).Run(t.Context(), worker.Message{}); err == nil {
 			t.Fatal("a program that is not there has run")
 		}
 	}
@@ -485,16 +487,16 @@ func TestKeepMemberLockHidesTheDescriptorFromCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Close(fd) }()
-	t.Setenv(worker.MemberLockVariable, fmt.Sprint(fd))
-	if err := worker.KeepMemberLock(); err != nil {
+	t.Setenv(execution.MemberLockVariable, fmt.Sprint(fd))
+	if err := execution.KeepMemberLock(); err != nil {
 		t.Fatal(err)
 	}
 	if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
 		t.Errorf("the descriptor's flags are %d, %v; want close-on-exec", flags, err)
 	}
 	for _, bad := range []string{"", "two", "-1", "2", "999999"} {
-		t.Setenv(worker.MemberLockVariable, bad)
-		if err := worker.KeepMemberLock(); err == nil {
+		t.Setenv(execution.MemberLockVariable, bad)
+		if err := execution.KeepMemberLock(); err == nil {
 			t.Errorf("took the descriptor %q", bad)
 		}
 	}
@@ -504,7 +506,7 @@ func TestRunWithACommand(t *testing.T) {
 	t.Parallel()
 	q := newFakeQueue("a", "b")
 	file := filepath.Join(t.TempDir(), "out")
-	c := worker.Command{Argv: []string{"/bin/sh", "-c", `cat >> "$0"; echo >> "$0"`, file}}
+	c := execution.Command{Argv: []string{"/bin/sh", "-c", `cat >> "$0"; echo >> "$0"`, file}}
 	err := worker.Run(t.Context(), worker.Options{Queue: q, Do: c.Run, IdleStop: 300 * time.Millisecond, Visibility: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // playRules is a program that keeps to all rules of the protocol but the one it is told to break.
@@ -72,7 +72,7 @@ func playRules(broken string) int {
 }
 
 // brokenRules returns the rules found broken, each once, and what was found.
-func brokenRules(c *worker.Conformance) (rules string, found []string) {
+func brokenRules(c *execution.Conformance) (rules string, found []string) {
 	for _, f := range c.Findings() {
 		if f.Err != nil {
 			found = append(found, f.Rule+": "+f.Err.Error())
@@ -84,9 +84,9 @@ func brokenRules(c *worker.Conformance) (rules string, found []string) {
 	return rules, found
 }
 
-func conformance(samples ...string) *worker.Conformance {
+func conformance(samples ...string) *execution.Conformance {
 	bad := "bad"
-	return &worker.Conformance{Samples: samples, Bad: &bad, TimeLimit: 2 * time.Second}
+	return &execution.Conformance{Samples: samples, Bad: &bad, TimeLimit: 2 * time.Second}
 }
 
 // TestConformanceFindsTheBrokenRule has a program break each rule. A rule that comes after the broken one may be broken by it,
@@ -97,7 +97,7 @@ func TestConformanceFindsTheBrokenRule(t *testing.T) {
 		t.Run("broken "+rule, func(t *testing.T) {
 			t.Parallel()
 			c := conformance("good")
-			c.OfLines(t.Context(), worker.LinesOptions{Command: plays("play-rules", rule), Batch: 2, StartLimit: 20 * time.Second})
+			c.OfLines(t.Context(), execution.LinesOptions{Command: plays("play-rules", rule), Batch: 2, StartLimit: 20 * time.Second})
 			broken, found := brokenRules(c)
 			switch {
 			case c.Passed() != (rule == ""):
@@ -115,19 +115,19 @@ func TestConformanceFindsTheBrokenRule(t *testing.T) {
 
 func TestConformanceOfACommand(t *testing.T) {
 	c := conformance("good")
-	c.OfCommand(t.Context(), worker.Command{Argv: []string{"/bin/sh", "-c", `case $(tr -d '\0') in bad) exit 3;; esac`}})
+	c.OfCommand(t.Context(), execution.Command{Argv: []string{"/bin/sh", "-c", `case $(tr -d '\0') in bad) exit 3;; esac`}})
 	if rules, found := brokenRules(c); rules != "" {
 		t.Errorf("found %q", found)
 	}
 	c = conformance("good")
-	c.OfCommand(t.Context(), worker.Command{Argv: []string{"/bin/sh", "-c", `kill -9 $$`}})
+	c.OfCommand(t.Context(), execution.Command{Argv: []string{"/bin/sh", "-c", `kill -9 $$`}})
 	if rules, _ := brokenRules(c); rules != "success;failure;any body;" {
 		t.Errorf("found %q broken for a command that kills itself", rules)
 	}
 }
 
 func TestConformanceOfAnEndpoint(t *testing.T) {
-	good := endpoint(t, worker.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
+	good := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) == "bad" {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 		}
@@ -137,7 +137,7 @@ func TestConformanceOfAnEndpoint(t *testing.T) {
 	if rules, found := brokenRules(c); rules != "" {
 		t.Errorf("found %q", found)
 	}
-	forgetful := endpoint(t, worker.EndpointOptions{Batch: 2}, func(w http.ResponseWriter, r *http.Request) {
+	forgetful := endpoint(t, execution.EndpointOptions{Batch: 2}, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // a server that answers without reading a large body may end the connection before its answer is read
 		if r.Header.Get("X-Muster-Batch") == "2" {
 			fmt.Fprint(w, `{"failed":[{"delivery":"nonesuch"}]}`)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/internal/awsapi"
+
+	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 func TestMissingCredentialsAreSaidWithoutTheLayersOfTheSDK(t *testing.T) {
@@ -28,7 +30,7 @@ func TestMissingCredentialsAreSaidWithoutTheLayersOfTheSDK(t *testing.T) {
 		{"a call that was given up", ended, context.Canceled, "context canceled", "credentials"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := worker.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, row.cause }))
+			p := awsapi.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, row.cause }))
 			_, err := p.Retrieve(row.ctx)
 			if err == nil || !strings.Contains(err.Error(), row.says) || row.not != "" && strings.Contains(err.Error(), row.not) || !errors.Is(err, row.cause) {
 				t.Errorf("%v; want %q in it, and not %q", err, row.says, row.not)
@@ -36,7 +38,7 @@ func TestMissingCredentialsAreSaidWithoutTheLayersOfTheSDK(t *testing.T) {
 		})
 	}
 	given := aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}
-	p := worker.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return given, nil }))
+	p := awsapi.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return given, nil }))
 	if got, err := p.Retrieve(t.Context()); got != given || err != nil {
 		t.Errorf("credentials that are there: %v, %v", got, err)
 	}
@@ -53,7 +55,7 @@ func TestAQueueOnSQSWithoutCredentials(t *testing.T) {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", none)
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	const url = "https://sqs.eu-west-1.amazonaws.com/123456789012/reports"
-	q, err := worker.NewSQS(t.Context(), url)
+	q, err := sqsqueue.NewSQS(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,24 +3,19 @@
 //
 // [Run] is the shell. It polls a [Queue], calls Options.Do for each message, extends the visibility of what it holds,
 // deletes what succeeded, gives back what failed, and reports to a controller. What it may do next is never decided
-// there but by three pure state machines, which a simulator drives with the same code:
+// there but by three pure state machines, which a simulator drives with the same code: [lease.Lease] is the worker's own,
+// [lease.Shield] the protection of its task or instance, [lease.Visibility] the hold on one message.
 //
-//   - [Lease] is the worker's own: starting, receiving, draining, idle with a release token, leaving. Its one promise is
-//     that a token is minted only when no message is held and none can arrive any more, and that no message is taken
-//     after a token was minted unless the controller answered that very token with more work.
-//   - [Shield] is the protection of the worker's task or instance from scale-in: on from before the first receive until the
-//     token is minted.
-//   - [Visibility] is the hold on one message: when to extend it, and when the work must be stopped because the message
-//     may soon be seen by another worker.
+// What the shell does not need has packages of its own:
 //
-// The work is a function in Go, see [Handle] and [Options]; or that of a program: [Command] runs one for each message, [Lines]
-// speaks JSON lines with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md
-// specifies what they say, and [Conformance] checks a program against it.
-//
-// [SQS] is the queue behind an Amazon SQS endpoint, and takes dead letters; [Ledger] counts attempts where they survive the
-// worker; and [HTTPReporter] talks to the controller. Where nobody answers, a [Sink] takes what the worker says: package
-// worker/cloudwatch has metrics, package worker/dynamoreport a table. A [Hook] keeps a machine that is to end while its worker
-// finishes: package worker/autoscaling has that of an Auto Scaling group.
+//   - worker/lease: the state machines, and the reports that a worker makes;
+//   - worker/execution: work that is a program, over arguments and standard input, JSON lines or HTTP;
+//   - worker/sqsqueue: the queue behind an SQS endpoint; worker/ledger: attempts that survive the worker;
+//   - worker/httpreport: reports to a controller; worker/cloudwatch and worker/dynamoreport: a [Sink] of metrics and a table,
+//     where no controller answers;
+//   - worker/placement: notices that the machine or task ends, and their names; worker/autoscaling: a [Hook] that keeps a machine
+//     of an Auto Scaling group while its worker finishes;
+//   - worker/sqsworker: one call for a worker in Go.
 //
 // Delivery is at least once: a message may be worked on again after a crash, a lost lease or a failed delete. The
 // message's ID stays the same and serves as idempotency key.

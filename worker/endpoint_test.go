@@ -17,15 +17,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // endpoint serves f on this machine and returns work that goes there.
-func endpoint(t *testing.T, o worker.EndpointOptions, f http.HandlerFunc) *worker.Endpoint {
+func endpoint(t *testing.T, o execution.EndpointOptions, f http.HandlerFunc) *execution.Endpoint {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	o.URL = server.URL + "/work?queue=jobs"
-	e, err := worker.NewEndpoint(t.Context(), o)
+	e, err := execution.NewEndpoint(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestEndpointPostsTheMessageAsElasticBeanstalkDoes(t *testing.T) {
 		ID: "id", Queue: "jobs", Body: "{\"a\":\n1}", Group: "g", ReceiveCount: 3, Attempt: 2, SenderID: "AIDA", SentAt: at, FirstReceivedAt: at,
 		Attributes: map[string]worker.Attribute{"kind": {Type: "String", Text: "réd"}, "n": {Type: "Number.int", Text: "7"}, "raw": {Type: "Binary", Binary: []byte{0}}},
 	}
-	e := endpoint(t, worker.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
+	e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if string(body) != m.Body || r.Method != http.MethodPost || r.URL.String() != "/work?queue=jobs" {
 			t.Errorf("got %s %s with the body %q", r.Method, r.URL, body)
@@ -91,7 +92,7 @@ func TestEndpointTakesNothingButAnOrderlyAnswer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var requests atomic.Int64
-			e := endpoint(t, worker.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
+			e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("X-Aws-Sqsd-Msgid") == "warm" {
 					return // could leave a connection that is used, and tried, again
 				}
@@ -124,7 +125,7 @@ func TestEndpointIsNotReadyWhileNothingListens(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e, err := worker.NewEndpoint(t.Context(), worker.EndpointOptions{URL: "http://" + address, Slots: 3})
+	e, err := execution.NewEndpoint(t.Context(), execution.EndpointOptions{URL: "http://" + address, Slots: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestEndpointIsNotReadyWhileNothingListens(t *testing.T) {
 }
 
 func TestEndpointGivesUpAtTheTimeLimit(t *testing.T) {
-	e := endpoint(t, worker.EndpointOptions{}, func(_ http.ResponseWriter, r *http.Request) {
+	e := endpoint(t, execution.EndpointOptions{}, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	})
@@ -177,7 +178,7 @@ func TestEndpointSettlesEachMessageOfABatch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			e := endpoint(t, worker.EndpointOptions{Batch: 3}, func(w http.ResponseWriter, r *http.Request) {
+			e := endpoint(t, execution.EndpointOptions{Batch: 3}, func(w http.ResponseWriter, r *http.Request) {
 				var request struct {
 					Messages []struct{ Delivery, Body string }
 				}
@@ -222,7 +223,7 @@ func TestEndpointIsOnThisMachine(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.url, func(t *testing.T) {
-			e, err := worker.NewEndpoint(t.Context(), worker.EndpointOptions{URL: test.url})
+			e, err := execution.NewEndpoint(t.Context(), execution.EndpointOptions{URL: test.url})
 			if err == nil {
 				e.Close()
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // witness remembers what it is told of failures.
@@ -116,7 +117,7 @@ type printing struct {
 	lines []string
 }
 
-func (p *printing) take(l worker.Printed) {
+func (p *printing) take(l execution.Printed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = append(p.lines, fmt.Sprintf("%s %s: %s", l.Message, l.Stream, l.Text))
@@ -130,7 +131,7 @@ func (p *printing) sorted() []string {
 
 func TestWhatACommandPrintsIsHandedOnByTheLine(t *testing.T) {
 	p := &printing{}
-	c := worker.Command{Argv: []string{"/bin/sh", "-c", `printf 'one\r\ntwo'; printf '\nbad \377 byte\n\033[31mred\n' >&2; exit 3`}, Print: p.take}
+	c := execution.Command{Argv: []string{"/bin/sh", "-c", `printf 'one\r\ntwo'; printf '\nbad \377 byte\n\033[31mred\n' >&2; exit 3`}, Print: p.take}
 	if err := c.Run(t.Context(), worker.Message{ID: "m"}); err == nil {
 		t.Error("it succeeded")
 	}
@@ -144,8 +145,8 @@ func TestWhatAProgramPrintsBelongsToItsMessage(t *testing.T) {
 	p := &printing{}
 	program := `read hello; echo '{"type":"ready","protocol":1}'
 while read line; do echo "working $FLAVOUR" >&2; sleep 0.2; d=$(echo "$line" | sed 's/.*"delivery":"\([0-9]*\)".*/\1/'); echo "{\"type\":\"done\",\"delivery\":\"$d\",\"ok\":true}"; done`
-	lines, err := worker.StartLines(t.Context(), worker.LinesOptions{
-		Command: worker.Command{Argv: []string{"/bin/sh", "-c", program}, Set: []string{"FLAVOUR=sour"}, Print: p.take},
+	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{
+		Command: execution.Command{Argv: []string{"/bin/sh", "-c", program}, Set: []string{"FLAVOUR=sour"}, Print: p.take},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -166,13 +167,13 @@ func TestAnAnswerThatIsNoSuccessIsKept(t *testing.T) {
 		http.Error(w, "no disk "+strings.Repeat("x", 10_000), http.StatusInternalServerError)
 	}))
 	defer server.Close()
-	e, err := worker.NewEndpoint(t.Context(), worker.EndpointOptions{URL: server.URL})
+	e, err := execution.NewEndpoint(t.Context(), execution.EndpointOptions{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
 	err = e.Do(t.Context(), worker.Message{ID: "m", Body: "secret"})
-	answer, ok := errors.AsType[*worker.AnswerError](err)
+	answer, ok := errors.AsType[*execution.AnswerError](err)
 	if !ok || answer.Status != 500 || !strings.HasPrefix(answer.Body, "no disk") || len(answer.Body) != 2<<10 || strings.Contains(err.Error(), "no disk") {
 		t.Errorf("got %v with a body of %d bytes, want the beginning of the answer beside the text", err, len(answer.Body))
 	}

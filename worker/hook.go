@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 const (
@@ -43,7 +44,7 @@ type hooked struct {
 	calling bool
 	// nextAt is when the next extension is due, until how long the last one keeps the machine; zero while unknown.
 	nextAt, until time.Time
-	fault         notice
+	fault         trouble.Trouble
 }
 
 // noticed begins to extend, when a machine waits for the worker.
@@ -81,8 +82,8 @@ func (h *hooked) advance(now time.Time, next *alarm, r *runner) {
 // extended takes in how the extension ended that began at begun.
 func (h *hooked) extended(begun, now time.Time, kept time.Duration, err error) {
 	h.calling = false
-	h.fault.what = "keeping the machine"
-	h.fault.see(h.log, now, err)
+	h.fault.What = "keeping the machine"
+	h.fault.See(h.log, now, err)
 	switch {
 	case err != nil:
 		h.nextAt = now.Add(hookPause)

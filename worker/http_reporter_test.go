@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/httpreport"
 )
 
 func TestHTTPReporterReports(t *testing.T) {
@@ -28,7 +29,7 @@ func TestHTTPReporterReports(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(muster.Directive{Ask: muster.Leave, Token: "t", ReportWithin: time.Second})
 	}))
 	defer server.Close()
-	reporter, err := worker.NewReporter(server.URL, "s3cret")
+	reporter, err := httpreport.NewReporter(server.URL, "s3cret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestHTTPReporterRefusesWhatIsNoDirective(t *testing.T) {
 				_, _ = fmt.Fprint(w, test.body)
 			}))
 			defer server.Close()
-			reporter, err := worker.NewReporter(server.URL, "s3cret")
+			reporter, err := httpreport.NewReporter(server.URL, "s3cret")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,7 @@ func TestNewReporter(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := worker.NewReporter(test.url, test.token); (err == nil) != test.ok {
+			if _, err := httpreport.NewReporter(test.url, test.token); (err == nil) != test.ok {
 				t.Errorf("got %v", err)
 			}
 		})

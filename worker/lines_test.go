@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // playLines is a program that speaks JSON lines. Its first argument is how it starts, its second a file that gets a line for
@@ -104,11 +105,11 @@ func misbehave(body, delivery string, attempt int) int {
 }
 
 // speakers starts programs that play as told and returns the file that they write to.
-func speakers(t *testing.T, start string, o worker.LinesOptions) (*worker.Lines, string) {
+func speakers(t *testing.T, start string, o execution.LinesOptions) (*execution.Lines, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	o.Command.Argv = plays("play-lines", start, log).Argv
-	lines, err := worker.StartLines(t.Context(), o)
+	lines, err := execution.StartLines(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestLinesSurvivesEveryFaultOfAProgram(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.body, func(t *testing.T) {
 			t.Parallel()
-			lines, log := speakers(t, "well", worker.LinesOptions{})
+			lines, log := speakers(t, "well", execution.LinesOptions{})
 			err := lines.Do(t.Context(), worker.Message{ID: "first", Body: test.body, Attempt: 1})
 			switch {
 			case test.says == "" && err != nil:
@@ -172,7 +173,7 @@ func TestLinesSurvivesEveryFaultOfAProgram(t *testing.T) {
 
 // TestLinesBlamesWhoAnswersTwice shows that a second answer cannot be taken for that of a later delivery.
 func TestLinesBlamesWhoAnswersTwice(t *testing.T) {
-	lines, log := speakers(t, "well", worker.LinesOptions{})
+	lines, log := speakers(t, "well", execution.LinesOptions{})
 	if err := lines.Do(t.Context(), worker.Message{ID: "first", Body: "twice", Attempt: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func waitFor(t *testing.T, is func() bool) {
 }
 
 func TestLinesEndsAProgramThatNeverAnswersAtTheTimeLimit(t *testing.T) {
-	lines, _ := speakers(t, "well", worker.LinesOptions{})
+	lines, _ := speakers(t, "well", execution.LinesOptions{})
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, worker.ErrTimeLimit)
 	defer cancel()
 	if err := lines.Do(ctx, worker.Message{Body: "deaf"}); !errors.Is(err, worker.ErrTimeLimit) {
@@ -219,7 +220,7 @@ func TestLinesSaysWhyAProgramDoesNotStart(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.start, func(t *testing.T) {
-			_, err := worker.StartLines(t.Context(), worker.LinesOptions{
+			_, err := execution.StartLines(t.Context(), execution.LinesOptions{
 				Command: plays("play-lines", test.start, filepath.Join(t.TempDir(), "log")), StartLimit: test.limit,
 			})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
@@ -230,7 +231,7 @@ func TestLinesSaysWhyAProgramDoesNotStart(t *testing.T) {
 }
 
 func TestLinesBringsABatchAndTakesEachAnswer(t *testing.T) {
-	lines, log := speakers(t, "well", worker.LinesOptions{Batch: 4})
+	lines, log := speakers(t, "well", execution.LinesOptions{Batch: 4})
 	batch := []worker.Message{{ID: "a", Body: "ok"}, {ID: "b", Body: "fail"}, {ID: "c", Body: "ok"}, {ID: "d", Body: "die"}}
 	errs := lines.DoBatch(t.Context(), batch)
 	if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] == nil || !strings.Contains(errs[3].Error(), "status 9") {
@@ -243,7 +244,7 @@ func TestLinesBringsABatchAndTakesEachAnswer(t *testing.T) {
 
 func TestLinesPassesTheBodyByteForByte(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "body")
-	lines, err := worker.StartLines(t.Context(), worker.LinesOptions{Command: plays("play-lines-copy", file)})
+	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: plays("play-lines-copy", file)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,7 @@ func TestLinesShowsAProgramOnlyTheAllowedEnvironment(t *testing.T) {
 	t.Setenv("MUSTER_TOKEN", "secret")
 	t.Setenv("GIVEN", "yes")
 	file := filepath.Join(t.TempDir(), "environment")
-	lines, err := worker.StartLines(t.Context(), worker.LinesOptions{Command: worker.Command{
+	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: execution.Command{
 		Argv: []string{"/bin/sh", "-c", `env >"$0"; echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`, file}, Env: []string{"GIVEN"},
 	}})
 	if err != nil {
@@ -317,7 +318,7 @@ func TestRunWithFaultyPrograms(t *testing.T) {
 	}
 	var logs bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&syncedWriter{to: &logs}, nil))
-	lines, log := speakers(t, "well", worker.LinesOptions{Slots: 2, Command: worker.Command{Logger: logger}})
+	lines, log := speakers(t, "well", execution.LinesOptions{Slots: 2, Command: execution.Command{Logger: logger}})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -452,7 +453,7 @@ func (g *gate) Changed() <-chan struct{} { return g.changed }
 
 func TestClosingLinesEndsAProgramThatDoesNotWantTo(t *testing.T) {
 	t.Parallel()
-	lines, _ := speakers(t, "stubborn", worker.LinesOptions{})
+	lines, _ := speakers(t, "stubborn", execution.LinesOptions{})
 	begun := time.Now()
 	lines.Close()
 	if took := time.Since(begun); took < 4*time.Second || took > 12*time.Second {

@@ -100,18 +100,19 @@ type Attribute struct {
 
 // ordered tells whether the message must not be worked on together with others of its group. Groups of other queues
 // only share them out fairly.
-func (m Message) ordered() bool { return m.Group != "" && strings.HasSuffix(m.Queue, fifoSuffix) }
+func (m Message) ordered() bool { return m.Group != "" && strings.HasSuffix(m.Queue, FifoSuffix) }
 
-// fifoSuffix ends the names of FIFO queues, and of no others: SQS demands it.
-const fifoSuffix = ".fifo"
+// FifoSuffix ends the names of FIFO queues, and of no others: SQS demands it.
+const FifoSuffix = ".fifo"
 
-type leaseKey struct{}
+// LeaseKey is where the context of a message's work holds a context that ends with the lease on the message; see [LeaseLost].
+type LeaseKey struct{}
 
 // LeaseLost returns a channel that is closed when the lease on the message is lost for whose work ctx was given, even
 // when ctx had ended for another reason before. Work that takes time to stop must give up that time then. The channel
 // is nil when ctx is not one of Run's.
 func LeaseLost(ctx context.Context) <-chan struct{} {
-	if lease, ok := ctx.Value(leaseKey{}).(context.Context); ok {
+	if lease, ok := ctx.Value(LeaseKey{}).(context.Context); ok {
 		return lease.Done()
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 // Node says of a message that names a node of a tree which one it is, and takes the node's children. Package tree/runner
@@ -25,19 +26,19 @@ type Node struct {
 	Flush func(ctx context.Context) error
 }
 
-// maxChildren bounds the children in one answer of an endpoint, in bytes.
-const maxChildren = 16 << 20
+// MaxChildren bounds the children in one answer of an endpoint, in bytes.
+const MaxChildren = 16 << 20
 
-// key returns what tells the work on a message from that on any other, however often it comes.
-func (m Message) key() string {
+// Key returns what tells the work on a message from that on any other, however often it comes.
+func (m Message) Key() string {
 	if m.Node != nil {
 		return m.Node.ID
 	}
 	return m.ID
 }
 
-// wireNode is what is said of a node.
-type wireNode struct {
+// WireNode is what is said of a node.
+type WireNode struct {
 	Root      string `json:"root"`
 	Node      string `json:"node"`
 	Key       string `json:"key"`
@@ -45,15 +46,16 @@ type wireNode struct {
 	DepthLeft int    `json:"depth_left"`
 }
 
-func wireNodeOf(n *Node) *wireNode {
+// WireNodeOf returns what is said of n; nil for a message that is no node.
+func WireNodeOf(n *Node) *WireNode {
 	if n == nil {
 		return nil
 	}
-	return &wireNode{Root: n.Root, Node: n.ID, Key: n.Key, Depth: n.Depth, DepthLeft: n.DepthLeft}
+	return &WireNode{Root: n.Root, Node: n.ID, Key: n.Key, Depth: n.Depth, DepthLeft: n.DepthLeft}
 }
 
-// header tells an endpoint of the node. A key may hold what no header can, so it is escaped as in a URL's path.
-func (n *Node) header(h http.Header) {
+// Header tells an endpoint of the node. A key may hold what no header can, so it is escaped as in a URL's path.
+func (n *Node) Header(h http.Header) {
 	h.Set("X-Muster-Tree-Root", n.Root)
 	h.Set("X-Muster-Tree-Node", n.ID)
 	h.Set("X-Muster-Tree-Key", url.PathEscape(n.Key))
@@ -61,8 +63,8 @@ func (n *Node) header(h http.Header) {
 	h.Set("X-Muster-Tree-Depth-Left", strconv.Itoa(n.DepthLeft))
 }
 
-// nameLines names the children in the lines of an endpoint's answer.
-func (n *Node) nameLines(ctx context.Context, answer []byte) error {
+// NameLines names the children in the lines of an endpoint's answer.
+func (n *Node) NameLines(ctx context.Context, answer []byte) error {
 	number := 0
 	for line := range bytes.Lines(answer) {
 		number++
@@ -80,18 +82,18 @@ func (n *Node) nameLines(ctx context.Context, answer []byte) error {
 	return n.Flush(ctx)
 }
 
-// wireChild is a child in the answer to a batch.
-type wireChild struct {
+// WireChild is a child in the answer to a batch.
+type WireChild struct {
 	Delivery string `json:"delivery"`
 	tree.Child
 }
 
-// nameEach names the children of a batch's messages. What it refuses fails the message.
-func nameEach(ctx context.Context, children []wireChild, batch []Message, places map[string]int, errs []error) error {
+// NameEach names the children of a batch's messages. What it refuses fails the message.
+func NameEach(ctx context.Context, children []WireChild, batch []Message, places map[string]int, errs []error) error {
 	for _, c := range children {
 		place, ok := places[c.Delivery]
 		if !ok || batch[place].Node == nil {
-			return fmt.Errorf("the endpoint names a child of the delivery %s, which is unknown or no node of a tree", excerpt([]byte(c.Delivery)))
+			return fmt.Errorf("the endpoint names a child of the delivery %s, which is unknown or no node of a tree", trouble.Excerpt([]byte(c.Delivery)))
 		}
 	}
 	for _, c := range children {
@@ -107,5 +109,5 @@ func nameEach(ctx context.Context, children []wireChild, batch []Message, places
 	return nil
 }
 
-// errNoNode is what a program did wrong that names a child of a message that names no node.
-var errNoNode = errors.New("it named a child of a delivery that is unknown, was answered before or is no node of a tree")
+// ErrNoNode is what a program did wrong that names a child of a message that names no node.
+var ErrNoNode = errors.New("it named a child of a delivery that is unknown, was answered before or is no node of a tree")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // parent takes the children of a node.
@@ -104,7 +105,7 @@ func TestAProgramNamesTheChildrenOfANode(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			program := script(t, namer)
 			write(t, program+".answer", test.answer+"\n")
-			lines, err := worker.StartLines(t.Context(), worker.LinesOptions{Command: worker.Command{Argv: []string{"/bin/sh", program}}})
+			lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: execution.Command{Argv: []string{"/bin/sh", program}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +131,7 @@ func TestAProgramNamesTheChildrenOfANode(t *testing.T) {
 func TestAProgramThatNamesAChildOfAnotherMessageIsEnded(t *testing.T) {
 	program := script(t, namer)
 	write(t, program+".answer", `{"type":"child","delivery":"D","key":"a"}`+"\n")
-	lines, err := worker.StartLines(t.Context(), worker.LinesOptions{Command: worker.Command{Argv: []string{"/bin/sh", program}}})
+	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: execution.Command{Argv: []string{"/bin/sh", program}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func TestAnEndpointNamesTheChildrenOfANode(t *testing.T) {
 		{"refused", "{\"key\":\"a\"}\n{\"key\":\"b\"}", "a=", "depth is used up", tree.ErrDepth},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := endpoint(t, worker.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
+			e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 				for name, want := range map[string]string{
 					"X-Muster-Tree-Root": "t", "X-Muster-Tree-Node": "node-x", "X-Muster-Tree-Key": "a%20b%2F%C3%A9", "X-Muster-Tree-Depth": "2",
 					"X-Muster-Tree-Depth-Left": "7", "X-Muster-Idempotency-Key": "node-x", "X-Muster-Attempt": "3",
@@ -176,7 +177,7 @@ func TestAnEndpointNamesTheChildrenOfANode(t *testing.T) {
 
 func TestAnEndpointNamesChildrenInABatch(t *testing.T) {
 	answer := ""
-	e := endpoint(t, worker.EndpointOptions{Batch: 3}, func(w http.ResponseWriter, r *http.Request) {
+	e := endpoint(t, execution.EndpointOptions{Batch: 3}, func(w http.ResponseWriter, r *http.Request) {
 		var work struct {
 			Messages []struct{ Delivery, Body string }
 		}
@@ -225,19 +226,19 @@ func TestConformanceOfNodes(t *testing.T) {
 		{"it fails", `test -z "$MUSTER_TREE_NODE"`, "children;depth;"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := &worker.Conformance{Samples: []string{"good"}, TimeLimit: 10 * time.Second}
+			c := &execution.Conformance{Samples: []string{"good"}, TimeLimit: 10 * time.Second}
 			node := "top"
 			c.Node = &node
-			c.OfCommand(t.Context(), worker.Command{Argv: []string{"/bin/sh", "-c", test.script}})
+			c.OfCommand(t.Context(), execution.Command{Argv: []string{"/bin/sh", "-c", test.script}})
 			if broken, found := brokenRules(c); broken != test.broken {
 				t.Errorf("broken is %q, want %q: %q", broken, test.broken, found)
 			}
 		})
 	}
-	c := &worker.Conformance{Samples: []string{"good"}, TimeLimit: 10 * time.Second}
+	c := &execution.Conformance{Samples: []string{"good"}, TimeLimit: 10 * time.Second}
 	node := "top"
 	c.Node = &node
-	c.OfEndpoint(t.Context(), endpoint(t, worker.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
+	c.OfEndpoint(t.Context(), endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Muster-Tree-Depth-Left") == "1" {
 			io.WriteString(w, `{"key":"a"}`)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
 const (
@@ -14,8 +15,8 @@ const (
 	// firstLook is how long the first receive waits for the first look at notices; a service that does not answer by then is
 	// most likely not there.
 	firstLook = 3 * time.Second
-	// noticeEvery is the usual time between two looks, as EC2 advises.
-	noticeEvery = 5 * time.Second
+	// NoticeEvery is the usual time between two looks, as EC2 advises.
+	NoticeEvery = 5 * time.Second
 )
 
 // NoticeKind is what is about to happen to the machine, task or pod that a worker runs on.
@@ -54,7 +55,7 @@ func (n Notice) handBackAt(now time.Time) (time.Time, bool) {
 	return now.Add(left - min(handBackWithin, left/3)), true
 }
 
-// Notices are where a worker learns that what it runs on will end. [EC2Notices] and [ECSNotices] are such places.
+// Notices are where a worker learns that what it runs on will end. [placement.EC2Notices] and [placement.ECSNotices] are such places.
 type Notices interface {
 	// Watch looks for notices until ctx ends. It calls tell with what the first look found that succeeded, be it the zero
 	// Notice, and whenever that changes; and with an error for each look that failed, which says nothing about notices and
@@ -71,7 +72,7 @@ type watches struct {
 	waitUntil time.Time
 	// waits is true once it was logged that the worker waits for its machine to be in service.
 	waits  bool
-	faults []notice
+	faults []trouble.Trouble
 }
 
 // watch begins to look for notices.
@@ -79,7 +80,7 @@ func (r *runner) watch(now time.Time) {
 	ctx, stop := context.WithCancel(r.base)
 	r.watches = watches{stop: stop, told: map[int]Notice{}, waitUntil: now.Add(firstLook)}
 	for i, place := range r.Notices {
-		r.watches.faults = append(r.watches.faults, notice{what: "looking for notices of an end"})
+		r.watches.faults = append(r.watches.faults, trouble.Trouble{What: "looking for notices of an end"})
 		r.wg.Go(func() {
 			place.Watch(ctx, func(n Notice, err error) {
 				select {
@@ -93,7 +94,7 @@ func (r *runner) watch(now time.Time) {
 
 // told takes in what the i-th place told.
 func (r *runner) told(now time.Time, i int, n Notice, err error) {
-	r.watches.faults[i].see(r.log, now, err)
+	r.watches.faults[i].See(r.log, now, err)
 	if err != nil {
 		return
 	}

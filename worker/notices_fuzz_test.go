@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/placement"
 )
 
 // FuzzInterruption: whatever instance metadata answers where an interruption is announced, it is one, and never later than two
@@ -38,7 +39,7 @@ func FuzzInterruption(f *testing.F) {
 		begun := time.Now()
 		var found worker.Notice
 		var failure error
-		worker.EC2Notices{Client: via(service)}.Watch(ctx, func(n worker.Notice, err error) {
+		placement.EC2Notices{Client: via(service)}.Watch(ctx, func(n worker.Notice, err error) {
 			found, failure = n, err
 			stop()
 		})
@@ -69,7 +70,7 @@ func FuzzAgentAnswer(f *testing.F) {
 			w.WriteHeader(status)
 			w.Write([]byte(body))
 		})
-		p := worker.ECSProtection{AgentURI: "http://agent", MetadataURI: "http://agent", Client: via(service)}
+		p := placement.ECSProtection{AgentURI: "http://agent", MetadataURI: "http://agent", Client: via(service)}
 		if err := p.Protect(t.Context(), time.Hour); err != nil {
 			return
 		}

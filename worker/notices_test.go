@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/placement"
 )
 
 // direct asks a service without a network between, so that the time of a bubble passes.
@@ -34,7 +35,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 func via(service http.Handler) *http.Client { return &http.Client{Transport: direct{service}} }
 
 func onEC2(s *mustertest.IMDS) []worker.Notices {
-	return []worker.Notices{worker.EC2Notices{Client: via(s)}}
+	return []worker.Notices{placement.EC2Notices{Client: via(s)}}
 }
 
 func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
@@ -276,10 +277,10 @@ func TestRunFindsNoticesAfterItsTokenHasEnded(t *testing.T) {
 	})
 }
 
-func onECS(a *mustertest.ECSAgent) (worker.ECSNotices, worker.ECSProtection) {
+func onECS(a *mustertest.ECSAgent) (placement.ECSNotices, placement.ECSProtection) {
 	env := a.Environment("http://169.254.170.2")
-	return worker.ECSNotices{MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"], Client: via(a)},
-		worker.ECSProtection{AgentURI: env["ECS_AGENT_URI"], MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"], Client: via(a)}
+	return placement.ECSNotices{MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"], Client: via(a)},
+		placement.ECSProtection{AgentURI: env["ECS_AGENT_URI"], MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"], Client: via(a)}
 }
 
 func TestRunNoticesThatItsTaskIsStoppedWithoutASignal(t *testing.T) {

@@ -1,12 +1,14 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -31,7 +33,7 @@ type Reporter interface {
 	Report(ctx context.Context, r muster.Report) (muster.Directive, error)
 }
 
-// Attempts counts how often work on each message began. Implementations are safe for use by several goroutines; [Ledger] is
+// Attempts counts how often work on each message began. Implementations are safe for use by several goroutines; [ledger.Ledger] is
 // one. When one of its calls fails, the work goes on and the queue's own receive count takes its place.
 type Attempts interface {
 	// Begin counts an attempt at m, which is about to begin, and returns how many there were, this one included. It
@@ -43,7 +45,7 @@ type Attempts interface {
 	Forget(ctx context.Context, m Message) error
 }
 
-// DeadLetters takes the messages that are not tried again. Implementations are safe for use by several goroutines; [SQS] is
+// DeadLetters takes the messages that are not tried again. Implementations are safe for use by several goroutines; [sqsqueue.SQS] is
 // one. Keep returns when the message is kept for good; it may be called again for the same message.
 type DeadLetters interface {
 	Keep(ctx context.Context, m Message) error
@@ -134,7 +136,7 @@ type Options struct {
 	// Visibility is how long a message is held before the hold must be extended, in whole seconds from MinVisibility to
 	// MaxHold, by default 30 s.
 	Visibility time.Duration
-	// RetryBase is how long a message stays hidden after its first failure; see [Backoff]. At most 20 minutes, by default
+	// RetryBase is how long a message stays hidden after its first failure; see [lease.Backoff]. At most 20 minutes, by default
 	// 30 s.
 	RetryBase time.Duration
 
@@ -144,7 +146,7 @@ type Options struct {
 	IdleStop time.Duration
 	// Billing says in which periods the member is paid for; its Start is by default when the worker starts, its Margin two
 	// minutes. A worker that is idle shortly before the end of one stops receiving and offers to leave, once in each period.
-	Billing Billing
+	Billing lease.Billing
 	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for held messages; 0 means as long
 	// as they need. After it the work is
 	// stopped, which takes a command up to five seconds, and its messages are given back to be seen at once.
@@ -183,25 +185,17 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	o.Slots = orElse(o.Slots, 1)
-	o.Batch = orElse(o.Batch, 1)
-	o.Visibility = orElse(o.Visibility, 30*time.Second)
-	o.RetryBase = orElse(o.RetryBase, 30*time.Second)
-	o.ReportEvery = orElse(o.ReportEvery, time.Second)
-	o.Orphaned = orElse(o.Orphaned, 5*time.Minute)
-	o.ProtectFor = orElse(o.ProtectFor, usualTerm(o.Visibility))
-	o.Worker = orElse(o.Worker, o.Member)
-	o.Logger = orElse(o.Logger, slog.New(slog.DiscardHandler))
-	o.Billing = o.Billing.withDefaults(time.Now())
+	o.Slots = cmp.Or(o.Slots, 1)
+	o.Batch = cmp.Or(o.Batch, 1)
+	o.Visibility = cmp.Or(o.Visibility, 30*time.Second)
+	o.RetryBase = cmp.Or(o.RetryBase, 30*time.Second)
+	o.ReportEvery = cmp.Or(o.ReportEvery, time.Second)
+	o.Orphaned = cmp.Or(o.Orphaned, 5*time.Minute)
+	o.ProtectFor = cmp.Or(o.ProtectFor, lease.UsualTerm(o.Visibility))
+	o.Worker = cmp.Or(o.Worker, o.Member)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Billing = o.Billing.WithDefaults(time.Now())
 	return o, o.check()
-}
-
-func orElse[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 func (o Options) check() error {
@@ -221,15 +215,15 @@ func (o Options) check() error {
 		return fmt.Errorf("start a worker: found %d slots, 1 to %d are allowed", o.Slots, MaxSlots)
 	case o.Slots*o.Batch > MaxSlots:
 		return fmt.Errorf("start a worker: found %d slots of %d messages each, at most %d messages at once are allowed", o.Slots, o.Batch, MaxSlots)
-	case o.Visibility < MinVisibility || o.Visibility > MaxHold || o.Visibility%time.Second != 0:
+	case o.Visibility < MinVisibility || o.Visibility > lease.MaxHold || o.Visibility%time.Second != 0:
 		return fmt.Errorf("start a worker: found a visibility of %s, whole seconds from %s to %s are allowed",
-			o.Visibility, MinVisibility, MaxHold)
-	case o.ProtectFor < MinProtection || o.ProtectFor > MaxProtection || o.ProtectFor%time.Minute != 0:
-		return fmt.Errorf("start a worker: found a protection of %s, whole minutes from %s to %s are allowed", o.ProtectFor, MinProtection, MaxProtection)
+			o.Visibility, MinVisibility, lease.MaxHold)
+	case o.ProtectFor < lease.MinProtection || o.ProtectFor > lease.MaxProtection || o.ProtectFor%time.Minute != 0:
+		return fmt.Errorf("start a worker: found a protection of %s, whole minutes from %s to %s are allowed", o.ProtectFor, lease.MinProtection, lease.MaxProtection)
 	case o.RetryBase < 0 || o.RetryBase > maxRetryBase:
 		return fmt.Errorf("start a worker: found a retry base of %s, at most %s is allowed", o.RetryBase, maxRetryBase)
 	}
-	if err := o.Billing.check(); err != nil {
+	if err := o.Billing.Check(); err != nil {
 		return err
 	}
 	if len(o.Outlets) > MaxOutlets {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -86,14 +88,14 @@ type outlet struct {
 	said                      muster.WorkerState
 	// failures are those in a row.
 	failures int
-	fault    notice
+	fault    trouble.Trouble
 }
 
 func newOutlets(base context.Context, o Options, now time.Time) outlets {
 	s := outlets{started: now, seq: now.UnixMilli(), log: o.Logger}
 	s.life, s.stop = context.WithCancel(base)
 	for _, one := range o.Outlets {
-		s.all = append(s.all, outlet{Outlet: one, fault: notice{what: "reporting to " + one.Name}})
+		s.all = append(s.all, outlet{Outlet: one, fault: trouble.Trouble{What: "reporting to " + one.Name}})
 	}
 	return s
 }
@@ -110,7 +112,7 @@ func (s *outlets) count(d time.Duration, ok bool, class string) {
 	}
 	s.total.Finished++
 	s.total.Processing = series.Add(s.total.Processing, d)
-	s.total.Classes = plusClasses(s.total.Classes, ofClass(class, d))
+	s.total.Classes = lease.AddClass(s.total.Classes, class, d)
 }
 
 // Less returns what c has counted more than an earlier count of the same worker.
@@ -174,7 +176,7 @@ func offset(worker string, every time.Duration) time.Duration {
 }
 
 // digest is what the i-th outlet is told at now.
-func (s *outlets) digest(now time.Time, o *outlet, l *Lease) Digest {
+func (s *outlets) digest(now time.Time, o *outlet, l *lease.Lease) Digest {
 	s.seq++
 	more := s.total.Less(o.taken)
 	report := l.Says(now)
@@ -206,7 +208,7 @@ func (s *outlets) send(now time.Time, i int, r *runner) {
 func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	o := &s.all[i]
 	o.sending = false
-	o.fault.see(s.log, now, err)
+	o.fault.See(s.log, now, err)
 	if err == nil {
 		o.taken, o.failures, o.notBefore = d.Total, 0, time.Time{}
 		return

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -28,7 +30,7 @@ type polls struct {
 	// failedAt is when the first of the failures in a row was; zero while there are none.
 	failedAt time.Time
 	retryAt  time.Time
-	fault    notice
+	fault    trouble.Trouble
 }
 
 func (p *polls) outstanding() bool { return p.cancel != nil }
@@ -69,23 +71,23 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	if err != nil {
 		p.lease.FailReceive(now, asked)
 		if p.lease.State() == muster.Receiving {
-			p.fault.what = "receiving messages"
-			p.fault.see(p.log, now, err)
+			p.fault.What = "receiving messages"
+			p.fault.See(p.log, now, err)
 		}
 		if p.failed++; p.failed == 1 {
 			p.failedAt = now
 		}
-		p.retryAt = now.Add(receivePause(p.failed, rand.Float64()))
+		p.retryAt = now.Add(ReceivePause(p.failed, rand.Float64()))
 		return
 	}
-	p.fault.see(p.log, now, nil)
+	p.fault.See(p.log, now, nil)
 	p.failed, p.failedAt = 0, time.Time{}
 	messages = messages[:min(len(messages), asked)]
 	p.lease.EndReceive(now, asked, len(messages))
 	if len(messages) == 0 {
 		p.retryAt = begun.Add(pause)
 	}
-	hold := Hold(begun, p.Visibility)
+	hold := lease.Hold(begun, p.Visibility)
 	if p.lease.Cause() != muster.Signalled {
 		p.begin(messages, hold, now)
 		return
@@ -95,9 +97,9 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	}
 }
 
-// receivePause is the pause after the failures-th failed receive in a row: twice as long each time, at most half a minute,
+// ReceivePause is the pause after the failures-th failed receive in a row: twice as long each time, at most half a minute,
 // and between half and all of that by jitter in [0, 1), so that many workers do not come back at once.
-func receivePause(failures int, jitter float64) time.Duration {
+func ReceivePause(failures int, jitter float64) time.Duration {
 	longest := min(500*time.Millisecond<<min(failures-1, 10), maxReceivePause)
 	return longest/2 + time.Duration(jitter*float64(longest/2))
 }

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
-// Protection shields what a worker runs on from being ended to scale in, while it is not idle. [ECSProtection] is that of a
+// Protection shields what a worker runs on from being ended to scale in, while it is not idle. [placement.ECSProtection] is that of a
 // task. For an instance it is scale-in protection of its Auto Scaling group (SetInstanceProtection), which new instances are
 // best born with. It protects one worker: a member with several must not share one, because the first to be idle would lift it.
 type Protection interface {
 	// Protect asks for the protection for the duration term from now on, in whole minutes, or lifts it when term is 0. Where a
 	// protection has no end, the term means nothing. It returns soon after ctx ends; a call that failed may have been carried
-	// out. It fails with [ErrUnprotectable] when there is nothing to protect from.
+	// out. It fails with [lease.ErrUnprotectable] when there is nothing to protect from.
 	Protect(ctx context.Context, term time.Duration) error
 }
 
@@ -25,7 +26,7 @@ const restFor = 10 * time.Second
 // protects makes the calls of a run that change its protection, one at a time. It belongs to the goroutine of the run's loop.
 type protects struct {
 	Protection
-	shield Shield
+	shield lease.Shield
 	log    *slog.Logger
 	// calling is true while a call is under way.
 	calling bool
@@ -44,8 +45,8 @@ func (p *protects) covers(now time.Time, ahead time.Duration) bool {
 // rests lets a worker rest that got no message for too long and has no controller to tell: it stays, for a while without
 // protection, so that its service may end it and does not start another in its place; then it receives again. It is false for
 // a worker that is to leave.
-func (p *protects) rests(now time.Time, next *alarm, l *Lease) bool {
-	if p.Protection == nil || !l.offers() || p.shield.Needless() {
+func (p *protects) rests(now time.Time, next *alarm, l *lease.Lease) bool {
+	if p.Protection == nil || !l.Offers() || p.shield.Needless() {
 		return false
 	}
 	if p.restUntil.IsZero() {
@@ -78,7 +79,7 @@ func (p *protects) advance(now time.Time, next *alarm, r *runner) {
 	p.shield.Begin(now)
 	p.calling = true
 	r.start(func() event {
-		ctx, cancel := context.WithTimeout(r.base, protectTimeout)
+		ctx, cancel := context.WithTimeout(r.base, lease.ProtectTimeout)
 		defer cancel()
 		err := p.Protect(ctx, term)
 		return func(now time.Time) { p.ended(now, r, err) }
@@ -104,11 +105,11 @@ func (p *protects) watch(now time.Time, next *alarm, r *runner) {
 func (p *protects) ended(now time.Time, r *runner, err error) {
 	p.calling = false
 	p.shield.End(now, err)
-	if err != nil && !errors.Is(err, ErrUnprotectable) {
+	if err != nil && !errors.Is(err, lease.ErrUnprotectable) {
 		r.lease.Incident(muster.ProtectionFailed, err.Error())
 	}
 	switch {
-	case errors.Is(err, ErrUnprotectable):
+	case errors.Is(err, lease.ErrUnprotectable):
 		p.log.Info("worker needs no protection", "why", err)
 	case err == nil && p.failed:
 		p.failed = false

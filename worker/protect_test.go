@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // guarded returns a queue that fails the test when a receive call is made without protection.
@@ -281,11 +282,11 @@ func TestProtectionOfATaskBelievesOnlyWhatIsAnswered(t *testing.T) {
 	if err := p.Protect(t.Context(), 0); err != nil || a.Protected() {
 		t.Errorf("protected: %t, %v", a.Protected(), err)
 	}
-	if err := p.Protect(t.Context(), worker.MaxProtection+time.Minute); err == nil || !strings.Contains(err.Error(), "between 1 and 2880") {
+	if err := p.Protect(t.Context(), lease.MaxProtection+time.Minute); err == nil || !strings.Contains(err.Error(), "between 1 and 2880") {
 		t.Errorf("a term of two days and a minute: %v", err)
 	}
 	a.Standalone()
-	if err := p.Protect(t.Context(), time.Hour); !errors.Is(err, worker.ErrUnprotectable) {
+	if err := p.Protect(t.Context(), time.Hour); !errors.Is(err, lease.ErrUnprotectable) {
 		t.Errorf("a task of no service: %v", err)
 	}
 	p.AgentURI += "x"

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -14,9 +16,9 @@ const (
 	reportGap = 100 * time.Millisecond
 	// reportPatience is how long the next report waits for the answer to the newest one.
 	reportPatience = 5 * time.Second
-	// reportTimeout bounds one report. A report and its answer may each be half a minute on their way, and the answer counts
+	// ReportTimeout bounds one report. A report and its answer may each be half a minute on their way, and the answer counts
 	// also when later reports were sent meanwhile. So at most reportTimeout / reportPatience + 1 reports are in flight.
-	reportTimeout = 80 * time.Second
+	ReportTimeout = 80 * time.Second
 	// lastReportTimeout bounds the report that says goodbye.
 	lastReportTimeout = 2 * time.Second
 	// silentAfter is how long no report must have been answered to be logged as a fault.
@@ -49,7 +51,7 @@ type reports struct {
 	failedAt, heardAt time.Time
 	// tried is the token of the newest report that was answered, failed, or was waited for in vain.
 	tried string
-	fault notice
+	fault trouble.Trouble
 }
 
 // gist is what, when it changes, is reported at once.
@@ -61,7 +63,7 @@ type gist struct {
 	token string
 }
 
-func gistOf(l *Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), l.Busy(), l.Token()} }
+func gistOf(l *lease.Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), l.Busy(), l.Token()} }
 
 // told tells whether a report of the token was tried, be it answered or not.
 func (s *reports) told(token string) bool { return s.tried == token }
@@ -95,7 +97,7 @@ func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 	s.sentAt, s.said, s.newest, s.waiting = now, gistOf(&r.lease), report.Seq, true
 	s.inFlight++
 	next.due(now, now.Add(reportPatience))
-	ctx, cancel := context.WithTimeout(s.life, reportTimeout)
+	ctx, cancel := context.WithTimeout(s.life, ReportTimeout)
 	r.start(func() event {
 		directive, err := s.Report(ctx, report)
 		cancel()
@@ -119,7 +121,7 @@ func (s *reports) failed(now time.Time, err error) {
 	if s.failedAt.IsZero() {
 		s.failedAt = now
 	}
-	s.fault.see(s.log, now, err)
+	s.fault.See(s.log, now, err)
 }
 
 func (s *reports) answered(now time.Time, r *runner, report muster.Report, d muster.Directive, err error) {
@@ -134,13 +136,13 @@ func (s *reports) answered(now time.Time, r *runner, report muster.Report, d mus
 		return
 	}
 	s.failedAt, s.heardAt = time.Time{}, now
-	s.fault.see(s.log, now, nil)
+	s.fault.See(s.log, now, nil)
 	s.within = d.ReportWithin
 	r.lease.Obey(now, report, d)
 }
 
 // last says goodbye, once.
-func (s *reports) last(base context.Context, l *Lease) {
+func (s *reports) last(base context.Context, l *lease.Lease) {
 	if s.Reporter == nil {
 		return
 	}

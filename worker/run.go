@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // Run receives messages and works on them until the worker has left: because its controller granted its release, because
@@ -43,7 +44,7 @@ func Run(ctx context.Context, o Options) error {
 type runner struct {
 	Options
 	log     *slog.Logger
-	lease   Lease
+	lease   lease.Lease
 	events  chan event
 	wg      sync.WaitGroup
 	polls   polls
@@ -72,7 +73,7 @@ type event func(now time.Time)
 func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
 	r := &runner{Options: o, log: o.Logger, held: map[*job]bool{}, events: make(chan event), warmAt: now.Add(o.WarmUp)}
-	r.lease = NewLease(LeaseOptions{
+	r.lease = lease.New(lease.Options{
 		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Billing: o.Billing, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -82,8 +83,8 @@ func newRunner(ctx context.Context, o Options) *runner {
 	if o.Readiness != nil {
 		r.changed = o.Readiness.Changed()
 	}
-	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: notice{what: "reporting to the controller"}}
-	r.protects = protects{Protection: o.Protection, shield: NewShield(o.ProtectFor), log: o.Logger}
+	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: trouble.Trouble{What: "reporting to the controller"}}
+	r.protects = protects{Protection: o.Protection, shield: lease.NewShield(o.ProtectFor), log: o.Logger}
 	r.outlets = newOutlets(r.base, o, now)
 	r.hook = hooked{Hook: o.Hook, log: o.Logger}
 	return r
@@ -230,25 +231,4 @@ func (a *alarm) due(now, at time.Time) bool {
 		a.at = at
 	}
 	return false
-}
-
-// notice logs a fault when it begins, when it changes (at most once a minute) and when it is over.
-type notice struct {
-	what string
-	last string
-	at   time.Time
-}
-
-func (n *notice) see(log *slog.Logger, now time.Time, err error) {
-	switch {
-	case err == nil && n.last != "":
-		log.Info(n.what+" works again", "after", now.Sub(n.at).Round(time.Second))
-		n.last = ""
-	case err == nil:
-	case n.last == "", n.last != err.Error() && now.Sub(n.at) >= time.Minute:
-		log.Warn(n.what+" fails", "err", err)
-		n.last, n.at = err.Error(), now
-	default:
-		log.Debug(n.what+" still fails", "err", fmt.Sprint(err))
-	}
 }

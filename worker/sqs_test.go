@@ -23,6 +23,7 @@ import (
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/sqsapi"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 // bareEnvironment takes away every AWS setting of the machine the test runs on.
@@ -70,9 +71,9 @@ func embedded(t *testing.T) (queueURL string, client *sqs.Client) {
 	return *created.QueueUrl, client
 }
 
-func open(t *testing.T, queueURL string) *worker.SQS {
+func open(t *testing.T, queueURL string) *sqsqueue.SQS {
 	t.Helper()
-	q, err := worker.NewSQS(t.Context(), queueURL)
+	q, err := sqsqueue.NewSQS(t.Context(), queueURL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestSQSErrorsSayWhichQueueAndWhatToDo(t *testing.T) {
 	})
 	t.Run("no credentials for this machine's queue", func(t *testing.T) {
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-		_, err := worker.NewSQS(t.Context(), queueURL)
+		_, err := sqsqueue.NewSQS(t.Context(), queueURL)
 		wants(t, err, queueURL, "`muster up` shows the export lines")
 	})
 	t.Run("nobody serves this machine's queue", func(t *testing.T) {
@@ -218,12 +219,12 @@ func TestSQSErrorsSayWhichQueueAndWhatToDo(t *testing.T) {
 		}
 	})
 	t.Run("no region for a queue elsewhere", func(t *testing.T) {
-		_, err := worker.NewSQS(t.Context(), "https://queue.example.com/1/work")
+		_, err := sqsqueue.NewSQS(t.Context(), "https://queue.example.com/1/work")
 		wants(t, err, "https://queue.example.com/1/work", "set AWS_REGION")
 	})
 	for _, bad := range []string{"", "work", "ftp://127.0.0.1/1/q", "http://127.0.0.1:9324", "http://127.0.0.1:9324/", "http://u:p@127.0.0.1/1/q"} {
 		t.Run("no queue URL: "+bad, func(t *testing.T) {
-			_, err := worker.NewSQS(t.Context(), bad)
+			_, err := sqsqueue.NewSQS(t.Context(), bad)
 			wants(t, err, "is allowed")
 		})
 	}
@@ -244,7 +245,7 @@ func TestNewSQSTakesTheRegionFromAnAmazonURL(t *testing.T) {
 		"https://sqs.eu-west-1.amazonaws.com/123456789012/work", "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/work",
 		"https://sqs-fips.us-gov-west-1.amazonaws.com/123456789012/work",
 	} {
-		if _, err := worker.NewSQS(t.Context(), url); err != nil {
+		if _, err := sqsqueue.NewSQS(t.Context(), url); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -291,7 +292,7 @@ func TestOnlyWhatTheEnvironmentSaysInFullIsTakenFromItAlone(t *testing.T) {
 			for name, value := range row.set {
 				t.Setenv(name, value)
 			}
-			q, err := worker.NewSQS(t.Context(), row.url)
+			q, err := sqsqueue.NewSQS(t.Context(), row.url)
 			if !row.alone {
 				if err == nil || !strings.Contains(err.Error(), "read the AWS configuration") {
 					t.Fatalf("got %v, want that the bundle cannot be read", err)

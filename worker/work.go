@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -23,7 +25,7 @@ type job struct {
 	// received is when the receive call brought the message.
 	received time.Time
 	// hold is that of the receive; keep has its own, with the extensions.
-	hold Visibility
+	hold lease.Visibility
 	// lease ends when the hold is lost, or when the message is done with.
 	lease context.Context
 	lose  context.CancelCauseFunc
@@ -36,7 +38,7 @@ type job struct {
 
 var errSettled = errors.New("the message is done with")
 
-func (r *runner) job(m Message, hold Visibility, received time.Time) *job {
+func (r *runner) job(m Message, hold lease.Visibility, received time.Time) *job {
 	m.Deadline = hold.Until()
 	j := &job{Message: m, runner: r, hold: hold, received: received, kept: make(chan struct{})}
 	j.log = r.log.With("message", m.ID, "receive_count", m.ReceiveCount)
@@ -45,7 +47,7 @@ func (r *runner) job(m Message, hold Visibility, received time.Time) *job {
 }
 
 // decline gives back a message that came after the operator's stop: nobody knows how long its work would take.
-func (r *runner) decline(m Message, hold Visibility, received time.Time) {
+func (r *runner) decline(m Message, hold lease.Visibility, received time.Time) {
 	j := r.job(m, hold, received)
 	close(j.kept)
 	r.start(func() event {
@@ -77,7 +79,7 @@ func (j *job) keep() {
 }
 
 // extend tries once to extend the hold v and returns what became of it.
-func (j *job) extend(v Visibility, now time.Time) Visibility {
+func (j *job) extend(v lease.Visibility, now time.Time) lease.Visibility {
 	to, gains := v.ExtendTo(now)
 	if !gains {
 		return v.Failed(now)
@@ -87,7 +89,7 @@ func (j *job) extend(v Visibility, now time.Time) Visibility {
 	err := j.runner.Queue.ChangeVisibility(ctx, j.Message, to)
 	switch {
 	case err == nil:
-		if !v.alone.IsZero() {
+		if !v.AloneUntil().IsZero() {
 			j.log.Info("the queue's endpoint is back, and the message is held on")
 		}
 		return v.Extended(now, to)
@@ -95,7 +97,7 @@ func (j *job) extend(v Visibility, now time.Time) Visibility {
 		j.log.Warn("the message is gone, its work is stopped", "err", err)
 		j.lose(ErrLeaseLost)
 	case errors.Is(err, ErrAway) && j.lease.Err() == nil:
-		if v.alone.IsZero() || now.After(v.alone) {
+		if v.AloneUntil().IsZero() || now.After(v.AloneUntil()) {
 			j.log.Warn("nothing listens at the queue's endpoint: no other worker can receive the message, so its work goes on",
 				"err", err)
 		}
@@ -156,7 +158,7 @@ func (j *job) awaitEndpoint() bool {
 		return false
 	case <-j.runner.work.Done():
 		return false
-	case <-time.After(awayRetry):
+	case <-time.After(lease.AwayRetry):
 		return true
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -34,7 +34,7 @@ func newCheck(g *global) *cobra.Command {
 			}
 			var remarks []config.Fault
 			if err == nil {
-				remarks = allRemarks(c, machineCores())
+				remarks = allRemarks(c, host.Cores())
 			}
 			if g.json() {
 				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...), "remarks": append([]config.Fault{}, remarks...)}); err != nil {
@@ -64,9 +64,6 @@ func newCheck(g *global) *cobra.Command {
 		},
 	}
 }
-
-// machineCores is how many cores this process and its workers may use; a limit of their container counts.
-func machineCores() int { return runtime.GOMAXPROCS(0) }
 
 // allRemarks are those on the configuration, and on this machine for it, sorted by place.
 func allRemarks(c *config.Config, cores int) []config.Fault {

@@ -19,7 +19,7 @@ func TestClassesAreShownWhereThereAreSome(t *testing.T) {
 	for name, print := range map[string]func(muster.Observation) string{
 		"status": func(o muster.Observation) string {
 			var out bytes.Buffer
-			if err := printStatus(&out, server.Status{Fleets: []server.FleetStatus{{Name: "jobs", Observation: o}}}); err != nil {
+			if err := printStatus(&out, server.Status{Fleets: []server.FleetStatus{{Name: "jobs", Observation: o}}}, func(string) string { return "" }); err != nil {
 				t.Fatal(err)
 			}
 			return out.String()

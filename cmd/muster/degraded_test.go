@@ -25,7 +25,7 @@ func TestAFleetThatDoesNotRunIsSaidByStatusAndDoctor(t *testing.T) {
 	}
 	s := server.NewStatus(development, time.Now(), map[string]server.Fleet{"jobs": sizedFleet{}, "others": sizedFleet{}}, standing)
 	var text bytes.Buffer
-	if err := printStatus(&text, s); err != nil {
+	if err := printStatus(&text, s, func(string) string { return "" }); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "others: the fleet is not sized since") ||

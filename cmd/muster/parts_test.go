@@ -10,7 +10,8 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 func TestWorkersAreStartedAsTheirFleetSays(t *testing.T) {
@@ -86,7 +87,7 @@ func TestValuesOfVariablesGetToTheCommandAlone(t *testing.T) {
 				return
 			}
 			t.Setenv(app.EnvVariable, text)
-			m := means{command: worker.Command{Env: []string{"B", "D=4"}}}
+			m := means{command: execution.Command{Env: []string{"B", "D=4"}}}
 			if err := m.takeVariables(); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ func TestValuesOfVariablesGetToTheCommandAlone(t *testing.T) {
 			}
 		})
 	}
-	m := means{command: worker.Command{Env: []string{"MUSTER_MESSAGE_ID=x"}}}
+	m := means{command: execution.Command{Env: []string{"MUSTER_MESSAGE_ID=x"}}}
 	if err := m.takeVariables(); err == nil {
 		t.Error("a value was taken for what Muster tells a command")
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 func newQueue(g *global) *cobra.Command {
@@ -253,7 +253,7 @@ func newQueuePurge(g *global) *cobra.Command {
 
 // explainSQS says what a person can do about an SQS error, without the layers of the SDK.
 func explainSQS(err error) error {
-	if unsigned, ok := errors.AsType[*worker.NoCredentialsError](err); ok {
+	if unsigned, ok := errors.AsType[*sqsqueue.NoCredentialsError](err); ok {
 		return fmt.Errorf("%w; for an embedded queue muster up prints export lines, and commands with its -f need none", unsigned)
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {

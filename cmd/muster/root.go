@@ -82,11 +82,23 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		root.AddCommand(c.make(g))
 	}
 	if len(all) > 1 {
-		root.Version = thisProgram().String()
-		root.SetVersionTemplate("{{.Version}}\n")
+		addVersionFlag(root)
 	}
 	withUsageErrors(root)
 	return root
+}
+
+// addVersionFlag makes muster --version print the version, and muster alone its help. cobra has a flag of its own for
+// that, whose output takes a template: with templates the linker keeps every method of every type.
+func addVersionFlag(root *cobra.Command) {
+	version := root.Flags().BoolP("version", "v", false, "version for muster")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !*version {
+			return cmd.Help()
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), thisProgram())
+		return err
+	}
 }
 
 // withUsageErrors makes wrong arguments of any command below cmd an error of usage, with a suggestion for a word that was

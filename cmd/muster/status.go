@@ -35,18 +35,13 @@ func newStatus(g *global) *cobra.Command {
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), s)
 			}
-			return printStatusWith(cmd.OutOrStdout(), s, func(fleet string) string { return failedLately(cmd.Context(), c.Data, fleet, s.At) })
+			return printStatus(cmd.OutOrStdout(), s, func(fleet string) string { return failedLately(cmd.Context(), c.Data, fleet, s.At) })
 		},
 	}
 }
 
-// printStatus prints the fleets.
-func printStatus(w io.Writer, s server.Status) error {
-	return printStatusWith(w, s, func(string) string { return "" })
-}
-
-// printStatusWith prints the fleets; failed says what failed of late at one, and nothing when nothing did.
-func printStatusWith(w io.Writer, s server.Status, failed func(fleet string) string) error {
+// printStatus prints the fleets; failed says what failed of late at one, and nothing when nothing did.
+func printStatus(w io.Writer, s server.Status, failed func(fleet string) string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "FLEET\tBACKLOG\tWORKING\tRETRYING\tOLDEST\tOBJECTIVE\tIN TIME"+
 		"\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")

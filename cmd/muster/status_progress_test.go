@@ -43,7 +43,7 @@ func TestStatusSaysHowTheWorkGoes(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var out bytes.Buffer
 			s := server.Status{At: now, Fleets: []server.FleetStatus{{Name: "jobs", Ready: true, Observation: row.see}}}
-			if err := printStatusWith(&out, s, func(string) string { return row.logged }); err != nil {
+			if err := printStatus(&out, s, func(string) string { return row.logged }); err != nil {
 				t.Fatal(err)
 			}
 			for _, text := range row.has {

@@ -17,6 +17,7 @@ import (
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // whenCompleteLimit bounds the program that is told of a completion.
@@ -29,7 +30,7 @@ type treeWork struct {
 	path, whenComplete string
 
 	// One of command and batch does the work: batch gets several messages at once.
-	command worker.Command
+	command execution.Command
 	batch   func(context.Context, []worker.Message) []error
 	logger  *slog.Logger
 	mu      sync.Mutex

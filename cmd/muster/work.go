@@ -17,6 +17,9 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
+	"github.com/muster-scale/muster/worker/httpreport"
+	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 // working is muster work with its flags.
@@ -114,7 +117,7 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) (ended error
 	if task.ID != "" && !flags.Changed("member") && os.Getenv("MUSTER_MEMBER") == "" {
 		w.o.Member = task.ID
 	}
-	if err := worker.KeepMemberLock(); err != nil {
+	if err := execution.KeepMemberLock(); err != nil {
 		return err
 	}
 	if err := w.prepare(cmd); err != nil {
@@ -146,7 +149,7 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) (ended error
 	}
 	w.o.Member, w.o.MachineShared = member, w.around.instance != "" && w.around.instance != member
 	if w.api != "" {
-		reporter, err := worker.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
+		reporter, err := httpreport.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
 		if err != nil {
 			return usage(err)
 		}
@@ -188,7 +191,7 @@ func (w *working) prepare(cmd *cobra.Command) error {
 func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
 	var queues []worker.Queue
 	for _, url := range urls {
-		queue, err := worker.NewSQS(ctx, url)
+		queue, err := sqsqueue.NewSQS(ctx, url)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/autoscaling"
+	"github.com/muster-scale/muster/worker/placement"
 )
 
 const (
@@ -38,11 +39,11 @@ func (s surroundings) member(ctx context.Context, given string) (string, error) 
 		return m, nil
 	}
 	if task := s.getenv("ECS_CONTAINER_METADATA_URI_V4"); task != "" {
-		arn, err := worker.ECSTask(ctx, task, nil)
+		arn, err := placement.ECSTask(ctx, task, nil)
 		return arn[strings.LastIndexByte(arn, '/')+1:], explainMember(err)
 	}
 	if !s.metadataDisabled() && s.onEC2() {
-		id, err := worker.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
+		id, err := placement.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
 		return id.Instance, explainMember(err)
 	}
 	return worker.DefaultMember(), nil
@@ -75,7 +76,7 @@ func (s *surroundings) lifecycle(ctx context.Context, o *worker.Options, configu
 	if !looks || s.metadataDisabled() || !s.onEC2() && s.notices != "ec2" {
 		return usage(fmt.Errorf("%s: found no instance of EC2 that looks for notices, on which alone there is one; leave it out, or use --notices ec2", what))
 	}
-	id, err := worker.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
+	id, err := placement.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // jobLogs keeps what the jobs of a worker print, what the worker itself logs, and the last failure of each message. It
@@ -42,7 +43,7 @@ func (k *jobLogs) close() error {
 }
 
 // printed takes a line of a job.
-func (k *jobLogs) printed(p worker.Printed) {
+func (k *jobLogs) printed(p execution.Printed) {
 	k.log.Write(joblog.Record{Kind: joblog.Output, Message: p.Message, Stream: p.Stream, Text: p.Text})
 }
 
@@ -77,7 +78,7 @@ func (k *jobLogs) Settled(m worker.Message) { k.failures.Forget(m.ID) }
 // describeFailure puts the error of an attempt into its failure.
 func describeFailure(failure *joblog.Failure, err error) {
 	failure.Error = err.Error()
-	if exit, ok := errors.AsType[*worker.ExitError](err); ok {
+	if exit, ok := errors.AsType[*execution.ExitError](err); ok {
 		failure.Output = cmp.Or(strings.TrimSpace(exit.Stderr), strings.TrimSpace(exit.Stdout))
 		if exit.Signal != "" {
 			failure.Signal = exit.Signal
@@ -90,7 +91,7 @@ func describeFailure(failure *joblog.Failure, err error) {
 			failure.Error += ": " + exit.Cause.Error()
 		}
 	}
-	if answer, ok := errors.AsType[*worker.AnswerError](err); ok {
+	if answer, ok := errors.AsType[*execution.AnswerError](err); ok {
 		failure.Output = answer.Body
 	}
 }

@@ -13,11 +13,14 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
+	"github.com/muster-scale/muster/worker/ledger"
+	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 // means are the flags that say by what means muster work does its work, and what becomes of what fails.
 type means struct {
-	command               worker.Command
+	command               execution.Command
 	lines, conformance    bool
 	http, contentType     string
 	startLimit            time.Duration
@@ -104,7 +107,7 @@ func (m *means) run(ctx context.Context, o worker.Options) (err error) {
 
 // conform checks what does the work against the protocol, and prints a line for each rule.
 func (m *means) conform(ctx context.Context, o worker.Options, badGiven, asJSON bool, out io.Writer) error {
-	c := &worker.Conformance{Samples: m.samples, TimeLimit: o.TimeLimit}
+	c := &execution.Conformance{Samples: m.samples, TimeLimit: o.TimeLimit}
 	if badGiven {
 		c.Bad = &m.badSample
 	}
@@ -112,18 +115,18 @@ func (m *means) conform(ctx context.Context, o worker.Options, badGiven, asJSON 
 		c.Node = &m.nodeSample
 	}
 	if !asJSON {
-		c.Tell = func(f worker.Finding) { printFinding(out, f) }
+		c.Tell = func(f execution.Finding) { printFinding(out, f) }
 	}
 	switch {
 	case m.http != "":
-		e, err := worker.NewEndpoint(ctx, worker.EndpointOptions{URL: m.http, Batch: o.Batch, ContentType: m.contentType, Logger: o.Logger})
+		e, err := execution.NewEndpoint(ctx, execution.EndpointOptions{URL: m.http, Batch: o.Batch, ContentType: m.contentType, Logger: o.Logger})
 		if err != nil {
 			return usage(err)
 		}
 		defer e.Close()
 		c.OfEndpoint(ctx, e)
 	case m.lines:
-		c.OfLines(ctx, worker.LinesOptions{Command: m.command, Batch: o.Batch, StartLimit: m.startLimit})
+		c.OfLines(ctx, execution.LinesOptions{Command: m.command, Batch: o.Batch, StartLimit: m.startLimit})
 	default:
 		c.OfCommand(ctx, m.command)
 	}
@@ -138,7 +141,7 @@ func (m *means) conform(ctx context.Context, o worker.Options, badGiven, asJSON 
 	return nil
 }
 
-func printFinding(out io.Writer, f worker.Finding) {
+func printFinding(out io.Writer, f execution.Finding) {
 	switch {
 	case f.Err != nil:
 		fmt.Fprintf(out, "broken   %s: %v\n", f.Rule, f.Err)
@@ -153,7 +156,7 @@ func printFinding(out io.Writer, f worker.Finding) {
 func (m *means) open(ctx context.Context, o *worker.Options) (close func(), err error) {
 	switch {
 	case m.http != "":
-		e, err := worker.NewEndpoint(ctx, worker.EndpointOptions{
+		e, err := execution.NewEndpoint(ctx, execution.EndpointOptions{
 			URL: m.http, Slots: o.Slots, Batch: o.Batch, ContentType: m.contentType, Logger: o.Logger,
 		})
 		if err != nil {
@@ -163,7 +166,7 @@ func (m *means) open(ctx context.Context, o *worker.Options) (close func(), err 
 		o.DoBatch, o.Readiness = m.trees.doBatch, e
 		return func() { m.trees.close(); e.Close() }, nil
 	case m.lines:
-		l, err := worker.StartLines(ctx, worker.LinesOptions{Command: m.command, Slots: o.Slots, Batch: o.Batch, StartLimit: m.startLimit})
+		l, err := execution.StartLines(ctx, execution.LinesOptions{Command: m.command, Slots: o.Slots, Batch: o.Batch, StartLimit: m.startLimit})
 		if err != nil {
 			return nil, err
 		}
@@ -181,11 +184,11 @@ func (m *means) openDeadLetters(ctx context.Context, o *worker.Options) (io.Clos
 	if o.MaxAttempts == 0 {
 		return io.NopCloser(nil), nil
 	}
-	dead, err := worker.NewSQS(ctx, m.deadLetter)
+	dead, err := sqsqueue.NewSQS(ctx, m.deadLetter)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--dead-letter: %w", err))
 	}
-	ledger, err := worker.OpenLedger(ctx, m.data)
+	ledger, err := ledger.OpenLedger(ctx, m.data)
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/placement"
 )
 
 // taskGrace is how long messages may take in a task that is stopped, unless told otherwise: ECS waits 30 s before it kills, and
@@ -54,10 +55,10 @@ func (s surroundings) apply(o *worker.Options, graceGiven bool) error {
 		return fmt.Errorf("--notices: found %q, allowed is auto, ec2, ecs or none", s.notices)
 	}
 	if ec2 {
-		o.Notices = append(o.Notices, worker.EC2Notices{Endpoint: s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT")})
+		o.Notices = append(o.Notices, placement.EC2Notices{Endpoint: s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT")})
 	}
 	if ecs {
-		o.Notices = append(o.Notices, worker.ECSNotices{MetadataURI: task})
+		o.Notices = append(o.Notices, placement.ECSNotices{MetadataURI: task})
 		if !graceGiven {
 			o.Grace = taskGrace
 		}
@@ -65,7 +66,7 @@ func (s surroundings) apply(o *worker.Options, graceGiven bool) error {
 	switch s.protection {
 	case "auto":
 		if agent != "" && task != "" {
-			o.Protection = worker.ECSProtection{AgentURI: agent, MetadataURI: task}
+			o.Protection = placement.ECSProtection{AgentURI: agent, MetadataURI: task}
 		}
 	case protectInstance:
 		if o.IdleStop <= 0 {
@@ -97,12 +98,12 @@ func (s surroundings) onEC2() bool {
 }
 
 // task is the task of Amazon ECS that this is in; it is empty elsewhere. Its name is that of the member.
-func (s surroundings) task(ctx context.Context) (worker.TaskIdentity, error) {
+func (s surroundings) task(ctx context.Context) (placement.TaskIdentity, error) {
 	uri := s.getenv("ECS_CONTAINER_METADATA_URI_V4")
 	if uri == "" || s.notices == "none" {
-		return worker.TaskIdentity{}, nil
+		return placement.TaskIdentity{}, nil
 	}
-	task, err := worker.FindECSTask(ctx, uri, nil)
+	task, err := placement.FindECSTask(ctx, uri, nil)
 	if err != nil {
 		return task, fmt.Errorf("find out which task this is: %w; with --notices none and --member it need not be known", err)
 	}
@@ -118,7 +119,7 @@ func (s surroundings) stay(ctx context.Context, log *slog.Logger) {
 	log.Info("released: the task waits until its service ends it")
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	worker.ECSNotices{MetadataURI: s.getenv("ECS_CONTAINER_METADATA_URI_V4"), Every: time.Second}.Watch(ctx, func(n worker.Notice, _ error) {
+	placement.ECSNotices{MetadataURI: s.getenv("ECS_CONTAINER_METADATA_URI_V4"), Every: time.Second}.Watch(ctx, func(n worker.Notice, _ error) {
 		if n.Kind == worker.Ending {
 			done()
 		}

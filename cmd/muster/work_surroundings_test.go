@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/placement"
 )
 
 func TestSurroundings(t *testing.T) {
@@ -60,7 +61,7 @@ func TestSurroundings(t *testing.T) {
 			err := s.apply(&o, false)
 			var kinds []string
 			for _, n := range o.Notices {
-				kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "worker."))
+				kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", n), "placement."))
 			}
 			got := fmt.Sprintf("%v protection %t grace %s", kinds, o.Protection != nil, o.Grace)
 			if err != nil {
@@ -84,7 +85,7 @@ func TestATaskNamesItsMemberAndStaysUntilItsServiceEndsIt(t *testing.T) {
 	env := agent.Environment(server.URL)
 	s := surroundings{notices: "auto", getenv: func(name string) string { return env[name] }}
 	task, err := s.task(t.Context())
-	if err != nil || task != (worker.TaskIdentity{ID: "0123456789abcdef0123456789abcdef", Service: "jobs"}) {
+	if err != nil || task != (placement.TaskIdentity{ID: "0123456789abcdef0123456789abcdef", Service: "jobs"}) {
 		t.Errorf("found %+v, %v", task, err)
 	}
 	if task, err := (surroundings{notices: "none", getenv: s.getenv}).task(t.Context()); err != nil || task.ID != "" {

@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // program returns the example as a program that writes its receipts below a directory of its own.
-func program(t *testing.T) (p worker.LinesOptions, receipts string) {
+func program(t *testing.T) (p execution.LinesOptions, receipts string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -23,7 +24,7 @@ func program(t *testing.T) (p worker.LinesOptions, receipts string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	return worker.LinesOptions{Command: worker.Command{Argv: []string{node, script}, Dir: dir}, Batch: 5}, filepath.Join(dir, "receipts")
+	return execution.LinesOptions{Command: execution.Command{Argv: []string{node, script}, Dir: dir}, Batch: 5}, filepath.Join(dir, "receipts")
 }
 
 const order = `{"lines": [{"pieces": 2, "cents": 150}, {"pieces": 1, "cents": 5}]}`
@@ -31,7 +32,7 @@ const order = `{"lines": [{"pieces": 2, "cents": 150}, {"pieces": 1, "cents": 5}
 func TestTheNodeWorkerKeepsToTheProtocol(t *testing.T) {
 	p, _ := program(t)
 	bad := `{"lines": [{"pieces": 1}]}`
-	c := worker.Conformance{Samples: []string{order}, Bad: &bad}
+	c := execution.Conformance{Samples: []string{order}, Bad: &bad}
 	c.OfLines(t.Context(), p)
 	for _, f := range c.Findings() {
 		if f.Err != nil || f.Skipped != "" {
@@ -43,7 +44,7 @@ func TestTheNodeWorkerKeepsToTheProtocol(t *testing.T) {
 // TestTheNodeWorkerWritesOneReceiptForEachMessage delivers a batch twice, with a bad order in its midst.
 func TestTheNodeWorkerWritesOneReceiptForEachMessage(t *testing.T) {
 	p, receipts := program(t)
-	lines, err := worker.StartLines(t.Context(), p)
+	lines, err := execution.StartLines(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // program returns the example as a program that keeps its totals in a directory of its own.
-func program(t *testing.T) (p worker.LinesOptions, totals string) {
+func program(t *testing.T) (p execution.LinesOptions, totals string) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -21,13 +22,13 @@ func program(t *testing.T) (p worker.LinesOptions, totals string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	return worker.LinesOptions{Command: worker.Command{Argv: []string{python, script}, Dir: dir}, Slots: 2, Batch: 5}, filepath.Join(dir, "words.db")
+	return execution.LinesOptions{Command: execution.Command{Argv: []string{python, script}, Dir: dir}, Slots: 2, Batch: 5}, filepath.Join(dir, "words.db")
 }
 
 func TestThePythonWorkerKeepsToTheProtocol(t *testing.T) {
 	p, _ := program(t)
 	bad := "no JSON"
-	c := worker.Conformance{Samples: []string{`{"text": "some words"}`, `{"text": ""}`}, Bad: &bad}
+	c := execution.Conformance{Samples: []string{`{"text": "some words"}`, `{"text": ""}`}, Bad: &bad}
 	c.OfLines(t.Context(), p)
 	for _, f := range c.Findings() {
 		if f.Err != nil || f.Skipped != "" {
@@ -39,7 +40,7 @@ func TestThePythonWorkerKeepsToTheProtocol(t *testing.T) {
 // TestThePythonWorkerCountsEachMessageOnce delivers every message twice, from two programs at a time.
 func TestThePythonWorkerCountsEachMessageOnce(t *testing.T) {
 	p, totals := program(t)
-	lines, err := worker.StartLines(t.Context(), p)
+	lines, err := execution.StartLines(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/internal/descendants"
-	"github.com/muster-scale/muster/worker"
+
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // The test binary is the workers' program too: modeVariable says what it does instead of testing.
@@ -73,7 +74,7 @@ func act(mode string) int {
 		<-tooLong
 	case keepsLock, withChild, stubborn:
 		if mode == keepsLock {
-			if err := worker.KeepMemberLock(); err != nil {
+			if err := execution.KeepMemberLock(); err != nil {
 				fmt.Println(err)
 				return 1
 			}

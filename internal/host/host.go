@@ -53,3 +53,6 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// Cores is how many cores this process and those that it starts may use; a limit of their container counts.
+func Cores() int { return runtime.GOMAXPROCS(0) }

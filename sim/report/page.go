@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strconv"
@@ -15,9 +15,6 @@ import (
 
 	"github.com/muster-scale/muster"
 )
-
-//go:embed page.tmpl
-var pageText string
 
 //go:embed page.css
 var pageStyle string
@@ -32,15 +29,15 @@ const (
 	pageMarks, leastMarks     = 20_000, 50
 )
 
-// page is what the template shows.
+// page is everything that a page shows.
 type page struct {
 	Title  string
 	Facts  string
 	Policy string // what the browser allows the page: its own style and script, and nothing from outside
-	Style  template.CSS
-	Script template.JS
+	Style  markup
+	Script markup
 	Heads  []field
-	Front  template.HTML
+	Front  markup
 	Runs   []section
 }
 
@@ -51,8 +48,8 @@ type section struct {
 	Faults                    []string
 	Summary                   []string
 	Figures                   []figure
-	Picture                   template.HTML // empty for a run that nobody watched
-	Values                    values
+	Picture                   markup // empty for a run that was not recorded
+	Values                    markup // the numbers under the pointer, as JSON
 	Marks                     []listed
 	Changes                   string // says how many decisions there were, if not all are listed
 }
@@ -69,15 +66,11 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("write a report: found no runs, at least one is needed")
 	}
-	t, err := template.New("page").Funcs(template.FuncMap{"label": func(f field) string { return f.label }, "meaning": func(f field) string { return f.meaning }}).Parse(pageText)
-	if err != nil {
-		return fmt.Errorf("write a report: %w", err)
-	}
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
-		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: template.HTML(front(runs, true)),
+		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: markup(front(runs, true)),
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
-		Style:  template.CSS(pageStyle + chartStyle), Script: template.JS(pageScript),
+		Style:  markup(pageStyle + chartStyle), Script: markup(pageScript),
 	}
 	best := map[int]bool{}
 	for _, f := range facets(runs) {
@@ -87,17 +80,20 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	}
 	called := names(runs)
 	for i, r := range runs {
-		s := newSection(r, called[i], i, len(runs))
+		s, err := newSection(r, called[i], i, len(runs))
+		if err != nil {
+			return fmt.Errorf("write a report: %w", err)
+		}
 		s.Best = best[i]
 		p.Runs = append(p.Runs, s)
 	}
-	if err := t.Execute(w, p); err != nil {
+	if _, err := io.WriteString(w, p.html()); err != nil {
 		return fmt.Errorf("write a report: %w", err)
 	}
 	return nil
 }
 
-func newSection(r Run, name string, place, of int) section {
+func newSection(r Run, name string, place, of int) (section, error) {
 	s := section{
 		ID: "run-" + strconv.Itoa(place), Name: clean(name), Trace: clean(r.Result.Trace), Headline: headline(r.Result),
 	}
@@ -111,11 +107,15 @@ func newSection(r Run, name string, place, of int) section {
 		s.Summary = append(s.Summary, f.show(r.Result))
 	}
 	if len(r.Curves.columns) == 0 {
-		return s
+		return s, nil
 	}
 	k := r.Curves.coarse(min(maxColumns, max(leastColumns, pageColumns/of)), min(maxMarks, max(leastMarks, pageMarks/of)))
 	p := picture{run: r, k: k, name: name, id: s.ID, inPage: true}
-	s.Picture, s.Values = template.HTML(p.draw()), k.values()
+	text, err := json.Marshal(k.values()) // escapes <, > and &, so no value ends the script element
+	if err != nil {
+		return section{}, fmt.Errorf("encode the curves of run %q: %w", name, err)
+	}
+	s.Picture, s.Values = markup(p.draw()), markup(text)
 	for _, m := range k.marks {
 		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to), clean(m.why())})
 	}
@@ -123,7 +123,7 @@ func newSection(r Run, name string, place, of int) section {
 	if len(k.marks) < k.changes {
 		s.Changes += ", the largest " + count(int64(len(k.marks))) + " shown"
 	}
-	return s
+	return s, nil
 }
 
 // clean replaces what is no text: bytes that are not UTF-8, and the characters that XML forbids.

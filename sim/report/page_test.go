@@ -217,8 +217,12 @@ func TestAPageNeedsNothingElse(t *testing.T) {
 			t.Errorf("the page has a %s, which may load something", e.name)
 		}
 	}
+	text, err := os.ReadFile("markup.go")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, word := range []string{"http:", "https:", "//cdn", "@import", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "XMLHttp"} {
-		if strings.Contains(pageScript+pageStyle+chartStyle+pageText, word) {
+		if strings.Contains(pageScript+pageStyle+chartStyle+string(text), word) {
 			t.Errorf("a source of the page contains %s", word)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 const (
@@ -18,9 +19,9 @@ const (
 
 // Command returns work that runs a program: for a message that names a node, what the program prints are the node's children,
 // one JSON object a line. They are registered while it runs. A line that is none fails the attempt. The program sees, besides
-// what worker.Command gives it, MUSTER_TREE_ROOT, MUSTER_TREE_NODE, MUSTER_TREE_KEY, MUSTER_TREE_DEPTH,
+// what execution.Command gives it, MUSTER_TREE_ROOT, MUSTER_TREE_NODE, MUSTER_TREE_KEY, MUSTER_TREE_DEPTH,
 // MUSTER_TREE_DEPTH_LEFT and MUSTER_ATTEMPT; its idempotency key is the node's id.
-func Command(c worker.Command) func(context.Context, worker.Message) error {
+func Command(c execution.Command) func(context.Context, worker.Message) error {
 	return func(ctx context.Context, m worker.Message) error {
 		n, ok := Of(ctx)
 		if !ok {
@@ -30,7 +31,7 @@ func Command(c worker.Command) func(context.Context, worker.Message) error {
 	}
 }
 
-func (n *Node) run(ctx context.Context, c worker.Command, m worker.Message) error {
+func (n *Node) run(ctx context.Context, c execution.Command, m worker.Message) error {
 	c.Set = append(c.Set[:len(c.Set):len(c.Set)],
 		"MUSTER_TREE_ROOT="+n.Root(), "MUSTER_TREE_NODE="+n.ID().String(), "MUSTER_TREE_KEY="+n.Key(),
 		"MUSTER_TREE_DEPTH="+strconv.Itoa(n.Depth()), "MUSTER_TREE_DEPTH_LEFT="+strconv.Itoa(n.DepthLeft()),

@@ -9,11 +9,12 @@ import (
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
 )
 
 // program is work by a shell script.
-func program(script string) worker.Command {
-	return worker.Command{Argv: []string{"sh", "-c", script}}
+func program(script string) execution.Command {
+	return execution.Command{Argv: []string{"sh", "-c", script}}
 }
 
 func TestAProgramPrintsItsChildren(t *testing.T) {

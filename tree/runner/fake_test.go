@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
+	"github.com/muster-scale/muster/tree/treetest"
 	"github.com/muster-scale/muster/worker"
 )
 
@@ -19,7 +20,7 @@ const queueURL = "http://127.0.0.1:9324/000000000000/tree"
 // shared makes a store in memory safe for several goroutines.
 type shared struct {
 	mu sync.Mutex
-	tree.Memory
+	treetest.Memory
 }
 
 func (s *shared) Step(ctx context.Context, w tree.Want, step func(tree.View) (tree.Change, error)) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // SQSSender is the [Sender] to Amazon SQS and to what speaks its protocol. Its zero value is ready. It is safe for use by
 // several goroutines.
 type SQSSender struct {
-	// Client returns a client for a queue's URL; nil stands for worker.SQSClient.
+	// Client returns a client for a queue's URL; nil stands for sqsqueue.SQSClient.
 	Client func(ctx context.Context, queue string) (*sqs.Client, error)
 
 	mu      sync.Mutex
@@ -76,7 +76,7 @@ func (s *SQSSender) client(ctx context.Context, queue string) (*sqs.Client, erro
 	}
 	open := s.Client
 	if open == nil {
-		open = worker.SQSClient
+		open = sqsqueue.SQSClient
 	}
 	c, err := open(ctx, queue)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	awsautoscaling "github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	"github.com/aws/smithy-go"
 
-	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 const (
@@ -92,7 +92,7 @@ func (p *Protection) find(ctx context.Context) (err error) {
 		return nil
 	}
 	if p.group, err = groupOf(ctx, p.api, p.o.Instance); err == nil && p.group == "" {
-		return fmt.Errorf("%s is in no Auto Scaling group: %w", p.o.Instance, worker.ErrUnprotectable)
+		return fmt.Errorf("%s is in no Auto Scaling group: %w", p.o.Instance, lease.ErrUnprotectable)
 	}
 	return err
 }

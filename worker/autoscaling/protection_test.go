@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsautoscaling "github.com/aws/aws-sdk-go-v2/service/autoscaling"
 
-	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/autoscaling"
+	"github.com/muster-scale/muster/worker/lease"
 )
 
 // protector returns a worker's share of the protection of the instance.
@@ -113,7 +113,7 @@ func TestAnInstanceWithoutAGroupNeedsNoProtection(t *testing.T) {
 	s, asked := protected(t)
 	s.group = ""
 	err := protector(t, s, t.TempDir()).Protect(t.Context(), term)
-	if !errors.Is(err, worker.ErrUnprotectable) || asked() != "" {
+	if !errors.Is(err, lease.ErrUnprotectable) || asked() != "" {
 		t.Errorf("found %v, asked %q", err, asked())
 	}
 }

@@ -116,9 +116,6 @@ func placed(at, n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// Same tells whether two trees hold the same values, wherever they stand.
-func Same(a, b *yaml.Node) bool { return a != nil && b != nil && Identity(a) == Identity(b) }
-
 // maxIdentity bounds the text of an identity.
 const maxIdentity = 4 << 10
 

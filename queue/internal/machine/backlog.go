@@ -1,0 +1,301 @@
+package machine
+
+// Backlog holds the messages of one queue. Every message is in exactly one of
+// three places, visible, delayed or in flight, so that each count is a length.
+// A visible one is an entry, or cold.
+type Backlog struct {
+	Fifo     bool
+	Slab     slab
+	Index    map[uint64]uint32 // the entries by sequence
+	Cold     Cold
+	Ready    ring // the visible entries of a standard queue, but for
+	Apart    ring // those set aside, see fair.go
+	Heads    heap // of a FIFO queue: the front of each group that may be received, by turn
+	ages     heap // the visible entries by the time they were sent
+	Delayed  heap // by the time they become visible
+	InFlight heap // by the time they become visible again
+	Retries  heap // those in flight that were returned, by the time they were sent
+	Unsure   int  // how many in flight may have been returned before the queue was opened
+	Groups   groups
+	origins  map[uint64]string // where dead letters came from, by sequence
+	Arrivals uint64            // counts what became receivable
+}
+
+func newBacklog(fifo bool) *Backlog {
+	return &Backlog{Fifo: fifo, Index: map[uint64]uint32{}, ages: heap{ages: true}, Retries: heap{ages: true}}
+}
+
+// worthShrinking is the number of entries above which an emptied backlog gives
+// its memory back.
+const worthShrinking = 1 << 14
+
+// Len is the number of messages.
+func (b *Backlog) Len() int { return len(b.Index) + b.Cold.N }
+
+// Visible is the number of visible messages.
+func (b *Backlog) Visible() int { return b.ages.Len() + b.Cold.N }
+
+// Runnable is how many messages could be received at once by as many
+// receivers: those that are visible, or on a FIFO queue the groups whose front is.
+func (b *Backlog) Runnable() int {
+	if b.Fifo {
+		return b.Heads.Len()
+	}
+	return b.Visible()
+}
+
+// Find returns the entry of a message, making it one if it is cold; 0 and nil
+// if the message is not here.
+func (b *Backlog) Find(seq uint64) (uint32, *Entry) {
+	ref := b.Index[seq]
+	if ref == 0 {
+		m, at, ok := b.Cold.Find(seq, true)
+		if !ok {
+			return 0, nil
+		}
+		ref = b.thaw(m, at)
+	}
+	return ref, b.Slab.At(ref)
+}
+
+// Look returns a copy of the entry of a message, and leaves a cold one cold.
+func (b *Backlog) Look(seq uint64) (e Entry, ok bool) {
+	if ref := b.Index[seq]; ref != 0 {
+		return *b.Slab.At(ref), true
+	}
+	m, at, ok := b.Cold.Find(seq, false)
+	return ColdEntry(m, at), ok
+}
+
+// Oldest is when the visible message was sent that was sent first, and its
+// sequence; ok is false if nothing is visible.
+func (b *Backlog) Oldest() (sent int64, seq uint64, ok bool) {
+	m, ok := b.Cold.Oldest()
+	if b.ages.Len() > 0 && (!ok || b.ages.top().Key < m.Sent) {
+		top := b.ages.top()
+		return top.Key, b.Slab.At(top.Ref).Seq, true
+	}
+	return m.Sent, m.Seq, ok
+}
+
+// Label is what add was told about the message.
+func (b *Backlog) Label(e *Entry) Label {
+	l := Label{Group: b.Groups.NameOf(e.Group)}
+	if len(b.origins) > 0 {
+		l.Source = b.origins[e.Seq]
+	}
+	return l
+}
+
+// Add puts a new message into the structure of its place.
+func (b *Backlog) Add(e Entry, l Label) {
+	e.Group, e.aside = 0, false
+	if l.Group != "" {
+		e.Group = b.Groups.join(l.Group)
+	}
+	if l.Source != "" {
+		if b.origins == nil {
+			b.origins = map[uint64]string{}
+		}
+		b.origins[e.Seq] = l.Source
+	}
+	ref := b.Slab.alloc(e)
+	b.Index[e.Seq] = ref
+	if b.Fifo {
+		b.Groups.at(e.Group).line.insert(&b.Slab, ref)
+	}
+	b.enter(ref)
+	b.reopen(e.Group)
+}
+
+// drop forgets a message.
+func (b *Backlog) drop(ref uint32) {
+	b.leave(ref)
+	e := b.Slab.At(ref)
+	delete(b.Index, e.Seq)
+	if len(b.origins) > 0 {
+		delete(b.origins, e.Seq)
+	}
+	if n := e.Group; n != 0 {
+		if b.Fifo {
+			b.Groups.at(n).line.remove(&b.Slab, ref)
+		}
+		b.Groups.part(n)
+		b.reopen(n)
+	}
+	b.Slab.release(ref)
+	if b.Len() == 0 && b.Slab.next > worthShrinking {
+		arrivals := b.Arrivals
+		*b = *newBacklog(b.Fifo)
+		b.Arrivals = arrivals
+	}
+}
+
+// shift moves a message to another place, visible from at on. In flight it is then in the hands of whoever received it.
+func (b *Backlog) shift(ref uint32, to Place, at int64) { b.hand(ref, to, at, Received) }
+
+// hand is shift, where in flight it is then in the given hands.
+func (b *Backlog) hand(ref uint32, to Place, at int64, in Hands) {
+	b.leave(ref)
+	e := b.Slab.At(ref)
+	e.Place, e.Visible, e.hands = to, at, in
+	b.enter(ref)
+	b.reopen(e.Group)
+}
+
+func (b *Backlog) enter(ref uint32) {
+	e := b.Slab.At(ref)
+	switch e.Place {
+	case Visible:
+		if !b.Fifo {
+			b.Ready.insert(&b.Slab, ref)
+		}
+		b.ages.push(&b.Slab, e.Sent, ref)
+		b.Arrivals++
+	case Delayed:
+		b.Delayed.push(&b.Slab, e.Visible, ref)
+	case InFlight:
+		b.InFlight.push(&b.Slab, e.Visible, ref)
+		switch e.hands {
+		case Returned:
+			b.Retries.push(&b.Slab, e.Sent, ref)
+		case unsure:
+			b.Unsure++
+		}
+		if e.Group != 0 {
+			b.Groups.at(e.Group).held++
+		}
+	}
+}
+
+func (b *Backlog) leave(ref uint32) {
+	e := b.Slab.At(ref)
+	switch e.Place {
+	case Visible:
+		b.leaveVisible(ref, e)
+	case Delayed:
+		b.Delayed.remove(&b.Slab, int(e.pos))
+	case InFlight:
+		b.InFlight.remove(&b.Slab, int(e.pos))
+		switch e.hands {
+		case Returned:
+			b.Retries.remove(&b.Slab, int(e.agePos))
+		case unsure:
+			b.Unsure--
+		}
+		if e.Group != 0 {
+			b.Groups.at(e.Group).held--
+		}
+	}
+}
+
+func (b *Backlog) leaveVisible(ref uint32, e *Entry) {
+	b.ages.remove(&b.Slab, int(e.agePos))
+	switch {
+	case b.Fifo:
+		if g := b.Groups.at(e.Group); g.head == ref {
+			b.Heads.remove(&b.Slab, int(e.pos))
+			g.head = 0
+		}
+	case e.aside:
+		b.Apart.remove(e.pos)
+		e.aside = false
+	default:
+		b.Ready.remove(e.pos)
+	}
+}
+
+// reopen brings the head of group n of a FIFO queue up to date after one of
+// its messages changed. A group may be received from while its front is
+// visible; when it becomes so, it takes its turn after the other groups.
+func (b *Backlog) reopen(n uint32) {
+	if !b.Fifo {
+		return
+	}
+	g, head := b.Groups.at(n), uint32(0)
+	if g.line.len() > 0 {
+		if front := g.line.at(0); b.Slab.At(front).Place == Visible {
+			head = front
+		}
+	}
+	if g.head == head {
+		return
+	}
+	if g.head != 0 {
+		b.Heads.remove(&b.Slab, int(b.Slab.At(g.head).pos))
+	}
+	if g.head = head; head != 0 {
+		b.Arrivals++
+		b.Heads.push(&b.Slab, int64(b.Arrivals), head)
+	}
+}
+
+// Advance makes visible whatever is due, in the order of the due times.
+func (b *Backlog) Advance(now int64) {
+	for {
+		from := &b.InFlight
+		if from.Len() == 0 || b.Delayed.Len() > 0 && b.Delayed.top().Key < from.top().Key {
+			from = &b.Delayed
+		}
+		if from.Len() == 0 || from.top().Key > now {
+			return
+		}
+		b.shift(from.top().Ref, Visible, from.top().Key)
+	}
+}
+
+// next is when something becomes visible or outlives retention, in Unix
+// milliseconds; never if nothing will.
+func (b *Backlog) next(retention int64) int64 {
+	at := int64(Never)
+	if b.InFlight.Len() > 0 {
+		at = min(at, b.InFlight.top().Key)
+	}
+	if b.Delayed.Len() > 0 {
+		at = min(at, b.Delayed.top().Key)
+	}
+	if sent, _, ok := b.Oldest(); ok {
+		at = min(at, sent+retention)
+	}
+	return at
+}
+
+// All yields every message: the cold ones, then other visible ones. What is
+// yielded must not be kept or changed.
+func (b *Backlog) All(yield func(*Entry) bool) {
+	for e := range b.Cold.All {
+		if !yield(e) {
+			return
+		}
+	}
+	b.entries(yield)
+}
+
+// entries yields every message that is not cold, the visible ones first.
+func (b *Backlog) entries(yield func(*Entry) bool) {
+	for _, r := range []*ring{&b.Ready, &b.Apart} {
+		for pos := r.Head; pos != r.Tail; pos++ {
+			if ref := *r.Slot(pos); ref != 0 && !yield(b.Slab.At(ref)) {
+				return
+			}
+		}
+	}
+	for _, h := range b.heaps() {
+		for _, n := range h.Nodes {
+			if !yield(b.Slab.At(n.Ref)) {
+				return
+			}
+		}
+	}
+}
+
+// heaps are those whose messages are in no ring.
+func (b *Backlog) heaps() []*heap {
+	if b.Fifo {
+		return []*heap{&b.ages, &b.Delayed, &b.InFlight}
+	}
+	return []*heap{&b.Delayed, &b.InFlight}
+}
+
+// Never is later than any time.
+const Never = 1<<63 - 1

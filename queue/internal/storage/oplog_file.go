@@ -1,0 +1,58 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/muster-scale/muster/internal/durable"
+)
+
+// dirLog is the log in the directory of the queue file.
+type dirLog struct{ path string }
+
+// Create makes the file and writes its zeros, so that no later write needs room, or changes more than its own bytes.
+func (l dirLog) Create(size int64) (LogFile, error) {
+	f, err := openOwn(l.path, os.O_TRUNC|os.O_RDWR)
+	if err != nil {
+		return nil, fmt.Errorf("create the log of the queue file: %w", err)
+	}
+	zeros := make([]byte, 1<<16)
+	for at := int64(0); err == nil && at < size; at += int64(len(zeros)) {
+		_, err = f.WriteAt(zeros[:min(size-at, int64(len(zeros)))], at)
+	}
+	if err == nil {
+		err = errors.Join(f.Sync(), durable.SyncDir(filepath.Dir(l.path)))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create the log of the queue file: %w", err), f.Close(), l.Remove())
+	}
+	return contentLog{f}, nil
+}
+
+// Read returns what is in the file, and one byte more than a log may have.
+func (l dirLog) Read() ([]byte, error) {
+	f, err := os.Open(l.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxLogBytes+1))
+}
+
+// Remove deletes the file.
+func (l dirLog) Remove() error {
+	if err := os.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// contentLog syncs the content of a file whose size does not change.
+type contentLog struct{ *os.File }
+
+// Sync brings the content to the disk.
+func (l contentLog) Sync() error { return durable.SyncContent(l.File) }

@@ -1,0 +1,115 @@
+package execution
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxLine bounds a logged line of output, in bytes; longer ones are logged in pieces.
+const maxLine = 4 << 10
+
+// output keeps the end of what a command writes to one stream, and logs it by the line. One goroutine reads; the end
+// may be had once it is done.
+type output struct {
+	limit int
+	log   *slog.Logger // nil: not logged
+	tail  []byte
+	also  io.Writer // gets everything too; nil: nobody does
+	// print gets the lines, of the given stream, with the message that of names; nil: nobody does.
+	print  func(Printed)
+	of     func() string
+	stream string
+}
+
+// output returns a reader of one stream, whose lines are logged with the given attributes. of names the message that is
+// worked on.
+func (c Command) output(of func() string, stream string, attributes ...any) *output {
+	o := &output{limit: c.OutputLimit, print: c.Print, of: of, stream: stream}
+	if o.limit <= 0 {
+		o.limit = defaultOutputLimit
+	}
+	if c.Logger != nil && c.Print == nil && c.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		o.log = c.Logger.With(append(attributes, "stream", stream)...)
+	}
+	return o
+}
+
+// read takes everything that comes from r, until its end or until it is closed.
+func (o *output) read(r io.Reader) {
+	chunk := make([]byte, maxLine)
+	var line []byte
+	for {
+		n, err := r.Read(chunk)
+		o.keep(chunk[:n])
+		if o.also != nil {
+			_, _ = o.also.Write(chunk[:n])
+		}
+		if o.log != nil || o.print != nil {
+			line = o.lines(append(line, chunk[:n]...))
+		}
+		if err != nil {
+			if len(line) > 0 {
+				o.line(line)
+			}
+			return
+		}
+	}
+}
+
+// keep appends b to the tail. The tail grows to twice its limit before its older half goes, so that writing stays
+// cheap.
+func (o *output) keep(b []byte) {
+	o.tail = append(o.tail, b...)
+	if surplus := len(o.tail) - o.limit; surplus > o.limit {
+		o.tail = append(o.tail[:0], o.tail[surplus:]...)
+	}
+}
+
+// String returns the last bytes of the output.
+func (o *output) String() string { return string(o.tail[max(0, len(o.tail)-o.limit):]) }
+
+// lines passes on the whole lines in b and returns the rest.
+func (o *output) lines(b []byte) []byte {
+	for {
+		end := bytes.IndexByte(b, '\n')
+		switch {
+		case end >= 0 && end <= maxLine:
+			o.line(b[:end])
+			b = b[end+1:]
+		case len(b) > maxLine:
+			o.line(b[:maxLine])
+			b = b[maxLine:]
+		default:
+			return b
+		}
+	}
+}
+
+func (o *output) line(line []byte) {
+	if o.log != nil {
+		o.log.Debug("command output", "line", escape(string(line)))
+	}
+	if o.print != nil {
+		text := strings.ToValidUTF8(strings.TrimSuffix(string(line), "\r"), "\uFFFD")
+		o.print(Printed{Message: o.of(), Stream: o.stream, Text: text})
+	}
+}
+
+// escape writes control characters as Go does, so that output can neither forge log lines nor steer a terminal.
+func escape(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if r == '\t' || unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

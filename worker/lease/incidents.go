@@ -1,0 +1,40 @@
+package lease
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/muster-scale/muster"
+)
+
+// Incident notes that something went wrong that shows in nothing else the lease reports; text says what, and is cut to one line
+// of at most [muster.MaxIncidentText] bytes. It must hold no part of a message but its id.
+func (l *Lease) Incident(kind muster.IncidentKind, text string) {
+	incidents := slices.Clone(l.incidents) // copies of a lease are independent, and so are its reports
+	i, known := slices.BinarySearchFunc(incidents, kind, func(a muster.Incident, b muster.IncidentKind) int { return strings.Compare(string(a.Kind), string(b)) })
+	if !known {
+		if len(incidents) == muster.MaxIncidents {
+			return
+		}
+		incidents = slices.Insert(incidents, i, muster.Incident{Kind: kind})
+	}
+	incidents[i].Count++
+	incidents[i].Text = oneLine(text, muster.MaxIncidentText)
+	l.incidents = incidents
+}
+
+// oneLine returns the beginning of a text, at most so many bytes, on one line of visible characters.
+func oneLine(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > most {
+		const cut = "…"
+		text = strings.ToValidUTF8(text[:most-len(cut)], "") + cut
+	}
+	return text
+}

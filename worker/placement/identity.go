@@ -1,0 +1,80 @@
+// Package placement asks the machine or task that a worker runs on: what it is called, and whether it is about to end. It knows
+// the metadata of EC2 instances and of ECS tasks, and the task protection of ECS.
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// identityTries and identityPause bound how long a metadata service that has just started is asked.
+	identityTries = 5
+	identityPause = 2 * time.Second
+)
+
+// EC2Identity is what an instance knows of itself by its metadata.
+type EC2Identity struct {
+	// Instance is its id, as in i-0123456789abcdef0. It names the member of an Auto Scaling group.
+	Instance string
+	// Region is where it runs.
+	Region string
+}
+
+// EC2 reads the identity of this instance from its metadata, by IMDSv2. The endpoint is by default http://169.254.169.254; client
+// may be nil, for one that goes through no proxy. It tries for some ten seconds.
+func EC2(ctx context.Context, endpoint string, client *http.Client) (id EC2Identity, err error) {
+	s := newIMDSSession(endpoint, client)
+	err = again(ctx, func() error {
+		var failures []error
+		for path, into := range map[string]*string{"meta-data/instance-id": &id.Instance, "meta-data/placement/region": &id.Region} {
+			text, _, err := s.get(ctx, path)
+			if err == nil && text == "" {
+				err = fmt.Errorf("GET %s: found nothing", s.base+path)
+			}
+			*into = text
+			failures = append(failures, err)
+		}
+		return errors.Join(failures...)
+	})
+	if err != nil {
+		return EC2Identity{}, fmt.Errorf("read the id of the instance: %w", err)
+	}
+	return id, nil
+}
+
+// ECSTask reads the ARN of the task that this is from its metadata; metadataURI is what ECS_CONTAINER_METADATA_URI_V4 holds. It
+// names the member of an ECS fleet. Client may be nil, for one that goes through no proxy. It tries for some ten seconds.
+func ECSTask(ctx context.Context, metadataURI string, client *http.Client) (arn string, err error) {
+	err = again(ctx, func() error {
+		task, err := readTask(ctx, metadataClient(client), metadataURI)
+		if err == nil && !strings.HasPrefix(task.TaskARN, "arn:") {
+			err = fmt.Errorf("found the ARN %.100q", task.TaskARN)
+		}
+		arn = task.TaskARN
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the id of the task: %w", err)
+	}
+	return arn, nil
+}
+
+// again does once, a few times until it succeeds.
+func again(ctx context.Context, once func() error) error {
+	for try := 1; ; try++ {
+		err := once()
+		if err == nil || try == identityTries {
+			return err
+		}
+		select {
+		case <-time.After(identityPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
