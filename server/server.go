@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/time/rate"
 
 	"github.com/muster-scale/muster"
@@ -93,7 +92,7 @@ func New(o Options) http.Handler {
 		pattern string
 		serve   http.HandlerFunc
 	}{
-		{"GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+		{"GET /metrics", scrape(o.Registry)},
 		{"POST /v1/events", a.event},
 		{"GET /v1/status", a.status},
 		{"GET /v1/decisions", a.decisions},
