@@ -51,7 +51,7 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 
 // decide decides for members that do not share a machine.
 func (p Deadline) decide(o muster.Observation) muster.Decision {
-	d := begin(o, "deadline/6")
+	d := begin(o, "deadline/7")
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
