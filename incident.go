@@ -15,6 +15,8 @@ const (
 	ReportFailed IncidentKind = "report"
 	// HookFailed: the lifecycle hook that keeps the member could not be extended.
 	HookFailed IncidentKind = "hook"
+	// EndpointDown: nothing listens where the work is done, so that no message is received.
+	EndpointDown IncidentKind = "endpoint"
 )
 
 const (

@@ -63,7 +63,8 @@ func (m *Metrics) Count(o controller.Outcome) {
 // incidentLabel keeps workers from making labels of their own.
 func incidentLabel(kind muster.IncidentKind) string {
 	switch kind {
-	case muster.ProtectionFailed, muster.LeaseLost, muster.DeleteFailed, muster.ReportFailed, muster.HookFailed:
+	case muster.ProtectionFailed, muster.LeaseLost, muster.DeleteFailed, muster.ReportFailed, muster.HookFailed,
+		muster.EndpointDown:
 		return string(kind)
 	}
 	return "other"

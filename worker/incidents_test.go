@@ -91,3 +91,54 @@ func TestRunWithoutFaultsReportsNoIncident(t *testing.T) {
 		}
 	})
 }
+
+// What keeps work from beginning is told once each time: who looks at the fleet would see messages wait and nothing else.
+func TestWhatKeepsWorkFromBeginningIsAnIncident(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeController{rule: keepWorking}
+		g := &hinderedGate{gate: gate{changed: make(chan struct{}, 1)}}
+		r := run(t, worker.Options{Queue: newFakeQueue("a"), Readiness: g, Reporter: c, Do: takes(time.Second)})
+		incidents := func() int64 {
+			for _, i := range c.last().Incidents {
+				if i.Kind == muster.EndpointDown && i.Text == "nobody listens" {
+					return i.Count
+				}
+			}
+			return 0
+		}
+		for _, step := range []struct {
+			hindered bool
+			want     int64
+		}{{false, 0}, {true, 1}, {true, 1}, {false, 1}, {true, 2}, {false, 2}} {
+			g.hinder(step.hindered)
+			if after(10 * time.Second); incidents() != step.want {
+				t.Errorf("hindered %v: found %d incidents, want %d", step.hindered, incidents(), step.want)
+			}
+		}
+		r.told()
+		r.left(30 * time.Second)
+	})
+}
+
+// hinderedGate is a gate that can say why it is not open.
+type hinderedGate struct {
+	gate
+	hindered bool
+}
+
+func (g *hinderedGate) hinder(hindered bool) {
+	g.mu.Lock()
+	g.hindered = hindered
+	g.mu.Unlock()
+	g.changed <- struct{}{}
+}
+
+// Hindered implements [worker.Hindered].
+func (g *hinderedGate) Hindered() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.hindered {
+		return errors.New("nobody listens")
+	}
+	return nil
+}

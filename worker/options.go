@@ -91,6 +91,13 @@ type Readiness interface {
 	Changed() <-chan struct{}
 }
 
+// Hindered is an optional ability of a [Readiness]: it tells why no work can begin, where that is no part of a normal start.
+// Changed receives when this changes, too.
+type Hindered interface {
+	// Hindered returns nil while work can begin.
+	Hindered() error
+}
+
 // Options say what a worker does. Queue and either Do or DoBatch are required; every other zero value is a sensible default.
 type Options struct {
 	// Queue is where messages come from.

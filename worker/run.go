@@ -65,6 +65,8 @@ type runner struct {
 	held  map[*job]bool
 	// changed receives when Readiness changes; nil without one.
 	changed <-chan struct{}
+	// hindered is what kept work from beginning last; empty for nothing.
+	hindered string
 }
 
 // event is what a goroutine found, done in the goroutine of loop.
@@ -104,11 +106,28 @@ func (r *runner) loop(ctx context.Context) {
 		case happened := <-r.events:
 			happened(time.Now())
 		case <-r.changed:
+			r.hindrance()
 		case <-timer.C:
 		}
 		now := time.Now()
 		timer.Reset(r.advance(now).Sub(now))
 	}
+}
+
+// hindrance reports what keeps work from beginning, once each time.
+func (r *runner) hindrance() {
+	able, ok := r.Readiness.(Hindered)
+	if !ok {
+		return
+	}
+	now := ""
+	if err := able.Hindered(); err != nil {
+		now = err.Error()
+	}
+	if now != "" && now != r.hindered {
+		r.lease.Incident(muster.EndpointDown, now)
+	}
+	r.hindered = now
 }
 
 // over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.

@@ -60,6 +60,8 @@ type Endpoint struct {
 	dialer     *net.Dialer
 	deliveries atomic.Int64
 	up         atomic.Bool
+	// hindered is why nothing listens, once that has lasted; nil before.
+	hindered atomic.Pointer[error]
 	// down asks for a new look whether something listens.
 	down    chan struct{}
 	changed chan struct{}
@@ -132,6 +134,7 @@ func (e *Endpoint) look() {
 			again = time.After(worker.ReceivePause(failures, rand.Float64()))
 		}
 		e.set(err == nil)
+		e.hinder(err, failures)
 		select {
 		case <-e.down:
 		case <-again:
@@ -141,14 +144,41 @@ func (e *Endpoint) look() {
 	}
 }
 
+// set notes whether something listens.
 func (e *Endpoint) set(up bool) {
-	if e.up.Swap(up) == up {
-		return
+	if e.up.Swap(up) != up {
+		e.tell()
 	}
+}
+
+// lasting is how many looks in a row fail before that is no slow start any more: some seconds.
+const lasting = 4
+
+// hinder notes why nothing listens, once so many looks in a row have failed.
+func (e *Endpoint) hinder(err error, failures int) {
+	switch {
+	case err == nil:
+		e.hindered.Store(nil)
+	case failures == lasting:
+		e.hindered.Store(&err)
+		e.tell()
+	}
+}
+
+// tell says that something has changed.
+func (e *Endpoint) tell() {
 	select {
 	case e.changed <- struct{}{}:
 	default:
 	}
+}
+
+// Hindered implements [worker.Hindered]: it tells why nothing can be sent there.
+func (e *Endpoint) Hindered() error {
+	if err := e.hindered.Load(); err != nil {
+		return fmt.Errorf("reach the endpoint at %s: %w", e.host, *err)
+	}
+	return nil
 }
 
 // Ready implements [Readiness]: while something listens it returns the number of slots.
