@@ -32,6 +32,17 @@ func TestDeadlineLaunchesAtMostOneWorkerMoreThanMessagesSentAtOnceNeed(t *testin
 	}
 }
 
+// A run is not given up while what waits may still be in time: with an objective of a day nothing happens for most of one.
+func TestARunLastsUntilWhatWaitsForADayIsDone(t *testing.T) {
+	const latency, work, boot, n = 24 * time.Hour, 10 * time.Second, time.Minute, 20
+	res := ran(t, Options{
+		Settings: timely(t, latency, work, boot, 1), Trace: batch(n, time.Minute, work), World: World{Boot: Draw{Mean: boot}},
+	})
+	if res.InTime != n || res.Unfinished != 0 || res.Launches != 1 {
+		t.Errorf("%d of %d in time, %d unfinished, %d launches; want one worker, in time", res.InTime, n, res.Unfinished, res.Launches)
+	}
+}
+
 func TestDeadlineLaunchesAsManyOrMoreForAShorterObjective(t *testing.T) {
 	const work, boot, n = 10 * time.Second, 60 * time.Second, 50
 	for _, x := range []struct {

@@ -222,7 +222,7 @@ func (r *run) nextOfTrace() int64 {
 	case r.more:
 		return int64(r.next.Arrival)
 	case r.queue.inSystem() > 0 || r.unborn > 0:
-		return max(r.lastFinish, int64(r.next.Arrival)) + int64(stall)
+		return max(r.lastFinish, int64(r.next.Arrival)) + int64(r.stall())
 	}
 	return r.lastFinish + int64(r.world.Tail)
 }

@@ -58,8 +58,13 @@ type View struct {
 	Live, Ready, Busy int
 }
 
-// stall is how long a run may go on after the last message was sent without any of them finishing.
-const stall = 13 * time.Hour
+// leastStall is how long a run may go on after the last message was sent without any of them finishing, at the least.
+const leastStall = 13 * time.Hour
+
+// stall is how long that is: a message may wait for as long as the objective, and then needs a worker.
+func (r *run) stall() time.Duration {
+	return max(leastStall, 2*r.settings.Objective.Latency)
+}
 
 // Run replays a trace. It returns an error when the parameters are impossible or the trace cannot be read; a policy that
 // does badly is a result.
@@ -232,7 +237,7 @@ func (r *run) over() bool {
 	}
 	quiet := time.Duration(r.now - r.lastFinish)
 	if r.queue.inSystem() > 0 || r.unborn > 0 {
-		return quiet > stall && r.now-int64(r.next.Arrival) > int64(stall)
+		return quiet > r.stall() && r.now-int64(r.next.Arrival) > int64(r.stall())
 	}
 	return r.live <= r.settings.Limits.Min || quiet >= r.world.Tail
 }
