@@ -77,6 +77,8 @@ type Options struct {
 	Watch string
 	// Told says, in a line for a person, what came of reading it again, and what is damaged.
 	Told func(string)
+	// Program is the muster program that local workers are started with, as muster work; empty is this program itself.
+	Program string
 	// Version is what the API says that this program is.
 	Version string
 }

@@ -12,6 +12,8 @@
 // another configuration in force meanwhile, and a file named by [Options].Watch is read again when it changes. A fleet that cannot
 // be opened does not keep the others from running: it is tried again, and the API tells why.
 //
+// Workers on this machine are processes of the program muster. A program of another name says with [Options].Program where that is.
+//
 // The package also has what commands need of a configuration without running it: [Settings] for the controller, [AWS] for what is
 // observed and sized there, [OpenTrees] for trees. Use the packages controller, queue or worker alone where one part is enough.
 package app

@@ -118,9 +118,13 @@ func (a *App) WorkerArgv(c config.Fleet, w config.Workers) ([]string, error) {
 	if len(c.Queues) == 0 && len(w.Command) > 0 { // without a command it is in shadow, and starts none
 		return w.Command, nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
+	self := a.options.Program
+	if self == "" {
+		found, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
+		}
+		self = found
 	}
 	argv := []string{self, "work", "--log", cmp.Or(w.Log, "warn"), "--slots", strconv.Itoa(w.Slots), "--idle", w.Idle.String(),
 		"--visibility", w.Visibility.String(), "--grace", w.Grace.String(), "--warm-up", w.WarmUp.String(),
