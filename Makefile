@@ -3,10 +3,10 @@
 GO ?= go
 BIN := bin/muster
 MODULE := github.com/muster-scale/muster
-# PURE packages compute for long and start no goroutine (tests of sim do, one for each world): the race detector would find
+# PURE packages compute for long and start no goroutine but one for each world or run: the race detector would find
 # nothing there and take three times as long. Every program under the detector sleeps a second before it ends, unless told
 # otherwise, and tests start hundreds.
-PURE := ./policy ./policy/peer ./series ./metricmath ./sim ./sim/limit ./sim/trace ./sim/worlds ./sim/report ./sim/cloud ./internal/arch
+PURE := ./policy ./policy/peer ./series ./metricmath ./sim ./sim/limit ./sim/trace ./sim/worlds ./sim/report ./sim/cloud ./sim/contest ./internal/arch ./internal/score
 CUTS ?= 100000
 HISTORIES ?= 10000
 RACES ?= 1000000
