@@ -41,7 +41,7 @@ func (s see) observation() muster.Observation {
 	o := muster.Observation{
 		Fleet: "f", At: t0, Objective: muster.Objective{Latency: s.latency, Quantile: 0.99},
 		Limits: muster.Limits{Min: s.min, Max: 100_000, LaunchesPerHour: 1_000_000},
-		Queues: []muster.QueueObservation{{Queue: "q", Backlog: sample(s.backlog, s.noBacklog), InFlight: sample(s.inFlight, s.noInFlight)}},
+		Queues: []muster.QueueObservation{{Queue: "q", Backlog: sample(s.backlog, s.noBacklog), InFlight: sample(s.inFlight, s.noInFlight), Retrying: sample(s.retrying, false)}},
 		Capacity: muster.Capacity{
 			Known: !s.noListing, Reason: "refused", Desired: s.idle + s.busy + s.pending, Idle: s.idle, Busy: s.busy, Booting: s.pending,
 			Draining: s.draining, Lost: s.lost,

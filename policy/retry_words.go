@@ -35,18 +35,14 @@ func retries(o muster.Observation) string {
 	return fmt.Sprintf("; %s messages wait for their retry", muster.Number(n))
 }
 
-// withoutRetries returns the observation with the messages in flight that workers hold alone. What waits for its retry
-// is in flight too, but it takes no slot, and no worker can receive it yet.
+// withoutRetries returns the observation with the messages in flight that workers hold alone, as far as the queues themselves
+// count them. What waits for its retry is in flight too, but it takes no slot, and no worker can receive it yet.
 func withoutRetries(o muster.Observation) muster.Observation {
-	if o.Retrying <= 0 {
-		return o
-	}
 	o.Queues = slices.Clone(o.Queues)
-	rest := o.Retrying
 	for i := range o.Queues {
-		f := &o.Queues[i].InFlight
-		n := math.Min(rest, f.Value)
-		f.Value, rest = f.Value-n, rest-n
+		if q := &o.Queues[i]; q.Retrying.Known {
+			q.InFlight.Value = math.Max(0, q.InFlight.Value-q.Retrying.Value)
+		}
 	}
 	return o
 }
