@@ -185,7 +185,8 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 	from = max(from, len(r)-MaxRecent+1)
 	next := make(Recent, 0, len(r)-from+1)
 	next = append(next, r[from:]...)
-	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired && d.Previous == d.Desired && slices.Equal(next[n-1].Kept, d.Kept) {
+	if n := len(next); n > 0 && next[n-1].Wish == d.Wish && next[n-1].Desired == d.Desired && d.Previous == d.Desired &&
+		slices.Equal(next[n-1].Kept, d.Kept) {
 		return next
 	}
 	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired, Previous: d.Previous, Kept: d.Kept})

@@ -39,8 +39,12 @@ func TestEqualNeighboursAreRememberedOnce(t *testing.T) {
 		{"another size", func(d *muster.Decision) { d.Desired = 4 }, 2},
 		{"a size that was changed meanwhile", func(d *muster.Decision) { d.Previous = 1 }, 2},
 		{"another number kept", func(d *muster.Decision) { d.Kept = []muster.Value{{Name: "peak", Value: 2}} }, 2},
-		{"the number under another name", func(d *muster.Decision) { d.Kept = []muster.Value{{Name: "low", Value: 1}} }, 2},
-		{"one number more", func(d *muster.Decision) { d.Kept = append(slices.Clone(d.Kept), muster.Value{Name: "low"}) }, 2},
+		{"the number under another name", func(d *muster.Decision) { d.Kept = []muster.Value{{Name: "low", Value: 1}} },
+			2},
+		{"one number more", func(d *muster.Decision) {
+			d.Kept = append(slices.Clone(d.Kept),
+				muster.Value{Name: "low"})
+		}, 2},
 		{"nothing kept", func(d *muster.Decision) { d.Kept = nil }, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -51,7 +55,8 @@ func TestEqualNeighboursAreRememberedOnce(t *testing.T) {
 			if len(r) != row.want || !r[0].At.Equal(t0) {
 				t.Fatalf("remembered %+v, want %d from %s on", r, row.want, t0)
 			}
-			if last := r[len(r)-1]; !slices.Equal(last.Kept, next.Kept) || last.Wish != next.Wish || last.Desired != next.Desired {
+			if last := r[len(r)-1]; !slices.Equal(last.Kept, next.Kept) || last.Wish != next.Wish ||
+				last.Desired != next.Desired {
 				t.Errorf("the last one remembered is %+v, decided was %+v", last, next)
 			}
 		})
@@ -64,7 +69,8 @@ func decided(t *rapid.T) []muster.Decision {
 	at, size := t0, 0
 	for range rapid.IntRange(1, 60).Draw(t, "decisions") {
 		at = at.Add(time.Duration(rapid.IntRange(1, 40).Draw(t, "later")) * time.Second)
-		d := muster.Decision{At: at, Wish: rapid.IntRange(0, 1).Draw(t, "wish"), Previous: size, Desired: rapid.IntRange(0, 1).Draw(t, "desired")}
+		d := muster.Decision{At: at, Wish: rapid.IntRange(0, 1).Draw(t, "wish"), Previous: size,
+			Desired: rapid.IntRange(0, 1).Draw(t, "desired")}
 		size = d.Desired
 		if rapid.Bool().Draw(t, "keeps") {
 			d.Kept = []muster.Value{{Name: "n", Value: float64(rapid.IntRange(0, 1).Draw(t, "n"))}}
@@ -81,14 +87,16 @@ func TestWhetherEveryDecisionWasRecordedOrOnlyTheChangesIsTheSame(t *testing.T) 
 		var last muster.Decision
 		for i, d := range decided(t) {
 			every = every.With(d, keep)
-			same := i > 0 && d.Wish == last.Wish && d.Desired == last.Desired && d.Previous == d.Desired && slices.Equal(d.Kept, last.Kept)
+			same := i > 0 && d.Wish == last.Wish && d.Desired == last.Desired && d.Previous == d.Desired &&
+				slices.Equal(d.Kept, last.Kept)
 			if !same || rapid.IntRange(0, 9).Draw(t, "recorded all the same") == 0 {
 				changes = changes.With(d, keep)
 			}
 			last = d
 			a, b := every.Since(d.At.Add(-keep)), changes.Since(d.At.Add(-keep))
 			if !slices.EqualFunc(a, b, func(x, y muster.Past) bool {
-				return x.At.Equal(y.At) && x.Wish == y.Wish && x.Desired == y.Desired && x.Previous == y.Previous && slices.Equal(x.Kept, y.Kept)
+				return x.At.Equal(y.At) && x.Wish == y.Wish && x.Desired == y.Desired && x.Previous == y.Previous &&
+					slices.Equal(x.Kept, y.Kept)
 			}) {
 				t.Fatalf("with every decision %+v\nwith the changes alone %+v", a, b)
 			}
@@ -118,14 +126,16 @@ func TestARememberedNumberHoldsUntilTheNextDecision(t *testing.T) {
 			}
 			got, ok := found.Find("n")
 			if ok != (len(d.Kept) == 1) || ok && got != d.Kept[0].Value || found.Wish != d.Wish {
-				t.Fatalf("at %s was kept %v and wished %d; remembered is %+v of %+v", d.At, d.Kept, d.Wish, found, recent)
+				t.Fatalf("at %s was kept %v and wished %d; remembered is %+v of %+v", d.At, d.Kept, d.Wish, found,
+					recent)
 			}
 		}
 	})
 }
 
 func TestADecisionThatKeepsNumbersSurvivesItsRecord(t *testing.T) {
-	d := muster.Decision{Fleet: "f", At: t0, Policy: "p/1", Desired: 3, Verdict: muster.Apply, Trail: []muster.Term{{Rule: "r", Out: 3, Why: "w"}}}
+	d := muster.Decision{Fleet: "f", At: t0, Policy: "p/1", Desired: 3, Verdict: muster.Apply,
+		Trail: []muster.Term{{Rule: "r", Out: 3, Why: "w"}}}
 	bare, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)

@@ -32,15 +32,15 @@
 //   - Unknown is not zero. A [Sample] that is missing, stale, NaN or negative is unknown, and no decrease is ever decided
 //     while a required signal is unknown.
 //   - Only a worker can say that it is idle. A worker that is to go stops receiving, finishes, mints a release token in a
-//     [Report] and leaves only when a [Directive] grants that token.
+//     report and leaves only when a directive grants that token: see package worker/protocol.
 //   - State the goal, not the step. An [Order] carries the absolute size; the launches it names carry tokens, so that
 //     repeating an order changes nothing. Events only wake the loop; they never carry a number.
 //   - Every size is limited by [Limits].
 //
 // # Instants
 //
-// Nothing in this package, and no policy, reads a clock. Every value carries its own instant, in UTC, stamped by whoever
-// received it.
+// Nothing in this package, and no policy, reads a clock. Every value carries its own instant, in UTC, stamped by
+// whoever received it.
 //
 // All types here are plain values. They are safe to read from several goroutines; none may be changed after it was
 // handed on.

@@ -3,6 +3,8 @@ package muster
 import (
 	"fmt"
 	"time"
+
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Drift is what others have made of the size of a fleet's own service: sizes that were set there between the writes of
@@ -78,7 +80,7 @@ func (d *Drift) String() string {
 	return fmt.Sprintf(
 		"something else has set the size %s within %s, at %s from %d to %d",
 		times,
-		Seconds(DriftWindow.Seconds()),
+		render.Seconds(DriftWindow.Seconds()),
 		c.At.UTC().Format("15:04:05"),
 		c.From,
 		c.To,

@@ -16,9 +16,9 @@ type Handover struct {
 	Processing        Estimate
 }
 
-// HandoverOf is what an observation has to say, with the target that a decision keeps. An empty queue counts as empty although it is
-// doubted for a while, because one look at SQS may be wrong: the cloud's own tracking waits for many minutes of the same before it
-// falls.
+// HandoverOf is what an observation has to say, with the target that a decision keeps. An empty queue counts as empty
+// although it is doubted for a while, because one look at SQS may be wrong: the cloud's own tracking waits for many
+// minutes of the same before it falls.
 func HandoverOf(id string, o Observation, target float64) Handover {
 	believed := func(s Sample) Sample {
 		if s.Doubted {

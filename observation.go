@@ -1,6 +1,10 @@
 package muster
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-scale/muster/metrics"
+)
 
 // Objective is the latency a user asks for: a message is in time if it takes no longer than Latency from sent to
 // finished, and the share Quantile of all messages shall be in time.
@@ -9,21 +13,22 @@ type Objective struct {
 	Latency time.Duration `json:"latency_ns"`
 	// Quantile is above 0 and at most 1.
 	Quantile float64 `json:"quantile"`
-	// Late is what a late message is worth, as the time of one worker: so much may be paid to have one message more in time.
-	// Zero stands for a default: see [Objective.PriceOfLate]. Messages that the quantile allows to be late cost nothing.
+	// Late is what a late message is worth, as the time of one worker: so much may be paid to have one message more in
+	// time. Zero stands for a default: see [Objective.PriceOfLate]. Messages that the quantile allows to be late cost
+	// nothing.
 	Late time.Duration `json:"late_ns,omitzero"`
 }
 
-// The default price of a late message is the boot of a worker, because that is what it takes to save one; a minute at least, which
-// clouds bill at least; and at most so many times its own work: messages that a worker handles by the thousand are not worth a
-// worker each.
+// The default price of a late message is the boot of a worker, because that is what it takes to save one; a minute at
+// least, which clouds bill at least; and at most so many times its own work: messages that a worker handles by the
+// thousand are not worth a worker each.
 const (
 	leastPrice = 60
 	mostWork   = 100
 )
 
-// PriceOfLate returns what a late message is worth in worker-seconds, where a worker boots within boot seconds and the work of a
-// message takes mean seconds; a mean of 0 is unknown.
+// PriceOfLate returns what a late message is worth in worker-seconds, where a worker boots within boot seconds and the
+// work of a message takes mean seconds; a mean of 0 is unknown.
 func (o Objective) PriceOfLate(boot, mean float64) float64 {
 	price := max(boot, leastPrice)
 	switch {
@@ -63,22 +68,23 @@ type Observation struct {
 	// Processing is what was learned about processing durations, Boot about boot times.
 	Processing Estimate `json:"processing"`
 	Boot       Estimate `json:"boot"`
-	// Pool is the warm pool; nil for a fleet without one, and never changed. Boot is then about members that were not prepared.
+	// Pool is the warm pool; nil for a fleet without one, and never changed. Boot is then about members that were not
+	// prepared.
 	Pool *Pool `json:"pool,omitzero"`
-	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are one of
-	// the empty name.
+	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are
+	// one of the empty name.
 	Classes []Class `json:"classes,omitzero"`
-	// Sharing is how durations depend on how many messages are in progress, where members share one machine; it is nil for
-	// other fleets, and never changed.
+	// Sharing is how durations depend on how many messages are in progress, where members share one machine; it is nil
+	// for other fleets, and never changed.
 	Sharing *Sharing `json:"sharing,omitzero"`
 	// Arrivals is how fast messages come.
 	Arrivals Arrivals `json:"arrivals,omitzero"`
 	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
 	// [MaxGroups] groups.
 	Waiting []Waiting `json:"waiting,omitzero"`
-	// Retrying is how many messages in flight no worker has held for the last ten seconds, or for the round trip of reports where
-	// that is longer: they failed, or their worker was lost, and they wait until they become visible again. It is 0 where workers
-	// do not report. A queue that tells what waits for a retry has it count at once.
+	// Retrying is how many messages in flight no worker has held for the last ten seconds, or for the round trip of
+	// reports where that is longer: they failed, or their worker was lost, and they wait until they become visible
+	// again. It is 0 where workers do not report. A queue that tells what waits for a retry has it count at once.
 	Retrying float64 `json:"retrying,omitzero"`
 	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
 	Coming []Coming `json:"coming,omitzero"`
@@ -93,33 +99,36 @@ type Observation struct {
 	Forecast Forecast `json:"forecast,omitzero"`
 	// Expected is what running trees are expected to send; it is nil while none runs, and never changed.
 	Expected *Expected `json:"expected,omitzero"`
-	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most [MaxMetrics]: of
-	// metrics that another system keeps whatever was read of them, of our own the periods that are past.
-	Metrics []MetricSeries `json:"metrics,omitzero"`
+	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most
+	// [metrics.MaxSeries]: of metrics that another system keeps whatever was read of them, of our own the periods
+	// that are past.
+	Metrics []metrics.Series `json:"metrics,omitzero"`
 	// Drift is what others have made of the size of the fleet's own service; it is nil for nothing, and never changed.
 	Drift *Drift `json:"drift,omitzero"`
 	// Notes are those of the fleet's own service, for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }
 
-// Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates are in
-// messages per second.
+// Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates
+// are in messages per second.
 type Forecast struct {
-	// Known is false while too little is known to tell. Used is true while the forecast, tested on what came in the past week,
-	// missed by clearly less than going by the last minutes would have. Reason says why not; it is empty when Used.
+	// Known is false while too little is known to tell. Used is true while the forecast, tested on what came in the
+	// past week, missed by clearly less than going by the last minutes would have. Reason says why not; it is empty
+	// when Used.
 	Known  bool   `json:"known"`
 	Used   bool   `json:"used"`
 	Reason string `json:"reason,omitzero"`
 	// Season is what repeats: "day" or "week".
 	Season string `json:"season,omitzero"`
-	// PerSecond is the most that is expected within AheadSeconds, LatelyPerSecond the most that was to be expected for the past
-	// hour. Three times out of four no more came than PerSecond and ErrorPerSecond.
+	// PerSecond is the most that is expected within AheadSeconds, LatelyPerSecond the most that was to be expected for
+	// the past hour. Three times out of four no more came than PerSecond and ErrorPerSecond.
 	AheadSeconds    float64 `json:"ahead_s"`
 	PerSecond       float64 `json:"per_s"`
 	LatelyPerSecond float64 `json:"lately_per_s"`
 	ErrorPerSecond  float64 `json:"error_per_s"`
-	// Tested is how many quarters of an hour were tested. MissPerSecond is by how much the forecast missed on average, where
-	// too little counts three quarters and too much one; ReactingMissPerSecond is the same for going by the quarter before.
+	// Tested is how many quarters of an hour were tested. MissPerSecond is by how much the forecast missed on average,
+	// where too little counts three quarters and too much one; ReactingMissPerSecond is the same for going by the
+	// quarter before.
 	Tested                int     `json:"tested"`
 	MissPerSecond         float64 `json:"miss_per_s"`
 	ReactingMissPerSecond float64 `json:"reacting_miss_per_s"`
@@ -128,8 +137,8 @@ type Forecast struct {
 // Class is what is known of the messages of one class.
 type Class struct {
 	Name string `json:"name"`
-	// Share is its share of the messages that ended during the last two minutes, or, when none did, of all that were measured:
-	// 0 to 1. Finished is how many of it ended during the last two minutes.
+	// Share is its share of the messages that ended during the last two minutes, or, when none did, of all that were
+	// measured: 0 to 1. Finished is how many of it ended during the last two minutes.
 	Share    float64 `json:"share"`
 	Finished float64 `json:"finished"`
 	// Processing is what was learned about its processing durations.
@@ -181,21 +190,23 @@ type Arrivals struct {
 	FiveMinutes   float64 `json:"five_minutes_per_s,omitzero"`
 	TwentyMinutes float64 `json:"twenty_minutes_per_s,omitzero"`
 	Hour          float64 `json:"hour_per_s,omitzero"`
-	// QuietSeconds is for how long nothing has come, to five seconds; 0 where something came just now or nothing was counted.
+	// QuietSeconds is for how long nothing has come, to five seconds; 0 where something came just now or nothing was
+	// counted.
 	QuietSeconds float64 `json:"quiet_s,omitzero"`
 	// WatchedSeconds is for how long arrivals have been counted, an hour at most.
 	WatchedSeconds float64 `json:"watched_s,omitzero"`
-	// Busiest says how many messages came at the busiest times, shortest windows first; it is of as far back as arrivals are
-	// kept.
+	// Busiest says how many messages came at the busiest times, shortest windows first; it is of as far back as
+	// arrivals are kept.
 	Busiest []Busiest `json:"busiest,omitzero"`
 }
 
-// Busiest is how many messages came within a window of time at the busiest times: room for so many in every window of that
-// length would have been room for the share [Objective].Quantile of all messages.
+// Busiest is how many messages came within a window of time at the busiest times: room for so many in every window of
+// that length would have been room for the share [Objective].Quantile of all messages.
 type Busiest struct {
 	OverSeconds float64 `json:"over_s"`
 	Messages    float64 `json:"messages"`
-	// Rooms is the same for smaller shares of all messages: those of [RoomShares], as far as they are below the quantile.
+	// Rooms is the same for smaller shares of all messages: those of [RoomShares], as far as they are below the
+	// quantile.
 	Rooms [4]float64 `json:"rooms,omitzero"`
 }
 
@@ -216,15 +227,15 @@ type QueueObservation struct {
 	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
 	Sent Sample `json:"sent,omitzero"`
 	// Retrying counts those in flight that a worker gave back and that are not visible yet, where the source knows it:
-	// they wait for their retry and no worker holds them. OldestRetry is the time in seconds since the oldest of them was
-	// sent, 0 without any; RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
+	// they wait for their retry and no worker holds them. OldestRetry is the time in seconds since the oldest of them
+	// was sent, 0 without any; RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
 	Retrying    Sample    `json:"retrying,omitzero"`
 	OldestRetry Sample    `json:"oldest_retry_s,omitzero"`
 	RetryAges   []Waiting `json:"retry_ages,omitzero"`
 	// DeadLetters counts the messages in the queues for dead letters of this one, where the source knows it.
 	DeadLetters Sample `json:"dead_letters,omitzero"`
-	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and now.
-	// It is 0 where they are exact.
+	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and
+	// now. It is 0 where they are exact.
 	LateSeconds float64 `json:"late_s,omitzero"`
 	// Published is what others publish of the queue; nil for most sources, and never changed.
 	Published *Published `json:"published,omitzero"`
@@ -247,8 +258,8 @@ func (p *Published) Value() Published {
 	return *p
 }
 
-// Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining, Released
-// and Lost.
+// Capacity is a fleet's members by state. A member is in exactly one of Ordered, Booting, Idle, Busy, Draining,
+// Released and Lost.
 type Capacity struct {
 	// Known is false while the fleet could not be listed; Reason then says why, and the counts are the last known ones.
 	Known  bool   `json:"known"`
@@ -269,8 +280,9 @@ type Capacity struct {
 	// Slots is the number of slots of the members in service, BusySlots those holding a message.
 	Slots     int `json:"slots"`
 	BusySlots int `json:"busy_slots"`
-	// HeldMeanSeconds is how long the messages in progress had been worked on when their workers reported last, on average over
-	// the busy workers in service. HeldDeviationSeconds is how far that differs between workers: 0 when all began together.
+	// HeldMeanSeconds is how long the messages in progress had been worked on when their workers reported last, on
+	// average over the busy workers in service. HeldDeviationSeconds is how far that differs between workers: 0 when
+	// all began together.
 	HeldMeanSeconds      float64 `json:"held_mean_s,omitzero"`
 	HeldDeviationSeconds float64 `json:"held_deviation_s,omitzero"`
 	// SlotsPerWorker is the mean over reporting workers, or the configured number while none reports. It is above 0.
@@ -304,7 +316,8 @@ type Launches struct {
 	LastError string `json:"last_error,omitzero"`
 }
 
-// Total adds up one count over all queues. It is unknown if it is unknown for any queue, and for a fleet without queues.
+// Total adds up one count over all queues. It is unknown if it is unknown for any queue, and for a fleet without
+// queues.
 func (o Observation) Total(count func(QueueObservation) Sample) Sample {
 	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return count(*q) })
 }
@@ -371,4 +384,14 @@ func (o Observation) OldestAge() Sample {
 		}
 	}
 	return oldest
+}
+
+// Metric returns the series of a key, and whether there is one.
+func (o Observation) Metric(key string) (metrics.Series, bool) {
+	for _, s := range o.Metrics {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return metrics.Series{}, false
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Sample is one measured number with its own instant, or the knowledge that the number is unknown.
 //
-// The zero Sample is unknown, because a number nobody measured must never read as zero. Make samples with [Measured] and
-// [Unknown].
+// The zero Sample is unknown, because a number nobody measured must never read as zero. Make samples with [Measured]
+// and [Unknown].
 type Sample struct {
 	// At is when the value was received. It is zero only in a sample that never was measured.
 	At time.Time `json:"at,omitzero"`
@@ -19,13 +21,13 @@ type Sample struct {
 	Known bool `json:"known"`
 	// Reason says why the value is unknown, in words for a person; it is empty when Known.
 	Reason string `json:"reason,omitzero"`
-	// Doubted is true for a value that was measured and is not believed yet. It is unknown like any other, and what was known
-	// before is not known any more either.
+	// Doubted is true for a value that was measured and is not believed yet. It is unknown like any other, and what was
+	// known before is not known any more either.
 	Doubted bool `json:"doubted,omitzero"`
 }
 
-// Measured returns the sample of value at the instant at. Counts, ages and durations are never negative here, so a value
-// that is negative, NaN or infinite gives an unknown sample that says what was found.
+// Measured returns the sample of value at the instant at. Counts, ages and durations are never negative here, so a
+// value that is negative, NaN or infinite gives an unknown sample that says what was found.
 func Measured(at time.Time, value float64) Sample {
 	if math.IsNaN(value) || math.IsInf(value, 0) || value < 0 {
 		return Unknown(at, fmt.Sprintf("found %v, a finite number of at least 0 is allowed", value))
@@ -43,8 +45,8 @@ func Doubt(at time.Time, reason string) Sample {
 	return Sample{At: at, Reason: reason, Doubted: true}
 }
 
-// Fresh returns s, or an unknown sample in its place when s is older than maxAge at now or comes from more than maxAge in
-// the future.
+// Fresh returns s, or an unknown sample in its place when s is older than maxAge at now or comes from more than maxAge
+// in the future.
 func (s Sample) Fresh(now time.Time, maxAge time.Duration) Sample {
 	if !s.Known {
 		return s
@@ -52,9 +54,10 @@ func (s Sample) Fresh(now time.Time, maxAge time.Duration) Sample {
 	age := now.Sub(s.At)
 	switch {
 	case age > maxAge:
-		return Unknown(s.At, fmt.Sprintf("the newest sample is %s old, at most %s is allowed", round(age), round(maxAge)))
+		return Unknown(s.At, fmt.Sprintf(
+			"the newest sample is %s old, at most %s is allowed", render.Rounded(age), render.Rounded(maxAge)))
 	case age < -maxAge:
-		return Unknown(s.At, fmt.Sprintf("the sample comes from %s in the future", round(-age)))
+		return Unknown(s.At, fmt.Sprintf("the sample comes from %s in the future", render.Rounded(-age)))
 	}
 	return s
 }
@@ -72,7 +75,7 @@ func (s Sample) String() string {
 		}
 		return "unknown (" + s.Reason + ")"
 	}
-	return Number(s.Value)
+	return render.Number(s.Value)
 }
 
 // Estimate summarises what was learned about a duration: processing time of a message, or boot time of a worker.

@@ -18,13 +18,15 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// App is a Muster made from a configuration: the embedded queue and its endpoint, a loop for each fleet, the worker processes of
-// those on this machine, and the HTTP API. It is safe for use by several goroutines, but Run is called once.
+// App is a Muster made from a configuration: the embedded queue and its endpoint, a loop for each fleet, the worker
+// processes of those on this machine, and the HTTP API. It is safe for use by several goroutines, but Run is called
+// once.
 type App struct {
 	config  *config.Config
 	options Options
@@ -40,10 +42,13 @@ type App struct {
 	conns  *accept.Pool // the connections of all listeners
 	fleets *fleets
 	faults faults
-	aws    *AWS
+	// host is what the kinds of fleets get of this App.
+	host *kind.Host
 	// reloads are the configurations that [App.Reload] hands to the goroutine that puts them in force.
 	reloads chan reload
-	servers struct {
+	// followed is closed when no reload is taken any more.
+	followed chan struct{}
+	servers  struct {
 		sqs, api *http.Server
 		front    *sqsapi.Front // serves what sqs does, on loopback
 	}
@@ -67,9 +72,9 @@ type Options struct {
 	Shadow bool
 	// Strict lets the queues refuse for 60 s what AWS refuses, also when the configuration does not say so.
 	Strict bool
-	// Logger gets what an operator should know.
+	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Notify is called after every step of any fleet.
+	// Notify is called after every step of any fleet, from several goroutines; nil for nobody.
 	Notify func(controller.Outcome)
 	// Env is added to every worker's environment.
 	Env []string
@@ -79,44 +84,68 @@ type Options struct {
 	Told func(string)
 	// Program is the muster program that local workers are started with, as muster work; empty is this program itself.
 	Program string
+	// Cores is how many cores the local workers share; 0 is as many as Go runs goroutines on at a time.
+	Cores int
 	// Version is what the API says that this program is.
 	Version string
 }
 
-// watched returns the fleet as the options have it. In shadow nothing is handed to AWS's target tracking, which goes by what
-// it was given last: the policy decides beside it.
+// watched returns the fleet as the options have it. In shadow nothing is handed to AWS's target tracking, which goes by
+// what it was given last: the policy decides beside it.
 func (o Options) watched(f config.Fleet) config.Fleet {
 	if o.Shadow {
-		f.Policy.Shadow, f.Delegate, f.Policy.Delegate = true, nil, nil
+		f.Policy.Shadow, f.Sizer, f.Policy.Delegate = true, nil, nil
 	}
 	return f
 }
 
-// Open opens the data and the ports. What it opened is closed again when it fails.
-func Open(ctx context.Context, c *config.Config, o Options) (a *App, err error) {
-	a = &App{config: c, options: o, trees: newForesight(TreesPlace(c.Data)), aws: NewAWS(c.AWS), reloads: make(chan reload)}
-	if a.options.Told == nil {
-		a.options.Told = func(string) {}
+// Open opens the data and the ports of c, which must not be changed afterwards. What it opened is closed again when it
+// fails.
+func Open(ctx context.Context, c *config.Config, o Options) (*App, error) {
+	a := &App{
+		config: c, options: o.defaults(), trees: newForesight(TreesPlace(c.Data)),
+		reloads: make(chan reload), followed: make(chan struct{}),
 	}
-	a.fleets = newFleets(a.openFleet, a.options.Told, o.Logger)
-	defer func() {
-		if err != nil {
-			a.Close()
-		}
-	}()
+	a.fleets = newFleets(a.openFleet, a.options.Told, a.options.Logger)
+	if err := a.open(ctx); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// open opens what [Open] promises. What it has opened when it fails is in a.
+func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openData(ctx); err != nil {
-		return a, err
+		return err
 	}
-	if a.sqs, err = server.Listen(c.Listen.Queue); err != nil {
-		return a, fmt.Errorf("the SQS endpoint: %w", err)
+	a.host = kind.NewHost(kind.HostOptions{
+		AWS: a.config.AWS, Queues: a.queues, Local: local{a}, Logger: a.options.Logger,
+	})
+	if a.sqs, err = server.Listen(a.config.Listen.Queue); err != nil {
+		return fmt.Errorf("the SQS endpoint: %w", err)
 	}
-	if a.api, err = server.Listen(c.Listen.API); err != nil {
-		return a, fmt.Errorf("the HTTP API: %w", err)
+	if a.api, err = server.Listen(a.config.Listen.API); err != nil {
+		return fmt.Errorf("the HTTP API: %w", err)
 	}
-	if err := a.openBeyond(c.Listen.Beyond); err != nil {
-		return a, err
+	if err := a.openBeyond(a.config.Listen.Beyond); err != nil {
+		return err
 	}
-	return a, a.openServers()
+	return a.openServers()
+}
+
+// defaults fills in what is optional.
+func (o Options) defaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Notify == nil {
+		o.Notify = func(controller.Outcome) {}
+	}
+	if o.Told == nil {
+		o.Told = func(string) {}
+	}
+	return o
 }
 
 // Run serves until ctx ends, then lets the workers finish what they hold and ends them.
@@ -136,7 +165,8 @@ func (a *App) Run(ctx context.Context) error {
 	for listener, s := range serving {
 		name, extra := "the SQS endpoint", 0
 		if s == a.servers.api {
-			name, extra = "the HTTP API", spareConnections // so that its health can be asked for when the endpoint is full
+			name, extra = "the HTTP API",
+				spareConnections // so that its health can be asked for when the endpoint is full
 		}
 		servers.Go(func() error {
 			err := server.Serve(a.serving, a.conns.Listen(name, listener, extra), s)
@@ -147,12 +177,16 @@ func (a *App) Run(ctx context.Context) error {
 	loops.Go(func() error { a.fleets.run(working, a.watched(a.config.Fleets)); return nil })
 	loops.Go(func() error { return a.prune(working) })
 	loops.Go(func() error { return collectZombies(working) })
-	loops.Go(func() error { return a.follow(working) })
+	loops.Go(func() error {
+		defer close(a.followed)
+		return a.follow(working)
+	})
 	<-working.Done()
 	loops.Wait()
 	a.stopServing()
 	err := servers.Wait()
-	if cause := context.Cause(working); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) && ctx.Err() == nil {
+	if cause := context.Cause(working); !errors.Is(cause, context.Canceled) &&
+		!errors.Is(cause, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = errors.Join(cause, err)
 	}
 	return err
@@ -193,7 +227,7 @@ func (a *App) Close() error {
 
 // QueueURL is where workers find the named embedded queue.
 func (a *App) QueueURL(name string) string {
-	return "http://" + a.sqs.Addr().String() + "/000000000000/" + name
+	return a.Endpoint() + "/000000000000/" + name
 }
 
 // APIURL is where the HTTP API answers, on loopback.

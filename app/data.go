@@ -70,8 +70,8 @@ func (a *App) openData(ctx context.Context) (err error) {
 	return a.createQueues(ctx, a.config)
 }
 
-// openHistory opens the history, or a new one in the place of a damaged one: work goes on without its past. A failed open does
-// not become a store that is not nil.
+// openHistory opens the history, or a new one in the place of a damaged one: work goes on without its past. A failed
+// open does not become a store that is not nil.
 func (a *App) openHistory(path string) (store, error) {
 	if a.options.Look {
 		h, err := history.Open(path, history.Options{})
@@ -115,7 +115,8 @@ func (a *App) createQueues(ctx context.Context, c *config.Config) error {
 	}
 	for _, q := range c.Queues {
 		attributes := map[string]string{
-			"VisibilityTimeout": wholeSeconds(q.Visibility), "DelaySeconds": wholeSeconds(q.Delay), "MessageRetentionPeriod": wholeSeconds(q.Retention),
+			"VisibilityTimeout": wholeSeconds(q.Visibility), "DelaySeconds": wholeSeconds(q.Delay),
+			"MessageRetentionPeriod": wholeSeconds(q.Retention),
 		}
 		if dead := q.DeadLetter; dead.Queue != "" {
 			if err := create(dead.Queue, nil); err != nil {
@@ -130,11 +131,11 @@ func (a *App) createQueues(ctx context.Context, c *config.Config) error {
 	}
 	for _, f := range c.Fleets {
 		served := f.Queues
-		for _, kind := range Kinds(f) {
-			served = append(slices.Clip(served), kind.Workers.DeadLetter)
+		for _, part := range f.Parts() {
+			served = append(slices.Clip(served), part.Workers.DeadLetter)
 		}
 		for _, q := range served {
-			if q.URL != "" || q.Name == "" {
+			if !q.Own() || q.Name == "" {
 				continue
 			}
 			if err := create(q.Name, nil); err != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/muster-scale/muster/app"
-	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -19,10 +19,10 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(data)
-	c, err := config.Parse("muster.yaml", []byte(`version: 1
+	c, err := kinds.Parse("muster.yaml", []byte(`version: 1
 listen: {queue: "127.0.0.1:0", api: "127.0.0.1:0"}
 queues: [{name: jobs}]
-`), os.LookupEnv)
+`))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,7 +12,9 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/lifecycle"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // fleets carry out what a [lifecycle.Machine] orders: they open, change and end the fleets of a muster up while it
@@ -40,13 +42,14 @@ type opened struct {
 	worked
 	// serves is what the API has of it; nil when it could not be opened whole.
 	serves server.Fleet
-	// workers are those of it that this program starts, for the next start.
-	workers parts
+	// left are the ports of workers that this program starts, for the next start; nil where it starts none.
+	left *kind.Ports
 }
 
 // worked is a fleet as its life needs it.
 type worked interface {
-	// run sizes the fleet until ctx ends. It calls began once the fleet is sized. An error says why it is sized no more.
+	// run sizes the fleet until ctx ends. It calls began once the fleet is sized. An error says why it is sized no
+	// more.
 	run(ctx context.Context, began func()) error
 	// change brings the running fleet to another configuration of the same kind.
 	change(ctx context.Context, c config.Fleet) error
@@ -80,20 +83,6 @@ func newFleets(
 		over:   make(chan struct{}),
 		all:    map[string]*ownFleet{},
 	}
-}
-
-// sizedBySame tells whether two fleets would both set the size of one group or service.
-func sizedBySame(a, b config.Fleet) bool {
-	switch {
-	case a.Policy.Shadow || b.Policy.Shadow:
-		return false
-	case a.ASG != nil && b.ASG != nil:
-		return a.ASG.Group == b.ASG.Group && homeOf(a) == homeOf(b)
-	case a.ECS != nil && b.ECS != nil:
-		return a.ECS.Service != "" && a.ECS.Service == b.ECS.Service && a.ECS.Cluster == b.ECS.Cluster &&
-			homeOf(a) == homeOf(b)
-	}
-	return false
 }
 
 // run runs the fleets, at first those of the configuration c, until ctx ends and all workers have finished what they
@@ -167,8 +156,8 @@ func (f *fleets) standing() map[string]server.Standing {
 type absent struct{}
 
 // Report implements [server.Fleet].
-func (absent) Report(context.Context, muster.Report) (muster.Directive, error) {
-	return muster.Directive{}, controller.ErrNotReady
+func (absent) Report(context.Context, protocol.Report) (protocol.Directive, error) {
+	return protocol.Directive{}, controller.ErrNotReady
 }
 
 // Last implements [server.Fleet].
@@ -285,7 +274,8 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 	f.done(o, nil)
 	if err := <-ended; running.Err() == nil {
 		f.happened(
-			lifecycle.Ended{Run: o.ID, Failure: cmpError(err, errEnded).Error(), Final: errors.Is(err, muster.ErrConflict)},
+			lifecycle.Ended{Run: o.ID, Failure: cmpError(err, errEnded).Error(),
+				Final: errors.Is(err, muster.ErrConflict)},
 		)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // stage runs fleets whose parts are fakes, in a bubble where time is virtual.
@@ -101,7 +102,8 @@ func (s *fleetStage) open(_ context.Context, c config.Fleet, left *opened) (*ope
 
 func onFleetStage(t *testing.T, play func(*fleetStage), first ...config.Fleet) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &fleetStage{t: t, over: make(chan struct{}), failures: map[string][]error{}, there: map[string]*fakeFleet{}}
+		s := &fleetStage{t: t, over: make(chan struct{}), failures: map[string][]error{},
+			there: map[string]*fakeFleet{}}
 		s.fleets = newFleets(
 			s.open,
 			func(line string) { s.mu.Lock(); defer s.mu.Unlock(); s.said = append(s.said, line) },
@@ -214,7 +216,8 @@ func TestAFleetThatFailsIsTriedAgainWithItsWorkersAndTheOthersGoOn(t *testing.T)
 		// Its loop fails while a worker works: the next start takes the worker over.
 		s.fleet("jobs").broken <- errors.New("the history cannot be read")
 		synctest.Wait()
-		if stands := s.fleets.standing()["jobs"]; stands.Phase != "failed" || stands.RetryAt.Sub(time.Now()) != time.Second {
+		if stands := s.fleets.standing()["jobs"]; stands.Phase != "failed" ||
+			stands.RetryAt.Sub(time.Now()) != time.Second {
 			t.Errorf("the fleet stands at %+v, want failed with a try in a second", stands)
 		}
 		time.Sleep(time.Second + time.Millisecond)
@@ -257,7 +260,7 @@ func TestAnEndWaitsForWorkersOfEveryFleetInEveryPhase(t *testing.T) {
 		for name := range s.fleets.served() {
 			if _, err := s.fleets.served()[name].Report(
 				s.t.Context(),
-				muster.Report{},
+				protocol.Report{},
 			); !errors.Is(
 				err,
 				controller.ErrNotReady,

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// fileEvery and tableEvery are how often trees are read at most, whatever the number of fleets. A table is paid for by
-	// the reading.
+	// fileEvery and tableEvery are how often trees are read at most, whatever the number of fleets. A table is paid for
+	// by the reading.
 	fileEvery  = 500 * time.Millisecond
 	tableEvery = 15 * time.Second
 	// endedFor is how long a tree of a table that has ended is not read again: it may be retried.
 	endedFor = 2 * time.Minute
-	// settledFor is how long ago a file must have been written last for its time to tell that nothing was written since: file
-	// systems tell times apart by some milliseconds only.
+	// settledFor is how long ago a file must have been written last for its time to tell that nothing was written
+	// since: file systems tell times apart by some milliseconds only.
 	settledFor = 2 * time.Second
 	// maxRunning bounds the running trees that are read; those beyond it are not foreseen.
 	maxRunning = 1000
@@ -95,8 +95,8 @@ type written struct {
 	fileSize, logSize int64
 }
 
-// unchanged tells whether nothing was written to the file since it was last read, so that one with thousands of trees costs
-// nothing while none runs.
+// unchanged tells whether nothing was written to the file since it was last read, so that one with thousands of trees
+// costs nothing while none runs.
 func (f *foresight) unchanged(now time.Time) bool {
 	var w written
 	file, err := os.Stat(f.place)
@@ -112,10 +112,10 @@ func (f *foresight) unchanged(now time.Time) bool {
 	return same
 }
 
-// goesTo tells whether a tree's queue is one that a fleet serves. The embedded queue is known by its path, because it may have
-// listened elsewhere when the tree was submitted.
+// goesTo tells whether a tree's queue is one that a fleet serves. The embedded queue is known by its path, because it
+// may have listened elsewhere when the tree was submitted.
 func goesTo(treeQueue string, q config.QueueRef) bool {
-	if q.URL != "" {
+	if !q.Own() {
 		return treeQueue == q.URL
 	}
 	u, err := url.Parse(treeQueue)

@@ -10,6 +10,10 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/delegate"
+	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/kinds"
+	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/sqlitetree"
 )
@@ -50,7 +54,8 @@ func TestUpForeseesTheTreesOfItsQueues(t *testing.T) {
 	}
 	plantTree(t, path, "here", jobs, nil)
 	plantTree(t, path, "ended", jobs, func(r *tree.Root) { r.State = tree.Complete })
-	plantTree(t, path, "paused", jobs, func(r *tree.Root) { r.State, r.Reason = tree.Paused, `it was "state":"running" for long` })
+	plantTree(t, path, "paused", jobs,
+		func(r *tree.Root) { r.State, r.Reason = tree.Paused, `it was "state":"running" for long` })
 	plantTree(t, path, "cloud", "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs", nil)
 	for _, row := range []struct {
 		name   string
@@ -59,8 +64,10 @@ func TestUpForeseesTheTreesOfItsQueues(t *testing.T) {
 	}{
 		{"the embedded queue", []config.QueueRef{embedded}, 1},
 		{"another queue", []config.QueueRef{{Name: "other"}}, 0},
-		{"a queue of the cloud", []config.QueueRef{{Name: "jobs", URL: "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs"}}, 1},
-		{"both", []config.QueueRef{embedded, {Name: "x", URL: "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs"}}, 2},
+		{"a queue of the cloud",
+			[]config.QueueRef{{Name: "jobs", URL: "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs"}}, 1},
+		{"both", []config.QueueRef{embedded,
+			{Name: "x", URL: "https://sqs.eu-central-1.amazonaws.com/000000000000/jobs"}}, 2},
 	} {
 		if e := look(row.queues...); !e.Known || e.Trees != row.want {
 			t.Errorf("%s: %+v, want %d trees", row.name, e, row.want)
@@ -72,7 +79,8 @@ func TestUpForeseesTheTreesOfItsQueues(t *testing.T) {
 	if e := look(embedded); !e.Known || e.Trees != 0 {
 		t.Errorf("the file was moved away: %+v", e)
 	}
-	if err := os.WriteFile(path, []byte("this is no file of trees, and long enough to be taken for one that is damaged"), 0o600); err != nil {
+	if err := os.WriteFile(path,
+		[]byte("this is no file of trees, and long enough to be taken for one that is damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if e := look(embedded); e.Known || !strings.Contains(e.Reason, path) || e.At.IsZero() {
@@ -149,5 +157,34 @@ func TestAFileThatNobodyWritesIsNotReadAgain(t *testing.T) {
 	plantTree(t, path, "two", "http://127.0.0.1:9324/000000000000/jobs", nil)
 	if e := look(); e.Trees != 2 || reads != 1 {
 		t.Errorf("after a change: %+v, read %d times", e, reads)
+	}
+}
+
+// A program that gives Go a place to spare, as muster up does, says how many cores there are.
+func TestLocalWorkersShareTheCoresThatThereAre(t *testing.T) {
+	c, err := kinds.Parse("muster.yaml", []byte("version: 1\nfleets:\n"+
+		"  - {name: jobs, queue: jobs, objective: {latency: 1m}, max: 9, workers: {command: [cat]}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cores, want := range map[int]int{0: host.Cores(), 7: 7} {
+		a := App{options: Options{Cores: cores}}
+		settings, err := a.liveSettings(c.Fleets[0])
+		if err != nil || settings.Cores != want {
+			t.Errorf("told of %d cores, workers share %d, want %d: %v", cores, settings.Cores, want, err)
+		}
+	}
+}
+
+// In shadow nothing is handed to AWS, whatever the configuration delegates.
+func TestAShadowTakesAFleetThatDelegates(t *testing.T) {
+	f := config.Fleet{Name: "jobs", Sizer: &delegate.Config{}}
+	f.Policy.Delegate = &policy.Delegation{}
+	got := (Options{Shadow: true}).watched(f)
+	if !got.Policy.Shadow || got.Sizer != nil || got.Policy.Delegate != nil {
+		t.Errorf("found %+v, want a fleet in shadow that delegates nothing", got)
+	}
+	if got := (Options{}).watched(f); got.Policy.Shadow || got.Sizer == nil {
+		t.Errorf("without a shadow: found %+v, want the fleet as it is", got)
 	}
 }

@@ -12,10 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/lifecycle"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/kinds"
 )
 
 // watchEvery is how often the configuration's file is looked at, settleEvery how often while it is being written.
@@ -30,23 +31,23 @@ type reload struct {
 	said   chan<- []string
 }
 
-// Reload puts c in force as far as a running App can take it over, and returns what it did, in lines for a person; none where
-// nothing changed. It waits until fleets that change have been told; workers that hold a message finish it. [App.Run] runs;
-// the error is that it has ended, or that ctx has. c must not be changed afterwards.
+// Reload puts c in force as far as a running App can take it over, and returns what it did, in lines for a person; none
+// where nothing changed. It waits until fleets that change have been told; workers that hold a message finish it.
+// [App.Run] runs; the error is that it ends or has ended, or that ctx has. c must not be changed afterwards.
 func (a *App) Reload(ctx context.Context, c *config.Config) ([]string, error) {
 	said := make(chan []string, 1)
 	select {
 	case a.reloads <- reload{c, said}:
-		return <-said, nil
-	case <-a.serving.Done():
+		return <-said, nil // one that was taken is always answered
+	case <-a.followed:
 		return nil, errors.New("put a configuration in force: found a set-up that has stopped; open it anew")
 	case <-ctx.Done():
 		return nil, fmt.Errorf("put a configuration in force: %w", ctx.Err())
 	}
 }
 
-// follow puts configurations in force, one after the other, until ctx ends: those of [App.Reload], and that of the file which is
-// watched, when it changes or when the process gets a hang-up signal.
+// follow puts configurations in force, one after the other, until ctx ends: those of [App.Reload], and that of the file
+// which is watched, when it changes or when the process gets a hang-up signal.
 func (a *App) follow(ctx context.Context) error {
 	path, hangUp := a.options.Watch, make(chan os.Signal, 1)
 	if path != "" {
@@ -118,7 +119,7 @@ type reloader struct {
 // reload puts the configuration in force as far as a running set-up can take it, and says what came of it. A
 // configuration with a fault changes nothing. When a person asked for it, fleets that failed are tried again at once.
 func (r *reloader) reload(ctx context.Context, asked bool) string {
-	c, err := config.Load(r.path)
+	c, err := kinds.Load(r.path)
 	if err == nil {
 		err = CheckCommands(c)
 	}
@@ -187,7 +188,7 @@ func (r *reloader) makeQueues(ctx context.Context, now time.Time) error {
 	}
 	r.retryAt = now.Add(lifecycle.LongestDelay)
 	r.app.faults.set(queueFault, err.Error())
-	return fmt.Errorf("%w; it is tried again every %s", err, muster.Seconds(lifecycle.LongestDelay.Seconds()))
+	return fmt.Errorf("%w; it is tried again every %s", err, render.Seconds(lifecycle.LongestDelay.Seconds()))
 }
 
 // retry makes the queues that could not be made, when it is time.

@@ -20,6 +20,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/kinds"
 )
 
 // fullHistory is a history that takes nothing new while it is full.
@@ -67,7 +68,7 @@ func runningUp(t *testing.T, h *fullHistory, log *lines, fleets string) (*App, *
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "muster.yaml")
 	write(t, path, fleets)
-	c, err := config.Load(path)
+	c, err := kinds.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +127,20 @@ func TestAFleetThatIsAddedWhileTheHistoryIsFullIsDegradedAndStartsLater(t *testi
 		20*time.Millisecond,
 		func() bool { return readyz(t, l) == "200 ready" },
 		func() string { return readyz(t, l) },
+	)
+	// A muster up that serves no fleet yet is ready too: the fleet must have begun its history before the disk is full.
+	waitUntil(
+		t,
+		20*time.Millisecond,
+		func() bool {
+			jobs, served := l.fleets.served()["jobs"]
+			if !served {
+				return false
+			}
+			_, decided := jobs.Last()
+			return decided
+		},
+		log.String,
 	)
 	h.set(true)
 	write(t, r.path, oneFleet("jobs")+oneFleet("others"))
@@ -194,7 +209,7 @@ func TestAConfigurationWithAFaultIsSaidUntilItIsMended(t *testing.T) {
 // waitUntil waits until something is so, and fails the test when it takes longer than 20 s.
 func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func() string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	for !is() {
 		if host.Sleep(ctx, every) != nil {
@@ -207,7 +222,7 @@ func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func
 func TestAConfigurationIsHandedToARunningApp(t *testing.T) {
 	one := "fleets: [{name: one, queue: q, max: 1, workers: {command: 'true'}}]"
 	parse := func(text string) *config.Config {
-		c, err := config.Parse("m.yaml", []byte("version: 1\n"+text), func(string) (string, bool) { return "", false })
+		c, err := kinds.Parse("m.yaml", []byte("version: 1\n"+text))
 		if err != nil {
 			t.Fatal(err)
 		}

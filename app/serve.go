@@ -2,16 +2,14 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/accept"
+	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
 )
@@ -42,25 +40,22 @@ func (a *App) openBeyond(b config.Beyond) error {
 
 func (a *App) openServers() error {
 	a.serving, a.stopServing = context.WithCancel(context.Background())
-	registry := prometheus.NewRegistry()
-	metrics, err := server.NewMetrics(registry, a.fleets.served, a.fleets.standing)
-	if err != nil {
-		return fmt.Errorf("register the metrics: %w", err)
-	}
-	if _, err := server.NewQueueMetrics(registry, a.queues); err != nil {
-		return err
-	}
+	metrics := server.NewMetrics(a.fleets.served, a.fleets.standing)
 	before := a.options.Notify
 	a.options.Notify = func(o controller.Outcome) {
 		metrics.Count(o)
-		if before != nil {
-			before(o)
-		}
+		before(o)
+	}
+	collect := func(p *exposition.Page) {
+		metrics.Collect(p)
+		server.CollectQueues(p, a.queues)
 	}
 	a.conns = accept.NewPool(accept.Limit(accept.OpenFiles()), a.options.Logger)
 	a.servers.api = server.NewServer(server.New(server.Options{
-		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing, Faults: a.faults.list, Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Registry: registry, Version: a.options.Version,
-		Hosts: a.config.Listen.Beyond.Hosts,
+		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing,
+		Faults:    a.faults.list,
+		Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Metrics: collect,
+		Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
 		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,

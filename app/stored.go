@@ -8,10 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/worker/dynamoreport"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // tables are the tables of reports that the fleets of one set-up read, so that those of one table share its limit.
@@ -49,23 +50,29 @@ func openReports(account *awsapi.Account, region, name string) (*dynamoreport.Ta
 	return table, cfg.Region, err
 }
 
+// tablesOf are the tables of all fleets of a host.
+func tablesOf(h *kind.Host) *tables { return kind.Shared(h, func() *tables { return &tables{} }) }
+
 // storedReports returns what reads the reports that the workers of a fleet keep in a table.
-func (w *AWS) storedReports(ctx context.Context, c config.Fleet) (func(context.Context) ([]muster.Report, error), error) {
-	if err := w.open(ctx); err != nil {
+func storedReports(ctx context.Context, h *kind.Host, c config.Fleet) (func(context.Context) ([]protocol.Report, error),
+	error) {
+	account, err := h.Account(ctx)
+	if err != nil {
 		return nil, err
 	}
-	r, err := w.tables.reader(w.account, homeOf(c), c.ReportsTable)
+	r, err := tablesOf(h).reader(account, kind.HomeOf(c), c.ReportsTable)
 	if err != nil {
 		return nil, err
 	}
 	f := r.Follow(c.Name)
-	return func(ctx context.Context) ([]muster.Report, error) { return f.Reports(ctx, time.Now()) }, nil
+	return func(ctx context.Context) ([]protocol.Report, error) { return f.Reports(ctx, time.Now()) }, nil
 }
 
 // Reports opens the table in which the workers of a fleet keep their reports, and tells its region.
-func (w *AWS) Reports(ctx context.Context, c config.Fleet) (*dynamoreport.Table, string, error) {
-	if err := w.open(ctx); err != nil {
+func Reports(ctx context.Context, h *kind.Host, c config.Fleet) (*dynamoreport.Table, string, error) {
+	account, err := h.Account(ctx)
+	if err != nil {
 		return nil, "", err
 	}
-	return openReports(w.account, homeOf(c), c.ReportsTable)
+	return openReports(account, kind.HomeOf(c), c.ReportsTable)
 }

@@ -37,8 +37,12 @@ type tableStore struct {
 	io.Closer
 }
 
-// OpenTrees opens the trees at a place: the path of a file, or dynamodb: and the name of a table. With make what is not there is
-// made; else the error matches fs.ErrNotExist for a file, and a missing table shows at its first use.
+// ErrTreesPlace means that what should name the place of trees names none.
+var ErrTreesPlace = errors.New("allowed is a file or " + TablePrefix + "TABLE")
+
+// OpenTrees opens the trees at a place: the path of a file, or dynamodb: and the name of a table. With make what is not
+// there is made; else the error matches fs.ErrNotExist for a file, and a missing table shows at its first use. A table
+// without a name is an error that matches [ErrTreesPlace].
 func OpenTrees(ctx context.Context, place string, make bool) (TreeStore, error) {
 	table, isTable := strings.CutPrefix(place, TablePrefix)
 	if isTable {
@@ -56,7 +60,7 @@ func OpenTrees(ctx context.Context, place string, make bool) (TreeStore, error) 
 
 func openTable(ctx context.Context, table string, make bool) (TreeStore, error) {
 	if table == "" {
-		return nil, fmt.Errorf("open the trees: found %q, allowed is a file or %sTABLE", TablePrefix, TablePrefix)
+		return nil, fmt.Errorf("open the trees: found %q, %w", TablePrefix, ErrTreesPlace)
 	}
 	cfg, err := awsapi.At(ctx, "", nil)
 	if err != nil {

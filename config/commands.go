@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/muster-scale/muster/config/keys"
 )
 
 // CheckCommands looks for the program of each fleet with lookPath, which finds programs as [os/exec.LookPath] does, and
@@ -10,31 +12,28 @@ import (
 // file.
 func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 	// The faults of this look are its own: c stays as it is.
-	s := &source{name: c.source.name, lines: c.source.lines, places: c.source.places}
+	s := c.source.Again()
 	for i, f := range c.Fleets {
 		path := fmt.Sprintf("fleets[%d]", i)
-		if f.Away() {
+		if !f.Local() {
 			continue // its instances or tasks have their own programs
 		}
 		if len(f.Split) == 0 {
-			s.look(c, path, f.Workers, lookPath)
+			c.look(s, path, f.Workers, lookPath)
 		}
 		for j, p := range f.Split {
 			at := fmt.Sprintf("%s.split[%d]", path, j)
-			if !s.has(at + ".workers.command") {
+			if !s.Has(at + ".workers.command") {
 				at = path
 			}
-			s.look(c, at, p.Workers, lookPath)
+			c.look(s, at, p.Workers, lookPath)
 		}
 	}
-	if len(s.faults) == 0 {
-		return nil
-	}
-	return s.sorted()
+	return s.Err()
 }
 
 // look looks for the program of the workers stated below path.
-func (s *source) look(c *Config, path string, w Workers, lookPath func(string) (string, error)) {
+func (c *Config) look(s *keys.Source, path string, w Workers, lookPath func(string) (string, error)) {
 	if w.HTTP != "" || len(w.Command) == 0 {
 		return // whether a server listens there, workers see when it matters; a fleet in shadow needs no command
 	}
@@ -48,8 +47,9 @@ func (s *source) look(c *Config, path string, w Workers, lookPath func(string) (
 	}
 	path += ".workers.command"
 	hint := ""
-	if words := strings.Fields(w.Command[0]); len(w.Command) == 1 && len(words) > 1 && !s.has(path+"[0]") {
+	if words := strings.Fields(w.Command[0]); len(w.Command) == 1 && len(words) > 1 && !s.Has(path+"[0]") {
 		hint = fmt.Sprintf("a text is one word, the program; say [%s]", strings.Join(words, ", "))
 	}
-	s.fault(path+"[0]", fmt.Sprintf("found the command %s, which cannot be run (%v), allowed is a program on this machine", quote(program), err), hint)
+	s.Fault(path+"[0]", fmt.Sprintf("found the command %s, which cannot be run (%v), allowed is a program on this "+
+		"machine", keys.Quote(program), err), hint)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,11 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/policy"
 )
 
 // MaxBytes bounds the text of a configuration.
-const MaxBytes = 1 << 20
+const MaxBytes = keys.MaxBytes
 
 // Config is a whole configuration that was validated. It is not changed after [Parse] returned it.
 type Config struct {
@@ -34,7 +36,7 @@ type Config struct {
 	// Fleets have distinct names, and no queue is served by two of them.
 	Fleets []Fleet
 
-	source *source
+	source *keys.Source
 }
 
 // Listen holds addresses as host:port, those of Queue and API on the loopback interface. Port 0 takes any free port.
@@ -88,47 +90,58 @@ type Fleet struct {
 	Objective muster.Objective
 	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
 	Limits muster.Limits
-	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s, and 5 s for a fleet on AWS. There looks are
-	// rarer while nothing changes.
+	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s, and 5 s where services of others
+	// are looked at. There looks are rarer while nothing changes.
 	Poll time.Duration
-	// Policy is the policy with its headroom, its budget and the shapes of rise and fall, by default deadline. It passes Check.
+	// Policy is the policy with its headroom, its budget and the shapes of rise and fall, by default deadline. It
+	// passes Check.
 	Policy policy.Spec
 	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
 	Workers Workers
-	// Metrics are signals from CloudWatch; nil for a fleet that is measured by its queues alone.
-	Metrics *Metrics
-	// ASG is the Auto Scaling group that the fleet consists of; nil for a fleet of processes on this machine.
-	ASG *ASG
-	// ECS is the service, or the tasks, on Amazon ECS that the fleet consists of; nil for any other.
-	ECS *ECS
-	// ReportsTable is the table of DynamoDB in which the workers of a fleet on AWS keep their reports, in the region of the group or
-	// cluster; empty where they report to the controller, or not at all.
+	// Members is what the fleet consists of; nil for the first of the kinds, processes of this machine.
+	Members Members
+	// Signals are what it is measured by beside its queue, or in its place.
+	Signals []Signal
+	// Sizer sizes the fleet in Muster's place; nil where Muster does. Policy.Delegate is set together with it.
+	Sizer Sizer
+	// ReportsTable is the table of DynamoDB in which the workers of a fleet elsewhere keep their reports, in the
+	// fleet's region; empty where they report to the controller, or not at all.
 	ReportsTable string
-	// Delegate leaves the size to AWS's own target tracking; nil where Muster sets it. Policy.Delegate is set together with it.
-	Delegate *Delegate
 	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
 	Split []Part
 }
 
 // QueueRef names a queue that a fleet serves.
 type QueueRef struct {
-	// Name is the queue's name, URL where it is on SQS; the URL of an embedded queue is empty.
+	// Name is the queue's name, URL where it is; the URL of an embedded queue is empty.
 	Name, URL string
+	// Region is that of AWS which its URL names; empty for none.
+	Region string
+	// Remote tells whether a look at it is a call to a service that others run: it has a price, and what it tells is
+	// late.
+	Remote bool
 }
+
+// Own tells whether the queue is one of Muster's own, embedded in the program that runs the fleet.
+func (q QueueRef) Own() bool { return q.URL == "" }
+
+// Text is how the queue is named in a configuration.
+func (q QueueRef) Text() string { return cmp.Or(q.URL, q.Name) }
 
 // Part is one kind of worker of a fleet.
 type Part struct {
 	// Name is unique within the fleet, and like a fleet's.
 	Name string
-	// Base is how many workers it has before others get any, Weight its share of those beyond all bases, Max the most it may
-	// have; zero means no limit of its own. Base or Weight is above zero.
+	// Base is how many workers it has before others get any, Weight its share of those beyond all bases, Max the most
+	// it may have; zero means no limit of its own. Base or Weight is above zero.
 	Base, Weight, Max int
 	Workers           Workers
 }
 
 // Workers says what a fleet's workers run, and how.
 type Workers struct {
-	// Command is the program and its arguments, run for each message. It is never given to a shell. It is empty with HTTP.
+	// Command is the program and its arguments, run for each message. It is never given to a shell. It is empty with
+	// HTTP.
 	Command []string
 	// JSONLines has the command run once for each slot, to speak lines of JSON; docs/worker-protocol.md specifies them.
 	JSONLines bool
@@ -136,13 +149,14 @@ type Workers struct {
 	HTTP string
 	// Slots is how many calls of the command or the URL a worker makes at once: 1 to 1000, by default 1.
 	Slots int
-	// Batch is how many messages a call brings at most: 1 to 10, by default 1, and more only with JSONLines or HTTP. Slots
-	// times Batch is at most 1000.
+	// Batch is how many messages a call brings at most: 1 to 10, by default 1, and more only with JSONLines or HTTP.
+	// Slots times Batch is at most 1000.
 	Batch int
-	// MaxAttempts is after how many failed attempts a message goes to DeadLetter: 1 to 1000, or 0 for what the queue says.
+	// MaxAttempts is after how many failed attempts a message goes to DeadLetter: 1 to 1000, or 0 for what the queue
+	// says.
 	MaxAttempts int
-	// DeadLetter is where messages go whose attempts are used up; its Name is empty without MaxAttempts. By default it is
-	// that of the one embedded queue the fleet serves.
+	// DeadLetter is where messages go whose attempts are used up; its Name is empty without MaxAttempts. By default it
+	// is that of the one embedded queue the fleet serves.
 	DeadLetter QueueRef
 	// ClassAttribute names the message attribute whose text is a message's class; empty for none.
 	ClassAttribute string
@@ -154,42 +168,46 @@ type Workers struct {
 	// Visibility is how long a worker holds a message before it extends the hold: whole seconds from 2 s to 12 h, by
 	// default 30 s.
 	Visibility time.Duration
-	// TimeLimit is how long a message may take before its work is ended and it counts as failed; zero means as long as it
-	// takes. At most 12 h.
+	// TimeLimit is how long a message may take before its work is ended and it counts as failed; zero means as long as
+	// it takes. At most 12 h.
 	TimeLimit time.Duration
-	// Grace is how long an operator's stop waits for the messages in work; zero means as long as they take. At most 24 h.
+	// Grace is how long an operator's stop waits for the messages in work; zero means as long as they take. At most 24
+	// h.
 	Grace time.Duration
-	// Retry is how long a message waits after its first failure, doubled with each further one: 1 s to 20 min, or zero for the
-	// worker's default of 30 s.
+	// Retry is how long a message waits after its first failure, doubled with each further one: 1 s to 20 min, or zero
+	// for the worker's default of 30 s.
 	Retry time.Duration
-	// StartLimit is how long a JSONLines command may take to say that it is ready: 1 s to 1 h, or zero for the worker's default of 1
-	// min.
+	// StartLimit is how long a JSONLines command may take to say that it is ready: 1 s to 1 h, or zero for the worker's
+	// default of 1 min.
 	StartLimit time.Duration
-	// Env are the environment variables that the command gets: NAME for one that is passed on, NAME=VALUE for one that is set.
+	// Env are the environment variables that the command gets: NAME for one that is passed on, NAME=VALUE for one that
+	// is set.
 	Env []string
 	// Log is from which level on workers log: debug, info, warn or error; empty for the default, warn.
 	Log string
 	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
 	WarmUp time.Duration
-	// Report says where workers report to besides the controller, up to 4: "cloudwatch", "cloudwatch:NAMESPACE" or "dynamodb:TABLE".
+	// Report says where workers report to besides the controller, up to 4: "cloudwatch", "cloudwatch:NAMESPACE" or
+	// "dynamodb:TABLE".
 	Report []string
-	// ReportEvery is the period of the metrics of CloudWatch: 5 s, 10 s, 30 s or 1 min, the default. It is zero without Report.
+	// ReportEvery is the period of the metrics of CloudWatch: 5 s, 10 s, 30 s or 1 min, the default. It is zero without
+	// Report.
 	ReportEvery time.Duration
-	// BillingPeriod is what the machine is paid by: 1 min to 31 days, or zero for by the second. BillingMargin is how long before its
-	// end an idle worker offers to leave: 1 s to half of it, or zero for the worker's own default. BillingStart is when the first
-	// period began; zero is when the worker starts.
+	// BillingPeriod is what the machine is paid by: 1 min to 31 days, or zero for by the second. BillingMargin is how
+	// long before its end an idle worker offers to leave: 1 s to half of it, or zero for the worker's own default.
+	// BillingStart is when the first period began; zero is when the worker starts.
 	BillingPeriod, BillingMargin time.Duration
 	BillingStart                 time.Time
-	// LifecycleHook is the name of the lifecycle hook that keeps this machine while its workers finish, or "auto" for the only one of
-	// its group; empty for none. Group is the group's name; empty to have it asked for.
+	// LifecycleHook is the name of the lifecycle hook that keeps this machine while its workers finish, or "auto" for
+	// the only one of its group; empty for none. Group is the group's name; empty to have it asked for.
 	LifecycleHook, Group string
 }
 
 // OnAWS tells whether a worker calls AWS for more than its queue.
 func (w Workers) OnAWS() bool { return len(w.Report) > 0 || w.LifecycleHook != "" }
 
-// Variables returns the names of the environment variables that the command gets of this process's own, and those that are set, as
-// NAME=VALUE.
+// Variables returns the names of the environment variables that the command gets of this process's own, and those that
+// are set, as NAME=VALUE.
 func (w Workers) Variables() (names, set []string) {
 	for _, v := range w.Env {
 		if strings.Contains(v, "=") {
@@ -204,14 +222,14 @@ func (w Workers) Variables() (names, set []string) {
 // AtOnce is how many messages a worker handles at once: each of its slots a batch.
 func (w Workers) AtOnce() int { return w.Slots * max(1, w.Batch) }
 
-// Load reads the configuration in the file at path, with the variables of the environment. Faults in the text are
-// returned as [Faults].
-func Load(path string) (*Config, error) {
+// Load reads the configuration in the file at path, of fleets, queues and signals of those kinds, with the variables of
+// the environment. Faults in the text are returned as [Faults].
+func Load(path string, kinds Kinds) (*Config, error) {
 	text, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	c, err := Parse(path, text, os.LookupEnv)
+	c, err := Parse(path, text, os.LookupEnv, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -244,19 +262,19 @@ func readFile(path string) ([]byte, error) {
 
 // Parse reads the configuration in text. The name stands in messages; lookup finds variables, as [os.LookupEnv] does.
 // The error is [Faults]: all that is wrong with the text. Parse does no I/O.
-func Parse(name string, text []byte, lookup func(string) (string, bool)) (*Config, error) {
-	s := newSource(name, text)
-	root, ok := s.parse(text)
+func Parse(name string, text []byte, lookup func(string) (string, bool), kinds Kinds) (*Config, error) {
+	s := keys.NewSource(name, text)
+	root, ok := s.Parse(text)
 	if !ok {
-		return nil, s.sorted()
+		return nil, s.Err()
 	}
-	d := decoder{source: s, lookup: lookup}
-	c := d.config(root)
-	c.source = s
-	c.setDefaults(s)
-	c.validate(s)
-	if len(s.faults) > 0 {
-		return nil, s.sorted()
+	c := &Config{source: s}
+	rows := c.rows(kinds)
+	keys.Decode(s, lookup, root, rows)
+	keys.Fill(s, "", rows)
+	keys.Check(s, "", rows)
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // CoreRemarks says of a valid configuration, with places, which fleets of processes on this machine may have more
@@ -14,15 +14,17 @@ func (c *Config) CoreRemarks(cores int) []Fault {
 	if s == nil || cores < 1 {
 		return nil
 	}
-	return s.remarks(func() {
+	return s.Remarks(func() {
 		for i, f := range c.Fleets {
-			if f.Away() || f.Limits.Max <= cores {
+			if !f.Local() || f.Limits.Max <= cores {
 				continue
 			}
-			s.fault(fmt.Sprintf("fleets[%d].max", i), fmt.Sprintf("found max %d on a machine with %s, which all local workers "+
-				"share: work that computes takes longer as soon as more than %d workers are busy, and more of them get no more done; "+
-				"work that mostly waits, for a network or for other machines, does not mind",
-				f.Limits.Max, muster.Plural(cores, "core"), cores),
+			s.Fault(fmt.Sprintf("fleets[%d].max", i),
+				fmt.Sprintf("found max %d on a machine with %s, which all local workers "+
+					"share: work that computes takes longer as soon as more than %d workers are busy, and more of them "+
+					"get no more done; "+
+					"work that mostly waits, for a network or for other machines, does not mind",
+					f.Limits.Max, render.Plural(cores, "core"), cores),
 				fmt.Sprintf("muster simulate --cores %d shows what it comes to", cores))
 		}
 	})

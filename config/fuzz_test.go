@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/asg"
+	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -32,7 +34,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(pasted))
 	f.Add([]byte("! d\n\n    a")) // a value of several lines that is no text
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := config.Parse("fuzz.yaml", text, lookup)
+		c, err := config.Parse("fuzz.yaml", text, lookup, all)
 		if err == nil {
 			keepsPromises(t, c)
 			if remarks := c.Remarks(); len(remarks) > 0 {
@@ -89,7 +91,8 @@ func keepsPromises(t *testing.T, c *config.Config) {
 	for _, q := range c.Queues {
 		promise(q.Name != "" && !names[q.Name], "queue names are unique")
 		names[q.Name] = true
-		promise(between(q.Visibility, 0, 12*time.Hour) && between(q.Delay, 0, 15*time.Minute) && between(q.Retention, time.Minute, 14*24*time.Hour), "durations of a queue")
+		promise(between(q.Visibility, 0, 12*time.Hour) && between(q.Delay, 0, 15*time.Minute) &&
+			between(q.Retention, time.Minute, 14*24*time.Hour), "durations of a queue")
 		promise((q.DeadLetter.Queue == "") == (q.DeadLetter.After == 0) && q.DeadLetter.Queue != q.Name, "dead letters")
 	}
 	names, queues := map[string]bool{}, map[string]bool{}
@@ -107,27 +110,33 @@ func keepsPromises(t *testing.T, c *config.Config) {
 			kinds = append(kinds[min(i, 1):], p.Workers)
 			promise(p.Name != "" && p.Base+p.Weight > 0 && p.Base >= 0 && p.Weight >= 0, "parts")
 		}
-		promise(0 <= f.Limits.Min && f.Limits.Min <= f.Limits.Max && f.Limits.Max <= 10_000 && f.Limits.LaunchesPerHour >= 1, "limits")
+		promise(0 <= f.Limits.Min && f.Limits.Min <= f.Limits.Max && f.Limits.Max <= 10_000 &&
+			f.Limits.LaunchesPerHour >= 1, "limits")
 		promise(f.Objective.Latency > 0 && f.Objective.Quantile > 0 && f.Objective.Quantile <= 1, "objective")
 		promise(f.Objective.Late >= 0 && f.Objective.Late <= 14*24*time.Hour, "price of a late message")
 		promise(between(f.Poll, 100*time.Millisecond, time.Hour), "poll")
 		_, err := policy.New(f.Policy)
 		promise(err == nil, "the policy can be built")
-		if a := f.ASG; a != nil {
-			promise(a.Group != "" && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a group in place of processes")
+		if a, ok := f.Members.(*asg.Config); ok {
+			promise(a.Group != "" && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1,
+				"a group in place of processes")
 			kinds = nil
 		}
-		if e := f.ECS; e != nil {
-			promise(e.Cluster != "" && (e.Service == "") != (e.TaskDefinition == "") && len(f.Split) == 0 && len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a service or tasks in place of processes")
+		if e, ok := f.Members.(*ecs.Config); ok {
+			promise(e.Cluster != "" && (e.Service == "") != (e.TaskDefinition == "") && len(f.Split) == 0 &&
+				len(f.Workers.Command) == 0 && f.Workers.Slots >= 1, "a service or tasks in place of processes")
 			kinds = nil
 		}
-		promise((f.Delegate == nil) == (f.Policy.Delegate == nil), "delegate")
+		promise((f.Sizer == nil) == (f.Policy.Delegate == nil), "delegate")
 		for _, w := range kinds {
 			promise((len(w.Command) > 0 && w.Command[0] != "") != (w.HTTP != ""), "what does the work")
 			promise(w.Slots >= 1 && w.Batch >= 1 && w.Batch <= 10 && w.AtOnce() <= 1000, "messages at once")
 			promise((w.MaxAttempts > 0) == (w.DeadLetter.Name != ""), "dead letters")
-			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0, "visibility of workers")
-			promise(between(w.Boot, 0, 24*time.Hour) && between(w.Idle, 0, 24*time.Hour) && between(w.Grace, 0, 24*time.Hour) && between(w.WarmUp, 0, time.Hour) && between(w.TimeLimit, 0, 12*time.Hour), "durations of workers")
+			promise(between(w.Visibility, 2*time.Second, 12*time.Hour) && w.Visibility%time.Second == 0,
+				"visibility of workers")
+			promise(between(w.Boot, 0, 24*time.Hour) && between(w.Idle, 0, 24*time.Hour) &&
+				between(w.Grace, 0, 24*time.Hour) && between(w.WarmUp, 0, time.Hour) &&
+				between(w.TimeLimit, 0, 12*time.Hour), "durations of workers")
 		}
 	}
 }

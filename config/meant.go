@@ -5,24 +5,26 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/muster-scale/muster/config/keys"
 )
 
-// validateMeant refuses a command that cannot be meant for a queue on SQS. There other programs wait for the outcome: a
+// checkMeant refuses a command that cannot be meant for a queue on SQS. There other programs wait for the outcome: a
 // command that fails every message sends them all to the dead-letter queue, and one that does nothing deletes them
 // undone. A queue of muster up itself holds nothing else than what its user sent to try.
-func (f *Fleet) validateMeant(s *source, at string, w *Workers) {
-	if len(w.Command) == 0 || !slices.ContainsFunc(f.Queues, func(q QueueRef) bool { return q.URL != "" }) {
+func (f *Fleet) checkMeant(s *keys.Source, at string, w *Workers) {
+	if len(w.Command) == 0 || !slices.ContainsFunc(f.Queues, func(q QueueRef) bool { return !q.Own() }) {
 		return
 	}
 	why := notMeant(w.Command)
 	if why == "" {
 		return
 	}
-	s.fault(
+	s.Fault(
 		at+".command",
 		fmt.Sprintf(
 			"found the command %s for a queue on SQS, which %s, allowed is the program that handles a message",
-			quote(
+			keys.Quote(
 				strings.Join(w.Command, " "),
 			),
 			why,
@@ -46,10 +48,10 @@ func notMeant(command []string) string {
 		}
 	}
 	if placeholder(first) {
-		return "has the placeholder " + quote(first) + " in place of a program: every message would fail"
+		return "has the placeholder " + keys.Quote(first) + " in place of a program: every message would fail"
 	}
 	if i := slices.IndexFunc(command, bracketed); i >= 0 {
-		return "has the placeholder " + quote(command[i]) + ": every message would fail"
+		return "has the placeholder " + keys.Quote(command[i]) + ": every message would fail"
 	}
 	switch path.Base(first) {
 	case ".":
@@ -101,5 +103,5 @@ func placeholder(program string) bool {
 func bracketed(word string) bool {
 	inner, opened := strings.CutPrefix(word, "<")
 	inner, closed := strings.CutSuffix(inner, ">")
-	return opened && closed && inner != "" && consists(strings.ReplaceAll(inner, " ", ""), "-_.")
+	return opened && closed && inner != "" && keys.Consists(strings.ReplaceAll(inner, " ", ""), "-_.")
 }

@@ -16,12 +16,14 @@ func TestACommandThatCannotBeMeantIsRefusedOnSQS(t *testing.T) {
 		{"true", sqs, `workers: {command: ["true"]}`, "does nothing: every message would be deleted undone"},
 		{"false in a shell", sqs, `workers: {command: [sh, -c, " false; "]}`, "fails: every message"},
 		{"an exit in a shell", sqs, `workers: {command: [bash, -c, exit 1]}`, "fails: every message"},
-		{"nothing in a shell", sqs, `workers: {command: [sh, -c, ""]}`, "does nothing: every message would be deleted undone"},
+		{"nothing in a shell", sqs, `workers: {command: [sh, -c, ""]}`, "does nothing: every message would be " +
+			"deleted undone"},
 		{"blanks", sqs, `workers: {command: [" "]}`, "names no program"},
 		{"an empty program", sqs, `workers: {command: [""]}`, "found no program"},
 		{"no command", sqs, ``, "found no command"},
 		{"a word in angle brackets", sqs, `workers: {command: ["<program>"]}`, `has the placeholder "<program>"`},
-		{"an argument in angle brackets", sqs, `workers: {command: [./work, "<your queue>"]}`, `has the placeholder "<your queue>"`},
+		{"an argument in angle brackets", sqs, `workers: {command: [./work, "<your queue>"]}`,
+			`has the placeholder "<your queue>"`},
 		{"a word to replace", sqs, `workers: {command: [CHANGE_ME]}`, `has the placeholder "CHANGE_ME"`},
 		{"a path to replace", sqs, `workers: {command: [/path/to/worker]}`, `has the placeholder "/path/to/worker"`},
 		{"dots", sqs, `workers: {command: ["..."]}`, `has the placeholder "..."`},
@@ -36,7 +38,8 @@ func TestACommandThatCannotBeMeantIsRefusedOnSQS(t *testing.T) {
 		{"a shell that does something", sqs, `workers: {command: [sh, -c, "false || work"]}`, ""},
 		{"a redirection in a shell", sqs, `workers: {command: [sh, -c, "cat >>log"]}`, ""},
 		{"a URL", sqs, `workers: {http: "http://127.0.0.1:8080/"}`, ""},
-		{"no command without a queue, in shadow", "", `shadow: true, policy: {name: schedule, intervals: [{from: "08:00", to: "09:00", workers: 1}]}`, ""},
+		{"no command without a queue, in shadow", "",
+			`shadow: true, policy: {name: schedule, intervals: [{from: "08:00", to: "09:00", workers: 1}]}`, ""},
 		{"an empty program in shadow", sqs, `shadow: true, workers: {command: [""]}`, "found no program"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -47,7 +50,7 @@ func TestACommandThatCannotBeMeantIsRefusedOnSQS(t *testing.T) {
 				}
 			}
 			text += "}]\n"
-			_, err := config.Parse("muster.yaml", []byte(text), func(string) (string, bool) { return "", false })
+			_, err := config.Parse("muster.yaml", []byte(text), func(string) (string, bool) { return "", false }, all)
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("found\n%v\nexpected no fault in\n%s", err, text)

@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
@@ -13,87 +14,51 @@ import (
 // mostDimensions bounds the dimensions of a metric, as CloudWatch does.
 const mostDimensions = 30
 
-// entryKeys are those of an entry of Metrics. The names are the ones of AWS, so that a list can be pasted.
-func entryKeys() []key {
-	return []key{
-		{name: "Id", kind: kindText, required: true, what: "the entry's name in expressions: a lower-case letter, then letters, digits and underscores"},
-		{name: "Expression", kind: kindText, what: "what is computed, in metric math"},
-		{name: "MetricStat", kind: kindMapping, of: metricStatKeys(), what: "what is read, in place of an expression"},
-		{name: "Label", kind: kindText, what: "what people read; it changes no number"},
-		{name: "ReturnData", kind: kindTruth, what: "true for the one entry that is kept at the target"},
-		{name: "Period", kind: kindWhole, what: "for an expression: the period of the metrics, in seconds"},
+// entryRows are those of an entry of Metrics. The names are the ones of AWS, so that a list can be pasted.
+func entryRows(q *metricmath.Query) []keys.Key {
+	return []keys.Key{
+		keys.Text("Id", &q.ID, "the entry's name in expressions: a lower-case letter, then letters, digits and "+
+			"underscores").Required(),
+		keys.Text("Expression", &q.Expression, "what is computed, in metric math"),
+		keys.Optional("MetricStat", &q.MetricStat, metricStatRows, "what is read, in place of an expression"),
+		keys.Text("Label", &q.Label, "what people read; it changes no number"),
+		keys.TruthOrNone("ReturnData", &q.ReturnData, "true for the one entry that is kept at the target"),
+		keys.Whole("Period", &q.PeriodSeconds, "for an expression: the period of the metrics, in seconds"),
 	}
 }
 
-func metricStatKeys() []key {
-	return []key{
-		{name: "Metric", kind: kindMapping, required: true, of: cloudMetricKeys(), what: "the metric"},
-		{name: "Stat", kind: kindText, required: true, what: "Average, Sum, Minimum, Maximum, SampleCount or another statistic"},
-		{name: "Period", kind: kindWhole, what: "in seconds, by default 60"},
-		{name: "Unit", kind: kindText, what: "only what was published with this unit"},
+func metricStatRows(m *metricmath.MetricStat) []keys.Key {
+	return []keys.Key{
+		keys.Into("Metric", &m.Metric, cloudMetricRows, "the metric").Required(),
+		keys.Text("Stat", &m.Stat, "Average, Sum, Minimum, Maximum, SampleCount or another statistic").Required(),
+		keys.Whole("Period", &m.PeriodSeconds, "in seconds, by default 60"),
+		keys.Text("Unit", &m.Unit, "only what was published with this unit"),
 	}
 }
 
-func cloudMetricKeys() []key {
-	return []key{
-		{name: "Namespace", kind: kindText, required: true, what: "the metric's namespace, as in AWS/SQS"},
-		{name: "MetricName", kind: kindText, required: true, what: "the metric's name"},
-		{name: "Dimensions", kind: kindMapping, list: true, of: dimensionKeys(), what: "the metric's dimensions"},
+func cloudMetricRows(m *metricmath.Metric) []keys.Key {
+	return []keys.Key{
+		keys.Text("Namespace", &m.Namespace, "the metric's namespace, as in AWS/SQS").Required(),
+		keys.Text("MetricName", &m.MetricName, "the metric's name").Required(),
+		keys.List("Dimensions", &m.Dimensions, mostDimensions, dimensionRows, "the metric's dimensions"),
 	}
 }
 
-func dimensionKeys() []key {
-	return []key{
-		{name: "Name", kind: kindText, required: true, what: "the dimension's name, as in QueueName"},
-		{name: "Value", kind: kindText, required: true, what: "the dimension's value"},
+func dimensionRows(x *metricmath.Dimension) []keys.Key {
+	return []keys.Key{
+		keys.Text("Name", &x.Name, "the dimension's name, as in QueueName").Required(),
+		keys.Custom("Value", keys.TextForm, "the dimension's value", func(d *keys.Decoder, n *yaml.Node, path string) {
+			if keys.OfTemplate(n) {
+				d.Mark(path) // its name is filled in once the fleet's queues are known
+				return
+			}
+			x.Value = d.Text(n, path)
+		}).Required(),
 	}
-}
-
-// entry decodes an entry of Metrics.
-func (d *decoder) entry(n *yaml.Node, path string) metricmath.Query {
-	var q metricmath.Query
-	m := d.mapping(n, path, names(entryKeys())...)
-	m.text("Id", &q.ID)
-	m.text("Expression", &q.Expression)
-	m.text("Label", &q.Label)
-	m.whole("Period", &q.PeriodSeconds)
-	if _, ok := m.values["ReturnData"]; ok {
-		q.ReturnData = new(bool)
-		m.truth("ReturnData", q.ReturnData)
-	}
-	if _, ok := m.values["MetricStat"]; !ok {
-		return q
-	}
-	q.MetricStat = &metricmath.MetricStat{}
-	stat := m.sub("MetricStat", names(metricStatKeys())...)
-	stat.text("Stat", &q.MetricStat.Stat)
-	stat.whole("Period", &q.MetricStat.PeriodSeconds)
-	stat.text("Unit", &q.MetricStat.Unit)
-	metric := stat.sub("Metric", names(cloudMetricKeys())...)
-	metric.text("Namespace", &q.MetricStat.Metric.Namespace)
-	metric.text("MetricName", &q.MetricStat.Metric.MetricName)
-	metric.each("Dimensions", mostDimensions, func(n *yaml.Node, path string) {
-		dimension := d.mapping(n, path, names(dimensionKeys())...)
-		var x metricmath.Dimension
-		dimension.text("Name", &x.Name)
-		if value, ok := dimension.values["Value"]; ok && ofTemplate(value) {
-			d.ownQueue[join(path, "Value")] = true // its name is filled in once the fleet's queues are known
-		} else {
-			dimension.text("Value", &x.Value)
-		}
-		q.MetricStat.Metric.Dimensions = append(q.MetricStat.Metric.Dimensions, x)
-	})
-	return q
-}
-
-// ofTemplate tells whether a value is the name of a queue as a CloudFormation template writes it. In a list that was pasted from
-// there it means the queue that the fleet serves.
-func ofTemplate(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Tag == "!GetAtt" && strings.HasSuffix(n.Value, ".QueueName")
 }
 
 // fillQueue puts the fleet's queue where a pasted list names it as its template does.
-func (f *Fleet) fillQueue(s *source, path string, spec *policy.Spec) {
+func (f *Fleet) fillQueue(s *keys.Source, path string, spec *policy.Spec) {
 	for i, q := range spec.Queries {
 		if q.MetricStat == nil {
 			continue
@@ -101,12 +66,13 @@ func (f *Fleet) fillQueue(s *source, path string, spec *policy.Spec) {
 		for j := range q.MetricStat.Metric.Dimensions {
 			at := fmt.Sprintf("%s.Metrics[%d].MetricStat.Metric.Dimensions[%d].Value", path, i, j)
 			switch {
-			case !s.ownQueue[at]:
+			case !s.Marked(at):
 			case len(f.Queues) == 1:
 				q.MetricStat.Metric.Dimensions[j].Value = f.Queues[0].Name
 			default:
-				s.fault(at, fmt.Sprintf("found a queue of a template in a fleet that serves %d queues, allowed is the queue's name", len(f.Queues)), "write the name")
-				s.bad[fmt.Sprintf("%s.Metrics[%d]", path, i)] = true
+				s.Fault(at, fmt.Sprintf("found a queue of a template in a fleet that serves %d queues, allowed is "+
+					"the queue's name", len(f.Queues)), "write the name")
+				s.MarkBad(fmt.Sprintf("%s.Metrics[%d]", path, i))
 			}
 		}
 	}
@@ -131,7 +97,7 @@ func (c *Config) Remarks() []Fault {
 	if s == nil {
 		return nil
 	}
-	return s.remarks(func() {
+	return s.Remarks(func() {
 		for i, f := range c.Fleets {
 			path := fmt.Sprintf("fleets[%d].policy", i)
 			f.remark(s, path, f.Policy)
@@ -141,9 +107,9 @@ func (c *Config) Remarks() []Fault {
 	})
 }
 
-func (f *Fleet) remark(s *source, path string, spec policy.Spec) {
+func (f *Fleet) remark(s *keys.Source, path string, spec policy.Spec) {
 	for _, r := range spec.Remarks(f.Name, f.queueNames()) {
-		s.fault(path+strings.TrimPrefix(r.Field, "policy"), r.Text, "")
+		s.Fault(path+strings.TrimPrefix(r.Field, "policy"), r.Text, "")
 	}
 	for i, of := range spec.Largest {
 		f.remark(s, fmt.Sprintf("%s.largest[%d]", path, i), of)

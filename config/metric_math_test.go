@@ -70,29 +70,42 @@ func TestAPublishedListWorksAsItStands(t *testing.T) {
 
 func TestRemarksTellOfTheTrapsOfAList(t *testing.T) {
 	other := strings.ReplaceAll(pasted, "!GetAtt ProcessingQueue.QueueName", "another")
-	other = strings.Replace(other, "            Stat: Sum", "              Dimensions: [{Name: Application, Value: a}]\n            Stat: Sum", 1)
+	other = strings.Replace(other, "            Stat: Sum", "              Dimensions: [{Name: Application, Value: "+
+		"a}]\n            Stat: Sum", 1)
 	for _, row := range []struct {
 		name, text string
 		want       []string
 	}{
 		{"as it was published", pasted, []string{
-			"m.yaml:10:9: remark: ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list.",
-			"m.yaml:12:13: remark: backlog is the backlog of the queue ProcessingQueue, as seen here; nothing is read from CloudWatch.",
-			"m.yaml:21:13: remark: inFlight is the messages in flight of the queue ProcessingQueue, as seen here; nothing is read from CloudWatch.",
-			"m.yaml:30:13: remark: workers is the fleet's slots in service, as seen here; nothing is read from CloudWatch.",
-			"m.yaml:33:19: remark: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much. That goes for CloudWatch: here workers counts as published once a period.",
+			"m.yaml:10:9: remark: ReturnData is not written on backlog, inFlight, workers, totalWork, " +
+				"utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there " +
+				"before AWS is to read the list.",
+			"m.yaml:12:13: remark: backlog is the backlog of the queue ProcessingQueue, as seen here; nothing is " +
+				"read from CloudWatch.",
+			"m.yaml:21:13: remark: inFlight is the messages in flight of the queue ProcessingQueue, as seen here; " +
+				"nothing is read from CloudWatch.",
+			"m.yaml:30:13: remark: workers is the fleet's slots in service, as seen here; nothing is read from " +
+				"CloudWatch.",
+			"m.yaml:33:19: remark: Sum adds up every publication within 60 s: of a count such as the number of " +
+				"workers it is right only if each publishes exactly once in that time. Publishing n times makes it n " +
+				"times as much. That goes for CloudWatch: here workers counts as published once a period.",
 		}},
 		{"metrics that others keep", other, []string{
-			"m.yaml:10:9: remark: ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list.",
+			"m.yaml:10:9: remark: ReturnData is not written on backlog, inFlight, workers, totalWork, " +
+				"utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there " +
+				"before AWS is to read the list.",
 			"m.yaml:12:13: remark: backlog is read from CloudWatch; where it cannot be read the size is held.",
 			"m.yaml:21:13: remark: inFlight is read from CloudWatch; where it cannot be read the size is held.",
 			"m.yaml:30:13: remark: workers is read from CloudWatch; where it cannot be read the size is held.",
-			"m.yaml:34:19: remark: Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much.",
+			"m.yaml:34:19: remark: Sum adds up every publication within 60 s: of a count such as the number of " +
+				"workers it is right only if each publishes exactly once in that time. Publishing n times makes it n " +
+				"times as much.",
 		}},
-		{"nothing to say", "version: 1\nfleets: [{name: f, queue: q, max: 1, policy: exact, workers: {command: x}}]", nil},
+		{"nothing to say", "version: 1\nfleets: [{name: f, queue: q, max: 1, policy: exact, workers: {command: x}}]",
+			nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c, err := config.Parse("m.yaml", []byte(row.text), lookup)
+			c, err := config.Parse("m.yaml", []byte(row.text), lookup, all)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/keys"
 )
 
 // placeKeys are the keys that tell where a program runs that was started with the configuration.
@@ -15,30 +17,29 @@ func placeKeys() []string { return []string{"data", "listen"} }
 // LoadPlace reads no more of the file at path than where a running program is: Dir, Data and Listen. That needs no
 // faultless file: what cannot be read of them is the default. fault is what [Load] says of the whole file, nil when it
 // has no fault; then the configuration is whole. err says that the file cannot be read at all.
-func LoadPlace(path string) (c *Config, fault, err error) {
-	if c, fault = Load(path); fault == nil {
+func LoadPlace(path string, kinds Kinds) (c *Config, fault, err error) {
+	if c, fault = Load(path, kinds); fault == nil {
 		return c, nil, nil
 	}
 	text, err := readFile(path)
 	if err != nil {
 		return nil, nil, fault
 	}
-	s := newSource(path, text)
-	root, ok := s.parse(text)
+	s := keys.NewSource(path, text)
+	root, ok := s.Parse(text)
 	if !ok {
-		text = []byte(blocks(s.lines))
-		s = newSource(path, text)
-		root, ok = s.parse(text)
+		text = []byte(blocks(s.Lines()))
+		s = keys.NewSource(path, text)
+		root, ok = s.Parse(text)
 	}
 	c = &Config{}
 	if ok && root.Kind == yaml.MappingNode {
 		only(root)
-		s = newSource(path, text)
-		d := decoder{source: s, lookup: os.LookupEnv}
-		c = d.config(root)
+		s = keys.NewSource(path, text)
+		keys.Decode(s, os.LookupEnv, root, c.rows(kinds))
 	}
 	var whole Config
-	whole.setDefaults(newSource(path, nil))
+	keys.Fill(keys.NewSource(path, nil), "", whole.rows(kinds))
 	c.Data = cmp.Or(c.Data, whole.Data)
 	c.Listen.Queue, c.Listen.API = cmp.Or(c.Listen.Queue, whole.Listen.Queue), cmp.Or(c.Listen.API, whole.Listen.API)
 	return c, fault, c.settle(path)

@@ -13,12 +13,15 @@ func TestThePlaceIsReadOfAFileWithFaults(t *testing.T) {
 	for _, row := range []struct{ name, text, data, queue, api string }{
 		{"no fault", "version: 1\n" + place, "d", "127.0.0.1:1", "127.0.0.1:2"},
 		{"an unknown key", "version: 1\n" + place + "fleats: []\n", "d", "127.0.0.1:1", "127.0.0.1:2"},
-		{"a fleet with faults", "version: 1\n" + place + "fleets: [{name: a, min: 9, max: 1}]\n", "d", "127.0.0.1:1", "127.0.0.1:2"},
+		{"a fleet with faults", "version: 1\n" + place + "fleets: [{name: a, min: 9, max: 1}]\n", "d", "127.0.0.1:1",
+			"127.0.0.1:2"},
 		{"no version", place, "d", "127.0.0.1:1", "127.0.0.1:2"},
 		{"no YAML below", "version: 1\n" + place + "fleets:\n  - {name: a\n", "d", "127.0.0.1:1", "127.0.0.1:2"},
 		{"no YAML above", "fleets: [\n" + place, "d", "127.0.0.1:1", "127.0.0.1:2"},
-		{"over several lines", "queues: ]\ndata: d\nlisten:\n  # here\n  queue: 127.0.0.1:1\n\n  api: 127.0.0.1:2\nfleets: }\n", "d", "127.0.0.1:1", "127.0.0.1:2"},
-		{"the place itself is broken", "version: 1\ndata: [a]\nlisten: {queue: 7, api: \"127.0.0.1:2\"}\n", ".muster", "127.0.0.1:9324", "127.0.0.1:2"},
+		{"over several lines", "queues: ]\ndata: d\nlisten:\n  # here\n  queue: 127.0.0.1:1\n\n  api: " +
+			"127.0.0.1:2\nfleets: }\n", "d", "127.0.0.1:1", "127.0.0.1:2"},
+		{"the place itself is broken", "version: 1\ndata: [a]\nlisten: {queue: 7, api: \"127.0.0.1:2\"}\n", ".muster",
+			"127.0.0.1:9324", "127.0.0.1:2"},
 		{"nothing of it can be read", "\x00", ".muster", "127.0.0.1:9324", "127.0.0.1:9325"},
 		{"one line", "{version: 1, data: d, fleats: []}", "d", "127.0.0.1:9324", "127.0.0.1:9325"},
 	} {
@@ -28,7 +31,7 @@ func TestThePlaceIsReadOfAFileWithFaults(t *testing.T) {
 			if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, fault, err := config.LoadPlace(path)
+			c, fault, err := config.LoadPlace(path, all)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +51,7 @@ func TestThePlaceIsReadOfAFileWithFaults(t *testing.T) {
 			}
 		})
 	}
-	if _, fault, err := config.LoadPlace(filepath.Join(t.TempDir(), "none")); err == nil || fault != nil {
+	if _, fault, err := config.LoadPlace(filepath.Join(t.TempDir(), "none"), all); err == nil || fault != nil {
 		t.Errorf("of no file: %v, %v", fault, err)
 	}
 }

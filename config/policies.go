@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy"
 )
 
-// validatePolicy checks the policy's name here, for the sake of the hint, and leaves the parameters to package policy.
-func (f *Fleet) validatePolicy(s *source, path string) {
+// checkPolicy checks the policy's name here, for the sake of the hint, and leaves the parameters to package policy.
+func (f *Fleet) checkPolicy(s *keys.Source, path string) {
 	known := checkPolicyName(s, path+".policy", f.Policy.Name)
 	for i, of := range f.Policy.Largest {
 		known = checkPolicyName(s, fmt.Sprintf("%s.policy.largest[%d]", path, i), of.Name) && known
@@ -20,42 +21,46 @@ func (f *Fleet) validatePolicy(s *source, path string) {
 		return
 	}
 	f.fillQueue(s, path+".policy", &f.Policy)
-	faults := f.validateBudget(s, path)
+	faults := f.checkBudget(s, path)
 	for i, of := range f.Policy.Largest {
-		faults += s.policy(fmt.Sprintf("%s.policy.largest[%d]", path, i), path, of)
+		faults += checkSpec(s, fmt.Sprintf("%s.policy.largest[%d]", path, i), path, of)
 	}
 	if faults == 0 {
-		faults = s.policy(path+".policy", path, f.Policy)
+		faults = checkSpec(s, path+".policy", path, f.Policy)
 	}
-	if faults == 0 && len(f.Queues) == 0 && f.Metrics == nil && !s.has(path+".queue") && !s.has(path+".queues") && !needsNoQueue(f.Policy) {
-		s.fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is schedule, metric-math, or worker-utilization with signal: reports", f.Policy.Name),
+	if faults == 0 && len(f.Queues) == 0 && len(f.Signals) == 0 && !s.Has(path+".queue") && !s.Has(path+".queues") &&
+		!f.Policy.NeedsNoQueue() {
+		s.Fault(path+".policy", fmt.Sprintf("found %s for a fleet without a queue, allowed is schedule, metric-math, "+
+			"or worker-utilization with signal: reports", f.Policy.Name),
 			"name the fleet's queue, or use a policy that needs none")
 	}
 }
 
-// validateBudget refuses a price or a budget of zero, and a budget below the cost of the minimum. It counts the faults.
-func (f *Fleet) validateBudget(s *source, path string) int {
-	before := len(s.faults)
-	s.notZero(path+".price", f.Policy.PricePerHour, "an amount above 0 for an hour; leave it out for none")
-	s.notZero(path+".budget", f.Policy.BudgetPerHour, "an amount above 0 for an hour; leave it out for none")
+// checkBudget refuses a price or a budget of zero, and a budget below the cost of the minimum. It counts the faults.
+func (f *Fleet) checkBudget(s *keys.Source, path string) int {
+	before := s.Count()
+	notZero(s, path+".price", f.Policy.PricePerHour, "an amount above 0 for an hour; leave it out for none")
+	notZero(s, path+".budget", f.Policy.BudgetPerHour, "an amount above 0 for an hour; leave it out for none")
 	price, budget := f.Policy.PricePerHour, f.Policy.BudgetPerHour
 	if price > 0 && budget > 0 && f.Limits.Min > policy.Affordable(budget, price) {
-		s.fault(path+".budget", fmt.Sprintf("found %s, which pays for %s, allowed is at least what min %d costs: %s", muster.Number(budget),
-			muster.Plural(policy.Affordable(budget, price), "worker"), f.Limits.Min, muster.Number(price*float64(f.Limits.Min))), "")
+		s.Fault(path+".budget", fmt.Sprintf("found %s, which pays for %s, allowed is at least what min %d costs: %s",
+			render.Number(budget),
+			render.Plural(policy.Affordable(budget, price),
+				"worker"), f.Limits.Min, render.Number(price*float64(f.Limits.Min))), "")
 	}
-	return len(s.faults) - before
+	return s.Count() - before
 }
 
 // notZero adds a fault when the text states a zero at path: in a [policy.Spec] it would read as not stated.
-func (s *source) notZero(path string, value float64, allowed string) {
-	if s.has(path) && !s.bad[path] && value == 0 {
-		s.fault(path, "found 0, allowed is "+allowed, "")
+func notZero(s *keys.Source, path string, value float64, allowed string) {
+	if s.Has(path) && !s.Bad(path) && value == 0 {
+		s.Fault(path, "found 0, allowed is "+allowed, "")
 	}
 }
 
-// policy adds the faults of the policy at path, for the fleet at the path fleet, and counts them.
-func (s *source) policy(path, fleet string, spec policy.Spec) int {
-	s.notZero(path+".scale", spec.Scale, "a number above 0 and at most 1, as in 0.5")
+// checkSpec adds the faults of the policy at path, for the fleet at the path fleet, and counts them.
+func checkSpec(s *keys.Source, path, fleet string, spec policy.Spec) int {
+	notZero(s, path+".scale", spec.Scale, "a number above 0 and at most 1, as in 0.5")
 	faults := policyFaults(spec.Check())
 	for _, fault := range faults {
 		at, hint := fleet+"."+fault.Field, ""
@@ -68,33 +73,25 @@ func (s *source) policy(path, fleet string, spec policy.Spec) int {
 		if fault.Field == "policy.signal" {
 			hint = Suggest(spec.Signal, []string{policy.SignalTotal, policy.SignalInFlight, policy.SignalReports})
 		}
-		s.fault(at, "found "+fault.Found+", allowed is "+fault.Allowed, hint)
+		s.Fault(at, "found "+fault.Found+", allowed is "+fault.Allowed, hint)
 	}
 	return len(faults)
 }
 
 // checkPolicyName tells whether the policy at path, a name or a mapping, has a known one.
-func checkPolicyName(s *source, path, name string) bool {
+func checkPolicyName(s *keys.Source, path, name string) bool {
 	if slices.Contains(policy.Names(), name) {
 		return true
 	}
-	found := quote(name)
+	found := keys.Quote(name)
 	if name == "" {
 		found = "no name"
 	}
-	if s.has(path + ".name") {
+	if s.Has(path + ".name") {
 		path += ".name"
 	}
-	s.fault(path, "found "+found+", allowed are "+strings.Join(policy.Names(), ", "), Suggest(name, policy.Names()))
+	s.Fault(path, "found "+found+", allowed are "+strings.Join(policy.Names(), ", "), Suggest(name, policy.Names()))
 	return false
-}
-
-// needsNoQueue tells whether the policy goes by worker reports or the calendar alone.
-func needsNoQueue(s policy.Spec) bool {
-	if len(s.Largest) > 0 {
-		return !slices.ContainsFunc(s.Largest, func(of policy.Spec) bool { return !needsNoQueue(of) })
-	}
-	return s.Name == "schedule" || s.Name == "metric-math" || s.Name == "worker-utilization" && s.Signal == policy.SignalReports
 }
 
 // policyFaults takes joined faults apart.

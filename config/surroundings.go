@@ -7,11 +7,15 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/keys"
 )
 
 const (
 	// maxReport bounds Workers.Report.
 	maxReport = 4
+	// maxName bounds the names of groups and hooks.
+	maxName = 255
 	// maxNamespace bounds a namespace of CloudWatch, as the service does.
 	maxNamespace = 255
 
@@ -26,126 +30,129 @@ func reportPeriods() []time.Duration {
 	return []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 }
 
-// surroundings decodes what a worker is to its machine, and whom else it tells what it does.
-func (m mapping) surroundings(w *Workers) {
-	if m.states("report") {
-		w.Report = nil
+// surroundingRows declare what a worker is to the machine that it runs on, and whom else it tells what it does.
+func (w *Workers) surroundingRows() []keys.Key {
+	const aGroup = "the name of an Auto Scaling group, 1 to 255 characters"
+	named := func(name string) bool { return name != "" && len(name) <= maxName }
+	return []keys.Key{
+		keys.Texts("report", &w.Report, maxReport, "where workers report to besides the controller: cloudwatch, "+
+			"cloudwatch:NAMESPACE "+
+			"or dynamodb:TABLE"),
+		keys.Duration("report_every", &w.ReportEvery, "the period of the metrics of cloudwatch: 5s, 10s, 30s or 1m, "+
+			"the default").
+			DefaultOf(w.reportEveryByDefault),
+		keys.Duration("billing_period", &w.BillingPeriod, "what the machine is paid by, as in 1h: an idle worker "+
+			"offers to leave "+
+			"shortly before the end of a period; 0s, the default, is by the second"),
+		keys.Duration("billing_margin", &w.BillingMargin, "with billing_period, how long before its end: 1s to half "+
+			"of it, by default "+
+			"2m at most"),
+		keys.Instant("billing_start", &w.BillingStart, "with billing_period, when the first one began, as in "+
+			"2026-01-02T03:04:05Z; by "+
+			"default when the worker started"),
+		keys.Text("lifecycle_hook", &w.LifecycleHook, "the lifecycle hook that keeps this machine, an instance of an "+
+			"Auto Scaling "+
+			"group, until its workers have finished: its name, or auto for the only one").
+			May("the name of a lifecycle hook, 1 to 255 characters, or auto", named),
+		keys.Text("auto_scaling_group", &w.Group,
+			"with lifecycle_hook, the name of the group; asked for by default").May(aGroup, named),
 	}
-	m.each("report", maxReport, func(n *yaml.Node, path string) { w.Report = append(w.Report, m.decoder.text(n, path)) })
-	m.duration("report_every", &w.ReportEvery)
-	m.duration("billing_period", &w.BillingPeriod)
-	m.duration("billing_margin", &w.BillingMargin)
-	m.instant("billing_start", &w.BillingStart)
-	m.text("lifecycle_hook", &w.LifecycleHook)
-	m.text("auto_scaling_group", &w.Group)
 }
 
-// instant decodes an instant with its zone. YAML knows instants of its own, so it may be quoted or not.
-func (m mapping) instant(key string, into *time.Time) {
-	n, path, text, ok := m.written(key)
-	if !ok {
-		return
+// reportEveryByDefault is a minute where there is something to report to.
+func (w *Workers) reportEveryByDefault() time.Duration {
+	if len(w.Report) > 0 && w.ReportEvery == 0 {
+		return time.Minute
 	}
-	at, err := time.Parse(time.RFC3339, text)
-	if n.Kind != yaml.ScalarNode || err != nil || at.Year() < 2000 || at.Year() > 9999 {
-		m.wrong(n, path, "an instant with its zone, as in 2026-01-02T03:04:05Z", "")
-		return
-	}
-	*into = at.UTC()
+	return w.ReportEvery
 }
 
-// reportsFrom decodes the table of reports: what comes after dynamodb:.
-func (m mapping) reportsFrom(table *string) {
-	n, ok := m.values["reports_from"]
-	if !ok {
-		return
-	}
-	path := join(m.path, "reports_from")
-	text := m.decoder.text(n, path)
-	if m.bad[path] {
+// decodeReportsTable decodes the table of reports: what comes after dynamodb:.
+func (f *Fleet) decodeReportsTable(d *keys.Decoder, n *yaml.Node, path string) {
+	text := d.Text(n, path)
+	if d.Bad(path) {
 		return
 	}
 	name, ok := strings.CutPrefix(text, tablePrefix)
 	if !ok || !isTable(name) {
-		m.fault(path, "found "+quote(text)+", allowed is dynamodb:TABLE, with a table's name of 3 to 255 letters, digits, hyphens, underscores and dots", "")
-		m.bad[path] = true
+		const allowed = "dynamodb:TABLE, with a table's name of 3 to 255 letters, digits, hyphens, underscores and dots"
+		d.Fault(path, "found "+keys.Quote(text)+", allowed is "+allowed, "")
+		d.MarkBad(path)
 		return
 	}
-	*table = name
+	f.ReportsTable = name
 }
 
-func isTable(name string) bool { return len(name) >= 3 && len(name) <= 255 && consists(name, "-_.") }
+func isTable(name string) bool {
+	return len(name) >= 3 && len(name) <= 255 && keys.Consists(name, "-_.")
+}
 
-// validateReportsFrom checks that the workers can report in no other way, and that the fleet does not need their answers.
-func (f *Fleet) validateReportsFrom(s *source, path string) {
-	at := path + ".reports_from"
-	if !s.has(at) || s.bad[at] {
+// checkReportsTable checks that the workers can report in no other way, and that the fleet does not need their answers.
+func (f *Fleet) checkReportsTable(s *keys.Source, at string) {
+	if !s.Has(at) || s.Bad(at) {
 		return
 	}
-	needed := func(key string) {
-		s.fault(at, fmt.Sprintf("found reports_from with %s.reports: required, allowed is it with none: nobody answers an entry in a table, so no worker could be released", key),
-			fmt.Sprintf("state %s: {reports: none}, and have the workers protect themselves while they are busy; or have them report to the controller", key))
-	}
-	switch {
-	case !f.Away():
-		s.fault(at, "found reports_from for processes of this machine, allowed is it with asg or ecs: those that muster up starts report to it",
-			"workers.report has them keep their reports in a table, too")
-	case f.ASG != nil && f.ASG.Reports == ReportsRequired:
-		needed("asg")
-	case f.ECS != nil && f.ECS.Service != "" && f.ECS.Reports == ReportsRequired:
-		needed("ecs")
+	switch facts := f.Facts(); {
+	case facts.Local:
+		s.Fault(at, "found reports_from for processes of this machine, allowed is it with asg or ecs: those that "+
+			"muster up starts "+
+			"report to it", "workers.report has them keep their reports in a table, too")
+	case facts.Answered:
+		s.Fault(at, fmt.Sprintf("found reports_from with %s.reports: required, allowed is it with none: nobody "+
+			"answers an entry in a "+
+			"table, so no worker could be released", facts.Key), fmt.Sprintf("state %s: {reports: none}, and have "+
+			"the workers protect "+
+			"themselves while they are busy; or have them report to the controller", facts.Key))
 	}
 }
 
-// validateSurroundings checks what is stated below path, and refuses it where the command is no worker of Muster's.
-func (f *Fleet) validateSurroundings(s *source, path string, w *Workers) {
+// checkSurroundings checks what is stated below path, and refuses it where the command is no worker of Muster's.
+func (f *Fleet) checkSurroundings(s *keys.Source, path string, w *Workers) {
 	if len(f.Queues) == 0 {
-		for _, k := range surroundingKeys() {
-			if s.has(path + "." + k.name) {
-				s.fault(path+"."+k.name, fmt.Sprintf("found %s in a fleet without a queue, allowed is it with one: the command is the worker itself there", k.name),
-					"a worker of your own does that itself")
+		for _, name := range keys.Names(w.surroundingRows()) {
+			if at := path + "." + name; s.Has(at) {
+				s.Fault(at, fmt.Sprintf("found %s in a fleet without a queue, allowed is it with one: the command is "+
+					"the worker "+
+					"itself there", name), "a worker of your own does that itself")
 			}
 		}
 		return
 	}
-	w.validateReport(s, path)
-	w.validateBilling(s, path)
-	if s.has(path+".lifecycle_hook") && (w.LifecycleHook == "" || len(w.LifecycleHook) > maxGroupName) {
-		s.fault(path+".lifecycle_hook", fmt.Sprintf("found %s, allowed is the name of a lifecycle hook, 1 to 255 characters, or auto", quote(w.LifecycleHook)), "")
-	}
-	if s.has(path+".auto_scaling_group") && (w.Group == "" || len(w.Group) > maxGroupName) {
-		s.fault(path+".auto_scaling_group", fmt.Sprintf("found %s, allowed is the name of an Auto Scaling group, 1 to 255 characters", quote(w.Group)), "")
-	}
+	w.checkReport(s, path)
+	w.checkBilling(s, path)
 	if w.Group != "" && w.LifecycleHook == "" {
-		s.fault(path+".auto_scaling_group", "found auto_scaling_group without lifecycle_hook, allowed are both or lifecycle_hook alone", "a fleet that consists of the group has asg: {group: ...}")
+		s.Fault(path+".auto_scaling_group", "found auto_scaling_group without lifecycle_hook, allowed are both or "+
+			"lifecycle_hook alone", "a fleet that consists of the group has asg: {group: ...}")
 	}
 }
 
-func (w Workers) validateReport(s *source, path string) {
+func (w Workers) checkReport(s *keys.Source, path string) {
 	metrics := false
 	for i, to := range w.Report {
 		at := fmt.Sprintf("%s.report[%d]", path, i)
 		kind, name, named := strings.Cut(to, ":")
 		switch {
-		case s.bad[at]:
+		case s.Bad(at):
 		case slices.Contains(w.Report[:i], to):
-			s.fault(at, "found "+quote(to)+" twice, allowed is once", "")
+			s.Fault(at, "found "+keys.Quote(to)+" twice, allowed is once", "")
 		case kind == "http":
-			s.fault(at, "found http, allowed is what is told besides the controller: workers report to it anyway", "")
+			s.Fault(at, "found http, allowed is what is told besides the controller: workers report to it anyway", "")
 		case kind == "emf":
-			s.fault(at, "found emf for processes of this machine, allowed is cloudwatch: what they print is in a log file of their own, which goes with them", "")
+			s.Fault(at, "found emf for processes of this machine, allowed is cloudwatch: what they print is in a log "+
+				"file of their own, which goes with them", "")
 		case kind == "cloudwatch" && (!named || isNamespace(name)):
 			metrics = true
 		case kind == "dynamodb" && isTable(name):
 		default:
-			s.fault(at, "found "+quote(to)+", allowed is cloudwatch, cloudwatch:NAMESPACE or dynamodb:TABLE", "")
+			s.Fault(at, "found "+keys.Quote(to)+", allowed is cloudwatch, cloudwatch:NAMESPACE or dynamodb:TABLE", "")
 		}
 	}
 	every := path + ".report_every"
-	if s.has(every) && !s.bad[every] && !slices.Contains(reportPeriods(), w.ReportEvery) {
-		s.fault(every, "found "+span(w.ReportEvery)+", allowed is 5s, 10s, 30s or 1m", "")
-	} else if s.has(every) && !metrics && !s.bad[path+".report"] {
-		s.fault(every, "found report_every without cloudwatch in report, allowed are both or neither", "a table is told of every change, and every ten seconds")
+	if s.Has(every) && !s.Bad(every) && !slices.Contains(reportPeriods(), w.ReportEvery) {
+		s.Fault(every, "found "+keys.Span(w.ReportEvery)+", allowed is 5s, 10s, 30s or 1m", "")
+	} else if s.Has(every) && !metrics && !s.Bad(path+".report") {
+		s.Fault(every, "found report_every without cloudwatch in report, allowed are both or neither",
+			"a table is told of every change, and every ten seconds")
 	}
 }
 
@@ -154,17 +161,18 @@ func isNamespace(name string) bool {
 	return visible && len(name) >= 1 && len(name) <= maxNamespace && !strings.HasPrefix(name, "AWS/")
 }
 
-func (w Workers) validateBilling(s *source, path string) {
+func (w Workers) checkBilling(s *keys.Source, path string) {
 	period, margin := path+".billing_period", path+".billing_margin"
 	if w.BillingPeriod == 0 {
 		for _, key := range []string{margin, path + ".billing_start"} {
-			if s.has(key) {
-				s.fault(key, "found "+key[strings.LastIndexByte(key, '.')+1:]+" without billing_period, allowed are both or neither", "")
+			if s.Has(key) {
+				s.Fault(key, "found "+key[strings.LastIndexByte(key, '.')+1:]+" without billing_period, allowed are "+
+					"both or neither", "")
 			}
 		}
 		return
 	}
-	if within(s, period, w.BillingPeriod, minBillingPeriod, maxBillingPeriod, span) && s.has(margin) {
-		within(s, margin, w.BillingMargin, time.Second, w.BillingPeriod/2, span)
+	if keys.Within(s, period, w.BillingPeriod, minBillingPeriod, maxBillingPeriod, keys.Span) && s.Has(margin) {
+		keys.Within(s, margin, w.BillingMargin, time.Second, w.BillingPeriod/2, keys.Span)
 	}
 }

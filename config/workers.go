@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/keys"
 )
 
 const (
@@ -17,282 +19,396 @@ const (
 	maxAttempts = 1000
 	// maxValue bounds the value of an environment variable, in bytes.
 	maxValue = 32 << 10
+	// maxValues bounds all of them together: a worker is told them in one variable, which Linux bounds.
+	maxValues = 96 << 10
 	// maxAttribute bounds the name of a message attribute, as SQS does.
 	maxAttribute = 256
 )
 
-// workers decodes what a worker is; what it does not state is as in w.
-func (m mapping) workers(w Workers) Workers {
-	sub := m.sub("workers", names(workerKeys())...)
-	// What does the work is stated as a whole: a part with a URL has nothing of the fleet's command, and the other way round.
-	if sub.states("http") {
-		w.Command, w.JSONLines = nil, false
-	}
-	if sub.states("command") {
-		w.HTTP = ""
-	}
-	sub.command(&w.Command)
-	sub.truth("json_lines", &w.JSONLines)
-	sub.text("http", &w.HTTP)
-	sub.whole("slots", &w.Slots)
-	sub.whole("batch", &w.Batch)
-	sub.whole("max_attempts", &w.MaxAttempts)
-	if n, ok := sub.values["dead_letter"]; ok {
-		w.DeadLetter = m.queueRef(n, join(sub.path, "dead_letter"))
-	}
-	sub.text("class_attribute", &w.ClassAttribute)
-	sub.duration("boot", &w.Boot)
-	sub.duration("idle", &w.Idle)
-	sub.duration("visibility", &w.Visibility)
-	sub.duration("time_limit", &w.TimeLimit)
-	sub.duration("grace", &w.Grace)
-	if sub.states("env") {
-		w.Env = nil
-	}
-	sub.each("env", maxVariables, func(n *yaml.Node, path string) { w.Env = append(w.Env, m.decoder.text(n, path)) })
-	sub.duration("retry", &w.Retry)
-	sub.duration("start_limit", &w.StartLimit)
-	sub.text("log", &w.Log)
-	sub.duration("warm_up", &w.WarmUp)
-	sub.surroundings(&w)
-	return w
+// Keys declare the keys of workers without their defaults, for programs that take them as options or hand them on.
+// Queues are named in another way there.
+func (w *Workers) Keys() []keys.Key {
+	return w.rows(func() Workers { return *w }, nil)
 }
 
-// states tells whether the mapping has the key.
-func (m mapping) states(key string) bool {
-	_, ok := m.values[key]
-	return ok
+// rows declare the keys of workers; what they do not state, and nothing stood in for, is as in otherwise.
+func (w *Workers) rows(otherwise func() Workers, queues []QueueKind) []keys.Key {
+	return append(w.meansRows(otherwise, queues), w.surroundingRows()...)
 }
 
-// command decodes a list of the program and its arguments, or a text that is the program alone. An argument may look like
-// a number: it is taken as it is written.
-func (m mapping) command(into *[]string) {
-	n, ok := m.values["command"]
-	if !ok {
-		return
-	}
-	*into = nil
-	if n.Kind == yaml.ScalarNode {
-		*into = []string{m.decoder.text(n, join(m.path, "command"))}
-		return
-	}
-	m.each("command", maxArguments, func(n *yaml.Node, path string) {
-		argument := ""
-		if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
-			argument = m.expanded(n, path)
-		} else {
-			m.wrong(n, path, "text", "")
+// meansRows declare what a worker runs, and how.
+func (w *Workers) meansRows(otherwise func() Workers, queues []QueueKind) []keys.Key {
+	command := func(d *keys.Decoder, n *yaml.Node, path string) { w.HTTP, w.Command = "", decodeCommand(d, n, path) }
+	// What does the work is stated as a whole: a part with a URL has nothing of the fleet's command, and the other way
+	// round.
+	http := func(d *keys.Decoder, n *yaml.Node, path string) {
+		if !d.Has(parent(path) + ".command") {
+			w.Command = nil
 		}
-		*into = append(*into, argument)
-	})
-}
-
-// setDefaults takes from w what the workers stated at path do not state themselves.
-func (o *Workers) setDefaults(s *source, path string, w Workers) {
-	otherwise(s, path+".workers.slots", &o.Slots, w.Slots)
-	otherwise(s, path+".workers.batch", &o.Batch, w.Batch)
-	otherwise(s, path+".workers.boot", &o.Boot, w.Boot)
-	otherwise(s, path+".workers.visibility", &o.Visibility, w.Visibility)
-	otherwise(s, path+".workers.idle", &o.Idle, w.Idle)
-	if len(o.Report) > 0 && o.ReportEvery == 0 && !s.has(path+".workers.report_every") {
-		o.ReportEvery = time.Minute
+		if !d.Has(parent(path) + ".json_lines") {
+			w.JSONLines = false
+		}
+		w.HTTP = d.Text(n, path)
+	}
+	return []keys.Key{
+		keys.Custom("command", keys.CommandForm, "the program and its arguments, run for each message; there is no "+
+			"shell", command).
+			Option(func() any { return listed(w.Command) }, nil),
+		keys.Truth("json_lines", &w.JSONLines, "run the command once for each slot, and speak lines of JSON with it "+
+			"(docs/worker-protocol.md); false by default"),
+		keys.Custom("http", keys.TextForm, "an http URL on this machine to POST each message to, in place of a command",
+			http).
+			Option(func() any { return stated(w.HTTP) }, func(text string) error {
+				w.HTTP = text
+				return nil
+			}),
+		keys.Whole("slots", &w.Slots, "calls a worker makes at once, each with a message or a batch: 1 to 1000, by "+
+			"default 1").
+			DefaultOf(func() int { return otherwise().Slots }).Within(1, maxSlots),
+		keys.Whole("batch", &w.Batch, "with json_lines or http, messages that a call brings at most: 1 to 10, by "+
+			"default 1").
+			DefaultOf(func() int { return otherwise().Batch }).Within(1, maxBatch),
+		keys.Whole("max_attempts", &w.MaxAttempts, "failed attempts after which a message goes to dead_letter: 1 to "+
+			"1000; 0, the "+
+			"default, leaves that to the queue").Within(0, maxAttempts),
+		keys.Custom("dead_letter", keys.TextForm, "with max_attempts, the name of an embedded queue or the URL of "+
+			"one on SQS; by "+
+			"default the dead_letter of the fleet's embedded queue", func(d *keys.Decoder, n *yaml.Node, path string) {
+			w.DeadLetter = refer(d, n, path, queues)
+		}),
+		keys.Text("class_attribute", &w.ClassAttribute, "the message attribute whose text is a message's class, for "+
+			"durations by "+
+			"class").May(fmt.Sprintf("the name of a message attribute: 1 to %d letters, digits, hyphens, underscores "+
+			"and dots",
+			maxAttribute), isAttribute),
+		keys.Duration("boot", &w.Boot, "expected boot time, until boots were measured; by default 1s").
+			DefaultOf(func() time.Duration { return otherwise().Boot }).Within(0, day),
+		keys.Duration("idle", &w.Idle, "a worker without a message for so long offers to leave; 0s never; by default "+
+			"30s with "+
+			"exact, else never").DefaultOf(func() time.Duration { return otherwise().Idle }).Within(0, day),
+		keys.Duration("visibility", &w.Visibility, "how long a worker holds a message before it extends the hold: 2s "+
+			"to 12h, by "+
+			"default 30s").DefaultOf(func() time.Duration { return otherwise().Visibility }).Check(seconds(2*time.Second, 12*time.Hour)),
+		keys.Duration("time_limit", &w.TimeLimit, "how long a message may take before its work is ended and it "+
+			"counts as failed; "+
+			"0s as long as it takes").Within(0, 12*time.Hour),
+		keys.Duration("grace", &w.Grace, "how long an operator's stop waits for messages in work; 0s as long as they "+
+			"take").Within(0, day),
+		keys.Duration("retry", &w.Retry, "how long a message waits after its first failure, doubled each time: 1s to "+
+			"20m, by default "+
+			"30s").Stated(time.Second, 20*time.Minute),
+		keys.Duration("start_limit", &w.StartLimit, "with json_lines, how long the command may take to say that it "+
+			"is ready: 1s to "+
+			"1h, by default 1m").Stated(time.Second, time.Hour),
+		keys.Texts("env", &w.Env, maxVariables, "environment variables that the command gets: NAME for one of muster "+
+			"up, NAME=VALUE "+
+			"for one with a value of its own"),
+		keys.Text("log", &w.Log, "from which level on workers write to the fleet's log, which has what jobs print in "+
+			"any case; by "+
+			"default warn").OneOf("debug", "info", "warn", "error"),
+		keys.Duration("warm_up", &w.WarmUp, "delays the first message, to show slow boots").Within(0, time.Hour),
 	}
 }
 
-// setDeadLetter gives workers that count attempts, and do not say where their dead letters go, the dead-letter queue of the
-// one embedded queue they serve.
+// listed and stated are values as they are written; nil for none.
+func listed(all []string) any {
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+func stated(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// decodeCommand decodes a list of the program and its arguments, or a text that is the program alone. An argument may
+// look like a number: it is taken as it is written.
+func decodeCommand(d *keys.Decoder, n *yaml.Node, path string) (command []string) {
+	if n.Kind == yaml.ScalarNode {
+		return []string{d.Text(n, path)}
+	}
+	d.Each(n, path, maxArguments, func(n *yaml.Node, path string) { command = append(command, d.Argument(n, path)) })
+	return command
+}
+
+func isAttribute(name string) bool {
+	return name != "" && len(name) <= maxAttribute && keys.Consists(name, "-_.")
+}
+
+// setDeadLetter gives workers that count attempts, and do not say where their dead letters go, the dead-letter queue of
+// the one embedded queue they serve.
 func (c *Config) setDeadLetter(f *Fleet, w *Workers) {
-	if w.MaxAttempts == 0 || w.DeadLetter != (QueueRef{}) || len(f.Queues) != 1 || f.Queues[0].URL != "" {
+	if w.MaxAttempts == 0 || w.DeadLetter != (QueueRef{}) || len(f.Queues) != 1 {
 		return
 	}
 	for _, q := range c.Queues {
-		if q.Name == f.Queues[0].Name {
-			w.DeadLetter.Name = q.DeadLetter.Queue
+		if f.Queues[0].Own() && q.Name == f.Queues[0].Name && q.DeadLetter.Queue != "" {
+			w.DeadLetter = QueueRef{Name: q.DeadLetter.Queue}
 		}
 	}
 }
 
-// remarkStart says where nothing tells how long a message takes until the first ones have ended: what is sized by that begins
-// with few workers, and a message that hangs ends for nobody. Workers elsewhere have their time limit elsewhere.
-func (f *Fleet) remarkStart(s *source, path string) {
-	if !f.Policy.LearnsDurations() || f.Policy.Processing > 0 || f.Workers.TimeLimit > 0 || f.Away() {
+// remarkStart says where nothing tells how long a message takes until the first ones have ended: what is sized by that
+// begins with few workers, and a message that hangs ends for nobody. Workers elsewhere have their time limit elsewhere.
+func (f *Fleet) remarkStart(s *keys.Source, path string) {
+	if !f.Policy.LearnsDurations() || f.Policy.Processing > 0 || f.Workers.TimeLimit > 0 || !f.Local() {
 		return
 	}
-	s.fault(path+".name", "found neither policy.processing nor workers.time_limit: until messages have ended it is not known how "+
+	s.Fault(path+".name", "found neither policy.processing nor workers.time_limit: until messages have ended it is "+
+		"not known how "+
 		"long they take, so a first start begins with few workers, and a message that hangs holds its worker for good",
 		"state how long they take on average, as in processing: 30s, or at most, as in time_limit: 10m")
 }
 
 // remarkAttempts says where a queue moves messages before their attempts are used up.
-func (c *Config) remarkAttempts(s *source) {
+func (c *Config) remarkAttempts(s *keys.Source) {
 	for i := range c.Fleets {
 		f, path := &c.Fleets[i], fmt.Sprintf("fleets[%d]", i)
 		f.remarkAttempts(c, s, path+".workers", f.Workers)
 		for j := range f.Split {
-			if at := fmt.Sprintf("%s.split[%d].workers", path, j); s.has(at + ".max_attempts") {
+			if at := fmt.Sprintf("%s.split[%d].workers", path, j); s.Has(at + ".max_attempts") {
 				f.remarkAttempts(c, s, at, f.Split[j].Workers)
 			}
 		}
 	}
 }
 
-func (f *Fleet) remarkAttempts(c *Config, s *source, path string, w Workers) {
+func (f *Fleet) remarkAttempts(c *Config, s *keys.Source, path string, w Workers) {
 	for _, ref := range f.Queues {
-		i := slices.IndexFunc(c.Queues, func(q Queue) bool { return ref.URL == "" && q.Name == ref.Name })
+		i := slices.IndexFunc(c.Queues, func(q Queue) bool { return ref.Own() && q.Name == ref.Name })
 		if w.MaxAttempts == 0 || i < 0 || c.Queues[i].DeadLetter.Queue == "" {
 			continue
 		}
 		const larger = "; let after be larger, because it also counts receives whose attempt is given back"
 		switch after := c.Queues[i].DeadLetter.After; {
 		case after < w.MaxAttempts:
-			s.fault(path+".max_attempts", fmt.Sprintf("the queue %s moves a message to %s after %d receives (queues[%d].dead_letter.after), so attempt %d of %d never comes%s",
-				ref.Name, c.Queues[i].DeadLetter.Queue, after, i, after+1, w.MaxAttempts, larger), "")
+			s.Fault(path+".max_attempts",
+				fmt.Sprintf("the queue %s moves a message to %s after %d receives (queues[%d].dead_letter.after), so "+
+					"attempt %d of %d never comes%s",
+					ref.Name, c.Queues[i].DeadLetter.Queue, after, i, after+1, w.MaxAttempts, larger), "")
 		case after == w.MaxAttempts:
-			s.fault(path+".max_attempts", fmt.Sprintf("the queue %s moves a message to %s after %d receives (queues[%d].dead_letter.after), so one that was interrupted loses its last attempt%s",
-				ref.Name, c.Queues[i].DeadLetter.Queue, after, i, larger), "")
+			s.Fault(path+".max_attempts",
+				fmt.Sprintf("the queue %s moves a message to %s after %d receives (queues[%d].dead_letter.after), so "+
+					"one that was interrupted loses its last attempt%s",
+					ref.Name, c.Queues[i].DeadLetter.Queue, after, i, larger), "")
 		}
 	}
 }
 
-// validateWorkers checks the workers of the fleet, or of a part of it, that are stated below path, and fills in the name of
-// their dead-letter queue.
-func (f *Fleet) validateWorkers(s *source, path string, w *Workers) {
-	path += ".workers"
-	w.validateMeans(s, path, f.Policy.Shadow)
-	f.validateMeant(s, path, w)
-	w.validateTimes(s, path)
-	f.validateDeadLetter(s, path, w)
-	f.validateSurroundings(s, path, w)
-	if name := w.ClassAttribute; s.has(path+".class_attribute") && (name == "" || len(name) > maxAttribute || !consists(name, "-_.")) {
-		s.fault(path+".class_attribute", fmt.Sprintf("found %s, allowed is the name of a message attribute: 1 to %d letters, digits, hyphens, underscores and dots",
-			quote(name), maxAttribute), "")
+// CheckWorkers checks the workers of processes of this machine: those of the fleet at path, or of each part of it.
+func (f *Fleet) CheckWorkers(s *keys.Source, path string) {
+	if !s.Has(path + ".split") {
+		f.checkWorkers(s, path, &f.Workers)
+		return
 	}
-	if s.has(path+".http") && len(f.Queues) == 0 {
-		s.fault(path+".http", "found a URL to send messages to in a fleet without a queue, allowed is a command, which takes its work from elsewhere", "")
+	if n := len(f.Split); n < 2 && !s.Bad(path+".split") {
+		s.Fault(path+".split", fmt.Sprintf("found %d parts, allowed are 2 to %d", n, maxServed), "")
 	}
-	w.validateEnv(s, path)
-	if s.has(path+".log") && !slices.Contains(logLevels, w.Log) {
-		s.fault(path+".log", fmt.Sprintf("found %s, allowed is debug, info, warn or error", quote(w.Log)), Suggest(w.Log, logLevels))
+	names := unique{}
+	for i := range f.Split {
+		p, at := &f.Split[i], keys.Element(path+".split", i)
+		if len(p.Name) < 1 || len(p.Name) > 63 || !keys.Consists(p.Name, "-_") {
+			const allowed = "a part's name: 1 to 63 letters, digits, hyphens and underscores"
+			s.Fault(at+".name", s.Missing(at+".name", keys.Quote(p.Name), allowed), "")
+		}
+		names.check(s, p.Name, at+".name", "another name: part %q is stated on line %d")
+		keys.Within(s, at+".base", p.Base, 0, maxWorkers, strconv.Itoa)
+		keys.Within(s, at+".max", p.Max, 0, maxWorkers, strconv.Itoa)
+		if keys.Within(s, at+".weight", p.Weight, 0, 1000, strconv.Itoa) && p.Weight == 0 && p.Base == 0 {
+			s.Fault(at, "found neither base nor weight, allowed is one of them above 0: the part would never get a "+
+				"worker", "")
+		}
+		f.checkWorkers(s, at, &p.Workers)
 	}
 }
 
-// logLevels are the values of Workers.Log.
-var logLevels = []string{"debug", "info", "warn", "error"}
+// CheckElsewhere refuses what only processes of this machine have, in a fleet whose members start their workers
+// themselves. The kind is stated at the path at; where says where its members are, and they what they are.
+func (f *Fleet) CheckElsewhere(s *keys.Source, at, where, they string) {
+	path := parent(at)
+	if s.Has(path + ".split") {
+		s.Fault(path+".split", "found split and "+keys.Last(at)+", allowed is one of them",
+			"a group mixes kinds of instances, and a service kinds of capacity, by its own policy")
+	}
+	path += ".workers"
+	for _, name := range keys.Names(f.Workers.rows(f.workersByDefault, nil)) {
+		if key := keys.Join(path, name); s.Has(key) && name != "slots" && name != "boot" {
+			s.Fault(key, fmt.Sprintf("found %s for a fleet %s, allowed are slots and boot", name, where),
+				they+" start their workers themselves: put it into their muster work command")
+		}
+	}
+	keys.Within(s, path+".slots", f.Workers.Slots, 1, maxSlots, strconv.Itoa)
+	keys.Within(s, path+".boot", f.Workers.Boot, 0, day, keys.Span)
+}
 
-// validateEnv checks the variables of the command. What Muster tells a command itself cannot be set.
-func (w Workers) validateEnv(s *source, path string) {
-	names := unique{}
+// checkWorkers checks the workers of the fleet, or of a part of it, that are stated below path.
+func (f *Fleet) checkWorkers(s *keys.Source, path string, w *Workers) {
+	path += ".workers"
+	keys.Check(s, path, w.rows(f.workersByDefault, nil))
+	w.checkMeans(s, path, f.Policy.Shadow)
+	f.checkMeant(s, path, w)
+	f.checkDeadLetter(s, path, w)
+	f.checkSurroundings(s, path, w)
+	if at := path + ".http"; s.Has(at) && len(f.Queues) == 0 {
+		s.Fault(at, "found a URL to send messages to in a fleet without a queue, allowed is a command, which takes "+
+			"its work from elsewhere", "")
+	}
+	if at := path + ".start_limit"; s.Has(at) && !w.JSONLines {
+		s.Fault(at, "found start_limit for workers without json_lines, allowed is it with json_lines: true", "")
+	}
+	w.checkEnv(s, path)
+}
+
+// checkEnv checks the variables of the command. What Muster tells a command itself cannot be set.
+func (w Workers) checkEnv(s *keys.Source, path string) {
+	names, all := unique{}, 0
 	for i, variable := range w.Env {
+		if all += len(variable); all > maxValues {
+			s.Fault(path+".env", fmt.Sprintf("found variables of more than %d bytes together, allowed are at most that",
+				maxValues), "")
+			return
+		}
 		at := fmt.Sprintf("%s.env[%d]", path, i)
 		name, value, set := strings.Cut(variable, "=")
 		switch {
-		case !isVariable(name):
-			s.fault(at, fmt.Sprintf("found %s, allowed is the name of an environment variable, or NAME=VALUE", quote(variable)), "")
+		case !keys.IsVariable(name):
+			s.Fault(at, fmt.Sprintf("found %s, allowed is the name of an environment variable, or NAME=VALUE",
+				keys.Quote(variable)), "")
 		case set && strings.HasPrefix(name, "MUSTER_"):
-			s.fault(at, fmt.Sprintf("found a value for %s, allowed are values for variables of other names: Muster sets those that begin with MUSTER_", name), "")
+			s.Fault(at, fmt.Sprintf("found a value for %s, allowed are values for variables of other names: Muster "+
+				"sets those that begin with MUSTER_", name), "")
 		case len(value) > maxValue || strings.ContainsRune(value, 0):
-			s.fault(at, fmt.Sprintf("found a value of %d bytes for %s, allowed are at most %d without a NUL character", len(value), name, maxValue), "")
+			s.Fault(at, fmt.Sprintf("found a value of %d bytes for %s, allowed are at most %d without a NUL character",
+				len(value), name, maxValue), "")
 		}
 		names.check(s, name, at, "another variable: %q is stated on line %d")
 	}
 }
 
-// validateMeans checks what does the work, and for how many messages at once. A fleet in shadow starts no workers, so it needs none.
-func (w Workers) validateMeans(s *source, path string, shadow bool) {
+// checkMeans checks what does the work, and for how many messages at once. A fleet in shadow starts no workers, so it
+// needs none.
+func (w Workers) checkMeans(s *keys.Source, path string, shadow bool) {
 	switch {
-	case s.has(path+".command") && s.has(path+".http"):
-		s.fault(path+".http", "found a command and http, allowed is one of them", "")
+	case s.Has(path+".command") && s.Has(path+".http"):
+		s.Fault(path+".http", "found a command and http, allowed is one of them", "")
 	case w.HTTP != "" && w.JSONLines:
-		s.fault(path+".json_lines", "found json_lines and http, allowed is one of them", "")
-	case w.HTTP != "" || s.has(path+".http"):
+		s.Fault(path+".json_lines", "found json_lines and http, allowed is one of them", "")
+	case w.HTTP != "" || s.Has(path+".http"):
 		checkEndpoint(s, path+".http", w.HTTP)
-	case shadow && !s.has(path+".command"):
+	case shadow && !s.Has(path+".command"):
 	default:
-		w.validateCommand(s, path)
+		w.checkCommand(s, path)
 	}
-	slots := within(s, path+".slots", w.Slots, 1, maxSlots, strconv.Itoa)
-	if !within(s, path+".batch", w.Batch, 1, maxBatch, strconv.Itoa) || w.Batch == 1 {
+	if w.Batch <= 1 || w.Batch > maxBatch {
 		return
 	}
 	if !w.JSONLines && w.HTTP == "" {
-		s.fault(path+".batch", fmt.Sprintf("found a batch of %d for a command that is run for each message, allowed is 1", w.Batch),
+		s.Fault(path+".batch", fmt.Sprintf("found a batch of %d for a command that is run for each message, allowed "+
+			"is 1", w.Batch),
 			"batches need json_lines: true or http")
-	} else if slots && w.AtOnce() > maxSlots {
-		s.fault(path+".batch", fmt.Sprintf("found %d slots of %d messages each, allowed are at most %d messages at once", w.Slots, w.Batch, maxSlots), "")
+	} else if w.Slots <= maxSlots && w.AtOnce() > maxSlots {
+		s.Fault(path+".batch", fmt.Sprintf("found %d slots of %d messages each, allowed are at most %d messages at once", w.Slots, w.Batch, maxSlots), "")
 	}
 }
 
-func (w Workers) validateCommand(s *source, path string) {
+func (w Workers) checkCommand(s *keys.Source, path string) {
 	program := "a program with its arguments, as in [./resize.sh, --fast]"
 	if len(w.Command) == 0 {
-		s.fault(path+".command", s.missing(path+".command", "no program", program+", or http with a URL"), "")
+		s.Fault(path+".command", s.Missing(path+".command", "no program", program+", or http with a URL"), "")
 	} else if w.Command[0] == "" {
-		s.fault(path+".command[0]", "found no program, allowed is "+program, "")
+		s.Fault(path+".command[0]", "found no program, allowed is "+program, "")
 	}
 	for i, argument := range w.Command {
 		if strings.ContainsRune(argument, 0) {
-			s.fault(fmt.Sprintf("%s.command[%d]", path, i), "found a NUL character, allowed is text without", "")
+			s.Fault(fmt.Sprintf("%s.command[%d]", path, i), "found a NUL character, allowed is text without", "")
 		}
 	}
 }
 
 // checkEndpoint holds the URL to what a worker accepts: messages go there unencrypted.
-func checkEndpoint(s *source, path, address string) {
+func checkEndpoint(s *keys.Source, path, address string) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "":
-		s.fault(path, fmt.Sprintf("found %s, allowed is an http URL on this machine, as in http://127.0.0.1:8080/work", quote(address)), "")
-	case !isLoopback(u.Hostname()):
-		s.fault(path, fmt.Sprintf("found the host %s, allowed is this machine alone: 127.0.0.1, [::1] or localhost", quote(u.Hostname())),
+		s.Fault(path, fmt.Sprintf("found %s, allowed is an http URL on this machine, as in http://127.0.0.1:8080/work",
+			keys.Quote(address)), "")
+	case !IsLoopback(u.Hostname()):
+		s.Fault(path, fmt.Sprintf("found the host %s, allowed is this machine alone: 127.0.0.1, [::1] or localhost",
+			keys.Quote(u.Hostname())),
 			"messages go there unencrypted; for another machine, run muster work there")
 	}
 }
 
-func (w Workers) validateTimes(s *source, path string) {
-	within(s, path+".boot", w.Boot, 0, day, span)
-	within(s, path+".idle", w.Idle, 0, day, span)
-	s.seconds(path+".visibility", w.Visibility, 2*time.Second, 12*time.Hour)
-	within(s, path+".time_limit", w.TimeLimit, 0, 12*time.Hour, span)
-	within(s, path+".grace", w.Grace, 0, day, span)
-	within(s, path+".warm_up", w.WarmUp, 0, time.Hour, span)
-	if s.has(path + ".retry") {
-		within(s, path+".retry", w.Retry, time.Second, 20*time.Minute, span)
-	}
-	if s.has(path+".start_limit") && within(s, path+".start_limit", w.StartLimit, time.Second, time.Hour, span) && !w.JSONLines {
-		s.fault(path+".start_limit", "found start_limit for workers without json_lines, allowed is it with json_lines: true", "")
-	}
-}
-
-// validateDeadLetter checks that messages whose attempts are used up have a place to go, and no other has.
-func (f *Fleet) validateDeadLetter(s *source, path string, w *Workers) {
-	if !within(s, path+".max_attempts", w.MaxAttempts, 0, maxAttempts, strconv.Itoa) {
+// checkDeadLetter checks that messages whose attempts are used up have a place to go, and no other has.
+func (f *Fleet) checkDeadLetter(s *keys.Source, path string, w *Workers) {
+	if w.MaxAttempts < 0 || w.MaxAttempts > maxAttempts {
 		return
 	}
-	stated, dead := s.has(path+".dead_letter"), &w.DeadLetter
+	stated, dead := s.Has(path+".dead_letter"), &w.DeadLetter
 	at := path + ".dead_letter"
 	switch {
 	case w.MaxAttempts == 0 && stated:
-		s.fault(at, "found dead_letter without max_attempts, allowed are both or neither", "say after how many failed attempts, as in max_attempts: 5")
+		s.Fault(at, "found dead_letter without max_attempts, allowed are both or neither",
+			"say after how many failed attempts, as in max_attempts: 5")
 		return
 	case w.MaxAttempts == 0:
 		return
 	case len(f.Queues) == 0:
-		s.fault(path+".max_attempts", "found attempts to count in a fleet without a queue, allowed is 0", "")
+		s.Fault(path+".max_attempts", "found attempts to count in a fleet without a queue, allowed is 0", "")
 		return
 	case *dead == QueueRef{}:
-		s.fault(path+".max_attempts", "found max_attempts without a place for what used them up, allowed is one with dead_letter: the name of an embedded queue, or a URL", "")
+		s.Fault(path+".max_attempts", "found max_attempts without a place for what used them up, allowed is one with "+
+			"dead_letter: the name of an embedded queue, or a URL", "")
 		return
 	}
-	dead.validate(s, at)
 	for _, q := range f.Queues {
 		if q == *dead || q.URL != "" && q.URL == dead.URL {
-			s.fault(at, fmt.Sprintf("found %s, which the fleet serves, allowed is another queue", quote(q.Name)), "")
+			s.Fault(at, fmt.Sprintf("found %s, which the fleet serves, allowed is another queue", keys.Quote(q.Name)),
+				"")
 		}
 	}
-	if (dead.URL == "") != (f.Queues[0].URL == "") {
-		s.fault(at, "found an embedded queue and one on SQS, allowed are queues of one kind", "a worker has keys for one of them")
+	if dead.Own() != f.Queues[0].Own() {
+		s.Fault(at, "found an embedded queue and one on SQS, allowed are queues of one kind",
+			"a worker has keys for one of them")
 	}
-	if fifo := strings.HasSuffix(dead.Name, ".fifo"); fifo != strings.HasSuffix(f.Queues[0].Name, ".fifo") && dead.Name != "" {
-		s.fault(at, fmt.Sprintf("found %s for %s, allowed is a queue of the same kind: FIFO or not", quote(dead.Name), quote(f.Queues[0].Name)), "")
+	if fifo := strings.HasSuffix(dead.Name, ".fifo"); fifo != strings.HasSuffix(f.Queues[0].Name, ".fifo") &&
+		dead.Name != "" {
+		s.Fault(at, fmt.Sprintf("found %s for %s, allowed is a queue of the same kind: FIFO or not",
+			keys.Quote(dead.Name), keys.Quote(f.Queues[0].Name)), "")
+	}
+}
+
+// AGroup says what [IsGroup] allows: the name of an Auto Scaling group.
+const AGroup = "the name of an Auto Scaling group, 1 to 255 characters"
+
+// IsGroup tells whether a text can be the name of an Auto Scaling group.
+func IsGroup(name string) bool { return len(name) >= 1 && len(name) <= maxName }
+
+// The values of the key reports of fleets elsewhere.
+const (
+	// ReportsRequired has workers report to the controller, ReportsNone stands for workers that do not.
+	ReportsRequired = "required"
+	ReportsNone     = "none"
+)
+
+// ReportsKey declares the key reports of a fleet elsewhere, whose workers could protect what they run on while they are
+// busy.
+func ReportsKey(into *string, protected string) keys.Key {
+	return keys.Text("reports", into, "whether the workers report to the controller: required (the default), or none "+
+		"for workers of "+
+		"your own that protect their "+protected+
+		" while they are busy").Default(ReportsRequired).OneOf(ReportsRequired, ReportsNone)
+}
+
+// CheckReports refuses a fleet that can only fall by reports and has none, as is stated at path.
+func (f *Fleet) CheckReports(s *keys.Source, path, reports string) {
+	if reports == ReportsNone && f.Policy.FallsByReports() {
+		s.Fault(path, "found none with the policy exact, allowed is required: its fleets fall when workers say that "+
+			"they are idle",
+			"deadline, the default, needs no reports")
 	}
 }

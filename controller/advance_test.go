@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Advance is Step without the copy: whoever gives the state away gets the same, also for reports by pointer.
@@ -37,7 +37,7 @@ func TestInAnyStoryAdvanceDoesWhatStepDoes(t *testing.T) {
 			for _, e := range step(append(w.look(), in...)...) {
 				if order, ok := e.(controller.SetDesired); ok {
 					for _, id := range order.Launch {
-						w.members = append(w.members, &worker{id: id, at: w.now, state: muster.Starting})
+						w.members = append(w.members, &worker{id: id, at: w.now, state: protocol.Starting})
 					}
 				}
 				step(controller.Resulted{At: w.now, Effect: e.EffectID()})

@@ -9,13 +9,14 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Contrast tells what became of a fleet that another system sized, beside what Muster would have asked for at each instant, given
-// the size that the fleet had then.
+// Contrast tells what became of a fleet that another system sized, beside what Muster would have asked for at each
+// instant, given the size that the fleet had then.
 type Contrast struct {
 	Fleet string    `json:"fleet"`
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
-	// Seconds is how long the fleet was watched, Differed how much of it with another size than Muster would have asked for.
+	// Seconds is how long the fleet was watched, Differed how much of it with another size than Muster would have asked
+	// for.
 	Seconds  float64 `json:"watched_s"`
 	Differed float64 `json:"differed_s"`
 	// FleetSeconds and MusterSeconds add up the sizes over the time that was watched, in worker-seconds.
@@ -33,7 +34,8 @@ type Contrast struct {
 // MaxDifferences bounds [Contrast.Differences].
 const MaxDifferences = 1000
 
-// Difference is a time at which a fleet had another size than Muster would have asked for. Both sizes stayed the same over it.
+// Difference is a time at which a fleet had another size than Muster would have asked for. Both sizes stayed the same
+// over it.
 type Difference struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -55,8 +57,8 @@ type contrasting struct {
 	at   time.Time
 }
 
-// Against contrasts the decisions among the records of a fleet that were made in shadow, oldest first. It is false when there are
-// none.
+// Against contrasts the decisions among the records of a fleet that were made in shadow, oldest first. It is false when
+// there are none.
 func Against(records []muster.Record) (Contrast, bool, error) {
 	var c contrasting
 	for _, r := range records {
@@ -99,7 +101,8 @@ func (c *contrasting) add(r muster.Record, d muster.Decision) {
 	if c.last != nil {
 		c.note()
 	}
-	c.last, c.at = &Difference{From: r.At, To: r.At, Size: d.Previous, Desired: d.Desired, Position: r.Position, Why: d.Sentence()}, r.At
+	c.last, c.at = &Difference{From: r.At, To: r.At, Size: d.Previous, Desired: d.Desired, Position: r.Position,
+		Why: d.Sentence()}, r.At
 	c.More, c.Fewer = max(c.More, d.Desired-d.Previous), max(c.Fewer, d.Previous-d.Desired)
 }
 

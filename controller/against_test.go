@@ -31,7 +31,8 @@ func TestAContrastShowsWhatBothWouldHaveHad(t *testing.T) {
 	if err != nil || !some {
 		t.Fatal(some, err)
 	}
-	got := fmt.Sprintf("%s: differed %v of %v, fleet %v, Muster %v, %d more, %d fewer", c.Fleet, c.Differed, c.Seconds, c.FleetSeconds, c.MusterSeconds, c.More, c.Fewer)
+	got := fmt.Sprintf("%s: differed %v of %v, fleet %v, Muster %v, %d more, %d fewer", c.Fleet, c.Differed, c.Seconds,
+		c.FleetSeconds, c.MusterSeconds, c.More, c.Fewer)
 	var lines []string
 	for _, d := range c.Differences {
 		lines = append(lines, fmt.Sprintf("%s for %s: %d, not %d", d.From.Sub(t0), d.To.Sub(d.From), d.Desired, d.Size))

@@ -48,8 +48,8 @@ func (t totals) with(queue string, c counted) totals {
 	return slices.Insert(slices.Clip(t), i, total{queue, c})
 }
 
-// arrived counts what came to a queue since it was last measured: what it counted itself, where it does. While records say
-// every minute what it had counted, all of it came since the look before, which was at most poll ago.
+// arrived counts what came to a queue since it was last measured: what it counted itself, where it does. While records
+// say every minute what it had counted, all of it came since the look before, which was at most poll ago.
 func (st *State) arrived(now time.Time, q muster.QueueObservation, poll time.Duration) {
 	if !q.Sent.Known {
 		return
@@ -86,8 +86,8 @@ func (st *State) watch(o muster.Observation) {
 	}
 }
 
-// noted takes from a recorded decision when it was last known what had been sent, and whether it still is. A restart takes back
-// from it also what had been sent, where nothing else says so.
+// noted takes from a recorded decision when it was last known what had been sent, and whether it still is. A restart
+// takes back from it also what had been sent, where nothing else says so.
 func (st *State) noted(at time.Time, o muster.Observation) {
 	for _, q := range o.Queues {
 		last, known := st.sent.of(q.Queue)
@@ -104,7 +104,8 @@ func (st *State) noted(at time.Time, o muster.Observation) {
 func rates(c series.Counts, now time.Time) muster.Arrivals {
 	var a muster.Arrivals
 	var r [5]float64
-	a.Known = c.Rates(now, []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour}, r[:])
+	a.Known = c.Rates(now, []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour},
+		r[:])
 	a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = r[0], r[1], r[2], r[3], r[4]
 	if since, ok := c.Since(now); ok {
 		a.WatchedSeconds = min(now.Sub(since), time.Hour).Seconds()
@@ -139,9 +140,9 @@ func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest 
 	return all
 }
 
-// waiting tells the ages of the backlog, oldest first. A queue hands out what came first, so what waits is what came last:
-// the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh, unless nobody looked
-// for minutes. No age is above that of the oldest message, where it is known, and one has it.
+// waiting tells the ages of the backlog, oldest first. A queue hands out what came first, so what waits is what came
+// last: the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh, unless
+// nobody looked for minutes. No age is above that of the oldest message, where it is known, and one has it.
 func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration) []muster.Waiting {
 	backlog := o.Backlog()
 	if !backlog.Known || backlog.Value < 1 {
@@ -208,8 +209,8 @@ func waiting(st *State, now time.Time, o muster.Observation, fresh time.Duration
 	return grouped(groups)
 }
 
-// grouped returns the groups, which are newest first, oldest first and merged so that there are not too many. A merged group
-// counts as old as its oldest.
+// grouped returns the groups, which are newest first, oldest first and merged so that there are not too many. A merged
+// group counts as old as its oldest.
 func grouped(groups []muster.Waiting) []muster.Waiting {
 	per := (len(groups) + muster.MaxGroups - 1) / muster.MaxGroups
 	var out []muster.Waiting

@@ -20,7 +20,8 @@ func after(seconds float64) time.Time {
 
 // sight is a queue as it was seen; a negative age is not known.
 func sight(at time.Time, backlog, oldest float64) muster.Observation {
-	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(at, backlog), OldestAge: muster.Measured(at, oldest)}
+	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(at, backlog),
+		OldestAge: muster.Measured(at, oldest)}
 	return muster.Observation{At: at, Queues: []muster.QueueObservation{q}}
 }
 
@@ -45,16 +46,24 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 		{"nothing", nil, 0, 0, nil},
 		{"the newest, not counted yet", nil, 3, -1, []muster.Waiting{group(3, 3)}},
 		{"those and some that were counted", nil, 6, -1, []muster.Waiting{group(5, 2), group(3, 4)}},
-		{"all groups, the oldest in part", nil, 31, -1, []muster.Waiting{group(145, 2), group(45, 20), group(5, 5), group(3, 4)}},
-		{"more than were counted: as old as the oldest that were", nil, 50, -1, []muster.Waiting{group(145, 21), group(45, 20), group(5, 5), group(3, 4)}},
-		{"more than were counted: as old as the oldest of all", nil, 50, 600, []muster.Waiting{group(600, 11), group(145, 10), group(45, 20), group(5, 5), group(3, 4)}},
+		{"all groups, the oldest in part", nil, 31, -1, []muster.Waiting{group(145, 2), group(45, 20), group(5, 5),
+			group(3, 4)}},
+		{"more than were counted: as old as the oldest that were", nil, 50, -1,
+			[]muster.Waiting{group(145, 21), group(45, 20), group(5, 5), group(3, 4)}},
+		{"more than were counted: as old as the oldest of all", nil, 50, 600,
+			[]muster.Waiting{group(600, 11), group(145, 10), group(45, 20), group(5, 5), group(3, 4)}},
 		{"nothing is older than the oldest", nil, 31, 20, []muster.Waiting{group(20, 22), group(5, 5), group(3, 4)}},
-		{"one is as old as the oldest, because it failed and came back", nil, 6, 600, []muster.Waiting{group(600, 1), group(5, 1), group(3, 4)}},
+		{"one is as old as the oldest, because it failed and came back", nil, 6, 600,
+			[]muster.Waiting{group(600, 1), group(5, 1), group(3, 4)}},
 		{"the only one is", nil, 1, 600, []muster.Waiting{group(600, 1)}},
 		{"the oldest came this instant", nil, 31, 0, []muster.Waiting{group(0, 31)}},
-		{"what came while nothing was learned is no older than fresh", func(st *State) { st.learnedAt = noon }, 3, -1, []muster.Waiting{group(6, 3)}},
-		{"unless nobody looked for minutes", func(st *State) { st.learnedAt, st.measured.Since = noon, after(45) }, 3, -1, []muster.Waiting{group(200, 3)}},
-		{"nothing was counted, and nobody counts: nobody knows", func(st *State) { *st = State{arrivals: series.Counts{Length: time.Hour}} }, 3, -1, []muster.Waiting{group(0, 3)}},
+		{"what came while nothing was learned is no older than fresh", func(st *State) { st.learnedAt = noon }, 3, -1,
+			[]muster.Waiting{group(6, 3)}},
+		{"unless nobody looked for minutes", func(st *State) { st.learnedAt, st.measured.Since = noon, after(45) }, 3,
+			-1, []muster.Waiting{group(200, 3)}},
+		{"nothing was counted, and nobody counts: nobody knows",
+			func(st *State) { *st = State{arrivals: series.Counts{Length: time.Hour}} }, 3, -1,
+			[]muster.Waiting{group(0, 3)}},
 		{"nothing came since the count began: they are as old as that", func(st *State) {
 			*st = State{arrivals: series.Counts{Length: time.Hour}.Watch(after(45))}
 		}, 3, -1, []muster.Waiting{group(200, 3)}},
@@ -74,7 +83,8 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 		})
 	}
 	st := usual()
-	unknown := muster.Observation{Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Unknown(noon, "no answer")}}}
+	unknown := muster.Observation{Queues: []muster.QueueObservation{{Queue: "q",
+		Backlog: muster.Unknown(noon, "no answer")}}}
 	if got := waiting(&st, after(245), unknown, 6*time.Second); got != nil {
 		t.Errorf("of an unknown backlog waits %v", got)
 	}
@@ -85,17 +95,20 @@ func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
 		s := Settings{Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99}, Learn: time.Hour}
 		st, now, sent := s.start(muster.Position{}), noon, 0.0
 		for range rapid.IntRange(0, 80).Draw(t, "looks") {
-			now = now.Add(time.Duration(rapid.SampledFrom([]int{-2000, 50, 1000, 1000, 3000, 7000, 90_000}).Draw(t, "ms")) * time.Millisecond)
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{-2000, 50, 1000, 1000, 3000, 7000, 90_000}).Draw(t,
+				"ms")) * time.Millisecond)
 			sent += float64(rapid.SampledFrom([]int{0, 0, 1, 7, 300}).Draw(t, "sent"))
 			st.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)}, time.Second)
 			st.learn(now, false)
 		}
-		backlog, oldest := float64(rapid.IntRange(0, 2000).Draw(t, "backlog")), rapid.Float64Range(-100, 4000).Draw(t, "oldest")
+		backlog, oldest := float64(rapid.IntRange(0, 2000).Draw(t, "backlog")), rapid.Float64Range(-100, 4000).Draw(t,
+			"oldest")
 		groups := waiting(&st, now, sight(now, backlog, oldest), 6*time.Second)
 		sum := 0.0
 		for i, g := range groups {
 			sum += g.Messages
-			if g.Messages <= 0 || g.AgeSeconds < 0 || oldest >= 0 && g.AgeSeconds > oldest || i > 0 && g.AgeSeconds > groups[i-1].AgeSeconds {
+			if g.Messages <= 0 || g.AgeSeconds < 0 || oldest >= 0 && g.AgeSeconds > oldest || i > 0 &&
+				g.AgeSeconds > groups[i-1].AgeSeconds {
 				t.Fatalf("of %v messages, the oldest %v s old, wait %v", backlog, oldest, groups)
 			}
 		}
@@ -114,7 +127,8 @@ func TestManyGroupsBecomeFewAndNoneLooksYounger(t *testing.T) {
 		age := 0.0
 		for range rapid.IntRange(0, 300).Draw(t, "groups") {
 			age += rapid.Float64Range(0.1, 60).Draw(t, "older by")
-			newestFirst = append(newestFirst, muster.Waiting{AgeSeconds: age, Messages: float64(rapid.IntRange(1, 9).Draw(t, "n"))})
+			newestFirst = append(newestFirst,
+				muster.Waiting{AgeSeconds: age, Messages: float64(rapid.IntRange(1, 9).Draw(t, "n"))})
 		}
 		// Message by message, the oldest first, the age that each group gives it.
 		ages := func(groups []muster.Waiting) (all []float64) {
@@ -150,7 +164,8 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 	}{
 		{"the first look only begins to count", []look{{0, 100}}, 0, 0},
 		{"what came between two looks", []look{{0, 100}, {1, 130}}, 30, 0},
-		{"several looks add up, from the first on that brought some", []look{{0, 100}, {1, 100}, {2, 110}, {3, 130}}, 30, 1},
+		{"several looks add up, from the first on that brought some", []look{{0, 100}, {1, 100}, {2, 110}, {3, 130}},
+			30, 1},
 		{"nothing came", []look{{0, 100}, {1, 100}}, 0, 0},
 		{"a queue that counts anew", []look{{0, 100}, {1, 7}}, 7, 0},
 		{"nobody looked for minutes: since the last record", []look{{0, 100}, {200, 160}}, 60, 0},
@@ -159,7 +174,8 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			st := (&Settings{}).start(muster.Position{})
 			for _, l := range row.looks {
-				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)}, time.Second)
+				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)},
+					time.Second)
 			}
 			m := st.measured
 			if m.Arrived != row.arrived || m.Arrived > 0 && !m.Since.Equal(after(row.since)) {
@@ -190,7 +206,8 @@ func TestWhatWasSentWhileNobodyKnewCameSinceTheLastRecordThatDid(t *testing.T) {
 func TestSeveralQueuesAreCountedOneByOne(t *testing.T) {
 	st := (&Settings{}).start(muster.Position{})
 	see := func(at float64, queue string, sent float64) {
-		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)}, time.Second)
+		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)},
+			time.Second)
 	}
 	see(0, "a", 10)
 	see(5, "b", 500)
@@ -208,7 +225,8 @@ func TestRatesAreOverTheTimeThatTheyName(t *testing.T) {
 	}
 	want := muster.Arrivals{Known: true, TenSeconds: 1, Minute: 70.0 / 60, FiveMinutes: 310.0 / 300, Hour: 910.0 / 3600}
 	got := rates(c, after(3600))
-	for _, x := range [][2]float64{{got.TenSeconds, want.TenSeconds}, {got.Minute, want.Minute}, {got.FiveMinutes, want.FiveMinutes}, {got.Hour, want.Hour}} {
+	for _, x := range [][2]float64{{got.TenSeconds, want.TenSeconds}, {got.Minute, want.Minute},
+		{got.FiveMinutes, want.FiveMinutes}, {got.Hour, want.Hour}} {
 		if math.Abs(x[0]-x[1]) > 1e-6 || !got.Known {
 			t.Errorf("found %+v, want %+v", got, want)
 		}

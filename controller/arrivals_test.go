@@ -38,7 +38,8 @@ func (w *world) reread(later time.Duration) {
 	from := w.now.Add(-w.settings.RestoreFrom())
 	recent := slices.Clone(w.records)
 	recent = slices.DeleteFunc(recent, func(r muster.Record) bool { return r.At.Before(from) })
-	state, err := w.settings.Restore(muster.Position{Epoch: w.state.Position.Epoch + 1, Seq: int64(len(w.records))}, recent)
+	state, err := w.settings.Restore(muster.Position{Epoch: w.state.Position.Epoch + 1, Seq: int64(len(w.records))},
+		recent)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -48,17 +49,20 @@ func (w *world) reread(later time.Duration) {
 func TestWhatWasLearnedSurvivesItsRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := controller.Learned{
-			Arrived: rapid.Float64Range(0, 1e9).Draw(t, "arrived"), Sent: map[string]float64{}, Counted: rapid.Bool().Draw(t, "counted"),
-			Came: series.CameIn(t0, t0.Add(time.Minute), rapid.Float64Range(0, 1e6).Draw(t, "came"), false),
+			Arrived: rapid.Float64Range(0, 1e9).Draw(t, "arrived"), Sent: map[string]float64{},
+			Counted: rapid.Bool().Draw(t, "counted"),
+			Came:    series.CameIn(t0, t0.Add(time.Minute), rapid.Float64Range(0, 1e6).Draw(t, "came"), false),
 		}
 		if l.Arrived > 0 {
 			l.Since = t0.Add(time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "since")))
 		}
 		for range rapid.IntRange(0, 5).Draw(t, "durations") {
-			l.Processing = series.Add(l.Processing, time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took")))
+			l.Processing = series.Add(l.Processing,
+				time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took")))
 			l.Boots = series.Add(l.Boots, time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "boot")))
 		}
-		for _, q := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "päckchen", ""}), rapid.ID).Draw(t, "queues") {
+		for _, q := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "päckchen", ""}), rapid.ID).Draw(t,
+			"queues") {
 			l.Sent[q] = rapid.Float64Range(0, 1e15).Draw(t, "sent")
 		}
 		text, err := json.Marshal(l)
@@ -85,7 +89,8 @@ func TestArrivalsAloneAreWorthARecord(t *testing.T) {
 	w.step(time.Second)
 	before := w.step(10 * time.Second).Observation.Arrivals
 	w.reread(0)
-	if after := w.stepOn(w.look()...).Observation.Arrivals; !before.Known || before.Minute == 0 || !cmp.Equal(before, after) {
+	if after := w.stepOn(w.look()...).Observation.Arrivals; !before.Known || before.Minute == 0 ||
+		!cmp.Equal(before, after) {
 		t.Errorf("before a restart %+v, after it %+v", before, after)
 	}
 }
@@ -167,7 +172,8 @@ func TestWhatCameWhileNobodyLookedCountsOverThatTime(t *testing.T) {
 			row.away(w)
 			w.step(time.Second)
 			groups := w.last.Observation.Waiting
-			if len(groups) == 0 || groups[0].Messages != 600 || groups[0].AgeSeconds < 9*60 || groups[0].AgeSeconds > 10*60+1 {
+			if len(groups) == 0 || groups[0].Messages != 600 || groups[0].AgeSeconds < 9*60 ||
+				groups[0].AgeSeconds > 10*60+1 {
 				t.Errorf("600 messages came within ten minutes, there waits %+v", groups)
 			}
 			w.step(10 * time.Second)
@@ -175,7 +181,8 @@ func TestWhatCameWhileNobodyLookedCountsOverThatTime(t *testing.T) {
 			for _, b := range a.Busiest {
 				// One a second, or a little more where up to a minute of it may have been watched in vain.
 				if most := max(b.OverSeconds, 5) * 600 / 540 * 1.01; b.Messages > most {
-					t.Errorf("within %v s came %v at the busiest times, want %v at most", b.OverSeconds, b.Messages, most)
+					t.Errorf("within %v s came %v at the busiest times, want %v at most", b.OverSeconds, b.Messages,
+						most)
 				}
 			}
 			if all := a.Busiest[len(a.Busiest)-1]; all.OverSeconds < 600 || all.Messages < 500 {
@@ -198,7 +205,8 @@ func TestBusyTimesAreForgottenInTimeWhetherOrNotAnybodyRestarts(t *testing.T) {
 	}
 	quiet := w.last.Observation.Arrivals.Busiest
 	if busy[0].Messages < 494 || quiet[0].Messages != 0 {
-		t.Errorf("the busiest five seconds had %v, and %v more than an hour later; want 99 in a hundred of 500, and 0", busy[0].Messages, quiet[0].Messages)
+		t.Errorf("the busiest five seconds had %v, and %v more than an hour later; want 99 in a hundred of 500, and 0",
+			busy[0].Messages, quiet[0].Messages)
 	}
 }
 
@@ -206,7 +214,8 @@ func TestInAnyStoryARestartRemembersTheArrivals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := counting(t)
 		for range rapid.IntRange(1, 50).Draw(rt, "looks") {
-			later := rapid.SampledFrom([]time.Duration{50 * time.Millisecond, time.Second, time.Second, 3 * time.Second, 59 * time.Second, 30 * time.Minute}).Draw(rt, "later")
+			later := rapid.SampledFrom([]time.Duration{50 * time.Millisecond, time.Second, time.Second, 3 * time.Second,
+				59 * time.Second, 30 * time.Minute}).Draw(rt, "later")
 			for later > time.Minute { // looks go on, and nothing happens
 				w.step(time.Minute)
 				later -= time.Minute

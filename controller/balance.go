@@ -6,11 +6,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// balance tells how many messages were sent to a queue that does not count them: those that are there and those that were
-// finished must have been sent.
+// balance tells how many messages were sent to a queue that does not count them: those that are there and those that
+// were finished must have been sent.
 //
-// Counts are approximate, and the next look may not find what this one did. So what a look found counts for the decision that
-// is made from it, and for later ones only once a record says so: a restart must not change them.
+// Counts are approximate, and the next look may not find what this one did. So what a look found counts for the
+// decision that is made from it, and for later ones only once a record says so: a restart must not change them.
 type balance struct {
 	// finished is how many messages the fleet's workers finished, up to the last record; soon is how many since.
 	finished, soon float64
@@ -21,18 +21,20 @@ type balance struct {
 	corrected bool
 }
 
-// balanced puts into q how many messages were sent to it in all, and takes down how many of them came since the last record,
-// where the source knows only how many are there; it is false where the source counts them itself. Counts fall at times although
-// nothing was taken back: then nothing came. Once the queue is empty, the sum is exact again.
+// balanced puts into q how many messages were sent to it in all, and takes down how many of them came since the last
+// record, where the source knows only how many are there; it is false where the source counts them itself. Counts fall
+// at times although nothing was taken back: then nothing came. Once the queue is empty, the sum is exact again.
 //
-// A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay unknown.
+// A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay
+// unknown.
 func (s *Settings) balanced(st *State, now time.Time, q *muster.QueueObservation) bool {
 	if q.Sent.Known || len(s.Queues) != 1 || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
 		return false
 	}
 	for i := range st.queues {
 		if old := &st.queues[i]; old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
-			q.Sent = old.Sent // the same look again, where looks are rare: what was finished since is still in its counts
+			// the same look again, where looks are rare: what was finished since is still in its counts
+			q.Sent = old.Sent
 			return true
 		}
 	}
@@ -58,7 +60,8 @@ func (s *Settings) balanced(st *State, now time.Time, q *muster.QueueObservation
 	return true
 }
 
-// record returns what a record says of a queue that had counted n: for one that does not count, what the last look found.
+// record returns what a record says of a queue that had counted n: for one that does not count, what the last look
+// found.
 func (b balance) record(n float64) float64 {
 	if b.asked {
 		return b.sent

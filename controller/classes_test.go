@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // done is a report of messages that are done: so many of each class, which all take the same time.
@@ -29,7 +29,7 @@ func (w *world) finish(m *worker, all ...done) controller.Input {
 			r.Processing = series.Add(r.Processing, d.each)
 			if d.class != "" {
 				if r.Classes == nil {
-					r.Classes = map[string]muster.Durations{}
+					r.Classes = map[string]series.Durations{}
 				}
 				r.Classes[d.class] = series.Add(r.Classes[d.class], d.each)
 			}
@@ -65,8 +65,10 @@ func TestTheMixOfClassesIsObserved(t *testing.T) {
 	}{
 		{"no class", []done{{"", 4, time.Second}}, nil},
 		{"one class says no more than all", []done{{"a", 4, time.Second}}, nil},
-		{"two classes", []done{{"long", 1, 20 * time.Second}, {"short", 3, time.Second}}, []string{"long 0.25 1 20s", "short 0.75 3 1s"}},
-		{"one class and messages without", []done{{"", 1, 2 * time.Second}, {"a", 1, 8 * time.Second}}, []string{" 0.50 1 2s", "a 0.50 1 8s"}},
+		{"two classes", []done{{"long", 1, 20 * time.Second}, {"short", 3, time.Second}},
+			[]string{"long 0.25 1 20s", "short 0.75 3 1s"}},
+		{"one class and messages without", []done{{"", 1, 2 * time.Second}, {"a", 1, 8 * time.Second}},
+			[]string{" 0.50 1 2s", "a 0.50 1 8s"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w, m := classified(t)
@@ -113,8 +115,9 @@ func TestTheClassesOfAFleetAreBounded(t *testing.T) {
 		count += c.Processing.Count
 		share += c.Share
 	}
-	if n := len(o.Observation.Classes); n != muster.MaxClasses+2 || count != 180 || math.Abs(share-1) > 1e-9 {
-		t.Errorf("found %d classes with %d durations and shares of %v in all, want %d with 180 and 1", n, count, share, muster.MaxClasses+2)
+	if n := len(o.Observation.Classes); n != protocol.MaxClasses+2 || count != 180 || math.Abs(share-1) > 1e-9 {
+		t.Errorf("found %d classes with %d durations and shares of %v in all, want %d with 180 and 1", n, count, share,
+			protocol.MaxClasses+2)
 	}
 	// Those that came no more make room.
 	for range 3 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // contested is a fleet of two whose service others set, too.
@@ -32,7 +33,7 @@ func (c *contested) seconds(n int, others func(second int)) {
 		if others != nil {
 			others(i)
 		}
-		var reports []muster.Report
+		var reports []protocol.Report
 		for _, m := range c.members {
 			r := receiving(m.ID)
 			r.Seq = c.now.Unix()
@@ -67,7 +68,8 @@ func TestASecondControllerIsSeenAndNotFought(t *testing.T) {
 		)
 	}
 	if c.orders > 3 {
-		t.Errorf("the size was set %d times against the other controller, want no more than it takes to see it", c.orders)
+		t.Errorf("the size was set %d times against the other controller, want no more than it takes to see it",
+			c.orders)
 	}
 	// Members that the other one brings are kept, whatever the backlog says.
 	c.lists(7)
@@ -75,7 +77,7 @@ func TestASecondControllerIsSeenAndNotFought(t *testing.T) {
 	before := c.orders
 	c.seconds(120, nil)
 	for _, m := range c.members {
-		if d := c.state.Directive(m.ID, m.ID); d.Ask != muster.Work {
+		if d := c.state.Directive(m.ID, m.ID); d.Ask != protocol.Work {
 			t.Errorf("%s is told to %s while another controller sizes the fleet", m.ID, d.Ask)
 		}
 	}

@@ -54,7 +54,8 @@ func (l *Loop) handOver(ctx context.Context, e HandOver) error {
 		err = l.o.Delegator.HandOver(ctx, e.Handover)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.o.Logger.Warn("handing the fleet over to target tracking failed, and is tried again", "fleet", l.o.Settings.Fleet, "error", err)
+		l.o.Logger.Warn("handing the fleet over to target tracking failed, and is tried again", "fleet",
+			l.o.Settings.Fleet, "error", err)
 	}
 	return err
 }

@@ -36,8 +36,8 @@ type Change struct {
 // maxProbe bounds the backlogs that are tried.
 const maxProbe = 1 << 30
 
-// Explain explains a recorded decision, given the recent decisions before it. Because a policy is a function, what would
-// change the decision is found by asking it.
+// Explain explains a recorded decision, given the recent decisions before it. Because a policy is a function, what
+// would change the decision is found by asking it.
 func Explain(r muster.Record, recent muster.Recent) (Explanation, error) {
 	var spec policy.Spec
 	var body Decided
@@ -65,7 +65,8 @@ func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent
 	}
 	at := func(backlog int) int { return p.Decide(withBacklog(o, backlog), recent).Desired }
 	if more, ok := search(backlog, maxProbe, func(b int) bool { return at(b) > d.Desired }); ok {
-		e.Changes = append(e.Changes, Change{more, at(more), fmt.Sprintf("%d at a backlog of %d or more", at(more), more)})
+		e.Changes = append(e.Changes,
+			Change{more, at(more), fmt.Sprintf("%d at a backlog of %d or more", at(more), more)})
 	}
 	// Falling is searched as the rise it mirrors: how many messages fewer.
 	if fewer, ok := search(0, backlog, func(n int) bool { return at(backlog-n) < d.Desired }); ok {
@@ -75,7 +76,8 @@ func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent
 	return e
 }
 
-// search returns the smallest n in (from, to] for which is holds, given that it holds for all above any for which it does.
+// search returns the smallest n in (from, to] for which is holds, given that it holds for all above any for which it
+// does.
 func search(from, to int, is func(int) bool) (int, bool) {
 	low, step := from, 1
 	for low < to && !is(min(low+step, to)) {
@@ -113,8 +115,8 @@ func withBacklog(o muster.Observation, backlog int) muster.Observation {
 	return o
 }
 
-// waitingOf returns the groups with so many messages in all, where ages are known: those that are one too many came last, and
-// those that are missing come now.
+// waitingOf returns the groups with so many messages in all, where ages are known: those that are one too many came
+// last, and those that are missing come now.
 func waitingOf(groups []muster.Waiting, messages float64) []muster.Waiting {
 	if len(groups) == 0 {
 		return nil

@@ -16,12 +16,16 @@ func aged(groups ...muster.Waiting) muster.Observation {
 		sum += g.Messages
 	}
 	return muster.Observation{
-		Fleet: "f", At: t0, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000},
-		Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(t0, sum), InFlight: muster.Measured(t0, 0),
+		Fleet: "f", At: t0, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
+		Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000},
+		Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(t0, sum),
+			InFlight:  muster.Measured(t0, 0),
 			OldestAge: muster.Measured(t0, groups[0].AgeSeconds)}},
 		Capacity: muster.Capacity{Known: true, SlotsPerWorker: 1}, Waiting: groups,
-		Processing: muster.Estimate{Known: true, Count: 100, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10, P99Seconds: 10},
-		Boot:       muster.Estimate{Known: true, Count: 9, MeanSeconds: 60, P50Seconds: 60, P95Seconds: 60, P99Seconds: 60},
+		Processing: muster.Estimate{Known: true, Count: 100, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10,
+			P99Seconds: 10},
+		Boot: muster.Estimate{Known: true, Count: 9, MeanSeconds: 60, P50Seconds: 60, P95Seconds: 60,
+			P99Seconds: 60},
 	}
 }
 
@@ -47,8 +51,10 @@ func TestWhatWouldChangeADecisionIsAskedWithAsManyAgesAsMessages(t *testing.T) {
 			for _, g := range o.Waiting {
 				sum += g.Messages
 			}
-			if sum != o.Backlog().Value || len(last) > muster.MaxGroups || len(last) > 0 && last[0].AgeSeconds != groups[0].AgeSeconds {
-				t.Errorf("asked about a backlog of %v with %v messages by age, in %d groups: %v", o.Backlog(), sum, len(o.Waiting), o.Waiting)
+			if sum != o.Backlog().Value || len(last) > muster.MaxGroups || len(last) > 0 &&
+				last[0].AgeSeconds != groups[0].AgeSeconds {
+				t.Errorf("asked about a backlog of %v with %v messages by age, in %d groups: %v", o.Backlog(), sum,
+					len(o.Waiting), o.Waiting)
 			}
 		})
 		controller.ExplainDecision(p, o, nil, p.Decide(o, nil))

@@ -4,10 +4,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/metrics"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a pointer to one,
-// [Stored], [Unread] or [Resulted].
+// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a
+// pointer to one, [Stored], [Unread] or [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.
@@ -20,25 +22,25 @@ type Listed struct {
 	Failure string
 }
 
-// Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is known and
-// of no tree while none runs.
+// Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is
+// known and of no tree while none runs.
 type Expected struct{ muster.Expected }
 
 // Metered is what was read of metrics that others keep: those of [Settings.Reads].
 type Metered struct {
 	At time.Time
 	// Series are sorted by key.
-	Series []muster.MetricSeries
+	Series []metrics.Series
 	// Failure is empty when anything could be read.
 	Failure string
 }
 
 // Reported is a worker's report.
-type Reported struct{ muster.Report }
+type Reported struct{ protocol.Report }
 
-// Stored is a worker's report that was read from where the worker keeps it. It counts like any other, but nobody answers it: so it
-// never says that its worker may be ended.
-type Stored struct{ muster.Report }
+// Stored is a worker's report that was read from where the worker keeps it. It counts like any other, but nobody
+// answers it: so it never says that its worker may be ended.
+type Stored struct{ protocol.Report }
 
 // Unread says that stored reports could not be read, or not all, and why; with an empty Failure that they were.
 type Unread struct{ Failure string }
@@ -61,8 +63,8 @@ func (Stored) input()   {}
 func (Unread) input()   {}
 func (Resulted) input() {}
 
-// Effect is something to do to the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. What workers are told is no effect of its own: it is read
-// from the state, as the answer to their reports.
+// Effect is something to do to the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. What workers are told
+// is no effect of its own: it is read from the state, as the answer to their reports.
 type Effect interface {
 	// EffectID names the effect within the history; its [Resulted] carries the same.
 	EffectID() string
@@ -100,8 +102,8 @@ type Trim struct {
 // EffectID implements [Effect].
 func (e Trim) EffectID() string { return e.ID }
 
-// HandOver tells a cloud's target tracking what it needs. It changes no size, so that its intent is not recorded; it is given again at
-// every period. Only one that fails has a [Resulted].
+// HandOver tells a cloud's target tracking what it needs. It changes no size, so that its intent is not recorded; it is
+// given again at every period. Only one that fails has a [Resulted].
 type HandOver struct{ muster.Handover }
 
 // EffectID implements [Effect].

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
 )
 
 // flush is what was learned just now. What the queues had counted by then is in sent alone.
@@ -15,10 +16,11 @@ type flush struct {
 	sent totals
 }
 
-// appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to write that
-// down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
+// appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to
+// write that down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
 func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
-	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Crowded != nil || l.Counted || l.Came != nil || len(l.sent) > 1 ||
+	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Crowded != nil || l.Counted || l.Came != nil ||
+		len(l.sent) > 1 ||
 		l.Failed != 0 || !none(l.Failing) || l.Dead != 0 {
 		return b, false
 	}
@@ -75,7 +77,7 @@ func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
 	return append(b, '}'), usual
 }
 
-func none(d muster.Durations) bool { return d.Count == 0 && len(d.Buckets) == 0 && d.SumSeconds == 0 }
+func none(d series.Durations) bool { return d.Count == 0 && len(d.Buckets) == 0 && d.SumSeconds == 0 }
 
 // plain tells whether JSON has a string as it is.
 func plain(s string) bool {
@@ -100,7 +102,7 @@ func (s *Settings) learned(at time.Time, l flush) muster.Record {
 	return s.record(at, muster.Learned, l.Learned)
 }
 
-func appendBuckets(b []byte, buckets []muster.Bucket) []byte {
+func appendBuckets(b []byte, buckets []series.Bucket) []byte {
 	b = append(b, '[')
 	for i, x := range buckets {
 		if i > 0 {

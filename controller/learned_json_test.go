@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
@@ -15,7 +14,8 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 	at, quick := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
 	rapid.Check(t, func(t *rapid.T) {
 		usually := rapid.Bool().Draw(t, "usually") // what is rare comes in half of the cases
-		l := flush{Learned: Learned{Arrived: rapid.Float64Range(0, 1e22).Draw(t, "arrived"), Finished: rapid.Float64Range(0, 1e9).Draw(t, "finished")}}
+		l := flush{Learned: Learned{Arrived: rapid.Float64Range(0, 1e22).Draw(t, "arrived"),
+			Finished: rapid.Float64Range(0, 1e9).Draw(t, "finished")}}
 		if rapid.Bool().Draw(t, "counts") {
 			l.Arrived = float64(rapid.IntRange(0, 1e6).Draw(t, "whole"))
 		}
@@ -26,7 +26,8 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 			}
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "durations") {
-			l.Processing = series.Add(l.Processing, time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took")))
+			l.Processing = series.Add(l.Processing,
+				time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "took")))
 		}
 		if !usually && rapid.Bool().Draw(t, "booted") {
 			l.Boots = series.Add(l.Boots, time.Second)
@@ -67,7 +68,8 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 	if quick == 0 {
 		t.Error("nothing was written quickly")
 	}
-	l := flush{Learned{Processing: series.Add(muster.Durations{}, time.Second), Arrived: 4, Since: at, Finished: 2}, totals{{"q", counted{n: 4}}}}
+	l := flush{Learned{Processing: series.Add(series.Durations{}, time.Second), Arrived: 4, Since: at, Finished: 2},
+		totals{{"q", counted{n: 4}}}}
 	if _, usual := l.appendJSON(nil); !usual {
 		t.Error("what fleets learn all the time is not written quickly")
 	}

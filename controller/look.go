@@ -21,8 +21,9 @@ func (st *State) look(q *muster.QueueObservation) {
 	newest(&st.queues[i], q)
 }
 
-// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used. Measurements
-// arrive in the order they were made, so their instants are not compared: a clock that was set back would win for hours.
+// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used.
+// Measurements arrive in the order they were made, so their instants are not compared: a clock that was set back would
+// win for hours.
 func newest(old, q *muster.QueueObservation) {
 	newer(&old.Backlog, &q.Backlog)
 	newer(&old.InFlight, &q.InFlight)
@@ -52,7 +53,8 @@ func newer(old, s *muster.Sample) {
 	}
 }
 
-// fresh returns the measurements, of which what is too old by now is unknown: those given, as nearly always, if nothing is.
+// fresh returns the measurements, of which what is too old by now is unknown: those given, as nearly always, if nothing
+// is.
 func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []muster.QueueObservation {
 	counts, ages := s.staleAfter(), s.ageStaleAfter()
 	i := 0
@@ -87,6 +89,7 @@ func stale(q *muster.QueueObservation, now time.Time, counts, ages time.Duration
 		return x.Known && (age > most || age < -most)
 	}
 	return old(&q.Retrying, counts) || old(&q.OldestRetry, counts) || old(&q.DeadLetters, counts) ||
-		old(&q.Backlog, counts) || old(&q.InFlight, counts) || old(&q.Delayed, counts) || old(&q.Sent, counts) || old(&q.OldestAge, ages) ||
+		old(&q.Backlog, counts) || old(&q.InFlight, counts) || old(&q.Delayed, counts) || old(&q.Sent, counts) ||
+		old(&q.OldestAge, ages) ||
 		q.Published != nil
 }

@@ -28,12 +28,15 @@ func TestWhatIsTooOldOrFromTheFutureIsUnknown(t *testing.T) {
 		{"delayed", func(q *muster.QueueObservation) *muster.Sample { return &q.Delayed }, time.Minute},
 		{"sent", func(q *muster.QueueObservation) *muster.Sample { return &q.Sent }, time.Minute},
 		{"oldest age", func(q *muster.QueueObservation) *muster.Sample { return &q.OldestAge }, 3 * time.Minute},
-		{"sent per second", func(q *muster.QueueObservation) *muster.Sample { return &published(q).SentPerSecond }, 3 * time.Minute},
+		{"sent per second", func(q *muster.QueueObservation) *muster.Sample { return &published(q).SentPerSecond },
+			3 * time.Minute},
 		{"deleted per second", func(q *muster.QueueObservation) *muster.Sample { return &published(q).DeletedPerSecond }, 3 * time.Minute},
-		{"mean", func(q *muster.QueueObservation) *muster.Sample { return &published(q).ProcessingMean }, 10 * time.Minute},
+		{"mean", func(q *muster.QueueObservation) *muster.Sample { return &published(q).ProcessingMean },
+			10 * time.Minute},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			for age, known := range map[time.Duration]bool{0: true, row.most: true, row.most + 1: false, -row.most: true, -row.most - 1: false} {
+			for age, known := range map[time.Duration]bool{0: true, row.most: true, row.most + 1: false,
+				-row.most: true, -row.most - 1: false} {
 				queues := []muster.QueueObservation{{Queue: "a"}, {Queue: "b"}}
 				*row.of(&queues[1]) = muster.Measured(now.Add(-age), 7)
 				got := s.fresh(queues, now)

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/metrics"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer, Delegator and Notify are required.
+// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer,
+// Delegator and Notify are required.
 type LoopOptions struct {
 	Settings Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -22,14 +25,14 @@ type LoopOptions struct {
 	// Expecters are those among the sources and the fleet that are told when [Loop.Wake] is called.
 	Expecters []muster.Expecter
 	Fleet     muster.Fleet
-	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon after ctx ends.
-	// It is nil, and Settings.Trees false, where there are no trees.
+	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon
+	// after ctx ends. It is nil, and Settings.Trees false, where there are no trees.
 	Trees func(ctx context.Context) muster.Expected
 	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
-	Meter muster.Meter
-	// Stored reads the reports that workers keep where nobody answers them, those that are new since it was last called, and says what
-	// could not be read; it may be nil. It returns soon after ctx ends.
-	Stored func(ctx context.Context) ([]muster.Report, error)
+	Meter metrics.Meter
+	// Stored reads the reports that workers keep where nobody answers them, those that are new since it was last
+	// called, and says what could not be read; it may be nil. It returns soon after ctx ends.
+	Stored func(ctx context.Context) ([]protocol.Report, error)
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
 	// Protector is nil for a fleet whose members nobody ends by himself.
@@ -44,9 +47,9 @@ type LoopOptions struct {
 	Notify func(Outcome)
 }
 
-// Loop drives [Settings.Step] in real time: it looks at the queues and the fleet at every poll and at every wake, gathers
-// worker reports and the results of effects, appends what the step records to the history, and only then executes its
-// effects and answers the workers. Its methods may be called from any goroutine.
+// Loop drives [Settings.Step] in real time: it looks at the queues and the fleet at every poll and at every wake,
+// gathers worker reports and the results of effects, appends what the step records to the history, and only then
+// executes its effects and answers the workers. Its methods may be called from any goroutine.
 type Loop struct {
 	o       LoopOptions
 	wake    chan struct{}
@@ -59,16 +62,11 @@ type Loop struct {
 	began   chan struct{} // closed when Run has taken over the history
 	over    chan struct{} // closed when Run has returned
 
+	// started is from where the shell counts time: with its monotonic reading, since a clock that is set back must not
+	// stop the loop.
+	started time.Time
 	// The fields below belong to the goroutine of Run.
-	state   State
-	pending []Input
-	waiting []reportCall
-	looking bool
-	again   bool
-	due     bool
-	// dueBy is when a step is due although the look it waits for has not ended; zero when none waits.
-	dueBy    time.Time
-	lastStep time.Time
+	shell Shell[reportCall]
 	// stuckAt is since when the history cannot be written, saidStuck when that was last logged.
 	stuckAt, saidStuck time.Time
 	// unsure is true after a failed append: whether its records are in the history is not known.
@@ -77,24 +75,14 @@ type Loop struct {
 }
 
 type reportCall struct {
-	report muster.Report
+	report protocol.Report
 	answer chan<- answer
 }
 
 type answer struct {
-	directive muster.Directive
+	directive protocol.Directive
 	err       error
 }
-
-const (
-	// gather is how long wakes are gathered after a step, so that a burst of events is a few steps and not thousands.
-	gather = 50 * time.Millisecond
-	// patience is how long a step that a report asked for waits for a fresh look: what workers and queue say should be of
-	// one instant, or a message counts twice.
-	patience = 200 * time.Millisecond
-	// maxPending bounds the inputs that wait while the history cannot be written.
-	maxPending = 20_000
-)
 
 // ErrNotReady is returned to a worker whose report cannot be taken now. It should report again.
 var ErrNotReady = errors.New("the controller cannot take the report now; report again")
@@ -102,39 +90,42 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 // NewLoop returns a loop that does nothing until [Loop.Run].
 func NewLoop(o LoopOptions) *Loop {
 	return &Loop{
-		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input), results: make(chan Input),
-		began: make(chan struct{}), over: make(chan struct{}), changes: make(chan Settings),
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input),
+		results: make(chan Input),
+		began:   make(chan struct{}), over: make(chan struct{}), changes: make(chan Settings), started: time.Now(),
+		shell: NewShell[reportCall](State{}),
 	}
 }
 
-// Began returns a channel that is closed once [Loop.Run] has taken over the fleet's history: from then on the fleet is sized.
+// Began returns a channel that is closed once [Loop.Run] has taken over the fleet's history: from then on the fleet is
+// sized.
 func (l *Loop) Began() <-chan struct{} { return l.began }
 
 // Report hands in a worker's report and returns what the worker is to do. A report that changes what is decided is
 // answered after the step it caused, which is recorded by then; others are answered at once.
-func (l *Loop) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
+func (l *Loop) Report(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
 	r.At = clock()
 	reply := make(chan answer, 1)
 	select {
 	case l.reports <- reportCall{r, reply}:
 	case <-l.over:
-		return muster.Directive{}, ErrNotReady
+		return protocol.Directive{}, ErrNotReady
 	case <-ctx.Done():
-		return muster.Directive{}, ErrNotReady
+		return protocol.Directive{}, ErrNotReady
 	}
 	select {
 	case a := <-reply:
 		return a.directive, a.err
 	case <-l.over:
-		return muster.Directive{}, ErrNotReady
+		return protocol.Directive{}, ErrNotReady
 	case <-ctx.Done():
-		return muster.Directive{}, ErrNotReady
+		return protocol.Directive{}, ErrNotReady
 	}
 }
 
-// Run takes over the fleet's history and drives the fleet until ctx ends, then returns nil once nothing is under way any
-// more. It returns an error when the history cannot be read, and [muster.ErrConflict] when another controller took over.
-// It may be called once.
+// Run takes over the fleet's history and drives the fleet until ctx ends, then returns nil once nothing is under way
+// any more. It returns an error when the history cannot be read, and [muster.ErrConflict] when another controller took
+// over. It may be called once.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.over)
 	if err := l.restore(ctx); err != nil {
@@ -149,45 +140,32 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer poll.Stop()
 	step := time.NewTimer(0)
 	defer step.Stop()
-	l.look(ctx)
+	l.look(ctx, l.shell.Wake())
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-poll.C:
-			l.look(ctx)
+			l.look(ctx, l.shell.Wake())
 		case <-l.wake:
-			l.look(ctx)
+			l.look(ctx, l.shell.Wake())
 		case in := <-l.looked:
-			l.looking = false
-			l.add(true, in...)
-			if l.again {
-				l.again = false
-				l.look(ctx)
-			}
+			l.look(ctx, l.shell.Looked(in...))
 		case in := <-l.results:
-			l.add(false, in)
-			l.soon(ctx)
+			l.look(ctx, l.shell.Result(l.now(), in))
 		case call := <-l.reports:
-			if l.take(call) {
-				l.soon(ctx)
-			}
+			l.look(ctx, l.take(call))
 		case settings := <-l.changes:
 			l.o.Settings = settings
 			poll.Reset(settings.Poll)
-			l.soon(ctx)
+			l.look(ctx, l.shell.Soon(l.now()))
 		case <-step.C:
 		}
-		if !l.due {
-			if l.dueBy.IsZero() {
-				continue
-			}
-			if wait := time.Until(l.dueBy); wait > 0 {
-				step.Reset(wait)
-				continue
-			}
+		at, due := l.shell.Next(l.now())
+		if !due {
+			continue
 		}
-		if wait := gather - time.Since(l.lastStep); wait > 0 {
+		if wait := at - l.now(); wait > 0 {
 			step.Reset(wait)
 			continue
 		}
@@ -197,15 +175,16 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// look starts a look at the queues and the fleet, one at a time.
-func (l *Loop) look(ctx context.Context) {
-	if l.looking {
-		l.again = true
+// now is the time of the shell.
+func (l *Loop) now() time.Duration { return time.Since(l.started) }
+
+// look starts a look at the queues and the fleet, if the shell says so.
+func (l *Loop) look(ctx context.Context, now bool) {
+	if !now {
 		return
 	}
-	l.looking = true
 	o := l.o // a copy: the settings may change meanwhile
-	if len(l.pending) >= maxPending {
+	if l.shell.Full() {
 		o.Stored = nil // read again once what waits can be taken
 	}
 	l.running.Go(func() {
@@ -217,8 +196,8 @@ func (l *Loop) look(ctx context.Context) {
 	})
 }
 
-// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is shorter than
-// what is seen stays fresh.
+// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is
+// shorter than what is seen stays fresh.
 func see(ctx context.Context, o LoopOptions) []Input {
 	ctx, stop := context.WithTimeout(ctx, o.Settings.lookTimeout())
 	defer stop()
@@ -246,70 +225,49 @@ func see(ctx context.Context, o LoopOptions) []Input {
 	return append(in, beside()...)
 }
 
-func (l *Loop) add(due bool, in ...Input) {
-	l.pending = append(l.pending, in...)
-	l.due = l.due || due
-}
-
-// soon asks for a step after a fresh look, or without one when that takes too long.
-func (l *Loop) soon(ctx context.Context) {
-	l.look(ctx)
-	if l.dueBy.IsZero() {
-		l.dueBy = time.Now().Add(patience)
-	}
-}
-
-// take gathers a report, and answers it at once unless it bears on a release or on who is in service: then it asks for a
-// step.
-func (l *Loop) take(call reportCall) bool {
-	if len(l.pending) >= maxPending {
+// take gathers a report, and answers it unless it waits for a step. It tells whether a look is to begin.
+func (l *Loop) take(call reportCall) (look bool) {
+	d, reply, look := l.shell.Report(l.now(), Reported{call.report}, &call.report, call)
+	switch reply {
+	case Answered:
+		call.answer <- answer{directive: d}
+	case Refused:
 		call.answer <- answer{err: ErrNotReady}
-		return false
 	}
-	r := call.report
-	l.add(false, Reported{r})
-	if r.State == muster.Receiving {
-		if d, ok := l.state.Answer(r.Member, r.Worker); ok {
-			call.answer <- answer{directive: d}
-			return false
-		}
-	}
-	l.waiting = append(l.waiting, call)
-	return true
+	return look
 }
 
 // step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
 // When they cannot be written, nothing happened: the inputs wait for the next look.
 func (l *Loop) step(ctx context.Context) error {
+	in := l.shell.Begin(l.now())
 	if l.unsure {
 		if err := l.restore(ctx); err != nil {
-			l.stuck(err)
+			l.stuck(ctx, err)
 			return nil
 		}
 	}
 	l.unsure = false
-	now := clock()
-	l.lastStep, l.due, l.dueBy = time.Now(), false, time.Time{} // with its monotonic reading: a clock that is set back must not stop the loop
-	o := l.o.Settings.Step(l.state, now, l.pending)
+	o := l.o.Settings.Step(*l.shell.State(), clock(), in)
 	if len(o.Records) > 0 {
-		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.state.Position, o.Records...)
+		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.shell.State().Position, o.Records...)
 		if err != nil {
 			if errors.Is(err, muster.ErrConflict) {
-				l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
+				refuse(l.shell.Refuse())
 				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
 			}
 			l.unsure = true
-			l.stuck(err)
+			l.stuck(ctx, err)
 			return nil
 		}
 		o.Next.Position = at
 	}
-	l.state, l.pending = o.Next, nil
+	waiting := l.shell.Done(&o)
 	l.stuckAt = time.Time{}
 	l.last.set(o)
-	l.answer(func(c reportCall) answer {
-		return answer{directive: l.state.Directive(c.report.Member, c.report.Worker)}
-	})
+	for _, c := range waiting {
+		c.answer <- answer{directive: o.Next.Directive(c.report.Member, c.report.Worker)}
+	}
 	for _, e := range o.Effects {
 		l.execute(ctx, e)
 	}
@@ -319,11 +277,11 @@ func (l *Loop) step(ctx context.Context) error {
 	return nil
 }
 
-func (l *Loop) answer(with func(reportCall) answer) {
-	for _, call := range l.waiting {
-		call.answer <- with(call)
+// refuse tells workers to report again.
+func refuse(calls []reportCall) {
+	for _, c := range calls {
+		c.answer <- answer{err: ErrNotReady}
 	}
-	l.waiting = nil
 }
 
 // execute carries out an effect beside the loop. Ending members has its own lane, so that a slow release never delays a

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // shell is everything a loop talks to, in memory.
@@ -30,7 +31,7 @@ type shell struct {
 	full     error // what Append fails with, if set
 	wakes    chan struct{}
 	trees    func(context.Context) muster.Expected
-	stored   func(context.Context) ([]muster.Report, error)
+	stored   func(context.Context) ([]protocol.Report, error)
 	reads    int      // of stored
 	unseen   []string // orders whose intent was not in the history
 }
@@ -42,7 +43,8 @@ func (s *shell) Observe(context.Context) (muster.QueueObservation, error) {
 		return muster.QueueObservation{}, errors.New("connection refused")
 	}
 	now := time.Now().UTC()
-	return muster.QueueObservation{Backlog: muster.Measured(now, float64(s.backlog)), InFlight: muster.Measured(now, 0)}, nil
+	return muster.QueueObservation{Backlog: muster.Measured(now, float64(s.backlog)),
+		InFlight: muster.Measured(now, 0)}, nil
 }
 
 func (s *shell) Wakes() (<-chan struct{}, func()) { return s.wakes, func() {} }
@@ -84,7 +86,8 @@ func (s *shell) End(ctx context.Context, ids []string) error {
 	return nil
 }
 
-func (s *shell) Append(ctx context.Context, fleet string, after muster.Position, r ...muster.Record) (muster.Position, error) {
+func (s *shell) Append(ctx context.Context, fleet string, after muster.Position, r ...muster.Record) (muster.Position,
+	error) {
 	s.mu.Lock()
 	full := s.full
 	s.mu.Unlock()
@@ -112,8 +115,9 @@ func (s *shell) seen() (steps, launches int) {
 // newLoop starts a loop within a bubble; stop ends it and returns what Run returned.
 func newLoop(t *testing.T, s *shell, set controller.Settings) (*controller.Loop, func() error) {
 	loop := controller.NewLoop(controller.LoopOptions{
-		Settings: set, Sources: []muster.Source{s}, Wakes: []muster.Notifier{s}, Fleet: s, Releaser: s, History: s, Logger: slog.New(slog.DiscardHandler),
-		Trees: s.trees, Stored: s.stored, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },
+		Settings: set, Sources: []muster.Source{s}, Wakes: []muster.Notifier{s}, Fleet: s, Releaser: s, History: s,
+		Logger: slog.New(slog.DiscardHandler),
+		Trees:  s.trees, Stored: s.stored, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -225,15 +229,15 @@ func TestASecondControllerStopsTheFirst(t *testing.T) {
 }
 
 // answering is the report after the answer d: it repeats the challenge.
-func answering(d muster.Directive, r muster.Report) muster.Report {
+func answering(d protocol.Directive, r protocol.Report) protocol.Report {
 	r.Challenge = d.Challenge
 	return r
 }
 
-func report(member string, seq int64, state muster.WorkerState, token string) muster.Report {
-	r := muster.Report{Fleet: "f", Member: member, Worker: member, Seq: seq, State: state, Slots: 1, Token: token}
+func report(member string, seq int64, state protocol.WorkerState, token string) protocol.Report {
+	r := protocol.Report{Fleet: "f", Member: member, Worker: member, Seq: seq, State: state, Slots: 1, Token: token}
 	if token != "" {
-		r.Cause = muster.IdleTooLong
+		r.Cause = protocol.IdleTooLong
 	}
 	return r
 }
@@ -247,21 +251,24 @@ func TestATokenIsAnsweredOnceItsReleaseIsRecorded(t *testing.T) {
 		s.set(func() { s.backlog = 0 })
 		time.Sleep(time.Second)
 		id := s.orders[0].Launch[0]
-		var d muster.Directive
+		var d protocol.Directive
 		var err error
-		for i, state := range []muster.WorkerState{muster.Starting, muster.Receiving} {
-			if d, err = loop.Report(t.Context(), report(id, int64(i+1), state, "")); err != nil || d.Ask != muster.Work {
+		for i, state := range []protocol.WorkerState{protocol.Starting, protocol.Receiving} {
+			if d, err = loop.Report(t.Context(), report(id, int64(i+1), state, "")); err != nil ||
+				d.Ask != protocol.Work {
 				t.Fatalf("%s: %+v, %v", state, d, err)
 			}
 			time.Sleep(time.Second)
 		}
-		d, err = loop.Report(t.Context(), answering(d, report(id, 3, muster.Idle, "token")))
-		if err != nil || d.Ask != muster.Leave || d.Token != "token" {
+		d, err = loop.Report(t.Context(), answering(d, report(id, 3, protocol.Idle, "token")))
+		if err != nil || d.Ask != protocol.Leave || d.Token != "token" {
 			t.Fatalf("got %+v, %v; want the token granted", d, err)
 		}
 		recorded := false
 		s.Read(t.Context(), "f", time.Time{}, func(r muster.Record) bool {
-			recorded = recorded || r.Kind == muster.Changed && string(r.Body) == fmt.Sprintf(`{"member":%q,"what":"left","why":"no message came for it","desired":0}`, id)
+			recorded = recorded || r.Kind == muster.Changed &&
+				string(r.Body) == fmt.Sprintf(`{"member":%q,"what":"left","why":"no message came for it","desired":0}`,
+					id)
 			return true
 		})
 		if !recorded {
@@ -280,11 +287,11 @@ func TestASlowReleaseDelaysNoLaunch(t *testing.T) {
 		s.set(func() { s.backlog = 0 })
 		time.Sleep(time.Second)
 		id := s.orders[0].Launch[0]
-		d, err := loop.Report(t.Context(), report(id, 1, muster.Receiving, ""))
+		d, err := loop.Report(t.Context(), report(id, 1, protocol.Receiving, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		loop.Report(t.Context(), answering(d, report(id, 2, muster.Idle, "token")))
+		loop.Report(t.Context(), answering(d, report(id, 2, protocol.Idle, "token")))
 		time.Sleep(15 * time.Second) // it stays: by now the fleet was told to end it, and hangs
 		s.set(func() { s.backlog = 5 })
 		time.Sleep(1200 * time.Millisecond)

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/policy"
 )
 
-// Reads returns what a [muster.Meter] has to read for the fleet's policy, sorted by key; none for most policies.
-func (s Settings) Reads() (queries []muster.MetricQuery) {
+// Reads returns what a [metrics.Meter] has to read for the fleet's policy, sorted by key; none for most policies.
+func (s Settings) Reads() (queries []metrics.Query) {
 	for _, u := range s.uses {
 		if !u.Own {
 			queries = append(queries, u.Query)
@@ -22,11 +24,12 @@ func (s Settings) Reads() (queries []muster.MetricQuery) {
 	return queries
 }
 
-// newPeriod tells whether a period of a metric that we keep ourselves began since a decision was recorded. What the metric was
-// in a period is known from the records alone, so each period needs one.
+// newPeriod tells whether a period of a metric that we keep ourselves began since a decision was recorded. What the
+// metric was in a period is known from the records alone, so each period needs one.
 func (s *Settings) newPeriod(recorded, now time.Time) bool {
 	return slices.ContainsFunc(s.uses, func(u policy.MetricUse) bool {
-		return u.Own && !muster.PeriodAt(recorded, u.Query.PeriodSeconds).Equal(muster.PeriodAt(now, u.Query.PeriodSeconds))
+		return u.Own && !metrics.PeriodAt(recorded,
+			u.Query.PeriodSeconds).Equal(metrics.PeriodAt(now, u.Query.PeriodSeconds))
 	})
 }
 
@@ -41,13 +44,13 @@ func (st *State) meter(x Metered) {
 // meterStale is how old what was read of metrics may be, in periods of each metric: then it is unknown.
 const meterStale = 3
 
-// metrics are the series for the policy, sorted by key: of our own the past periods, which the last record tells; of others
-// what was read.
-func (s *Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
+// metrics are the series for the policy, sorted by key: of our own the past periods, which the last record tells; of
+// others what was read.
+func (s *Settings) metrics(st *State, now time.Time) []metrics.Series {
 	if len(s.uses) == 0 {
 		return nil
 	}
-	var all []muster.MetricSeries
+	var all []metrics.Series
 	if whole := st.last().whole; whole != nil {
 		all = policy.Remember(s.uses, *whole, s.Queues, now)
 	} else {
@@ -62,21 +65,22 @@ func (s *Settings) metrics(st *State, now time.Time) []muster.MetricSeries {
 		if u.Own {
 			continue
 		}
-		unknown := muster.MetricSeries{Key: u.Query.Key(), Reason: "nobody reads metrics of CloudWatch for this fleet"}
+		unknown := metrics.Series{Key: u.Query.Key(), Reason: "nobody reads metrics of CloudWatch for this fleet"}
 		if metered.Failure != "" {
 			unknown.Reason = metered.Failure
 		}
-		i := slices.IndexFunc(metered.Series, func(m muster.MetricSeries) bool { return m.Key == unknown.Key })
+		i := slices.IndexFunc(metered.Series, func(m metrics.Series) bool { return m.Key == unknown.Key })
 		switch {
 		case i >= 0 && age <= meterStale*time.Duration(u.Query.PeriodSeconds)*time.Second:
 			all = append(all, bounded(metered.Series[i]))
 			continue
 		case i >= 0:
-			unknown.Reason = fmt.Sprintf("it was last read %s ago", muster.Seconds(age.Seconds())) + because(metered.Failure)
+			unknown.Reason = fmt.Sprintf("it was last read %s ago",
+				render.Seconds(age.Seconds())) + because(metered.Failure)
 		}
 		all = append(all, unknown)
 	}
-	slices.SortFunc(all, func(a, b muster.MetricSeries) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(all, func(a, b metrics.Series) int { return cmp.Compare(a.Key, b.Key) })
 	return all
 }
 
@@ -88,14 +92,14 @@ func because(failure string) string {
 }
 
 // bounded returns s with its newest points alone, if it has more than an observation carries.
-func bounded(s muster.MetricSeries) muster.MetricSeries {
-	if k := len(s.Points); k > 0 && s.Points[k-1].N >= muster.MaxMetricPoints {
-		first := s.Points[k-1].N - muster.MaxMetricPoints + 1
+func bounded(s metrics.Series) metrics.Series {
+	if k := len(s.Points); k > 0 && s.Points[k-1].N >= metrics.MaxPoints {
+		first := s.Points[k-1].N - metrics.MaxPoints + 1
 		s.Start = s.Start.Add(time.Duration(first*s.PeriodSeconds) * time.Second)
-		points := make([]muster.MetricPoint, 0, muster.MaxMetricPoints)
+		points := make([]metrics.Point, 0, metrics.MaxPoints)
 		for _, p := range s.Points {
 			if p.N >= first {
-				points = append(points, muster.MetricPoint{N: p.N - first, Value: p.Value})
+				points = append(points, metrics.Point{N: p.N - first, Value: p.Value})
 			}
 		}
 		s.Points = points
@@ -103,8 +107,9 @@ func bounded(s muster.MetricSeries) muster.MetricSeries {
 	return s
 }
 
-// beside begins to read what there is beside queues and fleet, as one of all: the trees, the reports that workers keep elsewhere, and
-// the metrics that others keep if the policy needs any. The function that it returns tells what came of it once all are done.
+// beside begins to read what there is beside queues and fleet, as one of all: the trees, the reports that workers keep
+// elsewhere, and the metrics that others keep if the policy needs any. The function that it returns tells what came of
+// it once all are done.
 func (o LoopOptions) beside(ctx context.Context, all *sync.WaitGroup) func() []Input {
 	var expected muster.Expected
 	if o.Trees != nil {

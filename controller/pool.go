@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// pool is the warm pool as far as is known at now; nil for a fleet that has none. What was learned of it stays when the pool cannot
-// be read for a while.
+// pool is the warm pool as far as is known at now; nil for a fleet that has none. What was learned of it stays when the
+// pool cannot be read for a while.
 func (st *State) pool(now time.Time) *muster.Pool {
 	p := muster.Pool{Ready: st.ready()}
 	if st.warmBoots, p.Boot = st.warmBoots.At(now); !p.Boot.Known && st.last().pool != nil {
@@ -28,7 +28,8 @@ func (st *State) ready() int {
 	return max(0, *st.listed.Ready-st.roster.Awaited())
 }
 
-// fromPool notes which of the members that are ordered now are expected from the warm pool, the first ones, and returns how many.
+// fromPool notes which of the members that are ordered now are expected from the warm pool, the first ones, and returns
+// how many.
 func (st *State) fromPool(ordered []string) int {
 	// Those that are ordered now are not expected from it yet.
 	n := min(st.ready(), len(ordered))

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // prepared is a world whose fleet has a warm pool.
@@ -53,7 +54,7 @@ func booted(t *testing.T) *prepared {
 		t.Fatalf("the pool is %+v, and coming are %+v", o.Observation.Pool, o.Observation.Coming)
 	}
 	for _, m := range p.members {
-		m.state = muster.Receiving
+		m.state = protocol.Receiving
 	}
 	p.step(14 * time.Second)
 	p.step(0, p.say(p.members[0], 0), p.say(p.members[1], 0))
@@ -82,11 +83,13 @@ func TestARestartForgetsNoTier(t *testing.T) {
 	p.restart()
 	after := p.step(time.Second, p.everybody()...).Observation
 	if *after.Pool != *before.Pool || after.Boot != before.Boot {
-		t.Errorf("after a restart the pool is %+v and cold boots are %+v; before %+v and %+v", after.Pool, after.Boot, before.Pool, before.Boot)
+		t.Errorf("after a restart the pool is %+v and cold boots are %+v; before %+v and %+v", after.Pool, after.Boot,
+			before.Pool, before.Boot)
 	}
 	p.ready = nil // it cannot be read for a while
 	p.step(time.Hour, p.everybody()...)
-	if pool := p.step(time.Minute, p.everybody()...).Observation.Pool; pool == nil || pool.Ready != 0 || pool.Boot != before.Pool.Boot {
+	if pool := p.step(time.Minute, p.everybody()...).Observation.Pool; pool == nil || pool.Ready != 0 ||
+		pool.Boot != before.Pool.Boot {
 		t.Errorf("an hour later the pool is %+v, want what was learned and none that is ready", pool)
 	}
 }
@@ -111,7 +114,8 @@ func TestTheTierOfAnOrderUnderWayIsRememberedOverARestart(t *testing.T) {
 				p.tier[m.id] = row.tier[i]
 			}
 			o := p.step(time.Second)
-			if told := slices.ContainsFunc(o.Changes, func(c controller.Changed) bool { return c.What == roster.CameCold }); told != (row.warm == 1) {
+			if told := slices.ContainsFunc(o.Changes,
+				func(c controller.Changed) bool { return c.What == roster.CameCold }); told != (row.warm == 1) {
 				t.Errorf("changes %+v; that one is of another tier than expected is told: %v", o.Changes, told)
 			}
 			p.restart()

@@ -15,8 +15,8 @@ type Preview struct {
 	Recent muster.Recent
 }
 
-// Preview looks once and returns the step that [Loop.Run] would take first. Nothing is recorded or done, and the history is
-// not taken over. It must not be called on a loop that runs.
+// Preview looks once and returns the step that [Loop.Run] would take first. Nothing is recorded or done, and the
+// history is not taken over. It must not be called on a loop that runs.
 func (l *Loop) Preview(ctx context.Context) (Preview, error) {
 	st, err := l.remember(ctx, muster.Position{})
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
 	// shareOver is the time over which the share of messages in time is told.
 	shareOver = time.Hour
-	// mostTold is the share of the finished messages of which it must be known how long they were in the system: where nobody
-	// tells, a few late ones would be all that there are.
+	// mostTold is the share of the finished messages of which it must be known how long they were in the system: where
+	// nobody tells, a few late ones would be all that there are.
 	mostTold = 0.75
 )
 
@@ -23,13 +24,14 @@ type progress struct {
 	failing series.Window
 	// attempts counts those that failed, finished the messages that were finished.
 	attempts, finished series.Counts
-	// ended counts finished messages whose time of sending is known, inTime those of them in time, dead the dead letters.
+	// ended counts finished messages whose time of sending is known, inTime those of them in time, dead the dead
+	// letters.
 	ended, inTime, dead series.Counts
 	// letters is how many dead letters there were, by the last look or record; it means something once counted is true.
 	letters float64
 	counted bool
 	// failure is the newest failed attempt that a worker told of; nil for none. It is never changed.
-	failure *muster.LastFailure
+	failure *protocol.LastFailure
 }
 
 func newProgress(learn time.Duration) progress {
@@ -71,7 +73,7 @@ func (p *progress) recall(o muster.Observation) {
 		p.letters, p.counted = letters.Value, true
 	}
 	if w := o.Progress.Value(); w.LastError != "" {
-		p.failed(&muster.LastFailure{At: w.LastErrorAt, Error: w.LastError})
+		p.failed(&protocol.LastFailure{At: w.LastErrorAt, Error: w.LastError})
 	}
 }
 
@@ -79,7 +81,7 @@ func (p *progress) recall(o muster.Observation) {
 func (p *progress) buried(n float64) { p.letters += n }
 
 // failed takes in the newest failed attempt of a worker; nil is none.
-func (p *progress) failed(f *muster.LastFailure) {
+func (p *progress) failed(f *protocol.LastFailure) {
 	if f != nil && (p.failure == nil || f.At.After(p.failure.At)) {
 		p.failure = f
 	}
@@ -111,6 +113,9 @@ func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *mu
 	}
 	w.DeadLetters, _ = deadLetters(o.Queues)
 	s.retries(st, now, o, w)
+	if !s.Unreported && o.Objective.Latency > 0 {
+		w.Held, w.HeldLongest, w.HeldBy = st.roster.HeldBeyond(now, s.rules(o.Boot), o.Objective.Latency)
+	}
 	w.Late = late(o, w)
 	ended := st.progress.ended.Over(now, shareOver)
 	told := !s.Unreported && ended >= mostTold*st.progress.finished.Over(now, shareOver)
@@ -153,7 +158,8 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 	told, ok := st.roster.Retries(now)
 	settled := ok || st.retrying.full
 	if settled || o.Capacity.InService() > 0 || inFlight.Known && inFlight.Value == 0 {
-		w.Working = muster.Measured(now, float64(o.Capacity.BusySlots)) // else its workers have not reported since a restart
+		w.Working = muster.Measured(now,
+			float64(o.Capacity.BusySlots)) // else its workers have not reported since a restart
 	}
 	if !settled {
 		return
@@ -175,11 +181,12 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 	}
 }
 
-// late counts the messages that wait, in the backlog or for a retry, for longer than the objective allows.
+// late counts the messages that wait, in the backlog or for a retry, for longer than the objective allows, and those
+// that a worker has held for longer.
 func late(o *muster.Observation, w *muster.Progress) muster.Sample {
 	most := o.Objective.Latency.Seconds()
 	backlog, oldest := o.Backlog(), o.OldestAge()
-	n := 0.0
+	n := float64(w.Held)
 	switch {
 	case !backlog.Known:
 		return muster.Unknown(o.At, "the backlog is unknown")
@@ -187,7 +194,7 @@ func late(o *muster.Observation, w *muster.Progress) muster.Sample {
 	case len(o.Waiting) == 0:
 		return muster.Unknown(o.At, "the ages of what waits are unknown")
 	default:
-		n = older(o.Waiting, most)
+		n += older(o.Waiting, most)
 	}
 	switch {
 	case !w.Retrying.Known:

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func text(t testing.TB, o controller.Outcome) string {
@@ -34,7 +35,8 @@ func text(t testing.TB, o controller.Outcome) string {
 
 func storySettings(t *rapid.T, tb testing.TB) controller.Settings {
 	spec := policy.Spec{
-		Name:       rapid.SampledFrom([]string{"exact", "backlog-per-worker", "worker-utilization", "dynamic-backlog"}).Draw(t, "policy"),
+		Name: rapid.SampledFrom([]string{"exact", "backlog-per-worker", "worker-utilization",
+			"dynamic-backlog"}).Draw(t, "policy"),
 		Acceptable: 2,
 		In:         policy.Shape{Stabilization: time.Duration(rapid.IntRange(0, 8).Draw(t, "in")) * time.Second},
 		Out:        policy.Shape{Stabilization: time.Duration(rapid.IntRange(0, 3).Draw(t, "out")) * time.Second},
@@ -44,8 +46,8 @@ func storySettings(t *rapid.T, tb testing.TB) controller.Settings {
 	return s
 }
 
-// live lets the world go on by one random event. The workers are honest: they hold messages, finish, and mint a token only
-// when they hold none and have stopped receiving.
+// live lets the world go on by one random event. The workers are honest: they hold messages, finish, and mint a token
+// only when they hold none and have stopped receiving.
 func live(t *rapid.T, w *world) []controller.Input {
 	var in []controller.Input
 	w.blind = rapid.IntRange(0, 9).Draw(t, "blind") == 0
@@ -57,16 +59,16 @@ func live(t *rapid.T, w *world) []controller.Input {
 		switch act := rapid.IntRange(0, 6).Draw(t, "act"); {
 		case act == 0: // silent
 			continue
-		case m.state == muster.Starting:
-			m.state = muster.Receiving
-		case m.state == muster.Idle && directive.Ask == muster.Work:
-			m.state, m.token, m.cause = muster.Receiving, "", ""
+		case m.state == protocol.Starting:
+			m.state = protocol.Receiving
+		case m.state == protocol.Idle && directive.Ask == protocol.Work:
+			m.state, m.token, m.cause = protocol.Receiving, "", ""
 			m.epoch++
-		case m.state == muster.Receiving && directive.Ask == muster.Drain:
-			m.state, m.cause = muster.Draining, muster.Asked
-		case m.state == muster.Draining && m.busy == 0:
-			m.state, m.token = muster.Idle, fmt.Sprintf("t%d", m.epoch)
-		case m.state == muster.Receiving && m.busy == 0 && w.backlog > 0:
+		case m.state == protocol.Receiving && directive.Ask == protocol.Drain:
+			m.state, m.cause = protocol.Draining, protocol.Asked
+		case m.state == protocol.Draining && m.busy == 0:
+			m.state, m.token = protocol.Idle, fmt.Sprintf("t%d", m.epoch)
+		case m.state == protocol.Receiving && m.busy == 0 && w.backlog > 0:
 			w.backlog--
 			w.inFlight++
 			m.busy = 1
@@ -75,7 +77,7 @@ func live(t *rapid.T, w *world) []controller.Input {
 			m.busy = 0
 			in = append(in, w.say(m, 1))
 			continue
-		case m.state == muster.Receiving && m.busy == 0 && act == 6:
+		case m.state == protocol.Receiving && m.busy == 0 && act == 6:
 			in = append(in, w.offer(m))
 			continue
 		}
@@ -88,11 +90,12 @@ func live(t *rapid.T, w *world) []controller.Input {
 func leave(t *rapid.T, w *world) {
 	for _, m := range append([]*worker(nil), w.members...) {
 		d := w.state.Directive(m.id, m.id)
-		if d.Ask != muster.Leave {
+		if d.Ask != protocol.Leave {
 			continue
 		}
-		if m.busy != 0 || m.state != muster.Idle || d.Token != m.token {
-			t.Fatalf("%s is told to leave with token %q; it is %s, holds %d and minted %q", m.id, d.Token, m.state, m.busy, m.token)
+		if m.busy != 0 || m.state != protocol.Idle || d.Token != m.token {
+			t.Fatalf("%s is told to leave with token %q; it is %s, holds %d and minted %q", m.id, d.Token, m.state,
+				m.busy, m.token)
 		}
 		if rapid.Bool().Draw(t, "leaves") {
 			w.gone(m, "")
@@ -107,7 +110,8 @@ func TestInAnyStoryNoBusyWorkerIsReleasedAndEverySizeIsLimited(t *testing.T) {
 			o := w.step(time.Duration(rapid.IntRange(50, 3000).Draw(rt, "ms"))*time.Millisecond, live(rt, w)...)
 			limits := w.settings.Limits
 			for _, e := range o.Effects {
-				if d, ok := e.(controller.SetDesired); ok && (d.Desired < limits.Min || d.Desired > limits.Max || len(w.members)+len(d.Launch) > limits.Max) {
+				if d, ok := e.(controller.SetDesired); ok &&
+					(d.Desired < limits.Min || d.Desired > limits.Max || len(w.members)+len(d.Launch) > limits.Max) {
 					rt.Fatalf("order %+v with %d members, limits %+v", d, len(w.members), limits)
 				}
 			}
@@ -132,17 +136,19 @@ func TestInAnyStoryARestartChangesNoDecision(t *testing.T) {
 		w.restart()
 		after := w.settings.Step(w.state, w.now, in)
 		a, b := before.Decision, after.Decision
-		if a.Previous != b.Previous || a.Wish != b.Wish || a.Desired != b.Desired || a.Verdict != b.Verdict || a.Reason != b.Reason {
+		if a.Previous != b.Previous || a.Wish != b.Wish || a.Desired != b.Desired || a.Verdict != b.Verdict ||
+			a.Reason != b.Reason {
 			rt.Fatalf("without a restart %s\nafter a restart %s", a.Sentence(), b.Sentence())
 		}
 	})
 }
 
-// TestInAnyStoryARestartChangesNoDecisionOfDeadline is a test of its own, because deadline goes by the ages of messages, the
-// pace of work and the busiest times, all of which a restart reads back from the history.
+// TestInAnyStoryARestartChangesNoDecisionOfDeadline is a test of its own, because deadline goes by the ages of
+// messages, the pace of work and the busiest times, all of which a restart reads back from the history.
 func TestInAnyStoryARestartChangesNoDecisionOfDeadline(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := settings(t, policy.Spec{Name: "deadline", Scale: rapid.Float64Range(0.1, 1).Draw(rt, "scale")}, rapid.IntRange(1, 12).Draw(rt, "max"))
+		s := settings(t, policy.Spec{Name: "deadline", Scale: rapid.Float64Range(0.1, 1).Draw(rt, "scale")},
+			rapid.IntRange(1, 12).Draw(rt, "max"))
 		s.Objective.Latency = time.Duration(rapid.IntRange(3, 60).Draw(rt, "latency")) * time.Second
 		w := newWorld(t, s)
 		w.counts = true
@@ -161,8 +167,10 @@ func TestInAnyStoryARestartChangesNoDecisionOfDeadline(t *testing.T) {
 			return // a member that just now is given up is the roster's matter
 		}
 		a, b := before.Decision, after.Decision
-		if a.Previous != b.Previous || a.Desired != b.Desired || a.Floor != b.Floor || a.Verdict != b.Verdict || a.Reason != b.Reason {
-			rt.Fatalf("without a restart %s\nafter a restart %s\n%+v\n%+v", a.Sentence(), b.Sentence(), before.Observation, after.Observation)
+		if a.Previous != b.Previous || a.Desired != b.Desired || a.Floor != b.Floor || a.Verdict != b.Verdict ||
+			a.Reason != b.Reason {
+			rt.Fatalf("without a restart %s\nafter a restart %s\n%+v\n%+v", a.Sentence(), b.Sentence(),
+				before.Observation, after.Observation)
 		}
 	})
 }

@@ -27,7 +27,8 @@ func seeing(t *testing.T, s controller.Settings, see ...muster.QueueObservation)
 	for i, q := range see {
 		q.Queue = "work"
 		now := published0.Add(time.Duration(i) * time.Second)
-		out = settings.Step(st, now, []controller.Input{controller.Measured{QueueObservation: q}, controller.Listed{Listing: muster.Listing{At: now}}})
+		out = settings.Step(st, now, []controller.Input{controller.Measured{QueueObservation: q},
+			controller.Listed{Listing: muster.Listing{At: now}}})
 		st = out.Next
 	}
 	return out.Observation
@@ -37,8 +38,10 @@ var published0 = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func TestADoubtedCountReplacesWhatWasKnown(t *testing.T) {
 	five := muster.QueueObservation{Backlog: muster.Measured(published0, 5), InFlight: muster.Measured(published0, 0)}
-	doubted := muster.QueueObservation{Backlog: muster.Doubt(published0, "seen once"), InFlight: muster.Doubt(published0, "seen once")}
-	failed := muster.QueueObservation{Backlog: muster.Unknown(published0, "no answer"), InFlight: muster.Unknown(published0, "no answer")}
+	doubted := muster.QueueObservation{Backlog: muster.Doubt(published0, "seen once"),
+		InFlight: muster.Doubt(published0, "seen once")}
+	failed := muster.QueueObservation{Backlog: muster.Unknown(published0, "no answer"),
+		InFlight: muster.Unknown(published0, "no answer")}
 	if b := seeing(t, controller.Settings{}, five, failed).Backlog(); !b.Known || b.Value != 5 {
 		t.Errorf("after a failed look the backlog is %v, want the 5 of a second ago", b)
 	}
@@ -49,7 +52,8 @@ func TestADoubtedCountReplacesWhatWasKnown(t *testing.T) {
 
 func TestStaleSaysHowOldALookMayBe(t *testing.T) {
 	old := muster.QueueObservation{
-		Backlog: muster.Measured(published0.Add(-time.Minute), 5), InFlight: muster.Measured(published0.Add(-time.Minute), 0),
+		Backlog:   muster.Measured(published0.Add(-time.Minute), 5),
+		InFlight:  muster.Measured(published0.Add(-time.Minute), 0),
 		OldestAge: muster.Measured(published0.Add(-2*time.Minute), 9),
 	}
 	if b := seeing(t, controller.Settings{}, old).Backlog(); b.Known {
@@ -65,7 +69,8 @@ func TestStaleSaysHowOldALookMayBe(t *testing.T) {
 }
 
 func TestAPublishedMeanCountsUntilDurationsAreReported(t *testing.T) {
-	q := muster.QueueObservation{Backlog: muster.Measured(published0, 5), Published: &muster.Published{ProcessingMean: muster.Measured(published0, 25)}}
+	q := muster.QueueObservation{Backlog: muster.Measured(published0, 5),
+		Published: &muster.Published{ProcessingMean: muster.Measured(published0, 25)}}
 	if p := seeing(t, controller.Settings{}, q).Processing; !p.Known || p.Prior || p.MeanSeconds != 25 {
 		t.Errorf("the processing duration is %+v, want the published 25 s", p)
 	}

@@ -11,8 +11,8 @@ import (
 
 // write turns a decision into records and effects, and brings the roster to it.
 //
-// It holds nothing but pointers and numbers, so that the outcome, the largest value of a step, stays off the heap: for the
-// compiler, what escapes from one field of a struct escapes from all.
+// It holds nothing but pointers and numbers, so that the outcome, the largest value of a step, stays off the heap: for
+// the compiler, what escapes from one field of a struct escapes from all.
 type write struct {
 	settings *Settings
 	rules    roster.Rules
@@ -57,8 +57,8 @@ func (w *write) seen(x seen) {
 }
 
 // decision makes the decision the size asked for, and records it when it sets a size, holds for another reason or is a
-// minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded is
-// remembered, so that a restart remembers the same.
+// minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded
+// is remembered, so that a restart remembers the same.
 func (w *write) decision() {
 	d, last := &w.out.Decision, &w.state.last().decision
 	if d.Verdict != muster.Shadow {
@@ -66,7 +66,8 @@ func (w *write) decision() {
 	}
 	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
-	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired && d.Verdict == last.Verdict && d.Reason == last.Reason
+	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired &&
+		d.Verdict == last.Verdict && d.Reason == last.Reason
 	// That trees begin, end or can no longer be read is news, whatever it comes to.
 	now, before := w.out.Observation.Expected, w.state.last().expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
@@ -116,7 +117,8 @@ func (w *write) releases() {
 		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
 		w.changed(id, roster.Left, w.state.whyLeft(id))
 	}
-	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 && w.now().Sub(w.state.endAt) > endOverdue {
+	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 &&
+		w.now().Sub(w.state.endAt) > endOverdue {
 		w.state.endAt = w.now()
 		e := End{ID: w.id(), Members: overdue}
 		w.record(muster.Intended, Intended{End: &e})
@@ -130,8 +132,8 @@ func (w *write) unsure() bool {
 	return !o.Capacity.Known || len(o.Queues) > 0 && (!o.Backlog().Known || !o.InFlight().Known)
 }
 
-// size brings the members to the size asked for: too many are asked to drain; too few are first made up by those that were
-// asked to drain and are still there, then by launches.
+// size brings the members to the size asked for: too many are asked to drain; too few are first made up by those that
+// were asked to drain and are still there, then by launches.
 func (w *write) size() {
 	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	w.orderAgain(c)
@@ -153,7 +155,8 @@ func (w *write) size() {
 	for _, id := range kept {
 		w.changed(id, roster.Kept, "wanted again before it was released")
 	}
-	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil && w.out.Observation.Capacity.Known {
+	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil &&
+		w.out.Observation.Capacity.Known {
 		w.launch(n, w.total(c, n))
 	}
 }

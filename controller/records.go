@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Decided is the body of a [muster.Decided] record. Its Shared part is the policy's [policy.Spec].
@@ -34,12 +35,12 @@ type ResultedBody struct {
 
 // Learned is the body of a [muster.Learned] record: what was measured since the one before.
 type Learned struct {
-	Processing muster.Durations `json:"processing,omitzero"`
-	Boots      muster.Durations `json:"boots,omitzero"`
+	Processing series.Durations `json:"processing,omitzero"`
+	Boots      series.Durations `json:"boots,omitzero"`
 	// WarmBoots are those of members from a warm pool, which Boots has not.
-	WarmBoots muster.Durations `json:"warm_boots,omitzero"`
+	WarmBoots series.Durations `json:"warm_boots,omitzero"`
 	// Classes are the durations of those that have a class, by class.
-	Classes map[string]muster.Durations `json:"classes,omitzero"`
+	Classes map[string]series.Durations `json:"classes,omitzero"`
 	// Crowded are the durations by how many messages were in progress meanwhile, by level; of members that share a
 	// machine.
 	Crowded []Crowded `json:"crowded,omitzero"`
@@ -49,8 +50,8 @@ type Learned struct {
 	Sent    map[string]float64 `json:"sent,omitzero"`
 	// Finished is how many messages were finished in all by then.
 	Finished float64 `json:"finished,omitzero"`
-	// Counted is true where it was known, at the instant of the record, what every queue had counted. Only fleets with a
-	// forecast say so.
+	// Counted is true where it was known, at the instant of the record, what every queue had counted. Only fleets with
+	// a forecast say so.
 	Counted bool `json:"counted,omitzero"`
 	// Came is when they came, in a record that the history folded from others, which has no Since any more.
 	Came []series.Came `json:"came,omitzero"`
@@ -59,7 +60,7 @@ type Learned struct {
 	InTime float64 `json:"in_time,omitzero"`
 	// Failed attempts failed, and Failing are their durations, which Processing has not.
 	Failed  int64            `json:"failed,omitzero"`
-	Failing muster.Durations `json:"failing,omitzero"`
+	Failing series.Durations `json:"failing,omitzero"`
 	// Dead messages became dead letters.
 	Dead float64 `json:"dead,omitzero"`
 }
@@ -83,8 +84,8 @@ type Changed struct {
 	// Desired is the desired size afterwards: it falls with a worker that left by itself.
 	Desired int `json:"desired"`
 	// Worker and Incident are set when something went wrong at a worker; its count is that since the worker started.
-	Worker   string           `json:"worker,omitzero"`
-	Incident *muster.Incident `json:"incident,omitzero"`
+	Worker   string             `json:"worker,omitzero"`
+	Incident *protocol.Incident `json:"incident,omitzero"`
 }
 
 func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
@@ -107,7 +108,8 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 	var spec policy.Spec
 	var body Decided
 	if why, is := Unencodable(r); is {
-		return recorded, again, fmt.Errorf("decision %d: it could not be recorded when it was made: %s", r.Position.Seq, why)
+		return recorded, again, fmt.Errorf("decision %d: it could not be recorded when it was made: %s", r.Position.Seq,
+			why)
 	}
 	if err := json.Unmarshal(r.Shared, &spec); err != nil {
 		return recorded, again, fmt.Errorf("decision %d: read its policy: %w", r.Position.Seq, err)
@@ -122,11 +124,12 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 	return body.Decision, p.Decide(body.Observation, recent), nil
 }
 
-// Verify recomputes every decision among the records, which are one fleet's history, oldest first. It returns how many it
-// checked, and an error that shows the first that does not recompute to itself.
+// Verify recomputes every decision among the records, which are one fleet's history, oldest first. It returns how many
+// it checked, and an error that shows the first that does not recompute to itself.
 //
 // Where older records were removed, the first decisions cannot be recomputed, because what their policies remembered is
-// gone; nor can those of a policy that has another revision now, and those that could not be recorded. skipped counts them.
+// gone; nor can those of a policy that has another revision now, and those that could not be recorded. skipped counts
+// them.
 func Verify(records []muster.Record) (checked, skipped int, err error) {
 	var recent muster.Recent
 	whole := len(records) > 0 && records[0].Position.Seq <= 1
@@ -170,7 +173,8 @@ func Verify(records []muster.Record) (checked, skipped int, err error) {
 			return checked, skipped, err
 		}
 		if !bytes.Equal(was, is) {
-			return checked, skipped, fmt.Errorf("decision %d does not recompute to itself:\nrecorded   %s\nrecomputed %s", r.Position.Seq, was, is)
+			return checked, skipped, fmt.Errorf("decision %d does not recompute to itself:\nrecorded   "+
+				"%s\nrecomputed %s", r.Position.Seq, was, is)
 		}
 		checked++
 		recent = recent.With(recorded, verifyMemory)

@@ -17,7 +17,10 @@ func (l *Loop) restore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("fleet %s: open its history: %w", s.Fleet, err)
 	}
-	l.state, err = l.remember(ctx, at)
+	st, err := l.remember(ctx, at)
+	if err == nil {
+		l.shell.Restored(st)
+	}
 	return err
 }
 
@@ -38,7 +41,8 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) 
 	return s.Restore(at, records)
 }
 
-func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.Record) bool) (records []muster.Record, err error) {
+func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.Record) bool) (records []muster.Record,
+	err error) {
 	err = l.o.History.Read(ctx, l.o.Settings.Fleet, since, func(r muster.Record) bool {
 		if counts(r) {
 			records = append(records, r)
@@ -49,33 +53,26 @@ func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.
 }
 
 // stuck deals with a history that cannot be written: nothing is done, everybody is told, and the next look tries again.
-func (l *Loop) stuck(err error) {
+// A write that only the end of ctx broke off is no trouble of the history, and is not logged.
+func (l *Loop) stuck(ctx context.Context, err error) {
 	now := clock()
-	l.due, l.dueBy = false, time.Time{}
-	l.answer(func(reportCall) answer { return answer{err: ErrNotReady} })
-	l.pending = slices.DeleteFunc(l.pending, looks) // the next look brings newer ones
+	refuse(l.shell.Failed())
 	if l.stuckAt.IsZero() {
 		l.stuckAt = now
 	}
-	if now.Sub(l.saidStuck) >= time.Minute {
+	if now.Sub(l.saidStuck) >= time.Minute && ctx.Err() == nil {
 		l.saidStuck = now
-		l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "since", l.stuckAt, "error", err)
+		l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "since",
+			l.stuckAt, "error", err)
 	}
 	o, _ := l.Last()
-	o.Unrecorded = fmt.Sprintf("nothing is done since %s, because the history cannot be written: %v", l.stuckAt.Format(time.RFC3339), err)
+	o.Unrecorded = fmt.Sprintf("nothing is done since %s, because the history cannot be written: %v",
+		l.stuckAt.Format(time.RFC3339), err)
 	l.last.set(o)
 }
 
-func looks(in Input) bool {
-	switch in.(type) {
-	case Measured, Listed, Expected, Metered:
-		return true
-	}
-	return false
-}
-
-// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers stays. It
-// returns false when the loop has ended or ctx does.
+// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers
+// stays. It returns false when the loop has ended or ctx does.
 func (l *Loop) Change(ctx context.Context, s Settings) bool {
 	select {
 	case l.changes <- s:

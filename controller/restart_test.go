@@ -7,6 +7,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // served is a world with so many workers that have been busy for ten minutes.
@@ -74,13 +75,14 @@ func TestAGrantIsRememberedOverARestart(t *testing.T) {
 	w.step(time.Second, w.receiving()...)
 	m := w.members[0]
 	w.step(time.Second, w.offer(m))
-	if w.ask(m) != muster.Leave {
+	if w.ask(m) != protocol.Leave {
 		t.Fatal("its release was not granted")
 	}
 	w.restart()
 	o := w.step(time.Second, w.say(m, 0))
-	if got := w.ask(m); got != muster.Leave || o.Observation.Capacity.Released != 1 {
-		t.Errorf("after a restart it is told %s, and %d are released; want the grant to stand", got, o.Observation.Capacity.Released)
+	if got := w.ask(m); got != protocol.Leave || o.Observation.Capacity.Released != 1 {
+		t.Errorf("after a restart it is told %s, and %d are released; want the grant to stand", got,
+			o.Observation.Capacity.Released)
 	}
 }
 
@@ -125,8 +127,10 @@ func TestAnOrderUnderWayAtARestartIsGivenAgainAndNeverDoubled(t *testing.T) {
 			}
 			w.restart()
 			o := w.step(x.later)
-			if got, ok := o.Effects[0].(controller.SetDesired); !ok || (got.ID == order.ID) != x.again || launched(o) != x.launched {
-				t.Errorf("ordered %+v after the restart, %+v before; want the same order again: %v, and %d launches", o.Effects, order, x.again, x.launched)
+			if got, ok := o.Effects[0].(controller.SetDesired); !ok || (got.ID == order.ID) != x.again ||
+				launched(o) != x.launched {
+				t.Errorf("ordered %+v after the restart, %+v before; want the same order again: %v, and %d launches",
+					o.Effects, order, x.again, x.launched)
 			}
 			if n := o.Observation.Capacity.Ordered; x.again && n != 3 {
 				t.Errorf("%d count as ordered, want 3: they may still appear", n)
@@ -148,7 +152,7 @@ func TestARestartCountsFailedLaunchesAsTheyWereCounted(t *testing.T) {
 	w.step(0)
 	w.obey()
 	m := w.members[0]
-	m.state = muster.Receiving
+	m.state = protocol.Receiving
 	w.step(time.Second, w.say(m, 0))
 	for _, other := range append([]*worker(nil), w.members[1:]...) {
 		w.gone(other, "exit status 1")
@@ -187,7 +191,9 @@ func TestADayOfDowntimeForgetsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after := p.Observation.Processing; !after.Known || after.Prior || after.MeanSeconds != before.MeanSeconds || p.Decision.Previous != w.last.Decision.Desired {
-		t.Errorf("processing %+v, desired %d; want %+v and %d", after, p.Decision.Previous, before, w.last.Decision.Desired)
+	if after := p.Observation.Processing; !after.Known || after.Prior || after.MeanSeconds != before.MeanSeconds ||
+		p.Decision.Previous != w.last.Decision.Desired {
+		t.Errorf("processing %+v, desired %d; want %+v and %d", after, p.Decision.Previous, before,
+			w.last.Decision.Desired)
 	}
 }

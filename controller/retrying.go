@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// retryingOver is for how long messages must be in flight without a worker that holds them to count as waiting for a retry, at
-// least and for the round trip of reports: a worker that just received one has reported by then.
+// retryingOver is for how long messages must be in flight without a worker that holds them to count as waiting for a
+// retry, at least and for the round trip of reports: a worker that just received one has reported by then.
 const retryingOver = 10 * time.Second
 
-// lowWater is the least of a number over some time, to half of that: over the present half and the one before. The zero one has
-// seen nothing.
+// lowWater is the least of a number over some time, to half of that: over the present half and the one before. The zero
+// one has seen nothing.
 type lowWater struct {
 	// began is when the present half began.
 	began       time.Time

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Messages in flight that no worker holds wait for a retry, unless the reports of the workers that hold them can still come.
+// Messages in flight that no worker holds wait for a retry, unless the reports of the workers that hold them can still
+// come.
 func TestRetryingIsWhatNoWorkerHeldForTheRoundTripOfReports(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
@@ -24,7 +25,8 @@ func TestRetryingIsWhatNoWorkerHeldForTheRoundTripOfReports(t *testing.T) {
 			}
 			return 0
 		}, 20, 0},
-		{"reports come half a minute late, and were not there yet", time.Minute, func(int) float64 { return 12 }, 29, 0},
+		{"reports come half a minute late, and were not there yet", time.Minute, func(int) float64 { return 12 }, 29,
+			0},
 		{"reports come half a minute late, and show what is held", time.Minute, func(second int) float64 {
 			if second < 35 {
 				return 12

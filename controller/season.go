@@ -12,14 +12,15 @@ type seasonal struct {
 	came series.Season
 	// lookedAt is when a record last said what came, or that nothing did.
 	lookedAt time.Time
-	// forecast was made in the quarter of an hour that began at made, for the one that begins at target. It is none while made
-	// is zero.
+	// forecast was made in the quarter of an hour that began at made, for the one that begins at target. It is none
+	// while made is zero.
 	forecast     muster.Forecast
 	made, target time.Time
 }
 
 const (
-	// quarter is how finely forecasts tell, lookedEvery how often a fleet with a forecast records that it was looked at.
+	// quarter is how finely forecasts tell, lookedEvery how often a fleet with a forecast records that it was looked
+	// at.
 	quarter     = 15 * time.Minute
 	lookedEvery = 5 * time.Minute
 	// unknownBoot is how far a forecast reaches while the boot time is not known.
@@ -43,7 +44,8 @@ func (s *seasonal) remember(at time.Time, l Learned) *seasonal {
 	return &next
 }
 
-// foresee returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of an hour.
+// foresee returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of an
+// hour.
 func (st *State) foresee(now time.Time, poll time.Duration, boot muster.Estimate) muster.Forecast {
 	s := st.seasonal
 	if s == nil {
@@ -56,7 +58,8 @@ func (st *State) foresee(now time.Time, poll time.Duration, boot muster.Estimate
 	ahead += 2 * poll
 	made, target := now.Truncate(quarter), now.Add(ahead).Truncate(quarter)
 	if !made.Equal(s.made) || !target.Equal(s.target) {
-		s = &seasonal{came: s.came, lookedAt: s.lookedAt, forecast: s.came.Forecast(now, ahead), made: made, target: target}
+		s = &seasonal{came: s.came, lookedAt: s.lookedAt, forecast: s.came.Forecast(now, ahead), made: made,
+			target: target}
 		st.seasonal = s
 	}
 	f := s.forecast
@@ -79,8 +82,8 @@ func counting(o muster.Observation) bool {
 	return len(o.Queues) > 0
 }
 
-// Restores tells whether a restart at now needs the record, which is within [Settings.RestoreFrom]: of long past, what was
-// learned counts alone.
+// Restores tells whether a restart at now needs the record, which is within [Settings.RestoreFrom]: of long past, what
+// was learned counts alone.
 func (s Settings) Restores(r muster.Record, now time.Time) bool {
 	return r.Kind == muster.Learned || !r.At.Before(now.Add(-s.reach()))
 }

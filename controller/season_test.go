@@ -13,8 +13,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// office is a world that is looked at once a minute, and in which a message a second comes from nine to five and none at
-// night.
+// office is a world that is looked at once a minute, and in which a message a second comes from nine to five and none
+// at night.
 func office(t testing.TB, forecast string) *world {
 	s := settings(t, policy.Spec{Name: "deadline", Processing: 10 * time.Second, Forecast: forecast}, 50)
 	s.Poll, s.BootPrior = time.Minute, time.Minute
@@ -34,6 +34,9 @@ func (w *world) live(minutes int, each func(controller.Outcome)) {
 }
 
 func TestAForecastSurvivesARestartAndItsDecisionsRecompute(t *testing.T) {
+	if raced {
+		t.Skip("it only computes: make test runs it without the race detector")
+	}
 	w := office(t, policy.ForecastSeasonal)
 	used, rises, steps := 0, 0, 0
 	w.live(71*60, func(o controller.Outcome) {
@@ -41,7 +44,8 @@ func TestAForecastSurvivesARestartAndItsDecisionsRecompute(t *testing.T) {
 		if f.Used {
 			used++
 		}
-		if f.Used && f.PerSecond > 0.9 && f.LatelyPerSecond < 0.1 && o.Observation.Arrivals.FiveMinutes < 0.1 && o.Decision.Desired >= 8 {
+		if f.Used && f.PerSecond > 0.9 && f.LatelyPerSecond < 0.1 && o.Observation.Arrivals.FiveMinutes < 0.1 &&
+			o.Decision.Desired >= 8 {
 			rises++
 		}
 		// A restart every 131 minutes finds each time another minute of its quarter of an hour.
@@ -55,17 +59,20 @@ func TestAForecastSurvivesARestartAndItsDecisionsRecompute(t *testing.T) {
 		a, b := w.settings.Step(w.state, w.now, w.look()), w.settings.Step(again.state, w.now, w.look())
 		w.now = w.now.Add(-time.Second)
 		if a.Observation.Forecast != b.Observation.Forecast || a.Decision.Desired != b.Decision.Desired {
-			t.Fatalf("%s: without a restart %s\n%+v\nafter one %s\n%+v", w.now, a.Decision.Sentence(), a.Observation.Forecast, b.Decision.Sentence(), b.Observation.Forecast)
+			t.Fatalf("%s: without a restart %s\n%+v\nafter one %s\n%+v", w.now, a.Decision.Sentence(),
+				a.Observation.Forecast, b.Decision.Sentence(), b.Observation.Forecast)
 		}
 	})
 	if used < 20*60 || rises == 0 {
-		t.Errorf("the forecast was used for %d minutes, %d of them before messages came; want 20 hours, and before the morning", used, rises)
+		t.Errorf("the forecast was used for %d minutes, %d of them before messages came; want 20 hours, and before "+
+			"the morning", used, rises)
 	}
 	if checked, skipped, err := controller.Verify(w.records); err != nil || skipped > 0 || checked < 71*60 {
 		t.Errorf("%d decisions recompute, %d were skipped: %v", checked, skipped, err)
 	}
 	last := w.last.Decision.Trail
-	if i := slices.IndexFunc(last, func(t muster.Term) bool { return t.Rule == "forecast" }); i < 0 || last[i].Why == "" || len(last[i].In) == 0 {
+	if i := slices.IndexFunc(last, func(t muster.Term) bool { return t.Rule == "forecast" }); i < 0 ||
+		last[i].Why == "" || len(last[i].In) == 0 {
 		t.Errorf("the trail has no term for the forecast: %+v", last)
 	}
 }
@@ -119,7 +126,8 @@ func TestAFleetWithoutAForecastHasNoneInItsRecords(t *testing.T) {
 	a, b := w.settings, office(t, policy.ForecastSeasonal).settings
 	old := muster.Record{At: w.now.Add(-20 * 24 * time.Hour), Kind: muster.Decided}
 	learned := muster.Record{At: old.At, Kind: muster.Learned}
-	if diff := cmp.Diff([]bool{false, true}, []bool{b.Restores(old, w.now), b.Restores(learned, w.now)}); diff != "" || a.RestoreFrom() >= b.RestoreFrom() {
+	if diff := cmp.Diff([]bool{false, true}, []bool{b.Restores(old, w.now), b.Restores(learned, w.now)}); diff != "" ||
+		a.RestoreFrom() >= b.RestoreFrom() {
 		t.Errorf("of weeks ago a start reads other than what was learned (-want +got):\n%s", diff)
 	}
 }

@@ -12,14 +12,15 @@ import (
 type aim struct {
 	// changedAt is when an effect last ended: what was listed before says nothing of it.
 	changedAt time.Time
-	// statedAt is when the service was last told its size without a launch, protectedAt when members were last protected.
+	// statedAt is when the service was last told its size without a launch, protectedAt when members were last
+	// protected.
 	statedAt, protectedAt time.Time
 	// trimmedAt is when machines were last ended.
 	trimmedAt time.Time
 	// stated is the size that was last stated without a launch.
 	stated int
-	// set is the size that the service was seen with last, or that an effect gave it; known is false where an effect may have
-	// changed it to something else. seenAt is the listing that was looked at for that.
+	// set is the size that the service was seen with last, or that an effect gave it; known is false where an effect
+	// may have changed it to something else. seenAt is the listing that was looked at for that.
 	set    int
 	known  bool
 	seenAt time.Time
@@ -47,12 +48,13 @@ func (a *aim) resulted(x Resulted) {
 
 func (x *seen) named(all ...roster.Naming) {
 	for _, n := range all {
-		x.changes = append(x.changes, Changed{Member: n.Ordered, What: roster.Named, As: n.Member, Why: "is " + n.Member})
+		x.changes = append(x.changes, Changed{Member: n.Ordered, What: roster.Named, As: n.Member, Why: "is " +
+			n.Member})
 	}
 }
 
-// service returns what the newest listing says of the fleet's own service; nil where there is none, and where the listing is from
-// before the last write.
+// service returns what the newest listing says of the fleet's own service; nil where there is none, and where the
+// listing is from before the last write.
 func (w *write) service() *muster.Service {
 	l := w.state.listed
 	if l.Failure != "" || l.At.Before(w.state.aim.changedAt) {
@@ -69,9 +71,9 @@ func (w *write) total(c muster.Capacity, n int) int {
 	return c.Live() + n
 }
 
-// restate tells the fleet's own service how many members there are and are on their way, when it aims at another number: because
-// somebody else has set it, or because what was launched never came and is not wanted any more. It launches nothing that was not
-// ordered, and it ends nothing, because every member that exists is counted.
+// restate tells the fleet's own service how many members there are and are on their way, when it aims at another
+// number: because somebody else has set it, or because what was launched never came and is not wanted any more. It
+// launches nothing that was not ordered, and it ends nothing, because every member that exists is counted.
 func (w *write) restate() {
 	s := w.service()
 	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 {
@@ -112,13 +114,16 @@ func (w *write) protect() {
 	w.out.Effects = append(w.out.Effects, e)
 }
 
-// trim has machines ended that hold no member and are not needed. While members are ordered, or orders are on their way, they may be.
+// trim has machines ended that hold no member and are not needed. While members are ordered, or orders are on their
+// way, they may be.
 func (w *write) trim() {
 	s := w.service()
-	if s == nil || s.Spare == 0 || w.state.order != nil || len(w.out.Effects) > 0 || w.now().Sub(w.state.aim.trimmedAt) < trimEvery {
+	if s == nil || s.Spare == 0 || w.state.order != nil || len(w.out.Effects) > 0 ||
+		w.now().Sub(w.state.aim.trimmedAt) < trimEvery {
 		return
 	}
-	if c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots); !w.out.Observation.Capacity.Known || c.Ordered > 0 || c.Active() < w.state.desired {
+	if c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots); !w.out.Observation.Capacity.Known ||
+		c.Ordered > 0 || c.Active() < w.state.desired {
 		return
 	}
 	w.state.aim.trimmedAt = w.now()

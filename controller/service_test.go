@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // service is a fleet with a service of its own that names its members: what it aims at, and who is there.
@@ -49,7 +50,7 @@ func newService(t *testing.T, s controller.Settings) *service {
 }
 
 // step lets a second pass and returns what the step did.
-func (s *service) step(reports ...muster.Report) controller.Outcome {
+func (s *service) step(reports ...protocol.Report) controller.Outcome {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second)
 	backlog := muster.Measured(s.now, s.backlog)
@@ -69,7 +70,8 @@ func (s *service) step(reports ...muster.Report) controller.Outcome {
 		own.Set, own.Least = &set, s.least
 	}
 	in := append(s.results,
-		controller.Measured{QueueObservation: muster.QueueObservation{Queue: "work", Backlog: backlog, InFlight: muster.Measured(s.now, 0)}},
+		controller.Measured{QueueObservation: muster.QueueObservation{Queue: "work", Backlog: backlog,
+			InFlight: muster.Measured(s.now, 0)}},
 		controller.Listed{Listing: muster.Listing{At: listedAt, Members: slices.Clone(s.members), Service: own}})
 	s.results = nil
 	for _, r := range reports {
@@ -107,8 +109,8 @@ func (s *service) lists(n int) {
 	}
 }
 
-func receiving(id string) muster.Report {
-	return muster.Report{Fleet: "web", Member: id, Worker: id, Seq: 1, Slots: 1, State: muster.Receiving}
+func receiving(id string) protocol.Report {
+	return protocol.Report{Fleet: "web", Member: id, Worker: id, Seq: 1, Slots: 1, State: protocol.Receiving}
 }
 
 func TestAServiceIsToldTheWholeNumberOfMembers(t *testing.T) {
@@ -149,7 +151,8 @@ func TestAServiceIsToldTheWholeNumberOfMembers(t *testing.T) {
 	}
 	for _, m := range out.Members(s.now) {
 		if ordered := published0.Add(2 * time.Second); !m.LaunchedAt.Equal(ordered) {
-			t.Errorf("after a restart %s was launched at %v, want the instant of its order, %v", m.ID, m.LaunchedAt, ordered)
+			t.Errorf("after a restart %s was launched at %v, want the instant of its order, %v", m.ID, m.LaunchedAt,
+				ordered)
 		}
 	}
 }
@@ -177,7 +180,7 @@ func TestASizeThatSomebodyElseHasSetIsStatedAgainOnceAMinute(t *testing.T) {
 // step1 steps with workers that go on reporting, and shows an order, if any.
 func (s *service) step1(see func(*muster.Order)) {
 	s.t.Helper()
-	var reports []muster.Report
+	var reports []protocol.Report
 	for _, m := range s.members {
 		r := receiving(m.ID)
 		r.Seq = s.now.Unix()
@@ -203,7 +206,8 @@ func TestAListingFromBeforeTheLastWriteStatesNothing(t *testing.T) {
 	}
 	s.listedAt = time.Time{}
 	if o := order(t, s.step()); o == nil || o.Total != 3 || len(o.Launch) != 0 {
-		t.Errorf("the order is %+v, want that the three are still wanted, once a listing of now says that the service forgot them", o)
+		t.Errorf("the order is %+v, want that the three are still wanted, once a listing of now says that the "+
+			"service forgot them", o)
 	}
 }
 
@@ -236,7 +240,8 @@ func TestExposedMembersAreProtected(t *testing.T) {
 				}
 			}
 		}
-		if !protect && len(asked) > 0 || protect && (len(asked) < 2 || len(asked) > 4 || !slices.Equal(asked[0], []string{"i-1"})) {
+		if !protect && len(asked) > 0 || protect &&
+			(len(asked) < 2 || len(asked) > 4 || !slices.Equal(asked[0], []string{"i-1"})) {
 			t.Errorf("with protect %t asked for %v in 40 s, want i-1 every 15 s, or nothing", protect, asked)
 		}
 	}
@@ -258,7 +263,8 @@ func TestMembersThatDoNotReportWorkWhileTheirServiceSaysSo(t *testing.T) {
 		out = s.step()
 	}
 	if c := out.Observation.Capacity; c.InService() != 3 || c.Lost != 0 || out.Observation.Boot.Prior {
-		t.Errorf("the capacity is %+v with boots of %+v, want three in service and a boot that was measured", c, out.Observation.Boot)
+		t.Errorf("the capacity is %+v with boots of %+v, want three in service and a boot that was measured", c,
+			out.Observation.Boot)
 	}
 	s.unknown = true
 	s.backlog = 0

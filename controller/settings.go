@@ -32,11 +32,11 @@ type Settings struct {
 	Cores int
 	// Trees says that [Expected] tells what running trees are expected to send: nothing is decided before it did once.
 	Trees bool
-	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at least. It is
-	// above that where sources look less often than they are asked while nothing happens.
+	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at
+	// least. It is above that where sources look less often than they are asked while nothing happens.
 	Stale time.Duration
-	// Unreported is set for a fleet whose workers do not report: its members work while the fleet's own service says that they
-	// are in service, and it is the service that chooses which of them end.
+	// Unreported is set for a fleet whose workers do not report: its members work while the fleet's own service says
+	// that they are in service, and it is the service that chooses which of them end.
 	Unreported bool
 	// Protect has members protected that the fleet's own service could end while they work.
 	Protect bool
@@ -54,8 +54,8 @@ type Settings struct {
 	uses []policy.MetricUse
 }
 
-// NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with ten
-// minutes, Slots with 1, BootPrior with a minute. It returns what is wrong with the policy.
+// NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with
+// ten minutes, Slots with 1, BootPrior with a minute. It returns what is wrong with the policy.
 func NewSettings(s Settings) (Settings, error) {
 	p, err := policy.New(s.Spec)
 	if err != nil {
@@ -76,15 +76,15 @@ func NewSettings(s Settings) (Settings, error) {
 	}
 	if s.Learn <= 0 {
 		s.Learn = 10 * time.Minute
-		if s.Spec.Name == "deadline" {
+		if s.Spec.ForgetsSlowly() {
 			s.Learn = deadlineLearn
 		}
 	}
 	return s, nil
 }
 
-// Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made with it
-// cannot be recomputed from their records, because those keep the configured policy.
+// Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made
+// with it cannot be recomputed from their records, because those keep the configured policy.
 func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
 	s.policy, s.memory, s.plansAhead = p, memory, true
 	return s
@@ -111,12 +111,13 @@ func (s *Settings) lookTimeout() time.Duration {
 	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
 }
 
-// rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a minute:
-// giving it up too early launches a second one.
+// rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a
+// minute: giving it up too early launches a second one.
 func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	r := roster.Rules{Silence: silence, StoredSilence: max(silence, 3*s.Poll), BootWithin: within, Grace: grace, Remember: 5 * time.Minute, Unreported: s.Unreported}
+	r := roster.Rules{Silence: silence, StoredSilence: max(silence, 3*s.Poll), BootWithin: within, Grace: grace,
+		Remember: 5 * time.Minute, Unreported: s.Unreported}
 	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
 		r.Watched, r.WatchedAfter = true, s.BootPrior
 	}
@@ -124,10 +125,10 @@ func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 }
 
 const (
-	// silence is how long after its last report a worker is lost. Workers report every second, and every five seconds where
-	// answers are late; but the next report may take half a minute longer than the last one. Workers that keep their reports
-	// elsewhere do so every ten to fifteen seconds, and those are read every ten. That a member has ended is seen sooner, by the
-	// listing of its fleet.
+	// silence is how long after its last report a worker is lost. Workers report every second, and every five seconds
+	// where answers are late; but the next report may take half a minute longer than the last one. Workers that keep
+	// their reports elsewhere do so every ten to fifteen seconds, and those are read every ten. That a member has ended
+	// is seen sooner, by the listing of its fleet.
 	silence = 45 * time.Second
 	// treesStale is how long what trees are expected to send counts. Some are read seldom, because each reading costs.
 	treesStale = 30 * time.Second
@@ -143,8 +144,8 @@ const (
 	learnEvery = 5 * time.Second
 	// busiestEvery is how often the busiest times forget those that are long past.
 	busiestEvery = 5 * time.Minute
-	// deadlineLearn is how far back the policy deadline learns: rare long messages matter to it, and changes of the mean show
-	// in the recent pace.
+	// deadlineLearn is how far back the policy deadline learns: rare long messages matter to it, and changes of the
+	// mean show in the recent pace.
 	deadlineLearn = 6 * time.Hour
 	// paceOver is the time over which the recent pace of work is measured.
 	paceOver = 2 * time.Minute

@@ -8,7 +8,8 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// follow takes the size of a fleet that another system sizes as it is: that is what it asked for, as far as anybody here knows.
+// follow takes the size of a fleet that another system sizes as it is: that is what it asked for, as far as anybody
+// here knows.
 func (s *Settings) follow(st *State, now time.Time, rules roster.Rules) {
 	st.roster.Forgive()
 	st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Live(), true
@@ -22,8 +23,8 @@ func (w *write) keepAll(why string) {
 	}
 }
 
-// supposed takes the slots of members that do not report to be busy with the messages in flight that no other worker can hold, as
-// far as it is known how many those are.
+// supposed takes the slots of members that do not report to be busy with the messages in flight that no other worker
+// can hold, as far as it is known how many those are.
 func supposed(o muster.Observation) muster.Capacity {
 	c := o.Capacity
 	if n, known := o.InFlight().Count(); known && c.SlotsPerWorker > 0 && n < c.BusySlots {

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // charged puts so many members into the fleet, as the system in charge does.
@@ -49,7 +50,8 @@ func TestInShadowNoEffectIsExecuted(t *testing.T) {
 			o, ok := loop.Last()
 			d := o.Decision
 			if !ok || d.Previous != x.previous || d.Desired != x.desired || d.Verdict != x.verdict {
-				t.Errorf("%s: found %s from %d to %d, expected %s from %d to %d\n%s", x.name, d.Verdict, d.Previous, d.Desired, x.verdict, x.previous, x.desired, d.Sentence())
+				t.Errorf("%s: found %s from %d to %d, expected %s from %d to %d\n%s", x.name, d.Verdict, d.Previous,
+					d.Desired, x.verdict, x.previous, x.desired, d.Sentence())
 			}
 			if c := o.Observation.Capacity; c.Desired != x.fleet || c.InService() != x.fleet {
 				t.Errorf("%s: the fleet is seen as %+v, expected %d in service", x.name, c, x.fleet)
@@ -87,12 +89,13 @@ func TestInShadowAWorkerThatOffersToLeaveGoesOn(t *testing.T) {
 		s.charged(1)
 		loop, stop := newLoop(t, s, set)
 		time.Sleep(20 * time.Second)
-		d, err := loop.Report(t.Context(), report("i-0", 1, muster.Receiving, ""))
+		d, err := loop.Report(t.Context(), report("i-0", 1, protocol.Receiving, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if d, err = loop.Report(t.Context(), answering(d, report("i-0", 2, muster.Idle, "token"))); err != nil || d.Ask != muster.Work {
+		if d, err = loop.Report(t.Context(), answering(d, report("i-0", 2, protocol.Idle, "token"))); err != nil ||
+			d.Ask != protocol.Work {
 			t.Errorf("found %+v, %v; expected it to be told to work", d, err)
 		}
 		stop()
@@ -102,14 +105,16 @@ func TestInShadowAWorkerThatOffersToLeaveGoesOn(t *testing.T) {
 // Whatever happens, a shadow intends nothing, asks nobody to go and follows the fleet.
 func TestInShadowNothingIsEverDone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		name := rapid.SampledFrom([]string{"deadline", "exact", "dynamic-backlog", "worker-utilization"}).Draw(rt, "policy")
+		name := rapid.SampledFrom([]string{"deadline", "exact", "dynamic-backlog", "worker-utilization"}).Draw(rt,
+			"policy")
 		w := newWorld(t, settings(t, policy.Spec{Name: name, Shadow: true, Processing: 2 * time.Second}, 20))
 		next := 0
 		for range rapid.IntRange(3, 40).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 5).Draw(rt, "event") {
 			case 0:
 				next++
-				w.members = append(w.members, &worker{id: fmt.Sprintf("i-%d", next), at: w.now, state: muster.Starting})
+				w.members = append(w.members,
+					&worker{id: fmt.Sprintf("i-%d", next), at: w.now, state: protocol.Starting})
 			case 1:
 				if len(w.members) > 0 {
 					w.gone(w.members[0], rapid.SampledFrom([]string{"", "terminated"}).Draw(rt, "why"))
@@ -117,13 +122,14 @@ func TestInShadowNothingIsEverDone(t *testing.T) {
 			case 2:
 				w.restart()
 			}
-			w.backlog, w.inFlight = rapid.IntRange(0, 60).Draw(rt, "backlog"), rapid.IntRange(0, 9).Draw(rt, "in flight")
+			w.backlog, w.inFlight = rapid.IntRange(0, 60).Draw(rt, "backlog"), rapid.IntRange(0, 9).Draw(rt,
+				"in flight")
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(rt, "later")) * time.Second)
 			var reports []controller.Input
 			for _, m := range w.members {
 				switch rapid.IntRange(0, 3).Draw(rt, "says") {
 				case 0:
-					m.state, m.token, m.cause = muster.Receiving, "", ""
+					m.state, m.token, m.cause = protocol.Receiving, "", ""
 					reports = append(reports, w.say(m, 0))
 				case 1:
 					m.epoch++
@@ -136,11 +142,13 @@ func TestInShadowNothingIsEverDone(t *testing.T) {
 					rt.Fatalf("intended %s", r.Body)
 				}
 			}
-			if len(o.Effects) > 0 || o.Ready && o.Decision.Previous != len(w.members) || o.Decision.Verdict == muster.Apply {
-				rt.Fatalf("effects %v, %s of %d members: %s", o.Effects, o.Decision.Verdict, len(w.members), o.Decision.Sentence())
+			if len(o.Effects) > 0 || o.Ready && o.Decision.Previous != len(w.members) ||
+				o.Decision.Verdict == muster.Apply {
+				rt.Fatalf("effects %v, %s of %d members: %s", o.Effects, o.Decision.Verdict, len(w.members),
+					o.Decision.Sentence())
 			}
 			for _, ask := range w.asks() {
-				if ask != muster.Work {
+				if ask != protocol.Work {
 					rt.Fatalf("a worker was told to %s", ask)
 				}
 			}
@@ -153,7 +161,8 @@ func TestInShadowNothingIsEverDone(t *testing.T) {
 
 // Who takes over from the system in charge begins with the size that it finds, not with one that was only thought of.
 func TestAfterAShadowTheFleetIsTakenAsItIsFound(t *testing.T) {
-	shadow, live := settings(t, policy.Spec{Name: "exact", Shadow: true}, 10), settings(t, policy.Spec{Name: "exact"}, 10)
+	shadow, live := settings(t, policy.Spec{Name: "exact", Shadow: true}, 10), settings(t, policy.Spec{Name: "exact"},
+		10)
 	w := newWorld(t, shadow)
 	w.backlog = 9
 	w.members = append(w.members, &worker{id: "a", at: t0}, &worker{id: "b", at: t0})

@@ -42,7 +42,8 @@ const maxTurns = 256
 // crowding remembers how many slots were busy, and what was learned of durations by that. It is empty for a fleet whose
 // members do not share a machine.
 type crowding struct {
-	// turns are the changes of the number of busy slots, oldest first; at most maxTurns. They are replaced, never changed.
+	// turns are the changes of the number of busy slots, oldest first; at most maxTurns. They are replaced, never
+	// changed.
 	turns []turn
 	// crowds are what was learned, by level. They are replaced, never changed.
 	crowds []crowd
@@ -121,13 +122,15 @@ func (c *crowding) told(now time.Time, l *Learned) {
 	}
 	ended, _ := c.spentBy(now)
 	busy := math.Max(1, (ended-began)/span.Seconds())
-	l.Crowded = addCrowded(l.Crowded, Crowded{Level: levelOf(busy), Messages: float64(n), Seconds: seconds, Busy: busy * float64(n)})
+	l.Crowded = addCrowded(l.Crowded, Crowded{Level: levelOf(busy), Messages: float64(n), Seconds: seconds,
+		Busy: busy * float64(n)})
 }
 
 // addCrowded returns all with more of one level, sorted by level; all is not changed.
 func addCrowded(all []Crowded, more Crowded) []Crowded {
 	all = slices.Clone(all)
-	i, found := slices.BinarySearchFunc(all, more.Level, func(c Crowded, level int) int { return cmp.Compare(c.Level, level) })
+	i, found := slices.BinarySearchFunc(all, more.Level,
+		func(c Crowded, level int) int { return cmp.Compare(c.Level, level) })
 	if !found {
 		return slices.Insert(all, i, more)
 	}
@@ -146,7 +149,8 @@ func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
 		if x.Level < 0 || x.Level >= muster.MaxCrowds {
 			continue // of a stranger's record
 		}
-		i, found := slices.BinarySearchFunc(crowds, x.Level, func(c crowd, level int) int { return cmp.Compare(c.level, level) })
+		i, found := slices.BinarySearchFunc(crowds, x.Level,
+			func(c crowd, level int) int { return cmp.Compare(c.level, level) })
 		if !found {
 			empty := series.Counts{Length: length}
 			crowds = slices.Insert(crowds, i, crowd{level: x.Level, messages: empty, seconds: empty, busy: empty})

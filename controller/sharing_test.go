@@ -117,7 +117,7 @@ func TestAFleetThatSharesNoMachineMeasuresNothingOfIt(t *testing.T) {
 // Whatever a record says, what is kept is bounded.
 func TestCrowdsAreBounded(t *testing.T) {
 	w := sharing(t, 2, 1)
-	l := controller.Learned{Processing: series.Add(muster.Durations{}, time.Second)}
+	l := controller.Learned{Processing: series.Add(series.Durations{}, time.Second)}
 	for level := -5; level < 1000; level++ {
 		l.Crowded = append(l.Crowded, controller.Crowded{Level: level, Messages: 1, Seconds: 1, Busy: 1})
 	}

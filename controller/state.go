@@ -7,20 +7,22 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// State is everything a step remembers. All of it derives from the history and from what is seen next, so that a restart
-// changes nothing. It is a value: a step never changes the state it was given.
+// State is everything a step remembers. All of it derives from the history and from what is seen next, so that a
+// restart changes nothing. It is a value: a step never changes the state it was given.
 type State struct {
 	// Position is where the history of the fleet stands.
 	Position muster.Position
 	roster   roster.Roster
 	queues   []muster.QueueObservation
 	listed   Listed
-	// expected is what trees are expected to send, nil where nothing was read; it is replaced, never changed. treesRead is true
-	// once they were looked at, with or without success.
+	// expected is what trees are expected to send, nil where nothing was read; it is replaced, never changed. treesRead
+	// is true once they were looked at, with or without success.
 	expected  *muster.Expected
 	treesRead bool
 	// metered is what was read of metrics last; it is replaced, never changed.
@@ -70,8 +72,8 @@ type State struct {
 	drift *muster.Drift
 	// handed is what a cloud's target tracking was last told.
 	handed handed
-	// recorded is the last decision that was recorded, and what it was made from; nil before the first. It is replaced, never
-	// changed.
+	// recorded is the last decision that was recorded, and what it was made from; nil before the first. It is replaced,
+	// never changed.
 	recorded   *remembered
 	recordedAt time.Time
 }
@@ -88,7 +90,8 @@ type remembered struct {
 }
 
 func (s *Settings) remember(d Decided) *remembered {
-	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot, expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool}
+	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot,
+		expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool}
 	r.decision.Trail = nil // every fleet has one
 	if len(s.uses) > 0 {
 		whole := d.Observation
@@ -105,9 +108,9 @@ func (st *State) last() *remembered {
 	return st.recorded
 }
 
-// Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the size
-// asked for, the launches of the past hour, the members and what became of them, and the durations learned. The first
-// listing shows which members still exist.
+// Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the
+// size asked for, the launches of the past hour, the members and what became of them, and the durations learned. The
+// first listing shows which members still exist.
 func (s Settings) Restore(at muster.Position, records []muster.Record) (State, error) {
 	st := s.start(at)
 	for _, r := range records {
@@ -143,7 +146,8 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		}
 		st.desired, st.adopted = body.Desired, !st.watched
 		if body.Incident != nil {
-			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident, At: r.At})
+			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident,
+				At: r.At})
 			return nil
 		}
 		if body.What == roster.Named {
@@ -184,8 +188,10 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 // start is the state of a controller that knows nothing.
 func (s *Settings) start(at muster.Position) State {
 	st := State{
-		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn}, warmBoots: series.Window{Length: s.Learn},
-		arrivals: series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver}, spent: series.Counts{Length: paceOver},
+		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
+		warmBoots: series.Window{Length: s.Learn},
+		arrivals:  series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver},
+		spent:    series.Counts{Length: paceOver},
 		progress: newProgress(s.Learn),
 	}
 	if s.Spec.Seasonal() {
@@ -228,25 +234,25 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 		return e
 	}
 	if !last.Known || last.Prior {
-		return series.Estimate(muster.Durations{}, prior)
+		return series.Estimate(series.Durations{}, prior)
 	}
 	return last
 }
 
 // Directive returns what a worker is to be told.
-func (st State) Directive(member, worker string) muster.Directive {
+func (st State) Directive(member, worker string) protocol.Directive {
 	return st.roster.Directive(member, worker)
 }
 
-// Answer is [State.Directive] for a worker of a member that takes messages and of which nothing is asked: its report needs
-// no step to be answered. It is false for any other.
-func (st *State) Answer(member, worker string) (muster.Directive, bool) {
+// Answer is [State.Directive] for a worker of a member that takes messages and of which nothing is asked: its report
+// needs no step to be answered. It is false for any other.
+func (st *State) Answer(member, worker string) (protocol.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
 // whyLeft says why a member that offered to leave may.
 func (st *State) whyLeft(member string) string {
-	if st.roster.Cause(member) == muster.EndOfBilling {
+	if st.roster.Cause(member) == protocol.EndOfBilling {
 		return "it is idle, and its paid period ends"
 	}
 	return "no message came for it"
@@ -260,7 +266,8 @@ type MemberView struct {
 	// JoinedAt is when a worker of it first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
-	// HeldSeconds adds up how long its workers have held their messages by now, if they still hold those that they reported.
+	// HeldSeconds adds up how long its workers have held their messages by now, if they still hold those that they
+	// reported.
 	HeldSeconds float64
 	// Incidents are what went wrong at its workers.
 	Incidents []roster.Incident
@@ -268,7 +275,8 @@ type MemberView struct {
 
 // Members returns the members that exist at now, in the order of their launch.
 func (o Outcome) Members(now time.Time) []MemberView {
-	rules := roster.Rules{Silence: silence, StoredSilence: o.storedSilence, BootWithin: o.bootWithin, Unreported: o.unreported}
+	rules := roster.Rules{Silence: silence, StoredSilence: o.storedSilence, BootWithin: o.bootWithin,
+		Unreported: o.unreported}
 	var views []MemberView
 	for _, m := range o.Next.roster.Members() {
 		v := MemberView{ID: m.ID, State: m.State(now, rules), LaunchedAt: m.LaunchedAt, JoinedAt: m.JoinedAt}
@@ -289,7 +297,10 @@ func (s *Settings) before(records []muster.Record) []muster.Record {
 		if decided(records[i]) {
 			newest := records[i].At
 			from := newest.Add(-s.RestoreFrom())
-			return slices.DeleteFunc(records, func(r muster.Record) bool { return r.At.Before(from) || !s.Restores(r, newest) })
+			return slices.DeleteFunc(records, func(r muster.Record) bool {
+				return r.At.Before(from) ||
+					!s.Restores(r, newest)
+			})
 		}
 	}
 	return records
@@ -303,7 +314,7 @@ func decided(r muster.Record) bool {
 
 // fold takes the inputs into st, which the caller may change, and returns what they showed.
 func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
-	var room [8]muster.Durations // not on the heap: every step has reports
+	var room [8]series.Durations // not on the heap: every step has reports
 	processing := room[:0]       // report by report
 	seen.objective = s.Objective.Latency
 	for _, i := range in {
@@ -328,7 +339,8 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 				}
 			}
 			if x.Failure == "" || st.listed.At.IsZero() {
-				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service, Ready: x.Ready}, Failure: x.Failure} // the roster has the members
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service, Ready: x.Ready},
+					Failure: x.Failure} // the roster has the members
 			} else {
 				st.listed.Failure = x.Failure
 			}
@@ -379,17 +391,17 @@ func (st *State) resulted(x Resulted) {
 	st.order, st.again = nil, false
 }
 
-// await counts the members of an order that a restart found without a result as ordered: as long as a result may come, they
-// may still appear.
+// await counts the members of an order that a restart found without a result as ordered: as long as a result may come,
+// they may still appear.
 func (st *State) await(now time.Time) {
 	if st.again && now.Sub(st.orderAt) <= orderTimeout {
 		st.roster.Expect(now, st.order.Launch)
 	}
 }
 
-// learn puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded: what
-// counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone, where it is
-// known what the queues have counted.
+// learn puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded:
+// what counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone,
+// where it is known what the queues have counted.
 func (st *State) learn(now time.Time, counting bool) flush {
 	// What is the first to be known counts at once.
 	_, known := st.processing.At(now)
@@ -416,24 +428,24 @@ func (st *State) learn(now time.Time, counting bool) flush {
 
 // seen is what a batch of inputs showed.
 type seen struct {
-	// changes are those of members, in the order in which they came: a restart that reads them must count the failures of
-	// launches as they were counted.
+	// changes are those of members, in the order in which they came: a restart that reads them must count the failures
+	// of launches as they were counted.
 	changes []Changed
 	results []Resulted
 	flushed flush
 	// departed are members that leave, or have left, by themselves.
 	departed         []string
 	finished, failed int64              // messages, and attempts
-	failing          []muster.Durations // report by report
+	failing          []series.Durations // report by report
 	objective        time.Duration
 	ended, inTime    float64                       // messages finished that were sent at a known time, and in time
-	classes          map[string][]muster.Durations // by class
+	classes          map[string][]series.Durations // by class
 	// incidents counts what went wrong at workers, by kind; nil for nothing.
-	incidents map[muster.IncidentKind]int64
+	incidents map[protocol.IncidentKind]int64
 }
 
 // report takes in a report, and returns processing with its durations.
-func (x *seen) report(st *State, r *muster.Report, stored bool, processing []muster.Durations) []muster.Durations {
+func (x *seen) report(st *State, r *protocol.Report, stored bool, processing []series.Durations) []series.Durations {
 	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
@@ -457,7 +469,7 @@ func (x *seen) report(st *State, r *muster.Report, stored bool, processing []mus
 }
 
 // count adds what a worker counted, and returns processing with its durations.
-func (x *seen) count(t *muster.Tally, processing []muster.Durations) []muster.Durations {
+func (x *seen) count(t *protocol.Tally, processing []series.Durations) []series.Durations {
 	x.finished, x.failed = x.finished+t.Finished, x.failed+t.Failed
 	if t.Processing.Count > 0 {
 		processing = append(processing, t.Processing)
@@ -470,7 +482,7 @@ func (x *seen) count(t *muster.Tally, processing []muster.Durations) []muster.Du
 	}
 	for name, d := range t.Classes { // each class by itself, so that their order does not matter
 		if x.classes == nil {
-			x.classes = map[string][]muster.Durations{}
+			x.classes = map[string][]series.Durations{}
 		}
 		x.classes[name] = append(x.classes[name], d)
 	}
@@ -480,7 +492,7 @@ func (x *seen) count(t *muster.Tally, processing []muster.Durations) []muster.Du
 // news records what was seen of a member for the first time.
 func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
-		boots, why := &st.measured.Boots, "ready "+muster.Seconds(news.Boot.Seconds())+" after it was ordered"
+		boots, why := &st.measured.Boots, "ready "+render.Seconds(news.Boot.Seconds())+" after it was ordered"
 		if news.Warm {
 			boots, why = &st.measured.WarmBoots, why+", from the warm pool"
 		}
@@ -492,16 +504,18 @@ func (x *seen) news(st *State, news roster.News) {
 	}
 	for kind, n := range news.More {
 		if x.incidents == nil {
-			x.incidents = map[muster.IncidentKind]int64{}
+			x.incidents = map[protocol.IncidentKind]int64{}
 		}
 		x.incidents[kind] += n
 	}
 	for _, i := range news.Incidents {
-		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker, Incident: &i.Incident,
-			Why: fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker,
+			Incident: &i.Incident,
+			Why:      fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
 	}
 	if news.Proved {
-		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
+		x.changes = append(x.changes,
+			Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Outcome is what a step came to.
@@ -24,7 +26,7 @@ type Outcome struct {
 	// Finished and Failed count the messages that workers reported since the step before.
 	Finished, Failed int64
 	// Incidents counts, by kind, what went wrong at workers since the step before; nil for nothing.
-	Incidents map[muster.IncidentKind]int64
+	Incidents map[protocol.IncidentKind]int64
 	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
 	PricePerHour float64
 	// Spec is the policy's [policy.Spec] as JSON, as the records have it. It is never changed.
@@ -61,7 +63,8 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	if s.Spec.Shadow {
 		s.follow(next, now, rules)
 	}
-	o.Ready, o.bootWithin, o.storedSilence, o.unreported = s.ready(next), rules.BootWithin, rules.StoredSilence, s.Unreported
+	o.Ready, o.bootWithin, o.storedSilence, o.unreported = s.ready(next), rules.BootWithin, rules.StoredSilence,
+		s.Unreported
 	if o.Ready && !next.adopted {
 		// The very first start takes the fleet as it finds it.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
@@ -102,7 +105,8 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	next.Position.Seq += int64(len(o.Records))
 }
 
-// ready tells whether every queue was measured, the trees were looked at and the fleet was listed at least once since the start.
+// ready tells whether every queue was measured, the trees were looked at and the fleet was listed at least once since
+// the start.
 func (s *Settings) ready(st *State) bool {
 	return !st.listed.At.IsZero() && (st.treesRead || !s.Trees) && len(st.queues) >= len(s.Queues)
 }
@@ -119,7 +123,8 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 		Coming:     st.roster.Coming(now, s.rules(boot)),
 		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
 	}
-	if at := now.Truncate(busiestEvery); s.plansAhead && o.Arrivals.Known && (st.busiest == nil || !at.Equal(st.busiestAt)) {
+	if at := now.Truncate(busiestEvery); s.plansAhead && o.Arrivals.Known &&
+		(st.busiest == nil || !at.Equal(st.busiestAt)) {
 		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
 	}
 	o.Arrivals.Busiest = st.busiest
@@ -131,7 +136,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	o.Notes, o.Drift = st.notes(), st.drift
 	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
 		o.Capacity.Known = false
-		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", muster.Seconds(age.Seconds()))
+		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", render.Seconds(age.Seconds()))
 		if st.listed.Failure != "" {
 			o.Capacity.Reason += ": " + st.listed.Failure
 		}
@@ -152,7 +157,8 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 		o.Capacity = occupied(o)
 	}
 	if f := o.InFlight(); f.Known && !s.Unreported {
-		st.retrying = st.retrying.add(now, f.Value-float64(o.Capacity.BusySlots), max(retryingOver, st.roster.RoundTrip()))
+		st.retrying = st.retrying.add(now, f.Value-float64(o.Capacity.BusySlots),
+			max(retryingOver, st.roster.RoundTrip()))
 		o.Retrying = st.retrying.least()
 	}
 	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)

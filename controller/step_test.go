@@ -9,12 +9,14 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestNothingIsDoneBeforeQueueAndFleetWereSeen(t *testing.T) {
 	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
 	w.backlog = 5
-	for name, in := range map[string][]controller.Input{"nothing": nil, "only the queue": w.look()[:1], "only the fleet": w.look()[1:]} {
+	for name, in := range map[string][]controller.Input{"nothing": nil, "only the queue": w.look()[:1],
+		"only the fleet": w.look()[1:]} {
 		if o := w.settings.Step(w.state, w.now, in); o.Ready || len(o.Effects) > 0 || len(o.Records) > 0 {
 			t.Errorf("having seen %s: ready %v, %d effects, %d records", name, o.Ready, len(o.Effects), len(o.Records))
 		}
@@ -62,7 +64,8 @@ func TestOneOrderIsUnderWayAtATime(t *testing.T) {
 	order := w.step(0).Effects[0]
 	w.backlog = 5
 	if o := w.step(time.Second); launched(o) != 0 || o.Decision.Desired != 5 {
-		t.Errorf("launched %d, desired %d; want none while an order is under way, and 5", launched(o), o.Decision.Desired)
+		t.Errorf("launched %d, desired %d; want none while an order is under way, and 5", launched(o),
+			o.Decision.Desired)
 	}
 	if o := w.stepOn(controller.Resulted{At: w.now, Effect: order.EffectID()}); launched(o) != 3 {
 		t.Errorf("launched %d once it was answered, want the 3 that are missing", launched(o))
@@ -80,14 +83,14 @@ func TestAWorkerThatOffersToLeaveGoesOnlyWhenNoWorkNeedsIt(t *testing.T) {
 
 	w.backlog = 1
 	w.step(time.Second, w.offer(idle))
-	if got := w.ask(idle); got != muster.Work {
-		t.Fatalf("a message waits: the idle worker is told %s, want %s", got, muster.Work)
+	if got := w.ask(idle); got != protocol.Work {
+		t.Fatalf("a message waits: the idle worker is told %s, want %s", got, protocol.Work)
 	}
 	w.backlog, idle.epoch = 0, 1
 	w.step(time.Second, w.receiving(1, 1, 0)...)
 	o := w.step(time.Second, w.offer(idle))
-	if got := w.ask(idle); got != muster.Leave {
-		t.Fatalf("nothing waits: the idle worker is told %s, want %s\n%s", got, muster.Leave, o.Decision.Sentence())
+	if got := w.ask(idle); got != protocol.Leave {
+		t.Fatalf("nothing waits: the idle worker is told %s, want %s\n%s", got, protocol.Leave, o.Decision.Sentence())
 	}
 	w.gone(idle, "")
 	if o := w.step(time.Second, w.everybody()...); launched(o) != 0 || o.Decision.Desired != 2 {
@@ -96,7 +99,8 @@ func TestAWorkerThatOffersToLeaveGoesOnlyWhenNoWorkNeedsIt(t *testing.T) {
 }
 
 func TestWhyAWorkerMayLeaveIsRecorded(t *testing.T) {
-	for cause, want := range map[muster.Cause]string{muster.IdleTooLong: "no message came for it", muster.EndOfBilling: "it is idle, and its paid period ends"} {
+	for cause, want := range map[protocol.Cause]string{protocol.IdleTooLong: "no message came for it",
+		protocol.EndOfBilling: "it is idle, and its paid period ends"} {
 		w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
 		w.backlog = 1
 		w.step(0)
@@ -121,7 +125,7 @@ func TestNobodyLeavesBelowTheMinimumOrWhileASignalIsUnknown(t *testing.T) {
 	w.obey()
 	w.step(time.Second, w.receiving()...)
 	w.step(time.Second, w.offer(w.members[0]))
-	if got := w.ask(w.members[0]); got != muster.Work {
+	if got := w.ask(w.members[0]); got != protocol.Work {
 		t.Errorf("the last worker of a minimum of one is told %s", got)
 	}
 	w.backlog = 2
@@ -131,7 +135,7 @@ func TestNobodyLeavesBelowTheMinimumOrWhileASignalIsUnknown(t *testing.T) {
 	w.step(time.Second, w.receiving()...)
 	w.blind = true
 	w.step(10*time.Second, w.offer(w.members[0]))
-	if got := w.ask(w.members[0]); got != muster.Work {
+	if got := w.ask(w.members[0]); got != protocol.Work {
 		t.Errorf("while the queue is unknown an idle worker is told %s", got)
 	}
 }
@@ -143,27 +147,27 @@ func TestAFallDrainsIdleWorkersFirstAndReleasesNoBusyOne(t *testing.T) {
 	w.obey()
 	w.backlog, w.inFlight = 1, 2
 	w.step(time.Second, w.receiving(1, 1, 0)...)
-	if got := w.asks(); slices.Contains(got, muster.Drain) {
+	if got := w.asks(); slices.Contains(got, protocol.Drain) {
 		t.Fatalf("asks %v: want nobody asked who has just joined", got)
 	}
 	w.step(10*time.Second, w.receiving(1, 1, 0)...)
-	if got := w.asks(); !slices.Equal(got, []muster.Ask{muster.Work, muster.Drain, muster.Drain}) {
+	if got := w.asks(); !slices.Equal(got, []protocol.Ask{protocol.Work, protocol.Drain, protocol.Drain}) {
 		t.Fatalf("asks %v: want the idle one and the newest busy one to drain", got)
 	}
 	// The busy one goes on with its message for an hour; its silence about a token keeps it.
 	for range 720 {
 		for _, m := range w.members[1:] {
-			m.state, m.cause = muster.Draining, muster.Asked
+			m.state, m.cause = protocol.Draining, protocol.Asked
 		}
 		w.step(5*time.Second, w.everybody()...)
-		if got := w.ask(w.members[1]); got != muster.Drain {
+		if got := w.ask(w.members[1]); got != protocol.Drain {
 			t.Fatalf("a busy worker is told %s", got)
 		}
 	}
 	busy := w.members[1]
-	busy.busy, busy.state, busy.token = 0, muster.Idle, "done"
+	busy.busy, busy.state, busy.token = 0, protocol.Idle, "done"
 	w.step(time.Second, w.say(busy, 1))
-	if d := w.state.Directive(busy.id, busy.id); d.Ask != muster.Leave || d.Token != "done" {
+	if d := w.state.Directive(busy.id, busy.id); d.Ask != protocol.Leave || d.Token != "done" {
 		t.Errorf("with its token minted it is told %+v, want to leave", d)
 	}
 }
@@ -176,21 +180,22 @@ func TestWhoHoldsAMessageStaysWhereAnotherIsIdle(t *testing.T) {
 	w.backlog, w.inFlight = 1, 2
 	w.step(time.Second, w.receiving(1, 1)...)
 	w.step(10*time.Second, w.receiving(1, 1)...)
-	if got := w.asks(); !slices.Equal(got, []muster.Ask{muster.Work, muster.Drain}) {
+	if got := w.asks(); !slices.Equal(got, []protocol.Ask{protocol.Work, protocol.Drain}) {
 		t.Fatalf("asks %v: want the newest of two busy ones to drain", got)
 	}
 	w.inFlight = 1
 	for _, row := range []struct {
 		after time.Duration
-		want  []muster.Ask
+		want  []protocol.Ask
 	}{
-		{time.Second, []muster.Ask{muster.Work, muster.Drain}},
-		{time.Second, []muster.Ask{muster.Drain, muster.Work}},
-		{time.Second, []muster.Ask{muster.Drain, muster.Work}},
+		{time.Second, []protocol.Ask{protocol.Work, protocol.Drain}},
+		{time.Second, []protocol.Ask{protocol.Drain, protocol.Work}},
+		{time.Second, []protocol.Ask{protocol.Drain, protocol.Work}},
 	} {
 		out := w.step(row.after, w.receiving(0, 1)...)
 		if got := w.asks(); !slices.Equal(got, row.want) || out.Decision.Desired != 1 {
-			t.Fatalf("at %v asks %v, want %v of one that is idle for two seconds, and one that holds a message", out.Decision.At, got, row.want)
+			t.Fatalf("at %v asks %v, want %v of one that is idle for two seconds, and one that holds a message",
+				out.Decision.At, got, row.want)
 		}
 	}
 }
@@ -203,15 +208,15 @@ func TestDemandThatReturnsKeepsDrainingWorkersBeforeLaunching(t *testing.T) {
 	w.backlog, w.inFlight = 1, 1
 	w.step(time.Second, w.receiving(1)...)
 	w.step(10*time.Second, w.receiving(1)...)
-	if got := w.asks(); !slices.Contains(got, muster.Drain) {
+	if got := w.asks(); !slices.Contains(got, protocol.Drain) {
 		t.Fatalf("asks %v, want some asked to go", got)
 	}
 	w.backlog = 6
 	for _, m := range w.members[1:] {
-		m.state, m.cause = muster.Draining, muster.Asked
+		m.state, m.cause = protocol.Draining, protocol.Asked
 	}
 	o := w.step(time.Second, w.everybody()...)
-	if got := w.asks(); slices.Contains(got, muster.Drain) || launched(o) != 2 {
+	if got := w.asks(); slices.Contains(got, protocol.Drain) || launched(o) != 2 {
 		t.Errorf("asks %v, launched %d: want everybody kept and 2 launched for a backlog of 6", got, launched(o))
 	}
 	w.obey()
@@ -220,8 +225,8 @@ func TestDemandThatReturnsKeepsDrainingWorkersBeforeLaunching(t *testing.T) {
 	}
 }
 
-// TestDemandThatReturnsCancelsTheReleaseOfAMintedToken: a token is void once its worker is told to go on, and only a new one
-// is granted.
+// TestDemandThatReturnsCancelsTheReleaseOfAMintedToken: a token is void once its worker is told to go on, and only a
+// new one is granted.
 func TestDemandThatReturnsCancelsTheReleaseOfAMintedToken(t *testing.T) {
 	w := newWorld(t, settings(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 1}, 10))
 	w.backlog = 2
@@ -231,25 +236,25 @@ func TestDemandThatReturnsCancelsTheReleaseOfAMintedToken(t *testing.T) {
 	w.step(time.Second, w.receiving(1)...)
 	w.step(10*time.Second, w.receiving(1)...)
 	m := w.members[1]
-	if w.ask(m) != muster.Drain {
+	if w.ask(m) != protocol.Drain {
 		t.Fatalf("the idle one is told %s, want to drain", w.ask(m))
 	}
-	m.state, m.cause = muster.Draining, muster.Asked
+	m.state, m.cause = protocol.Draining, protocol.Asked
 	late := w.say(m, 0)
-	m.state, m.token = muster.Idle, "first"
+	m.state, m.token = protocol.Idle, "first"
 	offer := w.say(m, 0)
 	w.backlog = 2
 	w.step(time.Second, late, w.say(w.members[0], 0)) // its offer is still on its way
-	if w.ask(m) != muster.Work {
+	if w.ask(m) != protocol.Work {
 		t.Fatalf("when demand is back it is told %s, want to work", w.ask(m))
 	}
 	w.step(time.Second, offer)
-	if d := w.state.Directive(m.id, m.id); d.Ask == muster.Leave {
+	if d := w.state.Directive(m.id, m.id); d.Ask == protocol.Leave {
 		t.Errorf("its offer was granted although it is needed: %+v", d)
 	}
 	w.backlog = 0
 	w.step(time.Second, w.say(m, 0), w.say(w.members[0], 0))
-	if d := w.state.Directive(m.id, m.id); d.Ask == muster.Leave && d.Token == "first" {
+	if d := w.state.Directive(m.id, m.id); d.Ask == protocol.Leave && d.Token == "first" {
 		t.Errorf("a token was granted that was refused before: %+v", d)
 	}
 }
@@ -270,7 +275,8 @@ func TestMembersThatDoNotStartAreTriedLessAndLessOften(t *testing.T) {
 		}
 	}
 	if total > 20 {
-		t.Errorf("launched %d times in ten minutes, want at most the 10 of the first order and a few single tries", total)
+		t.Errorf("launched %d times in ten minutes, want at most the 10 of the first order and a few single tries",
+			total)
 	}
 	if l := w.last.Observation.Launches; reason != muster.LaunchesFailing || l.LastError == "" {
 		t.Errorf("reason %q, last error %q: want it explained", reason, l.LastError)
@@ -314,7 +320,7 @@ func TestALostWorkerIsNoCapacityAndIsNeverReleased(t *testing.T) {
 	if c := o.Observation.Capacity; c.Lost != 1 || replaced != 1 {
 		t.Fatalf("lost %d, replaced %d; want 1 and 1", c.Lost, replaced)
 	}
-	if got := w.ask(silent); got == muster.Leave {
+	if got := w.ask(silent); got == protocol.Leave {
 		t.Errorf("a silent worker is told %s", got)
 	}
 	o = w.step(time.Second, w.everybody()...)

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// stored begins to read the reports that workers keep, as one of all. The function that it returns tells what came of it once all are
-// done.
+// stored begins to read the reports that workers keep, as one of all. The function that it returns tells what came of
+// it once all are done.
 func (o LoopOptions) stored(ctx context.Context, all *sync.WaitGroup) func() []Input {
-	var reports []muster.Report
+	var reports []protocol.Report
 	var unread Unread
 	all.Go(func() {
 		var err error
@@ -40,8 +40,9 @@ func (st *State) notes() (notes []string) {
 	return notes
 }
 
-// departures lowers the size asked for by members that leave by themselves, because nobody answers them, as far as they are not needed.
-// Else others would be launched in their place, to leave as they did. Where a service chooses who ends, it replaces them by itself.
+// departures lowers the size asked for by members that leave by themselves, because nobody answers them, as far as they
+// are not needed. Else others would be launched in their place, to leave as they did. Where a service chooses who ends,
+// it replaces them by itself.
 func (w *write) departures(members []string) {
 	if w.settings.Unreported {
 		return

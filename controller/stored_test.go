@@ -8,18 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // keep has workers keep reports, which the next step reads.
-func (w *world) keep(state muster.WorkerState, change func(*muster.Report), members ...*worker) (in []controller.Input) {
+func (w *world) keep(state protocol.WorkerState, change func(*protocol.Report),
+	members ...*worker) (in []controller.Input) {
 	for _, m := range members {
 		m.seq++
-		r := muster.Report{Fleet: "f", Member: m.id, Worker: m.id, Seq: m.seq, At: w.now, State: state, Slots: 1}
+		r := protocol.Report{Fleet: "f", Member: m.id, Worker: m.id, Seq: m.seq, At: w.now, State: state, Slots: 1}
 		change(&r)
 		in = append(in, controller.Stored{Report: r})
 	}
@@ -34,7 +35,7 @@ func unanswered(t *testing.T) *world {
 	w.obey()
 	w.step(time.Second)
 	w.backlog, w.inFlight = 0, 3
-	w.step(time.Second, w.keep(muster.Receiving, func(r *muster.Report) { r.Busy = 1 }, w.members...)...)
+	w.step(time.Second, w.keep(protocol.Receiving, func(r *protocol.Report) { r.Busy = 1 }, w.members...)...)
 	if c := w.last.Observation.Capacity; len(w.members) != 3 || c.Busy != 3 {
 		t.Fatalf("%d members are there, the capacity is %+v; want three busy ones", len(w.members), c)
 	}
@@ -43,12 +44,12 @@ func unanswered(t *testing.T) *world {
 
 func TestStoredReportsTellWhatWorkersDo(t *testing.T) {
 	w := unanswered(t)
-	durations := series.Add(muster.Durations{}, 4*time.Second, 6*time.Second)
-	o := w.step(time.Second, w.keep(muster.Receiving, func(r *muster.Report) {
+	durations := series.Add(series.Durations{}, 4*time.Second, 6*time.Second)
+	o := w.step(time.Second, w.keep(protocol.Receiving, func(r *protocol.Report) {
 		r.Finished, r.Failed, r.Processing = 1, 1, durations
-		r.Incidents = []muster.Incident{{Kind: muster.LeaseLost, Count: 1, Text: "message 7"}}
+		r.Incidents = []protocol.Incident{{Kind: protocol.LeaseLost, Count: 1, Text: "message 7"}}
 	}, w.members[0])...)
-	if o.Finished != 1 || o.Failed != 1 || o.Incidents[muster.LeaseLost] != 1 {
+	if o.Finished != 1 || o.Failed != 1 || o.Incidents[protocol.LeaseLost] != 1 {
 		t.Errorf("counted %d finished, %d failed and %v, want one of each", o.Finished, o.Failed, o.Incidents)
 	}
 	w.step(6 * time.Second)
@@ -61,8 +62,8 @@ func TestAStoredReportGrantsNothing(t *testing.T) {
 	w := unanswered(t)
 	w.inFlight = 0
 	for range 30 {
-		o := w.step(10*time.Second, w.keep(muster.Idle, func(r *muster.Report) {
-			r.Token, r.Cause, r.Challenge = "t", muster.IdleTooLong, t0.Add(2*time.Second).UnixMicro()
+		o := w.step(10*time.Second, w.keep(protocol.Idle, func(r *protocol.Report) {
+			r.Token, r.Cause, r.Challenge = "t", protocol.IdleTooLong, t0.Add(2*time.Second).UnixMicro()
 		}, w.members...)...)
 		for _, e := range o.Effects {
 			if _, ends := e.(controller.End); ends {
@@ -96,7 +97,7 @@ func TestWhoeverLeavesUnaskedIsNotReplaced(t *testing.T) {
 			gone := w.members[0]
 			var in []controller.Input
 			if row.says {
-				in = w.keep(muster.Leaving, func(r *muster.Report) { r.Cause = muster.IdleTooLong }, gone)
+				in = w.keep(protocol.Leaving, func(r *protocol.Report) { r.Cause = protocol.IdleTooLong }, gone)
 			} else {
 				w.gone(gone, row.failure)
 			}
@@ -104,12 +105,12 @@ func TestWhoeverLeavesUnaskedIsNotReplaced(t *testing.T) {
 			if row.says { // and then it is seen, which is no news
 				w.gone(gone, "")
 			}
-			o := w.step(time.Second, w.keep(muster.Receiving, func(*muster.Report) {}, w.members...)...)
+			o := w.step(time.Second, w.keep(protocol.Receiving, func(*protocol.Report) {}, w.members...)...)
 			if o.Decision.Desired != row.desired {
 				t.Errorf("the size asked for is %d, want %d", o.Decision.Desired, row.desired)
 			}
 			w.restart()
-			o = w.step(time.Second, w.keep(muster.Receiving, func(*muster.Report) {}, w.members...)...)
+			o = w.step(time.Second, w.keep(protocol.Receiving, func(*protocol.Report) {}, w.members...)...)
 			if o.Decision.Desired != row.desired {
 				t.Errorf("after a restart the size asked for is %d, want %d", o.Decision.Desired, row.desired)
 			}
@@ -121,13 +122,14 @@ func TestALoopReadsStoredReportsWithEveryLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShell()
 		s.backlog = 1
-		s.stored = func(context.Context) (all []muster.Report, err error) {
+		s.stored = func(context.Context) (all []protocol.Report, err error) {
 			s.set(func() {
 				if s.reads++; s.reads == 3 {
 					err = errors.New("no such table")
 				}
 				for _, m := range s.members {
-					all = append(all, muster.Report{Fleet: "f", Member: m.ID, Worker: m.ID, Seq: int64(s.reads), At: time.Now().UTC(), State: muster.Receiving, Slots: 1})
+					all = append(all, protocol.Report{Fleet: "f", Member: m.ID, Worker: m.ID, Seq: int64(s.reads),
+						At: time.Now().UTC(), State: protocol.Receiving, Slots: 1})
 				}
 			})
 			return all, err
@@ -148,7 +150,8 @@ func TestALoopReadsStoredReportsWithEveryLook(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if o, ok := loop.Last(); !ok || o.Observation.Capacity.Idle != 1 || len(o.Observation.Notes) > 0 {
-			t.Errorf("found %+v and the notes %q, want the one member in service and no notes", o.Observation.Capacity, o.Observation.Notes)
+			t.Errorf("found %+v and the notes %q, want the one member in service and no notes", o.Observation.Capacity,
+				o.Observation.Notes)
 		}
 		s.set(func() {
 			if s.reads < 5 {

@@ -11,10 +11,11 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// wooded is a world whose fleet works on trees with the policy exact; so many workers are busy and so many idle. Messages take
-// 2 s, and workers boot within 5 s.
+// wooded is a world whose fleet works on trees with the policy exact; so many workers are busy and so many idle.
+// Messages take 2 s, and workers boot within 5 s.
 func wooded(t *testing.T, busy, idle int) *world {
 	s := settings(t, policy.Spec{Name: "exact", Processing: 30 * time.Second}, 50)
 	s.Trees = true
@@ -127,12 +128,14 @@ func TestATreeThatCannotBeReadLetsNobodyGo(t *testing.T) {
 	if e := o.Observation.Expected; e.None() || e.Known || !strings.Contains(e.Reason, "last read 41s ago") {
 		t.Errorf("what was read long ago still counts: %+v", e)
 	}
-	if o.Decision.Desired != 5 || w.ask(w.members[4]) != muster.Work {
-		t.Errorf("%s\nwant all 5 to stay, and the one that offers to leave to be refused; it is told %s", o.Decision.Sentence(), w.ask(w.members[4]))
+	if o.Decision.Desired != 5 || w.ask(w.members[4]) != protocol.Work {
+		t.Errorf("%s\nwant all 5 to stay, and the one that offers to leave to be refused; it is told %s",
+			o.Decision.Sentence(), w.ask(w.members[4]))
 	}
 	o = w.step(time.Second, w.offer(w.members[3]), w.reads(2))
-	if w.ask(w.members[3]) != muster.Leave {
-		t.Errorf("%s\nwant one to leave once the trees are read again; it is told %s", o.Decision.Sentence(), w.ask(w.members[3]))
+	if w.ask(w.members[3]) != protocol.Leave {
+		t.Errorf("%s\nwant one to leave once the trees are read again; it is told %s", o.Decision.Sentence(),
+			w.ask(w.members[3]))
 	}
 }
 

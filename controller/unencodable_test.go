@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // spoil makes the body of the last decisions what an earlier version wrote where it could not encode them.
@@ -36,10 +37,11 @@ func TestADecisionThatCouldNotBeRecordedIsAHoldAfterARestart(t *testing.T) {
 			for range 5 {
 				o := w.step(time.Second, w.everybody()...)
 				if o.Decision.Desired != 3 || launched(o) != 0 || len(o.Effects) > 0 {
-					t.Fatalf("desired %d with %v, want 3 and nothing done: %s", o.Decision.Desired, o.Effects, o.Decision.Sentence())
+					t.Fatalf("desired %d with %v, want 3 and nothing done: %s", o.Decision.Desired, o.Effects,
+						o.Decision.Sentence())
 				}
 				for _, m := range w.members {
-					if ask := w.ask(m); ask != muster.Work {
+					if ask := w.ask(m); ask != protocol.Work {
 						t.Fatalf("%s is told to %s", m.id, ask)
 					}
 				}

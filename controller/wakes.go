@@ -2,8 +2,8 @@ package controller
 
 import "context"
 
-// Wake makes the loop look and step soon, and has sources that look rarely look anew. It never blocks, and many calls may cause
-// one step.
+// Wake makes the loop look and step soon, and has sources that look rarely look anew. It never blocks, and many calls
+// may cause one step.
 func (l *Loop) Wake() {
 	for _, e := range l.o.Expecters {
 		e.Expect()

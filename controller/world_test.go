@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -38,15 +39,16 @@ type worker struct {
 	at    time.Time
 	epoch int64
 	seq   int64
-	state muster.WorkerState
-	cause muster.Cause
+	state protocol.WorkerState
+	cause protocol.Cause
 	busy  int
 	token string
 }
 
 func settings(t testing.TB, spec policy.Spec, most int) controller.Settings {
 	s, err := controller.NewSettings(controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Spec: spec, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Fleet: "f", Queues: []string{"q"}, Spec: spec, Objective: muster.Objective{Latency: 30 * time.Second,
+			Quantile: 0.99},
 		Limits: muster.Limits{Max: most, LaunchesPerHour: 1000}, BootPrior: 5 * time.Second,
 	})
 	if err != nil {
@@ -63,7 +65,8 @@ func newWorld(t testing.TB, s controller.Settings) *world {
 
 // restart is a crash of the controller: what it knew is gone, but for the history.
 func (w *world) restart() {
-	state, err := w.settings.Restore(muster.Position{Epoch: w.state.Position.Epoch + 1, Seq: int64(len(w.records))}, w.records)
+	state, err := w.settings.Restore(muster.Position{Epoch: w.state.Position.Epoch + 1, Seq: int64(len(w.records))},
+		w.records)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -72,7 +75,8 @@ func (w *world) restart() {
 
 // look is what the controller sees at a poll.
 func (w *world) look() []controller.Input {
-	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(w.now, float64(w.backlog)), InFlight: muster.Measured(w.now, float64(w.inFlight))}
+	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(w.now, float64(w.backlog)),
+		InFlight: muster.Measured(w.now, float64(w.inFlight))}
 	if w.counts {
 		age := 0.0
 		if w.backlog > 0 {
@@ -112,7 +116,7 @@ func (w *world) obey() {
 	for _, e := range w.last.Effects {
 		if order, ok := e.(controller.SetDesired); ok {
 			for _, id := range order.Launch {
-				w.members = append(w.members, &worker{id: id, at: w.now, state: muster.Starting})
+				w.members = append(w.members, &worker{id: id, at: w.now, state: protocol.Starting})
 			}
 		}
 		w.stepOn(controller.Resulted{At: w.now, Effect: e.EffectID()})
@@ -121,7 +125,8 @@ func (w *world) obey() {
 
 func (w *world) say(m *worker, finished int) controller.Input {
 	m.seq++
-	r := muster.Report{Fleet: "f", Member: m.id, Worker: m.id, Epoch: m.epoch, Seq: m.seq, At: w.now, State: m.state, Cause: m.cause, Slots: 1, Busy: m.busy, Token: m.token,
+	r := protocol.Report{Fleet: "f", Member: m.id, Worker: m.id, Epoch: m.epoch, Seq: m.seq, At: w.now, State: m.state,
+		Cause: m.cause, Slots: 1, Busy: m.busy, Token: m.token,
 		Challenge: w.state.Directive(m.id, m.id).Challenge}
 	for range finished {
 		r.Finished++
@@ -140,7 +145,7 @@ func (w *world) everybody() (in []controller.Input) {
 
 func (w *world) receiving(busy ...int) []controller.Input {
 	for i, m := range w.members {
-		m.state, m.busy, m.token, m.cause = muster.Receiving, 0, "", ""
+		m.state, m.busy, m.token, m.cause = protocol.Receiving, 0, "", ""
 		if i < len(busy) {
 			m.busy = busy[i]
 		}
@@ -149,13 +154,13 @@ func (w *world) receiving(busy ...int) []controller.Input {
 }
 
 func (w *world) offer(m *worker) controller.Input {
-	m.state, m.cause, m.token = muster.Idle, muster.IdleTooLong, fmt.Sprintf("token-%s-%d", m.id, m.epoch)
+	m.state, m.cause, m.token = protocol.Idle, protocol.IdleTooLong, fmt.Sprintf("token-%s-%d", m.id, m.epoch)
 	return w.say(m, 0)
 }
 
-func (w *world) ask(m *worker) muster.Ask { return w.state.Directive(m.id, m.id).Ask }
+func (w *world) ask(m *worker) protocol.Ask { return w.state.Directive(m.id, m.id).Ask }
 
-func (w *world) asks() (asks []muster.Ask) {
+func (w *world) asks() (asks []protocol.Ask) {
 	for _, m := range w.members {
 		asks = append(asks, w.ask(m))
 	}

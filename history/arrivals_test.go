@@ -17,7 +17,8 @@ import (
 // arrived is a learned record of so many messages that came since the given instant.
 func arrived(t testing.TB, since, at time.Time, n float64) muster.Record {
 	t.Helper()
-	body, err := json.Marshal(controller.Learned{Arrived: n, Since: since, Counted: true, Sent: map[string]float64{"q": n}})
+	body, err := json.Marshal(controller.Learned{Arrived: n, Since: since, Counted: true,
+		Sent: map[string]float64{"q": n}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,8 @@ func TestLearnedRecordsStayForFourWeeks(t *testing.T) {
 	both(t, func(t *testing.T, h store) {
 		ago := func(days int) time.Time { return noon.Add(-time.Duration(days) * 24 * time.Hour) }
 		fill(t, h, "a",
-			arrived(t, ago(30), ago(30), 1), arrived(t, ago(28), ago(28), 2), record(ago(28), muster.Decided, `3`), record(ago(6), muster.Decided, `4`),
+			arrived(t, ago(30), ago(30), 1), arrived(t, ago(28), ago(28), 2), record(ago(28), muster.Decided, `3`),
+			record(ago(6), muster.Decided, `4`),
 			arrived(t, ago(1), ago(1), 5))
 		prune(t, h, noon, 0)
 		var left []int64
@@ -83,7 +85,8 @@ func TestLearnedRecordsStayForFourWeeks(t *testing.T) {
 func TestFoldingChangesNoForecast(t *testing.T) {
 	settings, err := controller.NewSettings(controller.Settings{
 		Fleet: "a", Queues: []string{"q"}, Spec: policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal},
-		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 10, LaunchesPerHour: 100},
+		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Limits:    muster.Limits{Max: 10, LaunchesPerHour: 100},
 	})
 	if err != nil {
 		t.Fatal(err)

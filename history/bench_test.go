@@ -44,7 +44,8 @@ func BenchmarkOpen(b *testing.B) {
 	for i := range 10 {
 		var batch []muster.Record
 		for j := range history.MaxBatch {
-			batch = append(batch, record(noon.Add(time.Duration(i*history.MaxBatch+j)*time.Minute), muster.Decided, `"`+strings.Repeat("x", 1500)+`"`))
+			batch = append(batch, record(noon.Add(time.Duration(i*history.MaxBatch+j)*time.Minute), muster.Decided,
+				`"`+strings.Repeat("x", 1500)+`"`))
 		}
 		if p, err = h.Append(b.Context(), "a", p, batch...); err != nil {
 			b.Fatal(err)

@@ -24,22 +24,28 @@ func explain(path, attempted string, err error) error {
 	case errors.Is(err, errDamaged):
 		return fmt.Errorf("%s: %w; %s", what, err, keepDamaged)
 	case errors.Is(err, errIncomplete):
-		return fmt.Errorf("%s: %w; put back all of its files, %s, %[3]s-wal and %[3]s-mark; or, to go on without what is missing, empty the last one (`: > %[3]s-mark`)", what, err, path)
+		return fmt.Errorf("%s: %w; put back all of its files, %s, %[3]s-wal and %[3]s-mark; or, to go on without "+
+			"what is missing, empty the last one (`: > %[3]s-mark`)", what, err, path)
 	}
 	if sqlitefile.NoRoom(err) || errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("%s: %w: the disk has no room or the file has reached its bound, nothing was written; free the disk or keep less history, then try again: %w", what, ErrFull, err)
+		return fmt.Errorf("%s: %w: the disk has no room or the file has reached its bound, nothing was written; free "+
+			"the disk or keep less history, then try again: %w", what, ErrFull, err)
 	}
 	switch code := sqlitefile.Primary(err); {
 	case code == sqlitefile.CodeIO || errors.Is(err, errDisk):
-		return fmt.Errorf("%s: the disk failed, nothing was acknowledged; look into the system's log, and start again on a disk that works: %w", what, err)
+		return fmt.Errorf("%s: the disk failed, nothing was acknowledged; look into the system's log, and start "+
+			"again on a disk that works: %w", what, err)
 	case code == sqlitefile.CodeCorrupt || code == sqlitefile.CodeNotADB:
 		return fmt.Errorf("%s: %w: %w; %s", what, errDamaged, err, keepDamaged)
 	case code == sqlitefile.CodeReadOnly || code == sqlitefile.CodeCantOpen:
-		return fmt.Errorf("%s: the file or its directory cannot be opened for this; check that they belong to you and are writable: %w", what, err)
+		return fmt.Errorf("%s: the file or its directory cannot be opened for this; check that they belong to you "+
+			"and are writable: %w", what, err)
 	case code == sqlitefile.CodeBusy:
-		return fmt.Errorf("%s: another process has been writing for more than %s; end it, or try again: %w", what, busyTimeout, err)
+		return fmt.Errorf("%s: another process has been writing for more than %s; end it, or try again: %w", what,
+			busyTimeout, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-const keepDamaged = "move it away, with the files -wal and -mark of the same name (`sqlite3 FILE .recover` may save its content), and start with a new one: the history is rebuilt as Muster runs"
+const keepDamaged = "move it away, with the files -wal and -mark of the same name (`sqlite3 FILE .recover` may save " +
+	"its content), and start with a new one: the history is rebuilt as Muster runs"

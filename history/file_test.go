@@ -232,7 +232,8 @@ func TestAFullHistoryRefusesAndLosesNothing(t *testing.T) {
 	var err error
 	for range 100 {
 		var next muster.Position
-		if next, err = h.Append(t.Context(), "a", p, record(noon.Add(-20*24*time.Hour), muster.Decided, large), record(noon, muster.Changed, `"small"`)); err != nil {
+		if next, err = h.Append(t.Context(), "a", p, record(noon.Add(-20*24*time.Hour), muster.Decided, large),
+			record(noon, muster.Changed, `"small"`)); err != nil {
 			break
 		}
 		p = next
@@ -241,7 +242,8 @@ func TestAFullHistoryRefusesAndLosesNothing(t *testing.T) {
 		t.Fatalf("found error %v, want ErrFull and what to do", err)
 	}
 	var n int64
-	if err := h.Read(t.Context(), "a", time.Time{}, func(muster.Record) bool { n++; return true }); err != nil || n != p.Seq {
+	if err := h.Read(t.Context(), "a", time.Time{}, func(muster.Record) bool { n++; return true }); err != nil ||
+		n != p.Seq {
 		t.Fatalf("after the refusal %d records can be read (%v), want the %d that were acknowledged", n, err, p.Seq)
 	}
 	if pruned, err := h.Prune(t.Context(), noon, 0); err != nil || pruned.Removed == 0 {
@@ -265,7 +267,8 @@ func TestACrashLosesNothingThatWasAcknowledged(t *testing.T) {
 	p := fill(t, h, "a")
 	for range 20 {
 		var err error
-		if p, err = h.Append(t.Context(), "a", p, record(noon, muster.Changed, `1`), record(noon, muster.Changed, `2`)); err != nil {
+		if p, err = h.Append(t.Context(), "a", p, record(noon, muster.Changed, `1`),
+			record(noon, muster.Changed, `2`)); err != nil {
 			t.Fatal(err)
 		}
 		left := t.TempDir()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
@@ -37,7 +36,8 @@ type Pruned struct {
 	More bool `json:"more"`
 }
 
-// cutoff are the instants, in nanoseconds, before which learned records are removed, and others, and learned ones folded.
+// cutoff are the instants, in nanoseconds, before which learned records are removed, and others, and learned ones
+// folded.
 type cutoff struct{ learned, others, fold int64 }
 
 func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
@@ -51,7 +51,8 @@ func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
 		return cutoff{}, errors.New("prune the history: found no instant")
 	}
 	return cutoff{
-		learned: nanoseconds(now.Add(-max(keep, KeepLearned))), others: nanoseconds(now.Add(-keep)), fold: nanoseconds(now.Add(-FineFor)) / hour * hour,
+		learned: nanoseconds(now.Add(-max(keep, KeepLearned))), others: nanoseconds(now.Add(-keep)),
+		fold: nanoseconds(now.Add(-FineFor)) / hour * hour,
 	}, nil
 }
 
@@ -65,11 +66,11 @@ type learned struct {
 
 // lesson is the body of a learned record.
 type lesson struct {
-	Processing muster.Durations `json:"processing,omitzero"`
-	Boots      muster.Durations `json:"boots,omitzero"`
-	WarmBoots  muster.Durations `json:"warm_boots,omitzero"`
-	// Came is when messages came, in a folded record. One that is not folded has the others: so many came since an instant,
-	// and whether it was known, at the record's own, that no more did.
+	Processing series.Durations `json:"processing,omitzero"`
+	Boots      series.Durations `json:"boots,omitzero"`
+	WarmBoots  series.Durations `json:"warm_boots,omitzero"`
+	// Came is when messages came, in a folded record. One that is not folded has the others: so many came since an
+	// instant, and whether it was known, at the record's own, that no more did.
 	Came    []series.Came `json:"came,omitzero"`
 	Arrived float64       `json:"arrived,omitzero"`
 	Since   time.Time     `json:"since,omitzero"`
@@ -83,7 +84,8 @@ func (l lesson) add(at int64, o lesson) lesson {
 		came = series.CameIn(o.Since, instant(at), o.Arrived, o.Counted)
 	}
 	return lesson{
-		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots), WarmBoots: series.Merge(l.WarmBoots, o.WarmBoots), Came: series.MergeCame(l.Came, came),
+		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots),
+		WarmBoots: series.Merge(l.WarmBoots, o.WarmBoots), Came: series.MergeCame(l.Came, came),
 	}
 }
 
@@ -100,9 +102,9 @@ type folding struct {
 	until int64
 }
 
-// foldHours merges the learned records of each hour into the newest of that hour. The rows lie before the end of an hour
-// given by boundary and are sorted by instant; more says that rows of later instants were left out. Records that cannot
-// be read as durations stay as they are.
+// foldHours merges the learned records of each hour into the newest of that hour. The rows lie before the end of an
+// hour given by boundary and are sorted by instant; more says that rows of later instants were left out. Records that
+// cannot be read as durations stay as they are.
 func foldHours(rows []learned, boundary int64, more bool) folding {
 	f := folding{bodies: map[int64][]byte{}, until: boundary}
 	for i := 0; i < len(rows); {

@@ -94,7 +94,8 @@ func TestAfterAFailedSyncNothingIsAcknowledged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.write(ctx, "fill the disk", func(*sql.Tx) error { return failure(sqlitefile.CodeFull) }); !errors.Is(err, ErrFull) {
+	if err := h.write(ctx, "fill the disk",
+		func(*sql.Tx) error { return failure(sqlitefile.CodeFull) }); !errors.Is(err, ErrFull) {
 		t.Errorf("a full disk gives %v, want ErrFull", err)
 	}
 	if _, err := h.Begin(ctx, "a"); err != nil {
@@ -110,10 +111,13 @@ func TestAfterAFailedSyncNothingIsAcknowledged(t *testing.T) {
 
 func TestFailuresSayWhatToDo(t *testing.T) {
 	for code, want := range map[int]string{
-		sqlitefile.CodeFull: "free the disk", sqlitefile.CodeIO | 3<<8: "system's log", sqlitefile.CodeCorrupt: "move it away", sqlitefile.CodeNotADB: "move it away",
-		sqlitefile.CodeReadOnly | 1<<8: "are writable", sqlitefile.CodeCantOpen: "are writable", sqlitefile.CodeBusy: "another process", 1: "result code 1",
+		sqlitefile.CodeFull: "free the disk", sqlitefile.CodeIO | 3<<8: "system's log",
+		sqlitefile.CodeCorrupt: "move it away", sqlitefile.CodeNotADB: "move it away",
+		sqlitefile.CodeReadOnly | 1<<8: "are writable", sqlitefile.CodeCantOpen: "are writable",
+		sqlitefile.CodeBusy: "another process", 1: "result code 1",
 	} {
-		if err := explain("/data/history.db", "append", failure(code)); !strings.Contains(err.Error(), want) || code != 1 && !errors.As(err, new(failure)) {
+		if err := explain("/data/history.db", "append", failure(code)); !strings.Contains(err.Error(), want) ||
+			code != 1 && !errors.As(err, new(failure)) {
 			t.Errorf("result code %d: found %q, want %q and the cause", code, err, want)
 		}
 	}

@@ -24,13 +24,14 @@ const (
 // ErrNoRecord means that no record has the given sequence number: it was never written, or removed since.
 var ErrNoRecord = errors.New("no such record")
 
-// ErrFull means that there is no room for more records. Nothing was written. Space can be made with Prune, by freeing the
-// disk, or with a larger bound.
+// ErrFull means that there is no room for more records. Nothing was written. Space can be made with Prune, by freeing
+// the disk, or with a larger bound.
 var ErrFull = errors.New("the history is full")
 
 func checkFleet(fleet string) error {
 	if fleet == "" || len(fleet) > MaxName {
-		return fmt.Errorf("history of fleet %.40q: found a name of %d bytes, allowed are 1 to %d", fleet, len(fleet), MaxName)
+		return fmt.Errorf("history of fleet %.40q: found a name of %d bytes, allowed are 1 to %d", fleet, len(fleet),
+			MaxName)
 	}
 	return nil
 }
@@ -40,7 +41,8 @@ func checkAppend(fleet string, records []muster.Record) error {
 		return err
 	}
 	if len(records) > MaxBatch {
-		return fmt.Errorf("append to fleet %q: found %d records, at most %d are allowed at once", fleet, len(records), MaxBatch)
+		return fmt.Errorf("append to fleet %q: found %d records, at most %d are allowed at once", fleet, len(records),
+			MaxBatch)
 	}
 	for i, r := range records {
 		if err := checkRecord(r); err != nil {

@@ -61,7 +61,8 @@ func (m *Memory) Begin(ctx context.Context, fleet string) (muster.Position, erro
 }
 
 // Append implements [muster.History].
-func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position, records ...muster.Record) (muster.Position, error) {
+func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position,
+	records ...muster.Record) (muster.Position, error) {
 	if err := cmp.Or(ctx.Err(), checkAppend(fleet, records)); err != nil {
 		return muster.Position{}, err
 	}
@@ -79,7 +80,8 @@ func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position
 		more += recordBytes + len(r.Body) + len(r.Shared)
 	}
 	if m.bytes+more > memoryBytes {
-		return muster.Position{}, fmt.Errorf("append to fleet %q: history in memory: %w: found %d bytes, %d are allowed; keep less history, or keep it on disk",
+		return muster.Position{}, fmt.Errorf("append to fleet %q: history in memory: %w: found %d bytes, %d are "+
+			"allowed; keep less history, or keep it on disk",
 			fleet, ErrFull, m.bytes+more, memoryBytes)
 	}
 	for _, r := range records {
@@ -180,7 +182,8 @@ func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (
 	return p, nil
 }
 
-// of returns the records of a fleet at this moment. Nobody changes them: appends go behind them, and Prune makes new ones.
+// of returns the records of a fleet at this moment. Nobody changes them: appends go behind them, and Prune makes new
+// ones.
 func (m *Memory) of(fleet string) []muster.Record {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -246,5 +249,6 @@ func (m *Memory) recount() {
 }
 
 func bySeq(records []muster.Record, seq int64) (int, bool) {
-	return slices.BinarySearchFunc(records, seq, func(r muster.Record, seq int64) int { return cmp.Compare(r.Position.Seq, seq) })
+	return slices.BinarySearchFunc(records, seq,
+		func(r muster.Record, seq int64) int { return cmp.Compare(r.Position.Seq, seq) })
 }

@@ -84,8 +84,8 @@ func crashed(t *testing.T) (*powercut.Disk, *journal) {
 	return after, j
 }
 
-// TestAFaultAtAnyCallLosesNothing makes the reads, writes, syncs and truncations of a history fail, one after the other,
-// looks at what is answered, and opens the file again: after a restart, and after a power cut.
+// TestAFaultAtAnyCallLosesNothing makes the reads, writes, syncs and truncations of a history fail, one after the
+// other, looks at what is answered, and opens the file again: after a restart, and after a power cut.
 func TestAFaultAtAnyCallLosesNothing(t *testing.T) {
 	wanted, err := powercut.Cuts(100) // fewer under the race detector
 	if err != nil {
@@ -104,16 +104,22 @@ func TestAFaultAtAnyCallLosesNothing(t *testing.T) {
 	}{
 		{name: "a read that fails", calls: 60, err: powercut.ErrIO, length: 1, says: saysBroken},
 		{name: "a write that fails", op: powercut.Write, calls: 250, err: powercut.ErrIO, length: 1, says: saysBroken},
-		{name: "a sync that fails ends the writing", op: powercut.Sync, calls: 60, err: powercut.ErrIO, length: 1, says: saysBroken, ends: true},
-		{name: "a disk that is full for one write", op: powercut.Write, calls: 250, err: powercut.ErrNoSpace, length: 1, says: saysFull, kind: ErrFull},
-		{name: "a disk that is full for a while", op: powercut.Write, calls: 250, err: powercut.ErrNoSpace, length: 20, says: saysFull, kind: ErrFull},
-		{name: "a disk that has no room for what is synced ends it too", op: powercut.Sync, calls: 60, err: powercut.ErrNoSpace, length: 1, says: saysBroken, ends: true},
+		{name: "a sync that fails ends the writing", op: powercut.Sync, calls: 60, err: powercut.ErrIO, length: 1,
+			says: saysBroken, ends: true},
+		{name: "a disk that is full for one write", op: powercut.Write, calls: 250, err: powercut.ErrNoSpace, length: 1,
+			says: saysFull, kind: ErrFull},
+		{name: "a disk that is full for a while", op: powercut.Write, calls: 250, err: powercut.ErrNoSpace, length: 20,
+			says: saysFull, kind: ErrFull},
+		{name: "a disk that has no room for what is synced ends it too", op: powercut.Sync, calls: 60,
+			err: powercut.ErrNoSpace, length: 1, says: saysBroken, ends: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			said, step := 0, max(1, row.calls/int(min(wanted, int64(row.calls))))
 			for n := 1; n <= row.calls; n += step {
-				life := life{j: first.view(), disk: base.Cut(0), fault: fault{op: row.op, err: row.err, at: n, length: row.length}, says: row.says, kind: row.kind, ends: row.ends}
+				life := life{j: first.view(), disk: base.Cut(0),
+					fault: fault{op: row.op, err: row.err, at: n, length: row.length}, says: row.says, kind: row.kind,
+					ends: row.ends}
 				if err := life.run(t.Context()); err != nil {
 					t.Errorf("fault at call %d: %v", n, err)
 				}
@@ -204,8 +210,8 @@ func (l *life) judge(err error, after int) error {
 	return nil
 }
 
-// TestAFaultWhileOpeningLosesNothing makes each call fail that opening, checking and closing a file make: of a file with a
-// history, and of one that is just made.
+// TestAFaultWhileOpeningLosesNothing makes each call fail that opening, checking and closing a file make: of a file
+// with a history, and of one that is just made.
 func TestAFaultWhileOpeningLosesNothing(t *testing.T) {
 	wanted, err := powercut.Cuts(20) // fewer under the race detector
 	if err != nil {
@@ -218,7 +224,8 @@ func TestAFaultWhileOpeningLosesNothing(t *testing.T) {
 		j    *journal
 	}{"a file with a history": {base, first}, "a new file": {blank(t), &journal{}}} {
 		for op, what := range map[powercut.Op]string{
-			0: "read", powercut.Write: "write", powercut.Truncate: "truncation", powercut.Sync: "sync", powercut.Create: "creation", powercut.Delete: "deletion",
+			0: "read", powercut.Write: "write", powercut.Truncate: "truncation", powercut.Sync: "sync",
+			powercut.Create: "creation", powercut.Delete: "deletion",
 		} {
 			for _, fails := range []error{powercut.ErrIO, powercut.ErrNoSpace} {
 				t.Run(fmt.Sprintf("%s, %s: %v", name, what, fails), func(t *testing.T) {
@@ -230,7 +237,8 @@ func TestAFaultWhileOpeningLosesNothing(t *testing.T) {
 	}
 }
 
-// openings opens copies of a disk, each with a fault at another call of the kind op, until there are no more such calls.
+// openings opens copies of a disk, each with a fault at another call of the kind op, until there are no more such
+// calls.
 func openings(t *testing.T, base *powercut.Disk, j *journal, op powercut.Op, fails error, step int) (calls, said int) {
 	for n := 1; ; n += step {
 		d, f := base.Cut(0), &fault{op: op, err: fails, at: n, length: 1}

@@ -89,7 +89,8 @@ func (c cut) compare(ctx context.Context, h *History) error {
 			a := c.may.attempts[m.Attempt]
 			want := muster.Position{Epoch: a.after.Epoch, Seq: a.after.Seq + int64(m.Place) + 1}
 			if r.Position != want || a.fleet != fleet || r.Position.Seq != last.Seq+1 || r.Position.Epoch < last.Epoch {
-				wrong = fmt.Errorf("record %v of fleet %s after %v, want %v of fleet %s", r.Position, fleet, last, want, a.fleet)
+				wrong = fmt.Errorf("record %v of fleet %s after %v, want %v of fleet %s", r.Position, fleet, last, want,
+					a.fleet)
 				return false
 			}
 			last = r.Position
@@ -101,7 +102,8 @@ func (c cut) compare(ctx context.Context, h *History) error {
 		}
 		p, err := h.Begin(ctx, fleet)
 		if err != nil || p.Epoch <= c.must.epochs[fleet] || p.Seq != last.Seq {
-			return fmt.Errorf("fleet %s begins at %v (%v), want an epoch after %d and sequence %d", fleet, p, err, c.must.epochs[fleet], last.Seq)
+			return fmt.Errorf("fleet %s begins at %v (%v), want an epoch after %d and sequence %d", fleet, p, err,
+				c.must.epochs[fleet], last.Seq)
 		}
 	}
 	for n, got := range present {
@@ -138,7 +140,8 @@ func past(ctx context.Context, seed uint64, prepare func(*powercut.Disk)) (cuts 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	if _, err := h.writer.Exec(fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", []int{3, 10, 30, 100}[chance.IntN(4)])); err != nil {
+	if _, err := h.writer.Exec(fmt.Sprintf("PRAGMA wal_autocheckpoint = %d",
+		[]int{3, 10, 30, 100}[chance.IntN(4)])); err != nil {
 		return nil, err
 	}
 	j := &journal{epochs: map[string]int64{}}
@@ -260,8 +263,8 @@ func TestAPowerCutLosesNoRecordThatWasAcknowledged(t *testing.T) {
 	t.Logf("%d power cuts, %d with losses", cuts, losses)
 }
 
-// TestThePowerCutsFindADiskThatIgnoresSync proves the test above: with a disk that only says that it synced, it must find
-// losses.
+// TestThePowerCutsFindADiskThatIgnoresSync proves the test above: with a disk that only says that it synced, it must
+// find losses.
 func TestThePowerCutsFindADiskThatIgnoresSync(t *testing.T) {
 	cuts, losses := explore(t, 300, (*powercut.Disk).IgnoreSync, func(error) {})
 	if losses == 0 {

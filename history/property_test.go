@@ -24,11 +24,13 @@ func TestFileAndMemoryAgree(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		m := &machine{t: t, path: filepath.Join(dir, "history.db"), memory: history.NewMemory(), known: []muster.Position{{}}, now: noon}
+		m := &machine{t: t, path: filepath.Join(dir, "history.db"), memory: history.NewMemory(),
+			known: []muster.Position{{}}, now: noon}
 		m.open(rt)
 		defer func() { m.file.Close() }()
 		rt.Repeat(map[string]func(*rapid.T){
-			"begin": m.begin, "append": m.append, "prune": m.prune, "reopen": m.reopen, "get": m.get, "compare": m.compare,
+			"begin": m.begin, "append": m.append, "prune": m.prune, "reopen": m.reopen, "get": m.get,
+			"compare": m.compare,
 		})
 		m.compare(rt)
 	})
@@ -91,7 +93,8 @@ func (m *machine) record(rt *rapid.T) muster.Record {
 	if rapid.Bool().Draw(rt, "learned") {
 		r = taught(m.t, at, rapid.IntRange(0, 100).Draw(rt, "seconds"), 1)
 	} else {
-		kind := rapid.SampledFrom([]muster.RecordKind{"", muster.Decided, muster.Decided, muster.Changed, muster.Changed}).Draw(rt, "kind")
+		kind := rapid.SampledFrom([]muster.RecordKind{"", muster.Decided, muster.Decided, muster.Changed,
+			muster.Changed}).Draw(rt, "kind")
 		r = record(at, kind, fmt.Sprint(rapid.Int().Draw(rt, "body")))
 	}
 	if n := rapid.IntRange(0, 3).Draw(rt, "shared"); n > 0 {
@@ -122,7 +125,8 @@ func (m *machine) get(rt *rapid.T) {
 func (m *machine) compare(rt *rapid.T) {
 	since := m.now.Add(-time.Duration(rapid.IntRange(0, 300).Draw(rt, "since")) * time.Minute)
 	n := rapid.IntRange(0, 20).Draw(rt, "last")
-	kinds := rapid.SampledFrom([][]muster.RecordKind{nil, {muster.Decided}, {muster.Learned, muster.Changed}}).Draw(rt, "kinds")
+	kinds := rapid.SampledFrom([][]muster.RecordKind{nil, {muster.Decided}, {muster.Learned, muster.Changed}}).Draw(rt,
+		"kinds")
 	names, err := m.file.Fleets(m.t.Context())
 	namesMemory, errMemory := m.memory.Fleets(m.t.Context())
 	same(rt, names, namesMemory, err, errMemory)
@@ -136,7 +140,8 @@ func (m *machine) compare(rt *rapid.T) {
 }
 
 func (m *machine) since(rt *rapid.T, h muster.History, name string, since time.Time) (found []muster.Record) {
-	if err := h.Read(m.t.Context(), name, since, func(r muster.Record) bool { found = append(found, r); return true }); err != nil {
+	if err := h.Read(m.t.Context(), name, since,
+		func(r muster.Record) bool { found = append(found, r); return true }); err != nil {
 		rt.Fatal(err)
 	}
 	return found
@@ -144,7 +149,8 @@ func (m *machine) since(rt *rapid.T, h muster.History, name string, since time.T
 
 func same(rt *rapid.T, file, memory any, err, errMemory error) {
 	rt.Helper()
-	if (err == nil) != (errMemory == nil) || errors.Is(err, muster.ErrConflict) != errors.Is(errMemory, muster.ErrConflict) {
+	if (err == nil) != (errMemory == nil) || errors.Is(err, muster.ErrConflict) != errors.Is(errMemory,
+		muster.ErrConflict) {
 		rt.Fatalf("the file gives error %v, the memory %v", err, errMemory)
 	}
 	if diff := cmp.Diff(file, memory); diff != "" {

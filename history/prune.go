@@ -9,10 +9,10 @@ import (
 )
 
 // Prune removes records older than keep before now, except the newest of each kind of a fleet, folds learned records
-// older than [FineFor] into one an hour, and drops shared contents without records. Learned ones stay for [KeepLearned] at
-// least. keep is [MinKeep] to [MaxKeep], zero
-// means [DefaultKeep]. One call touches a bounded number of records; More in the result asks for another one. A folded
-// record's body holds the merged durations, and when messages came, alone; its place is that of the newest record merged into it.
+// older than [FineFor] into one an hour, and drops shared contents without records. Learned ones stay for [KeepLearned]
+// at least. keep is [MinKeep] to [MaxKeep], zero means [DefaultKeep]. One call touches a bounded number of records;
+// More in the result asks for another one. A folded record's body holds the merged durations, and when messages came,
+// alone; its place is that of the newest record merged into it.
 func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
 	return h.prune(ctx, now, keep, pruneRows)
 }
@@ -116,7 +116,8 @@ func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit in
 // apply writes what folding decided for one stream.
 func (f folding) apply(ctx context.Context, tx *sql.Tx, stream int64) error {
 	for seq, body := range f.bodies {
-		if _, err := tx.ExecContext(ctx, "UPDATE records SET body = ? WHERE fleet = ? AND seq = ?", body, stream, seq); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE records SET body = ? WHERE fleet = ? AND seq = ?", body, stream,
+			seq); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,8 @@ func prune(t *testing.T, h store, now time.Time, keep time.Duration) history.Pru
 func read(t *testing.T, h muster.History, fleet string) []muster.Record {
 	t.Helper()
 	var all []muster.Record
-	if err := h.Read(t.Context(), fleet, time.Time{}, func(r muster.Record) bool { all = append(all, r); return true }); err != nil {
+	if err := h.Read(t.Context(), fleet, time.Time{},
+		func(r muster.Record) bool { all = append(all, r); return true }); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -53,9 +54,9 @@ func read(t *testing.T, h muster.History, fleet string) []muster.Record {
 func taught(t testing.TB, at time.Time, seconds, boot int) muster.Record {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{
-		"processing": series.Add(muster.Durations{}, time.Duration(seconds)*time.Second),
-		"boots":      series.Add(muster.Durations{}, time.Duration(boot)*time.Second),
-		"warm_boots": series.Add(muster.Durations{}, time.Duration(boot)*time.Millisecond),
+		"processing": series.Add(series.Durations{}, time.Duration(seconds)*time.Second),
+		"boots":      series.Add(series.Durations{}, time.Duration(boot)*time.Second),
+		"warm_boots": series.Add(series.Durations{}, time.Duration(boot)*time.Millisecond),
 		"unknown":    "field",
 	})
 	if err != nil {
@@ -129,12 +130,12 @@ func TestLearnedRecordsAreFoldedByTheHour(t *testing.T) {
 		if want := []int64{1, 3, 5, 6, 7, 8, 9}; !cmp.Equal(seqs, want) {
 			t.Fatalf("left are records %d, want %d", seqs, want)
 		}
-		want := map[string]muster.Durations{
-			"processing": series.Add(muster.Durations{}, 2*time.Second, 3*time.Second, 4*time.Second),
-			"boots":      series.Add(muster.Durations{}, 20*time.Second, 30*time.Second, 40*time.Second),
-			"warm_boots": series.Add(muster.Durations{}, 20*time.Millisecond, 30*time.Millisecond, 40*time.Millisecond),
+		want := map[string]series.Durations{
+			"processing": series.Add(series.Durations{}, 2*time.Second, 3*time.Second, 4*time.Second),
+			"boots":      series.Add(series.Durations{}, 20*time.Second, 30*time.Second, 40*time.Second),
+			"warm_boots": series.Add(series.Durations{}, 20*time.Millisecond, 30*time.Millisecond, 40*time.Millisecond),
 		}
-		var got map[string]muster.Durations
+		var got map[string]series.Durations
 		if err := json.Unmarshal(folded.Body, &got); err != nil {
 			t.Fatal(err)
 		}
@@ -156,15 +157,18 @@ func TestPruneTouchesABoundedNumberOfRecordsAtOnce(t *testing.T) {
 	}
 	fill(t, h, "a", records...)
 	first, err := h.Prune(t.Context(), noon, 0)
-	if err != nil || !first.More || first.Removed > 5000 || first.Folded > 5000 || first.Removed == 0 || first.Folded == 0 {
+	if err != nil || !first.More || first.Removed > 5000 || first.Folded > 5000 || first.Removed == 0 ||
+		first.Folded == 0 {
 		t.Errorf("the first Prune = %+v, %v, want a part of the work and more to do", first, err)
 	}
 	rest := prune(t, h, noon, 0)
 	if first.Removed+rest.Removed != 5999 || first.Folded+rest.Folded != 5999 {
-		t.Errorf("removed %d and folded %d in all, want 5999 of each", first.Removed+rest.Removed, first.Folded+rest.Folded)
+		t.Errorf("removed %d and folded %d in all, want 5999 of each", first.Removed+rest.Removed,
+			first.Folded+rest.Folded)
 	}
 	learned, err := h.Last(t.Context(), "a", 10, muster.Learned)
-	if err != nil || len(learned) != 1 || !strings.Contains(string(learned[0].Body), `"processing":{"count":6000,"sum_s":6000`) {
+	if err != nil || len(learned) != 1 ||
+		!strings.Contains(string(learned[0].Body), `"processing":{"count":6000,"sum_s":6000`) {
 		t.Errorf("left of what was learned: %v, %v, want one record of 6000 messages", learned, err)
 	}
 }

@@ -47,7 +47,8 @@ func openToRead(ctx context.Context, path string) (_ *Reader, err error) {
 	// The mark is read before the tables, which another process may be writing. One who only reads may have got none.
 	marked, err := sqlitefile.MarkPath(path + sqlitefile.MarkSuffix).Read()
 	at, _, failed := readPosition(ctx, r.db)
-	if p, wrong := sqlitefile.ParseMark(marked); failed == nil && err == nil && wrong == nil && p.Identity == at.Identity && p.Commit > at.Commit {
+	if p, wrong := sqlitefile.ParseMark(marked); failed == nil && err == nil && wrong == nil &&
+		p.Identity == at.Identity && p.Commit > at.Commit {
 		failed = fmt.Errorf("%w: %w", errIncomplete, &sqlitefile.BehindError{Found: at, Marked: p})
 	}
 	if failed != nil {
@@ -88,9 +89,9 @@ func (r *Reader) Close() error {
 const selectRecords = `SELECT r.seq, r.epoch, r.at, r.kind, r.body, s.content
 	FROM records r JOIN streams f ON f.id = r.fleet LEFT JOIN shared s ON s.hash = r.shared WHERE f.fleet = ? `
 
-// Read implements [muster.History]: it calls yield with the records of a fleet whose instant is not before since, in the
-// order in which they were appended. A fleet without records is not an error. All records come from one moment of the
-// history; yield must be quick and must not read the same history.
+// Read implements [muster.History]: it calls yield with the records of a fleet whose instant is not before since, in
+// the order in which they were appended. A fleet without records is not an error. All records come from one moment of
+// the history; yield must be quick and must not read the same history.
 func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error {
 	// The clock of the records may have been set back, so the first record of that age need not be the first by age.
 	const query = selectRecords + `AND r.at >= ? AND r.seq >=

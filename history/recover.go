@@ -13,10 +13,10 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// OpenRecovered opens the history at path as [Open] does, and goes on where that finds damage: a history is rebuilt as Muster
-// runs. A damaged file is moved into a directory beside it, which has now in its name, and a new one is made. A file whose end
-// may be missing is kept, and used as it is. Found says what was found and what was done; nil is a file in order. A damaged file
-// without a mark may be that of another program, and is refused.
+// OpenRecovered opens the history at path as [Open] does, and goes on where that finds damage: a history is rebuilt as
+// Muster runs. A damaged file is moved into a directory beside it, which has now in its name, and a new one is made. A
+// file whose end may be missing is kept, and used as it is. Found says what was found and what was done; nil is a file
+// in order. A damaged file without a mark may be that of another program, and is refused.
 func OpenRecovered(path string, o Options, now time.Time) (h *History, found, err error) {
 	if path, o, err = checkOptions(path, o); err != nil {
 		return nil, nil, err

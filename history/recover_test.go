@@ -17,8 +17,8 @@ import (
 	"github.com/muster-scale/muster/internal/powercut"
 )
 
-// TestADamagedHistoryGoesOnAndSaysSo damages the files of a history at random places, as a crash leaves them and as closing
-// does. Whatever is lost by that must be told, and the history must take records again.
+// TestADamagedHistoryGoesOnAndSaysSo damages the files of a history at random places, as a crash leaves them and as
+// closing does. Whatever is lost by that must be told, and the history must take records again.
 func TestADamagedHistoryGoesOnAndSaysSo(t *testing.T) {
 	wanted, err := powercut.Count("MUSTER_DAMAGES", 30)
 	if err != nil {
@@ -27,7 +27,8 @@ func TestADamagedHistoryGoesOnAndSaysSo(t *testing.T) {
 	dir, crashed := t.TempDir(), t.TempDir()
 	h := openFile(t, filepath.Join(dir, "history.db"), history.Options{})
 	for n := range 60 {
-		fill(t, h, "a", record(noon.Add(time.Duration(n)*time.Second), muster.Changed, fmt.Sprintf(`"%d%s"`, n, strings.Repeat("x", n*100))))
+		fill(t, h, "a", record(noon.Add(time.Duration(n)*time.Second), muster.Changed,
+			fmt.Sprintf(`"%d%s"`, n, strings.Repeat("x", n*100))))
 	}
 	want := records(t, h)
 	if err := damage.Copy(dir, crashed); err != nil {
@@ -73,7 +74,8 @@ func TestADamagedHistoryGoesOnAndSaysSo(t *testing.T) {
 	}
 }
 
-// TestADamagedHistoryIsKept holds that nothing of it is removed, and that a file which may be another program's stays where it is.
+// TestADamagedHistoryIsKept holds that nothing of it is removed, and that a file which may be another program's stays
+// where it is.
 func TestADamagedHistoryIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
 	content := strings.Repeat("notes\n", 1000)

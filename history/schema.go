@@ -86,7 +86,8 @@ func create(path string) error {
 	}
 	if content, err := os.ReadFile(path + sqlitefile.MarkSuffix); err == nil {
 		if marked, err := sqlitefile.ParseMark(content); err != nil || marked.Commit > 0 {
-			return fmt.Errorf("%w: it is missing, and its mark %s says that there was one", errDamaged, path+sqlitefile.MarkSuffix)
+			return fmt.Errorf("%w: it is missing, and its mark %s says that there was one", errDamaged,
+				path+sqlitefile.MarkSuffix)
 		}
 	}
 	err := durable.Create(path, sqlitefile.Blank(applicationID, 0))
@@ -96,8 +97,8 @@ func create(path string) error {
 	return err
 }
 
-// peek refuses a file that is not a history this program can read, and tells whether its pages are sealed. It leaves no trace,
-// neither in the file nor beside it, unless there is a write-ahead log.
+// peek refuses a file that is not a history this program can read, and tells whether its pages are sealed. It leaves no
+// trace, neither in the file nor beside it, unless there is a write-ahead log.
 func peek(ctx context.Context, path string) (sealed bool, err error) {
 	stat, err := os.Stat(path)
 	if err != nil {
@@ -109,8 +110,8 @@ func peek(ctx context.Context, path string) (sealed bool, err error) {
 	return firstPage(ctx, path, "", beginning(path), len(beginning(path+"-wal")) > 0)
 }
 
-// firstPage is peek of a file that begins with the given bytes. After a power cut they may be half written, and whole only
-// in the log, so that only SQLite can say what is there.
+// firstPage is peek of a file that begins with the given bytes. After a power cut they may be half written, and whole
+// only in the log, so that only SQLite can say what is there.
 func firstPage(ctx context.Context, path, vfs string, begin []byte, logged bool) (sealed bool, err error) {
 	if len(begin) >= pageSize && sqlitefile.CheckPage(1, begin[:pageSize]) {
 		return true, checkHeader(begin)
@@ -152,12 +153,13 @@ func checkHeader(b []byte) error {
 }
 
 func foreign(id int) error {
-	return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed is a history of Muster (%#x); give another path", id, applicationID)
+	return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed is a history of Muster "+
+		"(%#x); give another path", id, applicationID)
 }
 
-// rollBack lets SQLite undo a change of the file at path that the power cut short, if journal is that of one of ours. It
-// does so before anything else is read: until then the first page may be half written. marked says that the file has a mark,
-// as every sealed one has.
+// rollBack lets SQLite undo a change of the file at path that the power cut short, if journal is that of one of ours.
+// It does so before anything else is read: until then the first page may be half written. marked says that the file has
+// a mark, as every sealed one has.
 func rollBack(ctx context.Context, path, vfs string, journal []byte, marked bool) error {
 	if len(journal) == 0 || !marked && !ownJournal(journal) {
 		return nil
@@ -202,7 +204,8 @@ func ownJournal(b []byte) bool {
 		return true // the file was empty
 	}
 	at := int64(binary.BigEndian.Uint32(b[20:]))
-	return at+76 <= int64(len(b)) && binary.BigEndian.Uint32(b[at:]) == 1 && binary.BigEndian.Uint32(b[at+4+68:]) == applicationID
+	return at+76 <= int64(len(b)) && binary.BigEndian.Uint32(b[at:]) == 1 &&
+		binary.BigEndian.Uint32(b[at+4+68:]) == applicationID
 }
 
 // checkMarks says whether SQLite finds our marks in the file at path; it only reads.
@@ -228,7 +231,8 @@ func checkMarks(ctx context.Context, path, vfs string, options ...string) error 
 
 func checkVersion(found int) error {
 	if found > len(migrations) {
-		return fmt.Errorf("found version %d of the file, this program knows versions up to %d; use the newer program that wrote it, or give another path", found, len(migrations))
+		return fmt.Errorf("found version %d of the file, this program knows versions up to %d; use the newer program "+
+			"that wrote it, or give another path", found, len(migrations))
 	}
 	return nil
 }
@@ -236,8 +240,8 @@ func checkVersion(found int) error {
 // positioned is the first version that says how far its tables are.
 const positioned = 2
 
-// migrate brings the file to the version len(steps) in one transaction, and in WAL mode. The identity becomes that of a file
-// that has none yet.
+// migrate brings the file to the version len(steps) in one transaction, and in WAL mode. The identity becomes that of a
+// file that has none yet.
 func migrate(ctx context.Context, db *sql.DB, steps []string, identity uint64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -300,8 +304,8 @@ func readPosition(ctx context.Context, db rowQuerier) (at sqlitefile.Position, v
 	return sqlitefile.Position{Identity: uint64(identity), Commit: uint64(commits)}, version, err
 }
 
-// openMark opens the mark of tables that are at a position. An empty file of that name is how a person says that what is
-// there shall do.
+// openMark opens the mark of tables that are at a position. An empty file of that name is how a person says that what
+// is there shall do.
 func openMark(place sqlitefile.MarkPlace, at sqlitefile.Position) (*sqlitefile.Mark, error) {
 	if content, err := place.Read(); err == nil && len(content) == 0 {
 		if err := place.Create(sqlitefile.NewMark(at)); err != nil {

@@ -29,8 +29,8 @@ type Options struct {
 	MaxBytes int64
 }
 
-// History is a [muster.History] in one SQLite file. It is safe for use by several goroutines; its [Reader] never waits for
-// writes.
+// History is a [muster.History] in one SQLite file. It is safe for use by several goroutines; its [Reader] never waits
+// for writes.
 type History struct {
 	*Reader
 	writer   *sql.DB
@@ -40,8 +40,8 @@ type History struct {
 	broken atomic.Pointer[error]
 }
 
-// Open opens the history at path, and makes it, with its directory, when there is none. Older files are brought forward.
-// It refuses, and leaves as it is, a file that is damaged, newer than this program or not a history.
+// Open opens the history at path, and makes it, with its directory, when there is none. Older files are brought
+// forward. It refuses, and leaves as it is, a file that is damaged, newer than this program or not a history.
 func Open(path string, o Options) (*History, error) {
 	path, o, err := checkOptions(path, o)
 	if err != nil {
@@ -62,7 +62,8 @@ func checkOptions(path string, o Options) (string, Options, error) {
 	}
 	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<30)
 	if o.MaxBytes < 1<<20 {
-		return "", o, fmt.Errorf("open: history %s: found a bound of %d bytes, at least 1 MiB is allowed", path, o.MaxBytes)
+		return "", o, fmt.Errorf("open: history %s: found a bound of %d bytes, at least 1 MiB is allowed", path,
+			o.MaxBytes)
 	}
 	return path, o, nil
 }
@@ -90,7 +91,8 @@ type form struct {
 }
 
 // openFile opens the file at path, on the file system of SQLite named vfs; empty is the operating system's.
-func openFile(ctx context.Context, path, vfs string, o Options, is form, place sqlitefile.MarkPlace) (_ *History, err error) {
+func openFile(ctx context.Context, path, vfs string, o Options, is form, place sqlitefile.MarkPlace) (_ *History,
+	err error) {
 	h := &History{}
 	defer func() {
 		if err != nil {
@@ -106,8 +108,8 @@ func openFile(ctx context.Context, path, vfs string, o Options, is form, place s
 	if h.writer, err = openWriter(path, vfs, o); err != nil {
 		return nil, err
 	}
-	// A file that is refused stays as it is. Closing the writer would write its log back, and closing the reader leaves an
-	// empty log behind.
+	// A file that is refused stays as it is. Closing the writer would write its log back, and closing the reader leaves
+	// an empty log behind.
 	first := h.writer
 	if is.logged {
 		first = h.db
@@ -183,9 +185,10 @@ func (h *History) Begin(ctx context.Context, fleet string) (muster.Position, err
 	return p, nil
 }
 
-// Append implements [muster.History]. After an error other than [muster.ErrConflict] nothing was acknowledged; Begin tells
-// where the stream is.
-func (h *History) Append(ctx context.Context, fleet string, after muster.Position, records ...muster.Record) (muster.Position, error) {
+// Append implements [muster.History]. After an error other than [muster.ErrConflict] nothing was acknowledged; Begin
+// tells where the stream is.
+func (h *History) Append(ctx context.Context, fleet string, after muster.Position,
+	records ...muster.Record) (muster.Position, error) {
 	if err := checkAppend(fleet, records); err != nil {
 		return muster.Position{}, err
 	}
@@ -196,7 +199,8 @@ func (h *History) Append(ctx context.Context, fleet string, after muster.Positio
 			return err
 		}
 		for i, r := range records {
-			if err := insert(ctx, tx, stream, muster.Position{Epoch: after.Epoch, Seq: after.Seq + int64(i) + 1}, r); err != nil {
+			if err := insert(ctx, tx, stream, muster.Position{Epoch: after.Epoch, Seq: after.Seq + int64(i) + 1},
+				r); err != nil {
 				return err
 			}
 		}
@@ -230,12 +234,14 @@ func insert(ctx context.Context, tx *sql.Tx, stream int64, p muster.Position, r 
 	if len(r.Shared) > 0 {
 		sum := sha256.Sum256(r.Shared)
 		hash = sum[:]
-		_, err := tx.ExecContext(ctx, "INSERT INTO shared (hash, content) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, r.Shared)
+		_, err := tx.ExecContext(ctx, "INSERT INTO shared (hash, content) VALUES (?, ?) ON CONFLICT DO NOTHING", hash,
+			r.Shared)
 		if err != nil {
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO records (fleet, seq, epoch, at, kind, shared, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	_, err := tx.ExecContext(ctx, "INSERT INTO records (fleet, seq, epoch, at, kind, shared, body) VALUES (?, ?, ?, "+
+		"?, ?, ?, ?)",
 		stream, p.Seq, p.Epoch, r.At.UnixNano(), string(r.Kind), hash, r.Body)
 	return err
 }
@@ -255,13 +261,15 @@ func (h *History) write(ctx context.Context, attempted string, do func(*sql.Tx) 
 		if err := do(tx); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, "UPDATE position SET commits = commits + 1 RETURNING commits").Scan(&commit); err != nil {
+		if err := tx.QueryRowContext(ctx,
+			"UPDATE position SET commits = commits + 1 RETURNING commits").Scan(&commit); err != nil {
 			return err
 		}
 		return tx.Commit()
 	}()
 	if err == nil {
-		// It need not be on the disk now: a log that is lost just after a power cut is the one case that this does not find.
+		// It need not be on the disk now: a log that is lost just after a power cut is the one case that this does not
+		// find.
 		h.mark.Write(sqlitefile.Position{Identity: h.identity, Commit: uint64(commit)}, false)
 	}
 	if err == nil || errors.Is(err, muster.ErrConflict) {

@@ -1,7 +1,7 @@
 //go:build interop
 
-// Package interop_test drives every action of a running server through the AWS SDK for Go v2, which checks the checksums
-// itself. The endpoint and the keys are those of the environment.
+// Package interop_test drives every action of a running server through the AWS SDK for Go v2, which checks the
+// checksums itself. The endpoint and the keys are those of the environment.
 package interop_test
 
 import (
@@ -57,14 +57,16 @@ func (d desk) queue(name string, attributes map[string]string) *string {
 		name += ".fifo"
 	}
 	name = fmt.Sprintf("go%d-%s", os.Getpid(), name)
-	url := must(d.CreateQueue(d.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes, Tags: map[string]string{"made": "here"}}))(d).QueueUrl
+	url := must(d.CreateQueue(d.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes,
+		Tags: map[string]string{"made": "here"}}))(d).QueueUrl
 	d.Cleanup(func() { d.DeleteQueue(context.WithoutCancel(d.Context()), &sqs.DeleteQueueInput{QueueUrl: url}) })
 	return url
 }
 
 func (d desk) attribute(url *string, name string) string {
 	d.Helper()
-	in := &sqs.GetQueueAttributesInput{QueueUrl: url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeName(name)}}
+	in := &sqs.GetQueueAttributesInput{QueueUrl: url,
+		AttributeNames: []types.QueueAttributeName{types.QueueAttributeName(name)}}
 	return must(d.GetQueueAttributes(d.Context(), in))(d).Attributes[name]
 }
 
@@ -81,11 +83,13 @@ func (d desk) dead(name string) (url, dead *string) {
 	d.Helper()
 	dead = d.queue(name+"-dead", nil)
 	url = d.queue(name, map[string]string{
-		"VisibilityTimeout": "0", "RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":1}`, d.attribute(dead, "QueueArn"))})
+		"VisibilityTimeout": "0", "RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":%q,"maxReceiveCount":1}`,
+			d.attribute(dead, "QueueArn"))})
 	for range 20 {
 		must(d.SendMessage(d.Context(), &sqs.SendMessageInput{QueueUrl: url, MessageBody: aws.String("x")}))(d)
 	}
-	for end := time.Now().Add(10 * time.Second); d.attribute(dead, "ApproximateNumberOfMessages") != "20"; d.receive(url, 0) {
+	for end := time.Now().Add(10 * time.Second); d.attribute(dead,
+		"ApproximateNumberOfMessages") != "20"; d.receive(url, 0) {
 		if time.Now().After(end) {
 			d.Fatal("twenty messages that were received twice are not in the dead-letter queue after 10 s")
 		}
@@ -100,7 +104,8 @@ func TestQueuesAreMadeFoundListedAndDeleted(t *testing.T) {
 	if got := must(d.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name}))(t).QueueUrl; *got != *url {
 		t.Errorf("GetQueueUrl %q, want %q", *got, *url)
 	}
-	if got := must(d.ListQueues(t.Context(), &sqs.ListQueuesInput{QueueNamePrefix: &name}))(t).QueueUrls; !slices.Equal(got, []string{*url}) {
+	if got := must(d.ListQueues(t.Context(),
+		&sqs.ListQueuesInput{QueueNamePrefix: &name}))(t).QueueUrls; !slices.Equal(got, []string{*url}) {
 		t.Errorf("ListQueues %q, want %q", got, *url)
 	}
 	must(d.DeleteQueue(t.Context(), &sqs.DeleteQueueInput{QueueUrl: url}))(t)
@@ -113,17 +118,21 @@ func TestQueuesAreMadeFoundListedAndDeleted(t *testing.T) {
 func TestAttributesTagsAndPermissionsAreKept(t *testing.T) {
 	d := open(t)
 	ctx, url := t.Context(), d.queue("kept", nil)
-	must(d.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: url, Attributes: map[string]string{"DelaySeconds": "3"}}))(t)
+	must(d.SetQueueAttributes(ctx,
+		&sqs.SetQueueAttributesInput{QueueUrl: url, Attributes: map[string]string{"DelaySeconds": "3"}}))(t)
 	if got := d.attribute(url, "DelaySeconds"); got != "3" {
 		t.Errorf("DelaySeconds %q, want 3", got)
 	}
 	must(d.TagQueue(ctx, &sqs.TagQueueInput{QueueUrl: url, Tags: map[string]string{"a": "1"}}))(t)
 	must(d.UntagQueue(ctx, &sqs.UntagQueueInput{QueueUrl: url, TagKeys: []string{"made"}}))(t)
-	if tags := must(d.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: url}))(t).Tags; len(tags) != 1 || tags["a"] != "1" {
+	if tags := must(d.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: url}))(t).Tags; len(tags) != 1 ||
+		tags["a"] != "1" {
 		t.Errorf("tags %v, want a=1 alone", tags)
 	}
 	label := aws.String("share")
-	must(d.AddPermission(ctx, &sqs.AddPermissionInput{QueueUrl: url, Label: label, AWSAccountIds: []string{"111122223333"}, Actions: []string{"SendMessage"}}))(t)
+	must(d.AddPermission(ctx,
+		&sqs.AddPermissionInput{QueueUrl: url, Label: label, AWSAccountIds: []string{"111122223333"},
+			Actions: []string{"SendMessage"}}))(t)
 	if policy := d.attribute(url, "Policy"); !strings.Contains(policy, "share") {
 		t.Errorf("policy %s has no statement called share", policy)
 	}
@@ -136,13 +145,18 @@ func TestAttributesTagsAndPermissionsAreKept(t *testing.T) {
 func TestAMessageIsSentReceivedHandedBackAndDeleted(t *testing.T) {
 	d := open(t)
 	ctx, url := t.Context(), d.queue("messages", nil)
-	sent := must(d.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: url, MessageBody: aws.String("hé\r\n<&>"), MessageAttributes: map[string]types.MessageAttributeValue{
-		"n": {DataType: aws.String("Number.int"), StringValue: aws.String("7")}, "b": {DataType: aws.String("Binary"), BinaryValue: []byte{0, 255}}}}))(t)
+	sent := must(d.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: url, MessageBody: aws.String("hé\r\n<&>"),
+		MessageAttributes: map[string]types.MessageAttributeValue{
+			"n": {DataType: aws.String("Number.int"), StringValue: aws.String("7")},
+			"b": {DataType: aws.String("Binary"),
+				BinaryValue: []byte{0, 255}}}}))(t)
 	got := d.receive(url, 2)
-	if len(got) != 1 || *got[0].MessageId != *sent.MessageId || *got[0].Body != "hé\r\n<&>" || *got[0].MD5OfMessageAttributes != *sent.MD5OfMessageAttributes {
+	if len(got) != 1 || *got[0].MessageId != *sent.MessageId || *got[0].Body != "hé\r\n<&>" ||
+		*got[0].MD5OfMessageAttributes != *sent.MD5OfMessageAttributes {
 		t.Fatalf("received %+v, want what was sent: %+v", got, sent)
 	}
-	must(d.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: url, ReceiptHandle: got[0].ReceiptHandle}))(t)
+	must(d.ChangeMessageVisibility(ctx,
+		&sqs.ChangeMessageVisibilityInput{QueueUrl: url, ReceiptHandle: got[0].ReceiptHandle}))(t)
 	again := d.receive(url, 2)
 	if len(again) != 1 || again[0].Attributes["ApproximateReceiveCount"] != "2" {
 		t.Fatalf("handed back, then received %+v, want the message a second time", again)
@@ -167,13 +181,16 @@ func TestBatchesTellWhichEntriesFailed(t *testing.T) {
 	if len(sent.Successful) != 2 || len(sent.Failed) != 1 || *sent.Failed[0].Code != "InvalidMessageContents" {
 		t.Fatalf("sent %+v failed %+v, want b alone to fail", sent.Successful, sent.Failed)
 	}
-	changes := []types.ChangeMessageVisibilityBatchRequestEntry{{Id: aws.String("forged"), ReceiptHandle: aws.String("forged"), VisibilityTimeout: 60}}
+	changes := []types.ChangeMessageVisibilityBatchRequestEntry{{Id: aws.String("forged"),
+		ReceiptHandle: aws.String("forged"), VisibilityTimeout: 60}}
 	deletes := []types.DeleteMessageBatchRequestEntry{{Id: aws.String("forged"), ReceiptHandle: aws.String("forged")}}
 	for _, m := range d.receive(url, 2) {
-		changes = append(changes, types.ChangeMessageVisibilityBatchRequestEntry{Id: m.Body, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 60})
+		changes = append(changes, types.ChangeMessageVisibilityBatchRequestEntry{Id: m.Body,
+			ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 60})
 		deletes = append(deletes, types.DeleteMessageBatchRequestEntry{Id: m.Body, ReceiptHandle: m.ReceiptHandle})
 	}
-	changed := must(d.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: url, Entries: changes}))(t)
+	changed := must(d.ChangeMessageVisibilityBatch(ctx,
+		&sqs.ChangeMessageVisibilityBatchInput{QueueUrl: url, Entries: changes}))(t)
 	if len(changed.Successful) != 2 || len(changed.Failed) != 1 || *changed.Failed[0].Code != "ReceiptHandleIsInvalid" {
 		t.Errorf("changed %+v failed %+v, want the forged handle alone to fail", changed.Successful, changed.Failed)
 	}
@@ -187,11 +204,13 @@ func TestDeadMessagesAreMovedAndAMoveIsCancelled(t *testing.T) {
 	d := open(t)
 	ctx := t.Context()
 	url, dead := d.dead("poison")
-	if got := must(d.ListDeadLetterSourceQueues(ctx, &sqs.ListDeadLetterSourceQueuesInput{QueueUrl: dead}))(t).QueueUrls; !slices.Equal(got, []string{*url}) {
+	if got := must(d.ListDeadLetterSourceQueues(ctx,
+		&sqs.ListDeadLetterSourceQueuesInput{QueueUrl: dead}))(t).QueueUrls; !slices.Equal(got, []string{*url}) {
 		t.Errorf("sources %q, want %q", got, *url)
 	}
 	arn := aws.String(d.attribute(dead, "QueueArn"))
-	task := must(d.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: arn, MaxNumberOfMessagesPerSecond: aws.Int32(1)}))(t)
+	task := must(d.StartMessageMoveTask(ctx,
+		&sqs.StartMessageMoveTaskInput{SourceArn: arn, MaxNumberOfMessagesPerSecond: aws.Int32(1)}))(t)
 	tasks := must(d.ListMessageMoveTasks(ctx, &sqs.ListMessageMoveTasksInput{SourceArn: arn}))(t).Results
 	if len(tasks) != 1 || *tasks[0].Status != "RUNNING" || *tasks[0].TaskHandle != *task.TaskHandle {
 		t.Errorf("tasks %+v, want %q running", tasks, *task.TaskHandle)
@@ -206,7 +225,8 @@ func TestAFIFOQueueKeepsOrderAndDropsDuplicates(t *testing.T) {
 	d := open(t)
 	url := d.queue("order", map[string]string{"FifoQueue": "true", "ContentBasedDeduplication": "true"})
 	for _, body := range []string{"a", "b", "a"} {
-		must(d.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url, MessageBody: &body, MessageGroupId: aws.String("g")}))(t)
+		must(d.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: url, MessageBody: &body,
+			MessageGroupId: aws.String("g")}))(t)
 	}
 	var bodies []string
 	for _, m := range d.receive(url, 2) {
@@ -220,14 +240,18 @@ func TestAFIFOQueueKeepsOrderAndDropsDuplicates(t *testing.T) {
 func TestErrorsHaveTheCodesThatProgramsBranchOn(t *testing.T) {
 	d := open(t)
 	url := d.queue("errors", nil)
-	_, forged := d.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: aws.String("forged")})
+	_, forged := d.DeleteMessage(t.Context(),
+		&sqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: aws.String("forged")})
 	_, eleven := d.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url, MaxNumberOfMessages: 11})
-	_, exists := d.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String((*url)[strings.LastIndexByte(*url, '/')+1:]), Attributes: map[string]string{"DelaySeconds": "9"}})
+	_, exists := d.CreateQueue(t.Context(),
+		&sqs.CreateQueueInput{QueueName: aws.String((*url)[strings.LastIndexByte(*url, '/')+1:]),
+			Attributes: map[string]string{"DelaySeconds": "9"}})
 	for _, row := range []struct {
 		err  error
 		code string
 	}{{forged, "ReceiptHandleIsInvalid"}, {eleven, "InvalidParameterValue"}, {exists, "QueueAlreadyExists"}} {
-		if api, ok := errors.AsType[smithy.APIError](row.err); !ok || api.ErrorCode() != row.code || api.ErrorFault() != smithy.FaultClient {
+		if api, ok := errors.AsType[smithy.APIError](row.err); !ok || api.ErrorCode() != row.code ||
+			api.ErrorFault() != smithy.FaultClient {
 			t.Errorf("error %v, want code %s", row.err, row.code)
 		}
 	}

@@ -15,7 +15,8 @@ func (e *evaluation) call(n *node) (result, error) {
 	case "SEARCH":
 		return e.search(n)
 	case "PERIOD":
-		return result{kind: Number, number: Known(float64(e.program.entries[e.program.places[n.args[0].text]].period))}, nil
+		return result{kind: Number, number: Known(float64(e.program.entries[e.program.places[n.args[0].text]].period))},
+			nil
 	}
 	if slices.Contains(elsewhere, n.text) {
 		return e.given(n)
@@ -94,7 +95,8 @@ func (e *evaluation) add(r *result, s Series, stat string) error {
 		return e.spend(e.grid.n)
 	}
 	mixed := e.program.options.MixedPeriods
-	fits := width == period || width > period && mixed == OwnTimestamps || width < period && mixed == LongestPeriod && folds(stat)
+	fits := width == period || width > period && mixed == OwnTimestamps || width < period && mixed == LongestPeriod &&
+		folds(stat)
 	if width < time.Second || width%time.Second != 0 || !fits || long%short != 0 {
 		return fmt.Errorf("found the series %s with points every %s, expected every %s", cited(s.Label), width, period)
 	}
@@ -111,7 +113,8 @@ func (e *evaluation) search(n *node) (result, error) {
 	}
 	s, fault := parseSearch(n.args[0].text)
 	if fault != nil {
-		return result{}, fmt.Errorf("found %s, expected %s", fault.found, fault.expected) // the checker has refused it before
+		return result{}, fmt.Errorf("found %s, expected %s", fault.found,
+			fault.expected) // the checker has refused it before
 	}
 	period := inSeconds(int(e.grid.period))
 	if len(n.args) == 3 {

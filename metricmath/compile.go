@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Program is a checked list of queries. It is immutable and safe for concurrent use. The zero Program evaluates to nothing.
+// Program is a checked list of queries. It is immutable and safe for concurrent use. The zero Program evaluates to
+// nothing.
 type Program struct {
 	options Options
 	entries []entry
@@ -34,9 +35,9 @@ type entry struct {
 // maxFaults is how many faults a list shows at once.
 const maxFaults = 20
 
-// Compile checks a list of queries. The error joins an [*Error] for each thing that is wrong, up to 20: ids that are not
-// allowed, repeated or unknown; expressions that cannot be parsed or whose kinds do not fit; expressions that need themselves;
-// periods that do not go together; not exactly one returned series where Options.Use wants one.
+// Compile checks a list of queries. The error joins an [*Error] for each thing that is wrong, up to 20: ids that are
+// not allowed, repeated or unknown; expressions that cannot be parsed or whose kinds do not fit; expressions that need
+// themselves; periods that do not go together; not exactly one returned series where Options.Use wants one.
 func Compile(queries []Query, o Options) (Program, error) {
 	o = o.withDefaults()
 	c := compiler{Program: Program{options: o, places: map[string]int{}}}
@@ -89,7 +90,8 @@ func (c *compiler) list(queries []Query) {
 		}
 		total += len(q.Expression)
 		if total > MaxTotalText {
-			c.fault(q.ID, "more text in all expressions than can be read quickly", fmt.Sprintf("at most %d bytes", MaxTotalText), "")
+			c.fault(q.ID, "more text in all expressions than can be read quickly",
+				fmt.Sprintf("at most %d bytes", MaxTotalText), "")
 			return
 		}
 		c.entry(i, q)
@@ -100,7 +102,8 @@ func (c *compiler) entry(i int, q Query) {
 	name := q.ID
 	if !goodID(name) {
 		name = fmt.Sprintf("query %d", i+1)
-		c.fault(name, "the Id "+cited(q.ID), "a lower-case letter, then letters, digits and underscores, at most 255", "")
+		c.fault(name, "the Id "+cited(q.ID), "a lower-case letter, then letters, digits and underscores, at most 255",
+			"")
 	} else if _, twice := c.places[q.ID]; twice {
 		c.fault(name, "an Id that an earlier query has", "another", "")
 	}
@@ -108,7 +111,8 @@ func (c *compiler) entry(i int, q Query) {
 	e := entry{query: q}
 	switch {
 	case q.MetricStat != nil && q.Expression != "":
-		c.fault(name, "both MetricStat and Expression", "one of them", "read the metric in one query, and compute in another")
+		c.fault(name, "both MetricStat and Expression", "one of them", "read the metric in one query, and compute in "+
+			"another")
 	case q.MetricStat != nil:
 		e.kind = OneSeries
 		e.period = c.metric(name, *q.MetricStat)
@@ -123,7 +127,8 @@ func (c *compiler) entry(i int, q Query) {
 
 // metric checks a metric and returns its period in seconds.
 func (c *compiler) metric(id string, m MetricStat) int {
-	for _, field := range []struct{ name, is string }{{"Namespace", m.Metric.Namespace}, {"MetricName", m.Metric.MetricName}, {"Stat", m.Stat}} {
+	for _, field := range []struct{ name, is string }{{"Namespace", m.Metric.Namespace},
+		{"MetricName", m.Metric.MetricName}, {"Stat", m.Stat}} {
 		if field.is == "" || len(field.is) > 255 {
 			c.fault(id, fmt.Sprintf("%s %s", field.name, cited(field.is)), "1 to 255 characters", "")
 		}
@@ -133,7 +138,8 @@ func (c *compiler) metric(id string, m MetricStat) int {
 	}
 	for _, d := range m.Metric.Dimensions {
 		if d.Name == "" || d.Value == "" || len(d.Name) > 255 || len(d.Value) > 1024 {
-			c.fault(id, fmt.Sprintf("the dimension %s = %s", cited(d.Name), cited(d.Value)), "a name of 1 to 255 characters and a value of 1 to 1024", "")
+			c.fault(id, fmt.Sprintf("the dimension %s = %s", cited(d.Name), cited(d.Value)),
+				"a name of 1 to 255 characters and a value of 1 to 1024", "")
 		}
 	}
 	if m.PeriodSeconds == 0 {
@@ -176,7 +182,8 @@ func (c *compiler) arrange() {
 			case n.kind == nodeID && known:
 				e.needs = append(e.needs, place)
 			case n.kind == nodeCall && (n.text == "METRICS" || n.text == "SEARCH"):
-				if selections++; n.text == "METRICS" && selections <= MaxSelections && (len(n.args) == 0 || n.args[0].kind == nodeText) {
+				if selections++; n.text == "METRICS" && selections <= MaxSelections &&
+					(len(n.args) == 0 || n.args[0].kind == nodeText) {
 					e.needs = append(e.needs, c.selected(n)...)
 				}
 			}
@@ -186,7 +193,8 @@ func (c *compiler) arrange() {
 		c.joints += len(e.needs)
 	}
 	if selections > MaxSelections {
-		c.fault("", fmt.Sprintf("%d calls of METRICS and SEARCH", selections), fmt.Sprintf("at most %d", MaxSelections), "give what is selected an id of its own, and use that")
+		c.fault("", fmt.Sprintf("%d calls of METRICS and SEARCH", selections), fmt.Sprintf("at most %d", MaxSelections),
+			"give what is selected an id of its own, and use that")
 	}
 	state := make([]byte, len(c.entries)) // 1 while what it needs is being arranged, 2 when it has its place
 	var path []int
@@ -221,7 +229,8 @@ func (c *compiler) cycle(path []int) {
 	if len(names) > 10 {
 		names = append(names[:9:9], "...", names[len(names)-1])
 	}
-	c.fault(names[0], "an expression that needs itself: "+strings.Join(names, " needs "), "expressions over metrics and over other expressions", "")
+	c.fault(names[0], "an expression that needs itself: "+strings.Join(names, " needs "), "expressions over metrics "+
+		"and over other expressions", "")
 }
 
 // selected are the places of the metrics that a METRICS selects.
@@ -250,7 +259,8 @@ func (c *compiler) kinds() {
 		err := checker{s, e.query.Expression}.check(e.root)
 		e.kind = e.root.result
 		if err == nil && e.kind == Number {
-			err = faultAt(e.query.Expression, 0, "an expression that gives a number", "one that gives series", "write TIME_SERIES(...) around it")
+			err = faultAt(e.query.Expression, 0, "an expression that gives a number", "one that gives series",
+				"write TIME_SERIES(...) around it")
 		}
 		c.failed(e.query.ID, err)
 		if err != nil {

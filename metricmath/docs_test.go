@@ -83,7 +83,8 @@ func TestTheErrorsOfTheDocumentation(t *testing.T) {
 		}
 		for _, l := range lines[1:] {
 			text, want, _ := strings.Cut(l, ": ")
-			if got := computed(t, strings.Join(metrics, ";"), text, metricmath.Options{}); got != "refused: result: "+want {
+			if got := computed(t, strings.Join(metrics, ";"), text, metricmath.Options{}); got != "refused: result: "+
+				want {
 				t.Errorf("%s gives\n%s\nthe page says\n%s", text, got, want)
 			}
 		}

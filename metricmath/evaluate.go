@@ -18,10 +18,10 @@ type Answer struct {
 	Reason string
 }
 
-// Evaluate computes the query that returns its points, from what was read until an instant. The range ends with the last period
-// that is over then, so a period whose values are still coming in counts for nothing. The reason is empty if at least one
-// point is known, and otherwise says why none is; the value is then without a known point. For a graph that returns several
-// queries it is the first; EvaluateAll gives all. The value shares nothing with the inputs.
+// Evaluate computes the query that returns its points, from what was read until an instant. The range ends with the
+// last period that is over then, so a period whose values are still coming in counts for nothing. The reason is empty
+// if at least one point is known, and otherwise says why none is; the value is then without a known point. For a graph
+// that returns several queries it is the first; EvaluateAll gives all. The value shares nothing with the inputs.
 func (p Program) Evaluate(in Inputs, at time.Time) (Value, string) {
 	a := p.EvaluateAll(in, at)
 	if len(a) == 0 {
@@ -34,7 +34,8 @@ func (p Program) Evaluate(in Inputs, at time.Time) (Value, string) {
 func (p Program) EvaluateAll(in Inputs, at time.Time) []Answer {
 	answers := make([]Answer, len(p.returned))
 	g, reason := p.grid(in, at)
-	e := evaluation{program: p, grid: g, in: in, work: MaxWork, entries: make([]result, len(p.entries)), faults: make([]error, len(p.entries))}
+	e := evaluation{program: p, grid: g, in: in, work: MaxWork, entries: make([]result, len(p.entries)),
+		faults: make([]error, len(p.entries))}
 	if reason == "" {
 		e.compute()
 	}
@@ -136,7 +137,8 @@ func (q Query) name() string {
 // spend takes points from what may still be computed.
 func (e *evaluation) spend(points int) error {
 	if e.work -= points; e.work < 0 {
-		return fmt.Errorf("more than %d points would have to be computed: shorten the range, or take fewer metrics", MaxWork)
+		return fmt.Errorf("more than %d points would have to be computed: shorten the range, or take fewer metrics",
+			MaxWork)
 	}
 	return nil
 }
@@ -164,7 +166,8 @@ func (e *evaluation) metric(x entry) ([]Point, error) {
 		return make([]Point, e.grid.n), e.spend(e.grid.n)
 	}
 	if want := inSeconds(x.period); s.Period != want {
-		return nil, fmt.Errorf("found points every %s for the metric %s, expected every %s as its query says", s.Period, id, want)
+		return nil, fmt.Errorf("found points every %s for the metric %s, expected every %s as its query says", s.Period,
+			id, want)
 	}
 	return e.place(s, x.query.MetricStat.Stat)
 }
@@ -193,7 +196,8 @@ func (e *evaluation) value(place int, r result) (Value, string) {
 		if !l.made || len(e.program.returned) > 1 {
 			points = slices.Clone(points)
 		}
-		v.Series[i] = Series{Label: label, Start: e.grid.start(0), Period: inSeconds(int(e.grid.period)), Points: points}
+		v.Series[i] = Series{Label: label, Start: e.grid.start(0), Period: inSeconds(int(e.grid.period)),
+			Points: points}
 		some = some || slices.ContainsFunc(l.points, known)
 	}
 	asked, needed := 0, e.program.needs(place)
@@ -215,12 +219,14 @@ func known(p Point) bool { return p.Known }
 
 // nothing says why no point is known.
 func (e *evaluation) nothing(x entry, asked int, silent []string) string {
-	where := fmt.Sprintf("%s has no point from %s to %s", x.query.ID, e.grid.start(0).Format(time.RFC3339), e.grid.start(e.grid.n).Format(time.RFC3339))
+	where := fmt.Sprintf("%s has no point from %s to %s", x.query.ID, e.grid.start(0).Format(time.RFC3339),
+		e.grid.start(e.grid.n).Format(time.RFC3339))
 	switch {
 	case len(silent) > 0:
 		return where + ": nothing was published for " + strings.Join(silent[:min(len(silent), 10)], ", ")
 	case asked > 0:
-		return where + ": every one was dropped, by a division by zero, by IF without a third argument, or by a number that is not finite"
+		return where + ": every one was dropped, by a division by zero, by IF without a third argument, or by a " +
+			"number that is not finite"
 	}
 	return where
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// sound holds what every value promises: each point is finite or missing, each series as long as the range, and a reason is
-// given exactly when no point is known.
+// sound holds what every value promises: each point is finite or missing, each series as long as the range, and a
+// reason is given exactly when no point is known.
 func sound(t rapid.TB, v metricmath.Value, reason string) {
 	t.Helper()
 	some, length := false, -1
@@ -52,7 +52,8 @@ func drawn(bytes []byte) metricmath.Series {
 		default:
 			var eight [8]byte
 			bytes = bytes[copy(eight[:], bytes):]
-			s.Points = append(s.Points, metricmath.Point{Value: math.Float64frombits(binary.BigEndian.Uint64(eight[:])), Known: b < 250})
+			s.Points = append(s.Points, metricmath.Point{Value: math.Float64frombits(binary.BigEndian.Uint64(eight[:])),
+				Known: b < 250})
 		}
 	}
 	return s
@@ -60,20 +61,25 @@ func drawn(bytes []byte) metricmath.Series {
 
 func FuzzEvaluate(f *testing.F) {
 	for _, text := range []string{
-		"IF(FILL(a, 0) > 0, e, IF(b > 0, 1, 0))", "SUM(METRICS()) / AVG([a, b])", "SORT(SEARCH('{Test} a OR b', 'Maximum', 60), AVG, DESC, 2)", "RATE(FILL([a, b], LINEAR)) ^ 0.5",
-		"SLICE(METRICS(), 1, 9) * STDDEV(a)", "LOG10(RUNNING_SUM(a)) - DIFF_TIME(b)", "FIRST(REMOVE_EMPTY([a, b, e]))", "TIME_SERIES(MAX(a) / MIN(b)) AND e", "SERVICE_QUOTA(a) * MINUTE(b)", "-FILL(METRICS('a'), b)",
+		"IF(FILL(a, 0) > 0, e, IF(b > 0, 1, 0))", "SUM(METRICS()) / AVG([a, b])", "SORT(SEARCH('{Test} a OR b', " +
+			"'Maximum', 60), AVG, DESC, 2)", "RATE(FILL([a, b], LINEAR)) ^ 0.5",
+		"SLICE(METRICS(), 1, 9) * STDDEV(a)", "LOG10(RUNNING_SUM(a)) - DIFF_TIME(b)", "FIRST(REMOVE_EMPTY([a, b, e]))",
+		"TIME_SERIES(MAX(a) / MIN(b)) AND e", "SERVICE_QUOTA(a) * MINUTE(b)", "-FILL(METRICS('a'), b)",
 	} {
-		f.Add(text, "a + b", []byte{1, 130, 140, 255, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0, 7, 125, 230, 0x7f, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, []byte{150, 2, 120, 221, 0xff, 0xf8, 0, 0, 0, 0, 0, 1}, uint8(3))
+		f.Add(text, "a + b", []byte{1, 130, 140, 255, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0, 7, 125, 230, 0x7f, 0xef, 0xff, 0xff,
+			0xff, 0xff, 0xff, 0xff}, []byte{150, 2, 120, 221, 0xff, 0xf8, 0, 0, 0, 0, 0, 1}, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text, other string, a, b []byte, options uint8) {
-		o := metricmath.Options{Use: metricmath.ForGraph, AverageCountsHoles: options&1 > 0, SampleDeviation: options&2 > 0}
+		o := metricmath.Options{Use: metricmath.ForGraph, AverageCountsHoles: options&1 > 0,
+			SampleDeviation: options&2 > 0}
 		if options&4 > 0 {
 			o.FillEmpty = metricmath.EmptyKept
 		}
 		if options&8 > 0 {
 			o.MixedPeriods = metricmath.LongestPeriod
 		}
-		list := []metricmath.Query{metric("a"), metric("b"), {ID: "e", Expression: other}, {ID: "result", Expression: text}}
+		list := []metricmath.Query{metric("a"), metric("b"), {ID: "e", Expression: other},
+			{ID: "result", Expression: text}}
 		if options&16 > 0 {
 			list[1].MetricStat.PeriodSeconds = 300
 		}
@@ -82,7 +88,8 @@ func FuzzEvaluate(f *testing.F) {
 			return
 		}
 		in := metricmath.Inputs{Since: monday, Series: map[string]metricmath.Series{"a": drawn(a), "b": drawn(b)}}
-		in.Listed = []metricmath.Listed{{Metric: list[0].MetricStat.Metric, Stat: "Maximum", Series: drawn(b)}, {Metric: list[1].MetricStat.Metric, Stat: "Maximum", Series: drawn(a)}}
+		in.Listed = []metricmath.Listed{{Metric: list[0].MetricStat.Metric, Stat: "Maximum", Series: drawn(b)},
+			{Metric: list[1].MetricStat.Metric, Stat: "Maximum", Series: drawn(a)}}
 		in.Computed = map[string][]metricmath.Series{"SERVICE_QUOTA(a)": {drawn(b)}}
 		if options&16 > 0 {
 			long := in.Series["b"]
@@ -97,7 +104,8 @@ func FuzzEvaluate(f *testing.F) {
 		same := func(p, q metricmath.Point) bool {
 			return p.Known == q.Known && math.Float64bits(p.Value) == math.Float64bits(q.Value)
 		}
-		if !slices.EqualFunc(in.Series["a"].Points, drawn(a).Points, same) || !slices.EqualFunc(in.Series["b"].Points, drawn(b).Points, same) {
+		if !slices.EqualFunc(in.Series["a"].Points, drawn(a).Points, same) ||
+			!slices.EqualFunc(in.Series["b"].Points, drawn(b).Points, same) {
 			t.Fatal("the evaluation changed its inputs")
 		}
 		if again := p.EvaluateAll(in, at); !reflect.DeepEqual(answers, again) {

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one thing that is wrong with an expression or a list of queries, with its place. [Compile] joins several; errors.As
-// finds the first.
+// Error is one thing that is wrong with an expression or a list of queries, with its place. [Compile] joins several;
+// errors.As finds the first.
 type Error struct {
 	// Query is the id of the query, empty for a lone expression.
 	Query string
 	// Offset is the place in the expression in bytes from its beginning.
 	Offset int
-	// Line and Column are the same place for people: from 1, the column in characters. Both are zero where the fault is not in
-	// an expression's text.
+	// Line and Column are the same place for people: from 1, the column in characters. Both are zero where the fault is
+	// not in an expression's text.
 	Line, Column int
 	// Found is what stands there, Expected what could, Fix what to do. Fix may be empty.
 	Found, Expected, Fix string
@@ -58,8 +58,9 @@ func cited(text string) string {
 	return strconv.Quote(text)
 }
 
-// didYouMean is a question about the nearest of the allowed names, or empty when none is near. Of equally near ones the first
-// counts. It looks at the first 100 short ones only, so that a list full of faults is refused as quickly as others.
+// didYouMean is a question about the nearest of the allowed names, or empty when none is near. Of equally near ones the
+// first counts. It looks at the first 100 short ones only, so that a list full of faults is refused as quickly as
+// others.
 func didYouMean(name string, allowed []string) string {
 	const longest, most = 24, 100
 	if len(name) == 0 || len(name) > longest {

@@ -48,8 +48,8 @@ func repeat(out, in []Point) {
 	}
 }
 
-// interpolate fills on the straight line between the known neighbours. What is before the first and after the last known one
-// stays missing.
+// interpolate fills on the straight line between the known neighbours. What is before the first and after the last
+// known one stays missing.
 func interpolate(out, in []Point) {
 	last := -1
 	for i, p := range in {
@@ -65,9 +65,9 @@ func interpolate(out, in []Point) {
 	}
 }
 
-// choose is IF. Where the condition is known and not zero the first value counts; a series without a point there gives zero,
-// unless the condition is one number. Where the condition is zero the second value counts; a series without a point there, or
-// no second value, gives none.
+// choose is IF. Where the condition is known and not zero the first value counts; a series without a point there gives
+// zero, unless the condition is one number. Where the condition is zero the second value counts; a series without a
+// point there, or no second value, gives none.
 func (e *evaluation) choose(args []result) (result, error) {
 	c, yes := args[0], args[1]
 	no := result{kind: Number}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// finds tells whether a metric is one that is searched for. A schema with dimensions wants exactly these; one without takes
-// every metric of the namespace.
+// finds tells whether a metric is one that is searched for. A schema with dimensions wants exactly these; one without
+// takes every metric of the namespace.
 func (s search) finds(m Metric) bool {
 	if s.schema {
 		if m.Namespace != s.namespace {
@@ -74,7 +74,8 @@ func pieces(name string) (all []piece) {
 	start := 0
 	cut := func(end int, bound bool) {
 		if start < end {
-			all = append(all, piece{text: name[start:end], alone: bound && (start == 0 || !letterOrDigit(name[start-1]))})
+			all = append(all, piece{text: name[start:end], alone: bound &&
+				(start == 0 || !letterOrDigit(name[start-1]))})
 		}
 		start = end
 	}
@@ -98,8 +99,8 @@ func pieces(name string) (all []piece) {
 func letterOrDigit(c byte) bool { return lower(c) || upper(c) || digit(c) || c >= 0x80 }
 
 // matches tells whether a word of a search matches a name: the whole name apart from case and from what is no letter or
-// digit, or pieces that follow each other in it. Case counts in pieces that only a change of case or a digit parts: Count1
-// finds CustomCount1, count1 does not, and custom-count does.
+// digit, or pieces that follow each other in it. Case counts in pieces that only a change of case or a digit parts:
+// Count1 finds CustomCount1, count1 does not, and custom-count does.
 func matches(word, name string) bool {
 	if w := squeezed(word); w != "" && w == squeezed(name) {
 		return true
@@ -107,7 +108,8 @@ func matches(word, name string) bool {
 	want, have := pieces(word), pieces(name)
 	for from := 0; len(want) > 0 && from+len(want) <= len(have); from++ {
 		i := 0
-		for i < len(want) && (want[i].text == have[from+i].text || want[i].alone && strings.EqualFold(want[i].text, have[from+i].text)) {
+		for i < len(want) && (want[i].text == have[from+i].text || want[i].alone &&
+			strings.EqualFold(want[i].text, have[from+i].text)) {
 			i++
 		}
 		if i == len(want) {

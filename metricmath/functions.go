@@ -44,7 +44,8 @@ var signatures = map[string][]signature{
 	"ABS": perPoint, "CEIL": perPoint, "FLOOR": perPoint, "LOG": perPoint, "LOG10": perPoint,
 	"DIFF": perPoint, "DIFF_TIME": perPoint, "RATE": perPoint, "RUNNING_SUM": perPoint,
 	"AVG": reducing, "MAX": reducing, "MIN": reducing, "SUM": reducing, "STDDEV": reducing, "DATAPOINT_COUNT": reducing,
-	"MINUTE": calendar, "HOUR": calendar, "DAY": calendar, "DATE": calendar, "MONTH": calendar, "YEAR": calendar, "EPOCH": calendar,
+	"MINUTE": calendar, "HOUR": calendar, "DAY": calendar, "DATE": calendar, "MONTH": calendar, "YEAR": calendar,
+	"EPOCH": calendar,
 	"FIRST": picking, "LAST": picking,
 	"METRIC_COUNT": {{args: []accepts{anArray}, gives: Number}},
 	"REMOVE_EMPTY": {{args: []accepts{anArray}, gives: Array}},
@@ -66,15 +67,16 @@ var signatures = map[string][]signature{
 	"SERVICE_QUOTA":          {{args: []accepts{aMetric}, gives: OneSeries}},
 	"INSIGHT_RULE_METRIC":    {{args: []accepts{aText, aText}, gives: OneSeries}},
 	"DB_PERF_INSIGHTS":       {{args: []accepts{aText, aText, aText}, gives: OneSeries}},
-	"LAMBDA":                 {{args: []accepts{aText, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased}, required: 1, gives: Array}},
+	"LAMBDA": {{args: []accepts{aText, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased,
+		aReleased, aReleased, aReleased, aReleased}, required: 1, gives: Array}},
 }
 
 // elsewhere lists the functions that only CloudWatch can compute: their series must be given with the inputs.
 var elsewhere = []string{"ANOMALY_DETECTION_BAND", "DB_PERF_INSIGHTS", "INSIGHT_RULE_METRIC", "LAMBDA", "SERVICE_QUOTA"}
 
-// shiftingInAlarms lists the functions that AWS advises against in alarms: CloudWatch fetches more points than the alarm
-// evaluates, and these then give something else. For all but the last two that is so only for one series, where they give a
-// number.
+// shiftingInAlarms lists the functions that AWS advises against in alarms: CloudWatch fetches more points than the
+// alarm evaluates, and these then give something else. For all but the last two that is so only for one series, where
+// they give a number.
 var shiftingInAlarms = []string{"AVG", "MAX", "MIN", "SUM", "STDDEV", "DATAPOINT_COUNT", "REMOVE_EMPTY", "RUNNING_SUM"}
 
 // functionNames are all names in order of the alphabet.
@@ -87,8 +89,10 @@ func (a accepts) String() string {
 		bit  accepts
 		word string
 	}{
-		{aNumber, Number.String()}, {aSeries, OneSeries.String()}, {anArray, Array.String()}, {aText, "a text in quotes"},
-		{aFilling, "REPEAT or LINEAR"}, {aMeasure, "AVG, MIN, MAX or SUM"}, {aSense, "ASC or DESC"}, {aMetric, "the id of a metric"},
+		{aNumber, Number.String()}, {aSeries, OneSeries.String()}, {anArray, Array.String()},
+		{aText, "a text in quotes"},
+		{aFilling, "REPEAT or LINEAR"}, {aMeasure, "AVG, MIN, MAX or SUM"}, {aSense, "ASC or DESC"},
+		{aMetric, "the id of a metric"},
 	} {
 		if a&w.bit != 0 {
 			all = append(all, w.word)

@@ -46,7 +46,8 @@ func TestFunctionsThatReduce(t *testing.T) {
 		{"DATAPOINT_COUNT of an array is known everywhere", "a 4 2 -; b 2 - -", "DATAPOINT_COUNT([a, b])", "2 1 0"},
 		{"METRIC_COUNT", "a 1; b 2", "TIME_SERIES(METRIC_COUNT([a, b]))", "2"},
 	}, metricmath.Options{})
-	check(t, []holds{{"AVG of a series, holes counted as zero", "a 1 - 5", "TIME_SERIES(AVG(a))", "2 2 2"}}, metricmath.Options{AverageCountsHoles: true})
+	check(t, []holds{{"AVG of a series, holes counted as zero", "a 1 - 5", "TIME_SERIES(AVG(a))", "2 2 2"}},
+		metricmath.Options{AverageCountsHoles: true})
 	check(t, []holds{
 		{"STDDEV by n-1", "a 1 3", "TIME_SERIES(STDDEV(a)) ^ 2", "2.0000000000000004 2.0000000000000004"},
 		{"STDDEV by n-1 of one point is unknown", "a 1 -", "TIME_SERIES(STDDEV(a))", "- -"},
@@ -58,7 +59,8 @@ func TestFill(t *testing.T) {
 		{"with a number", "a - 2 - 4 -", "FILL(a, 10)", "10 2 10 4 10"},
 		{"with a computed number", "a - 2 - 4 -", "FILL(a, MIN(a))", "2 2 2 4 2"},
 		{"with REPEAT: not before the first point", "a - 2 - 4 -", "FILL(a, REPEAT)", "- 2 2 4 4"},
-		{"with LINEAR: not before the first point nor after the last", "a - - 2 - - 8 -", "FILL(a, LINEAR)", "- - 2 4 6 8 -"},
+		{"with LINEAR: not before the first point nor after the last", "a - - 2 - - 8 -", "FILL(a, LINEAR)",
+			"- - 2 4 6 8 -"},
 		{"with a series", "a - 2 - 4; b 7 8 - 9", "FILL(a, b)", "7 2 - 4"},
 		{"an array with a number", "a 1 -; b - 2", "FILL([a, b], 0)", "1 0 | 0 2"},
 		{"an array with a series", "a 1 -; b - 2; c 8 9", "FILL([a, b], c)", "1 9 | 8 2"},
@@ -80,7 +82,8 @@ func TestFill(t *testing.T) {
 func TestIf(t *testing.T) {
 	const metrics = "c 1 1 0 0 -; a 7 - 1 1 7; b 1 1 9 - 9"
 	check(t, []holds{
-		{"two series: zero where the first has no point, dropped where the second has none", metrics, "IF(c, a, b)", "7 0 9 - -"},
+		{"two series: zero where the first has no point, dropped where the second has none", metrics, "IF(c, a, b)",
+			"7 0 9 - -"},
 		{"a number and a series", metrics, "IF(c, 4, b)", "4 4 9 - -"},
 		{"a series and a number", metrics, "IF(c, a, 3)", "7 0 3 3 -"},
 		{"two numbers", metrics, "IF(c, 4, 3)", "4 4 3 3 -"},
@@ -111,7 +114,8 @@ func TestFunctionsOfTheDate(t *testing.T) {
 	queries, in, _ := given(t, "a 1")
 	sunday := monday.Add(-time.Hour * 24)
 	in.Since, in.Series["a"] = sunday, metricmath.Row(sunday, time.Minute, 1)
-	p, err := metricmath.Compile(append(queries, metricmath.Query{ID: "day", Expression: "DAY(a)"}), metricmath.Options{})
+	p, err := metricmath.Compile(append(queries, metricmath.Query{ID: "day", Expression: "DAY(a)"}),
+		metricmath.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +147,10 @@ func TestFunctionsOfArrays(t *testing.T) {
 		{"SLICE beyond the end", metrics, "[low, SLICE(METRICS(), 3, 99)]", "1 1 | 4 6"},
 		{"SLICE the wrong way round is empty", metrics, "[low, SLICE(METRICS(), 3, 1)]", "1 1"},
 		{"SLICE from a negative number on", metrics, "SLICE(METRICS(), -1, 1)", "1 1"},
-		{"SLICE with an unknown number", metrics, "SLICE(METRICS(), MAX(none))", "unknown: result is unknown: argument 2 of SLICE is an unknown number"},
-		{"the top one, as documented", "a 50 150; b 120 130", "IF(FIRST(SORT(METRICS(), AVG, DESC)) > 100, 1, 0)", "1 1"},
+		{"SLICE with an unknown number", metrics, "SLICE(METRICS(), MAX(none))", "unknown: result is unknown: " +
+			"argument 2 of SLICE is an unknown number"},
+		{"the top one, as documented", "a 50 150; b 120 130", "IF(FIRST(SORT(METRICS(), AVG, DESC)) > 100, 1, 0)",
+			"1 1"},
 	}, metricmath.Options{})
 }
 
@@ -155,7 +161,8 @@ func TestWhatOnlyCloudWatchComputes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, reason := p.Evaluate(in, end); reason != "share is unknown: SERVICE_QUOTA(usage) is computed by CloudWatch alone and was not given" {
+	if _, reason := p.Evaluate(in, end); reason != "share is unknown: SERVICE_QUOTA(usage) is computed by CloudWatch "+
+		"alone and was not given" {
 		t.Errorf("found the reason %q", reason)
 	}
 	in.Computed = map[string][]metricmath.Series{"SERVICE_QUOTA(usage)": {row(t, "10 10")}}
@@ -163,7 +170,8 @@ func TestWhatOnlyCloudWatchComputes(t *testing.T) {
 		t.Errorf("found %s, %s", shown(v), reason)
 	}
 	in.Computed["SERVICE_QUOTA(usage)"] = nil
-	if _, reason := p.Evaluate(in, end); reason != "share is unknown: found 0 series for SERVICE_QUOTA(usage), expected one" {
+	if _, reason := p.Evaluate(in, end); reason != "share is unknown: found 0 series for SERVICE_QUOTA(usage), "+
+		"expected one" {
 		t.Errorf("found the reason %q", reason)
 	}
 	for _, r := range []struct {
@@ -171,10 +179,17 @@ func TestWhatOnlyCloudWatchComputes(t *testing.T) {
 		series metricmath.Series
 		want   string
 	}{
-		{"of another period", metricmath.Series{Label: "quota", Period: time.Hour, Start: monday, Points: make([]metricmath.Point, 1)}, `share is unknown: SERVICE_QUOTA(usage): found the series "quota" with points every 1h0m0s, expected every 1m0s`},
-		{"without a period", metricmath.Series{Label: "quota", Start: monday, Points: make([]metricmath.Point, 1)}, `share is unknown: SERVICE_QUOTA(usage): found the series "quota" with points every 0s, expected every 1m0s`},
-		{"of no year that there is", metricmath.Series{Start: time.Unix(1<<50, 0), Period: time.Minute, Points: make([]metricmath.Point, 1)}, "share is unknown: SERVICE_QUOTA(usage): a series begins outside of the years 1 to 9999"},
-		{"without points", metricmath.Series{}, "share has no point from 2026-03-02T12:00:00Z to 2026-03-02T12:02:00Z: every one was dropped, by a division by zero, by IF without a third argument, or by a number that is not finite"},
+		{"of another period", metricmath.Series{Label: "quota", Period: time.Hour, Start: monday,
+			Points: make([]metricmath.Point, 1)},
+			`share is unknown: SERVICE_QUOTA(usage): found the series "quota" with points every 1h0m0s, expected every 1m0s`},
+		{"without a period", metricmath.Series{Label: "quota", Start: monday, Points: make([]metricmath.Point, 1)},
+			`share is unknown: SERVICE_QUOTA(usage): found the series "quota" with points every 0s, expected every 1m0s`},
+		{"of no year that there is", metricmath.Series{Start: time.Unix(1<<50, 0), Period: time.Minute,
+			Points: make([]metricmath.Point, 1)}, "share is unknown: SERVICE_QUOTA(usage): a series begins outside " +
+			"of the years 1 to 9999"},
+		{"without points", metricmath.Series{}, "share has no point from 2026-03-02T12:00:00Z to " +
+			"2026-03-02T12:02:00Z: every one was dropped, by a division by zero, by IF without a third argument, or " +
+			"by a number that is not finite"},
 	} {
 		in.Computed["SERVICE_QUOTA(usage)"] = []metricmath.Series{r.series}
 		if _, reason := p.Evaluate(in, end); reason != r.want {
@@ -188,7 +203,8 @@ func TestWhatOnlyCloudWatchComputes(t *testing.T) {
 		`LAMBDA('fn', 1, usage)`:                            "FIRST(%s)",
 	} {
 		in.Computed = map[string][]metricmath.Series{call: {row(t, "3 4")}}
-		p, err := metricmath.Compile(append(queries, metricmath.Query{ID: "e", Expression: strings.Replace(series, "%s", call, 1)}), metricmath.Options{})
+		p, err := metricmath.Compile(append(queries,
+			metricmath.Query{ID: "e", Expression: strings.Replace(series, "%s", call, 1)}), metricmath.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,19 +46,22 @@ func (p Program) grid(in Inputs, at time.Time) (grid, string) {
 	}
 	switch n := (to - g.from) / g.period; {
 	case n <= 0 && in.Since.IsZero():
-		return grid{}, fmt.Sprintf("no metric has a point in a period that is over at %s, and Since gives no range", at.UTC().Format(time.RFC3339))
+		return grid{}, fmt.Sprintf("no metric has a point in a period that is over at %s, and Since gives no range",
+			at.UTC().Format(time.RFC3339))
 	case n <= 0:
-		return grid{}, fmt.Sprintf("no period of %d s is over between %s and %s", p.period, in.Since.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
+		return grid{}, fmt.Sprintf("no period of %d s is over between %s and %s", p.period,
+			in.Since.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
 	case n > MaxPeriods:
-		return grid{}, fmt.Sprintf("the range has %d periods of %d s, at most %d can be computed: begin later with Since, or use a longer period", n, p.period, MaxPeriods)
+		return grid{}, fmt.Sprintf("the range has %d periods of %d s, at most %d can be computed: begin later with "+
+			"Since, or use a longer period", n, p.period, MaxPeriods)
 	default:
 		g.n = int(n)
 	}
 	return g, ""
 }
 
-// place puts a series onto the grid. What is outside of the range, not finite or not on the grid is left out. The points are
-// those of the series itself where they fit as they are, so nobody may change them.
+// place puts a series onto the grid. What is outside of the range, not finite or not on the grid is left out. The
+// points are those of the series itself where they fit as they are, so nobody may change them.
 func (g grid) place(s Series, stat string) []Point {
 	width := int64(s.Period / time.Second)
 	start := down(s.Start.Unix(), width)

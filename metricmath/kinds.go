@@ -31,9 +31,11 @@ func (c checker) check(n *node) (err error) {
 	case nodeID:
 		n.result, err = c.id(n)
 	case nodeText:
-		return faultAt(c.text, n.at, "the text "+cited(n.text), "a number, an id or a function", "text is for METRICS, SEARCH and functions that CloudWatch computes")
+		return faultAt(c.text, n.at, "the text "+cited(n.text), "a number, an id or a function",
+			"text is for METRICS, SEARCH and functions that CloudWatch computes")
 	case nodeWord:
-		return faultAt(c.text, n.at, "the word "+n.text, "a number, an id or a function", "REPEAT and LINEAR are for FILL, AVG, MIN, MAX, SUM, ASC and DESC without parentheses for SORT")
+		return faultAt(c.text, n.at, "the word "+n.text, "a number, an id or a function", "REPEAT and LINEAR are for "+
+			"FILL, AVG, MIN, MAX, SUM, ASC and DESC without parentheses for SORT")
 	case nodeArray:
 		n.result = Array
 		for _, a := range n.args {
@@ -81,16 +83,19 @@ func (c checker) binary(n *node) (Kind, error) {
 	case both == Number:
 		return Number, nil
 	case n.operator.level() <= levelCompare:
-		return 0, faultAt(c.text, n.at, fmt.Sprintf("%s between %s and %s", n.operator, a, b), "numbers or series", "take one series out of the array with FIRST, or make one of it with SUM, MIN or MAX")
+		return 0, faultAt(c.text, n.at, fmt.Sprintf("%s between %s and %s", n.operator, a, b), "numbers or series",
+			"take one series out of the array with FIRST, or make one of it with SUM, MIN or MAX")
 	case a&b&Array != 0:
-		return 0, faultAt(c.text, n.at, n.operator.String()+" between two arrays", "at most one array", "make one series of either with SUM, MIN, MAX or AVG")
+		return 0, faultAt(c.text, n.at, n.operator.String()+" between two arrays", "at most one array",
+			"make one series of either with SUM, MIN, MAX or AVG")
 	}
 	return Array, nil
 }
 
 func (c checker) call(n *node) (Kind, error) {
 	if n.text == "SEARCH" && c.use != ForGraph {
-		return 0, faultAt(c.text, n.at, "SEARCH", "named metrics", "AWS allows SEARCH in graphs alone, since what it finds may change: list the metrics as queries")
+		return 0, faultAt(c.text, n.at, "SEARCH", "named metrics", "AWS allows SEARCH in graphs alone, since what it "+
+			"finds may change: list the metrics as queries")
 	}
 	for _, a := range n.args {
 		if a.kind != nodeText && a.kind != nodeWord {
@@ -162,7 +167,8 @@ func (c checker) misfit(n *node, s signature, fit int) error {
 		case nodeWord:
 			found = a.text
 		}
-		return faultAt(c.text, a.start(), fmt.Sprintf("%s as argument %d of %s", found, fit+1, n.text), expected.String(), advice(n, a, expected))
+		return faultAt(c.text, a.start(), fmt.Sprintf("%s as argument %d of %s", found, fit+1, n.text),
+			expected.String(), advice(n, a, expected))
 	}
 	expected := fmt.Sprint(len(s.args))
 	if least := s.least(); least < len(s.args) {

@@ -69,7 +69,8 @@ func lex(text string, from int) (token, int, error) {
 	case c == '"' || c == '\'':
 		end := strings.IndexByte(text[from+1:], c)
 		if end < 0 {
-			return token{}, 0, faultAt(text, from, "a quote that is never closed", "a second "+string(c), "a text cannot hold its own kind of quote: use the other kind around it")
+			return token{}, 0, faultAt(text, from, "a quote that is never closed", "a second "+string(c),
+				"a text cannot hold its own kind of quote: use the other kind around it")
 		}
 		return token{kind: tokenText, text: text[from+1 : from+1+end], at: from}, from + end + 2, nil
 	}
@@ -101,7 +102,8 @@ func strange(text string, at int) error {
 	case ';':
 		fix = "an expression is one; write a query for each"
 	}
-	return faultAt(text, at, "the character "+strconv.Quote(text[at:at+size]), "an id, a number, a function or an operator", fix)
+	return faultAt(text, at, "the character "+strconv.Quote(text[at:at+size]), "an id, a number, a function or an "+
+		"operator", fix)
 }
 
 // lexNumber reads digits, perhaps with a point and an exponent.
@@ -135,7 +137,8 @@ func lexNumber(text string, from int) (token, int, error) {
 		return token{}, 0, faultAt(text, from, "a number too large to compute with", "at most 1.7e308", "")
 	}
 	if end < len(text) && (lower(text[end]) || upper(text[end]) || text[end] == '_' || text[end] == '.') {
-		return token{}, 0, faultAt(text, end, cited(text[end:end+1])+" right after a number", "an operator", "ids begin with a lower-case letter; write * to multiply")
+		return token{}, 0, faultAt(text, end, cited(text[end:end+1])+" right after a number", "an operator",
+			"ids begin with a lower-case letter; write * to multiply")
 	}
 	return token{kind: tokenNumber, text: text[from:end], at: from, number: v}, end, nil
 }

@@ -14,15 +14,21 @@ func TestTextIsBounded(t *testing.T) {
 	grouped := func(n int) string { return strings.Repeat("(", n) + "m" + strings.Repeat(")", n) }
 	for _, r := range []struct{ name, text, want string }{
 		{"functions as deep as allowed", nested(64), ""},
-		{"functions too deep", nested(65), "line 1, column 1: found nesting deeper than 64, expected less; give the inner part an id of its own"},
-		{"far too deep, told before the end is reached", nested(3000), "line 1, column 517: found nesting deeper than 64, expected less; give the inner part an id of its own"},
+		{"functions too deep", nested(65), "line 1, column 1: found nesting deeper than 64, expected less; give the " +
+			"inner part an id of its own"},
+		{"far too deep, told before the end is reached", nested(3000), "line 1, column 517: found nesting deeper " +
+			"than 64, expected less; give the inner part an id of its own"},
 		{"parentheses as deep as allowed", grouped(64), ""},
-		{"parentheses too deep", grouped(65), "line 1, column 65: found nesting deeper than 64, expected less; give the inner part an id of its own"},
-		{"minus upon minus", strings.Repeat("-", 65) + "m", "line 1, column 1: found nesting deeper than 64, expected less; give the inner part an id of its own"},
-		{"powers of powers", strings.Repeat("m^", 65) + "m", "line 1, column 2: found nesting deeper than 64, expected less; give the inner part an id of its own"},
+		{"parentheses too deep", grouped(65), "line 1, column 65: found nesting deeper than 64, expected less; give " +
+			"the inner part an id of its own"},
+		{"minus upon minus", strings.Repeat("-", 65) + "m", "line 1, column 1: found nesting deeper than 64, " +
+			"expected less; give the inner part an id of its own"},
+		{"powers of powers", strings.Repeat("m^", 65) + "m", "line 1, column 2: found nesting deeper than 64, " +
+			"expected less; give the inner part an id of its own"},
 		{"a long sum is not deep", strings.Repeat("m+", 8191) + "m", ""},
 		{"text as long as allowed", strings.Repeat(" ", metricmath.MaxText-1) + "m", ""},
-		{"text too long", strings.Repeat(" ", metricmath.MaxText) + "m", "line 1, column 16385: found 16385 bytes, expected at most 16384; give its parts ids of their own"},
+		{"text too long", strings.Repeat(" ", metricmath.MaxText) + "m", "line 1, column 16385: found 16385 bytes, " +
+			"expected at most 16384; give its parts ids of their own"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			got := ""
@@ -70,13 +76,15 @@ func TestWorkIsBounded(t *testing.T) {
 		{"one metric for a week, much arithmetic", 1, 10080, []string{strings.Repeat("m0+", 60) + "m0"}, true},
 		{"a power of a power of a week", 1, 10080, []string{"m0" + strings.Repeat(" ^ m0", 15)}, false},
 		{"a number computed again and again", 1, 2, []string{strings.Repeat("1^", 60) + "m0"}, true},
-		{"expressions that each take twice the work of the one before", 400, 1, []string{"METRICS()", "[e0, e0]", "SUM([e1, e1, e1])"}, false},
+		{"expressions that each take twice the work of the one before", 400, 1,
+			[]string{"METRICS()", "[e0, e0]", "SUM([e1, e1, e1])"}, false},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			list, in, at := wide(r.n, r.points, r.expressions...)
 			p := compiled(t, metricmath.Options{}, list...)
 			_, reason := p.Evaluate(in, at)
-			bounded := strings.Contains(reason, "more than 1572864 points would have to be computed") || strings.Contains(reason, "series, at most 500 can be computed")
+			bounded := strings.Contains(reason, "more than 1572864 points would have to be computed") ||
+				strings.Contains(reason, "series, at most 500 can be computed")
 			if (reason == "") != r.known || reason != "" && !bounded {
 				t.Errorf("found %q", reason)
 			}
@@ -85,14 +93,16 @@ func TestWorkIsBounded(t *testing.T) {
 }
 
 func TestSearchIsBounded(t *testing.T) {
-	p := compiled(t, metricmath.Options{Use: metricmath.ForGraph}, metricmath.Query{ID: "e", Expression: "SEARCH('" + strings.Repeat("a OR ", 200) + "a', 'Sum')"})
+	p := compiled(t, metricmath.Options{Use: metricmath.ForGraph},
+		metricmath.Query{ID: "e", Expression: "SEARCH('" + strings.Repeat("a OR ", 200) + "a', 'Sum')"})
 	in := metricmath.Inputs{Since: monday}
 	listed := metricmath.Listed{Metric: named("Some Metric queue=" + strings.Repeat("b-", 500)), Stat: "Sum"}
 	for _, r := range []struct {
 		n    int
 		want string
 	}{
-		{1000, "e is unknown: more than 1572864 points would have to be computed: shorten the range, or take fewer metrics"},
+		{1000, "e is unknown: more than 1572864 points would have to be computed: shorten the range, or take fewer " +
+			"metrics"},
 		{1001, "e is unknown: 1001 metrics are listed for SEARCH, at most 1000 can be"},
 	} {
 		for len(in.Listed) < r.n {
@@ -103,8 +113,10 @@ func TestSearchIsBounded(t *testing.T) {
 		}
 	}
 	calls := strings.Repeat("METRICS('a'), ", 100) + "METRICS()"
-	_, err := metricmath.Compile([]metricmath.Query{metric("a"), returning(expression("e", "SUM(["+calls+"])"))}, metricmath.Options{})
-	if want := "found 101 calls of METRICS and SEARCH, expected at most 100; give what is selected an id of its own, and use that"; err == nil || err.Error() != want {
+	_, err := metricmath.Compile([]metricmath.Query{metric("a"), returning(expression("e", "SUM(["+calls+"])"))},
+		metricmath.Options{})
+	if want := "found 101 calls of METRICS and SEARCH, expected at most 100; give what is selected an id of its own, " +
+		"and use that"; err == nil || err.Error() != want {
 		t.Errorf("found %v", err)
 	}
 }
@@ -136,7 +148,10 @@ func worst() map[string]func() ([]metricmath.Query, metricmath.Inputs, time.Time
 		"single": func() ([]metricmath.Query, metricmath.Inputs, time.Time) {
 			return wide(1, 10080, strings.Repeat("m0*m0+", 75)+"m0")
 		},
-		"deviate": func() ([]metricmath.Query, metricmath.Inputs, time.Time) { return wide(72, 10080, "STDDEV(METRICS())") },
+		"deviate": func() ([]metricmath.Query, metricmath.Inputs,
+			time.Time) {
+			return wide(72, 10080, "STDDEV(METRICS())")
+		},
 	}
 }
 
@@ -160,7 +175,8 @@ func BenchmarkTheLongestList(b *testing.B) {
 	b.Run("unknown", func(b *testing.B) {
 		var list []metricmath.Query
 		for i := range 500 {
-			list = append(list, expression(fmt.Sprintf("a_long_name_that_is_%04d", i), fmt.Sprintf("b_long_name_that_was%04d", i)))
+			list = append(list, expression(fmt.Sprintf("a_long_name_that_is_%04d", i),
+				fmt.Sprintf("b_long_name_that_was%04d", i)))
 		}
 		for b.Loop() {
 			if _, err := metricmath.Compile(list, metricmath.Options{Use: metricmath.ForGraph}); err == nil {
@@ -168,7 +184,8 @@ func BenchmarkTheLongestList(b *testing.B) {
 			}
 		}
 	})
-	texts := map[string]string{"sums": strings.Repeat("m1+", 5000) + "m1", "calls": "SUM([" + strings.Repeat("FILL(m1,0),", 1400) + "m1])", "wrong": strings.Repeat("mm+", 5000) + "m1"}
+	texts := map[string]string{"sums": strings.Repeat("m1+", 5000) + "m1", "calls": "SUM([" +
+		strings.Repeat("FILL(m1,0),", 1400) + "m1])", "wrong": strings.Repeat("mm+", 5000) + "m1"}
 	for _, name := range []string{"sums", "calls", "wrong"} {
 		b.Run(name, func(b *testing.B) {
 			var list []metricmath.Query
@@ -179,7 +196,8 @@ func BenchmarkTheLongestList(b *testing.B) {
 				list = append(list, expression(fmt.Sprintf("e%d", i), texts[name]))
 			}
 			for b.Loop() {
-				if _, err := metricmath.Compile(list, metricmath.Options{Use: metricmath.ForGraph}); (err != nil) != (name == "wrong") {
+				if _, err := metricmath.Compile(list,
+					metricmath.Options{Use: metricmath.ForGraph}); (err != nil) != (name == "wrong") {
 					b.Fatal(err)
 				}
 			}

@@ -8,8 +8,8 @@ import (
 // costly is how many additions a power or a logarithm or a date takes, about.
 const costly = 16
 
-// apply computes the values of points from those of two others, and leaves alone which are known. They may not be finite. The
-// loops stand inside of the switch, which takes a third less time than the other way round.
+// apply computes the values of points from those of two others, and leaves alone which are known. They may not be
+// finite. The loops stand inside of the switch, which takes a third less time than the other way round.
 func (o operator) apply(out, left, right []Point) {
 	left, right = left[:len(out)], right[:len(out)]
 	switch o {
@@ -69,8 +69,8 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// binary joins two results. Between two series a point that only one side has counts as zero on the other; beside a number
-// there is a point where the series has one; beside an unknown number there is none.
+// binary joins two results. Between two series a point that only one side has counts as zero on the other; beside a
+// number there is a point where the series has one; beside an unknown number there is none.
 func (e *evaluation) binary(o operator, a, b result) (result, error) {
 	cost := 1
 	if o == opPower {
@@ -114,8 +114,8 @@ func (l line) only(may bool) line {
 	return l
 }
 
-// reuse gives points to write to: those of the first line that is scratch, while those of the others are kept for later. They
-// hold what was there before.
+// reuse gives points to write to: those of the first line that is scratch, while those of the others are kept for
+// later. They hold what was there before.
 func (e *evaluation) reuse(lines ...line) (points []Point) {
 	for _, l := range lines {
 		switch {

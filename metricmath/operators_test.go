@@ -28,7 +28,8 @@ func TestOperators(t *testing.T) {
 		{"a number and an array", "a 1 2; b 4 -", "SUM(100 / [a, b])", "125 50"},
 		{"an array and a series", "a 1 2; b 3 -; c 2 2", "[a, b] / c", "0.5 1 | 1.5 0"},
 		{"a series and an array", "a 1 2; b 3 -; c 2 2", "c - [a, b]", "1 0 | -1 2"},
-		{"a computed series beside an array serves every line of it", "a 1 2; b 3 4; c 2 2", "(c + 0) * [a + 0, b + 0]", "2 4 | 6 8"},
+		{"a computed series beside an array serves every line of it", "a 1 2; b 3 4; c 2 2", "(c + 0) * [a + 0, b + 0]",
+			"2 4 | 6 8"},
 		{"a computed series beside an array of metrics", "a 1 2; b 3 4; c 2 2", "[a, b] / (c + 0)", "0.5 1 | 1.5 2"},
 		{"a computed series before an array of metrics", "a 1 2; b 4 8; c 8 8", "(c + 0) / [a, b]", "8 4 | 2 1"},
 		{"arrays in an array are one array", "a 1; b 2; c 3", "[[a, b], c]", "1 | 2 | 3"},
@@ -66,9 +67,12 @@ func TestTheUsualOrderOfOperators(t *testing.T) {
 func TestAnOrderThatAWSDoesNotDocumentCanBeRefused(t *testing.T) {
 	strict := metricmath.Options{Ambiguity: metricmath.RefuseAmbiguity}
 	check(t, []holds{
-		{"AND beside OR", "a 1; b 0", "a OR b AND b", "refused: result: line 1, column 3: found OR beside AND, expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
-		{"a minus before ^", "a 3", "-a ^ 2", "refused: result: line 1, column 1: found a minus before ^, expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
-		{"one ^ after the other", "a 2", "a ^ 3 ^ 2", "refused: result: line 1, column 3: found one ^ after the other, expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
+		{"AND beside OR", "a 1; b 0", "a OR b AND b", "refused: result: line 1, column 3: found OR beside AND, " +
+			"expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
+		{"a minus before ^", "a 3", "-a ^ 2", "refused: result: line 1, column 1: found a minus before ^, expected " +
+			"parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
+		{"one ^ after the other", "a 2", "a ^ 3 ^ 2", "refused: result: line 1, column 3: found one ^ after the " +
+			"other, expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
 		{"with parentheses", "a 2", "(-a) ^ (3 ^ 2) OR (a AND a)", "1"},
 		{"what everybody reads alike", "a 2", "1 + a * 3 > 2 AND a > 1", "1"},
 	}, strict)

@@ -10,7 +10,8 @@ import (
 // The bounds. What goes beyond them is refused with a reason; nothing is cut off in silence. Within them compiling and
 // evaluating take less than 10 ms each on one core of a small machine.
 const (
-	// MaxText is how many bytes one expression may have. GetMetricData and scaling policies take 2,048 characters, see AWSText.
+	// MaxText is how many bytes one expression may have. GetMetricData and scaling policies take 2,048 characters, see
+	// AWSText.
 	MaxText = 16 << 10
 	// MaxTotalText is how many bytes all expressions of a list may have together.
 	MaxTotalText = 32 << 10
@@ -22,8 +23,8 @@ const (
 	MaxSeries = 500
 	// MaxPeriods is how many periods an evaluation may cover: a week of minutes.
 	MaxPeriods = 10_080
-	// MaxWork is how many points one evaluation may compute, those in between included: enough for the sum of 500 metrics over
-	// a day of minutes.
+	// MaxWork is how many points one evaluation may compute, those in between included: enough for the sum of 500
+	// metrics over a day of minutes.
 	MaxWork = 3 << 19
 	// MaxListed is how many metrics SEARCH may look through.
 	MaxListed = 1_000
@@ -58,13 +59,13 @@ const (
 	EmptyKept FillEmpty = "empty"
 )
 
-// Ambiguity is what happens to text whose meaning hangs on an order of operators that AWS does not document: -a ^ b, a ^ b ^ c,
-// and AND beside OR without parentheses.
+// Ambiguity is what happens to text whose meaning hangs on an order of operators that AWS does not document: -a ^ b, a
+// ^ b ^ c, and AND beside OR without parentheses.
 type Ambiguity string
 
 const (
-	// UsualOrder reads it in the usual order of mathematics: ^ from the right, then -, * and /, + and -, comparisons, AND, OR.
-	// It is the default.
+	// UsualOrder reads it in the usual order of mathematics: ^ from the right, then -, * and /, + and -, comparisons,
+	// AND, OR. It is the default.
 	UsualOrder Ambiguity = "usual"
 	// RefuseAmbiguity asks for parentheses.
 	RefuseAmbiguity Ambiguity = "refuse"
@@ -76,11 +77,11 @@ type MixedPeriods string
 const (
 	// RefuseMixed wants one period for all metrics. It is the default.
 	RefuseMixed MixedPeriods = "refuse"
-	// OwnTimestamps uses the shortest period; a metric with a longer one has points at its own timestamps alone, and holes
-	// between them.
+	// OwnTimestamps uses the shortest period; a metric with a longer one has points at its own timestamps alone, and
+	// holes between them.
 	OwnTimestamps MixedPeriods = "own-timestamps"
-	// LongestPeriod uses the longest period; shorter ones are put together by their statistic: Sum and SampleCount are added,
-	// Maximum and Minimum compared, Average averaged over the points that exist. Other statistics are refused.
+	// LongestPeriod uses the longest period; shorter ones are put together by their statistic: Sum and SampleCount are
+	// added, Maximum and Minimum compared, Average averaged over the points that exist. Other statistics are refused.
 	LongestPeriod MixedPeriods = "longest"
 )
 
@@ -94,13 +95,13 @@ type Options struct {
 	Ambiguity Ambiguity `json:"ambiguity,omitzero"`
 	// MixedPeriods is RefuseMixed when empty.
 	MixedPeriods MixedPeriods `json:"mixed_periods,omitzero"`
-	// AverageCountsHoles makes AVG of one series divide by all periods of the range; otherwise by the points that exist.
-	// (AVG of an array counts missing points as zero in either case, as documented.)
+	// AverageCountsHoles makes AVG of one series divide by all periods of the range; otherwise by the points that
+	// exist. (AVG of an array counts missing points as zero in either case, as documented.)
 	AverageCountsHoles bool `json:"average_counts_holes,omitzero"`
 	// SampleDeviation makes STDDEV divide by n-1; otherwise by n.
 	SampleDeviation bool `json:"sample_deviation,omitzero"`
-	// StrictReturnData counts a ReturnData that is not written as true, as the API does. Otherwise those not written count as
-	// false where one query has it written as true, which is what the published examples mean.
+	// StrictReturnData counts a ReturnData that is not written as true, as the API does. Otherwise those not written
+	// count as false where one query has it written as true, which is what the published examples mean.
 	StrictReturnData bool `json:"strict_return_data,omitzero"`
 	// PeriodSeconds is the period of metrics that state none: 60 when zero.
 	PeriodSeconds int `json:"period_seconds,omitzero"`
@@ -133,7 +134,8 @@ func (o Options) check() (faults []error) {
 		oneOf("ambiguity", o.Ambiguity, UsualOrder, RefuseAmbiguity),
 		oneOf("mixed_periods", o.MixedPeriods, RefuseMixed, OwnTimestamps, LongestPeriod))
 	if !goodPeriod(o.PeriodSeconds) {
-		faults = append(faults, &Error{Found: fmt.Sprintf("period_seconds: %d", o.PeriodSeconds), Expected: goodPeriods})
+		faults = append(faults, &Error{Found: fmt.Sprintf("period_seconds: %d", o.PeriodSeconds),
+			Expected: goodPeriods})
 	}
 	return slices.DeleteFunc(faults, func(err error) bool { return err == nil })
 }

@@ -12,11 +12,12 @@ type Expression struct {
 	root *node
 }
 
-// Parse reads one expression without asking which ids exist and what kinds they have; [Compile] asks that. Of the options
-// only Ambiguity counts. The error is an [*Error].
+// Parse reads one expression without asking which ids exist and what kinds they have; [Compile] asks that. Of the
+// options only Ambiguity counts. The error is an [*Error].
 func Parse(text string, o Options) (Expression, error) {
 	if len(text) > MaxText {
-		return Expression{}, faultAt(text, MaxText, fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("at most %d", MaxText), "give its parts ids of their own")
+		return Expression{}, faultAt(text, MaxText, fmt.Sprintf("%d bytes", len(text)),
+			fmt.Sprintf("at most %d", MaxText), "give its parts ids of their own")
 	}
 	p := parser{text: text, strict: o.Ambiguity == RefuseAmbiguity}
 	if err := p.next(); err != nil {
@@ -35,8 +36,8 @@ func Parse(text string, o Options) (Expression, error) {
 	return Expression{text: text, root: root}, nil
 }
 
-// String writes the expression down with parentheses wherever its meaning would otherwise hang on an order of operators that
-// is not documented. Parsing what it wrote gives an equal expression.
+// String writes the expression down with parentheses wherever its meaning would otherwise hang on an order of operators
+// that is not documented. Parsing what it wrote gives an equal expression.
 func (x Expression) String() string {
 	var b strings.Builder
 	if x.root != nil {
@@ -45,7 +46,8 @@ func (x Expression) String() string {
 	return b.String()
 }
 
-// Equal tells whether two expressions are the same apart from spaces, needless parentheses and the spelling of operators.
+// Equal tells whether two expressions are the same apart from spaces, needless parentheses and the spelling of
+// operators.
 func (x Expression) Equal(y Expression) bool {
 	if x.root == nil || y.root == nil {
 		return x.root == y.root
@@ -130,7 +132,8 @@ func (p *parser) join(op operator, at int, left, right *node) (*node, error) {
 	n := &node{kind: nodeBinary, operator: op, at: at, args: []*node{left, right}}
 	level := op.level()
 	if level == levelCompare && (compares(left) || compares(right)) {
-		return nil, faultAt(p.text, at, "a second comparison, "+op.String(), "one between two values", "write (a < b) AND (b < c)")
+		return nil, faultAt(p.text, at, "a second comparison, "+op.String(), "one between two values",
+			"write (a < b) AND (b < c)")
 	}
 	if p.strict && level == levelOr && (ungrouped(left, levelAnd) || ungrouped(right, levelAnd)) {
 		return nil, p.ambiguous(at, "OR beside AND")
@@ -150,7 +153,8 @@ func compares(n *node) bool { return ungrouped(n, levelCompare) }
 func ungrouped(n *node, level int) bool { return n.level() == level && !n.grouped }
 
 func (p *parser) ambiguous(at int, what string) error {
-	return faultAt(p.text, at, what, "parentheses", "AWS does not say which comes first, and the option ambiguity is refuse")
+	return faultAt(p.text, at, what, "parentheses", "AWS does not say which comes first, and the option ambiguity is "+
+		"refuse")
 }
 
 // shallow refuses a node that is nested too deep.
@@ -162,7 +166,8 @@ func (p *parser) shallow(n *node) error {
 }
 
 func (p *parser) deep(at int) error {
-	return faultAt(p.text, at, fmt.Sprintf("nesting deeper than %d", MaxDepth), "less", "give the inner part an id of its own")
+	return faultAt(p.text, at, fmt.Sprintf("nesting deeper than %d", MaxDepth), "less",
+		"give the inner part an id of its own")
 }
 
 // enter counts a level of nesting of what is still to be read, so that hostile text cannot exhaust the stack.
@@ -199,12 +204,13 @@ func (p *parser) power() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{kind: nodeBinary, operator: opPower, at: at, args: []*node{base, exponent}, depth: max(base.depth, exponent.depth) + 1}
+	n := &node{kind: nodeBinary, operator: opPower, at: at, args: []*node{base, exponent},
+		depth: max(base.depth, exponent.depth) + 1}
 	return n, p.shallow(n)
 }
 
-// right reads what stands to the right of the minus or ^ that was just seen. Where order is to be plain, another ^ in it must
-// be in parentheses: what says which case that is.
+// right reads what stands to the right of the minus or ^ that was just seen. Where order is to be plain, another ^ in
+// it must be in parentheses: what says which case that is.
 func (p *parser) right(what string) (*node, error) {
 	at := p.token.at
 	if err := p.enter(); err != nil {
@@ -336,10 +342,12 @@ func (p *parser) notAFunction(t token) error {
 // unknownWord is the fault for a name in capitals that nothing has.
 func (p *parser) unknownWord(t token, call bool) error {
 	if call {
-		return faultAt(p.text, t.at, "the unknown function "+t.text, "one of the functions of metric math", didYouMean(t.text, functionNames()))
+		return faultAt(p.text, t.at, "the unknown function "+t.text, "one of the functions of metric math",
+			didYouMean(t.text, functionNames()))
 	}
 	if t.text == "SELECT" {
-		return faultAt(p.text, t.at, "SELECT", "an expression", "this is a query of Metrics Insights, another language; read its result as a metric")
+		return faultAt(p.text, t.at, "SELECT", "an expression", "this is a query of Metrics Insights, another "+
+			"language; read its result as a metric")
 	}
 	fix := "ids begin with a lower-case letter"
 	if near := didYouMean(t.text, slices.Concat(words, functionNames())); near != "" {

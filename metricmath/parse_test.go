@@ -85,11 +85,14 @@ func written(t *rapid.T, depth int) string {
 	case 2:
 		return "[" + inner() + "," + gap + inner() + "]"
 	case 3:
-		return rapid.SampledFrom([]string{"ABS", "IF", "SORT"}).Draw(t, "function") + gap + "(" + inner() + ", " + inner() + ")"
+		return rapid.SampledFrom([]string{"ABS", "IF", "SORT"}).Draw(t, "function") + gap + "(" + inner() + ", " +
+			inner() + ")"
 	case 4:
-		return "(" + inner() + rapid.SampledFrom([]string{"<", "==", " AND ", "||"}).Draw(t, "comparison") + inner() + ")"
+		return "(" + inner() + rapid.SampledFrom([]string{"<", "==", " AND ", "||"}).Draw(t, "comparison") + inner() +
+			")"
 	}
-	return inner() + gap + rapid.SampledFrom([]string{"+", "-", "*", "/", "^", "&&", " OR "}).Draw(t, "operator") + gap + inner()
+	return inner() + gap + rapid.SampledFrom([]string{"+", "-", "*", "/", "^", "&&", " OR "}).Draw(t,
+		"operator") + gap + inner()
 }
 
 func TestWhatIsWrittenDownReadsTheSame(t *testing.T) {
@@ -105,9 +108,12 @@ func TestWhatIsWrittenDownReadsTheSame(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))", "-a^-b^c", "SUM([METRICS('4xx'), METRICS(\"5xx\")])", "a<b AND c>=d || e!=f",
-		"SEARCH(' {AWS/Lambda,FunctionName} MetricName=\"Errors\" OR (x AND NOT y) ', 'Sum', 300)", "((((1))))", "1e5+.5-3.", "SORT(METRICS(), AVG, DESC, 10)", "“a”", "a+\xff",
-		strings.Repeat("(", 70) + "a", strings.Repeat("-", 200) + "a", strings.Repeat("a+", 100) + "a", strings.Repeat("a^", 70) + "a", strings.Repeat("[", 70),
+		"IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))", "-a^-b^c",
+		"SUM([METRICS('4xx'), METRICS(\"5xx\")])", "a<b AND c>=d || e!=f",
+		"SEARCH(' {AWS/Lambda,FunctionName} MetricName=\"Errors\" OR (x AND NOT y) ', 'Sum', 300)", "((((1))))",
+		"1e5+.5-3.", "SORT(METRICS(), AVG, DESC, 10)", "“a”", "a+\xff",
+		strings.Repeat("(", 70) + "a", strings.Repeat("-", 200) + "a", strings.Repeat("a+", 100) + "a",
+		strings.Repeat("a^", 70) + "a", strings.Repeat("[", 70),
 	} {
 		f.Add(text)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// part is an expression drawn at random, once as one text, and once with each part that gives series as a query of its own.
+// part is an expression drawn at random, once as one text, and once with each part that gives series as a query of its
+// own.
 type part struct{ whole, apart string }
 
 // drawer draws expressions whose kinds fit, and collects the queries of their parts.
@@ -74,7 +75,8 @@ func (d *drawer) series(depth int) part {
 	case 0:
 		p = of("("+d.one("-%s", "ABS(%s)", "CEIL(%s)", "FLOOR(%s)", "HOUR(%s)")+")", d.series(depth-1))
 	case 1:
-		p = of("(%s "+d.one("+", "-", "*", "/", "^", "<", ">=", "==", "AND", "OR")+" %s)", d.series(depth-1), d.series(depth-1))
+		p = of("(%s "+d.one("+", "-", "*", "/", "^", "<", ">=", "==", "AND", "OR")+" %s)", d.series(depth-1),
+			d.series(depth-1))
 	case 2:
 		p = of("(%s "+d.one("+", "-", "*", "/", "<", "!=", "OR")+" %s)", d.series(depth-1), d.number(depth-1))
 	case 3:
@@ -86,7 +88,8 @@ func (d *drawer) series(depth int) part {
 	case 6:
 		p = of("TIME_SERIES(%s)", d.number(depth-1))
 	case 7:
-		p = of(d.one("FILL(%s, REPEAT)", "FILL(%s, LINEAR)", "FILL(%s, 7)", "DIFF(%s)", "RATE(%s)", "RUNNING_SUM(%s)", "DIFF_TIME(%s)"), d.series(depth-1))
+		p = of(d.one("FILL(%s, REPEAT)", "FILL(%s, LINEAR)", "FILL(%s, 7)", "DIFF(%s)", "RATE(%s)", "RUNNING_SUM(%s)",
+			"DIFF_TIME(%s)"), d.series(depth-1))
 	case 8:
 		p = of("FILL(%s, %s)", d.series(depth-1), d.series(depth-1))
 	default:
@@ -144,8 +147,8 @@ func (d *drawer) evaluate(in metricmath.Inputs, at time.Time, queries ...metricm
 	return v
 }
 
-// Points that are used again and memory that is written over must not show: every part with an id of its own is a series of
-// its own, which nothing may write over.
+// Points that are used again and memory that is written over must not show: every part with an id of its own is a
+// series of its own, which nothing may write over.
 func TestGivingPartsTheirOwnIDsChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := &drawer{T: t}
@@ -170,7 +173,8 @@ func TestPeriodsDoNotMeet(t *testing.T) {
 		for i, p := range all.Series[0].Points {
 			in.Since = monday.Add(time.Duration(i) * time.Minute)
 			alone := d.evaluate(in, in.Since.Add(time.Minute), x)
-			if got := alone.Series[0].Points; !slices.Equal(got, []metricmath.Point{p}) && math.Abs(got[0].Value-p.Value) > 0 {
+			if got := alone.Series[0].Points; !slices.Equal(got, []metricmath.Point{p}) &&
+				math.Abs(got[0].Value-p.Value) > 0 {
 				t.Fatalf("%s at minute %d: %s in the range, %s alone", x.Expression, i, p, got)
 			}
 		}
@@ -182,7 +186,8 @@ func TestLaterPointsDoNotChangeEarlierOnes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := &drawer{T: t, pointwise: true}
 		inner := d.series(rapid.IntRange(1, 3).Draw(t, "depth")).whole
-		x := returning(expression("x", d.one("FILL(%s, REPEAT)", "RUNNING_SUM(%s)", "DIFF(%s)", "RATE(%s)", "FILL(%s, 1)")))
+		x := returning(expression("x", d.one("FILL(%s, REPEAT)", "RUNNING_SUM(%s)", "DIFF(%s)", "RATE(%s)",
+			"FILL(%s, 1)")))
 		x.Expression = fmt.Sprintf(x.Expression, inner)
 		in := d.inputs(5)
 		long := d.evaluate(in, monday.Add(5*time.Minute), x).Series[0].Points

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Query is one entry of a list as AWS writes it in Metrics of a scaling policy, in an alarm, and in GetMetricData: a metric
-// with its statistic, or an expression over other entries.
+// Query is one entry of a list as AWS writes it in Metrics of a scaling policy, in an alarm, and in GetMetricData: a
+// metric with its statistic, or an expression over other entries.
 type Query struct {
 	// ID names the entry in expressions: letters, digits and underscores, the first a lower-case letter, at most 255.
 	ID string `json:"Id"`
@@ -15,8 +15,8 @@ type Query struct {
 	MetricStat *MetricStat `json:"MetricStat,omitzero"`
 	// Label is what people read; it changes no number.
 	Label string `json:"Label,omitzero"`
-	// ReturnData tells whether the entry's points come out. The default of AWS is true, so every entry but the last must say
-	// false; see Options.StrictReturnData.
+	// ReturnData tells whether the entry's points come out. The default of AWS is true, so every entry but the last
+	// must say false; see Options.StrictReturnData.
 	ReturnData *bool `json:"ReturnData,omitzero"`
 	// PeriodSeconds is another place for the period of an expression in GetMetricData. It has to be the list's period.
 	PeriodSeconds int `json:"Period,omitzero"`
@@ -25,8 +25,8 @@ type Query struct {
 // MetricStat is a metric and what of it is read in each period.
 type MetricStat struct {
 	Metric Metric `json:"Metric"`
-	// PeriodSeconds is 1, 5, 10, 20, 30 or a multiple of 60; Options.PeriodSeconds when zero, since policies of Application
-	// Auto Scaling have no such field.
+	// PeriodSeconds is 1, 5, 10, 20, 30 or a multiple of 60; Options.PeriodSeconds when zero, since policies of
+	// Application Auto Scaling have no such field.
 	PeriodSeconds int `json:"Period,omitzero"`
 	// Stat is Average, Sum, Minimum, Maximum, SampleCount, or another statistic by its name in CloudWatch.
 	Stat string `json:"Stat"`
@@ -68,9 +68,9 @@ type Listed struct {
 
 // Inputs are what was read of the metrics of a program.
 type Inputs struct {
-	// Series has what was read of each metric, by the id of its query. A metric that was read and had no point has a Series
-	// without points. A metric that is not in here was not read, and nothing that is computed from it is known: that FILL(m, 0)
-	// makes a zero of a failed read would be a lie.
+	// Series has what was read of each metric, by the id of its query. A metric that was read and had no point has a
+	// Series without points. A metric that is not in here was not read, and nothing that is computed from it is known:
+	// that FILL(m, 0) makes a zero of a failed read would be a lie.
 	Series map[string]Series
 	// Since is when the range begins; when the first point of all Series begins if it is zero.
 	Since time.Time

@@ -42,7 +42,8 @@ func (e *evaluation) reduce(function string, r result) (result, error) {
 	return result{kind: OneSeries, lines: []line{{points: out, scratch: true}}}, nil
 }
 
-// tally is what is kept of several points. The deviation is kept in Welford's way, which loses no digits to large means.
+// tally is what is kept of several points. The deviation is kept in Welford's way, which loses no digits to large
+// means.
 type tally struct {
 	n          int
 	sum        float64

@@ -34,7 +34,8 @@ func (c *compiler) periods() {
 	}
 	for _, e := range c.entries {
 		if p := e.query.PeriodSeconds; p != 0 && e.root != nil && p != c.period {
-			c.fault(e.query.ID, fmt.Sprintf("a period of %d seconds", p), fmt.Sprintf("the list's period, %d", c.period), "leave Period out of expressions")
+			c.fault(e.query.ID, fmt.Sprintf("a period of %d seconds", p),
+				fmt.Sprintf("the list's period, %d", c.period), "leave Period out of expressions")
 		}
 	}
 }
@@ -51,7 +52,8 @@ func (c *compiler) searchPeriod(q Query, n *node) int {
 // mixed checks metrics with several periods; all are sorted.
 func (c *compiler) mixed(all []int) {
 	if c.options.MixedPeriods == RefuseMixed {
-		c.fault("", "metrics with periods of "+listed(all)+" seconds", "one period", "AWS does not say how they meet; give all the same Period, or choose with the option mixed_periods")
+		c.fault("", "metrics with periods of "+listed(all)+" seconds", "one period", "AWS does not say how they "+
+			"meet; give all the same Period, or choose with the option mixed_periods")
 		return
 	}
 	for _, p := range all {
@@ -65,7 +67,9 @@ func (c *compiler) mixed(all []int) {
 	}
 	for _, e := range c.entries {
 		if e.root == nil && e.period < c.period && !folds(e.query.MetricStat.Stat) {
-			c.fault(e.query.ID, fmt.Sprintf("the statistic %s of a shorter period", e.query.MetricStat.Stat), "Sum, SampleCount, Maximum, Minimum or Average", "other statistics of short periods do not give that of a long one")
+			c.fault(e.query.ID, fmt.Sprintf("the statistic %s of a shorter period", e.query.MetricStat.Stat),
+				"Sum, SampleCount, Maximum, Minimum or Average", "other statistics of short periods do not give that "+
+					"of a long one")
 		}
 	}
 }
@@ -104,7 +108,8 @@ func (c *compiler) results() {
 			"the default of ReturnData is true: write ReturnData: false on every query but the one to scale by")
 	case c.entries[c.returned[0]].kind != OneSeries:
 		e := c.entries[c.returned[0]]
-		c.failed(e.query.ID, faultAt(e.query.Expression, 0, e.kind.String(), "one series", "make one of it with SUM, MAX, MIN, AVG or FIRST"))
+		c.failed(e.query.ID, faultAt(e.query.Expression, 0, e.kind.String(), "one series",
+			"make one of it with SUM, MAX, MIN, AVG or FIRST"))
 	}
 }
 
@@ -146,8 +151,10 @@ func (c *compiler) advise() (notes []Note) {
 		if m := e.query.MetricStat; m != nil {
 			metrics++
 			if m.Stat == "Sum" && !strings.HasPrefix(m.Metric.Namespace, "AWS/") {
-				notes = append(notes, Note{id, fmt.Sprintf("Sum adds up every publication within %d s: of a count such as the number of workers it is right only if each publishes exactly once in that time. "+
-					"Publishing n times makes it n times as much.", e.period)})
+				notes = append(notes, Note{id,
+					fmt.Sprintf("Sum adds up every publication within %d s: of a count such as the number of workers "+
+						"it is right only if each publishes exactly once in that time. "+
+						"Publishing n times makes it n times as much.", e.period)})
 			}
 			continue
 		}
@@ -157,7 +164,9 @@ func (c *compiler) advise() (notes []Note) {
 		notes = append(notes, c.adviseOnCalls(e)...)
 	}
 	if c.options.Use != ForGraph && metrics > AWSAlarmMetrics {
-		notes = append(notes, Note{"", fmt.Sprintf("The list reads %d metrics; an alarm of AWS takes %d, and target tracking rests on alarms.", metrics, AWSAlarmMetrics)})
+		notes = append(notes, Note{"",
+			fmt.Sprintf("The list reads %d metrics; an alarm of AWS takes %d, and target tracking rests on alarms.",
+				metrics, AWSAlarmMetrics)})
 	}
 	return notes
 }
@@ -173,7 +182,8 @@ func (c *compiler) adviseOnReturns() []Note {
 		return nil
 	}
 	return []Note{{"", "ReturnData is not written on " + strings.Join(silent, ", ") +
-		". AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list."}}
+		". AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read " +
+		"the list."}}
 }
 
 // adviseOnCalls remarks on functions that an alarm should not use or that only CloudWatch can compute, each once.
@@ -186,9 +196,11 @@ func (c *compiler) adviseOnCalls(e entry) (notes []Note) {
 		shifting := n.result == Number || n.text == "REMOVE_EMPTY" || n.text == "RUNNING_SUM"
 		switch {
 		case slices.Contains(elsewhere, n.text):
-			notes = append(notes, Note{e.query.ID, n.text + " is computed by CloudWatch alone; it is unknown here unless its series are given."})
+			notes = append(notes, Note{e.query.ID, n.text + " is computed by CloudWatch alone; it is unknown here " +
+				"unless its series are given."})
 		case c.options.Use != ForGraph && shifting && slices.Contains(shiftingInAlarms, n.text):
-			notes = append(notes, Note{e.query.ID, "An alarm may look at more points than it evaluates, and " + n.text + " then gives something else: AWS advises against it in alarms."})
+			notes = append(notes, Note{e.query.ID, "An alarm may look at more points than it evaluates, and " + n.text +
+				" then gives something else: AWS advises against it in alarms."})
 		default:
 			return
 		}
@@ -206,8 +218,8 @@ func (p Program) Order() []string {
 	return ids
 }
 
-// Returned returns the ids of the queries whose points come out, in the order of the list; exactly one unless Options.Use is
-// ForGraph.
+// Returned returns the ids of the queries whose points come out, in the order of the list; exactly one unless
+// Options.Use is ForGraph.
 func (p Program) Returned() []string {
 	ids := make([]string, len(p.returned))
 	for i, at := range p.returned {

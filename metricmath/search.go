@@ -45,7 +45,8 @@ type searchParser struct {
 // parseSearch reads {Namespace, Dimension, ...} terms.
 func parseSearch(text string) (search, *searchFault) {
 	if len(text) > maxSearchText {
-		return search{}, &searchFault{maxSearchText, fmt.Sprintf("%d bytes of search", len(text)), fmt.Sprintf("at most %d", maxSearchText), ""}
+		return search{}, &searchFault{maxSearchText, fmt.Sprintf("%d bytes of search", len(text)),
+			fmt.Sprintf("at most %d", maxSearchText), ""}
 	}
 	p := searchParser{text: text}
 	var s search
@@ -186,7 +187,8 @@ func (p *searchParser) one() (*term, *searchFault) {
 	return &term{property: w, word: value, exact: exact}, fault
 }
 
-// word reads up to a space or one of the ends, or a text in double quotes, in which a backslash goes before " \ ( and ).
+// word reads up to a space or one of the ends, or a text in double quotes, in which a backslash goes before " \ ( and
+// ).
 func (p *searchParser) word(ends string) (w string, exact bool, fault *searchFault) {
 	if !p.sign('"') {
 		p.skip()

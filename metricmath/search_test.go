@@ -23,7 +23,8 @@ func named(words string) metricmath.Metric {
 // found are the metrics that a SEARCH finds, by their places among some, or the refusal.
 func found(t *testing.T, text string, metrics ...string) string {
 	t.Helper()
-	p, err := metricmath.Compile([]metricmath.Query{{ID: "e", Expression: text}}, metricmath.Options{Use: metricmath.ForGraph})
+	p, err := metricmath.Compile([]metricmath.Query{{ID: "e", Expression: text}},
+		metricmath.Options{Use: metricmath.ForGraph})
 	if err != nil {
 		return "refused: " + err.Error()
 	}
@@ -113,10 +114,13 @@ func TestSearch(t *testing.T) {
 func TestWhatIsWrongWithASearch(t *testing.T) {
 	for _, r := range []struct{ name, search, want string }{
 		{"nothing", " ", "line 1, column 10: found nothing to search for, expected a schema in braces, or words"},
-		{"a schema that is never closed", "{AWS/SQS", "line 1, column 17: found a schema that goes on, expected a comma or }"},
+		{"a schema that is never closed", "{AWS/SQS", "line 1, column 17: found a schema that goes on, expected a " +
+			"comma or }"},
 		{"an empty schema", "{}", `line 1, column 10: found "}", expected a word`},
-		{"a quote that is never closed", `visible "a`, `line 1, column 17: found a quote that is never closed, expected a second "`},
-		{"a group that is never closed", "(a OR b", "line 1, column 16: found a group that is never closed, expected )"},
+		{"a quote that is never closed", `visible "a`,
+			`line 1, column 17: found a quote that is never closed, expected a second "`},
+		{"a group that is never closed", "(a OR b",
+			"line 1, column 16: found a group that is never closed, expected )"},
 		{"a group too many", "a)", `line 1, column 10: found ")", expected a word, AND, OR, NOT or the end`},
 		{"OR at the end", "a OR", `line 1, column 13: found "", expected a word`},
 		{"NOT at the end", "a NOT", `line 1, column 14: found "", expected a word`},
@@ -129,10 +133,13 @@ func TestWhatIsWrongWithASearch(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"SEARCH('" + strings.Repeat("a", 1025) + "', 'Sum')":                               "e: line 1, column 1033: found 1025 bytes of search, expected at most 1024",
-		"SEARCH('" + strings.Repeat("(", 65) + "a" + strings.Repeat(")", 65) + "', 'Sum')": "e: line 1, column 73: found nesting deeper than 64, expected less",
-		"SEARCH('a', 'Sum', 45)": "e: line 1, column 20: found the period of SEARCH, expected a number: 1, 5, 10, 20, 30 or a multiple of 60 seconds up to a day",
-		"SEARCH('a')":            "e: line 1, column 1: found SEARCH with one argument, expected 2 to 3",
+		"SEARCH('" + strings.Repeat("a", 1025) +
+			"', 'Sum')": "e: line 1, column 1033: found 1025 bytes of search, expected at most 1024",
+		"SEARCH('" + strings.Repeat("(", 65) + "a" + strings.Repeat(")", 65) +
+			"', 'Sum')": "e: line 1, column 73: found nesting deeper than 64, expected less",
+		"SEARCH('a', 'Sum', 45)": "e: line 1, column 20: found the period of SEARCH, expected a number: 1, 5, 10, " +
+			"20, 30 or a multiple of 60 seconds up to a day",
+		"SEARCH('a')": "e: line 1, column 1: found SEARCH with one argument, expected 2 to 3",
 	} {
 		if got := found(t, text); got != "refused: "+want {
 			t.Errorf("%.40s: found %s, expected %s", text, got, want)
@@ -141,7 +148,8 @@ func TestWhatIsWrongWithASearch(t *testing.T) {
 }
 
 func TestSearchInsideAnExpression(t *testing.T) {
-	if got := found(t, "SORT(SEARCH('{Custom} NOT network', 'Sum', 60), MAX, DESC)", "Custom A", "Custom Network", "Other C", "Custom D"); got != "3 0" {
+	if got := found(t, "SORT(SEARCH('{Custom} NOT network', 'Sum', 60), MAX, DESC)", "Custom A", "Custom Network",
+		"Other C", "Custom D"); got != "3 0" {
 		t.Errorf("found %q", got)
 	}
 }

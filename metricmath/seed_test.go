@@ -13,8 +13,8 @@ func stat(namespace, name, statistic string) *metricmath.MetricStat {
 		Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: "orders"}}}, Stat: statistic}
 }
 
-// utilization is the published list for worker utilization, and withoutBacklog its variant, with ReturnData as published:
-// true on the last, not written on the others.
+// utilization is the published list for worker utilization, and withoutBacklog its variant, with ReturnData as
+// published: true on the last, not written on the others.
 func utilization() []metricmath.Query {
 	return []metricmath.Query{
 		{ID: "backlog", MetricStat: stat("AWS/SQS", "ApproximateNumberOfMessagesVisible", "Maximum")},
@@ -22,7 +22,8 @@ func utilization() []metricmath.Query {
 		{ID: "workers", MetricStat: stat("YourApp", "TotalWorkers", "Sum")},
 		{ID: "totalWork", Expression: "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"},
 		{ID: "utilizationRatio", Expression: "totalWork / workers"},
-		{ID: "utilization", Expression: "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))", ReturnData: said(true)},
+		{ID: "utilization", Expression: "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))",
+			ReturnData: said(true)},
 	}
 }
 
@@ -31,12 +32,14 @@ func withoutBacklog() []metricmath.Query {
 		{ID: "inFlight", MetricStat: stat("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", "Maximum")},
 		{ID: "workers", MetricStat: stat("YourApp", "TotalWorkers", "Sum")},
 		{ID: "utilizationRatio", Expression: "FILL(inFlight, REPEAT) /workers"},
-		{ID: "utilization", Expression: "IF(FILL (workers, 0) > 0, utilizationRatio, IF(FILL(inFlight, 0) > 0, 1, 0))", ReturnData: said(true)},
+		{ID: "utilization", Expression: "IF(FILL (workers, 0) > 0, utilizationRatio, IF(FILL(inFlight, 0) > 0, 1, 0))",
+			ReturnData: said(true)},
 	}
 }
 
 func TestTheWorkerUtilizationFormula(t *testing.T) {
-	const nothing = "unknown: utilization has no point from 2026-03-02T12:00:00Z to 2026-03-02T12:01:00Z: nothing was published for "
+	const nothing = "unknown: utilization has no point from 2026-03-02T12:00:00Z to 2026-03-02T12:01:00Z: nothing " +
+		"was published for "
 	for _, r := range []struct {
 		name                       string
 		list                       []metricmath.Query
@@ -52,16 +55,20 @@ func TestTheWorkerUtilizationFormula(t *testing.T) {
 		{"zero workers and no work: zero", utilization(), "0", "0", "0", "0"},
 		{"late metrics of the queue: the last ones count", utilization(), "40 - -", "10 - -", "10 10 20", "5 5 2.5"},
 		{"late metrics of half of the queue", utilization(), "40 - 50", "10 10 -", "10 10 10", "5 5 6"},
-		{"metrics of the queue that were never there have nothing to repeat, and workers make it zero", utilization(), "-", "-", "10", "0"},
-		{"no metric has a point: unknown, not zero", utilization(), "-", "-", "-", nothing + "backlog, inFlight, workers"},
-		{"a queue that was idle for hours, and no workers: unknown, not zero", utilization(), "-", "-", "0", nothing + "backlog, inFlight"},
+		{"metrics of the queue that were never there have nothing to repeat, and workers make it zero", utilization(),
+			"-", "-", "10", "0"},
+		{"no metric has a point: unknown, not zero", utilization(), "-", "-", "-",
+			nothing + "backlog, inFlight, workers"},
+		{"a queue that was idle for hours, and no workers: unknown, not zero", utilization(), "-", "-", "0", nothing +
+			"backlog, inFlight"},
 		{"only one of the queue's metrics has points: the other counts as zero", utilization(), "-", "4", "8", "0.5"},
 
 		{"without a backlog: the share of busy workers", withoutBacklog(), "", "5 - 8", "10 10 10", "0.5 0.5 0.8"},
 		{"without a backlog: work and no workers", withoutBacklog(), "", "5", "-", "1"},
 		{"without a backlog: neither", withoutBacklog(), "", "0", "-", "0"},
 		{"without a backlog: nothing published at all reads as zero", withoutBacklog(), "", "-", "-", "0"},
-		{"without a backlog: a late metric beside no workers is zero, not repeated", withoutBacklog(), "", "5 -", "- -", "1 0"},
+		{"without a backlog: a late metric beside no workers is zero, not repeated", withoutBacklog(), "", "5 -", "- -",
+			"1 0"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			p, err := metricmath.Compile(r.list, metricmath.Options{})
@@ -87,7 +94,8 @@ func TestWithoutBacklogNothingPublishedMayStayUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, reason := p.Evaluate(metricmath.Inputs{Since: monday, Series: map[string]metricmath.Series{"inFlight": {}, "workers": {}}}, monday.Add(time.Minute))
+	_, reason := p.Evaluate(metricmath.Inputs{Since: monday,
+		Series: map[string]metricmath.Series{"inFlight": {}, "workers": {}}}, monday.Add(time.Minute))
 	if !strings.Contains(reason, "nothing was published for inFlight, workers") {
 		t.Errorf("found the reason %q", reason)
 	}
@@ -111,19 +119,25 @@ func TestThePublishedListIsRemarkedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []metricmath.Note{
-		{Text: "ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts that as true and allows one true alone: write ReturnData: false there before AWS is to read the list."},
-		{Query: "workers", Text: "Sum adds up every publication within 60 s: of a count such as the number of workers it is right only if each publishes exactly once in that time. Publishing n times makes it n times as much."},
+		{Text: "ReturnData is not written on backlog, inFlight, workers, totalWork, utilizationRatio. AWS counts " +
+			"that as true and allows one true alone: write ReturnData: false there before AWS is to read the list."},
+		{Query: "workers", Text: "Sum adds up every publication within 60 s: of a count such as the number of " +
+			"workers it is right only if each publishes exactly once in that time. Publishing n times makes it n " +
+			"times as much."},
 	}
 	if got := p.Notes(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("found %q", got)
 	}
 	_, err = metricmath.Compile(utilization(), metricmath.Options{StrictReturnData: true})
-	if want := "found 6 queries that return their points (backlog, inFlight, workers, totalWork, utilizationRatio, utilization), expected exactly one; the default of ReturnData is true: write ReturnData: false on every query but the one to scale by"; err == nil || err.Error() != want {
+	if want := "found 6 queries that return their points (backlog, inFlight, workers, totalWork, utilizationRatio, " +
+		"utilization), expected exactly one; the default of ReturnData is true: write ReturnData: false on every " +
+		"query but the one to scale by"; err == nil || err.Error() != want {
 		t.Errorf("found %v\nexpected %s", err, want)
 	}
 }
 
-// A count of workers that is published every 20 s is three times as much as Sum: the utilization is a third of the truth.
+// A count of workers that is published every 20 s is three times as much as Sum: the utilization is a third of the
+// truth.
 func TestTheSumOfWorkersTrap(t *testing.T) {
 	list := utilization()
 	for i := range 3 {

@@ -34,7 +34,8 @@ func (p Point) String() string {
 type Series struct {
 	// Label names the series where several come out together: the label of its query, or else the query's id.
 	Label string
-	// Start is when the first point's period begins. One that is no multiple of Period since 1970 counts as the multiple before.
+	// Start is when the first point's period begins. One that is no multiple of Period since 1970 counts as the
+	// multiple before.
 	Start time.Time
 	// Period is above zero in a series with points, and a whole number of seconds.
 	Period time.Duration
@@ -78,13 +79,14 @@ type Value struct {
 	Kind Kind
 	// Series has exactly one element for OneSeries, and at most MaxSeries for an Array.
 	Series []Series
-	// Silent are the ids of the metrics that were read for this and had no point in the whole range, in the order of the list.
-	// The language counts them as zero in many places: who would let workers go because of the value should look here first.
+	// Silent are the ids of the metrics that were read for this and had no point in the whole range, in the order of
+	// the list. The language counts them as zero in many places: who would let workers go because of the value should
+	// look here first.
 	Silent []string
 }
 
-// Newest returns the newest known point of a value that is one series, and when its period begins. It is missing for an array
-// of any other length than one.
+// Newest returns the newest known point of a value that is one series, and when its period begins. It is missing for an
+// array of any other length than one.
 func (v Value) Newest() (Point, time.Time) {
 	if len(v.Series) != 1 {
 		return Point{}, time.Time{}
@@ -92,8 +94,8 @@ func (v Value) Newest() (Point, time.Time) {
 	return v.Series[0].Newest()
 }
 
-// Last returns the point of the last period of a value that is one series. It is missing for an array of any other length
-// than one.
+// Last returns the point of the last period of a value that is one series. It is missing for an array of any other
+// length than one.
 func (v Value) Last() Point {
 	if len(v.Series) != 1 {
 		return Point{}

@@ -71,7 +71,8 @@ var operators = [...]struct {
 	written string
 }{
 	{}, {levelOr, "OR"}, {levelAnd, "AND"},
-	{levelCompare, "=="}, {levelCompare, "!="}, {levelCompare, "<"}, {levelCompare, "<="}, {levelCompare, ">"}, {levelCompare, ">="},
+	{levelCompare, "=="}, {levelCompare, "!="}, {levelCompare, "<"}, {levelCompare, "<="}, {levelCompare, ">"},
+	{levelCompare, ">="},
 	{levelAdd, "+"}, {levelAdd, "-"}, {levelMultiply, "*"}, {levelMultiply, "/"}, {levelPower, "^"},
 }
 
@@ -136,7 +137,8 @@ func (n *node) writeOperand(b *strings.Builder, i int) {
 	b.WriteByte(')')
 }
 
-// groups tells whether an operand is printed in parentheses: where it must be, and where only UsualOrder could do without.
+// groups tells whether an operand is printed in parentheses: where it must be, and where only UsualOrder could do
+// without.
 func (n *node) groups(i int) bool {
 	outer, inner := n.level(), n.args[i].level()
 	switch {

@@ -16,13 +16,13 @@ const (
 	usualProtection   = 120
 )
 
-// ECSAgent is a stand-in for what the container agent of Amazon ECS serves inside a task: the task protection endpoint and
-// task metadata version 4. Make one with [NewECSAgent] and serve it, for instance with [net/http/httptest.NewServer];
-// [ECSAgent.Environment] has the variables that point a program at it.
+// ECSAgent is a stand-in for what the container agent of Amazon ECS serves inside a task: the task protection endpoint
+// and task metadata version 4. Make one with [NewECSAgent] and serve it, for instance with
+// [net/http/httptest.NewServer]; [ECSAgent.Environment] has the variables that point a program at it.
 //
-// It answers as the real one does: PUT of task-protection/v1/state takes ProtectionEnabled and ExpiresInMinutes (1 to 2880,
-// 120 when not given) and no other member, GET returns the state, and each answer holds a protection, a failure (with status
-// 200) or an error. Protection ends by itself when its time is over.
+// It answers as the real one does: PUT of task-protection/v1/state takes ProtectionEnabled and ExpiresInMinutes (1 to
+// 2880, 120 when not given) and no other member, GET returns the state, and each answer holds a protection, a failure
+// (with status 200) or an error. Protection ends by itself when its time is over.
 //
 // It is safe for use by several goroutines.
 type ECSAgent struct {
@@ -64,8 +64,8 @@ type ecsContainer struct {
 	DesiredStatus, KnownStatus, Type                string
 }
 
-// NewECSAgent returns the agent of a running Fargate task of the service jobs. clock is read at each request; pass time.Now
-// unless the test has a clock of its own.
+// NewECSAgent returns the agent of a running Fargate task of the service jobs. clock is read at each request; pass
+// time.Now unless the test has a clock of its own.
 func NewECSAgent(clock func() time.Time) *ECSAgent {
 	at := clock().UTC()
 	return &ECSAgent{clock: clock, task: ecsTask{
@@ -90,8 +90,8 @@ func (a *ECSAgent) Environment(base string) map[string]string {
 	}
 }
 
-// Stop makes the service stop the task: from now on its metadata says that it shall be stopped. The real agent sends the
-// containers SIGTERM at the same time, and SIGKILL after the stop timeout.
+// Stop makes the service stop the task: from now on its metadata says that it shall be stopped. The real agent sends
+// the containers SIGTERM at the same time, and SIGKILL after the stop timeout.
 func (a *ECSAgent) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,16 +105,16 @@ func (a *ECSAgent) Standalone() {
 	a.task.ServiceName, a.failure = "", "TASK_NOT_VALID"
 }
 
-// FailWith makes every call for the protection fail with the given reason, as DEPLOYMENT_BLOCKED, until it is called with
-// none.
+// FailWith makes every call for the protection fail with the given reason, as DEPLOYMENT_BLOCKED, until it is called
+// with none.
 func (a *ECSAgent) FailWith(reason string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failure = reason
 }
 
-// Refuse makes every call for the protection end in an error of the given code and status, as AccessDeniedException and 400,
-// until it is called with none.
+// Refuse makes every call for the protection end in an error of the given code and status, as AccessDeniedException and
+// 400, until it is called with none.
 func (a *ECSAgent) Refuse(code string, status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -32,24 +32,29 @@ const (
 )
 
 func protectedUntil(at time.Time) string {
-	return `{"protection":{"ExpirationDate":"` + at.Format(time.RFC3339) + `","ProtectionEnabled":true,"TaskArn":"` + taskARN + `"}}`
+	return `{"protection":{"ExpirationDate":"` + at.Format(time.RFC3339) + `","ProtectionEnabled":true,"TaskArn":"` +
+		taskARN + `"}}`
 }
 
 func TestECSAgentProtectsATask(t *testing.T) {
 	bad := `{"error":{"Code":"InvalidParameterException","Message":"UpdateTaskProtection: failed to decode request"}}`
-	outside := `{"error":{"Arn":"` + taskARN + `","Code":"InvalidParameterException","Message":"expiresInMinutes must be between 1 and 2880"}}`
+	outside := `{"error":{"Arn":"` + taskARN +
+		`","Code":"InvalidParameterException","Message":"expiresInMinutes must be between 1 and 2880"}}`
 	for _, row := range []struct {
 		name, body string
 		status     int
 		want       string
 	}{
-		{"for as long as it says", `{"ProtectionEnabled":true,"ExpiresInMinutes":60}`, 200, protectedUntil(t0.Add(time.Hour))},
-		{"for two hours when it does not say", `{"ProtectionEnabled":true}`, 200, protectedUntil(t0.Add(2 * time.Hour))},
+		{"for as long as it says", `{"ProtectionEnabled":true,"ExpiresInMinutes":60}`, 200,
+			protectedUntil(t0.Add(time.Hour))},
+		{"for two hours when it does not say", `{"ProtectionEnabled":true}`, 200,
+			protectedUntil(t0.Add(2 * time.Hour))},
 		{"for two days at most", `{"ProtectionEnabled":true,"ExpiresInMinutes":2881}`, 400, outside},
 		{"for a minute at least", `{"ProtectionEnabled":true,"ExpiresInMinutes":0}`, 400, outside},
 		{"no more", `{"ProtectionEnabled":false}`, 200, unprotected},
 		{"only when told whether", `{"ExpiresInMinutes":5}`, 400,
-			`{"error":{"Arn":"` + taskARN + `","Code":"InvalidParameterException","Message":"Invalid request: does not contain 'ProtectionEnabled' field"}}`},
+			`{"error":{"Arn":"` + taskARN +
+				`","Code":"InvalidParameterException","Message":"Invalid request: does not contain 'ProtectionEnabled' field"}}`},
 		{"not in the words of the API", `{"protectionEnabled":true,"expiresInMinutes":5,"tasks":[]}`, 400, bad},
 		{"not in words at all", `protect`, 400, bad},
 	} {
@@ -61,7 +66,8 @@ func TestECSAgentProtectsATask(t *testing.T) {
 				t.Errorf("status %d, %s\nwant %d, %s", status, text, row.status, row.want)
 			}
 			_, after := ask(a, http.MethodGet, state, "")
-			if want := row.want; status == 200 && !sameJSON(t, after, want) || status != 200 && !sameJSON(t, after, unprotected) {
+			if want := row.want; status == 200 && !sameJSON(t, after, want) || status != 200 &&
+				!sameJSON(t, after, unprotected) {
 				t.Errorf("the state is %s", after)
 			}
 		})
@@ -111,7 +117,8 @@ func TestECSAgentRefuses(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"a task of no service", (*mustertest.ECSAgent).Standalone, 200, `{"failure":{"Arn":"` + taskARN + `","Detail":null,"Reason":"TASK_NOT_VALID"}}`},
+		{"a task of no service", (*mustertest.ECSAgent).Standalone, 200, `{"failure":{"Arn":"` + taskARN +
+			`","Detail":null,"Reason":"TASK_NOT_VALID"}}`},
 		{"while a deployment waits", func(a *mustertest.ECSAgent) { a.FailWith("DEPLOYMENT_BLOCKED") }, 200,
 			`{"failure":{"Arn":"` + taskARN + `","Detail":null,"Reason":"DEPLOYMENT_BLOCKED"}}`},
 		{"a task whose role may not", func(a *mustertest.ECSAgent) { a.Refuse("AccessDeniedException", 400) }, 400,
@@ -121,7 +128,8 @@ func TestECSAgentRefuses(t *testing.T) {
 			a := mustertest.NewECSAgent(func() time.Time { return t0 })
 			state, _ := agentPaths(t, a)
 			row.set(a)
-			if status, text := ask(a, http.MethodPut, state, `{"ProtectionEnabled":true}`); status != row.status || !sameJSON(t, text, row.want) {
+			if status, text := ask(a, http.MethodPut, state, `{"ProtectionEnabled":true}`); status != row.status ||
+				!sameJSON(t, text, row.want) {
 				t.Errorf("status %d, %s\nwant %d, %s", status, text, row.status, row.want)
 			}
 			if calls := a.Calls(); a.Protected() || len(calls) != 1 || calls[0].Done || !calls[0].Enabled {
@@ -146,7 +154,8 @@ func TestECSAgentMayLoseAnAnswerToWhatItDid(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	answered := make(chan struct{})
 	go func() {
-		a.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPut, state, strings.NewReader(`{"ProtectionEnabled":true}`)))
+		a.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPut, state,
+			strings.NewReader(`{"ProtectionEnabled":true}`)))
 		close(answered)
 	}()
 	for !a.Protected() { // it is carried out before the answer is lost
@@ -175,7 +184,8 @@ func TestECSAgentTellsOfTheTask(t *testing.T) {
 		}
 	}
 	read("/task")
-	if task.TaskARN != taskARN || task.DesiredStatus != "RUNNING" || task.LaunchType != "FARGATE" || task.ServiceName != "jobs" || len(task.Containers) != 1 {
+	if task.TaskARN != taskARN || task.DesiredStatus != "RUNNING" || task.LaunchType != "FARGATE" ||
+		task.ServiceName != "jobs" || len(task.Containers) != 1 {
 		t.Errorf("found %+v", task)
 	}
 	a.Stop()

@@ -31,14 +31,16 @@ func (a *ECSAgent) protect(r *http.Request) (status int, body any, silent bool) 
 		d := json.NewDecoder(r.Body)
 		d.DisallowUnknownFields()
 		if d.Decode(&request) != nil {
-			return http.StatusBadRequest, failed("", "InvalidParameterException", "UpdateTaskProtection: failed to decode request"), false
+			return http.StatusBadRequest, failed("", "InvalidParameterException", "UpdateTaskProtection: failed to "+
+				"decode request"), false
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now, arn := a.clock(), a.task.TaskARN
 	if changes && request.ProtectionEnabled == nil {
-		return http.StatusBadRequest, failed(arn, "InvalidParameterException", "Invalid request: does not contain 'ProtectionEnabled' field"), false
+		return http.StatusBadRequest, failed(arn, "InvalidParameterException", "Invalid request: does not contain "+
+			"'ProtectionEnabled' field"), false
 	}
 	minutes := usualProtection
 	if changes {
@@ -53,7 +55,8 @@ func (a *ECSAgent) protect(r *http.Request) (status int, body any, silent bool) 
 	case a.code != "":
 		return a.status, failed(arn, a.code, "refused by the stand-in"), false
 	case changes && *request.ProtectionEnabled && (minutes < 1 || minutes > longestProtection):
-		return http.StatusBadRequest, failed(arn, "InvalidParameterException", "expiresInMinutes must be between 1 and 2880"), false
+		return http.StatusBadRequest, failed(arn, "InvalidParameterException", "expiresInMinutes must be between 1 "+
+			"and 2880"), false
 	case a.failure != "":
 		return http.StatusOK, map[string]any{"failure": agentFailure{Arn: arn, Reason: a.failure}}, false
 	}

@@ -78,7 +78,8 @@ func begin(t *testing.T, h muster.History, fleet string) muster.Position {
 	return p
 }
 
-func appendTo(t *testing.T, h muster.History, fleet string, after muster.Position, records ...muster.Record) muster.Position {
+func appendTo(t *testing.T, h muster.History, fleet string, after muster.Position,
+	records ...muster.Record) muster.Position {
 	t.Helper()
 	p, err := h.Append(t.Context(), fleet, after, records...)
 	if err != nil {

@@ -52,7 +52,8 @@ func keepsInstants(t *testing.T, h muster.History) {
 func conditional(t *testing.T, h muster.History) {
 	p := begin(t, h, "a")
 	next := appendTo(t, h, "a", p, record(0, "one"))
-	for _, after := range []muster.Position{p, {Epoch: next.Epoch, Seq: next.Seq + 1}, {Epoch: next.Epoch + 1, Seq: next.Seq},
+	for _, after := range []muster.Position{p, {Epoch: next.Epoch, Seq: next.Seq + 1},
+		{Epoch: next.Epoch + 1, Seq: next.Seq},
 		{Epoch: 0, Seq: next.Seq}, {}, {Epoch: -1, Seq: -1}} {
 		wantConflict(t, h, "a", after)
 	}
@@ -102,8 +103,14 @@ func refuses(t *testing.T, h muster.History) {
 		"no instant":                     func(r *muster.Record) { r.At = time.Time{} },
 		"an instant beyond the calendar": func(r *muster.Record) { r.At = r.At.AddDate(1000, 0, 0) },
 		"a body that is not JSON":        func(r *muster.Record) { r.Body = []byte("{") },
-		"a body without end":             func(r *muster.Record) { r.Body = fmt.Appendf(nil, "%q", strings.Repeat("x", 2<<20)) },
-		"shared content without end":     func(r *muster.Record) { r.Shared = fmt.Appendf(nil, "%q", strings.Repeat("x", 2<<20)) },
+		"a body without end": func(r *muster.Record) {
+			r.Body = fmt.Appendf(nil, "%q",
+				strings.Repeat("x", 2<<20))
+		},
+		"shared content without end": func(r *muster.Record) {
+			r.Shared = fmt.Appendf(nil, "%q",
+				strings.Repeat("x", 2<<20))
+		},
 	} {
 		r := record(0, "one")
 		change(&r)
@@ -152,7 +159,8 @@ func readsSince(t *testing.T, h muster.History) {
 	appendTo(t, h, "a", begin(t, h, "a"), record(0, "zero"), record(3*time.Second, "three"), record(time.Second, "one"),
 		record(4*time.Second, "four"), record(2*time.Second, "two"))
 	for since, want := range map[time.Duration]string{
-		0: "zero three one four two", 1: "three one four two", 2 * time.Second: "three four two", 4 * time.Second: "four", 5 * time.Second: "",
+		0: "zero three one four two", 1: "three one four two", 2 * time.Second: "three four two",
+		4 * time.Second: "four", 5 * time.Second: "",
 	} {
 		if got := texts(readFrom(t, h, "a", noon.Add(since))); got != want {
 			t.Errorf("since %s: read %q, want %q", since, got, want)
@@ -163,7 +171,8 @@ func readsSince(t *testing.T, h muster.History) {
 func stopsReading(t *testing.T, h muster.History) {
 	appendTo(t, h, "a", begin(t, h, "a"), record(0, "one"), record(0, "two"), record(0, "three"))
 	calls := 0
-	if err := h.Read(t.Context(), "a", noon, func(muster.Record) bool { calls++; return calls < 2 }); err != nil || calls != 2 {
+	if err := h.Read(t.Context(), "a", noon, func(muster.Record) bool { calls++; return calls < 2 }); err != nil ||
+		calls != 2 {
 		t.Errorf("yield was called %d times with error %v, want 2 calls", calls, err)
 	}
 }
@@ -225,7 +234,8 @@ func concurrentReaders(t *testing.T, h muster.History) {
 					return
 				}
 				if n%batch != 0 || n < seen {
-					t.Errorf("a reader saw %d records after %d, want whole appends of %d and never fewer", n, seen, batch)
+					t.Errorf("a reader saw %d records after %d, want whole appends of %d and never fewer", n, seen,
+						batch)
 					return
 				}
 				seen = n

@@ -30,13 +30,13 @@ const (
 )
 
 // IMDS is a stand-in for the instance metadata service of EC2, version 2: what a program on an instance finds at
-// 169.254.169.254. Make one with [NewIMDS] and serve it, for instance with [net/http/httptest.NewServer]; point the program
-// at it with AWS_EC2_METADATA_SERVICE_ENDPOINT.
+// 169.254.169.254. Make one with [NewIMDS] and serve it, for instance with [net/http/httptest.NewServer]; point the
+// program at it with AWS_EC2_METADATA_SERVICE_ENDPOINT.
 //
-// It holds to the real protocol: a token is taken with PUT latest/api/token, lives as long as the header of that request says
-// (1 to 21600 seconds) and is needed for everything else; a request without a valid one is answered 401, one for a path with
-// nothing behind it 404. A token request that went through a proxy (X-Forwarded-For) is refused with 403. The answer to a
-// token request never arrives at a client that is more hops away than the hop limit allows.
+// It holds to the real protocol: a token is taken with PUT latest/api/token, lives as long as the header of that
+// request says (1 to 21600 seconds) and is needed for everything else; a request without a valid one is answered 401,
+// one for a path with nothing behind it 404. A token request that went through a proxy (X-Forwarded-For) is refused
+// with 403. The answer to a token request never arrives at a client that is more hops away than the hop limit allows.
 //
 // It is safe for use by several goroutines.
 type IMDS struct {
@@ -53,8 +53,8 @@ type IMDS struct {
 	requests int
 }
 
-// NewIMDS returns the metadata of an on-demand instance, i-0123456789abcdef0 in us-east-1a, about which there is nothing to
-// tell. clock is read at each request; pass time.Now unless the test has a clock of its own.
+// NewIMDS returns the metadata of an on-demand instance, i-0123456789abcdef0 in us-east-1a, about which there is
+// nothing to tell. clock is read at each request; pass time.Now unless the test has a clock of its own.
 func NewIMDS(clock func() time.Time) *IMDS {
 	s := &IMDS{clock: clock, tokens: map[string]time.Time{}, limit: 1, distance: 1, values: map[string]string{
 		"meta-data/instance-id":                 "i-0123456789abcdef0",
@@ -87,8 +87,8 @@ func (s *IMDS) Clear(path string) {
 	delete(s.values, path)
 }
 
-// Interrupt makes the instance a Spot instance with an interruption notice: the action is terminate, stop or hibernate, and
-// comes at the given instant, which the real service announces two minutes ahead.
+// Interrupt makes the instance a Spot instance with an interruption notice: the action is terminate, stop or hibernate,
+// and comes at the given instant, which the real service announces two minutes ahead.
 func (s *IMDS) Interrupt(action string, at time.Time) {
 	s.Set("meta-data/instance-life-cycle", "spot")
 	s.Set(SpotAction, fmt.Sprintf(`{"action":%q,"time":%q}`, action, at.UTC().Format(time.RFC3339)))
@@ -101,8 +101,8 @@ func (s *IMDS) Rebalance(at time.Time) {
 	s.Set(RebalanceAdvice, fmt.Sprintf(`{"noticeTime":%q}`, at.UTC().Format(time.RFC3339)))
 }
 
-// Target makes the instance one of an Auto Scaling group that moves it to the given lifecycle state: InService, Terminated,
-// Warmed:Stopped and so on.
+// Target makes the instance one of an Auto Scaling group that moves it to the given lifecycle state: InService,
+// Terminated, Warmed:Stopped and so on.
 func (s *IMDS) Target(state string) { s.Set(TargetState, state) }
 
 // Hops says how many hops the program is away, 2 in a container behind a bridge, and how many the instance allows

@@ -67,7 +67,8 @@ func TestIMDSAnswersOnlyWhoHasALivingToken(t *testing.T) {
 	mine := "X-aws-ec2-metadata-token: " + token(s, "60")
 	wants := func(what string, want int, headers ...string) {
 		t.Helper()
-		if status, text := ask(s, http.MethodGet, "/latest/meta-data/instance-id", "", headers...); status != want || status == 200 && text != "i-0123456789abcdef0" {
+		if status, text := ask(s, http.MethodGet, "/latest/meta-data/instance-id", "", headers...); status != want ||
+			status == 200 && text != "i-0123456789abcdef0" {
 			t.Errorf("%s: status %d, %q; want %d", what, status, text, want)
 		}
 	}
@@ -89,7 +90,8 @@ func TestIMDSTellsWhatIsAboutToHappen(t *testing.T) {
 	s := mustertest.NewIMDS(func() time.Time { return t0 })
 	mine := "X-aws-ec2-metadata-token: " + token(s, "60")
 	get := func(path string) (int, string) { return ask(s, http.MethodGet, "/latest/"+path, "", mine) }
-	for _, path := range []string{mustertest.SpotAction, mustertest.RebalanceAdvice, mustertest.TargetState, "meta-data/none", "other"} {
+	for _, path := range []string{mustertest.SpotAction, mustertest.RebalanceAdvice, mustertest.TargetState,
+		"meta-data/none", "other"} {
 		if status, _ := get(path); status != 404 {
 			t.Errorf("%s: status %d while there is nothing to tell, want 404", path, status)
 		}
@@ -141,7 +143,8 @@ func TestIMDSNeverAnswersATokenRequestFromTooFarAway(t *testing.T) {
 	}
 }
 
-// TestIMDSSatisfiesTheClientOfTheSDK: the client that programs use, told to speak version 2 only, finds what it expects.
+// TestIMDSSatisfiesTheClientOfTheSDK: the client that programs use, told to speak version 2 only, finds what it
+// expects.
 func TestIMDSSatisfiesTheClientOfTheSDK(t *testing.T) {
 	s := mustertest.NewIMDS(time.Now)
 	server := httptest.NewServer(s)

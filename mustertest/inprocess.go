@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// InProcess is an HTTP client that hands each request to a handler of the same process, without a network between them. So a
-// client of an AWS SDK runs against a stand-in inside a bubble of testing/synctest, hours in milliseconds. It is safe for
-// concurrent use if the handler is.
+// InProcess is an HTTP client that hands each request to a handler of the same process, without a network between them.
+// So a client of an AWS SDK runs against a stand-in inside a bubble of testing/synctest, hours in milliseconds. It is
+// safe for concurrent use if the handler is.
 type InProcess struct{ Handler http.Handler }
 
 // Do answers the request, or returns the error of its context when that has ended.
@@ -30,14 +30,17 @@ func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 	return response, r.Context().Err()
 }
 
-// AWSSurroundings gives a test credentials and a region of its own, and nothing else that the AWS SDKs would find on this
-// machine.
+// AWSSurroundings gives a test credentials and a region of its own, and nothing else that the AWS SDKs would find on
+// this machine.
 func AWSSurroundings(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "eu-west-1",
-		"AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_SQS": "", "AWS_CA_BUNDLE": "", "AWS_MAX_ATTEMPTS": "", "AWS_RETRY_MODE": "",
+		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_REGION":         "eu-west-1",
+		"AWS_DEFAULT_REGION": "", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+		"AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ENDPOINT_URL":          "", "AWS_ENDPOINT_URL_SQS": "", "AWS_CA_BUNDLE": "", "AWS_MAX_ATTEMPTS": "",
+		"AWS_RETRY_MODE": "",
 	} {
 		t.Setenv(name, value)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// Metrics answers GetMetricData of CloudWatch over its wire protocol with the datapoints that it was told, and counts the calls.
-// It computes no expression. For whole worlds there is package mustertest/cloud. It is safe for concurrent use.
+// Metrics answers GetMetricData of CloudWatch over its wire protocol with the datapoints that it was told, and counts
+// the calls. It computes no expression. For whole worlds there is package mustertest/fakeaws. It is safe for concurrent
+// use.
 type Metrics struct {
 	mu     sync.Mutex
 	points map[string]map[int64]float64
@@ -20,7 +21,8 @@ type Metrics struct {
 	fault  string
 }
 
-// Tell publishes a value of the metric, named "Namespace/MetricName Statistic", in the period that begins at the instant at.
+// Tell publishes a value of the metric, named "Namespace/MetricName Statistic", in the period that begins at the
+// instant at.
 func (m *Metrics) Tell(metric string, at time.Time, value float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +60,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
 	w.Header().Set("Content-Type", "application/cbor")
 	request, ok := in.(cbor.Map)
-	if err != nil || decodeErr != nil || !ok || !strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") || m.fault != "" {
+	if err != nil || decodeErr != nil || !ok || !strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") ||
+		m.fault != "" {
 		w.WriteHeader(http.StatusBadRequest)
 		w.Write(cbor.Encode(cbor.Map{"__type": cbor.String(m.fault), "message": cbor.String("no")}))
 		return
@@ -90,7 +93,8 @@ func (m *Metrics) result(query cbor.Map, start, end int64) cbor.Map {
 			values = append(values, cbor.Float64(v))
 		}
 	}
-	return cbor.Map{"Id": query["Id"], "Label": cbor.String(name), "StatusCode": cbor.String("Complete"), "Timestamps": stamps, "Values": values}
+	return cbor.Map{"Id": query["Id"], "Label": cbor.String(name), "StatusCode": cbor.String("Complete"),
+		"Timestamps": stamps, "Values": values}
 }
 
 func seconds(v cbor.Value) int64 {

@@ -15,9 +15,9 @@ import (
 // Attributes are those of an entry of a [ReportTable], as the wire has them: the kind of each, N or S, and its text.
 type Attributes map[string]map[string]string
 
-// ReportTable is a stand-in of one table of Amazon DynamoDB, with as much of its JSON protocol as reports of workers need: puts on the
-// condition that they are newer, and queries of one fleet in pages. Whatever else it is asked, it refuses, as DynamoDB refuses a wrong
-// request. Make one with [NewReportTable]. It is safe for concurrent use.
+// ReportTable is a stand-in of one table of Amazon DynamoDB, with as much of its JSON protocol as reports of workers
+// need: puts on the condition that they are newer, and queries of one fleet in pages. Whatever else it is asked, it
+// refuses, as DynamoDB refuses a wrong request. Make one with [NewReportTable]. It is safe for concurrent use.
 type ReportTable struct {
 	name string
 	page int
@@ -91,7 +91,8 @@ func (t *ReportTable) answer(r *http.Request) (int, any) {
 	case t.fault != "":
 		return refuseCall(t.fault, "the stand-in was told to refuse")
 	case err != nil || !known || r.Header.Get("Authorization") == "" || in.TableName != t.name:
-		return refuseCall("ValidationException", fmt.Sprintf("a call %q of the table %q that cannot be: %v", operation, in.TableName, err))
+		return refuseCall("ValidationException", fmt.Sprintf("a call %q of the table %q that cannot be: %v", operation,
+			in.TableName, err))
 	case operation == "PutItem":
 		return t.put(in)
 	case operation == "Query":
@@ -111,12 +112,14 @@ type tableRequest struct {
 }
 
 func refuseCall(code, message string) (int, any) {
-	return http.StatusBadRequest, map[string]string{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message}
+	return http.StatusBadRequest, map[string]string{"__type": "com.amazonaws.dynamodb.v20120810#" + code,
+		"message": message}
 }
 
 func (t *ReportTable) put(in tableRequest) (int, any) {
 	names, newer := in.ExpressionAttributeNames, in.ExpressionAttributeValues[":n"]["N"]
-	if in.ConditionExpression != "attribute_not_exists(#w) OR #n < :n" || names["#w"] != "worker" || names["#n"] != "seq" || in.Item["fleet"]["S"] == "" || in.Item["worker"]["S"] == "" {
+	if in.ConditionExpression != "attribute_not_exists(#w) OR #n < :n" || names["#w"] != "worker" ||
+		names["#n"] != "seq" || in.Item["fleet"]["S"] == "" || in.Item["worker"]["S"] == "" {
 		return refuseCall("ValidationException", "another put than those of reports")
 	}
 	key := in.Item["fleet"]["S"] + "\x00" + in.Item["worker"]["S"]
@@ -137,7 +140,8 @@ func (t *ReportTable) query(in tableRequest) (int, any) {
 	}
 	var found []Attributes
 	for _, e := range t.entries {
-		if e["fleet"]["S"] == in.ExpressionAttributeValues[":f"]["S"] && e["worker"]["S"] > in.ExclusiveStartKey["worker"]["S"] {
+		if e["fleet"]["S"] == in.ExpressionAttributeValues[":f"]["S"] &&
+			e["worker"]["S"] > in.ExclusiveStartKey["worker"]["S"] {
 			found = append(found, e)
 		}
 	}

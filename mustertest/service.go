@@ -9,9 +9,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// ServiceConformance holds a [muster.Fleet] with a service of its own, which names its members, to its contract. run calls the
-// test with an empty fleet of a service that takes 4 members, and with a function that lets time pass until all that was ordered
-// is in service and all that was ended is gone. It may do so in virtual time.
+// ServiceConformance holds a [muster.Fleet] with a service of its own, which names its members, to its contract. run
+// calls the test with an empty fleet of a service that takes 4 members, and with a function that lets time pass until
+// all that was ordered is in service and all that was ended is gone. It may do so in virtual time.
 func ServiceConformance(t *testing.T, run func(t *testing.T, test func(t *testing.T, f muster.Fleet, settle func()))) {
 	rules := []struct {
 		rule string

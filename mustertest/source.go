@@ -9,10 +9,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// SourceConformance holds a [muster.Source] to its contract. run gives test a source of a queue that exists and that the source
-// knows to be empty, and a function that sends so many messages to it, which are counted once it has returned. It may do so in
-// virtual time: nothing is measured in real time.
-func SourceConformance(t *testing.T, run func(t *testing.T, test func(t *testing.T, s muster.Source, send func(messages int)))) {
+// SourceConformance holds a [muster.Source] to its contract. run gives test a source of a queue that exists and that
+// the source knows to be empty, and a function that sends so many messages to it, which are counted once it has
+// returned. It may do so in virtual time: nothing is measured in real time.
+func SourceConformance(t *testing.T,
+	run func(t *testing.T, test func(t *testing.T, s muster.Source, send func(messages int)))) {
 	rules := []struct {
 		rule string
 		test func(t *testing.T, s muster.Source, send func(int))
@@ -70,7 +71,8 @@ func receivesNothing(t *testing.T, s muster.Source, send func(int)) {
 func saysWhy(t *testing.T, s muster.Source, send func(int)) {
 	send(1)
 	q := observe(t, s)
-	for name, sample := range map[string]muster.Sample{"backlog": q.Backlog, "in flight": q.InFlight, "delayed": q.Delayed, "oldest age": q.OldestAge} {
+	for name, sample := range map[string]muster.Sample{"backlog": q.Backlog, "in flight": q.InFlight,
+		"delayed": q.Delayed, "oldest age": q.OldestAge} {
 		switch {
 		case sample.Known && sample != muster.Measured(sample.At, sample.Value):
 			t.Errorf("%s: found %+v, which nobody can measure", name, sample)

@@ -16,8 +16,8 @@ import (
 	"github.com/muster-scale/muster/tree/treetest"
 )
 
-// TreeStoreConformance holds a [tree.Store] to its contract. open returns a store, which need not be empty but has no tree whose
-// name begins with conformance, and arranges for its end.
+// TreeStoreConformance holds a [tree.Store] to its contract. open returns a store, which need not be empty but has no
+// tree whose name begins with conformance, and arranges for its end.
 func TreeStoreConformance(t *testing.T, open func(t *testing.T) tree.Store) {
 	rules := []struct {
 		rule string
@@ -82,7 +82,8 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
 		w := &treeWalk{treeTwin: treeTwin{rt, s, &treetest.Memory{}}, spec: tree.Spec{
-			ID: fmt.Sprint("conformance", n), Queue: "q", Node: tree.Child{Key: "0", Body: "b"}, Final: tree.Final{Queue: "f"},
+			ID: fmt.Sprint("conformance", n), Queue: "q", Node: tree.Child{Key: "0", Body: "b"},
+			Final:  tree.Final{Queue: "f"},
 			Limits: tree.Limits{Attempts: 2, Nodes: 20, Parallel: rapid.Int64Range(0, 3).Draw(rt, "parallel")},
 		}}
 		w.known = []tree.ID{tree.NodeID(w.spec.ID, tree.ID{}, "0", false)}
@@ -90,7 +91,8 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"submit": w.submit, "register": w.register,
 			"begin": func(rt *rapid.T) {
-				w.act(tree.BeginWant(w.spec.ID, w.node(rt)), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, noon) })
+				w.act(tree.BeginWant(w.spec.ID, w.node(rt)),
+					func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, noon) })
 			},
 			"finish": func(rt *rapid.T) {
 				w.act(tree.SettleWant(w.spec.ID, w.node(rt)), func(v tree.View) (tree.Change, tree.Outcome, error) {
@@ -106,9 +108,10 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 				w.act(tree.SentWant(w.spec.ID, w.node(rt), []tree.ID{w.node(rt)}), tree.MarkSent)
 			},
 			"retry": func(rt *rapid.T) {
-				w.act(tree.Want{Root: w.spec.ID, IDs: []tree.ID{w.node(rt)}}, func(v tree.View) (tree.Change, tree.Outcome, error) {
-					return tree.Retry(v, false, noon)
-				})
+				w.act(tree.Want{Root: w.spec.ID, IDs: []tree.ID{w.node(rt)}},
+					func(v tree.View) (tree.Change, tree.Outcome, error) {
+						return tree.Retry(v, false, noon)
+					})
 			},
 			"announced": func(*rapid.T) {
 				w.plain(func(v tree.View) (tree.Change, error) { return tree.Announced(v, v.Root.Pending) })
@@ -153,7 +156,8 @@ func (w *treeWalk) plain(step func(tree.View) (tree.Change, error)) {
 func (w *treeWalk) node(rt *rapid.T) tree.ID { return rapid.SampledFrom(w.known).Draw(rt, "node") }
 
 func (w *treeWalk) submit(*rapid.T) {
-	w.act(tree.SubmitWant(w.spec), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, w.spec, noon) })
+	w.act(tree.SubmitWant(w.spec),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, w.spec, noon) })
 }
 
 func (w *treeWalk) register(rt *rapid.T) {
@@ -170,7 +174,8 @@ func (w *treeWalk) register(rt *rapid.T) {
 
 func (w *treeWalk) compareLists() {
 	for _, f := range []tree.Filter{
-		{Limit: 100}, {Limit: 3, States: []tree.State{tree.Failed}}, {Limit: 2, After: w.known[0], States: []tree.State{tree.Done, tree.Sent}},
+		{Limit: 100}, {Limit: 3, States: []tree.State{tree.Failed}},
+		{Limit: 2, After: w.known[0], States: []tree.State{tree.Done, tree.Sent}},
 	} {
 		a, errA := w.store.Nodes(w.t.Context(), w.spec.ID, f)
 		b, errB := w.memory.Nodes(w.t.Context(), w.spec.ID, f)
@@ -193,8 +198,12 @@ func refusedTreeStep(t *testing.T, s tree.Store) {
 	}); err == nil {
 		t.Error("a step of one tree changed another")
 	}
-	for name, want := range map[string]tree.Want{"too many nodes": {Root: id, IDs: make([]tree.ID, 1000)}, "too many that wait": {Root: id, Waiting: 1000}} {
-		if err := s.Step(t.Context(), want, func(tree.View) (tree.Change, error) { return tree.Change{}, nil }); err == nil {
+	for name, want := range map[string]tree.Want{"too many nodes": {Root: id, IDs: make([]tree.ID, 1000)},
+		"too many that wait": {Root: id, Waiting: 1000}} {
+		if err := s.Step(t.Context(), want, func(tree.View) (tree.Change, error) {
+			return tree.Change{},
+				nil
+		}); err == nil {
 			t.Errorf("%s were wanted without an error", name)
 		}
 	}
@@ -214,7 +223,8 @@ func treeStepsFollow(t *testing.T, s tree.Store) {
 		}
 		return root
 	}
-	root := step(tree.SubmitWant(spec), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, spec, noon) })
+	root := step(tree.SubmitWant(spec),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, spec, noon) })
 	parent := tree.NodeID(spec.ID, tree.ID{}, "0", false)
 	var all sync.WaitGroup
 	for worker := range workers {
@@ -224,7 +234,8 @@ func treeStepsFollow(t *testing.T, s tree.Store) {
 				id := tree.NodeID(spec.ID, parent, key, false)
 				r := tree.Registration{Root: root, Parent: parent, Children: []tree.Child{{Key: key}}}
 				step(r.Want(), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Register(v, r) })
-				step(tree.BeginWant(spec.ID, id), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, noon) })
+				step(tree.BeginWant(spec.ID, id),
+					func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, noon) })
 				step(tree.SettleWant(spec.ID, id), func(v tree.View) (tree.Change, tree.Outcome, error) {
 					return tree.Finish(v, tree.Result{Took: time.Second, At: noon})
 				})
@@ -237,7 +248,8 @@ func treeStepsFollow(t *testing.T, s tree.Store) {
 	if err != nil || at < 0 {
 		t.Fatalf("found %v, %v", roots, err)
 	}
-	if want := (tree.Counts{Created: 1 + workers*each, Done: workers * each, Out: 1}); roots[at].Counts != want || roots[at].SlotTime != workers*each*time.Second {
+	if want := (tree.Counts{Created: 1 + workers*each, Done: workers * each, Out: 1}); roots[at].Counts != want ||
+		roots[at].SlotTime != workers*each*time.Second {
 		t.Errorf("counted %+v and %s, want %+v", roots[at].Counts, roots[at].SlotTime, want)
 	}
 }
@@ -295,11 +307,14 @@ func removedTree(t *testing.T, s tree.Store) {
 	listed, err := s.Roots(t.Context())
 	gone, of := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: 10})
 	stays, other := s.Nodes(t.Context(), "conformance-stays", tree.Filter{Limit: tree.MaxBatch})
-	if err := errors.Join(err, of, other); err != nil || len(listed) != 1 || listed[0].ID != "conformance-stays" || len(gone) != 0 || len(stays) != tree.MaxBatch {
-		t.Errorf("listed are %d trees, %d nodes of the removed one and %d of the other; want 1, 0 and %d: %v", len(listed), len(gone), len(stays), tree.MaxBatch, err)
+	if err := errors.Join(err, of, other); err != nil || len(listed) != 1 || listed[0].ID != "conformance-stays" ||
+		len(gone) != 0 || len(stays) != tree.MaxBatch {
+		t.Errorf("listed are %d trees, %d nodes of the removed one and %d of the other; want 1, 0 and %d: %v",
+			len(listed), len(gone), len(stays), tree.MaxBatch, err)
 	}
 	submit("conformance-gone")
-	if gone, err := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: tree.MaxBatch}); err != nil || len(gone) != tree.MaxBatch {
+	if gone, err := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: tree.MaxBatch}); err != nil ||
+		len(gone) != tree.MaxBatch {
 		t.Errorf("submitted anew it has %d nodes, %v", len(gone), err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // AcceptableBacklog returns how many messages may wait for each worker so that the last of them still finishes within
@@ -19,8 +20,8 @@ func DrainTime(backlogPerWorker float64, mpd time.Duration, slots float64) time.
 	return time.Duration(backlogPerWorker * float64(mpd) / slots)
 }
 
-// BacklogPerWorker keeps the backlog per worker in service at a number that the user fixed: target tracking on backlog per
-// instance. It knows nothing of processing durations, so the latency it gives drifts with them.
+// BacklogPerWorker keeps the backlog per worker in service at a number that the user fixed: target tracking on backlog
+// per instance. It knows nothing of processing durations, so the latency it gives drifts with them.
 type BacklogPerWorker struct {
 	// Acceptable is the acceptable backlog per worker, above zero; or zero to compute it from Processing and the
 	// objective.
@@ -42,7 +43,8 @@ func (p BacklogPerWorker) Decide(o muster.Observation, _ muster.Recent) muster.D
 	return d
 }
 
-// drift says when the measured durations have outgrown the fixed number: a full backlog then takes longer than promised.
+// drift says when the measured durations have outgrown the fixed number: a full backlog then takes longer than
+// promised.
 func (p BacklogPerWorker) drift(o muster.Observation, acceptable float64) (string, bool) {
 	if !o.Processing.Known || o.Processing.Prior || o.Objective.Latency <= 0 {
 		return "", false
@@ -52,8 +54,8 @@ func (p BacklogPerWorker) drift(o muster.Observation, acceptable float64) (strin
 	if takes <= o.Objective.Latency*11/10 {
 		return "", false
 	}
-	return fmt.Sprintf(" (a full backlog now takes %s, the objective is %s)", muster.Seconds(takes.Seconds()),
-		muster.Seconds(o.Objective.Latency.Seconds())), true
+	return fmt.Sprintf(" (a full backlog now takes %s, the objective is %s)", render.Seconds(takes.Seconds()),
+		render.Seconds(o.Objective.Latency.Seconds())), true
 }
 
 // DynamicBacklog keeps the backlog per worker at latency objective * slots / MPD with the MPD as it is measured: target
@@ -73,7 +75,8 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 			return d
 		}
 		acceptable := o.Objective.Latency.Seconds() * o.Capacity.SlotsPerWorker / mpd.MeanSeconds
-		from := fmt.Sprintf("%s / %s mean processing", muster.Seconds(o.Objective.Latency.Seconds()), muster.Seconds(mpd.MeanSeconds))
+		from := fmt.Sprintf("%s / %s mean processing", render.Seconds(o.Objective.Latency.Seconds()),
+			render.Seconds(mpd.MeanSeconds))
 		return trackBacklog(o, rule, dynamicRevision, acceptable, from)
 	case p.Prior > 0:
 		return trackBacklog(o, rule, dynamicRevision, p.Prior, "the initial value, nothing was measured yet")
@@ -90,14 +93,16 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 		return d.With(muster.Term{Rule: rule, In: []muster.Value{value("backlog", backlog.Value)}, Out: 1,
 			Why: "messages wait and no processing duration was measured yet: one worker to measure it" + retries(o)})
 	}
-	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet" + retries(o)})
+	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet" +
+		retries(o)})
 }
 
 const dynamicRevision = "/3"
 
-// findOutByHeld is the decision where nothing but the messages in hand tells how long the work takes: so far they have taken less
-// than it does, so the workers that it asks for are needed at least. As many again as are busy find out, since what is in hand may
-// hang. It is false while more are on their way already, or while those that are there would do.
+// findOutByHeld is the decision where nothing but the messages in hand tells how long the work takes: so far they have
+// taken less than it does, so the workers that it asks for are needed at least. As many again as are busy find out,
+// since what is in hand may hang. It is false while more are on their way already, or while those that are there would
+// do.
 func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
 	c, backlog := o.Capacity, o.Backlog()
 	held, active := surelyHeld(c), c.Active()
@@ -117,9 +122,10 @@ func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
 			value("backlog", backlog.Value), value("held_s", held), value("workers", float64(active)),
 			value("acceptable_backlog_per_worker", acceptable),
 		},
-		Why: fmt.Sprintf("%s waiting, and the messages in progress have taken %s so far: if the others take as long, %s acceptable "+
-			"per worker; launching %d to find out", muster.Number(backlog.Value), muster.Seconds(math.Round(held)),
-			muster.Number(acceptable), n-active) + retries(o),
+		Why: fmt.Sprintf("%s waiting, and the messages in progress have taken %s so far: if the others take as long, "+
+			"%s acceptable "+
+			"per worker; launching %d to find out", render.Number(backlog.Value), render.Seconds(math.Round(held)),
+			render.Number(acceptable), n-active) + retries(o),
 	}), true
 }
 
@@ -138,7 +144,8 @@ func trackBacklog(o muster.Observation, rule, revision string, acceptable float6
 	}
 	if !(acceptable > 0) || math.IsInf(acceptable, 0) {
 		return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule,
-			Why: fmt.Sprintf("the acceptable backlog per worker came out as %v, a number above 0 is needed", acceptable)})
+			Why: fmt.Sprintf("the acceptable backlog per worker came out as %v, a number above 0 is needed",
+				acceptable)})
 	}
 	n := ceil(backlog.Value / acceptable)
 	d.Floor = n
@@ -148,8 +155,8 @@ func trackBacklog(o muster.Observation, rule, revision string, acceptable float6
 	}
 	return d.With(muster.Term{
 		Rule: rule, In: append(in, value("acceptable_backlog_per_worker", acceptable)), Out: n,
-		Why: fmt.Sprintf("%s waiting, %s acceptable per worker (%s), so %s", muster.Number(backlog.Value),
-			muster.Number(acceptable), from, muster.Plural(n, "worker")) + retries(o),
+		Why: fmt.Sprintf("%s waiting, %s acceptable per worker (%s), so %s", render.Number(backlog.Value),
+			render.Number(acceptable), from, render.Plural(n, "worker")) + retries(o),
 	})
 }
 

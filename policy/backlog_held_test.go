@@ -21,12 +21,14 @@ func TestDynamicBacklogFindsOutByWhatIsHeld(t *testing.T) {
 		isHold       bool
 	}{
 		{name: "it has taken 4 s: 16 waiting would take 64 s", waiting: 16, active: 1, busy: 1, held: 4, want: 2},
-		{name: "it has taken a moment: one worker would do", waiting: 16, active: 1, busy: 1, held: 0.5, isHold: true, want: 1},
+		{name: "it has taken a moment: one worker would do", waiting: 16, active: 1, busy: 1, held: 0.5, isHold: true,
+			want: 1},
 		{name: "the second one boots", waiting: 16, active: 2, busy: 1, held: 8, isHold: true, want: 2},
 		{name: "both hang", waiting: 16, active: 2, busy: 2, held: 30, want: 4},
 		{name: "the maximum", waiting: 100, active: 4, busy: 4, held: 300, want: 6},
 		{name: "longer than any of 500", waiting: 20, active: 2, busy: 2, held: 20, processing: measured, want: 4},
-		{name: "as long as they take", waiting: 20, active: 2, busy: 2, held: 0.5, processing: measured, want: 2, isHold: true},
+		{name: "as long as they take", waiting: 20, active: 2, busy: 2, held: 0.5, processing: measured, want: 2,
+			isHold: true},
 		{name: "one of them is not", waiting: 20, active: 3, busy: 2, held: 20, processing: measured, want: 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -34,7 +36,8 @@ func TestDynamicBacklogFindsOutByWhatIsHeld(t *testing.T) {
 				At: at, Poll: time.Second, Objective: muster.Objective{Latency: 15 * time.Second, Quantile: 0.99},
 				Limits: muster.Limits{Max: 6, LaunchesPerHour: 100},
 				Queues: []muster.QueueObservation{{
-					Queue: "q", Backlog: muster.Measured(at, row.waiting), InFlight: muster.Measured(at, float64(row.busy)),
+					Queue: "q", Backlog: muster.Measured(at, row.waiting),
+					InFlight:  muster.Measured(at, float64(row.busy)),
 					OldestAge: muster.Measured(at, 5),
 				}},
 				Capacity: muster.Capacity{
@@ -52,7 +55,8 @@ func TestDynamicBacklogFindsOutByWhatIsHeld(t *testing.T) {
 			}
 			d := p.Decide(o, nil)
 			if d.Desired != row.want || (d.Verdict == muster.Hold) != row.isHold {
-				t.Errorf("found %s %d, want %d (a hold: %t): %s", d.Verdict, d.Desired, row.want, row.isHold, d.Sentence())
+				t.Errorf("found %s %d, want %d (a hold: %t): %s", d.Verdict, d.Desired, row.want, row.isHold,
+					d.Sentence())
 			}
 		})
 	}

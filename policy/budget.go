@@ -5,14 +5,15 @@ import (
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Budget keeps the size within what may be spent in an hour: at most floor(PerHour / PricePerHour) workers. It counts every
-// worker of the size at its full price, idle or busy.
+// Budget keeps the size within what may be spent in an hour: at most floor(PerHour / PricePerHour) workers. It counts
+// every worker of the size at its full price, idle or busy.
 type Budget struct {
 	Of muster.Policy
-	// PerHour is the most that the fleet may cost in an hour, PricePerHour what one worker costs, in the same currency. Without
-	// both there is no ceiling.
+	// PerHour is the most that the fleet may cost in an hour, PricePerHour what one worker costs, in the same currency.
+	// Without both there is no ceiling.
 	PerHour, PricePerHour float64
 }
 
@@ -27,8 +28,10 @@ func (p Budget) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 		return d
 	}
 	d = d.With(muster.Term{
-		Rule: "budget", In: []muster.Value{value("budget_per_hour", p.PerHour), value("price_per_hour", p.PricePerHour)}, Out: most,
-		Why: fmt.Sprintf("a budget of %s an hour pays for %s at %s each", muster.Number(p.PerHour), muster.Plural(most, "worker"), muster.Number(p.PricePerHour)),
+		Rule: "budget", In: []muster.Value{value("budget_per_hour", p.PerHour),
+			value("price_per_hour", p.PricePerHour)}, Out: most,
+		Why: fmt.Sprintf("a budget of %s an hour pays for %s at %s each", render.Number(p.PerHour),
+			render.Plural(most, "worker"), render.Number(p.PricePerHour)),
 	})
 	d.Reason = muster.OverBudget
 	return d
@@ -47,11 +50,12 @@ func (s Spec) checkBudget() []error {
 		value float64
 	}{{"price", s.PricePerHour}, {"budget", s.BudgetPerHour}} {
 		if x.value < 0 || math.IsNaN(x.value) || math.IsInf(x.value, 0) {
-			faults = append(faults, &Fault{x.field, muster.Number(x.value), "an amount above 0 for an hour"})
+			faults = append(faults, &Fault{x.field, render.Number(x.value), "an amount above 0 for an hour"})
 		}
 	}
 	if s.BudgetPerHour > 0 && s.PricePerHour == 0 {
-		faults = append(faults, &Fault{"budget", "a budget without a price", "a budget together with price, the cost of one worker in an hour"})
+		faults = append(faults, &Fault{"budget", "a budget without a price", "a budget together with price, the cost " +
+			"of one worker in an hour"})
 	}
 	return faults
 }

@@ -10,7 +10,8 @@ import (
 )
 
 func TestAnInstantIsInAnIntervalByWhatTheClocksShow(t *testing.T) {
-	office := policy.Interval{Days: []string{"mon", "tue", "wed", "thu", "fri"}, From: "08:00", To: "18:00", Zone: "Europe/Berlin"}
+	office := policy.Interval{Days: []string{"mon", "tue", "wed", "thu", "fri"}, From: "08:00", To: "18:00",
+		Zone: "Europe/Berlin"}
 	night := policy.Interval{Days: []string{"fri"}, From: "22:00", To: "06:00", Zone: "Europe/Berlin"}
 	small := policy.Interval{From: "02:30", To: "02:45", Zone: "Europe/Berlin"}
 	long := policy.Interval{From: "01:00", To: "04:00", Zone: "Europe/Berlin"}
@@ -50,10 +51,13 @@ func TestAnInstantIsInAnIntervalByWhatTheClocksShow(t *testing.T) {
 func TestStepsAndSchedules(t *testing.T) {
 	three := 3
 	step := policy.Spec{Name: "step", Cooldown: time.Minute, Steps: []policy.StepChange{
-		{From: 0, To: 10, Add: -1}, {From: 100, To: 500, Add: 2}, {From: 500, To: 1000, Percent: 50}, {From: 1000, Set: &three},
+		{From: 0, To: 10, Add: -1}, {From: 100, To: 500, Add: 2}, {From: 500, To: 1000, Percent: 50},
+		{From: 1000, Set: &three},
 	}}
-	age := policy.Spec{Name: "step", Metric: policy.MetricUtilization, Steps: []policy.StepChange{{From: 0.9, Percent: 100}}}
-	day := policy.Spec{Name: "schedule", Intervals: []policy.Interval{{From: "11:00", To: "13:00", Workers: 7}, {From: "10:00", To: "20:00", Workers: 2}}}
+	age := policy.Spec{Name: "step", Metric: policy.MetricUtilization,
+		Steps: []policy.StepChange{{From: 0.9, Percent: 100}}}
+	day := policy.Spec{Name: "schedule", Intervals: []policy.Interval{{From: "11:00", To: "13:00", Workers: 7},
+		{From: "10:00", To: "20:00", Workers: 2}}}
 	off := policy.Spec{Name: "schedule", Intervals: []policy.Interval{{From: "13:00", To: "14:00", Workers: 7}}}
 	either := policy.Spec{Name: "largest", Largest: []policy.Spec{day, {Name: "exact"}}}
 	changed := func(ago time.Duration) muster.Recent {
@@ -96,9 +100,11 @@ func TestStepsAndSchedules(t *testing.T) {
 		"a step of two kinds": {Name: "step", Steps: []policy.StepChange{{From: 0, Add: 1, Percent: 2}}},
 		"no steps":            {Name: "step"},
 		"an unknown metric":   {Name: "step", Metric: "cpu", Steps: []policy.StepChange{{From: 0, Add: 1}}},
-		"an unknown zone":     {Name: "schedule", Intervals: []policy.Interval{{From: "01:00", To: "02:00", Zone: "Europe/Berlon"}}},
-		"a time of 25:00":     {Name: "schedule", Intervals: []policy.Interval{{From: "25:00", To: "02:00"}}},
-		"an unknown day":      {Name: "schedule", Intervals: []policy.Interval{{From: "01:00", To: "02:00", Days: []string{"monday"}}}},
+		"an unknown zone": {Name: "schedule",
+			Intervals: []policy.Interval{{From: "01:00", To: "02:00", Zone: "Europe/Berlon"}}},
+		"a time of 25:00": {Name: "schedule", Intervals: []policy.Interval{{From: "25:00", To: "02:00"}}},
+		"an unknown day": {Name: "schedule",
+			Intervals: []policy.Interval{{From: "01:00", To: "02:00", Days: []string{"monday"}}}},
 	} {
 		if spec.Check() == nil {
 			t.Errorf("%s: found no fault", name)

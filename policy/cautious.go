@@ -6,8 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Cautious turns a fall into a hold while a signal that could speak against it is unknown: the backlog or the messages in
-// flight of any queue, or the capacity. Unknown is not zero.
+// Cautious turns a fall into a hold while a signal that could speak against it is unknown: the backlog or the messages
+// in flight of any queue, or the capacity. Unknown is not zero.
 type Cautious struct {
 	Of muster.Policy
 }
@@ -34,7 +34,8 @@ func missing(o muster.Observation) (muster.Reason, string) {
 	}
 	if len(o.Queues) == 0 {
 		if o.Capacity.Lost > 0 {
-			return muster.UnknownInFlight, fmt.Sprintf("%d workers are silent, and only workers know of the work", o.Capacity.Lost)
+			return muster.UnknownInFlight, fmt.Sprintf("%d workers are silent, and only workers know of the work",
+				o.Capacity.Lost)
 		}
 		return "", ""
 	}

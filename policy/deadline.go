@@ -6,34 +6,35 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Deadline keeps the latency objective with as few workers as it can. Every waiting message has a latest moment at which its
-// work must begin. While a worker that is launched later would still be in time for all of them, nothing is launched: what
-// comes meanwhile may well be served by the same worker. Workers are launched at the last moment at which no more of them
-// are needed than now; they are let go when nothing waits and the arrivals do not keep them busy.
+// Deadline keeps the latency objective with as few workers as it can. Every waiting message has a latest moment at
+// which its work must begin. While a worker that is launched later would still be in time for all of them, nothing is
+// launched: what comes meanwhile may well be served by the same worker. Workers are launched at the last moment at
+// which no more of them are needed than now; they are let go when nothing waits and the arrivals do not keep them busy.
 //
 // Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead:
-// the workers that the busiest times of the past hours would have needed. With a forecast that is put in proportion to what
-// is expected for when a worker that is launched now takes messages.
+// the workers that the busiest times of the past hours would have needed. With a forecast that is put in proportion to
+// what is expected for when a worker that is launched now takes messages.
 //
 // What running trees are expected to send is planned for from when it comes: see [muster.Expected].
 type Deadline struct {
-	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1; 0
-	// means 1, or what Prompt says.
+	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1;
+	// 0 means 1, or what Prompt says.
 	Scale float64
-	// Prompt is for workers that cost next to nothing: while anything waits there is one at least, and it stays while a message
-	// a minute comes. Where no Scale is given, others are launched when half of the objective is left, unless a boot and a message
-	// need more than half of that.
+	// Prompt is for workers that cost next to nothing: while anything waits there is one at least, and it stays while a
+	// message a minute comes. Where no Scale is given, others are launched when half of the objective is left, unless a
+	// boot and a message need more than half of that.
 	Prompt bool
-	// Seasonal is for fleets whose observations carry a forecast. It counts where the objective leaves no time to launch, and
-	// only while it is used: see [muster.Forecast].
+	// Seasonal is for fleets whose observations carry a forecast. It counts where the objective leaves no time to
+	// launch, and only while it is used: see [muster.Forecast].
 	Seasonal bool
 }
 
 const (
-	// reservedShare and reservedPolls say what is left of the objective for polls, reports and rounding: that share of it, or so
-	// many polls where that is less.
+	// reservedShare and reservedPolls say what is left of the objective for polls, reports and rounding: that share of
+	// it, or so many polls where that is less.
 	reservedShare, reservedPolls = 0.03, 10
 	// cautiousBoot is the boot time assumed while nothing is known of it.
 	cautiousBoot = 2 * time.Minute
@@ -55,7 +56,8 @@ func (p Deadline) decide(o muster.Observation) muster.Decision {
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
-		return d.Held(muster.UnknownCapacity, muster.Term{Rule: deadlineRule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: deadlineRule, Why: "the fleet could not be listed: " +
+			o.Capacity.Reason})
 	case !backlog.Known:
 		return unknown(d, muster.UnknownBacklog, deadlineRule, "backlog", backlog)
 	}
@@ -91,7 +93,8 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	}
 	need := plan.need(0)
 	launch := 0
-	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.hurried(need) || need.whom == lateOnes || plan.blind || o.Processing.Prior {
+	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.hurried(need) ||
+		need.whom == lateOnes || plan.blind || o.Processing.Prior {
 		launch = ceil(need.workers)
 	}
 	if float64(active)+need.workers > float64(o.Limits.Max) {
@@ -115,8 +118,10 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,
-		In: plan.told([]muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()), value("mpd_s", plan.mean), value("service_s", plan.tail),
-			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)), value("keep", float64(keep))}),
+		In: plan.told([]muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()),
+			value("mpd_s", plan.mean), value("service_s", plan.tail),
+			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)),
+			value("keep", float64(keep))}),
 		Why: plan.why(o, need, out-active) + failing(o),
 	})
 }
@@ -124,9 +129,10 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 // promptShare is the share of the objective that a prompt fleet plans with, where that leaves time enough.
 const promptShare = 0.5
 
-// dial is the share of the objective that is planned with. A prompt fleet has nothing to save by launching at the last moment: the
-// rest of the objective is for what the plan does not know, such as other work on the machine that its workers share. It still
-// has twice the time that a boot and a message take, as far as the objective goes, so that a launch is not too late because of it.
+// dial is the share of the objective that is planned with. A prompt fleet has nothing to save by launching at the last
+// moment: the rest of the objective is for what the plan does not know, such as other work on the machine that its
+// workers share. It still has twice the time that a boot and a message take, as far as the objective goes, so that a
+// launch is not too late because of it.
 func (p Deadline) dial(o muster.Observation, w work) float64 {
 	if p.Scale > 0 || !p.Prompt {
 		return p.Scale
@@ -137,9 +143,10 @@ func (p Deadline) dial(o muster.Observation, w work) float64 {
 
 func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// learn is the decision for a fleet of which it is not known how long its work takes. One worker finds out. While no message has
-// ended, all that is known is that those in progress take longer than they have so far: as soon as that would make the others
-// late, more workers are launched, as many again as there are busy ones, because what is in progress may hang.
+// learn is the decision for a fleet of which it is not known how long its work takes. One worker finds out. While no
+// message has ended, all that is known is that those in progress take longer than they have so far: as soon as that
+// would make the others late, more workers are launched, as many again as there are busy ones, because what is in
+// progress may hang.
 func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64) muster.Decision {
 	c := o.Capacity
 	active := c.Active()
@@ -156,28 +163,33 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	if c.BusySlots == 0 || c.HeldMeanSeconds <= 0 {
 		first := p.first(o, backlog)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
-			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it takes)", findOut(first)) + failing(o)})
+			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it "+
+				"takes)", findOut(first)) + failing(o)})
 	}
 	h := c.HeldMeanSeconds
 	plan := newPlan(o, work{mean: h, tail: h, usual: h, settled: h, lately: h, variation: 1}, p.Scale)
 	need := plan.need(0)
 	out := max(active, 1)
-	why := fmt.Sprintf("no message has ended yet, those in progress have taken %s so far; the others can still wait", muster.Seconds(math.Round(h)))
+	why := fmt.Sprintf("no message has ended yet, those in progress have taken %s so far; the others can still wait",
+		render.Seconds(math.Round(h)))
 	if more := min(ceil(need.workers), max(1, 2*c.Busy-active)); need.workers > 0 && active < 2*c.Busy {
 		out = active + more
-		why = fmt.Sprintf("no message has ended yet, and those in progress have taken %s so far: if the others take as long, they are late; launching %d to find out",
-			muster.Seconds(math.Round(h)), more)
+		why = fmt.Sprintf("no message has ended yet, and those in progress have taken %s so far: if the others take "+
+			"as long, they are late; launching %d to find out",
+			render.Seconds(math.Round(h)), more)
 	}
-	return d.With(muster.Term{Rule: deadlineRule, In: append(in, value("held_s", h), value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers))),
+	return d.With(muster.Term{Rule: deadlineRule, In: append(in, value("held_s", h), value("boot_s", plan.boot),
+		value("workers", float64(active)), value("more_needed", round3(need.workers))),
 		Out: out, Why: why + failing(o)})
 }
 
-// first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer under a prior,
-// damped. Let the logarithm of the number that is needed be as likely anywhere within a range of e^15, as it is where work takes
-// anything from 5 ms to 4 h, and let the objective leave no time for a second launch once the first has told. With n workers the
-// next one is the one that makes it enough with the probability 1 / (15 n), and then saves what waits and what comes while it
-// boots, A messages of a price c; it costs a boot b. So n = A c / (15 b) pays. The square root of that begins: half as many
-// digits, because too many is paid at once and too few is mended a boot later.
+// first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer
+// under a prior, damped. Let the logarithm of the number that is needed be as likely anywhere within a range of e^15,
+// as it is where work takes anything from 5 ms to 4 h, and let the objective leave no time for a second launch once the
+// first has told. With n workers the next one is the one that makes it enough with the probability 1 / (15 n), and then
+// saves what waits and what comes while it boots, A messages of a price c; it costs a boot b. So n = A c / (15 b) pays.
+// The square root of that begins: half as many digits, because too many is paid at once and too few is mended a boot
+// later.
 func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
 	boot, latency := bootOf(o.Boot), o.Objective.Latency.Seconds()
@@ -195,8 +207,9 @@ func (p Deadline) first(o muster.Observation, backlog float64) int {
 	return max(1, min(ceil(n), ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }
 
-// toldAgain is in how many seconds workers are ready that are launched once the first one has told how long the work takes, if that
-// is no time at all.
+// toldAgain is in how many seconds workers are ready that are launched once the first one has told how long the work
+// takes, if that is no time at all. Four polls pass beside the two boots: until the first worker is seen to be ready,
+// until it receives, until what it finished is seen, and until the others receive.
 func toldAgain(o muster.Observation, boot float64) float64 {
 	first := boot
 	for _, g := range o.Coming {
@@ -228,7 +241,8 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 	held := math.Max(float64(c.BusySlots), o.InFlight().Value-o.Retrying)
 	busy := max(c.Busy, min(ceil(held/c.SlotsPerWorker), c.InService()))
 	if keep.gather {
-		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish first.
+		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish
+		// first.
 		busy = ceil(held / c.SlotsPerWorker)
 	}
 	working := busy
@@ -237,7 +251,8 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 	}
 	why := nothingWaits(o) + "; " + isAre(working, "worker") + " busy"
 	if busy < c.Busy {
-		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", nothingWaits(o), isAre(c.Busy, "worker"), busy)
+		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", nothingWaits(o), isAre(c.Busy, "worker"),
+			busy)
 	}
 	if keep.workers > busy {
 		verb := "stay"

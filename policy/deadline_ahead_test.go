@@ -9,8 +9,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Work of twenty minutes that comes at random keeps many slots busy in the end. Until a worker is ready that is launched now
-// it can keep none busy but those for what is there or comes by then.
+// Work of twenty minutes that comes at random keeps many slots busy in the end. Until a worker is ready that is
+// launched now it can keep none busy but those for what is there or comes by then.
 func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 	for _, row := range []struct {
 		name              string
@@ -22,16 +22,21 @@ func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 	}{
 		{"nothing comes and nothing is there: by chance one", 1, 0, 0, 0, muster.Busiest{}, 1, 1},
 		{"what is in hand and what waits", 1, 3, 4, 0, muster.Busiest{}, 3 + 4 + 1, 1},
-		{"a message each two seconds for 100 s: 50, and 1 + 2 x 7.07 by chance", 98, 0, 0, 0.5, muster.Busiest{}, 65.142, 1},
-		{"as many as within the shortest window at the busiest times", 1, 0, 0, 0, muster.Busiest{OverSeconds: 10, Messages: 40}, 40, 1},
+		{"a message each two seconds for 100 s: 50, and 1 + 2 x 7.07 by chance", 98, 0, 0, 0.5, muster.Busiest{},
+			65.142, 1},
+		{"as many as within the shortest window at the busiest times", 1, 0, 0, 0,
+			muster.Busiest{OverSeconds: 10, Messages: 40}, 40, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			a := muster.Arrivals{Known: true, TenSeconds: row.rate, Minute: row.rate, FiveMinutes: row.rate, TwentyMinutes: row.rate, Hour: row.rate}
+			a := muster.Arrivals{Known: true, TenSeconds: row.rate, Minute: row.rate, FiveMinutes: row.rate,
+				TwentyMinutes: row.rate, Hour: row.rate}
 			if row.busiest.OverSeconds > 0 {
 				a.Busiest = []muster.Busiest{row.busiest}
 			}
-			p := &plan{work: work{settled: 1200, usual: 1200}, latency: 900, boot: row.boot, step: 2, slots: row.slots, up: row.busy, arrivals: a}
-			o := muster.Observation{Arrivals: a, Queues: []muster.QueueObservation{{Backlog: muster.Measured(time.Time{}, row.waits)}}}
+			p := &plan{work: work{settled: 1200, usual: 1200}, latency: 900, boot: row.boot, step: 2, slots: row.slots,
+				up: row.busy, arrivals: a}
+			o := muster.Observation{Arrivals: a,
+				Queues: []muster.QueueObservation{{Backlog: muster.Measured(time.Time{}, row.waits)}}}
 			if got := p.holdable(o); math.Abs(got-row.want) > 1e-3 {
 				t.Errorf("found %v slots, want %v", got, row.want)
 			}
@@ -41,7 +46,8 @@ func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 
 // A ramp rises alike over all windows, a step only over the one that holds it.
 func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
-	// since is a rate of 100 messages a second that began so long ago; ramp one that rose to 100 from nothing within so long.
+	// since is a rate of 100 messages a second that began so long ago; ramp one that rose to 100 from nothing within so
+	// long.
 	since := func(ago float64) func(over float64) float64 {
 		return func(over float64) float64 { return 100 * math.Min(ago, over) / over }
 	}
@@ -66,7 +72,8 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 	} {
 		a := muster.Arrivals{Known: true, WatchedSeconds: row.watched}
 		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
-		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200), seen(3600)
+		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200),
+			seen(3600)
 		p := &plan{work: work{settled: 1, usual: 1}, latency: row.latency, boot: 100, arrivals: a}
 		if got := p.rise(); math.Abs(got-row.want) > 5e-3 {
 			t.Errorf("%s: rises by %v a second, want %v", row.name, got, row.want)
@@ -74,7 +81,8 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 	}
 }
 
-// Of work that may take longer than the objective, the usual messages can still be in time: they are not given up with the others.
+// Of work that may take longer than the objective, the usual messages can still be in time: they are not given up with
+// the others.
 func TestWorkThatMayTakeLongerThanTheObjectiveStillLeavesTimeToWait(t *testing.T) {
 	long := lasting(60, 1000)
 	long.P95Seconds, long.P99Seconds = 400, 600
@@ -101,7 +109,8 @@ func TestWhoMayGather(t *testing.T) {
 		{"they were watched for less", 4, 60, 200, false},
 		{"a worker takes one message at a time", 1, 600, 3600, false},
 	} {
-		p := &plan{slots: row.slots, latency: row.latency, boot: 100, arrivals: muster.Arrivals{Known: true, WatchedSeconds: row.watched}}
+		p := &plan{slots: row.slots, latency: row.latency, boot: 100,
+			arrivals: muster.Arrivals{Known: true, WatchedSeconds: row.watched}}
 		if got := p.mayGather(); got != row.want {
 			t.Errorf("%s: found %v", row.name, got)
 		}
@@ -114,13 +123,14 @@ func TestWhoIsKeptForAFractionOfAWorkerRestsAsAWholeOne(t *testing.T) {
 	a := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 100}}} // 30 of them within 3 s
 	for quiet, want := range map[float64]bool{93: false, 95: true} {
 		if a.QuietSeconds = quiet; p.rested(a, 2) != want {
-			t.Errorf("after %v s of quiet, which cost as much as 30 late messages at 3 s and a boot of 4 s: rested is %v", quiet, !want)
+			t.Errorf("after %v s of quiet, which cost as much as 30 late messages at 3 s and a boot of 4 s: rested "+
+				"is %v", quiet, !want)
 		}
 	}
 }
 
-// A machine that stands still for a moment shows in the messages in hand of all workers at once. That is no other work: of
-// 18,170 messages none took so long.
+// A machine that stands still for a moment shows in the messages in hand of all workers at once. That is no other work:
+// of 18,170 messages none took so long.
 func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	see := func(held float64) muster.Observation {
@@ -129,7 +139,8 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 			Objective: muster.Objective{Latency: 20 * time.Second, Quantile: 0.99},
 			Limits:    muster.Limits{Max: 60, LaunchesPerHour: 1_000_000},
 			Queues: []muster.QueueObservation{{
-				Queue: "q", Backlog: muster.Measured(at, 1624), InFlight: muster.Measured(at, 6), OldestAge: muster.Measured(at, 7),
+				Queue: "q", Backlog: muster.Measured(at, 1624), InFlight: muster.Measured(at, 6),
+				OldestAge: muster.Measured(at, 7),
 			}},
 			Waiting: []muster.Waiting{{AgeSeconds: 7, Messages: 1624}},
 			Capacity: muster.Capacity{
@@ -137,11 +148,14 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 				HeldMeanSeconds: held, HeldDeviationSeconds: 0.12 * held,
 			},
 			Processing: muster.Estimate{
-				Known: true, Count: 18_170, MeanSeconds: 0.02136, P50Seconds: 0.021, P95Seconds: 0.0237, P99Seconds: 0.0354,
+				Known: true, Count: 18_170, MeanSeconds: 0.02136, P50Seconds: 0.021, P95Seconds: 0.0237,
+				P99Seconds: 0.0354,
 			},
-			Pace:     muster.Pace{Finished: 18_170, Seconds: 388.09},
-			Boot:     muster.Estimate{Known: true, Count: 8, MeanSeconds: 3.13, P50Seconds: 3.13, P95Seconds: 3.18, P99Seconds: 3.18},
-			Arrivals: muster.Arrivals{Known: true, TenSeconds: 250, Minute: 231, FiveMinutes: 240, TwentyMinutes: 240, Hour: 240, WatchedSeconds: 82},
+			Pace: muster.Pace{Finished: 18_170, Seconds: 388.09},
+			Boot: muster.Estimate{Known: true, Count: 8, MeanSeconds: 3.13, P50Seconds: 3.13, P95Seconds: 3.18,
+				P99Seconds: 3.18},
+			Arrivals: muster.Arrivals{Known: true, TenSeconds: 250, Minute: 231, FiveMinutes: 240, TwentyMinutes: 240,
+				Hour: 240, WatchedSeconds: 82},
 		}
 	}
 	for _, row := range []struct {

@@ -5,22 +5,23 @@ import (
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// steep is by how much the rate must be forecast to rise, or to fall, before it is planned for: smaller changes are followed by
-// the last minutes, and by launches for nothing if each quarter of an hour had a size of its own.
+// steep is by how much the rate must be forecast to rise, or to fall, before it is planned for: smaller changes are
+// followed by the last minutes, and by launches for nothing if each quarter of an hour had a size of its own.
 const steep = 1.25
 
-// expected is the rate that is planned for by a forecast that is used, in messages per second, and whether it differs from what
-// was to be expected for the past hour. The usual error is added to a rise, and not trusted of a fall.
+// expected is the rate that is planned for by a forecast that is used, in messages per second, and whether it differs
+// from what was to be expected for the past hour. The usual error is added to a rise, and not trusted of a fall.
 func expected(f muster.Forecast) (rate float64, differs bool) {
 	rate = f.PerSecond + f.ErrorPerSecond
 	return rate, f.PerSecond > steep*f.LatelyPerSecond || rate*steep < f.LatelyPerSecond
 }
 
-// foreseen is how many messages a window as busy as b will have at the rate that is expected. Above a mean number of messages
-// the busiest windows of an hour have two deviations of chance, its square root. Of a fall, what came above the mean of the past
-// hour beside chance stays: spikes come at any rate.
+// foreseen is how many messages a window as busy as b will have at the rate that is expected. Above a mean number of
+// messages the busiest windows of an hour have two deviations of chance, its square root. Of a fall, what came above
+// the mean of the past hour beside chance stays: spikes come at any rate.
 func foreseen(f muster.Forecast, b muster.Busiest) float64 {
 	rate, differs := expected(f)
 	if !f.Used || !differs {
@@ -34,14 +35,16 @@ func foreseen(f muster.Forecast, b muster.Busiest) float64 {
 	return math.Min(b.Messages, will+math.Max(0, above))
 }
 
-// foresee returns the decision with a forecast, whose last term says what the forecast changed and why, or why it was not used.
-// without is the decision as it is without one.
+// foresee returns the decision with a forecast, whose last term says what the forecast changed and why, or why it was
+// not used. without is the decision as it is without one.
 func (p *plan) foresee(without, with muster.Decision, o muster.Observation) muster.Decision {
 	f, before := o.Forecast, without.Desired
 	t := muster.Term{Rule: "forecast", Out: before}
 	if f.Known {
-		t.In = []muster.Value{value("ahead_s", f.AheadSeconds), value("expected_per_s", round3(f.PerSecond)), value("error_per_s", round3(f.ErrorPerSecond)),
-			value("lately_per_s", round3(f.LatelyPerSecond)), value("miss_per_s", round3(f.MissPerSecond)), value("reacting_miss_per_s", round3(f.ReactingMissPerSecond)),
+		t.In = []muster.Value{value("ahead_s", f.AheadSeconds), value("expected_per_s", round3(f.PerSecond)),
+			value("error_per_s", round3(f.ErrorPerSecond)),
+			value("lately_per_s", round3(f.LatelyPerSecond)), value("miss_per_s", round3(f.MissPerSecond)),
+			value("reacting_miss_per_s", round3(f.ReactingMissPerSecond)),
 			value("without", float64(before))}
 	}
 	rate, differs := expected(f)
@@ -49,19 +52,22 @@ func (p *plan) foresee(without, with muster.Decision, o muster.Observation) must
 	case !f.Known:
 		t.Why = "no forecast: " + f.Reason
 	case !f.Used:
-		t.Why = fmt.Sprintf("the forecast is not used: tested on %d quarters of an hour, it missed by %s messages a second and going by the last minutes by %s; %s",
-			f.Tested, muster.Number(round3(f.MissPerSecond)), muster.Number(round3(f.ReactingMissPerSecond)), f.Reason)
+		t.Why = fmt.Sprintf("the forecast is not used: tested on %d quarters of an hour, it missed by %s messages a "+
+			"second and going by the last minutes by %s; %s",
+			f.Tested, render.Number(round3(f.MissPerSecond)), render.Number(round3(f.ReactingMissPerSecond)), f.Reason)
 	case p.slack() > 0:
 		t.Why = "the forecast changes nothing: workers that are launched for messages that came are in time"
 	case !o.Arrivals.Known:
 		t.Why = "the forecast changes nothing while it is not known how many messages come"
 	case !differs:
-		t.Why = fmt.Sprintf("the forecast changes nothing: %s messages a second are to come, after at most %s in the past hour", muster.Number(round3(f.PerSecond)),
-			muster.Number(round3(f.LatelyPerSecond)))
+		t.Why = fmt.Sprintf("the forecast changes nothing: %s messages a second are to come, after at most %s in the "+
+			"past hour", render.Number(round3(f.PerSecond)),
+			render.Number(round3(f.LatelyPerSecond)))
 	default:
 		t.Out = with.Desired
-		t.Why = fmt.Sprintf("%s messages a second are forecast for when a worker that is launched now is ready, after at most %s in the past hour: %s",
-			muster.Number(round3(rate)), muster.Number(round3(f.LatelyPerSecond)), changed(before, t.Out))
+		t.Why = fmt.Sprintf("%s messages a second are forecast for when a worker that is launched now is ready, "+
+			"after at most %s in the past hour: %s",
+			render.Number(round3(rate)), render.Number(round3(f.LatelyPerSecond)), changed(before, t.Out))
 	}
 	without.Floor = with.Floor
 	return without.With(t)

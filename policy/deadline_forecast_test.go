@@ -16,22 +16,29 @@ import (
 func dawn(rate float64, workers int, f muster.Forecast) muster.Observation {
 	at := time.Date(2026, 3, 2, 8, 59, 0, 0, time.UTC)
 	o := muster.Observation{
-		Fleet: "f", At: at, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 1000, LaunchesPerHour: 10_000},
-		Queues:     []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 0), InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, 0)}},
-		Capacity:   muster.Capacity{Known: true, Desired: workers, Idle: workers, Slots: workers, SlotsPerWorker: 1},
-		Processing: muster.Estimate{Known: true, Count: 1000, MeanSeconds: 5, P50Seconds: 5, P95Seconds: 9, P99Seconds: 12},
-		Boot:       muster.Estimate{Known: true, Count: 100, MeanSeconds: 60, P50Seconds: 60, P95Seconds: 60, P99Seconds: 60},
-		Arrivals:   muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, TwentyMinutes: rate, Hour: rate}, Forecast: f,
+		Fleet: "f", At: at, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Limits: muster.Limits{Max: 1000, LaunchesPerHour: 10_000},
+		Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 0),
+			InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, 0)}},
+		Capacity: muster.Capacity{Known: true, Desired: workers, Idle: workers, Slots: workers, SlotsPerWorker: 1},
+		Processing: muster.Estimate{Known: true, Count: 1000, MeanSeconds: 5, P50Seconds: 5, P95Seconds: 9,
+			P99Seconds: 12},
+		Boot: muster.Estimate{Known: true, Count: 100, MeanSeconds: 60, P50Seconds: 60, P95Seconds: 60,
+			P99Seconds: 60},
+		Arrivals: muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, TwentyMinutes: rate,
+			Hour: rate}, Forecast: f,
 	}
 	for w := 5.0; w <= 640; w *= 2 {
 		n := rate*w + 2.3*math.Sqrt(rate*w)
-		o.Arrivals.Busiest = append(o.Arrivals.Busiest, muster.Busiest{OverSeconds: w, Messages: n, Rooms: [4]float64{n, n, n, n}})
+		o.Arrivals.Busiest = append(o.Arrivals.Busiest,
+			muster.Busiest{OverSeconds: w, Messages: n, Rooms: [4]float64{n, n, n, n}})
 	}
 	return o
 }
 
 func told(per, lately float64) muster.Forecast {
-	return muster.Forecast{Known: true, Used: true, Season: "day", AheadSeconds: 62, PerSecond: per, LatelyPerSecond: lately, Tested: 96, MissPerSecond: 0.1, ReactingMissPerSecond: 0.2}
+	return muster.Forecast{Known: true, Used: true, Season: "day", AheadSeconds: 62, PerSecond: per,
+		LatelyPerSecond: lately, Tested: 96, MissPerSecond: 0.1, ReactingMissPerSecond: 0.2}
 }
 
 func TestAForecastSizesTheHeadroomForWhatIsToCome(t *testing.T) {
@@ -63,8 +70,10 @@ func TestAForecastSizesTheHeadroomForWhatIsToCome(t *testing.T) {
 		{"a fall that has not: those that are busy stay", dawn(2, 30, told(0.1, 2)), day, "forecast for when"},
 		{"what was to be expected anyway", dawn(2, 30, told(2, 2)), day, "changes nothing"},
 		{"a small rise is left to the last minutes", dawn(2, 30, told(2.4, 2)), day, "changes nothing"},
-		{"a forecast that lost against reacting", dawn(0.1, 3, unused), night, "not used: tested on 96 quarters of an hour, it missed by 0.1 messages a second and going by the last minutes by 0.2"},
-		{"none is known", dawn(0.1, 3, muster.Forecast{Reason: "12 quarters of an hour could be tested, it takes 96"}), night, "no forecast: 12 quarters"},
+		{"a forecast that lost against reacting", dawn(0.1, 3, unused), night, "not used: tested on 96 quarters of " +
+			"an hour, it missed by 0.1 messages a second and going by the last minutes by 0.2"},
+		{"none is known", dawn(0.1, 3, muster.Forecast{Reason: "12 quarters of an hour could be tested, it takes 96"}),
+			night, "no forecast: 12 quarters"},
 		{"the objective leaves time to launch", long, size(reacting, long), "are in time"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -93,7 +102,8 @@ func TestAForecastThatIsNotUsedChangesNoSize(t *testing.T) {
 		}
 		with, without := policy.Deadline{Seasonal: true}.Decide(o, nil), policy.Deadline{}.Decide(o, nil)
 		switch {
-		case (!f.Used || o.Objective.Latency == time.Hour) && (with.Desired != without.Desired || with.Floor != without.Floor):
+		case (!f.Used || o.Objective.Latency == time.Hour) &&
+			(with.Desired != without.Desired || with.Floor != without.Floor):
 			t.Errorf("%s, without a forecast %s", with.Sentence(), without.Sentence())
 		case f.PerSecond > 1.25*f.LatelyPerSecond && with.Desired < without.Desired:
 			t.Errorf("a rise made it smaller: %s, without a forecast %s", with.Sentence(), without.Sentence())

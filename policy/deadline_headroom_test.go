@@ -15,13 +15,18 @@ func TestHeadroomIsNoMoreThanASlotForEachMessageOfTheBusiestTimes(t *testing.T) 
 		busiest       muster.Busiest
 		want          float64
 	}{
-		{"a slot begins several: 0.9 x 100 x 2 / (10 / 2 + 12 - 2)", 12, 2, 0, muster.Busiest{OverSeconds: 10, Messages: 100}, 12},
-		{"work that takes far longer than the window: 0.9 x 12", 3600, 4000, 0, muster.Busiest{OverSeconds: 5, Messages: 12}, 10.8},
-		{"beside what is busy anyway, of which an hour tells: 0.9 x (12 + 3600 / 600)", 3600, 6000, 1.0 / 600, muster.Busiest{OverSeconds: 5, Messages: 12}, 16.2},
+		{"a slot begins several: 0.9 x 100 x 2 / (10 / 2 + 12 - 2)", 12, 2, 0,
+			muster.Busiest{OverSeconds: 10, Messages: 100}, 12},
+		{"work that takes far longer than the window: 0.9 x 12", 3600, 4000, 0,
+			muster.Busiest{OverSeconds: 5, Messages: 12}, 10.8},
+		{"beside what is busy anyway, of which an hour tells: 0.9 x (12 + 3600 / 600)", 3600, 6000, 1.0 / 600,
+			muster.Busiest{OverSeconds: 5, Messages: 12}, 16.2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{work: work{settled: row.mean}, latency: row.latency, slots: 1, boot: 60, missed: 1, price: 1e9, quantile: 0.99}
-			if got := p.headroom(muster.Arrivals{FiveMinutes: row.minutes, Hour: math.Max(1e-6, row.minutes), Busiest: []muster.Busiest{row.busiest}}); !about(got, row.want) {
+			p := &plan{work: work{settled: row.mean}, latency: row.latency, slots: 1, boot: 60, missed: 1, price: 1e9,
+				quantile: 0.99}
+			if got := p.headroom(muster.Arrivals{FiveMinutes: row.minutes, Hour: math.Max(1e-6, row.minutes),
+				Busiest: []muster.Busiest{row.busiest}}); !about(got, row.want) {
 				t.Errorf("found %v slots, want %v", got, row.want)
 			}
 		})
@@ -66,14 +71,15 @@ func TestAMeanSettlesOnWhatIsNoChance(t *testing.T) {
 		{"nothing was measured lately", 5, 5, 2, 10, 0, 5},
 		{"work that is all alike leaves nothing to chance", 5, 5.3, 0, 10, 100, 5.3},
 	} {
-		if got := settle(row.before, row.lately, row.deviation, row.weight, row.durations); math.Abs(got-row.want) > 1e-3 {
+		if got := settle(row.before, row.lately, row.deviation, row.weight,
+			row.durations); math.Abs(got-row.want) > 1e-3 {
 			t.Errorf("%s: found %.4f, want %v", row.name, got, row.want)
 		}
 	}
 }
 
-// Idle slots cost a second each; of two messages a second every late one costs the price. Room for half of them takes 2 slots, for
-// four fifths 4, for nine tenths 8, for nineteen in twenty 16 and for all but one in a hundred 64.
+// Idle slots cost a second each; of two messages a second every late one costs the price. Room for half of them takes 2
+// slots, for four fifths 4, for nine tenths 8, for nineteen in twenty 16 and for all but one in a hundred 64.
 func TestHeadroomIsWorthItsPrice(t *testing.T) {
 	busiest := []muster.Busiest{{OverSeconds: 10, Messages: 640, Rooms: [4]float64{20, 40, 80, 160}}}
 	for _, row := range []struct {
@@ -90,8 +96,10 @@ func TestHeadroomIsWorthItsPrice(t *testing.T) {
 		{"nothing came for so long that the idle slots have cost more than it saves", 100, 1, 1e6, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{work: work{settled: 1}, latency: 6, slots: 1, boot: 60, missed: row.missed, price: row.price, quantile: 0.99}
-			if got := p.headroom(muster.Arrivals{Hour: 2, Busiest: busiest, QuietSeconds: row.quiet}); !about(got, row.want) {
+			p := &plan{work: work{settled: 1}, latency: 6, slots: 1, boot: 60, missed: row.missed, price: row.price,
+				quantile: 0.99}
+			if got := p.headroom(muster.Arrivals{Hour: 2, Busiest: busiest, QuietSeconds: row.quiet}); !about(got,
+				row.want) {
 				t.Errorf("found %v slots, want %v", got, row.want)
 			}
 		})

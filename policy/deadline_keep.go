@@ -28,12 +28,13 @@ func (p *plan) keep(o muster.Observation) int {
 	return max(busy, ahead, min(active, ceil(math.Min(stay*sticky, stay+0.5))))
 }
 
-// sticky is by how much more headroom is kept than is launched for, up to half a worker: the estimates behind it move all the
-// time, and each move across a whole worker would cost a boot.
+// sticky is by how much more headroom is kept than is launched for, up to half a worker: the estimates behind it move
+// all the time, and each move across a whole worker would cost a boot.
 const sticky = 1.2
 
-// stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt, while a
-// message a minute comes, and all while launches are scarce, because who is let go then may not come back within the hour.
+// stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt,
+// while a message a minute comes, and all while launches are scarce, because who is let go then may not come back
+// within the hour.
 func (p Deadline) stay(o muster.Observation, active int) (workers int, because string) {
 	// A quarter of what an hour may have is for work that waits. While launches fail they
 	// are tried again and again, and would keep everybody for hours after that is mended.
@@ -47,12 +48,14 @@ func (p Deadline) stay(o muster.Observation, active int) (workers int, because s
 	return 0, ""
 }
 
-// keptBusy is how many workers stay because the arrivals keep them busy, where the objective leaves time to launch one again.
+// keptBusy is how many workers stay because the arrivals keep them busy, where the objective leaves time to launch one
+// again.
 //
-// Arrivals that keep a workers busy never leave the first floor(a) of them idle for long. The last one, of which a fraction f
-// is busy, can go and come again: the others leave f seconds of work a second undone, until what waits is as much as can wait,
-// floor(a) times the slack. If that takes no longer than a boot, the worker stays: its boot costs more than its idle time
-// until then (ski rental). An idle worker also goes when no message is to come for it within the time that it takes to boot.
+// Arrivals that keep a workers busy never leave the first floor(a) of them idle for long. The last one, of which a
+// fraction f is busy, can go and come again: the others leave f seconds of work a second undone, until what waits is as
+// much as can wait, floor(a) times the slack. If that takes no longer than a boot, the worker stays: its boot costs
+// more than its idle time until then (ski rental). An idle worker also goes when no message is to come for it within
+// the time that it takes to boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	rate := p.arriving(a)
 	load := rate * p.lately / p.slots
@@ -72,13 +75,14 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	return int(math.Min(keep, math.Ceil(busy)+math.Floor(rate*p.boot/p.slots+0.5)))
 }
 
-// arriving is the rate that the arrivals surely have at the most, in messages a second: of n messages in a window there may have
-// been (n + 1 + z sqrt(n)) by chance; the window that says the least counts.
+// arriving is the rate that the arrivals surely have at the most, in messages a second: of n messages in a window there
+// may have been (n + 1 + z sqrt(n)) by chance; the window that says the least counts.
 func (p *plan) arriving(a muster.Arrivals) float64 {
 	const z = 1
 	watched := orDefault(a.WatchedSeconds, 3600)
 	least := math.Inf(1)
-	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {3600, a.Hour}} {
+	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes},
+		{3600, a.Hour}} {
 		over := math.Min(w.over, watched)
 		n := w.rate * over
 		least = math.Min(least, (n+1+z*math.Sqrt(n))/over)
@@ -86,18 +90,20 @@ func (p *plan) arriving(a muster.Arrivals) float64 {
 	return least
 }
 
-// reserve is how much is kept of what the busiest times would have needed: the rest is launched when they come. More is dearer
-// and hardly better, less is late in each of them.
+// reserve is how much is kept of what the busiest times would have needed: the rest is launched when they come. More is
+// dearer and hardly better, less is late in each of them.
 const reserve = 0.9
 
-// headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers as
-// would have kept the objective in the busiest times of the past hours. Within a window of w seconds came n messages that had to
-// be in time; slots that work them off within w plus the time x that a message may wait number n m / (w + x), and never more
-// than one for each beside those that are busy anyway. A forecast that is used says how many such a window will have. Of the
-// messages that begin around the last moment some take longer than the mean and some less, so x leaves the mean for the work itself.
+// headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers
+// as would have kept the objective in the busiest times of the past hours. Within a window of w seconds came n messages
+// that had to be in time; slots that work them off within w plus the time x that a message may wait number n m / (w +
+// x), and never more than one for each beside those that are busy anyway. A forecast that is used says how many such a
+// window will have. Of the messages that begin around the last moment some take longer than the mean and some less, so
+// x leaves the mean for the work itself.
 //
-// How much of that is worth its price is a newsvendor's question: room for a larger share of the messages costs idle slots, room for
-// a smaller one late messages, and the share with the least sum of both counts, up to the one that is asked for.
+// How much of that is worth its price is a newsvendor's question: room for a larger share of the messages costs idle
+// slots, room for a smaller one late messages, and the share with the least sum of both counts, up to the one that is
+// asked for.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.settled)
 	usual, come := p.usually(a), a.Hour
@@ -133,15 +139,15 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 	return math.Max(reserve*best, p.steady(usual, spare)) / p.slots
 }
 
-// mayGather tells whether workers that each hold a little may go as soon as fewer can hold all of it: where there is time to
-// launch one again, or where what is kept goes by five minutes of arrivals at least.
+// mayGather tells whether workers that each hold a little may go as soon as fewer can hold all of it: where there is
+// time to launch one again, or where what is kept goes by five minutes of arrivals at least.
 func (p *plan) mayGather() bool {
 	return p.slots > 1 && (p.slack() > 0 || p.arrivals.Known && orDefault(p.arrivals.WatchedSeconds, 3600) >= 300)
 }
 
-// holdable is how many slots can have something to do by the time at which a worker is ready that is launched now, or by
-// the next decision: one for each message in hand, that waits, or that credibly comes until then. What comes later finds
-// workers that are launched later.
+// holdable is how many slots can have something to do by the time at which a worker is ready that is launched now, or
+// by the next decision: one for each message in hand, that waits, or that credibly comes until then. What comes later
+// finds workers that are launched later.
 func (p *plan) holdable(o muster.Observation) float64 {
 	a, until := o.Arrivals, p.boot+p.step+p.lag
 	come := p.toCome(until)
@@ -157,16 +163,16 @@ func (p *plan) holdable(o muster.Observation) float64 {
 	return p.up - p.free + o.Backlog().Value + come
 }
 
-// rested tells whether nothing came for so long that the idle slots have cost as much by now as the messages would that are late
-// when work begins again without them (ski rental).
+// rested tells whether nothing came for so long that the idle slots have cost as much by now as the messages would that
+// are late when work begins again without them (ski rental).
 func (p *plan) rested(a muster.Arrivals, slots float64) bool {
 	late := mostWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.settled-p.latency))
 	workers := math.Ceil(slots / p.slots)
 	return a.QuietSeconds*workers > p.price*late+p.boot*workers
 }
 
-// usually is how many slots the arrivals keep busy: over five minutes, or over longer where the work takes longer, because one
-// message of two hours is no load of 24 slots.
+// usually is how many slots the arrivals keep busy: over five minutes, or over longer where the work takes longer,
+// because one message of two hours is no load of 24 slots.
 func (p *plan) usually(a muster.Arrivals) float64 {
 	switch {
 	case p.settled <= 300:
@@ -196,11 +202,11 @@ func (p *plan) roomFor(a muster.Arrivals, usual, spare float64, messages func(mu
 	return slots
 }
 
-// steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x seconds. In heavy
-// traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of which a are busy on average
-// (Kingman's formula; where x is less than m it counts as m); where little comes that is too much, and twice as many do. What comes
-// while a worker boots cannot be left to one that is launched for it, what comes later can: so of what it takes beyond a the part
-// b / (b + x) counts, for a boot time b.
+// steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x
+// seconds. In heavy traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of
+// which a are busy on average (Kingman's formula; where x is less than m it counts as m); where little comes that is
+// too much, and twice as many do. What comes while a worker boots cannot be left to one that is launched for it, what
+// comes later can: so of what it takes beyond a the part b / (b + x) counts, for a boot time b.
 func (p *plan) steady(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)
 	least := p.settled * (1 + p.variation*p.variation) / (2 * math.Max(p.settled, spare)) * math.Log(1/late)

@@ -14,14 +14,17 @@ func TestWhatIsSeenLateIsPlannedAsIfTheObjectiveWereShorter(t *testing.T) {
 		p, o := deadline(t, 1), prospects().Draw(t, "see")
 		const late = 60 * time.Second
 		shorter := o
-		o.Arrivals, shorter.Arrivals = muster.Arrivals{}, muster.Arrivals{} // what is kept ready is as if workers booted for longer
+		o.Arrivals, shorter.Arrivals = muster.Arrivals{},
+			muster.Arrivals{} // what is kept ready is as if workers booted for longer
 		// Of both the same is left for polls.
 		shorter.Objective.Latency += 1000 * max(o.Poll, time.Second)
 		o.Objective.Latency = shorter.Objective.Latency + late
 		o.Queues = append(o.Queues[:0:0], o.Queues...)
 		o.Queues[0].LateSeconds = late.Seconds()
-		if seen, plain := p.Decide(o, nil), p.Decide(shorter, nil); seen.Desired != plain.Desired || seen.Floor != plain.Floor {
-			t.Fatalf("counts that may be %s old: %s\nan objective as much shorter: %s", late, seen.Sentence(), plain.Sentence())
+		if seen, plain := p.Decide(o, nil), p.Decide(shorter, nil); seen.Desired != plain.Desired ||
+			seen.Floor != plain.Floor {
+			t.Fatalf("counts that may be %s old: %s\nan objective as much shorter: %s", late, seen.Sentence(),
+				plain.Sentence())
 		}
 	})
 }

@@ -22,9 +22,9 @@ const (
 	often, seldomest = 0.03, 0.01
 )
 
-// mixtureOf returns the mixture; false for a fleet of which fewer than two classes are known. How long a class takes was measured
-// over hours. The shares are those of the last minutes, and those from before for as many messages as sharesBefore says: a shift of
-// the mix shows in them sooner, and with less chance, than in the durations of all.
+// mixtureOf returns the mixture; false for a fleet of which fewer than two classes are known. How long a class takes
+// was measured over hours. The shares are those of the last minutes, and those from before for as many messages as
+// sharesBefore says: a shift of the mix shows in them sooner, and with less chance, than in the durations of all.
 func mixtureOf(o muster.Observation) (mixture, bool) {
 	m := mixture{of: o.Classes, shares: make([]float64, len(o.Classes)), ever: make([]float64, len(o.Classes))}
 	ever, lately := 0.0, 0.0
@@ -57,15 +57,17 @@ func (m mixture) mean() (mean, deviation float64) {
 	return mean, math.Sqrt(math.Max(0, square-mean*mean))
 }
 
-// tail is what few messages exceed, as [tailOf] has it of one class: the durations in the mean over the messages from the 97th to the
-// 99th percentile, the messages of the longest classes last. So no class comes in or goes out at once, and of a class that is that
-// rare itself the usual messages count, not its own rare ones. longest is the 99th percentile of all.
+// tail is what few messages exceed, as [tailOf] has it of one class: the durations in the mean over the messages from
+// the 97th to the 99th percentile, the messages of the longest classes last. So no class comes in or goes out at once,
+// and of a class that is that rare itself the usual messages count, not its own rare ones. longest is the 99th
+// percentile of all.
 func (m mixture) tail(shares []float64) (tail, longest float64) {
 	order := make([]int, len(m.of))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tailOf(m.of[b].Processing), tailOf(m.of[a].Processing)) })
+	slices.SortStableFunc(order,
+		func(a, b int) int { return cmp.Compare(tailOf(m.of[b].Processing), tailOf(m.of[a].Processing)) })
 	above := 0.0 // the share of the messages of longer classes
 	for _, i := range order {
 		e, until := m.of[i].Processing, above+shares[i]
@@ -89,9 +91,9 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 	return tail, longest
 }
 
-// durationAt is about how long the share u of the messages of a class take at the most. Over -ln(1-u) it is a line through the mean at 1
-// and the 95th percentile, and another one from there through the 99th: what it is of equal and of exponential work, and
-// nearly of what lies between.
+// durationAt is about how long the share u of the messages of a class take at the most. Over -ln(1-u) it is a line
+// through the mean at 1 and the 95th percentile, and another one from there through the 99th: what it is of equal and
+// of exponential work, and nearly of what lies between.
 func durationAt(e muster.Estimate, u float64) float64 {
 	at, p95, p99 := -math.Log(math.Max(1e-6, 1-u)), -math.Log(0.05), -math.Log(0.01)
 	high := math.Max(e.P95Seconds, e.MeanSeconds)
@@ -123,7 +125,9 @@ func workOfMixture(o muster.Observation, m mixture) work {
 	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are no longer ones.
 	return work{
-		mean: now, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(), m.finished()+inHand), deviation: deviation * scale, tail: math.Max(now, tail), longest: math.Max(now, longest),
+		mean: now, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(),
+			m.finished()+inHand), deviation: deviation * scale, tail: math.Max(now, tail), longest: math.Max(now,
+			longest),
 		usual: math.Max(e.MeanSeconds, usual), variation: math.Min(1, variation), classes: len(m.of),
 	}
 }

@@ -13,10 +13,13 @@ import (
 
 // ofClass is a class that takes so long, with so many messages measured in all and lately.
 func ofClass(name string, seconds float64, ever int64, lately float64) muster.Class {
-	return muster.Class{Name: name, Finished: lately, Processing: muster.Estimate{Known: true, Count: ever, MeanSeconds: seconds, P50Seconds: seconds, P95Seconds: seconds, P99Seconds: seconds}}
+	return muster.Class{Name: name, Finished: lately,
+		Processing: muster.Estimate{Known: true, Count: ever, MeanSeconds: seconds, P50Seconds: seconds,
+			P95Seconds: seconds, P99Seconds: seconds}}
 }
 
-// mixed is a fleet whose messages take 1 s but for one in twenty, which takes 30 s: 200 of them wait, and 4 workers are busy.
+// mixed is a fleet whose messages take 1 s but for one in twenty, which takes 30 s: 200 of them wait, and 4 workers are
+// busy.
 func mixed(long, short float64) muster.Observation {
 	s := see{backlog: 200, inFlight: 4, busy: 4, slots: 1, latency: 2 * time.Minute}
 	work := muster.Estimate{Known: true, Count: 2000, MeanSeconds: 2.45, P50Seconds: 1, P95Seconds: 30, P99Seconds: 30}
@@ -81,8 +84,8 @@ func TestARareClassDoesNotMakeTheTail(t *testing.T) {
 	}
 }
 
-// A class that is between one message in a hundred and three counts by how far it is: no message more or less of it changes the
-// plan at once.
+// A class that is between one message in a hundred and three counts by how far it is: no message more or less of it
+// changes the plan at once.
 func TestTheTailOfAClassThatIsSeldomComesByDegrees(t *testing.T) {
 	last := 0.0
 	for long := 0.0; long <= 60; long++ {
@@ -120,12 +123,14 @@ func TestHeadroomIsKeptForAClassThatLeavesNoTimeToLaunch(t *testing.T) {
 	o.Boot = muster.Estimate{Known: true, Count: 10, MeanSeconds: 92, P95Seconds: 92}
 	o = waits(o, nil)
 	o.Capacity.Busy, o.Capacity.BusySlots, o.Capacity.Slots, o.Queues[0].InFlight.Value = 0, 0, 0, 0
-	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 1, Minute: 1, FiveMinutes: 1, Hour: 1, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60, Rooms: [4]float64{60, 60, 60, 60}}}}
+	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 1, Minute: 1, FiveMinutes: 1, Hour: 1,
+		Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60, Rooms: [4]float64{60, 60, 60, 60}}}}
 	p := deadline(t, 1)
 	with := p.Decide(o, nil)
 	o.Classes = nil
 	if without := p.Decide(o, nil); with.Desired < 1 || without.Desired > 0 {
-		t.Errorf("%d workers are kept, and %d without classes; want some and none\n%s\n%s", with.Desired, without.Desired, with.Sentence(), without.Sentence())
+		t.Errorf("%d workers are kept, and %d without classes; want some and none\n%s\n%s", with.Desired,
+			without.Desired, with.Sentence(), without.Sentence())
 	}
 }
 
@@ -137,8 +142,10 @@ func TestDeadlineWithoutTwoClassesIsAsWithoutAny(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one := ofClass("one", rapid.Float64Range(0, 100).Draw(t, "seconds"), rapid.Int64Range(1, 1000).Draw(t, "count"), rapid.Float64Range(0, 100).Draw(t, "lately"))
-		for _, classes := range [][]muster.Class{{one}, {one, {Name: "unknown"}}, {{Name: "prior", Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 1}}, one}} {
+		one := ofClass("one", rapid.Float64Range(0, 100).Draw(t, "seconds"), rapid.Int64Range(1, 1000).Draw(t, "count"),
+			rapid.Float64Range(0, 100).Draw(t, "lately"))
+		for _, classes := range [][]muster.Class{{one}, {one, {Name: "unknown"}},
+			{{Name: "prior", Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 1}}, one}} {
 			o.Classes = classes
 			with, err := json.Marshal(p.Decide(o, nil))
 			if err != nil {
@@ -156,7 +163,8 @@ func TestDeadlineWithAnyClassesStaysWithinItsLimits(t *testing.T) {
 		p, o := ruled(t), prospects().Draw(t, "see")
 		for i := range rapid.IntRange(2, 18).Draw(t, "classes") {
 			seconds := rapid.SampledFrom([]float64{0, 1e-5, 0.1, 3, 50, 4000, 3e7}).Draw(t, "seconds")
-			c := ofClass(string(rune('a'+i)), seconds, rapid.Int64Range(1, 1e9).Draw(t, "count"), rapid.SampledFrom([]float64{0, 0.5, 7, 1e6}).Draw(t, "lately"))
+			c := ofClass(string(rune('a'+i)), seconds, rapid.Int64Range(1, 1e9).Draw(t, "count"),
+				rapid.SampledFrom([]float64{0, 0.5, 7, 1e6}).Draw(t, "lately"))
 			o.Classes = append(o.Classes, c)
 		}
 		d := p.Decide(o, nil)

@@ -17,7 +17,8 @@ func about(a, b float64) bool {
 
 // lasting is the estimate of durations of which all took as long.
 func lasting(seconds float64, n int64) muster.Estimate {
-	return muster.Estimate{Known: true, Count: n, MeanSeconds: seconds, P50Seconds: seconds, P95Seconds: seconds, P99Seconds: seconds}
+	return muster.Estimate{Known: true, Count: n, MeanSeconds: seconds, P50Seconds: seconds, P95Seconds: seconds,
+		P99Seconds: seconds}
 }
 
 // stated is the estimate of a duration that was stated and not measured.
@@ -40,33 +41,55 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 		mean, tail, usal float64
 	}{
 		{"nothing came lately", muster.Observation{Processing: many}, 10, 10, 10},
-		{"the last minutes agree", muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 120}}, 10, 10, 10},
-		{"the work takes twice as long: (8 x 10 + 12 x 20) / 20", muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 240}}, 16, 16, 10},
-		{"the work takes half as long: (8 x 10 + 12 x 5) / 20", muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 60}}, 7, 7, 10},
-		{"what was just begun says nothing: between 80 / 12 and 80 / 8", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4}}, 10, 10, 10},
-		{"what goes on for longer than usual does: (80 + 4 x 13) / 12", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 13}}, 11, 11, 10},
-		{"what cannot be chance is other work, half done: 2 x 35", muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35, HeldDeviationSeconds: 3}}, 70, 70, 10},
-		{"one of ten that hangs says nothing", muster.Observation{Processing: many, Capacity: muster.Capacity{Busy: 10, BusySlots: 10, HeldMeanSeconds: 364.5, HeldDeviationSeconds: 1078.5}}, 10, 10, 10},
-		{"nor is one alone, which counts for twice the mean at the most: (80 + 20) / 9", muster.Observation{Processing: many, Capacity: muster.Capacity{Busy: 1, BusySlots: 1, HeldMeanSeconds: 3500}}, 11.111, 11.111, 10},
-		{"of few durations nobody knows how much they differ: (80 + 4 x 35) / 12", muster.Observation{Processing: lasting(10, 99), Capacity: muster.Capacity{Busy: 4, BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
+		{"the last minutes agree", muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 120}},
+			10, 10, 10},
+		{"the work takes twice as long: (8 x 10 + 12 x 20) / 20",
+			muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 240}}, 16, 16, 10},
+		{"the work takes half as long: (8 x 10 + 12 x 5) / 20",
+			muster.Observation{Processing: many, Pace: muster.Pace{Finished: 12, Seconds: 60}}, 7, 7, 10},
+		{"what was just begun says nothing: between 80 / 12 and 80 / 8",
+			muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4}}, 10, 10, 10},
+		{"what goes on for longer than usual does: (80 + 4 x 13) / 12",
+			muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 13}}, 11, 11,
+			10},
+		{"what cannot be chance is other work, half done: 2 x 35",
+			muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35,
+				HeldDeviationSeconds: 3}}, 70, 70, 10},
+		{"one of ten that hangs says nothing",
+			muster.Observation{Processing: many,
+				Capacity: muster.Capacity{Busy: 10, BusySlots: 10, HeldMeanSeconds: 364.5,
+					HeldDeviationSeconds: 1078.5}}, 10, 10, 10},
+		{"nor is one alone, which counts for twice the mean at the most: (80 + 20) / 9",
+			muster.Observation{Processing: many,
+				Capacity: muster.Capacity{Busy: 1, BusySlots: 1, HeldMeanSeconds: 3500}}, 11.111, 11.111, 10},
+		{"of few durations nobody knows how much they differ: (80 + 4 x 35) / 12",
+			muster.Observation{Processing: lasting(10, 99),
+				Capacity: muster.Capacity{Busy: 4, BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
 		{"nor of a prior, so it is taken as half of them: 2 x 35 / 1.25", muster.Observation{
-			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10, P99Seconds: 10}, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 56, 56, 10},
-		{"few durations weigh by their number: (2 x 10 + 2 x 20) / 4", muster.Observation{Processing: lasting(10, 2), Pace: muster.Pace{Finished: 2, Seconds: 40}}, 15, 15, 10},
+			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10,
+				P99Seconds: 10}, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 56, 56, 10},
+		{"few durations weigh by their number: (2 x 10 + 2 x 20) / 4",
+			muster.Observation{Processing: lasting(10, 2), Pace: muster.Pace{Finished: 2, Seconds: 40}}, 15, 15, 10},
 		{"a prior weighs as one: (10 + 3 x 20) / 4", muster.Observation{
-			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10, P99Seconds: 10}, Pace: muster.Pace{Finished: 3, Seconds: 60}}, 17.5, 17.5, 10},
+			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10,
+				P99Seconds: 10}, Pace: muster.Pace{Finished: 3, Seconds: 60}}, 17.5, 17.5, 10},
 		// The deviation is (27 - 10) / 1.7 = 10, the variation 1, so the mean weighs 16: (160 + 400) / 32.
-		{"durations that vary take more to tell a change", muster.Observation{Processing: varying(10, 27, 35, 1000), Pace: muster.Pace{Finished: 16, Seconds: 400}}, 17.5, 54.25, 31},
-		{"of few durations the highest say little", muster.Observation{Processing: varying(10, 27, 35, 199)}, 10, 27, 27},
+		{"durations that vary take more to tell a change", muster.Observation{Processing: varying(10, 27, 35, 1000),
+			Pace: muster.Pace{Finished: 16, Seconds: 400}}, 17.5, 54.25, 31},
+		{"of few durations the highest say little", muster.Observation{Processing: varying(10, 27, 35, 199)}, 10, 27,
+			27},
 		{"no tail is below the mean", muster.Observation{Processing: varying(10, 2, 300, 199)}, 10, 10, 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w, known := workOf(row.o)
 			if !known || !about(w.mean, row.mean) || !about(w.tail, row.tail) || !about(w.usual, row.usal) {
-				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.mean, w.tail, w.usual, known, row.mean, row.tail, row.usal)
+				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.mean, w.tail, w.usual, known,
+					row.mean, row.tail, row.usal)
 			}
 		})
 	}
-	for name, e := range map[string]muster.Estimate{"nothing is known": {}, "nothing takes no time": {Known: true, Count: 3}} {
+	for name, e := range map[string]muster.Estimate{"nothing is known": {},
+		"nothing takes no time": {Known: true, Count: 3}} {
 		if w, known := workOf(muster.Observation{Processing: e}); known {
 			t.Errorf("%s: found %+v", name, w)
 		}
@@ -85,8 +108,10 @@ func TestHowFarDurationsVaryShowsInBothPercentiles(t *testing.T) {
 		{"more than the mean counts as the mean", varying(10, 61, 80, 100), 30, 1},
 		{"a 95th below the mean is none", varying(10, 4, 10, 100), 0, 0},
 	} {
-		if w, _ := workOf(muster.Observation{Processing: row.e}); !about(w.deviation, row.deviation) || !about(w.variation, row.variation) {
-			t.Errorf("%s: deviation %v, variation %v; want %v and %v", row.name, w.deviation, w.variation, row.deviation, row.variation)
+		if w, _ := workOf(muster.Observation{Processing: row.e}); !about(w.deviation, row.deviation) ||
+			!about(w.variation, row.variation) {
+			t.Errorf("%s: deviation %v, variation %v; want %v and %v", row.name, w.deviation, w.variation,
+				row.deviation, row.variation)
 		}
 	}
 }
@@ -95,10 +120,12 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mean := rapid.Float64Range(0.01, 1000).Draw(t, "mean")
 		p95 := mean * rapid.Float64Range(0.5, 6).Draw(t, "p95")
-		o := muster.Observation{Processing: varying(mean, p95, p95*rapid.Float64Range(1, 4).Draw(t, "p99"), rapid.Int64Range(1, 10_000).Draw(t, "n"))}
+		o := muster.Observation{Processing: varying(mean, p95, p95*rapid.Float64Range(1, 4).Draw(t, "p99"),
+			rapid.Int64Range(1, 10_000).Draw(t, "n"))}
 		n, each := float64(rapid.IntRange(0, 500).Draw(t, "finished")), rapid.Float64Range(0, 5000).Draw(t, "each")
 		o.Pace = muster.Pace{Finished: n, Seconds: n * each}
-		o.Capacity.BusySlots, o.Capacity.HeldMeanSeconds = rapid.IntRange(0, 50).Draw(t, "busy"), rapid.Float64Range(0, 5000).Draw(t, "held")
+		o.Capacity.BusySlots, o.Capacity.HeldMeanSeconds = rapid.IntRange(0, 50).Draw(t, "busy"), rapid.Float64Range(0,
+			5000).Draw(t, "held")
 		w, known := workOf(o)
 		low, high := mean, mean
 		if n > 0 {
@@ -108,10 +135,12 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 			high = math.Max(high, 2*o.Capacity.HeldMeanSeconds) // half done, on average
 		}
 		if !known || w.mean < low*(1-1e-9) || w.mean > high*(1+1e-9) {
-			t.Fatalf("the mean is %v; measured were %v, lately %v, in hand %v", w.mean, mean, each, o.Capacity.HeldMeanSeconds)
+			t.Fatalf("the mean is %v; measured were %v, lately %v, in hand %v", w.mean, mean, each,
+				o.Capacity.HeldMeanSeconds)
 		}
 		// The shape stays: everything is longer in proportion.
-		if scale := w.mean / mean; !about(w.tail, w.usual*scale) || w.tail < w.mean*(1-1e-9) || w.variation < 0 || w.variation > 1 {
+		if scale := w.mean / mean; !about(w.tail, w.usual*scale) || w.tail < w.mean*(1-1e-9) || w.variation < 0 ||
+			w.variation > 1 {
 			t.Fatalf("the work is %+v, %v times as long as measured", w, scale)
 		}
 	})
@@ -139,7 +168,8 @@ func TestHowManyMessagesASlotBegins(t *testing.T) {
 	}
 }
 
-// A slot that is always in use begins as many messages as renewals are counted by drawing durations one after the other.
+// A slot that is always in use begins as many messages as renewals are counted by drawing durations one after the
+// other.
 func TestTheMeanNumberOfStartsIsThatOfDrawnDurations(t *testing.T) {
 	const mean, until, draws = 10.0, 100.0, 40_000
 	seed := uint64(1)
@@ -153,7 +183,8 @@ func TestTheMeanNumberOfStartsIsThatOfDrawnDurations(t *testing.T) {
 		draw      func() float64
 	}{
 		{"exponential", 1, func() float64 { return -mean * math.Log(uniform()) }},
-		{"the sum of four exponential parts", 0.5, func() float64 { return -mean / 4 * math.Log(uniform()*uniform()*uniform()*uniform()) }},
+		{"the sum of four exponential parts", 0.5,
+			func() float64 { return -mean / 4 * math.Log(uniform()*uniform()*uniform()*uniform()) }},
 		{"even between 5 and 15", 1 / math.Sqrt(12), func() float64 { return mean/2 + mean*uniform() }},
 	} {
 		begun := 0
@@ -163,7 +194,8 @@ func TestTheMeanNumberOfStartsIsThatOfDrawnDurations(t *testing.T) {
 			}
 		}
 		drawn := float64(begun) / draws
-		if got := (&plan{work: work{mean: mean, variation: row.variation}}).starts(until, 1); math.Abs(got-drawn) > 0.05 {
+		if got := (&plan{work: work{mean: mean, variation: row.variation}}).starts(until,
+			1); math.Abs(got-drawn) > 0.05 {
 			t.Errorf("%s: %v starts, drawn were %v", row.name, got, drawn)
 		}
 	}
@@ -181,7 +213,8 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 		{"three free slots for 60 s of 25 s each", plan{free: 3, up: 3}, 60, 9},
 		{"a busy one after its message", plan{up: 1, residual: 10}, 10, 1},
 		{"and not before", plan{up: 1, residual: 10}, 9.9, 0},
-		{"a hundred slots at different points: in proportion, 100 x 5 / 10 x 1 / 2, less 2.33 x 5 for chance", plan{up: 100, residual: 10, mixed: 1}, 5, 13.35},
+		{"a hundred slots at different points: in proportion, 100 x 5 / 10 x 1 / 2, less 2.33 x 5 for chance",
+			plan{up: 100, residual: 10, mixed: 1}, 5, 13.35},
 		{"of few slots chance decides: none", plan{up: 4, residual: 10, mixed: 1}, 5, 0},
 		{"and as many as there are means later: 4 x (1 / 2 + 50 / 25)", plan{up: 4, residual: 10, mixed: 1}, 60, 10},
 		{"a free one and a busy one: 3 and 2", plan{free: 1, up: 2, residual: 10}, 50, 5},
@@ -197,11 +230,14 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 
 func TestWorkersBeginMoreInMoreTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := plan{work: work{mean: rapid.Float64Range(0.1, 100).Draw(t, "mean"), variation: rapid.Float64Range(0, 1).Draw(t, "variation")}}
+		p := plan{work: work{mean: rapid.Float64Range(0.1, 100).Draw(t, "mean"),
+			variation: rapid.Float64Range(0, 1).Draw(t, "variation")}}
 		p.free = float64(rapid.IntRange(0, 5).Draw(t, "free"))
 		p.up = p.free + float64(rapid.IntRange(0, 5).Draw(t, "busy"))
-		p.hand(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"), HeldDeviationSeconds: rapid.Float64Range(0, 50).Draw(t, "apart")})
-		p.coming = []arrival{{rapid.Float64Range(0, 100).Draw(t, "at"), float64(rapid.IntRange(0, 5).Draw(t, "coming"))}}
+		p.hand(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"),
+			HeldDeviationSeconds: rapid.Float64Range(0, 50).Draw(t, "apart")})
+		p.coming = []arrival{{rapid.Float64Range(0, 100).Draw(t, "at"),
+			float64(rapid.IntRange(0, 5).Draw(t, "coming"))}}
 		early := rapid.Float64Range(0, 500).Draw(t, "early")
 		late := early + rapid.Float64Range(0, 100).Draw(t, "later")
 		if a, b := p.begun(early), p.begun(late); a < 0 || b < a-1e-9 {
@@ -214,8 +250,10 @@ func TestWorkersBeginMoreInMoreTime(t *testing.T) {
 func s0(mpd, age float64) muster.Observation {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return muster.Observation{
-		At: at, Poll: time.Second, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000},
-		Queues:     []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 50), InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, age)}},
+		At: at, Poll: time.Second, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
+		Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000},
+		Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 50),
+			InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, age)}},
 		Waiting:    []muster.Waiting{{AgeSeconds: age, Messages: 50}},
 		Capacity:   muster.Capacity{Known: true, SlotsPerWorker: 1},
 		Processing: lasting(mpd, 1000), Boot: stated(90),
@@ -247,8 +285,10 @@ func TestTheWorkersThatThePublishedTestNeeds(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			n := planOf(s0(row.mpd, row.age)).need(row.delay)
-			if !about(n.workers, row.fraction) || float64(ceil(n.workers)) != row.workers || !about(n.latest, row.latest) || n.ahead != 50 {
-				t.Errorf("%v workers for %v messages to begin within %v s; want %v for 50 within %v", n.workers, n.ahead, n.latest, row.fraction, row.latest)
+			if !about(n.workers, row.fraction) || float64(ceil(n.workers)) != row.workers ||
+				!about(n.latest, row.latest) || n.ahead != 50 {
+				t.Errorf("%v workers for %v messages to begin within %v s; want %v for 50 within %v", n.workers,
+					n.ahead, n.latest, row.fraction, row.latest)
 			}
 		})
 	}
@@ -261,8 +301,10 @@ func TestWhatIsThereAndComesNeedNotBeLaunched(t *testing.T) {
 		workers float64
 	}{
 		// A free slot begins 1 + 266 / 25 = 11 messages, one that is launched now 8.
-		{"one idle worker: (50 - 11) / 8", func(o *muster.Observation) { o.Capacity.Idle, o.Capacity.Slots = 1, 1 }, 4.875},
-		{"five idle workers begin them all", func(o *muster.Observation) { o.Capacity.Idle, o.Capacity.Slots = 5, 5 }, 0},
+		{"one idle worker: (50 - 11) / 8", func(o *muster.Observation) { o.Capacity.Idle, o.Capacity.Slots = 1, 1 },
+			4.875},
+		{"five idle workers begin them all", func(o *muster.Observation) { o.Capacity.Idle, o.Capacity.Slots = 5, 5 },
+			0},
 		{"a busy worker that needs 20 s more begins 10: (50 - 10) / 8", func(o *muster.Observation) {
 			o.Capacity.Busy, o.Capacity.Slots, o.Capacity.BusySlots, o.Capacity.HeldMeanSeconds = 1, 1, 1, 5
 		}, 5},
@@ -388,7 +430,8 @@ func TestHowLongAMessageCanWaitForALaunch(t *testing.T) {
 
 // steadily is arrivals at one rate for an hour.
 func steadily(rate float64) muster.Arrivals {
-	return muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, TwentyMinutes: rate, Hour: rate}
+	return muster.Arrivals{Known: true, TenSeconds: rate, Minute: rate, FiveMinutes: rate, TwentyMinutes: rate,
+		Hour: rate}
 }
 
 // once is arrivals whose busiest times are so long past that none of them is in the last minutes.
@@ -416,26 +459,36 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 		want     int
 	}{
 		{"unknown arrivals keep nobody", 300 * time.Second, 1, 9, muster.Arrivals{Minute: 9, FiveMinutes: 9}, 0},
-		// 0.99 messages a second for an hour may be 3564 + 1 + 59.7 by chance: 1.007 a second keep 25.2 workers busy. While one boots
-		// come 91, so that many may be idle.
+		// 0.99 messages a second for an hour may be 3564 + 1 + 59.7 by chance: 1.007 a second keep 25.2 workers busy.
+		// While one boots come 91, so that many may be idle.
 		{"a launch is still in time: those that the arrivals keep busy", 300 * time.Second, 1, 40, steadily(0.99), 25},
-		{"the window that says the least", 300 * time.Second, 1, 40, muster.Arrivals{Known: true, Minute: 9, FiveMinutes: 9, TwentyMinutes: 0.097, Hour: 2}, 2},
+		{"the window that says the least", 300 * time.Second, 1, 40,
+			muster.Arrivals{Known: true, Minute: 9, FiveMinutes: 9, TwentyMinutes: 0.097, Hour: 2}, 2},
 		{"no worker is launched only to be kept", 300 * time.Second, 1, 1, steadily(0.99), 1},
 		{"on workers of two slots", 300 * time.Second, 2, 40, steadily(0.99), 12},
-		{"few messages: no more idle workers than messages come while one boots", 300 * time.Second, 1, 9, steadily(0.02), 0},
-		{"busy times are no reason then", 300 * time.Second, 1, 9, muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 1000}}}, 0},
+		{"few messages: no more idle workers than messages come while one boots", 300 * time.Second, 1, 9,
+			steadily(0.02), 0},
+		{"busy times are no reason then", 300 * time.Second, 1, 9,
+			muster.Arrivals{Known: true, Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 1000}}}, 0},
 		// Too late for a launch: a message may wait 60 - 1.8 - 25 = 33.2 s. A late message costs 90 s.
-		{"a launch is too late: 0.9 x 20 x 25 / (10 / 2 + 33.2), rounded up", 60 * time.Second, 1, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 12},
-		{"those that are there stay up to half a worker more: 11.78 + 0.5, rounded up", 60 * time.Second, 1, 50, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 13},
-		{"and none is launched for that", 60 * time.Second, 1, 12, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 12},
+		{"a launch is too late: 0.9 x 20 x 25 / (10 / 2 + 33.2), rounded up", 60 * time.Second, 1, 0,
+			once(muster.Busiest{OverSeconds: 10, Messages: 20}), 12},
+		{"those that are there stay up to half a worker more: 11.78 + 0.5, rounded up", 60 * time.Second, 1, 50,
+			once(muster.Busiest{OverSeconds: 10, Messages: 20}), 13},
+		{"and none is launched for that", 60 * time.Second, 1, 12, once(muster.Busiest{OverSeconds: 10, Messages: 20}),
+			12},
 		{"on workers of four slots", 60 * time.Second, 4, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 3},
-		{"the window that needs most", 60 * time.Second, 1, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}, muster.Busiest{OverSeconds: 80, Messages: 100}, muster.Busiest{OverSeconds: 320, Messages: 120}), 20},
-		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.9 x 20", 20 * time.Second, 1, 0, once(muster.Busiest{OverSeconds: 10, Messages: 20}), 18},
+		{"the window that needs most", 60 * time.Second, 1, 0,
+			once(muster.Busiest{OverSeconds: 10, Messages: 20}, muster.Busiest{OverSeconds: 80, Messages: 100},
+				muster.Busiest{OverSeconds: 320, Messages: 120}), 20},
+		{"an objective shorter than the work leaves no time to wait: a slot for each, 0.9 x 20", 20 * time.Second, 1, 0,
+			once(muster.Busiest{OverSeconds: 10, Messages: 20}), 18},
 		{"nothing ever came", 60 * time.Second, 1, 0, muster.Arrivals{Known: true}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := s0(25, 0)
-			o.Objective.Latency, o.Arrivals, o.Capacity.SlotsPerWorker, o.Capacity.Idle = row.latency, row.arrivals, row.slots, row.active
+			o.Objective.Latency, o.Arrivals, o.Capacity.SlotsPerWorker, o.Capacity.Idle = row.latency, row.arrivals,
+				row.slots, row.active
 			if got := planOf(o).keep(o); got != row.want {
 				t.Errorf("%d are kept, want %d", got, row.want)
 			}
@@ -445,16 +498,20 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 
 func TestWhatWillComeIsNoSpikeThatIsOver(t *testing.T) {
 	// Once there were 200 within 5 s; 300 within 80 s and 500 within 320 s are the most otherwise.
-	past := []muster.Busiest{{OverSeconds: 5, Messages: 200}, {OverSeconds: 80, Messages: 300}, {OverSeconds: 320, Messages: 500}}
+	past := []muster.Busiest{{OverSeconds: 5, Messages: 200}, {OverSeconds: 80, Messages: 300},
+		{OverSeconds: 320, Messages: 500}}
 	for _, row := range []struct {
 		name     string
 		arrivals muster.Arrivals
 		want     float64 // within a minute
 	}{
 		{"as busy as usual", muster.Arrivals{TenSeconds: 1, Minute: 2, FiveMinutes: 1.5, Hour: 1, Busiest: past}, 120},
-		{"ten seconds say nothing of a minute", muster.Arrivals{TenSeconds: 25, Minute: 2, FiveMinutes: 1, Hour: 1, Busiest: past}, 120},
-		{"counted for ten seconds: no more than a third of the time counts as watched", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 10}, 300},
-		{"counted for two: twenty messages in twenty seconds", muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 2}, 60},
+		{"ten seconds say nothing of a minute", muster.Arrivals{TenSeconds: 25, Minute: 2, FiveMinutes: 1, Hour: 1,
+			Busiest: past}, 120},
+		{"counted for ten seconds: no more than a third of the time counts as watched",
+			muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 10}, 300},
+		{"counted for two: twenty messages in twenty seconds",
+			muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 2}, 60},
 	} {
 		if got := (&plan{arrivals: row.arrivals}).toCome(60); !about(got, row.want) {
 			t.Errorf("%s: %v come, want %v", row.name, got, row.want)

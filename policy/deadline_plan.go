@@ -7,13 +7,13 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// plan is what deadlines are judged by: the messages that wait, the workers there are and will be, and the times that matter.
-// All times are in seconds from now.
+// plan is what deadlines are judged by: the messages that wait, the workers there are and will be, and the times that
+// matter. All times are in seconds from now.
 type plan struct {
 	work
 	waiting []muster.Waiting
-	// begunBy is how many messages, whichever, have begun by the last moment of each group that waits: a launch changes nothing
-	// of it.
+	// begunBy is how many messages, whichever, have begun by the last moment of each group that waits: a launch changes
+	// nothing of it.
 	begunBy []float64
 	// slots is how many messages a worker handles at once, up the slots in service, free those without a message.
 	slots, up, free float64
@@ -24,12 +24,14 @@ type plan struct {
 	// at different points of their work: 0 is not at all, 1 is so much that only means count.
 	varied, mixed float64
 	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
-	// decision at the latest, and lag by how much counts may lag behind: messages are so much older than they seem, and those
-	// that came since are not seen.
+	// decision at the latest, and lag by how much counts may lag behind: messages are so much older than they seem, and
+	// those that came since are not seen.
 	latency, boot, step, lag float64
-	// missed is the share of launches, from 0 to 1, that come too late for a message that is there when they are ordered.
+	// missed is the share of launches, from 0 to 1, that come too late for a message that is there when they are
+	// ordered.
 	missed float64
-	// quantile is the share of the messages that shall be in time, price what one of the others costs, in worker-seconds.
+	// quantile is the share of the messages that shall be in time, price what one of the others costs, in
+	// worker-seconds.
 	quantile, price float64
 	// pool is the warm pool, from which workers are launched first.
 	pool pool
@@ -56,7 +58,8 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	}
 	c := o.Capacity
 	p := plan{
-		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots), free: float64(max(0, c.Slots-c.BusySlots)),
+		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots),
+		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: surelyBooted(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
 	poll, whole := orDefault(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
@@ -77,7 +80,8 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	}
 	for _, g := range o.Coming {
 		if g.Warm > 0 {
-			p.coming = append(p.coming, arrival{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds), float64(g.Warm) * p.slots})
+			p.coming = append(p.coming, arrival{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds),
+				float64(g.Warm) * p.slots})
 		}
 		if cold := g.Members - g.Warm; cold > 0 {
 			p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
@@ -110,8 +114,8 @@ func (p *plan) as(mean float64) plan {
 	return q
 }
 
-// seldom is of how many messages those that begin at the last moment are no few: one in four or more of them does, so that one
-// in a hundred that takes longer than planned is one too many.
+// seldom is of how many messages those that begin at the last moment are no few: one in four or more of them does, so
+// that one in a hundred that takes longer than planned is one too many.
 const seldom = 4
 
 // lastMoment is when the messages of a group must begin.
@@ -119,8 +123,8 @@ func (p *plan) lastMoment(g muster.Waiting) float64 {
 	return p.latency - p.tail - p.lag - g.AgeSeconds
 }
 
-// hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the rest:
-// with a variation of one or more it tells nothing.
+// hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the
+// rest: with a variation of one or more it tells nothing.
 func (p *plan) hand(c muster.Capacity) {
 	memory := p.variation * p.variation
 	p.residual = memory*p.mean + (1-memory)*math.Max(0, p.mean-c.HeldMeanSeconds)
@@ -135,8 +139,9 @@ func (p *plan) hand(c muster.Capacity) {
 // unsureBoot is how far boots are taken to differ, as a share of their mean, where few were measured.
 const unsureBoot = 0.1
 
-// launchesTooLate is the share of launches that come too late for a message that is there when they are ordered: because the boot
-// takes long, or the work of the message. Work that takes longer than the objective is in time with no launch, and is left out.
+// launchesTooLate is the share of launches that come too late for a message that is there when they are ordered:
+// because the boot takes long, or the work of the message. Work that takes longer than the objective is in time with no
+// launch, and is left out.
 func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	left := p.latency - p.step - p.lag
 	boot := o.Boot
@@ -145,16 +150,17 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	}
 	boots := longer(boot, boot.MeanSeconds, left-p.settled)
 	usual := p.settled / p.mean
-	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.settled), (left-p.boot)*usual) - longer(o.Processing, o.Processing.P50Seconds, p.latency*usual)
+	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.settled),
+		(left-p.boot)*usual) - longer(o.Processing, o.Processing.P50Seconds, p.latency*usual)
 	if p.slack() <= 0 {
 		work = math.Max(work, often) // those that take longer than is planned with, by class
 	}
 	return math.Max(boots, work)
 }
 
-// longer returns the share of durations that take longer than so many seconds, of which half take longer than the middle: one in
-// twenty takes longer than the 95th percentile, one in a hundred than the 99th, and in between as many as on a line through the
-// logarithms of these shares. Where all take as long it is 0 or 1.
+// longer returns the share of durations that take longer than so many seconds, of which half take longer than the
+// middle: one in twenty takes longer than the 95th percentile, one in a hundred than the 99th, and in between as many
+// as on a line through the logarithms of these shares. Where all take as long it is 0 or 1.
 func longer(e muster.Estimate, middle, than float64) float64 {
 	share, at := 0.5, middle
 	if than <= at {
@@ -169,22 +175,25 @@ func longer(e muster.Estimate, middle, than float64) float64 {
 	return 0
 }
 
-// nearMax plans with less of the objective where the load comes near the maximum: what is put off then may find no worker later. Up
-// to a share of the maximum nothing changes; at the maximum no launch is put off. The load is that of the busier of the last
-// minute and the usual time, because what comes in the minutes until it is usual is put off as well.
+// nearMax plans with less of the objective where the load comes near the maximum: what is put off then may find no
+// worker later. Up to a share of the maximum nothing changes; at the maximum no launch is put off. The load is that of
+// the busier of the last minute and the usual time, because what comes in the minutes until it is usual is put off as
+// well.
 func (p *plan) nearMax(o muster.Observation) {
 	if !o.Arrivals.Known || o.Limits.Max <= 0 {
 		return
 	}
 	const (
-		enough = 60  // seconds that must be watched to speak of a load
-		free   = 0.3 // of the maximum
+		minute = 60 // seconds: the shortest time of which a rate is known
+		// free is the share of the maximum up to which all of the objective is planned with: three times the load still
+		// finds workers there.
+		free = 0.3
 	)
 	busy := p.usually(o.Arrivals)
-	if p.settled <= enough {
+	if p.settled <= minute { // the rate of one minute says nothing of work that takes longer
 		busy = math.Max(busy, o.Arrivals.Minute*p.settled)
 	}
-	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/enough) / p.slots / float64(o.Limits.Max)
+	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
 	if share > free {
 		least := math.Min(p.latency, p.usual+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
@@ -199,7 +208,8 @@ func bootOf(e muster.Estimate) float64 {
 	return math.Max(e.MeanSeconds, e.P95Seconds)
 }
 
-// surelyBooted is [bootOf] with what chance leaves: of few boots the longest says little. One that was stated is taken as it is.
+// surelyBooted is [bootOf] with what chance leaves: of few boots the longest says little. One that was stated is taken
+// as it is.
 func surelyBooted(e muster.Estimate) float64 {
 	boot := bootOf(e)
 	if e.Known && !e.Prior {
@@ -208,9 +218,9 @@ func surelyBooted(e muster.Estimate) float64 {
 	return boot
 }
 
-// slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes too
-// late for any message that is already there.
-// It goes by the usual durations: what happens to take longer for some minutes is no reason to plan otherwise.
+// slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes
+// too late for any message that is already there. It goes by the usual durations: what happens to take longer for some
+// minutes is no reason to plan otherwise.
 func (p *plan) slack() float64 { return p.latency - p.usual - p.boot - p.step - p.lag }
 
 func (p *plan) oldest() float64 {
@@ -233,7 +243,8 @@ type need struct {
 	ahead, latest float64
 	// whom says who they are.
 	whom whom
-	// sooner is true where some of those that wait are late whatever is done, and the more so the later workers are launched.
+	// sooner is true where some of those that wait are late whatever is done, and the more so the later workers are
+	// launched.
 	sooner bool
 }
 
@@ -246,9 +257,9 @@ const (
 	comingOnes       // that will come while a worker boots
 )
 
-// need returns how many workers must be launched after the given delay, so that every message that waits now begins in time.
-// A message that no launch can save any more keeps its place ahead of the others, and is to begin within another objective:
-// it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
+// need returns how many workers must be launched after the given delay, so that every message that waits now begins in
+// time. A message that no launch can save any more keeps its place ahead of the others, and is to begin within another
+// objective: it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
 func (p *plan) need(delay float64) need {
 	var greatest need
 	ahead, ready, unused := 0.0, delay+p.boot, p.unused()
@@ -259,7 +270,8 @@ func (p *plan) need(delay float64) need {
 		if left <= 0 {
 			return
 		}
-		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers && (who != comingOnes || workers > p.inTime()) {
+		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers &&
+			(who != comingOnes || workers > p.inTime()) {
 			greatest = need{workers, ahead, latest, who, false}
 		}
 	}
@@ -290,14 +302,14 @@ func (p *plan) need(delay float64) need {
 	return greatest
 }
 
-// standing is the share of the time a message can wait that a queue may stand at where no launch is in time for what is there
-// already. A queue that stands saves nothing, because the same workers begin as many messages a second whatever their age; and
-// at the age of the objective each moment of more work makes all of them late.
+// standing is the share of the time a message can wait that a queue may stand at where no launch is in time for what is
+// there already. A queue that stands saves nothing, because the same workers begin as many messages a second whatever
+// their age; and at the age of the objective each moment of more work makes all of them late.
 const standing = 0.25
 
-// askForComing asks for the workers that those need which come while a worker boots: they are the first it can be in time for. Those
-// that came before are ahead of them. The sooner all of them have begun, the fewer of the next are late, and the more workers
-// boot only for that: see [plan.catchUp].
+// askForComing asks for the workers that those need which come while a worker boots: they are the first it can be in
+// time for. Those that came before are ahead of them. The sooner all of them have begun, the fewer of the next are
+// late, and the more workers boot only for that: see [plan.catchUp].
 func (p *plan) askForComing(ahead, spare float64, ask func(who whom, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
 	// Workers on their way are left out, so that a launch does not change for what it was made.
@@ -310,13 +322,14 @@ func (p *plan) askForComing(ahead, spare float64, ask func(who whom, ahead, late
 	}
 }
 
-// catchUp is within how many seconds a backlog of messages is worked off at the least cost, while rate more a second are late for
-// it. With W seconds of work, within T it takes W/T slots, whose boots cost W/T x boot, and rate x T messages are late:
+// catchUp is within how many seconds a backlog of messages is worked off at the least cost, while rate more a second
+// are late for it. With W seconds of work, within T it takes W/T slots, whose boots cost W/T x boot, and rate x T
+// messages are late:
 //
 //	T = sqrt(W x boot / (price x rate))
 //
-// and no less than a third of a boot: what came during a boot is otherwise worked off by more than three times the workers that
-// the arrivals need from then on, each of which boots for seconds of work.
+// and no less than a third of a boot: what came during a boot is otherwise worked off by more than three times the
+// workers that the arrivals need from then on, each of which boots for seconds of work.
 func (p *plan) catchUp(messages, rate float64) float64 {
 	if messages <= 0 || rate <= 0 {
 		return 0
@@ -324,28 +337,29 @@ func (p *plan) catchUp(messages, rate float64) float64 {
 	return math.Min(p.clearing(), math.Max(p.boot/3, math.Sqrt(messages*p.mean/p.slots*p.boot/(p.price*rate))))
 }
 
-// clearing is within how long messages that are late are to begin, once a worker is ready: as if they had come anew, and no sooner
-// than it shows what a launch has done.
+// clearing is within how long messages that are late are to begin, once a worker is ready: as if they had come anew,
+// and no sooner than it shows what a launch has done.
 func (p *plan) clearing() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
 
-// chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than the
-// mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is planned for already,
-// and both at once is rarer than either, so the squares are added and not the times.
+// chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than
+// the mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is
+// planned for already, and both at once is rarer than either, so the squares are added and not the times.
 func (p *plan) chance(ahead float64) float64 {
 	own := math.Max(0, p.tail-p.mean)
 	return (math.Sqrt(own*own+p.deviation*p.deviation*ahead) - own) / p.mean
 }
 
-// toCome is how many messages will come within so many seconds: as many as lately, by the window with the most of them that is
-// no shorter than a third of that time. A third also counts as watched where arrivals were watched for less: what the first
-// seconds show is not taken for what a whole boot will bring. A spike in the last ten seconds goes on as long as the busiest
-// times of the past hours did.
+// toCome is how many messages will come within so many seconds: as many as lately, by the window with the most of them
+// that is no shorter than a third of that time. A third also counts as watched where arrivals were watched for less:
+// what the first seconds show is not taken for what a whole boot will bring. A spike in the last ten seconds goes on as
+// long as the busiest times of the past hours did.
 func (p *plan) toCome(seconds float64) float64 {
 	a := p.arrivals
 	watched := orDefault(a.WatchedSeconds, 3600)
 	const most = 3600
 	come := 0.0
-	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {most, a.Hour}} {
+	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
+		{1200, a.TwentyMinutes}, {most, a.Hour}} {
 		seen := math.Min(w.over, watched)
 		if w.over < seconds/3 && w.over < most {
 			continue
@@ -364,10 +378,10 @@ func (p *plan) toCome(seconds float64) float64 {
 	return come
 }
 
-// rise is by how much the rate of the arrivals grows each second, at the least: the least of how it grew from each window to
-// the next shorter one. A ramp grows alike over all of them, and a step does not. What may be chance is taken off, two
-// deviations of the numbers that came; but not of the last ten seconds, which only tell whether it still grows. Where a launch
-// is in time, nothing of it needs to be foreseen.
+// rise is by how much the rate of the arrivals grows each second, at the least: the least of how it grew from each
+// window to the next shorter one. A ramp grows alike over all of them, and a step does not. What may be chance is taken
+// off, two deviations of the numbers that came; but not of the last ten seconds, which only tell whether it still
+// grows. Where a launch is in time, nothing of it needs to be foreseen.
 func (p *plan) rise() float64 {
 	const enough, apart = 90, 1.4
 	a := p.arrivals
@@ -425,10 +439,11 @@ func (p *plan) begunInService(until float64) float64 {
 	return p.free*p.starts(until, p.varied) + p.begunByBusy(until)
 }
 
-// begunByBusy returns how many messages the slots that are busy now begin until the given time. Where all are at the same point of
-// work that does not vary, they begin one each when it is over. Where they are at different points, the number grows evenly: it is
-// (1+v^2)/2 when what is left of the work is over on average, and one for each mean duration after that (renewal theory). As long
-// as it is below one each, chance decides which of them are free by then, and it is planned with fewer.
+// begunByBusy returns how many messages the slots that are busy now begin until the given time. Where all are at the
+// same point of work that does not vary, they begin one each when it is over. Where they are at different points, the
+// number grows evenly: it is (1+v^2)/2 when what is left of the work is over on average, and one for each mean duration
+// after that (renewal theory). As long as it is below one each, chance decides which of them are free by then, and it
+// is planned with fewer.
 func (p *plan) begunByBusy(until float64) float64 {
 	busy := p.up - p.free
 	if busy <= 0 || until < 0 {
@@ -451,9 +466,9 @@ func (p *plan) begunByBusy(until float64) float64 {
 // seldomFree is how many deviations fewer slots become free than do on average, where that is planned with.
 const seldomFree = 2.33
 
-// starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where all
-// durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which for a
-// variation v grows to t/m + (1+v^2)/2 (the renewal theorem).
+// starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where
+// all durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which
+// for a variation v grows to t/m + (1+v^2)/2 (the renewal theorem).
 func (p *plan) starts(seconds, mixed float64) float64 {
 	whole := math.Floor(seconds/p.mean+1e-9) + 1
 	mean := math.Max(1, seconds/p.mean+(1+p.variation*p.variation)/2)

@@ -23,9 +23,12 @@ func TestWorkersOfManySlotsAreGatheredWhenNothingWaits(t *testing.T) {
 		{"where no launch would be in time they stay", 8, 20, 20, 30 * time.Second, 10, 10},
 	} {
 		o := muster.Observation{
-			Fleet: "f", At: at, Poll: time.Second, Objective: muster.Objective{Latency: row.latency, Quantile: 0.99}, Limits: muster.Limits{Max: 99},
-			Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 0), InFlight: muster.Measured(at, row.inFlight)}},
-			Capacity: muster.Capacity{Known: true, Desired: row.workers, Busy: row.workers, Slots: row.workers * int(row.slots), BusySlots: row.busySlots,
+			Fleet: "f", At: at, Poll: time.Second, Objective: muster.Objective{Latency: row.latency, Quantile: 0.99},
+			Limits: muster.Limits{Max: 99},
+			Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, 0),
+				InFlight: muster.Measured(at, row.inFlight)}},
+			Capacity: muster.Capacity{Known: true, Desired: row.workers, Busy: row.workers,
+				Slots: row.workers * int(row.slots), BusySlots: row.busySlots,
 				SlotsPerWorker: row.slots},
 			Processing: lasting(5, 300), Boot: lasting(60, 300),
 		}

@@ -32,8 +32,8 @@ func TestHowLongTheMessagesOfAClassTake(t *testing.T) {
 	}
 }
 
-// One message in twenty takes 30 s on average, exponentially: the 97th to 99th percentile of all is about the median of those, not what
-// one in thirty of them exceeds.
+// One message in twenty takes 30 s on average, exponentially: the 97th to 99th percentile of all is about the median of
+// those, not what one in thirty of them exceeds.
 func TestTheTailOfAMixtureIsThatOfAllMessages(t *testing.T) {
 	m := mixture{of: []muster.Class{
 		{Processing: muster.Estimate{Known: true, Count: 9500, MeanSeconds: 1, P95Seconds: 1, P99Seconds: 1}},
@@ -50,7 +50,8 @@ func TestTheTailOfAMixtureIsThatOfAllMessages(t *testing.T) {
 	} {
 		tail, longest := m.tail([]float64{1 - row.rare, row.rare})
 		if math.Abs(tail-row.tail) > 0.3 || math.Abs(longest-row.longest) > 0.3 {
-			t.Errorf("%v of the messages are long: a tail of %.2f and %.2f, want %v and %v", row.rare, tail, longest, row.tail, row.longest)
+			t.Errorf("%v of the messages are long: a tail of %.2f and %.2f, want %v and %v", row.rare, tail, longest,
+				row.tail, row.longest)
 		}
 	}
 }
@@ -58,7 +59,8 @@ func TestTheTailOfAMixtureIsThatOfAllMessages(t *testing.T) {
 // Of classes that overlap, each alone has so many messages as long.
 func TestTheTailOfAMixtureIsNoLessThanThatOfAClass(t *testing.T) {
 	exponential := func(count int64, mean float64) muster.Class {
-		return muster.Class{Processing: muster.Estimate{Known: true, Count: count, MeanSeconds: mean, P95Seconds: 2.9957 * mean, P99Seconds: 4.6052 * mean}}
+		return muster.Class{Processing: muster.Estimate{Known: true, Count: count, MeanSeconds: mean,
+			P95Seconds: 2.9957 * mean, P99Seconds: 4.6052 * mean}}
 	}
 	m := mixture{of: []muster.Class{exponential(9700, 20), exponential(300, 40)}}
 	// 20 ln(0.97 / 0.02): most of the long ones are no longer than the short ones.

@@ -49,9 +49,11 @@ func TestDeadlineStaysWithinItsLimits(t *testing.T) {
 		o.Limits.Max = o.Limits.Min + rapid.IntRange(0, 30).Draw(t, "span")
 		d := p.Decide(o, nil)
 		if d.Desired < o.Limits.Min || d.Desired > o.Limits.Max || d.Floor > d.Desired || d.Floor < o.Limits.Min {
-			t.Fatalf("desired %d, floor %d outside %d to %d: %s", d.Desired, d.Floor, o.Limits.Min, o.Limits.Max, d.Sentence())
+			t.Fatalf("desired %d, floor %d outside %d to %d: %s", d.Desired, d.Floor, o.Limits.Min, o.Limits.Max,
+				d.Sentence())
 		}
-		if (d.Verdict == muster.Hold) != (d.Desired == d.Previous) || (d.Verdict == muster.Hold) != (d.Reason != "") || len(d.Trail) == 0 {
+		if (d.Verdict == muster.Hold) != (d.Desired == d.Previous) || (d.Verdict == muster.Hold) != (d.Reason != "") ||
+			len(d.Trail) == 0 {
 			t.Fatalf("verdict %s, reason %q from %d to %d", d.Verdict, d.Reason, d.Previous, d.Desired)
 		}
 		for _, term := range d.Trail {
@@ -67,14 +69,15 @@ func TestDeadlineStaysWithinItsLimits(t *testing.T) {
 func TestDeadlineLaunchesNoMoreThanTheMessagesNeed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := prospects().Draw(t, "see")
-		// What is kept for messages to come is another matter: they are unknown, and there is time to launch a worker for one
-		// that waits.
+		// What is kept for messages to come is another matter: they are unknown, and there is time to launch a worker
+		// for one that waits.
 		o.Arrivals = muster.Arrivals{}
 		o.Objective.Latency += time.Duration(3 * (o.Boot.P95Seconds + o.Processing.P99Seconds) * float64(time.Second))
 		d := deadline(t, rapid.Float64Range(0.5, 1).Draw(t, "scale")).Decide(o, nil)
 		need := int(math.Ceil(o.Backlog().Value / o.Capacity.SlotsPerWorker))
 		if launches := d.Desired - o.Capacity.Active(); launches > need {
-			t.Fatalf("%d launched for %v messages and workers of %v slots: %s", launches, o.Backlog(), o.Capacity.SlotsPerWorker, d.Sentence())
+			t.Fatalf("%d launched for %v messages and workers of %v slots: %s", launches, o.Backlog(),
+				o.Capacity.SlotsPerWorker, d.Sentence())
 		}
 	})
 }
@@ -89,12 +92,14 @@ func TestDeadlineDoesNotMindTheOrderOfMessagesOfOneAge(t *testing.T) {
 		i := rapid.IntRange(0, len(o.Waiting)-1).Draw(t, "group")
 		g := o.Waiting[i]
 		part := math.Floor(g.Messages * rapid.Float64Range(0, 1).Draw(t, "part"))
-		first, second := muster.Waiting{AgeSeconds: g.AgeSeconds, Messages: part}, muster.Waiting{AgeSeconds: g.AgeSeconds, Messages: g.Messages - part}
+		first, second := muster.Waiting{AgeSeconds: g.AgeSeconds,
+			Messages: part}, muster.Waiting{AgeSeconds: g.AgeSeconds, Messages: g.Messages - part}
 		whole := p.Decide(o, nil)
 		for _, two := range [][]muster.Waiting{{first, second}, {second, first}} {
 			apart := p.Decide(waits(o, slices.Replace(slices.Clone(o.Waiting), i, i+1, two...)), nil)
 			if apart.Desired != whole.Desired || apart.Floor != whole.Floor || apart.Verdict != whole.Verdict {
-				t.Fatalf("%v wait: %d; with %v: %d\n%s\n%s", o.Waiting, whole.Desired, two, apart.Desired, whole.Sentence(), apart.Sentence())
+				t.Fatalf("%v wait: %d; with %v: %d\n%s\n%s", o.Waiting, whole.Desired, two, apart.Desired,
+					whole.Sentence(), apart.Sentence())
 			}
 		}
 	})
@@ -135,7 +140,8 @@ func TestADecisionOfDeadlineThatWasCarriedOutStands(t *testing.T) {
 		after := obeyed(o, d)
 		again := p.Decide(after, nil)
 		if again.Desired != d.Desired {
-			t.Fatalf("%d, then %d in the same circumstances\n%s\n%s", d.Desired, again.Desired, d.Sentence(), again.Sentence())
+			t.Fatalf("%d, then %d in the same circumstances\n%s\n%s", d.Desired, again.Desired, d.Sentence(),
+				again.Sentence())
 		}
 	})
 }
@@ -155,7 +161,8 @@ func TestDeadlineSaysInASentenceWhatItDoesAndWhy(t *testing.T) {
 		o    muster.Observation
 		want string // a regular expression
 	}{
-		{"a launch says when the work ends, when it should, and why now", waits(soon, []muster.Waiting{{AgeSeconds: 81, Messages: 64}}),
+		{"a launch says when the work ends, when it should, and why now",
+			waits(soon, []muster.Waiting{{AgeSeconds: 81, Messages: 64}}),
 			`up from 5 to \d+: 64 waiting, the oldest 1m21s old; 5 workers finish them by 12:0\d:\d\d, the objective is 12:02:30; launching \d+ now because a worker needs 1m30s to boot`},
 		{"nobody is there", story(0, 0, muster.Waiting{AgeSeconds: 100, Messages: 12}),
 			`up from 0 to \d+: 12 waiting, the oldest 1m40s old; no worker is there, and the objective is 12:03:20; launching \d+ now because a worker needs 1m30s to boot`},
@@ -194,7 +201,8 @@ func TestDeadlineUnlikeExactWaitsForTheLastMoment(t *testing.T) {
 	p := deadline(t, 0)
 	launchedAt := -1
 	for age := 0; age < 300 && launchedAt < 0; age++ {
-		d := p.Decide(waits(see{latency: 300 * time.Second}.at(takes(25, 0)), []muster.Waiting{{AgeSeconds: float64(age), Messages: 1}}), nil)
+		d := p.Decide(waits(see{latency: 300 * time.Second}.at(takes(25, 0)),
+			[]muster.Waiting{{AgeSeconds: float64(age), Messages: 1}}), nil)
 		if d.Desired > 0 {
 			launchedAt = age
 			if d.Desired != 1 {
@@ -217,7 +225,8 @@ func TestHeadroomKeepsWorkersAboveThoseThatAreBusy(t *testing.T) {
 		name       string
 		idle, busy int
 		want       int
-	}{{"nobody there", 0, 0, 2}, {"three are busy", 0, 3, 5}, {"and two idle: they are the headroom", 2, 3, 5}, {"one idle too many goes", 3, 3, 5}} {
+	}{{"nobody there", 0, 0, 2}, {"three are busy", 0, 3, 5}, {"and two idle: they are the headroom", 2, 3,
+		5}, {"one idle too many goes", 3, 3, 5}} {
 		if d := p.Decide(story(row.idle, row.busy), nil); d.Desired != row.want {
 			t.Errorf("%s: %d, want %d: %s", row.name, d.Desired, row.want, d.Sentence())
 		}
@@ -269,7 +278,8 @@ func TestAnEmptyPoolIsNone(t *testing.T) {
 		}
 		without := p.Decide(o, nil)
 		o.Pool = &muster.Pool{Boot: muster.Estimate{Known: true, Count: 1, MeanSeconds: 1, P95Seconds: 1}}
-		if with := p.Decide(o, nil); with.Desired != without.Desired || with.Floor != without.Floor || with.Sentence() != without.Sentence() {
+		if with := p.Decide(o, nil); with.Desired != without.Desired || with.Floor != without.Floor ||
+			with.Sentence() != without.Sentence() {
 			t.Fatalf("without a pool: %s\nwith an empty one: %s", without.Sentence(), with.Sentence())
 		}
 	})

@@ -5,16 +5,18 @@ import (
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// pool is a warm pool as a plan sees it: so many workers are launched from it before others, and take messages after boot seconds.
+// pool is a warm pool as a plan sees it: so many workers are launched from it before others, and take messages after
+// boot seconds.
 type pool struct {
 	there       bool
 	ready, boot float64
 }
 
-// poolOf is the warm pool, where workers that are started anew boot within cold seconds. Before the first boot from it was
-// measured it promises nothing.
+// poolOf is the warm pool, where workers that are started anew boot within cold seconds. Before the first boot from it
+// was measured it promises nothing.
 func poolOf(o muster.Observation, cold float64) pool {
 	if o.Pool == nil {
 		return pool{boot: cold}
@@ -39,8 +41,8 @@ func (w pool) begins(p *plan, messages, before float64) bool {
 	return w.ready > 0 && before >= w.boot && messages <= w.ready*p.slots*p.starts(before-w.boot, p.varied)
 }
 
-// toBegin is how many workers that are launched after the delay begin so many messages by the latest moment: those of the pool
-// first. Where others come too late it is all that the pool has.
+// toBegin is how many workers that are launched after the delay begin so many messages by the latest moment: those of
+// the pool first. Where others come too late it is all that the pool has.
 func (p *plan) toBegin(messages, latest, delay float64) float64 {
 	workers := 0.0
 	if in := latest - delay - p.pool.boot; p.pool.ready > 0 && in >= 0 {
@@ -79,7 +81,7 @@ func (p *plan) hurried(n need) bool {
 
 // boots says in words why so many workers are launched now and not later.
 func (p *plan) boots(launch int) string {
-	seconds := func(s float64) string { return muster.Seconds(math.Round(s)) }
+	seconds := func(s float64) string { return render.Seconds(math.Round(s)) }
 	warm := min(launch, int(p.pool.ready))
 	switch {
 	case warm <= 0:
@@ -87,5 +89,6 @@ func (p *plan) boots(launch int) string {
 	case warm == launch:
 		return fmt.Sprintf(": from the warm pool in about %s", seconds(p.pool.boot))
 	}
-	return fmt.Sprintf(": %d from the warm pool in about %s, %d cold in about %s", warm, seconds(p.pool.boot), launch-warm, seconds(p.boot))
+	return fmt.Sprintf(": %d from the warm pool in about %s, %d cold in about %s", warm, seconds(p.pool.boot),
+		launch-warm, seconds(p.boot))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// pooled is the published test with a warm pool: messages of 25 s must begin within 266 s, a worker boots in 90 s, and one from the
-// pool in 15 s.
+// pooled is the published test with a warm pool: messages of 25 s must begin within 266 s, a worker boots in 90 s, and
+// one from the pool in 15 s.
 func pooled(ready int, age float64) muster.Observation {
 	o := s0(25, age)
 	o.Pool = &muster.Pool{Ready: ready, Boot: lasting(15, 10)}
@@ -30,7 +30,8 @@ func TestWorkersOfTheWarmPoolCountFromTheirOwnBootTime(t *testing.T) {
 		{"all from the pool: 50 / 11", pooled(5, 0), 0, 4.545, false},
 		{"two of the pool and (50 - 22) / 8 others", pooled(2, 0), 0, 5.5, false},
 		{"20 s later still 10 for each of the pool: 50 / 10", pooled(5, 0), 20, 5, false},
-		// Of 200 s ago they must begin within 66 s: 1 + (66 - 15) / 25 = 3 on each of the pool, and no other comes in time.
+		// Of 200 s ago they must begin within 66 s: 1 + (66 - 15) / 25 = 3 on each of the pool, and no other comes in
+		// time.
 		{"what only the pool can save, it saves: 50 / 3", pooled(20, 200), 0, 16.667, false},
 		{"50 s later one for each, where the pool has enough", pooled(60, 200), 50, 50, false},
 		{"50 s later not any more", pooled(20, 200), 50, math.Inf(1), false},
@@ -87,8 +88,8 @@ func TestTheTermSaysHowManyComeFromThePool(t *testing.T) {
 	}
 }
 
-// Where a worker that is started anew is too late for whatever is there already, a pool that is in time is headroom, as long as it has
-// enough: what is launched from it is not in it any more.
+// Where a worker that is started anew is too late for whatever is there already, a pool that is in time is headroom, as
+// long as it has enough: what is launched from it is not in it any more.
 func TestAPoolThatIsInTimeIsHeadroom(t *testing.T) {
 	for _, row := range []struct {
 		name               string
@@ -99,7 +100,8 @@ func TestAPoolThatIsInTimeIsHeadroom(t *testing.T) {
 		{"a pool that has enough for all", 0, 14, 15, 0},
 		{"one that has too few", 0, 4, 15, 12},
 		{"one that has enough beside those who are there", 8, 4, 15, 8},
-		{"who is there goes but for those that it cannot stand in for: 11.78 - 0.9 x 4 x (1 - 15 / 33.2) and a half, rounded up", 20, 4, 15, 11},
+		{"who is there goes but for those that it cannot stand in for: 11.78 - 0.9 x 4 x (1 - 15 / 33.2) and a half, " +
+			"rounded up", 20, 4, 15, 11},
 		{"one that has too few beside those who are there", 5, 4, 15, 12},
 		{"one that is too late", 8, 4, 60, 12},
 	} {
@@ -109,7 +111,8 @@ func TestAPoolThatIsInTimeIsHeadroom(t *testing.T) {
 			o.Objective.Latency = 60 * time.Second
 			o.Waiting, o.Queues[0].Backlog = nil, muster.Measured(o.At, 0)
 			o.Capacity.Idle, o.Capacity.Slots, o.Capacity.Desired = row.idle, row.idle, row.idle
-			o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 0.1, Minute: 0.1, FiveMinutes: 0.1, Hour: 1, Busiest: allAlike([]muster.Busiest{{OverSeconds: 10, Messages: 20}})}
+			o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 0.1, Minute: 0.1, FiveMinutes: 0.1, Hour: 1,
+				Busiest: allAlike([]muster.Busiest{{OverSeconds: 10, Messages: 20}})}
 			if d := (Deadline{}).Decide(o, nil); d.Desired != row.want {
 				t.Errorf("%d are kept, want %d: %s", d.Desired, row.want, d.Sentence())
 			}

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// finished returns when the workers that are there and on their way have finished so many messages, in seconds from now; false
-// when that is more than a day away.
+// finished returns when the workers that are there and on their way have finished so many messages, in seconds from
+// now; false when that is more than a day away.
 func (p *plan) finished(messages float64) (float64, bool) {
 	const day = 86400.0
 	if p.begun(day) < messages {
@@ -44,11 +45,12 @@ func (p *plan) told(in []muster.Value) []muster.Value {
 
 // why says the plan in words.
 func (p *plan) why(o muster.Observation, n need, launch int) string {
-	waiting := fmt.Sprintf("%s waiting, the oldest %s old", muster.Number(o.Backlog().Value), muster.Seconds(math.Round(p.oldest())))
+	waiting := fmt.Sprintf("%s waiting, the oldest %s old", render.Number(o.Backlog().Value),
+		render.Seconds(math.Round(p.oldest())))
 	if late := o.LateSeconds(); late > 0 {
-		waiting += " or " + muster.Seconds(math.Round(late)) + " more"
+		waiting += " or " + render.Seconds(math.Round(late)) + " more"
 	}
-	workers, verb := muster.Plural(o.Capacity.Active(), "worker"), " finish "
+	workers, verb := render.Plural(o.Capacity.Active(), "worker"), " finish "
 	if o.Capacity.Active() == 1 {
 		verb = " finishes "
 	}
@@ -57,31 +59,35 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case p.prompt:
 		return fmt.Sprintf("%s; no worker is there; launching 1 at once, because the fleet is prompt", waiting)
 	case launch > 0 && n.workers == 0:
-		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past%s", waiting, launch, strings.Replace(boots, " because", ", because", 1))
+		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past%s", waiting, launch,
+			strings.Replace(boots, " because", ", because", 1))
 	case launch > 0 && n.whom == comingOnes:
-		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; launching %d now%s",
-			waiting, muster.Number(round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
+		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; "+
+			"launching %d now%s",
+			waiting, render.Number(round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
 	case launch > 0 && p.wary:
 		return fmt.Sprintf("%s; %s if all work takes as long as that in hand; launching %d to find out%s",
 			waiting, p.race(o, n, workers+verb), launch, boots)
 	case launch > 0:
 		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.race(o, n, workers+verb), launch, boots)
 	case n.workers > 0:
-		return fmt.Sprintf("%s; %s; %s more would do, and a later launch is still in time", waiting, p.race(o, n, workers+verb), muster.Number(math.Ceil(n.workers*100)/100))
+		return fmt.Sprintf("%s; %s; %s more would do, and a later launch is still in time", waiting,
+			p.race(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))
 	}
 	at, ok := p.finished(o.Backlog().Value)
 	if !ok {
 		return fmt.Sprintf("%s; %s", waiting, workers)
 	}
 	if p.late() {
-		return fmt.Sprintf("%s; %s%sthem by %s, some of them too late whatever is done", waiting, workers, verb, clock(o, at))
+		return fmt.Sprintf("%s; %s%sthem by %s, some of them too late whatever is done", waiting, workers, verb,
+			clock(o, at))
 	}
 	return fmt.Sprintf("%s; %s%sthem by %s, in time", waiting, workers, verb, clock(o, at))
 }
 
 // race says when the workers finish the messages in question, and when they should.
 func (p *plan) race(o muster.Observation, n need, workersFinish string) string {
-	which := fmt.Sprintf("the first %s", muster.Number(math.Ceil(n.ahead)))
+	which := fmt.Sprintf("the first %s", render.Number(math.Ceil(n.ahead)))
 	if math.Ceil(n.ahead) >= o.Backlog().Value {
 		which = "them"
 	}
@@ -99,7 +105,8 @@ func (p *plan) race(o muster.Observation, n need, workersFinish string) string {
 		return fmt.Sprintf("%s%s by %s, the objective is %s, and %.0f %% of it is planned with",
 			workersFinish, which, clock(o, at), clock(o, due), 100*p.share)
 	case at < due:
-		return fmt.Sprintf("%s%s by %s, the objective is %s and some take longer than most", workersFinish, which, clock(o, at), clock(o, due))
+		return fmt.Sprintf("%s%s by %s, the objective is %s and some take longer than most", workersFinish, which,
+			clock(o, at), clock(o, due))
 	}
 	return fmt.Sprintf("%s%s by %s, the objective is %s", workersFinish, which, clock(o, at), clock(o, due))
 }

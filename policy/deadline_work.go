@@ -9,8 +9,8 @@ import (
 
 // work is what is known of the time that messages take, in seconds.
 type work struct {
-	// mean is the mean processing duration, deviation its standard deviation, tail the duration that few messages exceed, and
-	// usual the same over the whole time that was measured.
+	// mean is the mean processing duration, deviation its standard deviation, tail the duration that few messages
+	// exceed, and usual the same over the whole time that was measured.
 	mean, deviation, tail, usual float64
 	// longest is the 99th percentile.
 	longest float64
@@ -24,13 +24,13 @@ type work struct {
 	classes int
 }
 
-// weightBefore is how many durations the mean from before the last minutes counts for, where all are about the same. The mean
-// of durations that vary more takes so many more to tell a change from chance.
+// weightBefore is how many durations the mean from before the last minutes counts for, where all are about the same.
+// The mean of durations that vary more takes so many more to tell a change from chance.
 const weightBefore = 8
 
-// workOf estimates how long the work of a message takes: the mean that was measured, as long as it agrees with the work of the
-// last minutes, finished and in hand. What is in hand tells before its end when work begins to take longer. The spread is
-// that of the measured durations, in proportion.
+// workOf estimates how long the work of a message takes: the mean that was measured, as long as it agrees with the work
+// of the last minutes, finished and in hand. What is in hand tells before its end when work begins to take longer. The
+// spread is that of the measured durations, in proportion.
 func workOf(o muster.Observation) (work, bool) {
 	e := o.Processing
 	if !e.Known || e.MeanSeconds <= 0 {
@@ -42,8 +42,8 @@ func workOf(o muster.Observation) (work, bool) {
 	deviation := deviationOf(e)
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
-	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have just
-	// begun.
+	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have
+	// just begun.
 	inHand := float64(o.Capacity.BusySlots)
 	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
 	low := before / (weight + o.Pace.Finished + inHand)
@@ -53,14 +53,16 @@ func workOf(o muster.Observation) (work, bool) {
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return work{
-		mean: mean, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand), deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual, variation: math.Min(1, variation),
-		longest: e.P99Seconds * mean / e.MeanSeconds,
+		mean: mean, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand),
+		deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual,
+		variation: math.Min(1, variation),
+		longest:   e.P99Seconds * mean / e.MeanSeconds,
 	}, true
 }
 
-// settle returns a mean from before, corrected by a newer one. Up to two of its deviations nothing of the difference counts; beyond
-// them nearly all of it does, the larger it is. The newer is the mean of so many durations, and the one from before counts for
-// as many as weight.
+// settle returns a mean from before, corrected by a newer one. Up to two of its deviations nothing of the difference
+// counts; beyond them nearly all of it does, the larger it is. The newer is the mean of so many durations, and the one
+// from before counts for as many as weight.
 func settle(before, lately, deviation, weight, durations float64) float64 {
 	chance := 2 * deviation * math.Sqrt(durations) / (weight + durations)
 	off := lately - before
@@ -70,15 +72,15 @@ func settle(before, lately, deviation, weight, durations float64) float64 {
 	return before + off*(1-chance*chance/(off*off))
 }
 
-// deviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the mean, the 99th
-// of skewed ones 3.
+// deviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the
+// mean, the 99th of skewed ones 3.
 func deviationOf(e muster.Estimate) float64 {
 	return math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 }
 
-// held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of exponential work
-// by 1.3; three of which one hangs differ by 1.4 and more do by more, and then what it adds is left out: less than one and a
-// half of the deviations that it makes their mean have.
+// held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of
+// exponential work by 1.3; three of which one hangs differ by 1.4 and more do by more, and then what it adds is left
+// out: less than one and a half of the deviations that it makes their mean have.
 func held(c muster.Capacity, usual float64) float64 {
 	if c.Busy < 3 { // one or two that hang look like work that takes longer
 		return math.Min(c.HeldMeanSeconds, usual)
@@ -93,16 +95,19 @@ func surelyHeld(c muster.Capacity) float64 {
 	return math.Max(0, c.HeldMeanSeconds-1.5*c.HeldDeviationSeconds/math.Sqrt(math.Max(1, float64(c.BusySlots))))
 }
 
-// unlike returns the mean of work that the messages in hand show to be unlike what was measured before; 0 where they do not.
+// unlike returns the mean of work that the messages in hand show to be unlike what was measured before; 0 where they do
+// not.
 //
 // At any instant messages in hand have been worked on for m (1 + v^2)/2 on average, with the variance of lognormal work
-// m^2 ((1 + v^2)^3/3 - (1 + v^2)^2/4) (renewal theory). Where they have for so much longer that chance cannot be the reason, and
-// not because of one of them that hangs, their own mean tells that of the work they belong to.
+// m^2 ((1 + v^2)^3/3 - (1 + v^2)^2/4) (renewal theory). Where they have for so much longer that chance cannot be the
+// reason, and not because of one of them that hangs, their own mean tells that of the work they belong to.
 //
-// Nor does it count before it has lasted for a poll: where all workers stand still for a moment, so does what measures them.
+// Nor does it count before it has lasted for a poll: where all workers stand still for a moment, so does what measures
+// them.
 func unlike(o muster.Observation, variation float64) float64 {
 	c, e := o.Capacity, o.Processing
-	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations || surelyHeld(c) < orDefault(o.Poll, time.Second).Seconds() {
+	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations ||
+		surelyHeld(c) < orDefault(o.Poll, time.Second).Seconds() {
 		return 0
 	}
 	if e.Prior {
@@ -125,8 +130,8 @@ const fewDurations = 100
 // manyDurations is how many durations it takes to tell their 99th percentile from chance.
 const manyDurations = 200
 
-// tailOf is the duration that a message is planned to need at the most: between the 95th and the 99th percentile, because few
-// messages begin at the last moment. Of few durations the highest ones say little.
+// tailOf is the duration that a message is planned to need at the most: between the 95th and the 99th percentile,
+// because few messages begin at the last moment. Of few durations the highest ones say little.
 func tailOf(e muster.Estimate) float64 {
 	if e.Prior || e.Count >= manyDurations {
 		return (e.P95Seconds + e.P99Seconds) / 2

@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Delegation leaves the size of a fleet to the target tracking of a cloud.
 type Delegation struct {
-	// ChangePercent is by how much the target must move before it is set again, per hundred of what it is: 1 to 100. Every is how
-	// long a target stays at least. Setting a target anew makes the cloud begin its measurement anew, which costs minutes.
+	// ChangePercent is by how much the target must move before it is set again, per hundred of what it is: 1 to 100.
+	// Every is how long a target stays at least. Setting a target anew makes the cloud begin its measurement anew,
+	// which costs minutes.
 	ChangePercent float64       `json:"change_percent,omitzero"`
 	Every         time.Duration `json:"every_ns,omitzero"`
 }
@@ -22,15 +24,16 @@ const (
 	DefaultEvery         = 5 * time.Minute
 )
 
-// The names of what a delegated decision keeps: the target that the cloud is to track, and the instant from which it counts, in
-// seconds since 1970.
+// The names of what a delegated decision keeps: the target that the cloud is to track, and the instant from which it
+// counts, in seconds since 1970.
 const (
 	KeptTarget   = "target"
 	KeptTargetAt = "target_at_s"
 )
 
-// Delegated decides nothing but the target that a cloud tracks. The target is that of the policy of the Spec: the acceptable backlog
-// per worker, or the utilization. It is kept until it has moved by more than ChangePercent, and for Every at least.
+// Delegated decides nothing but the target that a cloud tracks. The target is that of the policy of the Spec: the
+// acceptable backlog per worker, or the utilization. It is kept until it has moved by more than ChangePercent, and for
+// Every at least.
 type Delegated struct {
 	Of   muster.Policy
 	Spec Spec
@@ -52,15 +55,18 @@ func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 		if !set {
 			return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: "the cloud has no target yet: " + why})
 		}
-		target, why = was, "the target stays at "+muster.Number(was)+": "+why
+		target, why = was, "the target stays at "+render.Number(was)+": "+why
 	case !set:
-		at, why = seconds(d.At), "the cloud tracks a target of "+muster.Number(target)+": "+why
+		at, why = seconds(d.At), "the cloud tracks a target of "+render.Number(target)+": "+why
 	case math.Abs(target-was) <= was*p.Spec.Delegate.ChangePercent/100:
-		target, why = was, fmt.Sprintf("the target stays at %s, which is within %s %% of %s: %s", muster.Number(was), muster.Number(p.Spec.Delegate.ChangePercent), muster.Number(target), why)
+		target, why = was, fmt.Sprintf("the target stays at %s, which is within %s %% of %s: %s", render.Number(was),
+			render.Number(p.Spec.Delegate.ChangePercent), render.Number(target), why)
 	case age >= 0 && age < p.Spec.Delegate.Every:
-		target, why = was, fmt.Sprintf("the target stays at %s for %s at least, and then becomes %s: %s", muster.Number(was), muster.Seconds(p.Spec.Delegate.Every.Seconds()), muster.Number(target), why)
+		target, why = was, fmt.Sprintf("the target stays at %s for %s at least, and then becomes %s: %s",
+			render.Number(was), render.Seconds(p.Spec.Delegate.Every.Seconds()), render.Number(target), why)
 	default:
-		at, why = seconds(d.At), fmt.Sprintf("the target moves from %s to %s: %s", muster.Number(was), muster.Number(target), why)
+		at, why = seconds(d.At), fmt.Sprintf("the target moves from %s to %s: %s", render.Number(was),
+			render.Number(target), why)
 	}
 	d = d.With(muster.Term{Rule: rule, In: append(in, value("target", target)), Out: d.Previous, Why: why})
 	d.Kept = []muster.Value{value(KeptTarget, target), value(KeptTargetAt, at)}
@@ -96,11 +102,14 @@ func (p Delegated) target(o muster.Observation) (target float64, in []muster.Val
 	case s.Name == "backlog-per-worker" && s.Acceptable > 0:
 		return s.Acceptable, nil, "the acceptable backlog per worker in the configuration"
 	case s.Name == "backlog-per-worker":
-		return AcceptableBacklog(latency, s.Processing, slots), nil, "the acceptable backlog per worker for a processing duration in the configuration"
+		return AcceptableBacklog(latency, s.Processing, slots), nil, "the acceptable backlog per worker for a " +
+			"processing duration in the configuration"
 	case o.Processing.Known && o.Processing.MeanSeconds > 0 && !(o.Processing.Prior && s.Acceptable > 0):
-		in = []muster.Value{value("latency_s", latency.Seconds()), value("mpd_s", o.Processing.MeanSeconds), value("slots_per_worker", slots)}
+		in = []muster.Value{value("latency_s", latency.Seconds()), value("mpd_s", o.Processing.MeanSeconds),
+			value("slots_per_worker", slots)}
 		return latency.Seconds() * slots / o.Processing.MeanSeconds, in,
-			fmt.Sprintf("%s / %s mean processing is an acceptable backlog per worker", muster.Seconds(latency.Seconds()), muster.Seconds(o.Processing.MeanSeconds))
+			fmt.Sprintf("%s / %s mean processing is an acceptable backlog per worker",
+				render.Seconds(latency.Seconds()), render.Seconds(o.Processing.MeanSeconds))
 	case s.Acceptable > 0:
 		return s.Acceptable, nil, "the initial acceptable backlog per worker, nothing was measured yet"
 	}
@@ -128,16 +137,19 @@ func (s Spec) checkDelegate() []error {
 	case "backlog-per-worker", "dynamic-backlog":
 	case "worker-utilization":
 		if s.Signal == SignalReports {
-			faults = append(faults, &Fault{"policy.signal", "reports with delegate", "total or in-flight: a cloud tracks a metric of the queue"})
+			faults = append(faults, &Fault{"policy.signal", "reports with delegate", "total or in-flight: a cloud " +
+				"tracks a metric of the queue"})
 		}
 	default:
-		faults = append(faults, &Fault{"policy", fmt.Sprintf("%q with delegate", s.Name), "backlog-per-worker, dynamic-backlog or worker-utilization: a cloud tracks one number"})
+		faults = append(faults, &Fault{"policy", fmt.Sprintf("%q with delegate", s.Name),
+			"backlog-per-worker, dynamic-backlog or worker-utilization: a cloud tracks one number"})
 	}
 	if s.Shadow {
-		faults = append(faults, &Fault{"delegate", "delegate with shadow", "one of them: a shadow leaves target tracking as it is"})
+		faults = append(faults, &Fault{"delegate", "delegate with shadow", "one of them: a shadow leaves target " +
+			"tracking as it is"})
 	}
 	if !(d.ChangePercent >= 1 && d.ChangePercent <= 100) {
-		faults = append(faults, &Fault{"delegate.change", muster.Number(d.ChangePercent), "a percentage from 1 to 100"})
+		faults = append(faults, &Fault{"delegate.change", render.Number(d.ChangePercent), "a percentage from 1 to 100"})
 	}
 	if d.Every < 0 || d.Every > longest {
 		faults = append(faults, &Fault{"delegate.every", d.Every.String(), "0s to " + longest.String()})

@@ -11,14 +11,17 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// delegatedSeen is an observation of 300 s and workers of one slot, with a mean processing duration in seconds; 0 is unknown.
+// delegatedSeen is an observation of 300 s and workers of one slot, with a mean processing duration in seconds; 0 is
+// unknown.
 func delegatedSeen(at time.Duration, mean float64, backlog float64) muster.Observation {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(at)
 	return muster.Observation{
-		Fleet: "web", At: now, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000},
+		Fleet: "web", At: now, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
+		Limits:     muster.Limits{Max: 100, LaunchesPerHour: 1000},
 		Capacity:   muster.Capacity{Known: true, SlotsPerWorker: 1, Desired: 3},
 		Processing: muster.Estimate{Known: mean > 0, MeanSeconds: mean, Count: 9},
-		Queues:     []muster.QueueObservation{{Queue: "work", Backlog: muster.Measured(now, backlog), InFlight: muster.Measured(now, 0)}},
+		Queues: []muster.QueueObservation{{Queue: "work", Backlog: muster.Measured(now, backlog),
+			InFlight: muster.Measured(now, 0)}},
 	}
 }
 
@@ -101,7 +104,8 @@ func TestADelegatedTargetIsNeverFarFromWhatIsMeasuredForLong(t *testing.T) {
 			mean := rapid.Float64Range(0.01, 1000).Draw(t, "mean")
 			d := p.Decide(delegatedSeen(at, mean, 1), recent)
 			target := policy.TargetOf(d)
-			if want := 300 / mean; target != want && (target < want/1.26 || target > want*1.26) && at-movedAt >= 5*time.Minute {
+			if want := 300 / mean; target != want && (target < want/1.26 || target > want*1.26) &&
+				at-movedAt >= 5*time.Minute {
 				t.Fatalf("the target is %g for %s although %g is measured", target, at-movedAt, want)
 			}
 			if target != was {
@@ -125,7 +129,8 @@ func TestOnlyPoliciesOfOneNumberAreDelegated(t *testing.T) {
 		}
 	}
 	s := policy.Spec{Name: "worker-utilization", Delegate: &policy.Delegation{ChangePercent: 0, Every: 48 * time.Hour}}
-	if _, err := policy.New(s); err == nil || !strings.Contains(err.Error(), "delegate.change") || !strings.Contains(err.Error(), "delegate.every") {
+	if _, err := policy.New(s); err == nil || !strings.Contains(err.Error(), "delegate.change") ||
+		!strings.Contains(err.Error(), "delegate.every") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,12 +3,12 @@ package policy
 import "github.com/muster-scale/muster"
 
 // Exact gives every message a slot of its own: desired + max(0, queued - pending), where slots that are free count as
-// pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to what
-// the work in the queue occupies. Its source is the event-driven scaling of ECS services; it finishes earliest of all
-// policies and pays for it.
+// pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to
+// what the work in the queue occupies. Its source is the event-driven scaling of ECS services; it finishes earliest of
+// all policies and pays for it.
 //
-// What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner than it
-// comes: see [muster.Expected].
+// What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner
+// than it comes: see [muster.Expected].
 type Exact struct {
 	// Whole sizes for trees as a whole and not for each of their nodes: [TreesWhole].
 	Whole bool
@@ -24,15 +24,16 @@ func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	o = withoutRetries(o)
 	backlog, inFlight := o.Backlog(), o.InFlight()
 	if !o.Capacity.Known {
-		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " +
+			o.Capacity.Reason})
 	}
 	if !backlog.Known {
 		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
 	}
 	slots := o.Capacity.SlotsPerWorker
 	pending := float64(o.Pending()) * slots
-	// Backlog and messages in flight were counted at one instant. What workers report comes at others: between the two a
-	// message would count twice, as waiting and as held, or not at all.
+	// Backlog and messages in flight were counted at one instant. What workers report comes at others: between the two
+	// a message would count twice, as waiting and as held, or not at all.
 	free := float64(max(0, o.Capacity.Slots-o.Capacity.BusySlots))
 	if inFlight.Known {
 		free = max(0, float64(o.Capacity.Slots)-inFlight.Value)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // exactWhy says in words why exact adds so many workers.
@@ -14,17 +15,19 @@ func exactWhy(o muster.Observation, queued, pending, free float64, add int) stri
 	}
 	var there []string
 	if free > 0 {
-		there = append(there, muster.Plural(int(free), "slot")+" free")
+		there = append(there, render.Plural(int(free), "slot")+" free")
 	}
 	if pending > 0 {
-		there = append(there, muster.Plural(int(pending), "slot")+" coming")
+		there = append(there, render.Plural(int(pending), "slot")+" coming")
 	}
 	switch soon := strings.Join(there, " and "); {
 	case add == 0:
-		return fmt.Sprintf("%s waiting, %s: enough", muster.Number(queued), soon) + retries(o)
+		return fmt.Sprintf("%s waiting, %s: enough", render.Number(queued), soon) + retries(o)
 	case soon == "":
-		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", muster.Number(queued), muster.Plural(add, "more worker")) + retries(o)
+		return fmt.Sprintf("%s waiting and no slot free or coming, so %s", render.Number(queued),
+			render.Plural(add, "more worker")) + retries(o)
 	default:
-		return fmt.Sprintf("%s waiting, only %s, so %s", muster.Number(queued), soon, muster.Plural(add, "more worker")) + retries(o)
+		return fmt.Sprintf("%s waiting, only %s, so %s", render.Number(queued), soon,
+			render.Plural(add, "more worker")) + retries(o)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// 48 messages wait, four workers serve them, and a message takes 50 s on average. All shall be done within five minutes.
+// 48 messages wait, four workers serve them, and a message takes 50 s on average. All shall be done within five
+// minutes.
 func ExampleNew() {
 	p, err := policy.New(policy.Spec{Name: "dynamic-backlog", HeadroomWorkers: 1})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Headroom keeps some workers warm above the size that the work itself occupies: a number of them, or a percentage.
@@ -31,8 +32,9 @@ func (p Headroom) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	}
 	needed := d.Floor
 	d = d.With(muster.Term{
-		Rule: "headroom", In: []muster.Value{value("needed", float64(needed)), value("warm", float64(warm))}, Out: floor,
-		Why: fmt.Sprintf("%s kept warm above the %d needed", muster.Plural(warm, "worker"), needed),
+		Rule: "headroom", In: []muster.Value{value("needed", float64(needed)), value("warm", float64(warm))},
+		Out: floor,
+		Why: fmt.Sprintf("%s kept warm above the %d needed", render.Plural(warm, "worker"), needed),
 	})
 	d.Floor = floor
 	return d

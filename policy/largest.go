@@ -6,8 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Largest takes the largest size that any of its policies wants. While one of them holds because a signal is unknown, the
-// others may still raise the size and none may lower it.
+// Largest takes the largest size that any of its policies wants. While one of them holds because a signal is unknown,
+// the others may still raise the size and none may lower it.
 type Largest struct {
 	// Of holds at least one policy.
 	Of []muster.Policy
@@ -35,7 +35,8 @@ func (p Largest) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 		return d.Held(held.Reason, muster.Term{Rule: "largest", Why: "a policy holds, so the size does not fall"})
 	}
 	d.Floor = floor
-	return d.With(muster.Term{Rule: "largest", Out: best.Desired, Why: fmt.Sprintf("the largest is %d, of %s", best.Desired, best.Policy)})
+	return d.With(muster.Term{Rule: "largest", Out: best.Desired,
+		Why: fmt.Sprintf("the largest is %d, of %s", best.Desired, best.Policy)})
 }
 
 func buildLargest(s Spec) muster.Policy {
@@ -53,7 +54,8 @@ func checkLargest(s Spec) []error {
 	}
 	var faults []error
 	for _, of := range s.Largest {
-		if of.Name == "largest" || of.HeadroomWorkers != 0 || of.HeadroomPercent != 0 || of.PricePerHour != 0 || of.BudgetPerHour != 0 || of.Out != (Shape{}) || of.In != (Shape{}) || of.Shadow {
+		if of.Name == "largest" || of.HeadroomWorkers != 0 || of.HeadroomPercent != 0 || of.PricePerHour != 0 ||
+			of.BudgetPerHour != 0 || of.Out != (Shape{}) || of.In != (Shape{}) || of.Shadow {
 			faults = append(faults, &Fault{"policy.largest", fmt.Sprintf("%q", of.Name),
 				"any other policy, without limits of its own"})
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // LaunchLimits holds rises while launches fail, and keeps them within the launches allowed in an hour. Failed launches
@@ -20,15 +21,17 @@ func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.
 		return d
 	}
 	if c := o.Capacity; missing > o.Room() && c.Draining+c.Released+c.Lost > 0 {
-		d = d.With(muster.Term{Rule: "room", In: []muster.Value{value("live", float64(c.Live())), value("max", float64(o.Limits.Max))}, Out: d.Desired,
-			Why: fmt.Sprintf("%d draining, %d released and %d silent count against the maximum of %d", c.Draining, c.Released, c.Lost, o.Limits.Max)})
+		d = d.With(muster.Term{Rule: "room",
+			In: []muster.Value{value("live", float64(c.Live())), value("max", float64(o.Limits.Max))}, Out: d.Desired,
+			Why: fmt.Sprintf("%d draining, %d released and %d silent count against the maximum of %d", c.Draining,
+				c.Released, c.Lost, o.Limits.Max)})
 		d.Reason = muster.NoRoom
 	}
 	l := o.Launches
 	if l.RetryAt.After(o.At) {
 		t := muster.Term{Rule: "launches", In: []muster.Value{value("failed_in_a_row", float64(l.Failed))},
 			Why: fmt.Sprintf("%s in a row ended before they were of use (%s); the next try is in %s",
-				launches(l.Failed), l.LastError, muster.Seconds(l.RetryAt.Sub(o.At).Seconds()))}
+				launches(l.Failed), l.LastError, render.Seconds(l.RetryAt.Sub(o.At).Seconds()))}
 		if d.Desired > d.Previous {
 			return d.Held(muster.LaunchesFailing, t)
 		}
@@ -42,7 +45,8 @@ func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.
 		return d
 	}
 	t := muster.Term{
-		Rule: "launches_per_hour", In: []muster.Value{value("last_hour", float64(l.LastHour)), value("allowed", float64(o.Limits.LaunchesPerHour))},
+		Rule: "launches_per_hour", In: []muster.Value{value("last_hour", float64(l.LastHour)),
+			value("allowed", float64(o.Limits.LaunchesPerHour))},
 		Out: max(d.Previous, o.Capacity.Active()+room),
 		Why: fmt.Sprintf("%s in the past hour, %d are allowed", launches(l.LastHour), o.Limits.LaunchesPerHour),
 	}
@@ -59,8 +63,8 @@ func launches(n int) string {
 	return fmt.Sprintf("%d launches", n)
 }
 
-// Bounds keeps the size within the fleet's minimum and maximum. A wish above the maximum is cut and acted on. It comes last
-// and settles the verdict.
+// Bounds keeps the size within the fleet's minimum and maximum. A wish above the maximum is cut and acted on. It comes
+// last and settles the verdict.
 type Bounds struct {
 	Of muster.Policy
 }
@@ -88,13 +92,15 @@ func (p Bounds) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 	return d
 }
 
-// contested holds while another controller sizes the fleet too: two that set one number undo each other, and the members are
-// launched and ended for nothing.
+// contested holds while another controller sizes the fleet too: two that set one number undo each other, and the
+// members are launched and ended for nothing.
 func contested(o muster.Observation, d muster.Decision) muster.Decision {
 	last := o.Drift.Last()
 	d = d.Held(muster.Contested, muster.Term{
-		Rule: "contested", In: []muster.Value{value("set_by_others", float64(len(o.Drift.Changes))), value("last", float64(last.To))},
-		Why: fmt.Sprintf("%s; Muster leaves it alone while there are %d or more: end the other controller, or state shadow: true", o.Drift, muster.ContestedBy),
+		Rule: "contested", In: []muster.Value{value("set_by_others", float64(len(o.Drift.Changes))),
+			value("last", float64(last.To))},
+		Why: fmt.Sprintf("%s; Muster leaves it alone while there are %d or more: end the other controller, or state "+
+			"shadow: true", o.Drift, muster.ContestedBy),
 	})
 	d.Floor = d.Desired
 	return d

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metrics"
 )
 
 // metricMath is the name of [MetricMath].
@@ -17,7 +19,8 @@ const metricMath = "metric-math"
 
 // Bounds of a list of metric-math.
 const (
-	// MaxQueries bounds the entries of a list, MaxRead those among them that are metrics: as many as an alarm of AWS takes.
+	// MaxQueries bounds the entries of a list, MaxRead those among them that are metrics: as many as an alarm of AWS
+	// takes.
 	MaxQueries = 30
 	MaxRead    = 10
 )
@@ -25,14 +28,15 @@ const (
 // patience is how many periods a metric of another keeper may be late before its holes count as such.
 const patience = 3
 
-// MetricMath keeps the value of an expression at a target: target tracking on any expression of CloudWatch's metric math.
+// MetricMath keeps the value of an expression at a target: target tracking on any expression of CloudWatch's metric
+// math.
 //
-// A size keeps it when in service * value / target workers share what the members in service have now; this is the rule of
-// target tracking, rounded up. It rises at once. It falls only while every metric behind the value is known: a value that
-// rests on a metric without any point, as FILL makes of it, may launch workers and lets none go.
+// A size keeps it when in service * value / target workers share what the members in service have now; this is the rule
+// of target tracking, rounded up. It rises at once. It falls only while every metric behind the value is known: a value
+// that rests on a metric without any point, as FILL makes of it, may launch workers and lets none go.
 //
-// Sources: EC2 Auto Scaling user guide, "Target tracking scaling policies" and "Create a target tracking scaling policy using
-// metric math"; AWS Compute Blog, "Enhancing auto scaling resilience by tracking worker utilization metrics".
+// Sources: EC2 Auto Scaling user guide, "Target tracking scaling policies" and "Create a target tracking scaling policy
+// using metric math"; AWS Compute Blog, "Enhancing auto scaling resilience by tracking worker utilization metrics".
 type MetricMath struct {
 	// Target is above zero.
 	Target float64
@@ -74,7 +78,8 @@ func buildMetricMath(s Spec) muster.Policy {
 func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	d := begin(o, metricMath+"/2")
 	if !o.Capacity.Known {
-		return d.Held(muster.UnknownCapacity, muster.Term{Rule: metricMath, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: metricMath, Why: "the fleet could not be listed: " +
+			o.Capacity.Reason})
 	}
 	r := p.read(o)
 	answers := p.all.EvaluateAll(r.in, r.at)
@@ -88,14 +93,16 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 	}
 	serving := o.Capacity.InService()
 	n := max(0, ceil(float64(serving)*(metric.Value/p.Target)))
-	why = fmt.Sprintf("%s is %s, the target %s: %d in service x %s / %s, so %s", p.id, muster.Number(metric.Value), muster.Number(p.Target),
-		serving, muster.Number(metric.Value), muster.Number(p.Target), muster.Plural(n, "worker"))
+	why = fmt.Sprintf("%s is %s, the target %s: %d in service x %s / %s, so %s", p.id, render.Number(metric.Value),
+		render.Number(p.Target),
+		serving, render.Number(metric.Value), render.Number(p.Target), render.Plural(n, "worker"))
 	if serving == 0 {
-		n, why = 0, fmt.Sprintf("%s is %s and nobody is in service, so no worker", p.id, muster.Number(metric.Value))
+		n, why = 0, fmt.Sprintf("%s is %s and nobody is in service, so no worker", p.id, render.Number(metric.Value))
 		if metric.Value > 0 {
 			// A multiple of nothing is nothing: the rule cannot leave zero. More follow when the first is in service.
 			n = max(1, d.Previous)
-			why = fmt.Sprintf("%s is %s and nobody is in service, so at least 1 worker", p.id, muster.Number(metric.Value))
+			why = fmt.Sprintf("%s is %s and nobody is in service, so at least 1 worker", p.id,
+				render.Number(metric.Value))
 		}
 	}
 	if p.text != "" {
@@ -131,11 +138,12 @@ func (r reading) said() string {
 	return " (" + strings.Join(r.unknown, "; ") + ")"
 }
 
-// read finds the series of the list's metrics. Where all of them are our own the period that has just begun counts; otherwise the
-// last one that is over and of which every metric of others has its point, but for those that are long silent.
+// read finds the series of the list's metrics. Where all of them are our own the period that has just begun counts;
+// otherwise the last one that is over and of which every metric of others has its point, but for those that are long
+// silent.
 func (p MetricMath) read(o muster.Observation) reading {
 	period := int(p.all.Period() / time.Second)
-	open := muster.PeriodAt(o.At, period)
+	open := metrics.PeriodAt(o.At, period)
 	r := reading{in: metricmath.Inputs{Series: map[string]metricmath.Series{}}, at: open.Add(p.all.Period())}
 	queues := make([]string, len(o.Queues))
 	for i, q := range o.Queues {
@@ -181,7 +189,7 @@ func (p MetricMath) read(o muster.Observation) reading {
 			s.Points[int(r.at.Sub(s.Start)/s.Period)-1] = metricmath.Known(seen.Value)
 		}
 	}
-	r.in.Since = r.at.Add(-muster.MaxMetricPoints * p.all.Period())
+	r.in.Since = r.at.Add(-metrics.MaxPoints * p.all.Period())
 	return r
 }
 
@@ -192,11 +200,12 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// row makes the series that is computed with of a remembered one, up to the period that has just begun. Samples are counted where
-// ones is true: what we see ourselves counts as published once a period.
-func row(s muster.MetricSeries, open time.Time, seconds int, ones bool) metricmath.Series {
+// row makes the series that is computed with of a remembered one, up to the period that has just begun. Samples are
+// counted where ones is true: what we see ourselves counts as published once a period.
+func row(s metrics.Series, open time.Time, seconds int, ones bool) metricmath.Series {
 	period := time.Duration(seconds) * time.Second
-	out := metricmath.Series{Start: open.Add(-(muster.MaxMetricPoints - 1) * period), Period: period, Points: make([]metricmath.Point, muster.MaxMetricPoints)}
+	out := metricmath.Series{Start: open.Add(-(metrics.MaxPoints - 1) * period), Period: period,
+		Points: make([]metricmath.Point, metrics.MaxPoints)}
 	put := func(at time.Time, v float64) {
 		if i := int64(at.Sub(out.Start) / period); !at.Before(out.Start) && i < int64(len(out.Points)) {
 			if ones {
@@ -220,7 +229,7 @@ func (p MetricMath) value(a metricmath.Answer, r reading) (metricmath.Point, str
 	}
 	point, start := a.Value.Newest()
 	if age := r.at.Sub(start) - p.all.Period(); age > patience*p.all.Period() {
-		return metricmath.Point{}, fmt.Sprintf("%s has had no value for %s", p.id, muster.Seconds(age.Seconds()))
+		return metricmath.Point{}, fmt.Sprintf("%s has had no value for %s", p.id, render.Seconds(age.Seconds()))
 	}
 	return point, ""
 }
@@ -231,7 +240,8 @@ func (p MetricMath) doubt(a metricmath.Answer, point metricmath.Point, r reading
 	case len(r.unknown) > 0:
 		return strings.Join(r.unknown, "; ")
 	case len(a.Value.Silent) > 0:
-		return "nothing was published for " + strings.Join(a.Value.Silent, ", ") + " within " + muster.Seconds((muster.MaxMetricPoints * p.all.Period()).Seconds()) + ", and unknown is not zero"
+		return "nothing was published for " + strings.Join(a.Value.Silent, ", ") + " within " +
+			render.Seconds((metrics.MaxPoints * p.all.Period()).Seconds()) + ", and unknown is not zero"
 	case a.Value.Last() != point:
 		return p.id + " has no value for the newest period"
 	}
@@ -261,11 +271,12 @@ func brief(text string) string {
 func checkMetricMath(s Spec) []error {
 	var faults []error
 	if !(s.Target > 0) || math.IsInf(s.Target, 0) {
-		found := muster.Number(s.Target)
+		found := render.Number(s.Target)
 		if s.Target == 0 {
 			found = "nothing"
 		}
-		faults = append(faults, &Fault{"policy.target", found, "a number above 0: the value that the expression shall have"})
+		faults = append(faults, &Fault{"policy.target", found, "a number above 0: the value that the expression " +
+			"shall have"})
 	}
 	read := 0
 	for _, q := range s.Queries {
@@ -275,7 +286,8 @@ func checkMetricMath(s Spec) []error {
 	}
 	switch n := len(s.Queries); {
 	case n == 0:
-		return append(faults, &Fault{"policy.Metrics", "nothing", "a list of metrics and expressions, as AWS takes it in CustomizedMetricSpecification"})
+		return append(faults, &Fault{"policy.Metrics", "nothing", "a list of metrics and expressions, as AWS takes " +
+			"it in CustomizedMetricSpecification"})
 	case n > MaxQueries || read > MaxRead:
 		return append(faults, &Fault{"policy.Metrics", fmt.Sprintf("%d entries, %d of them metrics", n, read),
 			fmt.Sprintf("at most %d, and %d metrics", MaxQueries, MaxRead)})
@@ -353,7 +365,8 @@ func (s Spec) Remarks(fleet string, queues []string) (remarks []Remark) {
 		remarks = append(remarks, r)
 	}
 	for _, q := range program.Metrics() {
-		r := Remark{fmt.Sprintf("policy.Metrics[%d].MetricStat", places[q.ID]), q.ID + " is read from CloudWatch; where it cannot be read the size is held."}
+		r := Remark{fmt.Sprintf("policy.Metrics[%d].MetricStat", places[q.ID]), q.ID + " is read from CloudWatch; " +
+			"where it cannot be read the size is held."}
 		if o, own := ownMetric(queryOf(*q.MetricStat), fleet, queues); own {
 			r.Text = q.ID + " is " + o.what + ", as seen here; nothing is read from CloudWatch."
 		}

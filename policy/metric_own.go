@@ -8,10 +8,11 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metrics"
 )
 
-// OwnNamespace is the namespace of what we know of fleets ourselves. Metrics of these names count as ours in any namespace
-// that is not one of AWS.
+// OwnNamespace is the namespace of what we know of fleets ourselves. Metrics of these names count as ours in any
+// namespace that is not one of AWS.
 const OwnNamespace = "Muster"
 
 // own is a metric that an observation tells: nothing needs to be read for it.
@@ -21,12 +22,15 @@ type own struct {
 	read func(muster.Observation) muster.Sample
 }
 
-// ownMetric finds what of a fleet's observation a metric stands for, given the names of the queues that the fleet serves.
-func ownMetric(q muster.MetricQuery, fleet string, queues []string) (own, bool) {
+// ownMetric finds what of a fleet's observation a metric stands for, given the names of the queues that the fleet
+// serves.
+func ownMetric(q metrics.Query, fleet string, queues []string) (own, bool) {
 	switch {
-	case q.Namespace == "AWS/SQS" && len(q.Dimensions) == 1 && q.Dimensions[0].Name == "QueueName" && slices.Contains(queues, q.Dimensions[0].Value):
+	case q.Namespace == "AWS/SQS" && len(q.Dimensions) == 1 && q.Dimensions[0].Name == "QueueName" &&
+		slices.Contains(queues, q.Dimensions[0].Value):
 		return ofQueue(q.Name, q.Dimensions[0].Value)
-	case q.Namespace == "AWS/AutoScaling" && named(q, "AutoScalingGroupName"), q.Namespace == "ECS/ContainerInsights" && named(q, "ClusterName", "ServiceName"):
+	case q.Namespace == "AWS/AutoScaling" && named(q, "AutoScalingGroupName"), q.Namespace == "ECS/ContainerInsights" &&
+		named(q, "ClusterName", "ServiceName"):
 		return ofGroup(q.Name)
 	case strings.HasPrefix(q.Namespace, "AWS/") || strings.HasPrefix(q.Namespace, "ECS/"):
 		return own{}, false
@@ -40,8 +44,9 @@ func ownMetric(q muster.MetricQuery, fleet string, queues []string) (own, bool) 
 }
 
 // named tells whether the dimensions of q have just these names.
-func named(q muster.MetricQuery, names ...string) bool {
-	return len(q.Dimensions) == len(names) && !slices.ContainsFunc(q.Dimensions, func(d muster.MetricDimension) bool { return !slices.Contains(names, d.Name) })
+func named(q metrics.Query, names ...string) bool {
+	return len(q.Dimensions) == len(names) &&
+		!slices.ContainsFunc(q.Dimensions, func(d metrics.Dimension) bool { return !slices.Contains(names, d.Name) })
 }
 
 func ofQueue(metric, queue string) (own, bool) {
@@ -55,7 +60,8 @@ func ofQueue(metric, queue string) (own, bool) {
 	case "ApproximateNumberOfMessagesDelayed":
 		what, count = "delayed messages", func(q muster.QueueObservation) muster.Sample { return q.Delayed }
 	case "ApproximateAgeOfOldestMessage":
-		what, count = "age in seconds of the oldest message", func(q muster.QueueObservation) muster.Sample { return q.OldestAge }
+		what, count = "age in seconds of the oldest message",
+			func(q muster.QueueObservation) muster.Sample { return q.OldestAge }
 	default:
 		return own{}, false
 	}
@@ -105,7 +111,8 @@ func ofWorkers(metric string) (own, bool) {
 	case "TotalWork":
 		return own{"the backlog and the messages in flight", totalWork}, true
 	case "BacklogPerWorker", "BacklogPerInstance":
-		return own{"the backlog over the members in service, or the backlog while there are none", backlogPerMember}, true
+		return own{"the backlog over the members in service, or the backlog while there are none",
+			backlogPerMember}, true
 	case "WorkerUtilization":
 		return own{"total work over the slots in service", func(o muster.Observation) muster.Sample {
 			work := totalWork(o)
@@ -120,13 +127,14 @@ func ofWorkers(metric string) (own, bool) {
 	case "MPD":
 		return own{"the mean processing duration in seconds", meanProcessing}, true
 	case "AcceptableBacklogPerWorker", "AcceptableBacklogPerInstance":
-		return own{"the latency objective over the mean processing duration, times the slots of a worker", func(o muster.Observation) muster.Sample {
-			mpd := meanProcessing(o)
-			if mpd.Known {
-				mpd = muster.Measured(o.At, o.Objective.Latency.Seconds()*o.Capacity.SlotsPerWorker/mpd.Value)
-			}
-			return mpd
-		}}, true
+		return own{"the latency objective over the mean processing duration, times the slots of a worker",
+			func(o muster.Observation) muster.Sample {
+				mpd := meanProcessing(o)
+				if mpd.Known {
+					mpd = muster.Measured(o.At, o.Objective.Latency.Seconds()*o.Capacity.SlotsPerWorker/mpd.Value)
+				}
+				return mpd
+			}}, true
 	}
 	return own{}, false
 }
@@ -155,25 +163,26 @@ func meanProcessing(o muster.Observation) muster.Sample {
 }
 
 // queryOf is what has to be read for an entry of a list.
-func queryOf(m metricmath.MetricStat) muster.MetricQuery {
-	q := muster.MetricQuery{Namespace: m.Metric.Namespace, Name: m.Metric.MetricName, Stat: m.Stat, Unit: m.Unit, PeriodSeconds: m.PeriodSeconds}
+func queryOf(m metricmath.MetricStat) metrics.Query {
+	q := metrics.Query{Namespace: m.Metric.Namespace, Name: m.Metric.MetricName, Stat: m.Stat, Unit: m.Unit,
+		PeriodSeconds: m.PeriodSeconds}
 	for _, d := range m.Metric.Dimensions {
-		q.Dimensions = append(q.Dimensions, muster.MetricDimension(d))
+		q.Dimensions = append(q.Dimensions, metrics.Dimension(d))
 	}
 	return q
 }
 
 // MetricUse is a metric that a policy reads.
 type MetricUse struct {
-	Query muster.MetricQuery
+	Query metrics.Query
 	// Own is true for what an observation of the fleet tells anyway; others have to be read where they are kept.
 	Own bool
 	// What says in words what an own metric stands for.
 	What string
 }
 
-// Metrics returns the metrics that the policy of s, or any policy within it, reads for a fleet that serves the queues of the
-// given names; sorted by key, each once.
+// Metrics returns the metrics that the policy of s, or any policy within it, reads for a fleet that serves the queues
+// of the given names; sorted by key, each once.
 func (s Spec) Metrics(fleet string, queues []string) (uses []MetricUse) {
 	for _, of := range s.Largest {
 		uses = append(uses, of.Metrics(fleet, queues)...)
@@ -190,9 +199,9 @@ func (s Spec) Metrics(fleet string, queues []string) (uses []MetricUse) {
 }
 
 // Remember returns the past periods of the own metrics among uses, for an observation at now: what the last recorded
-// observation remembered, and its own value. So the memory of a policy is the history, and a restart changes nothing. The
-// period that now is in is left to the observation itself.
-func Remember(uses []MetricUse, last muster.Observation, queues []string, now time.Time) (all []muster.MetricSeries) {
+// observation remembered, and its own value. So the memory of a policy is the history, and a restart changes nothing.
+// The period that now is in is left to the observation itself.
+func Remember(uses []MetricUse, last muster.Observation, queues []string, now time.Time) (all []metrics.Series) {
 	for _, u := range uses {
 		seconds := u.Query.PeriodSeconds
 		o, is := ownMetric(u.Query, last.Fleet, queues)
@@ -200,14 +209,15 @@ func Remember(uses []MetricUse, last muster.Observation, queues []string, now ti
 			continue
 		}
 		key, period := u.Query.Key(), time.Duration(seconds)*time.Second
-		open := muster.PeriodAt(now, seconds)
-		s := muster.MetricSeries{Key: key, Known: true, Start: open.Add(-(muster.MaxMetricPoints - 1) * period), PeriodSeconds: seconds}
+		open := metrics.PeriodAt(now, seconds)
+		s := metrics.Series{Key: key, Known: true, Start: open.Add(-(metrics.MaxPoints - 1) * period),
+			PeriodSeconds: seconds}
 		add := func(at time.Time, v float64) {
 			if !at.Before(s.Start) && at.Before(open) {
-				s.Points = append(s.Points, muster.MetricPoint{N: int(at.Sub(s.Start) / period), Value: v})
+				s.Points = append(s.Points, metrics.Point{N: int(at.Sub(s.Start) / period), Value: v})
 			}
 		}
-		was := muster.PeriodAt(last.At, seconds)
+		was := metrics.PeriodAt(last.At, seconds)
 		if before, ok := last.Metric(key); ok && before.PeriodSeconds == seconds {
 			for _, p := range before.Points {
 				if at := before.Start.Add(time.Duration(p.N) * period); at.Before(was) {

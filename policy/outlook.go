@@ -5,10 +5,11 @@ import (
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Outlook is what a size would make of the latency objective, if it stayed as it is from now on. A policy that launches later
-// can do better than the outlook of the present size says.
+// Outlook is what a size would make of the latency objective, if it stayed as it is from now on. A policy that launches
+// later can do better than the outlook of the present size says.
 type Outlook struct {
 	// Workers is the size.
 	Workers int `json:"workers"`
@@ -16,8 +17,8 @@ type Outlook struct {
 	Now Expectation `json:"now"`
 	// Steady is for all messages in the long run, should they go on to arrive as in the past five minutes.
 	Steady Expectation `json:"steady"`
-	// Late is how many of the messages that wait are expected to be finished later than the objective; it means something where
-	// Now is known.
+	// Late is how many of the messages that wait are expected to be finished later than the objective; it means
+	// something where Now is known.
 	Late float64 `json:"late"`
 }
 
@@ -31,19 +32,20 @@ type Expectation struct {
 	InTime  float64 `json:"in_time"`
 }
 
-// OutlookOf returns the outlook of o's fleet with so many workers: fewer than there are let those go that hold nothing, more
-// are launched now. It takes messages to be handed out in the order in which they came, their work to be lognormal with the
-// measured mean m and variation v (deviation over mean), and workers to take messages after the mean boot time.
+// OutlookOf returns the outlook of o's fleet with so many workers: fewer than there are let those go that hold nothing,
+// more are launched now. It takes messages to be handed out in the order in which they came, their work to be lognormal
+// with the measured mean m and variation v (deviation over mean), and workers to take messages after the mean boot
+// time.
 //
-// Now: a slot that is busy begins t/m messages within t, one that just begins its work t/m - (1 - v^2)/2 more, and one that is
-// free, or comes at t, one at once (renewal theory). The sum over the slots is N(t), its variance v^2 t/m for each slot, and a
-// message with b others before it still waits at t with the probability P(N(t) < b + 1/2) of a normal distribution. The mean
-// wait is then exact for one slot, and for any number of slots with exponential work; for others it is near where more
-// messages wait than there are slots.
+// Now: a slot that is busy begins t/m messages within t, one that just begins its work t/m - (1 - v^2)/2 more, and one
+// that is free, or comes at t, one at once (renewal theory). The sum over the slots is N(t), its variance v^2 t/m for
+// each slot, and a message with b others before it still waits at t with the probability P(N(t) < b + 1/2) of a normal
+// distribution. The mean wait is then exact for one slot, and for any number of slots with exponential work; for others
+// it is near where more messages wait than there are slots.
 //
-// Steady: by Erlang's formula C and the approximation of Allen and Cunneen a message waits with the probability C(c, r m), for
-// c slots and r messages a second, and if it does, an exponential time of mean m (1 + v^2)/2 / (c - r m). Real arrivals that
-// are less even than chance make it longer.
+// Steady: by Erlang's formula C and the approximation of Allen and Cunneen a message waits with the probability C(c, r
+// m), for c slots and r messages a second, and if it does, an exponential time of mean m (1 + v^2)/2 / (c - r m). Real
+// arrivals that are less even than chance make it longer.
 func OutlookOf(o muster.Observation, workers int) Outlook {
 	x := Outlook{Workers: workers}
 	w, reason := waitOf(o, workers)
@@ -96,7 +98,8 @@ func (w wait) arriving(o muster.Observation) Expectation {
 // wait is what the time until a message is begun depends on. All times are in seconds.
 type wait struct {
 	mean, variation, latency float64
-	// free slots hold nothing, busy ones are somewhere in their work; coming are those of workers that take messages later.
+	// free slots hold nothing, busy ones are somewhere in their work; coming are those of workers that take messages
+	// later.
 	free, busy float64
 	coming     []arrival
 }
@@ -274,15 +277,16 @@ func (w wait) steady(a muster.Arrivals, slots float64) Expectation {
 	load := a.FiveMinutes * w.mean
 	whole := math.Floor(slots)
 	if load >= whole {
-		return Expectation{Reason: fmt.Sprintf("work for %s slots arrives and there are %s", muster.Number(load), muster.Number(whole))}
+		return Expectation{Reason: fmt.Sprintf("work for %s slots arrives and there are %s", render.Number(load),
+			render.Number(whole))}
 	}
 	waits := erlangC(whole, load)
 	each := w.mean * (1 + w.variation*w.variation) / 2 / (whole - load)
 	return w.expect(func(t float64) float64 { return waits * math.Exp(-t/each) })
 }
 
-// erlangC returns the probability that a message waits when work for load slots arrives by chance, and there are more: Erlang's
-// formula C, by the recursion for B.
+// erlangC returns the probability that a message waits when work for load slots arrives by chance, and there are more:
+// Erlang's formula C, by the recursion for B.
 func erlangC(slots, load float64) float64 {
 	lost := 1.0
 	for n := 1.0; n <= slots; n++ {

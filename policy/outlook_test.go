@@ -14,7 +14,8 @@ import (
 
 // takes is the estimate of a work with the given mean and deviation, in seconds.
 func takes(mean, deviation float64) muster.Estimate {
-	return muster.Estimate{Known: true, Count: 1000, MeanSeconds: mean, P50Seconds: mean, P95Seconds: mean + 1.7*deviation, P99Seconds: mean + 2.5*deviation}
+	return muster.Estimate{Known: true, Count: 1000, MeanSeconds: mean, P50Seconds: mean,
+		P95Seconds: mean + 1.7*deviation, P99Seconds: mean + 2.5*deviation}
 }
 
 // at builds the observation of a fleet whose work takes so long, with a boot time of 90 s.
@@ -42,18 +43,28 @@ func TestTheOutlookOfAMessageThatArrivesNow(t *testing.T) {
 		seconds float64 // to the half percent
 	}{
 		{"a slot is free: its work alone", see{latency: time.Minute, idle: 1, busy: 3, inFlight: 3}.at(steady), 4, 10},
-		{"one slot, none waits: the rest of the work in hand, half of it", see{latency: time.Minute, busy: 1, inFlight: 1}.at(steady), 1, 5 + 10},
-		{"one slot, exponential work: the rest is as long as all of it", see{latency: time.Minute, busy: 1, inFlight: 1}.at(exponential), 1, 10 + 10},
-		{"one slot, three before it", see{latency: time.Minute, busy: 1, inFlight: 1, backlog: 3}.at(steady), 1, 5 + 30 + 10},
-		{"four slots, exponential work, nine before it: ten ends at 2.5 s each", see{latency: time.Minute, busy: 4, inFlight: 4, backlog: 9}.at(exponential), 4, 25 + 10},
-		{"workers of four slots", see{latency: time.Minute, busy: 1, slots: 4, inFlight: 4, backlog: 9}.at(exponential), 1, 25 + 10},
-		{"what waits takes the free slots first", see{latency: time.Minute, idle: 2, busy: 2, inFlight: 2, backlog: 2}.at(exponential), 4, 2.5 + 10},
+		{"one slot, none waits: the rest of the work in hand, half of it",
+			see{latency: time.Minute, busy: 1, inFlight: 1}.at(steady), 1, 5 + 10},
+		{"one slot, exponential work: the rest is as long as all of it",
+			see{latency: time.Minute, busy: 1, inFlight: 1}.at(exponential), 1, 10 + 10},
+		{"one slot, three before it", see{latency: time.Minute, busy: 1, inFlight: 1, backlog: 3}.at(steady), 1,
+			5 + 30 + 10},
+		{"four slots, exponential work, nine before it: ten ends at 2.5 s each",
+			see{latency: time.Minute, busy: 4, inFlight: 4, backlog: 9}.at(exponential), 4, 25 + 10},
+		{"workers of four slots", see{latency: time.Minute, busy: 1, slots: 4, inFlight: 4, backlog: 9}.at(exponential),
+			1, 25 + 10},
+		{"what waits takes the free slots first", see{latency: time.Minute, idle: 2, busy: 2, inFlight: 2,
+			backlog: 2}.at(exponential), 4, 2.5 + 10},
 		{"nobody there: the boot", see{latency: time.Minute}.at(steady), 1, 90 + 10},
-		{"one boots since a minute", see{latency: time.Minute, pending: 1}.at(steady, muster.Coming{AgeSeconds: 60, Members: 1}), 1, 30 + 10},
+		{"one boots since a minute",
+			see{latency: time.Minute, pending: 1}.at(steady, muster.Coming{AgeSeconds: 60, Members: 1}), 1, 30 + 10},
 		{"one boots, and nobody says since when", see{latency: time.Minute, pending: 1}.at(steady), 1, 90 + 10},
-		{"one is a minute overdue: a minute more", see{latency: time.Minute, pending: 1}.at(steady, muster.Coming{AgeSeconds: 150, Members: 1}), 1, 60 + 10},
-		{"the idle one goes first", see{latency: time.Minute, idle: 1, busy: 1, inFlight: 1}.at(exponential), 1, 10 + 10},
-		{"then the one that boots", see{latency: time.Minute, busy: 1, inFlight: 1, pending: 1}.at(exponential, muster.Coming{AgeSeconds: 85, Members: 1}), 1, 10 + 10},
+		{"one is a minute overdue: a minute more",
+			see{latency: time.Minute, pending: 1}.at(steady, muster.Coming{AgeSeconds: 150, Members: 1}), 1, 60 + 10},
+		{"the idle one goes first", see{latency: time.Minute, idle: 1, busy: 1, inFlight: 1}.at(exponential), 1,
+			10 + 10},
+		{"then the one that boots", see{latency: time.Minute, busy: 1, inFlight: 1, pending: 1}.at(exponential,
+			muster.Coming{AgeSeconds: 85, Members: 1}), 1, 10 + 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			x := policy.OutlookOf(row.o, row.workers)
@@ -77,12 +88,15 @@ func TestTheChanceOfBeingInTime(t *testing.T) {
 		{"work of 10 s at once, for 11 s", see{latency: 11 * time.Second, idle: 1}.at(takes(10, 0)), 1, 1, 0, 0},
 		{"work of 10 s at once, for 9 s", see{latency: 9 * time.Second, idle: 1}.at(takes(10, 0)), 0, 0, 0, 0},
 		// The logarithm of lognormal work of variation 1 has the deviation sqrt(ln 2): P(x <= 2.5 mean) = Phi(1.517).
-		{"lognormal work of variation 1, for 25 s", see{latency: 25 * time.Second, idle: 1}.at(takes(10, 10)), 0.934, 0.937, 0, 0},
+		{"lognormal work of variation 1, for 25 s", see{latency: 25 * time.Second, idle: 1}.at(takes(10, 10)), 0.934,
+			0.937, 0, 0},
 		{"after a boot of 90 s, for 99 s", see{latency: 99 * time.Second}.at(takes(10, 0)), 0, 0, 0, 0},
 		{"after a boot of 90 s, for 102 s", see{latency: 102 * time.Second}.at(takes(10, 0)), 1, 1, 0, 0},
 		// All of this wait ends where the sum over it does.
-		{"behind fifteen on fourteen slots", see{latency: 5 * time.Second, busy: 7, slots: 2, inFlight: 11, backlog: 15, pending: 1}.at(takes(1.5, 0)), 1, 1, 0, 0},
-		{"on one busy slot half of ten are late for 60 s", see{latency: 60 * time.Second, busy: 1, inFlight: 1, backlog: 10}.at(takes(10, 0)), 0, 0, 5, 1.3},
+		{"behind fifteen on fourteen slots", see{latency: 5 * time.Second, busy: 7, slots: 2, inFlight: 11, backlog: 15,
+			pending: 1}.at(takes(1.5, 0)), 1, 1, 0, 0},
+		{"on one busy slot half of ten are late for 60 s",
+			see{latency: 60 * time.Second, busy: 1, inFlight: 1, backlog: 10}.at(takes(10, 0)), 0, 0, 5, 1.3},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			x := policy.OutlookOf(row.o, max(1, row.o.Capacity.Active()))
@@ -137,8 +151,10 @@ func TestAnOutlookThatNobodyCanGiveSaysWhy(t *testing.T) {
 	}{
 		{"nothing was measured", rate(busy.at(muster.Estimate{}), 1), 2, "not known yet", "not known yet"},
 		{"no worker", rate(busy.at(takes(1, 0)), 1), 0, "without a worker", "without a worker"},
-		{"no backlog", rate(see{latency: time.Minute, busy: 2, noBacklog: true}.at(takes(1, 0)), 1), 2, "did not answer", ""},
-		{"no listing", rate(see{latency: time.Minute, busy: 2, noListing: true}.at(takes(1, 0)), 1), 2, "could not be listed", ""},
+		{"no backlog", rate(see{latency: time.Minute, busy: 2, noBacklog: true}.at(takes(1, 0)), 1), 2,
+			"did not answer", ""},
+		{"no listing", rate(see{latency: time.Minute, busy: 2, noListing: true}.at(takes(1, 0)), 1), 2,
+			"could not be listed", ""},
 		{"arrivals were not counted", busy.at(takes(1, 0)), 2, "", "arrivals"},
 		{"more work than slots", rate(busy.at(takes(1, 0)), 2.5), 2, "", "work for 2.5 slots arrives and there are 2"},
 	} {
@@ -146,7 +162,8 @@ func TestAnOutlookThatNobodyCanGiveSaysWhy(t *testing.T) {
 			x := policy.OutlookOf(row.o, row.workers)
 			reasons := []string{row.now, row.steady}
 			for i, e := range []policy.Expectation{x.Now, x.Steady} {
-				if e.Known != (reasons[i] == "") || !strings.Contains(e.Reason, reasons[i]) || !e.Known && (e.Seconds != 0 || e.InTime != 0) {
+				if e.Known != (reasons[i] == "") || !strings.Contains(e.Reason, reasons[i]) || !e.Known &&
+					(e.Seconds != 0 || e.InTime != 0) {
 					t.Errorf("found %+v, want the reason %q", e, reasons[i])
 				}
 			}
@@ -158,7 +175,8 @@ func TestAnOutlookThatNobodyCanGiveSaysWhy(t *testing.T) {
 func prospects() *rapid.Generator[muster.Observation] {
 	return rapid.Custom(func(t *rapid.T) muster.Observation {
 		s := see{
-			inFlight: float64(rapid.IntRange(0, 20).Draw(t, "in flight")), idle: rapid.IntRange(0, 9).Draw(t, "idle"), busy: rapid.IntRange(0, 9).Draw(t, "busy"),
+			inFlight: float64(rapid.IntRange(0, 20).Draw(t, "in flight")), idle: rapid.IntRange(0, 9).Draw(t, "idle"),
+			busy:    rapid.IntRange(0, 9).Draw(t, "busy"),
 			pending: rapid.IntRange(0, 9).Draw(t, "pending"), slots: rapid.IntRange(1, 4).Draw(t, "slots"),
 			latency: time.Duration(rapid.IntRange(5, 600).Draw(t, "latency")) * time.Second,
 		}
@@ -174,21 +192,25 @@ func prospects() *rapid.Generator[muster.Observation] {
 		}
 		var coming []muster.Coming
 		if s.pending > 0 {
-			coming = []muster.Coming{{AgeSeconds: rapid.Float64Range(0, 150).Draw(t, "boots since"), Members: s.pending}}
+			coming = []muster.Coming{{AgeSeconds: rapid.Float64Range(0, 150).Draw(t, "boots since"),
+				Members: s.pending}}
 		}
 		o := s.at(work, coming...)
 		o.Waiting = groups
 		if rapid.Bool().Draw(t, "a warm pool") {
 			o.Pool = &muster.Pool{Ready: rapid.IntRange(0, 9).Draw(t, "ready")}
-			if boot := rapid.Float64Range(0.1, 200).Draw(t, "warm boot"); rapid.Bool().Draw(t, "warm boots were measured") {
-				o.Pool.Boot = muster.Estimate{Known: true, Count: 3, MeanSeconds: boot, P50Seconds: boot, P95Seconds: boot * 1.2, P99Seconds: boot * 1.3}
+			if boot := rapid.Float64Range(0.1, 200).Draw(t, "warm boot"); rapid.Bool().Draw(t,
+				"warm boots were measured") {
+				o.Pool.Boot = muster.Estimate{Known: true, Count: 3, MeanSeconds: boot, P50Seconds: boot,
+					P95Seconds: boot * 1.2, P99Seconds: boot * 1.3}
 			}
 			for i := range o.Coming {
 				o.Coming[i].Warm = rapid.IntRange(0, o.Coming[i].Members).Draw(t, "coming from it")
 			}
 		}
 		rate := rapid.Float64Range(0, 3).Draw(t, "rate")
-		o.Arrivals = muster.Arrivals{Known: rapid.Bool().Draw(t, "arrivals known"), TenSeconds: rate, Minute: rate, FiveMinutes: rate, Hour: rate}
+		o.Arrivals = muster.Arrivals{Known: rapid.Bool().Draw(t, "arrivals known"), TenSeconds: rate, Minute: rate,
+			FiveMinutes: rate, Hour: rate}
 		for i := range o.Queues {
 			oldest := 0.0
 			if len(groups) > 0 {
@@ -213,11 +235,13 @@ func TestAWorkerMoreNeverMakesTheOutlookWorse(t *testing.T) {
 			if fewer.Known && (more.Seconds > fewer.Seconds*(1+rounding)+1e-9 || more.InTime < fewer.InTime-rounding) {
 				t.Fatalf("%s: with %d %+v, with one more %+v", what, n, fewer, more)
 			}
-			if more.Known && (more.Seconds < o.Processing.MeanSeconds*0.999 || more.InTime < 0 || more.InTime > 1 || math.IsNaN(more.InTime) || math.IsInf(more.Seconds, 0)) {
+			if more.Known && (more.Seconds < o.Processing.MeanSeconds*0.999 || more.InTime < 0 || more.InTime > 1 ||
+				math.IsNaN(more.InTime) || math.IsInf(more.Seconds, 0)) {
 				t.Fatalf("%s: %+v with a mean work of %v", what, more, o.Processing.MeanSeconds)
 			}
 		}
-		if backlog := o.Backlog().Value; b.Late > a.Late*(1+rounding)+rounding || b.Late < 0 || a.Late > backlog*(1+1e-9) {
+		if backlog := o.Backlog().Value; b.Late > a.Late*(1+rounding)+rounding || b.Late < 0 ||
+			a.Late > backlog*(1+1e-9) {
 			t.Fatalf("of %v waiting %v are late with %d, %v with one more", backlog, a.Late, n, b.Late)
 		}
 	})
@@ -233,7 +257,8 @@ func BenchmarkArrivingNow(b *testing.B) {
 func BenchmarkOutlook(b *testing.B) {
 	o := see{latency: time.Minute, busy: 9, inFlight: 9, backlog: 10_000}.at(takes(10, 8))
 	for i := range muster.MaxGroups {
-		o.Waiting = append(o.Waiting, muster.Waiting{AgeSeconds: float64(60 - i), Messages: 10_000.0 / muster.MaxGroups})
+		o.Waiting = append(o.Waiting,
+			muster.Waiting{AgeSeconds: float64(60 - i), Messages: 10_000.0 / muster.MaxGroups})
 		o.Coming = append(o.Coming, muster.Coming{AgeSeconds: float64(90 - 2*i), Members: 1})
 	}
 	for b.Loop() {

@@ -16,16 +16,19 @@ func specs() *rapid.Generator[policy.Spec] {
 	shape := rapid.Custom(func(t *rapid.T) policy.Shape {
 		s := policy.Shape{Stabilization: time.Duration(rapid.IntRange(0, 60).Draw(t, "window")) * time.Second}
 		if rapid.Bool().Draw(t, "rated") {
-			s.MaxWorkers, s.Period = rapid.IntRange(1, 9).Draw(t, "workers"), time.Duration(rapid.IntRange(1, 60).Draw(t, "period"))*time.Second
+			s.MaxWorkers, s.Period = rapid.IntRange(1, 9).Draw(t,
+				"workers"), time.Duration(rapid.IntRange(1, 60).Draw(t, "period"))*time.Second
 		}
 		s.Disabled = rapid.IntRange(0, 7).Draw(t, "disabled") == 0
 		return s
 	})
 	return rapid.Custom(func(t *rapid.T) policy.Spec {
 		s := policy.Spec{
-			Name:       rapid.SampledFrom([]string{"deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization", "metric-math"}).Draw(t, "policy"),
-			Acceptable: rapid.Float64Range(0.1, 50).Draw(t, "acceptable"), HeadroomWorkers: rapid.IntRange(0, 3).Draw(t, "headroom"),
-			Out: shape.Draw(t, "out"), In: shape.Draw(t, "in"),
+			Name: rapid.SampledFrom([]string{"deadline", "exact", "backlog-per-worker", "dynamic-backlog",
+				"worker-utilization", "metric-math"}).Draw(t, "policy"),
+			Acceptable:      rapid.Float64Range(0.1, 50).Draw(t, "acceptable"),
+			HeadroomWorkers: rapid.IntRange(0, 3).Draw(t, "headroom"),
+			Out:             shape.Draw(t, "out"), In: shape.Draw(t, "in"),
 		}
 		if s.Name == "metric-math" {
 			s.Target, s.Queries = rapid.Float64Range(0.1, 5).Draw(t, "target"), list(t, utilization)
@@ -57,12 +60,16 @@ func sights() *rapid.Generator[see] {
 	return rapid.Custom(func(t *rapid.T) see {
 		low := rapid.IntRange(0, 5).Draw(t, "min")
 		return see{
-			backlog: float64(rapid.IntRange(0, 500).Draw(t, "backlog")), inFlight: float64(rapid.IntRange(0, 50).Draw(t, "in flight")),
-			idle: rapid.IntRange(0, 9).Draw(t, "idle"), busy: rapid.IntRange(0, 9).Draw(t, "busy"), pending: rapid.IntRange(0, 9).Draw(t, "pending"),
-			slots: rapid.IntRange(1, 4).Draw(t, "slots"), latency: 30 * time.Second, mpd: time.Duration(rapid.IntRange(0, 5).Draw(t, "mpd")) * time.Second,
+			backlog:  float64(rapid.IntRange(0, 500).Draw(t, "backlog")),
+			inFlight: float64(rapid.IntRange(0, 50).Draw(t, "in flight")),
+			idle:     rapid.IntRange(0, 9).Draw(t, "idle"), busy: rapid.IntRange(0, 9).Draw(t, "busy"),
+			pending: rapid.IntRange(0, 9).Draw(t, "pending"),
+			slots:   rapid.IntRange(1, 4).Draw(t, "slots"), latency: 30 * time.Second,
+			mpd: time.Duration(rapid.IntRange(0, 5).Draw(t, "mpd")) * time.Second,
 			min: low, max: low + rapid.IntRange(0, 40).Draw(t, "span"),
 			sharing:   sharings().Draw(t, "sharing"),
-			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"), noListing: rapid.Bool().Draw(t, "no listing"),
+			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"),
+			noListing: rapid.Bool().Draw(t, "no listing"),
 		}
 	})
 }
@@ -73,7 +80,8 @@ func pasts() *rapid.Generator[muster.Recent] {
 		at := t0.Add(-2 * time.Minute)
 		for range rapid.IntRange(0, 12).Draw(t, "decisions") {
 			at = at.Add(time.Duration(rapid.IntRange(1, 10).Draw(t, "later")) * time.Second)
-			r = append(r, muster.Past{At: at, Wish: rapid.IntRange(0, 40).Draw(t, "wish"), Desired: rapid.IntRange(0, 40).Draw(t, "desired")})
+			r = append(r, muster.Past{At: at, Wish: rapid.IntRange(0, 40).Draw(t, "wish"),
+				Desired: rapid.IntRange(0, 40).Draw(t, "desired")})
 		}
 		return r
 	})
@@ -88,7 +96,8 @@ func TestEveryDecisionStaysWithinItsLimits(t *testing.T) {
 		o := sights().Draw(t, "see").observation()
 		d := p.Decide(o, pasts().Draw(t, "recent"))
 		if d.Desired < o.Limits.Min || d.Desired > o.Limits.Max || d.Floor > d.Desired || d.Floor < o.Limits.Min {
-			t.Fatalf("desired %d, floor %d outside %d to %d: %s", d.Desired, d.Floor, o.Limits.Min, o.Limits.Max, d.Sentence())
+			t.Fatalf("desired %d, floor %d outside %d to %d: %s", d.Desired, d.Floor, o.Limits.Min, o.Limits.Max,
+				d.Sentence())
 		}
 		if (d.Verdict == muster.Hold) != (d.Desired == d.Previous) || (d.Verdict == muster.Hold) != (d.Reason != "") {
 			t.Fatalf("verdict %s, reason %q from %d to %d", d.Verdict, d.Reason, d.Previous, d.Desired)
@@ -171,7 +180,8 @@ func TestWhatLimitsNothingChangesNothing(t *testing.T) {
 		}
 		all = policy.Headroom{Of: all, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
 		all = policy.Stabilised{Of: all, Out: s.Out.Stabilization, In: s.In.Stabilization}
-		all = policy.Budget{Of: policy.Rate{Of: all, Out: s.Out, In: s.In}, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
+		all = policy.Budget{Of: policy.Rate{Of: all, Out: s.Out, In: s.In}, PerHour: s.BudgetPerHour,
+			PricePerHour: s.PricePerHour}
 		all = policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: all}}}
 		p, err := policy.New(s)
 		if err != nil {
@@ -196,7 +206,8 @@ func reread(t *rapid.T, from, to any) {
 }
 
 // What a size is for is there or credibly to come until a worker is ready that is launched now, and a worker takes one
-// message at least: so a size that grows is bounded by both, whatever else is seen. It is the promise that no storm comes of short messages, few seconds of arrivals or one that hangs.
+// message at least: so a size that grows is bounded by both, whatever else is seen. It is the promise that no storm
+// comes of short messages, few seconds of arrivals or one that hangs.
 func TestDeadlineLaunchesNoMoreThanIsThereAndCredibleToCome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := extremes(t, prospects().Draw(t, "see"))
@@ -221,15 +232,16 @@ func TestDeadlineLaunchesNoMoreThanIsThereAndCredibleToCome(t *testing.T) {
 	})
 }
 
-// extremes gives an observation work of 5 ms to 4 h, boots of 0.2 s to half an hour, and arrivals that were watched for seconds
-// to hours and are anything but steady.
+// extremes gives an observation work of 5 ms to 4 h, boots of 0.2 s to half an hour, and arrivals that were watched for
+// seconds to hours and are anything but steady.
 func extremes(t *rapid.T, o muster.Observation) muster.Observation {
 	o.Limits.Max, o.Limits.LaunchesPerHour = 1_000_000, 1_000_000_000
 	mean := math.Exp(rapid.Float64Range(math.Log(0.005), math.Log(4*3600)).Draw(t, "work takes"))
 	o.Processing = takes(mean, mean*rapid.Float64Range(0, 2).Draw(t, "varies by"))
 	o.Processing.Prior = rapid.Bool().Draw(t, "it was stated")
 	boot := math.Exp(rapid.Float64Range(math.Log(0.2), math.Log(1800)).Draw(t, "a boot takes"))
-	o.Boot = muster.Estimate{Known: true, Count: 9, MeanSeconds: boot, P50Seconds: boot, P95Seconds: 1.2 * boot, P99Seconds: 1.3 * boot}
+	o.Boot = muster.Estimate{Known: true, Count: 9, MeanSeconds: boot, P50Seconds: boot, P95Seconds: 1.2 * boot,
+		P99Seconds: 1.3 * boot}
 	watched := math.Exp(rapid.Float64Range(0, math.Log(7200)).Draw(t, "watched"))
 	n, rates := 0.0, [5]float64{}
 	for i, over := range []float64{10, 60, 300, 1200, 3600} {
@@ -240,7 +252,8 @@ func extremes(t *rapid.T, o muster.Observation) muster.Observation {
 		}
 	}
 	o.Arrivals = muster.Arrivals{
-		Known: true, TenSeconds: rates[0], Minute: rates[1], FiveMinutes: rates[2], TwentyMinutes: rates[3], Hour: rates[4],
+		Known: true, TenSeconds: rates[0], Minute: rates[1], FiveMinutes: rates[2], TwentyMinutes: rates[3],
+		Hour:           rates[4],
 		WatchedSeconds: watched,
 	}
 	most := rates[0] * 5

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Rate limits how far the size may move within any period, up and down apart.
@@ -56,8 +57,10 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 		return d
 	}
 	t := muster.Term{
-		Rule: "rate", In: []muster.Value{value("from", float64(base)), value("step", float64(step)), value("period_s", shape.Period.Seconds())},
-		Out: bound, Why: fmt.Sprintf("at most %s within %s", muster.Plural(step, "worker"), muster.Seconds(shape.Period.Seconds())),
+		Rule: "rate", In: []muster.Value{value("from", float64(base)), value("step", float64(step)),
+			value("period_s", shape.Period.Seconds())},
+		Out: bound, Why: fmt.Sprintf("at most %s within %s", render.Plural(step, "worker"),
+			render.Seconds(shape.Period.Seconds())),
 	}
 	if (up && bound <= d.Previous) || (!up && bound >= d.Previous) {
 		return d.Held(muster.RateLimited, t)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // nothingWaits says that no message can be received now, and how many wait for their retry, so that a fleet whose work
@@ -18,7 +19,7 @@ func nothingWaits(o muster.Observation) string {
 	case retrying.Value == 1:
 		return "no message can be received now, 1 waits for its retry"
 	}
-	return fmt.Sprintf("no message can be received now, %s wait for their retry", muster.Number(retrying.Value))
+	return fmt.Sprintf("no message can be received now, %s wait for their retry", render.Number(retrying.Value))
 }
 
 // retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is
@@ -32,11 +33,12 @@ func retries(o muster.Observation) string {
 	case n == 1:
 		return "; 1 message waits for its retry"
 	}
-	return fmt.Sprintf("; %s messages wait for their retry", muster.Number(n))
+	return fmt.Sprintf("; %s messages wait for their retry", render.Number(n))
 }
 
-// withoutRetries returns the observation with the messages in flight that workers hold alone, as far as the queues themselves
-// count them. What waits for its retry is in flight too, but it takes no slot, and no worker can receive it yet.
+// withoutRetries returns the observation with the messages in flight that workers hold alone, as far as the queues
+// themselves count them. What waits for its retry is in flight too, but it takes no slot, and no worker can receive it
+// yet.
 func withoutRetries(o muster.Observation) muster.Observation {
 	o.Queues = slices.Clone(o.Queues)
 	for i := range o.Queues {
@@ -57,5 +59,6 @@ func failing(o muster.Observation) string {
 	}
 	all := math.Max(failed, math.Round(w.Failed+w.Finished))
 	minutes := int(muster.FailedOver.Minutes())
-	return fmt.Sprintf("; %s of %s attempts failed in the last %d minutes", muster.Number(failed), muster.Number(all), minutes)
+	return fmt.Sprintf("; %s of %s attempts failed in the last %d minutes", render.Number(failed), render.Number(all),
+		minutes)
 }

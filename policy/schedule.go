@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Schedule keeps a size by the calendar: that of the first interval which the instant is in, or none. It asks whether an
-// instant is in an interval and never when one begins, so that nothing is missed by a restart, a late poll or a clock that
-// changes: where a zone skips or repeats an hour, what its clocks show counts.
+// Schedule keeps a size by the calendar: that of the first interval which the instant is in, or none. It asks whether
+// an instant is in an interval and never when one begins, so that nothing is missed by a restart, a late poll or a
+// clock that changes: where a zone skips or repeats an hour, what its clocks show counts.
 type Schedule struct {
 	// Intervals are tried in order.
 	Intervals []Interval
@@ -21,8 +22,8 @@ type Schedule struct {
 type Interval struct {
 	// Days are "mon" to "sun"; empty means every day. An interval over midnight belongs to the day on which it begins.
 	Days []string `json:"days,omitzero"`
-	// From and To are times of day as "15:04" in Zone: From <= time < To. Where To is not after From, the interval ends on
-	// the next day; equal times are the whole day. "24:00" is the end of the day.
+	// From and To are times of day as "15:04" in Zone: From <= time < To. Where To is not after From, the interval ends
+	// on the next day; equal times are the whole day. "24:00" is the end of the day.
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Zone is the name of a time zone, as in "Europe/Berlin"; empty means UTC.
@@ -39,8 +40,9 @@ func (p Schedule) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 	for _, i := range p.Intervals {
 		if i.Contains(o.At) {
 			t.Out = i.Workers
-			t.Why = fmt.Sprintf("%s to %s in %s, %s: %s", i.From, i.To, orDefault(i.Zone, "UTC"), orDefault(strings.Join(i.Days, ", "), "every day"),
-				muster.Plural(i.Workers, "worker"))
+			t.Why = fmt.Sprintf("%s to %s in %s, %s: %s", i.From, i.To, orDefault(i.Zone, "UTC"),
+				orDefault(strings.Join(i.Days, ", "), "every day"),
+				render.Plural(i.Workers, "worker"))
 			break
 		}
 	}
@@ -92,19 +94,23 @@ func checkSchedule(s Spec) []error {
 	for _, i := range s.Intervals {
 		for _, text := range []string{i.From, i.To} {
 			if _, ok := minuteOfDay(text); !ok {
-				faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("the time %q", text), "a time of day such as 08:30, or 24:00"})
+				faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("the time %q", text),
+					"a time of day such as 08:30, or 24:00"})
 			}
 		}
 		for _, day := range i.Days {
 			if !slices.Contains(weekdays(), day) {
-				faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("the day %q", day), strings.Join(weekdays(), ", ")})
+				faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("the day %q", day),
+					strings.Join(weekdays(), ", ")})
 			}
 		}
 		if _, err := time.LoadLocation(i.Zone); err != nil || i.Zone == "Local" {
-			faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("the zone %q", i.Zone), "the name of a time zone such as Europe/Berlin, or none for UTC"})
+			faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("the zone %q", i.Zone),
+				"the name of a time zone such as Europe/Berlin, or none for UTC"})
 		}
 		if i.Workers < 0 {
-			faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("%d workers", i.Workers), "a number of at least 0"})
+			faults = append(faults, &Fault{"policy.intervals", fmt.Sprintf("%d workers", i.Workers),
+				"a number of at least 0"})
 		}
 	}
 	return faults

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // growth is how durations grow with the number of busy slots, on a machine that all members share:
@@ -28,8 +29,8 @@ type growth struct {
 }
 
 const (
-	// certain is by how much less the growth misses the durations that were measured, in squares of their errors, than no
-	// growth does. One in two thousand measurements of durations that do not grow misses as much by chance.
+	// certain is by how much less the growth misses the durations that were measured, in squares of their errors, than
+	// no growth does. One in two thousand measurements of durations that do not grow misses as much by chance.
 	certain = 12
 	// leastGrowth is the growth that counts, from the fewest busy slots measured to the most.
 	leastGrowth = 1.25
@@ -83,7 +84,8 @@ func growthOf(o muster.Observation) growth {
 func (g *growth) miss(useful, variation float64) (sum, base float64) {
 	weights, logs := 0.0, 0.0
 	off := func(c muster.Crowd) (log, weight float64) {
-		return math.Log(c.MeanSeconds / math.Max(1, c.Busy/useful)), 1 / (variation*variation/c.Messages + modelError*modelError)
+		return math.Log(c.MeanSeconds / math.Max(1, c.Busy/useful)),
+			1 / (variation*variation/c.Messages + modelError*modelError)
 	}
 	for _, c := range g.crowds {
 		log, weight := off(c)
@@ -178,14 +180,16 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	return d.With(muster.Term{
 		Rule: "shared_machine", Out: max(active, enough),
 		In: []muster.Value{
-			value("cores", float64(g.cores)), value("useful_workers", float64(enough)), value("useful_slots", round3(g.useful)),
+			value("cores", float64(g.cores)), value("useful_workers", float64(enough)),
+			value("useful_slots", round3(g.useful)),
 			value("mpd_alone_s", round3(g.base)), value("mpd_most_s", round3(most.MeanSeconds)),
 			value("most_busy", round3(most.Busy)),
 		},
 		Why: fmt.Sprintf("durations grow with busy workers on this machine's %s: %s with %s messages in progress, "+
 			"%s alone; %s as much as more would",
-			muster.Plural(g.cores, "core"), muster.Seconds(round3(most.MeanSeconds)), muster.Number(math.Round(most.Busy)),
-			muster.Seconds(round3(g.base)), finishes(enough)),
+			render.Plural(g.cores, "core"), render.Seconds(round3(most.MeanSeconds)),
+			render.Number(math.Round(most.Busy)),
+			render.Seconds(round3(g.base)), finishes(enough)),
 	})
 }
 
@@ -215,7 +219,8 @@ func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) 
 	return d.With(muster.Term{
 		Rule: "shared_machine", Out: max(active, tried),
 		In: []muster.Value{value("cores", float64(g.cores)), value("most_busy", round3(g.seen))},
-		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in time",
+		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in "+
+			"time",
 			findOut(max(active, tried))),
 	})
 }

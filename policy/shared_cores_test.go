@@ -45,9 +45,12 @@ func TestHowDurationsGrowIsEstimated(t *testing.T) {
 		{"what is no measurement is left out", even, crowdsOf(1, 4, 2, 0, 0, 3, 6, 12), true, 4, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			g := growthOf(muster.Observation{Processing: row.of, Sharing: &muster.Sharing{Cores: 2, Crowds: row.crowds}})
-			if g.known != row.known || row.known && (math.Abs(g.base/row.base-1) > 0.03 || math.Abs(g.useful/row.useful-1) > 0.03) {
-				t.Errorf("known %v, alone %.3g s up to %.3g busy; want %v, %v s up to %v", g.known, g.base, g.useful, row.known, row.base, row.useful)
+			g := growthOf(muster.Observation{Processing: row.of,
+				Sharing: &muster.Sharing{Cores: 2, Crowds: row.crowds}})
+			if g.known != row.known || row.known &&
+				(math.Abs(g.base/row.base-1) > 0.03 || math.Abs(g.useful/row.useful-1) > 0.03) {
+				t.Errorf("known %v, alone %.3g s up to %.3g busy; want %v, %v s up to %v", g.known, g.base, g.useful,
+					row.known, row.base, row.useful)
 			}
 		})
 	}
@@ -57,11 +60,14 @@ func TestHowDurationsGrowIsEstimated(t *testing.T) {
 func crowded(n, waiting int, mean float64, s *muster.Sharing) muster.Observation {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	return muster.Observation{
-		Fleet: "f", At: at, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Limits: muster.Limits{Max: 20, LaunchesPerHour: 1000},
-		Queues:     []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, float64(waiting)), InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, 20)}},
-		Capacity:   muster.Capacity{Known: true, Desired: n, Idle: n, Slots: n, SlotsPerWorker: 1},
-		Processing: muster.Estimate{Known: true, Count: 40, MeanSeconds: mean, P50Seconds: mean, P95Seconds: mean, P99Seconds: mean},
-		Boot:       muster.Estimate{Known: true, MeanSeconds: 1, P95Seconds: 1, P99Seconds: 1}, Sharing: s,
+		Fleet: "f", At: at, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
+		Limits: muster.Limits{Max: 20, LaunchesPerHour: 1000},
+		Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(at, float64(waiting)),
+			InFlight: muster.Measured(at, 0), OldestAge: muster.Measured(at, 20)}},
+		Capacity: muster.Capacity{Known: true, Desired: n, Idle: n, Slots: n, SlotsPerWorker: 1},
+		Processing: muster.Estimate{Known: true, Count: 40, MeanSeconds: mean, P50Seconds: mean, P95Seconds: mean,
+			P99Seconds: mean},
+		Boot: muster.Estimate{Known: true, MeanSeconds: 1, P95Seconds: 1, P99Seconds: 1}, Sharing: s,
 		Waiting: []muster.Waiting{{AgeSeconds: 20, Messages: float64(waiting)}},
 	}
 }
@@ -75,14 +81,18 @@ func TestDeadlineLaunchesNoMoreThanTheMachineHasUseFor(t *testing.T) {
 		says    string
 	}{
 		{"members with a machine each", crowded(0, 60, 4, nil), 7, "launching 7"},
-		{"what computes on two cores", crowded(0, 60, 12, computing), 2, "20s with 10 messages in progress, 4s alone; 2 workers finish as much as more would"},
+		{"what computes on two cores", crowded(0, 60, 12, computing), 2, "20s with 10 messages in progress, 4s " +
+			"alone; 2 workers finish as much as more would"},
 		{"workers that are there stay", crowded(5, 60, 12, computing), 5, "launching"},
 		{"what fewer finish in time is as it was", crowded(0, 18, 12, computing), 2, "launching 2"},
 		{"also where one is enough", crowded(0, 5, 12, computing), 0, "a later launch is still in time"},
-		{"work that waits", crowded(0, 60, 4, &muster.Sharing{Cores: 2, Crowds: crowdsOf(1, 4, 8, 4)}), 7, "launching 7"},
-		{"two find out where nothing was measured at more than one, while that is free", crowded(0, 400, 1, &muster.Sharing{Cores: 1, Crowds: crowdsOf(1, 1)}), 2,
+		{"work that waits", crowded(0, 60, 4, &muster.Sharing{Cores: 2, Crowds: crowdsOf(1, 4, 8, 4)}), 7,
+			"launching 7"},
+		{"two find out where nothing was measured at more than one, while that is free",
+			crowded(0, 400, 1, &muster.Sharing{Cores: 1, Crowds: crowdsOf(1, 1)}), 2,
 			"how durations grow with busy workers is not known yet: 2 workers find out"},
-		{"and all are launched where the others would be too many then", crowded(0, 680, 1, &muster.Sharing{Cores: 1, Crowds: crowdsOf(1, 1)}), 19, "launching 19"},
+		{"and all are launched where the others would be too many then",
+			crowded(0, 680, 1, &muster.Sharing{Cores: 1, Crowds: crowdsOf(1, 1)}), 19, "launching 19"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := Deadline{}.Decide(row.o, nil)

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// Spec is a policy with its parameters, as the configuration states it and as every recorded decision keeps it. Durations
-// are nanoseconds in JSON. Zero values mean the default.
+// Spec is a policy with its parameters, as the configuration states it and as every recorded decision keeps it.
+// Durations are nanoseconds in JSON. Zero values mean the default.
 type Spec struct {
 	// Name is one of [Names].
 	Name string `json:"name"`
@@ -24,20 +25,20 @@ type Spec struct {
 	// Processing is the user's own figure for the mean processing duration. backlog-per-worker computes its acceptable
 	// backlog from it once and for all; for the others it is the prior until durations are measured.
 	Processing time.Duration `json:"processing_ns,omitzero"`
-	// Scale is the dial of deadline from cheap to fast: the share of the latency objective that it plans with, above 0 and at
-	// most 1, which is the default.
+	// Scale is the dial of deadline from cheap to fast: the share of the latency objective that it plans with, above 0
+	// and at most 1, which is the default.
 	Scale float64 `json:"scale,omitzero"`
 	// Prompt makes deadline begin what waits at once, with one worker at least; see [Deadline].
 	Prompt bool `json:"prompt,omitzero"`
-	// Forecast makes deadline plan by what came at the same time of other days: [ForecastSeasonal], or [ForecastNone], which is
-	// the default.
+	// Forecast makes deadline plan by what came at the same time of other days: [ForecastSeasonal], or [ForecastNone],
+	// which is the default.
 	Forecast string `json:"forecast,omitzero"`
-	// Trees is what exact does for the nodes of running trees: [TreesEach], the default, or [TreesWhole]. First is how many
-	// slots a tree then gets of which only the root is known: 1 to 10 000, [DefaultFirst] by default.
+	// Trees is what exact does for the nodes of running trees: [TreesEach], the default, or [TreesWhole]. First is how
+	// many slots a tree then gets of which only the root is known: 1 to 10 000, [DefaultFirst] by default.
 	Trees string `json:"trees,omitzero"`
 	First int    `json:"first,omitzero"`
-	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default. For metric-math it is
-	// the value that the expression shall have, above 0.
+	// Target is the utilization that worker-utilization aims at, above 0 and at most 1; 0.7 by default. For metric-math
+	// it is the value that the expression shall have, above 0.
 	Target float64 `json:"target,omitzero"`
 	// Signal is what worker-utilization counts as work: "total" (backlog plus in flight, the default), "in-flight", or
 	// "reports" (busy slots reported by workers; the only choice for a fleet without a queue).
@@ -56,8 +57,8 @@ type Spec struct {
 	// policy asks for. At most one of them is set.
 	HeadroomWorkers int     `json:"headroom_workers,omitzero"`
 	HeadroomPercent float64 `json:"headroom_percent,omitzero"`
-	// PricePerHour is what one worker costs in an hour, in any currency; zero is unknown. BudgetPerHour is the most that the
-	// fleet may cost in an hour, in the same currency; zero is no ceiling, and one needs a price.
+	// PricePerHour is what one worker costs in an hour, in any currency; zero is unknown. BudgetPerHour is the most
+	// that the fleet may cost in an hour, in the same currency; zero is no ceiling, and one needs a price.
 	PricePerHour  float64 `json:"price_per_hour,omitzero"`
 	BudgetPerHour float64 `json:"budget_per_hour,omitzero"`
 	// Delegate leaves the size to the target tracking of a cloud; nil where the policy itself sets it.
@@ -74,8 +75,8 @@ type Shape struct {
 	// Stabilization is how long a wish must have lasted: a rise goes to the smallest wish of that time, a fall to the
 	// largest. 0 to 24 h; zero acts at once.
 	Stabilization time.Duration `json:"stabilization_ns,omitzero"`
-	// MaxWorkers and MaxPercent limit the change within any Period; where both are set the larger change is allowed. Zero
-	// means no limit.
+	// MaxWorkers and MaxPercent limit the change within any Period; where both are set the larger change is allowed.
+	// Zero means no limit.
 	MaxWorkers int           `json:"max_workers,omitzero"`
 	MaxPercent float64       `json:"max_percent,omitzero"`
 	Period     time.Duration `json:"period_ns,omitzero"`
@@ -98,32 +99,56 @@ type kind struct {
 	what  string
 	build func(Spec) muster.Policy
 	check func(Spec) []error
+	facts
+}
+
+// facts are what others ask of a policy.
+type facts struct {
+	// falls: the size falls when nothing is left to do, when workers leave, or by the clock. leaves: because idle
+	// workers leave.
+	falls, leaves bool
+	// plans: it asks for the busiest times. learns: it sizes by durations as they are measured.
+	plans, learns bool
+	// alone: it needs no queue, because it goes by metrics of its own or by the calendar. reports: it can go by worker
+	// reports.
+	alone, reports bool
+	// slow: durations count for longer than they do for others. clock: it goes by the calendar.
+	slow, clock bool
 }
 
 // kinds lists the policies. It is a function because the largest of several policies is built from the same table.
 func kinds() []kind {
 	return []kind{
-		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still in time",
-			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()} }, checkDeadline},
-		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is launched; falls because idle workers leave",
-			buildExact, nil},
+		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still " +
+			"in time",
+			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()} },
+			checkDeadline,
+			facts{falls: true, plans: true, learns: true, slow: true}},
+		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is " +
+			"launched; falls because idle workers leave",
+			buildExact, nil, facts{falls: true, leaves: true}},
 		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
 			func(s Spec) muster.Policy {
 				return BacklogPerWorker{Acceptable: s.Acceptable, Processing: s.Processing}
-			}, checkBacklog},
+			}, checkBacklog, facts{}},
 		{"dynamic-backlog", "keeps the backlog per worker at latency objective / mean processing duration, as measured",
-			func(s Spec) muster.Policy { return DynamicBacklog{Prior: s.Acceptable} }, nil},
+			func(s Spec) muster.Policy { return DynamicBacklog{Prior: s.Acceptable} }, nil, facts{learns: true}},
 		{"worker-utilization", "keeps total work / total slots at a target",
 			func(s Spec) muster.Policy {
-				return WorkerUtilization{Target: orDefault(s.Target, DefaultTarget), Signal: orDefault(s.Signal, SignalTotal)}
-			}, checkUtilization},
-		{metricMath, "keeps the value of a CloudWatch metric-math expression at a target", buildMetricMath, checkMetricMath},
+				return WorkerUtilization{Target: orDefault(s.Target, DefaultTarget),
+					Signal: orDefault(s.Signal, SignalTotal)}
+			}, checkUtilization, facts{reports: true}},
+		{metricMath, "keeps the value of a CloudWatch metric-math expression at a target", buildMetricMath,
+			checkMetricMath,
+			facts{alone: true}},
 		{"step", "changes the size by an amount that depends on how far a metric has gone",
 			func(s Spec) muster.Policy {
 				return Step{Metric: orDefault(s.Metric, MetricBacklog), Steps: s.Steps, Cooldown: s.Cooldown}
-			}, checkStep},
-		{"schedule", "keeps a size by the calendar", func(s Spec) muster.Policy { return Schedule{Intervals: s.Intervals} }, checkSchedule},
-		{"largest", "the largest size that any of several policies wants", buildLargest, checkLargest},
+			}, checkStep, facts{}},
+		{"schedule", "keeps a size by the calendar",
+			func(s Spec) muster.Policy { return Schedule{Intervals: s.Intervals} }, checkSchedule,
+			facts{falls: true, alone: true, clock: true}},
+		{"largest", "the largest size that any of several policies wants", buildLargest, checkLargest, facts{}},
 	}
 }
 
@@ -176,12 +201,49 @@ func (s Spec) Seasonal() bool {
 
 // PlansAhead tells whether the policy asks for the busiest times.
 func (s Spec) PlansAhead() bool {
-	return s.Name == "deadline" || slices.ContainsFunc(s.Largest, Spec.PlansAhead)
+	k, _ := kindOf(s.Name)
+	return k.plans || slices.ContainsFunc(s.Largest, Spec.PlansAhead)
 }
 
 // LearnsDurations tells whether the policy sizes by how long messages take, as it is measured.
 func (s Spec) LearnsDurations() bool {
-	return s.Name == "deadline" || s.Name == "dynamic-backlog" || slices.ContainsFunc(s.Largest, Spec.LearnsDurations)
+	k, _ := kindOf(s.Name)
+	return k.learns || slices.ContainsFunc(s.Largest, Spec.LearnsDurations)
+}
+
+// FallsByItself tells whether the size falls when nothing is left to do, when workers leave, or by the clock, so that a
+// fall needs no time to prove itself.
+func (s Spec) FallsByItself() bool {
+	k, _ := kindOf(s.Name)
+	return k.falls
+}
+
+// FallsByReports tells whether the size falls, of the policy or of one within it, only because workers say that they
+// are idle.
+func (s Spec) FallsByReports() bool {
+	k, _ := kindOf(s.Name)
+	return k.leaves || slices.ContainsFunc(s.Largest, Spec.FallsByReports)
+}
+
+// ForgetsSlowly tells whether measured durations count for longer than they do for other policies.
+func (s Spec) ForgetsSlowly() bool {
+	k, _ := kindOf(s.Name)
+	return k.slow
+}
+
+// ByCalendar tells whether the policy, or one within it, goes by the calendar.
+func (s Spec) ByCalendar() bool {
+	k, _ := kindOf(s.Name)
+	return k.clock || slices.ContainsFunc(s.Largest, Spec.ByCalendar)
+}
+
+// NeedsNoQueue tells whether the policy goes by worker reports, by metrics of its own or by the calendar.
+func (s Spec) NeedsNoQueue() bool {
+	if len(s.Largest) > 0 {
+		return !slices.ContainsFunc(s.Largest, func(of Spec) bool { return !of.NeedsNoQueue() })
+	}
+	k, _ := kindOf(s.Name)
+	return k.alone || k.reports && s.Signal == SignalReports
 }
 
 // New builds the policy that s describes, with its combinators, or returns every fault of s, joined.
@@ -244,7 +306,8 @@ func (s Spec) Check() error {
 	faults = append(faults, s.checkDelegate()...)
 	switch {
 	case s.HeadroomWorkers < 0 || s.HeadroomPercent < 0 || s.HeadroomPercent > 1000:
-		faults = append(faults, &Fault{"headroom", fmt.Sprintf("%d workers, %v %%", s.HeadroomWorkers, s.HeadroomPercent),
+		faults = append(faults, &Fault{"headroom",
+			fmt.Sprintf("%d workers, %v %%", s.HeadroomWorkers, s.HeadroomPercent),
 			"a number of workers of at least 0, or a percentage from 0% to 1000%"})
 	case s.HeadroomWorkers > 0 && s.HeadroomPercent > 0:
 		faults = append(faults, &Fault{"headroom", "both a number and a percentage", "one of them"})
@@ -266,7 +329,8 @@ func (s Shape) check(field string) []error {
 		faults = append(faults, &Fault{field, "a negative limit", "a limit of at least 0, where 0 means none"})
 	}
 	if (s.MaxWorkers > 0 || s.MaxPercent > 0) != (s.Period > 0) {
-		faults = append(faults, &Fault{field + ".period", s.Period.String(), "a period together with max_workers or max_percent"})
+		faults = append(faults, &Fault{field + ".period", s.Period.String(), "a period together with max_workers or " +
+			"max_percent"})
 	}
 	return faults
 }
@@ -284,14 +348,15 @@ func (s Spec) checkForecast() []error {
 	case !slices.Contains([]string{"", ForecastNone, ForecastSeasonal}, s.Forecast):
 		return []error{&Fault{"policy.forecast", strconv.Quote(s.Forecast), ForecastNone + ", " + ForecastSeasonal}}
 	case s.Forecast == ForecastSeasonal && s.Name != "deadline":
-		return []error{&Fault{"policy.forecast", ForecastSeasonal + " with " + s.Name, ForecastSeasonal + " with deadline"}}
+		return []error{&Fault{"policy.forecast", ForecastSeasonal + " with " + s.Name, ForecastSeasonal +
+			" with deadline"}}
 	}
 	return nil
 }
 
 func checkDeadline(s Spec) []error {
 	if s.Scale < 0 || s.Scale > 1 || math.IsNaN(s.Scale) {
-		return []error{&Fault{"policy.scale", muster.Number(s.Scale), "a number above 0 and at most 1, as in 0.5"}}
+		return []error{&Fault{"policy.scale", render.Number(s.Scale), "a number above 0 and at most 1, as in 0.5"}}
 	}
 	return nil
 }

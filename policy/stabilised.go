@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Stabilised lets a wish act only once it has lasted: a rise goes to the smallest wish of the time Out, a fall to the
@@ -45,8 +46,10 @@ func (p Stabilised) Decide(o muster.Observation, recent muster.Recent) muster.De
 		return d
 	}
 	t := muster.Term{
-		Rule: "stabilization", In: []muster.Value{value("wish", float64(d.Wish)), value("window_s", window.Seconds()), value("lasting", float64(lasting))},
-		Out: lasting, Why: fmt.Sprintf("over the past %s the wish that lasted is %d", muster.Seconds(window.Seconds()), lasting),
+		Rule: "stabilization", In: []muster.Value{value("wish", float64(d.Wish)), value("window_s", window.Seconds()),
+			value("lasting", float64(lasting))},
+		Out: lasting, Why: fmt.Sprintf("over the past %s the wish that lasted is %d", render.Seconds(window.Seconds()),
+			lasting),
 	}
 	if lasting == d.Previous {
 		return d.Held(muster.Stabilising, t)

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Step changes the size by an amount that depends on how far a metric has gone: step scaling. It is the policy of those who
-// know their own thresholds; it knows neither processing durations nor an objective.
+// Step changes the size by an amount that depends on how far a metric has gone: step scaling. It is the policy of those
+// who know their own thresholds; it knows neither processing durations nor an objective.
 type Step struct {
 	// Metric is one of the Metric constants.
 	Metric string
@@ -55,18 +56,23 @@ func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	if !metric.Known {
 		return unknown(d, reason, rule, p.Metric, metric)
 	}
-	i := slices.IndexFunc(p.Steps, func(s StepChange) bool { return metric.Value >= s.From && (s.To == 0 || metric.Value < s.To) })
+	i := slices.IndexFunc(p.Steps, func(s StepChange) bool {
+		return metric.Value >= s.From &&
+			(s.To == 0 || metric.Value < s.To)
+	})
 	in := []muster.Value{value(p.Metric, metric.Value), value("desired", float64(d.Previous))}
 	if i < 0 {
-		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous, Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, muster.Number(metric.Value)) + retries(o)})
+		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous,
+			Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, render.Number(metric.Value)) + retries(o)})
 	}
 	n, change := p.Steps[i].apply(d.Previous)
 	d.Floor = n
 	d = d.With(muster.Term{Rule: rule, In: in, Out: n, Why: fmt.Sprintf("the %s of %s is at %s or more: %s", p.Metric,
-		muster.Number(metric.Value), muster.Number(p.Steps[i].From), change) + retries(o)})
+		render.Number(metric.Value), render.Number(p.Steps[i].From), change) + retries(o)})
 	if at, ok := lastChange(recent); ok && n != d.Previous && o.At.Sub(at) < p.Cooldown {
-		return d.Held(muster.CoolingDown, muster.Term{Rule: "cooldown", In: []muster.Value{value("cooldown_s", p.Cooldown.Seconds())},
-			Why: fmt.Sprintf("the last change was %s ago", muster.Seconds(o.At.Sub(at).Seconds()))})
+		return d.Held(muster.CoolingDown,
+			muster.Term{Rule: "cooldown", In: []muster.Value{value("cooldown_s", p.Cooldown.Seconds())},
+				Why: fmt.Sprintf("the last change was %s ago", render.Seconds(o.At.Sub(at).Seconds()))})
 	}
 	return d
 }
@@ -121,8 +127,10 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 
 func checkStep(s Spec) []error {
 	var faults []error
-	if !slices.Contains([]string{"", MetricBacklog, MetricTotalWork, MetricBacklogPerWorker, MetricOldestAge, MetricUtilization}, s.Metric) {
-		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric), "backlog, total-work, backlog-per-worker, oldest-age or utilization"})
+	if !slices.Contains([]string{"", MetricBacklog, MetricTotalWork, MetricBacklogPerWorker, MetricOldestAge,
+		MetricUtilization}, s.Metric) {
+		faults = append(faults, &Fault{"policy.metric", fmt.Sprintf("%q", s.Metric),
+			"backlog, total-work, backlog-per-worker, oldest-age or utilization"})
 	}
 	if len(s.Steps) < 1 || len(s.Steps) > 20 {
 		faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d of them", len(s.Steps)), "1 to 20 steps"})
@@ -139,13 +147,18 @@ func checkStep(s Spec) []error {
 		}
 		switch {
 		case kinds != 1:
-			faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d changes in the step from %s", kinds, muster.Number(a.From)), "one of add, percent and set"})
+			faults = append(faults, &Fault{"policy.steps",
+				fmt.Sprintf("%d changes in the step from %s", kinds,
+					render.Number(a.From)), "one of add, percent and set"})
 		case a.From < 0 || a.To < 0 || a.To != 0 && a.To <= a.From || a.Set != nil && *a.Set < 0:
-			faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("a step from %s to %s", muster.Number(a.From), muster.Number(a.To)), "0 <= from < to, and sizes of at least 0"})
+			faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("a step from %s to %s", render.Number(a.From),
+				render.Number(a.To)), "0 <= from < to, and sizes of at least 0"})
 		}
 		for _, b := range s.Steps[:i] {
 			if a.From < upper(b) && b.From < upper(a) {
-				faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("steps from %s and from %s that overlap", muster.Number(b.From), muster.Number(a.From)), "steps apart from each other"})
+				faults = append(faults, &Fault{"policy.steps",
+					fmt.Sprintf("steps from %s and from %s that overlap", render.Number(b.From),
+						render.Number(a.From)), "steps apart from each other"})
 			}
 		}
 	}

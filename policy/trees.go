@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // treesRule is what the terms of what trees are expected to send are called.
@@ -17,9 +18,9 @@ type ahead struct{ at, messages float64 }
 // levelParts is into how many groups a level is parted that comes little by little.
 const levelParts = 4
 
-// sendings returns when which of the expected messages of the given levels come, soonest first. A node's children come when its work ends. Nodes in
-// hand end first; those that wait begin as slots come free. What is sent is worked on in its turn, and is followed by its own
-// children.
+// sendings returns when which of the expected messages of the given levels come, soonest first. A node's children come
+// when its work ends. Nodes in hand end first; those that wait begin as slots come free. What is sent is worked on in
+// its turn, and is followed by its own children.
 func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ahead {
 	var all []ahead
 	waiting := o.Backlog().Value
@@ -57,8 +58,8 @@ func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ah
 	return all
 }
 
-// ends returns when the first and the last of the messages in hand end, as far as they are known to be at different points of
-// their work: on average they need the residual time.
+// ends returns when the first and the last of the messages in hand end, as far as they are known to be at different
+// points of their work: on average they need the residual time.
 func (p plan) ends() (first, last float64) {
 	return p.residual * (1 - p.mixed), p.residual * (1 + p.mixed)
 }
@@ -77,7 +78,8 @@ func treesIn(o muster.Observation) ([]muster.Value, string) {
 	in := []muster.Value{value("trees", float64(e.Trees)), value("open", e.Open), value("running", o.InFlight().Value)}
 	words := fmt.Sprintf("%s of trees open", nodes(e.Open))
 	if e.Held > 0 {
-		in, words = append(in, value("held", e.Held)), fmt.Sprintf("%s, %s of them held back", words, muster.Number(e.Held))
+		in, words = append(in, value("held", e.Held)), fmt.Sprintf("%s, %s of them held back", words,
+			render.Number(e.Held))
 	}
 	in = append(in, value("branching", round3(e.Branching())), value("expected", round3(e.Next())))
 	return in, words
@@ -87,12 +89,13 @@ func nodes(n float64) string {
 	if n == 1 {
 		return "1 node"
 	}
-	return muster.Number(n) + " nodes"
+	return render.Number(n) + " nodes"
 }
 
 // withoutTrees is the decision while the trees cannot be read: a rise for what waits stays, nobody goes.
 func withoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
-	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so nobody knows what is to come and nobody goes: " + o.Expected.Reason}
+	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so nobody knows what is to " +
+		"come and nobody goes: " + o.Expected.Reason}
 	if d.Desired < d.Previous {
 		d = d.Held(muster.UnknownTrees, t)
 	} else {
@@ -111,12 +114,13 @@ func treesWhen(o muster.Observation, words string, all []ahead) ([]muster.Value,
 		}
 		return nil, words + " and no further ones to come"
 	}
-	words += fmt.Sprintf("; the next level has about %s more, expected from %s on", muster.Number(math.Round(e.Next()*10)/10), clock(o, all[0].at))
+	words += fmt.Sprintf("; the next level has about %s more, expected from %s on",
+		render.Number(math.Round(e.Next()*10)/10), clock(o, all[0].at))
 	return []muster.Value{value("in_s", round3(all[0].at))}, words
 }
 
-// untimed is the decision d while it is not known how long the work takes: then nobody knows when the next level comes. Those
-// who are there stay for it.
+// untimed is the decision d while it is not known how long the work takes: then nobody knows when the next level comes.
+// Those who are there stay for it.
 func untimed(d muster.Decision, o muster.Observation) muster.Decision {
 	switch {
 	case o.Expected.None():
@@ -129,7 +133,8 @@ func untimed(d muster.Decision, o muster.Observation) muster.Decision {
 	if o.Expected.Next()+o.Expected.Perhaps > 0 {
 		out = max(out, d.Previous)
 		d.Floor = out
-		words += fmt.Sprintf("; the next level has about %s more, and when it comes is not known until one is done", muster.Number(math.Round(o.Expected.Next()*10)/10))
+		words += fmt.Sprintf("; the next level has about %s more, and when it comes is not known until one is done",
+			render.Number(math.Round(o.Expected.Next()*10)/10))
 	}
 	floor := d.Floor
 	d = d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})

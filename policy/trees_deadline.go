@@ -7,9 +7,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned for like
-// others, from when they come: workers are launched at the last moment at which they are in service in time for them. Workers
-// that are there stay for messages that come sooner than they could be launched again.
+// expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned
+// for like others, from when they come: workers are launched at the last moment at which they are in service in time
+// for them. Workers that are there stay for messages that come sooner than they could be launched again.
 func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	if !o.Expected.Known {
 		return withoutTrees(d, o)
@@ -22,7 +22,8 @@ func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	launch := 0
 	if next := p.ahead(o, all); len(next.waiting) > len(p.waiting) {
 		need := next.need(0)
-		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.hurried(need) || need.whom == lateOnes {
+		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.hurried(need) ||
+			need.whom == lateOnes {
 			launch = ceil(need.workers)
 		}
 	}
@@ -38,7 +39,8 @@ func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 		words += fmt.Sprintf("; %s for it", stay(out))
 	}
 	d.Floor = max(d.Floor, keep)
-	in = append(append(in, when...), value("launch", float64(launch)), value("keep", float64(keep)), value("without", float64(before)))
+	in = append(append(in, when...), value("launch", float64(launch)), value("keep", float64(keep)),
+		value("without", float64(before)))
 	return d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 }
 
@@ -49,8 +51,8 @@ func stay(n int) string {
 	return fmt.Sprintf("%d workers stay", n)
 }
 
-// horizon is until when messages that come are planned for. Where the objective leaves no time to launch, these are the ones
-// that come while a worker boots that is launched now.
+// horizon is until when messages that come are planned for. Where the objective leaves no time to launch, these are the
+// ones that come while a worker boots that is launched now.
 func (p *plan) horizon() float64 {
 	if p.slack() <= 0 || p.blind {
 		return p.boot + p.step
@@ -101,8 +103,8 @@ func (p *plan) between(from, until float64) float64 {
 	return n
 }
 
-// keptFor returns how many workers the messages need that come before one that is launched now could be there, so that they
-// begin in time. Whether nodes have children of whose depth none is done is taken as for the depth above.
+// keptFor returns how many workers the messages need that come before one that is launched now could be there, so that
+// they begin in time. Whether nodes have children of whose depth none is done is taken as for the depth above.
 func (p *plan) keptFor(o muster.Observation, all []ahead) float64 {
 	if o.Expected.Perhaps > 0 {
 		all = append([]ahead{{p.residual, o.Expected.Perhaps}}, all...)

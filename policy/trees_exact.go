@@ -8,8 +8,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// trees returns the decision d of [Exact] with what trees are expected to send: a slot for each message that is there when
-// a worker that is launched now takes messages. Workers stay for messages that come before that.
+// trees returns the decision d of [Exact] with what trees are expected to send: a slot for each message that is there
+// when a worker that is launched now takes messages. Workers stay for messages that come before that.
 func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	switch {
 	case o.Expected.None():
@@ -37,7 +37,8 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	if out > before {
 		floor = out
 	}
-	in = append(append(in, when...), value("launch", float64(out-before)), value("keep", float64(keep)), value("without", float64(before)))
+	in = append(append(in, when...), value("launch", float64(out-before)), value("keep", float64(keep)),
+		value("without", float64(before)))
 	d = d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 	d.Floor = min(floor, out)
 	return d
@@ -50,8 +51,8 @@ func (p *plan) hold(o muster.Observation) {
 	}
 }
 
-// present returns how many messages are there so many seconds from now, waiting or in work: those that are there now, and those
-// that come by then, without those that the workers that are there and on their way have finished.
+// present returns how many messages are there so many seconds from now, waiting or in work: those that are there now,
+// and those that come by then, without those that the workers that are there and on their way have finished.
 func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 	inHand := p.inHand(o)
 	came := func(by float64) float64 {
@@ -75,8 +76,8 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 	return math.Max(0, inHand+came(at)-finished)
 }
 
-// most returns the most messages that are there when some come, from now until so many seconds from now. Whether nodes have
-// children of whose depth none is done is taken as for the depth above.
+// most returns the most messages that are there when some come, from now until so many seconds from now. Whether nodes
+// have children of whose depth none is done is taken as for the depth above.
 func (p plan) most(o muster.Observation, all []ahead, until float64) float64 {
 	most := 0.0
 	for _, a := range all {

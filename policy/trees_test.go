@@ -48,8 +48,10 @@ func TestTheNextLevelOfATreeIsPlannedFor(t *testing.T) {
 		floor    int
 		says     string
 	}{
-		{"exact: four nodes of 15 s in work, each with three children that come before a worker could: eight more", exact,
-			see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, levels(4, 3), 12, 12, "8 launches to be in service for it"},
+		{"exact: four nodes of 15 s in work, each with three children that come before a worker could: eight more",
+			exact,
+			see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, levels(4, 3), 12, 12,
+			"8 launches to be in service for it"},
 		{"exact: the children will be done before a worker could be there", exact,
 			see{inFlight: 4, busy: 4, mpd: 5 * time.Second}, levels(4, 3), 4, 4, "about 12 more"},
 		{"exact: their children in turn are there when a worker is", exact,
@@ -58,17 +60,22 @@ func TestTheNextLevelOfATreeIsPlannedFor(t *testing.T) {
 			see{inFlight: 2, busy: 2, idle: 8}, levels(2, 4), 10, 8, "about 8 more"},
 		{"exact: idle workers stay until it is known whether a level has children", exact,
 			see{inFlight: 4, busy: 4, idle: 4}, perhaps, 8, 6, "not known yet"},
-		{"exact: leaves free their workers", exact, see{inFlight: 4, busy: 4, idle: 4}, levels(4), 8, 4, "no further ones to come"},
-		{"exact: trees that cannot be read let nobody go", exact, see{inFlight: 4, busy: 4, idle: 4}, unread, 8, 8, "the disk is gone"},
+		{"exact: leaves free their workers", exact, see{inFlight: 4, busy: 4, idle: 4}, levels(4), 8, 4,
+			"no further ones to come"},
+		{"exact: trees that cannot be read let nobody go", exact, see{inFlight: 4, busy: 4, idle: 4}, unread, 8, 8,
+			"the disk is gone"},
 		{"exact: nobody knows how long the work takes, so all stay", exact,
 			see{inFlight: 1, busy: 1, idle: 3, mpd: -1}, levels(1, 2), 4, 4, "when it comes is not known"},
-		{"deadline: children that come before a worker could are late, and take no longer than another objective", deadline,
-			see{inFlight: 4, busy: 4, latency: 15 * time.Second}, levels(4, 5), 16, 4, "12 launches to be in service for it"},
+		{"deadline: children that come before a worker could are late, and take no longer than another objective",
+			deadline,
+			see{inFlight: 4, busy: 4, latency: 15 * time.Second}, levels(4, 5), 16, 4,
+			"12 launches to be in service for it"},
 		{"deadline: an objective of minutes leaves time to launch when they are there", deadline,
 			see{inFlight: 4, busy: 4, latency: 4 * time.Minute}, levels(4, 5), 4, 4, "about 20 more"},
 		{"deadline: idle workers stay for children that come sooner than a worker could", deadline,
 			see{inFlight: 4, busy: 4, idle: 6, latency: 15 * time.Second}, levels(4, 2), 8, 8, "about 8 more"},
-		{"deadline: leaves let idle workers go", deadline, see{inFlight: 4, busy: 4, idle: 6, latency: 30 * time.Second}, levels(4), 4, 4, "no further ones to come"},
+		{"deadline: leaves let idle workers go", deadline,
+			see{inFlight: 4, busy: 4, idle: 6, latency: 30 * time.Second}, levels(4), 4, 4, "no further ones to come"},
 		{"deadline: trees that cannot be read let nobody go", deadline,
 			see{inFlight: 4, busy: 4, idle: 6, latency: 30 * time.Second}, unread, 10, 10, "the disk is gone"},
 	} {
@@ -79,8 +86,10 @@ func TestTheNextLevelOfATreeIsPlannedFor(t *testing.T) {
 			}
 			d := row.policy.Decide(o, nil)
 			last := d.Trail[len(d.Trail)-1]
-			if d.Desired != row.want || d.Floor != row.floor || last.Rule != "trees" || !strings.Contains(last.Why, row.says) {
-				t.Errorf("desired %d, floor %d: %s\nwant %d, %d and %q\n%+v", d.Desired, d.Floor, d.Sentence(), row.want, row.floor, row.says, last)
+			if d.Desired != row.want || d.Floor != row.floor || last.Rule != "trees" ||
+				!strings.Contains(last.Why, row.says) {
+				t.Errorf("desired %d, floor %d: %s\nwant %d, %d and %q\n%+v", d.Desired, d.Floor, d.Sentence(),
+					row.want, row.floor, row.says, last)
 			}
 		})
 	}
@@ -94,7 +103,8 @@ func outlooks() *rapid.Generator[muster.Expected] {
 		}
 		e := muster.Expected{At: t0, Known: true, Trees: 1, Open: float64(rapid.IntRange(1, 500).Draw(t, "open"))}
 		for range rapid.IntRange(0, muster.MaxLevels).Draw(t, "levels") {
-			e.Levels = append(e.Levels, muster.ExpectedLevel{Parents: rapid.Float64Range(0, 500).Draw(t, "parents"), Messages: rapid.Float64Range(0, 1e6).Draw(t, "messages")})
+			e.Levels = append(e.Levels, muster.ExpectedLevel{Parents: rapid.Float64Range(0, 500).Draw(t, "parents"),
+				Messages: rapid.Float64Range(0, 1e6).Draw(t, "messages")})
 		}
 		e.Perhaps = rapid.Float64Range(0, 1e4).Draw(t, "perhaps")
 		return e
@@ -105,16 +115,20 @@ func TestTreesOnlyEverAskForMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := sights().Draw(t, "see").observation()
 		o.Boot = muster.Estimate{Known: true, MeanSeconds: rapid.Float64Range(0.1, 100).Draw(t, "boot")}
-		p := rapid.SampledFrom([]muster.Policy{policy.Exact{}, policy.Deadline{}, policy.Deadline{Prompt: true}, policy.Deadline{Seasonal: true}}).Draw(t, "policy")
+		p := rapid.SampledFrom([]muster.Policy{policy.Exact{}, policy.Deadline{}, policy.Deadline{Prompt: true},
+			policy.Deadline{Seasonal: true}}).Draw(t, "policy")
 		without := p.Decide(o, nil)
 		expected := outlooks().Draw(t, "expected")
 		o.Expected = &expected
 		with := p.Decide(o, nil)
 		switch {
-		case with.Desired < without.Desired || with.Floor < min(without.Floor, with.Desired) || with.Floor > with.Desired:
-			t.Fatalf("without trees %d with the floor %d, with them %d, %d: %s", without.Desired, without.Floor, with.Desired, with.Floor, with.Sentence())
+		case with.Desired < without.Desired || with.Floor < min(without.Floor, with.Desired) ||
+			with.Floor > with.Desired:
+			t.Fatalf("without trees %d with the floor %d, with them %d, %d: %s", without.Desired, without.Floor,
+				with.Desired, with.Floor, with.Sentence())
 		case !o.Expected.Known && (with.Desired < with.Previous || with.Floor < min(with.Previous, with.Desired)):
-			t.Fatalf("the trees are unread, and %d became %d with the floor %d", with.Previous, with.Desired, with.Floor)
+			t.Fatalf("the trees are unread, and %d became %d with the floor %d", with.Previous, with.Desired,
+				with.Floor)
 		}
 	})
 }
@@ -136,8 +150,8 @@ func TestDecisionsWithTreesRecomputeToTheByte(t *testing.T) {
 	})
 }
 
-// TestWorkersOnTheirWayBeginChildrenOnlyOnceTheseAreThere: 40 children come in 10 s and may wait for 11.3 s; four workers begin two
-// each, and so do eight that will be ready in a second.
+// TestWorkersOnTheirWayBeginChildrenOnlyOnceTheseAreThere: 40 children come in 10 s and may wait for 11.3 s; four
+// workers begin two each, and so do eight that will be ready in a second.
 func TestWorkersOnTheirWayBeginChildrenOnlyOnceTheseAreThere(t *testing.T) {
 	o := grown(see{inFlight: 4, busy: 4, pending: 8, latency: 22 * time.Second}, levels(4, 10))
 	o.Coming = []muster.Coming{{AgeSeconds: 19, Members: 8}}

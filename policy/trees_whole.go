@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // The choices of [Spec.Trees].
@@ -21,17 +22,17 @@ const (
 // DefaultFirst is how many slots a tree of which only the root is known gets with [TreesWhole].
 const DefaultFirst = 12
 
-// firstFor is for which part of a boot those slots stay while nothing more becomes known. Later fewer do, in proportion to the time
-// that has passed: a root that takes long leads to no sooner, and a worker that is idle costs.
+// firstFor is for which part of a boot those slots stay while nothing more becomes known. Later fewer do, in proportion
+// to the time that has passed: a root that takes long leads to no sooner, and a worker that is idle costs.
 const firstFor = 0.25
 
-// wholeTrees returns the decision d of [Exact] sized for the trees as a whole. A node that waits gets no worker of its own
-// when the slots that are there and on their way are through with it before that worker could take messages. What is
-// expected to come counts, and one guess: that the next level has as many nodes as there are now, as far as that is likely
-// at all. So a guess keeps a tree as large as it is, and never makes it grow.
+// wholeTrees returns the decision d of [Exact] sized for the trees as a whole. A node that waits gets no worker of its
+// own when the slots that are there and on their way are through with it before that worker could take messages. What
+// is expected to come counts, and one guess: that the next level has as many nodes as there are now, as far as that is
+// likely at all. So a guess keeps a tree as large as it is, and never makes it grow.
 //
-// Messages that are no nodes get a slot each, as ever. So do nodes that have waited for longer than a boot: then the slots that
-// were to be through with them are not.
+// Messages that are no nodes get a slot each, as ever. So do nodes that have waited for longer than a boot: then the
+// slots that were to be through with them are not.
 func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	work, known := workOf(o)
 	if !known || !o.Expected.Known {
@@ -50,20 +51,22 @@ func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decisi
 	case out > before:
 		words += fmt.Sprintf("; %s to be in service for it", launches(out-before))
 	case out < before:
-		words += fmt.Sprintf("; %s fewer than one for each that waits, because there are slots for those before", launches(before-out))
+		words += fmt.Sprintf("; %s fewer than one for each that waits, because there are slots for those before",
+			launches(before-out))
 	}
 	floor := max(min(d.Floor, out), keep)
 	if out > d.Previous {
 		floor = out
 	}
-	in = append(append(in, when...), value("launch", float64(out-d.Previous)), value("keep", float64(keep)), value("without", float64(before)))
+	in = append(append(in, when...), value("launch", float64(out-d.Previous)), value("keep", float64(keep)),
+		value("without", float64(before)))
 	d = d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 	d.Floor = min(floor, out)
 	return x.firstSlots(d, o)
 }
 
-// followed returns the levels that are expected, of which the first has at least as many messages as are in the queue or in work,
-// but on a guess none beyond what is likely.
+// followed returns the levels that are expected, of which the first has at least as many messages as are in the queue
+// or in work, but on a guess none beyond what is likely.
 func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 	levels := slices.Clone(o.Expected.Levels)
 	if o.Expected.Perhaps <= 0 {
@@ -77,8 +80,8 @@ func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 	return levels
 }
 
-// slotEach returns the size at which those that wait have a slot each that are no nodes of trees, or have waited for longer than
-// so many seconds.
+// slotEach returns the size at which those that wait have a slot each that are no nodes of trees, or have waited for
+// longer than so many seconds.
 func (p plan) slotEach(o muster.Observation, seconds float64) int {
 	e, backlog := o.Expected, o.Backlog().Value
 	each := math.Min(backlog, backlog+p.inHand(o)-(e.Open-e.Held))
@@ -107,9 +110,11 @@ func (x Exact) firstSlots(d muster.Decision, o muster.Observation) muster.Decisi
 	want := ceil(slots / math.Max(1, o.Capacity.SlotsPerWorker))
 	floor := max(d.Floor, want)
 	d = d.With(muster.Term{
-		Rule: treesRule, In: []muster.Value{value("young", young), value("first", float64(x.First)), value("held_s", round3(held))},
+		Rule: treesRule, In: []muster.Value{value("young", young), value("first", float64(x.First)),
+			value("held_s", round3(held))},
 		Out: max(d.Desired, want),
-		Why: fmt.Sprintf("of %s nothing is known but the root: %s until more is", muster.Plural(int(young), "tree"), muster.Plural(want, "worker")),
+		Why: fmt.Sprintf("of %s nothing is known but the root: %s until more is", render.Plural(int(young), "tree"),
+			render.Plural(want, "worker")),
 	})
 	d.Floor = min(floor, d.Desired)
 	return d
@@ -127,7 +132,8 @@ func (s Spec) checkTrees() []error {
 	case s.First < 0 || s.First > maxFirst:
 		faults = append(faults, &Fault{"policy.first", fmt.Sprint(s.First), fmt.Sprintf("1 to %d slots", maxFirst)})
 	case s.First > 0 && s.Trees != TreesWhole:
-		faults = append(faults, &Fault{"policy.first", fmt.Sprint(s.First) + " without trees: " + TreesWhole, "a number of slots with trees: " + TreesWhole})
+		faults = append(faults, &Fault{"policy.first", fmt.Sprint(s.First) + " without trees: " + TreesWhole,
+			"a number of slots with trees: " + TreesWhole})
 	}
 	return faults
 }

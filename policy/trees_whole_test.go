@@ -36,24 +36,39 @@ func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 		floor    int
 		says     string
 	}{
-		{"four slots are through with eight more nodes before a worker could be there", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0,
+		{"four slots are through with eight more nodes before a worker could be there",
+			see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0,
 			levels(12), 4, 4, "8 launches fewer than one for each that waits"},
-		{"nodes that take long get a slot each", see{backlog: 8, inFlight: 4, busy: 4, mpd: time.Minute}, 0, levels(12), 12, 12, "no further ones to come"},
-		{"messages that are no nodes get a slot each", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0, levels(4), 12, 12, "no further ones to come"},
-		{"some of those that wait are nodes", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0, levels(9), 7, 7, "5 launches fewer"},
-		{"children that are there when a worker is", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, levels(4, 3), 12, 12, "8 launches to be in service for it"},
-		{"a guess keeps the tree as large as it is, and lets it not grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, perhaps, 4, 4, "not known yet"},
-		{"so workers come for a level that is likely to be as large", see{backlog: 4, inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, likely, 8, 8, "not known yet"},
-		{"nor where a level is known to grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, growing, 8, 8, "4 launches"},
-		{"idle workers stay until it is known whether a level has children", see{inFlight: 4, busy: 4, idle: 4}, 0, perhaps, 8, 8, "not known yet"},
-		{"leaves free their workers", see{inFlight: 4, busy: 4, idle: 4}, 0, levels(4), 8, 4, "no further ones to come"},
-		{"trees that cannot be read let nobody go", see{inFlight: 4, busy: 4, idle: 4}, 0, muster.Expected{At: t0, Reason: "the disk is gone"}, 8, 8, "the disk is gone"},
-		{"a tree begins with more than its root needs", see{backlog: 1, mpd: -1}, 0, young(1), 6, 6, "of 1 tree nothing is known but the root"},
+		{"nodes that take long get a slot each", see{backlog: 8, inFlight: 4, busy: 4, mpd: time.Minute}, 0, levels(12),
+			12, 12, "no further ones to come"},
+		{"messages that are no nodes get a slot each", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0,
+			levels(4), 12, 12, "no further ones to come"},
+		{"some of those that wait are nodes", see{backlog: 8, inFlight: 4, busy: 4, mpd: 5 * time.Second}, 0, levels(9),
+			7, 7, "5 launches fewer"},
+		{"children that are there when a worker is", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, levels(4, 3),
+			12, 12, "8 launches to be in service for it"},
+		{"a guess keeps the tree as large as it is, and lets it not grow",
+			see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, perhaps, 4, 4, "not known yet"},
+		{"so workers come for a level that is likely to be as large",
+			see{backlog: 4, inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, likely, 8, 8, "not known yet"},
+		{"nor where a level is known to grow", see{inFlight: 4, busy: 4, mpd: 15 * time.Second}, 0, growing, 8, 8,
+			"4 launches"},
+		{"idle workers stay until it is known whether a level has children", see{inFlight: 4, busy: 4, idle: 4}, 0,
+			perhaps, 8, 8, "not known yet"},
+		{"leaves free their workers", see{inFlight: 4, busy: 4, idle: 4}, 0, levels(4), 8, 4,
+			"no further ones to come"},
+		{"trees that cannot be read let nobody go", see{inFlight: 4, busy: 4, idle: 4}, 0,
+			muster.Expected{At: t0, Reason: "the disk is gone"}, 8, 8, "the disk is gone"},
+		{"a tree begins with more than its root needs", see{backlog: 1, mpd: -1}, 0, young(1), 6, 6,
+			"of 1 tree nothing is known but the root"},
 		{"each of two does", see{backlog: 2, mpd: -1}, 0, young(2), 12, 12, "of 2 trees nothing is known"},
 		{"and so it does when durations are known", see{backlog: 1}, 0, young(1), 6, 6, "6 workers until more is"},
-		{"they stay for a quarter of a boot", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, 5 * time.Second, young(1), 6, 6, "6 workers until more is"},
-		{"later fewer do", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, 10 * time.Second, young(1), 6, 3, "3 workers until more is"},
-		{"and then only the one that works", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, time.Minute, young(1), 6, 1, "1 node of trees open"},
+		{"they stay for a quarter of a boot", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, 5 * time.Second, young(1), 6,
+			6, "6 workers until more is"},
+		{"later fewer do", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, 10 * time.Second, young(1), 6, 3,
+			"3 workers until more is"},
+		{"and then only the one that works", see{inFlight: 1, busy: 1, idle: 5, mpd: -1}, time.Minute, young(1), 6, 1,
+			"1 node of trees open"},
 		{"a root whose message was lost leads to nothing", see{idle: 2}, 0, young(1), 2, 0, "1 node of trees open"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -64,8 +79,10 @@ func TestAWholeTreeIsSizedForWhenWorkersAreThere(t *testing.T) {
 			}
 			d := whole().Decide(o, nil)
 			last := d.Trail[len(d.Trail)-1]
-			if d.Desired != row.want || d.Floor != row.floor || last.Rule != "trees" || !strings.Contains(last.Why, row.says) {
-				t.Errorf("desired %d, floor %d: %s\nwant %d, %d and %q\n%+v", d.Desired, d.Floor, d.Sentence(), row.want, row.floor, row.says, last)
+			if d.Desired != row.want || d.Floor != row.floor || last.Rule != "trees" ||
+				!strings.Contains(last.Why, row.says) {
+				t.Errorf("desired %d, floor %d: %s\nwant %d, %d and %q\n%+v", d.Desired, d.Floor, d.Sentence(),
+					row.want, row.floor, row.says, last)
 			}
 		})
 	}
@@ -83,7 +100,8 @@ func TestANodeThatWaitsForLongGetsASlot(t *testing.T) {
 		{"both for more", []muster.Waiting{{AgeSeconds: 30, Messages: 2}}, 3},
 	} {
 		o := grown(see{backlog: 2, inFlight: 1, busy: 1, mpd: 2 * time.Second}, levels(3))
-		o.Waiting, o.Queues[0].OldestAge = row.waiting, muster.Sample{At: t0, Known: true, Value: row.waiting[0].AgeSeconds}
+		o.Waiting, o.Queues[0].OldestAge = row.waiting, muster.Sample{At: t0, Known: true,
+			Value: row.waiting[0].AgeSeconds}
 		if d := whole().Decide(o, nil); d.Desired != row.want {
 			t.Errorf("%s: %s\nwant %d", row.name, d.Sentence(), row.want)
 		}
@@ -143,8 +161,8 @@ func TestAWholeTreeRecomputesToTheByte(t *testing.T) {
 	})
 }
 
-// TestALeafMoreNeverMeansAWorkerFewer: one more that waits, and counts as open. A node more may mean that the next level comes
-// later, and so fewer workers now.
+// TestALeafMoreNeverMeansAWorkerFewer: one more that waits, and counts as open. A node more may mean that the next
+// level comes later, and so fewer workers now.
 func TestALeafMoreNeverMeansAWorkerFewer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sights().Draw(t, "see")
@@ -176,8 +194,10 @@ func TestWhatIsWrongWithTheKeysOfTrees(t *testing.T) {
 		want string
 	}{
 		{policy.Spec{Name: "exact", Trees: "all"}, `policy.trees: found "all", allowed is each, whole`},
-		{policy.Spec{Name: "deadline", Trees: "whole"}, "policy.trees: found whole with deadline, allowed is whole with exact"},
-		{policy.Spec{Name: "exact", First: 4}, "policy.first: found 4 without trees: whole, allowed is a number of slots with trees: whole"},
+		{policy.Spec{Name: "deadline", Trees: "whole"}, "policy.trees: found whole with deadline, allowed is whole " +
+			"with exact"},
+		{policy.Spec{Name: "exact", First: 4}, "policy.first: found 4 without trees: whole, allowed is a number of " +
+			"slots with trees: whole"},
 		{policy.Spec{Name: "exact", Trees: "whole", First: -1}, "policy.first: found -1, allowed is 1 to 10000 slots"},
 	} {
 		if err := row.spec.Check(); err == nil || err.Error() != row.want {

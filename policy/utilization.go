@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // DefaultTarget is the utilization at which a fleet keeps three slots in ten free for what comes next.
@@ -19,8 +20,8 @@ const (
 	SignalReports = "reports"
 )
 
-// WorkerUtilization keeps total work / total slots at a target. The ratio needs no processing duration, so it stays right
-// when durations change; it does not know a latency objective.
+// WorkerUtilization keeps total work / total slots at a target. The ratio needs no processing duration, so it stays
+// right when durations change; it does not know a latency objective.
 type WorkerUtilization struct {
 	// Target is above 0 and at most 1.
 	Target float64
@@ -33,7 +34,8 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 	const rule = "worker-utilization"
 	d := begin(o, rule+"/2")
 	if !o.Capacity.Known {
-		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " + o.Capacity.Reason})
+		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " +
+			o.Capacity.Reason})
 	}
 	work, reason, what := p.work(o)
 	if !work.Known {
@@ -41,8 +43,8 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 	}
 	u := Utilization(work.Value, float64(o.Capacity.Slots))
 	n := ceil(work.Value / (p.Target * o.Capacity.SlotsPerWorker))
-	why := fmt.Sprintf("%s of work on %s is a utilization of %s, the target is %s, so %s", muster.Number(work.Value),
-		muster.Plural(o.Capacity.Slots, "slot"), muster.Number(u), muster.Number(p.Target), muster.Plural(n, "worker"))
+	why := fmt.Sprintf("%s of work on %s is a utilization of %s, the target is %s, so %s", render.Number(work.Value),
+		render.Plural(o.Capacity.Slots, "slot"), render.Number(u), render.Number(p.Target), render.Plural(n, "worker"))
 	if o.Capacity.Slots == 0 {
 		// The formula reports full saturation here and knows no more than that: at least one worker, and no fall while
 		// others are on their way.
@@ -50,7 +52,7 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 		why = "no work and no slots"
 		if work.Value > 0 {
 			n = max(1, d.Previous)
-			why = fmt.Sprintf("%s of work and no slots yet, so at least 1 worker", muster.Number(work.Value))
+			why = fmt.Sprintf("%s of work and no slots yet, so at least 1 worker", render.Number(work.Value))
 		}
 	}
 	d.Floor = n
@@ -59,7 +61,8 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 	}
 	return d.With(muster.Term{
 		Rule: rule,
-		In: []muster.Value{value("work", work.Value), value("slots", float64(o.Capacity.Slots)), value("utilization", u),
+		In: []muster.Value{value("work", work.Value), value("slots", float64(o.Capacity.Slots)),
+			value("utilization", u),
 			value("target", p.Target), value("slots_per_worker", o.Capacity.SlotsPerWorker)},
 		Out: n, Why: why,
 	})
@@ -81,7 +84,8 @@ func (p WorkerUtilization) work(o muster.Observation) (work muster.Sample, reaso
 	switch p.Signal {
 	case SignalReports:
 		if o.Capacity.Lost > 0 {
-			return muster.Unknown(o.At, fmt.Sprintf("%d workers are silent", o.Capacity.Lost)), muster.UnknownInFlight, "number of busy slots"
+			return muster.Unknown(o.At, fmt.Sprintf("%d workers are silent", o.Capacity.Lost)), muster.UnknownInFlight,
+				"number of busy slots"
 		}
 		return muster.Measured(o.At, float64(o.Capacity.BusySlots)), muster.UnknownInFlight, "number of busy slots"
 	case SignalInFlight:
@@ -100,7 +104,8 @@ func (p WorkerUtilization) work(o muster.Observation) (work muster.Sample, reaso
 func checkUtilization(s Spec) []error {
 	var faults []error
 	if s.Target != 0 && !(s.Target > 0 && s.Target <= 1) {
-		faults = append(faults, &Fault{"policy.target", muster.Number(s.Target), "a number above 0 and at most 1, as in 0.7"})
+		faults = append(faults, &Fault{"policy.target", render.Number(s.Target), "a number above 0 and at most 1, as " +
+			"in 0.7"})
 	}
 	switch s.Signal {
 	case "", SignalTotal, SignalInFlight, SignalReports:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // lookup returns the settings of a queue.
@@ -44,15 +45,17 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 	if err != nil {
 		return nil, nil, err
 	}
-	if set.Fifo && !set.ContentDedup && slices.ContainsFunc(messages, func(m Outgoing) bool { return m.DeduplicationID == "" }) {
-		return nil, nil, refuse(ErrInvalidParameter, noDeduplication)
+	if set.Fifo && !set.ContentDedup &&
+		slices.ContainsFunc(messages, func(m Outgoing) bool { return m.DeduplicationID == "" }) {
+		return nil, nil, rules.Refuse(ErrInvalidParameter, noDeduplication)
 	}
 	total := 0
 	for i := range messages {
 		total += messages[i].size()
 	}
 	if total > MaxBytes && len(messages) > 1 {
-		return nil, nil, refuse(ErrBatchTooLong, "Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
+		return nil, nil, rules.Refuse(ErrBatchTooLong,
+			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
 	}
 	out = make([]Sent, len(messages))
 	c = &send{queue: name, fifo: set.Fifo, outgoing: make([]sending, 0, len(messages))}
@@ -63,7 +66,7 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 			continue
 		}
 		identify(m.record)
-		out[i].ID = formatUUID(m.record.ID)
+		out[i].ID = rules.FormatUUID(m.record.ID)
 		c.outgoing = append(c.outgoing, m)
 	}
 	if len(c.outgoing) == 0 {
@@ -90,7 +93,8 @@ func (c *send) number(out []Sent) {
 		if out[i].Err == nil {
 			m := &c.outgoing[next]
 			next++
-			out[i] = Sent{ID: formatUUID(m.stored.ID), SequenceNumber: formatSequence(m.stored.Seq), Duplicate: m.duplicate}
+			out[i] = Sent{ID: rules.FormatUUID(m.stored.ID), SequenceNumber: formatSequence(m.stored.Seq),
+				Duplicate: m.duplicate}
 		}
 	}
 }
@@ -111,7 +115,8 @@ func prepare(m *Outgoing, set *machine.Settings) (sending, error) {
 	if set.Fifo {
 		delay = -1 // only 0 is accepted, and means the queue's
 	}
-	return sending{record: &machine.Record{Group: m.GroupID, Dedup: m.deduplicationID(set), Attributes: extra, Body: m.Body, Digest: m.Digest}, delay: delay}, nil
+	return sending{record: &machine.Record{Group: m.GroupID, Dedup: m.deduplicationID(set), Attributes: extra,
+		Body: m.Body, Digest: m.Digest}, delay: delay}, nil
 }
 
 func newID() (id [16]byte) {
@@ -226,7 +231,8 @@ func (s *Service) open(c *receive) ([]Message, error) {
 		return nil, failed
 	}
 	if failed != nil && !errors.Is(failed, ErrDamagedMessage) {
-		s.log.Error("queue: a received message could not be read; it becomes visible again", "queue", c.queue, "error", failed)
+		s.log.Error("queue: a received message could not be read; it becomes visible again", "queue", c.queue, "error",
+			failed)
 	}
 	return out, nil
 }
@@ -342,11 +348,12 @@ func (s *Service) Counts(name string) (Counts, error) {
 	now := s.tick()
 	q.Advance(now)
 	c := Counts{
-		At: fromMillis(now), Visible: q.Visible(), Runnable: q.Runnable(), InFlight: q.InFlight.Len(), Delayed: q.Delayed.Len(),
+		At: rules.FromMillis(now), Visible: q.Visible(), Runnable: q.Runnable(), InFlight: q.InFlight.Len(),
+		Delayed: q.Delayed.Len(),
 		Damaged: len(q.Damaged), Sent: q.Sent, Deleted: q.Deleted, Received: q.Received,
 	}
 	if sent, _, ok := q.Oldest(); ok {
-		c.OldestSent = fromMillis(sent)
+		c.OldestSent = rules.FromMillis(sent)
 	}
 	c.Returned, c.Unsure, c.ReturnedSent, c.DeadLetters = q.Retries.Len(), q.Unsure, sentGroups(q.Retries.Nodes), -1
 	if q.Settings.Redrive != nil {

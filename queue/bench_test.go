@@ -69,7 +69,9 @@ func BenchmarkOpen(b *testing.B) {
 	ops := []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{ID: 1, Name: "q"}}}
 	body := strings.Repeat("x", 1024)
 	for seq := range uint64(messages) {
-		ops = append(ops, machine.Op{Kind: machine.OpInsert, Row: machine.Row{Numbers: machine.Numbers{Seq: seq + 1, Sent: now, Visible: now}, Queue: 1}, Record: &machine.Record{Body: body}})
+		ops = append(ops, machine.Op{Kind: machine.OpInsert,
+			Row: machine.Row{Numbers: machine.Numbers{Seq: seq + 1, Sent: now, Visible: now},
+				Queue: 1}, Record: &machine.Record{Body: body}})
 		if len(ops) >= group || seq == messages-1 {
 			if err := db.Commit(ops); err != nil {
 				b.Fatal(err)

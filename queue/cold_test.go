@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -58,8 +59,10 @@ func TestColdAgreesWithAPlainList(t *testing.T) {
 				for range min(many, len(plain)) {
 					m, at, run := c.First()
 					c.Pop(run)
-					i, _ := slices.BinarySearchFunc(plain, m.Seq, func(e machine.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
-					if least := slices.MinFunc(plain, inOrder); plain[i] != least || plain[i] != machine.ColdEntry(m, at) {
+					i, _ := slices.BinarySearchFunc(plain, m.Seq,
+						func(e machine.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+					if least := slices.MinFunc(plain, inOrder); plain[i] != least ||
+						plain[i] != machine.ColdEntry(m, at) {
 						t.Fatalf("first is %v, want %+v", m, least.Numbers)
 					}
 					plain = slices.Delete(plain, i, i+1)
@@ -100,7 +103,8 @@ func agreeCold(t *rapid.T, c *machine.Cold, plain []machine.Entry) {
 		t.Fatalf("an oldest: %t of %d", ok, len(plain))
 	}
 	if ok {
-		if want := slices.MinFunc(plain, func(a, b machine.Entry) int { return cmp.Compare(a.Sent, b.Sent) }); oldest.Sent != want.Sent {
+		if want := slices.MinFunc(plain,
+			func(a, b machine.Entry) int { return cmp.Compare(a.Sent, b.Sent) }); oldest.Sent != want.Sent {
 			t.Fatalf("the oldest was sent at %d, want %d", oldest.Sent, want.Sent)
 		}
 	}
@@ -171,13 +175,14 @@ func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 		st.Sweep(100)
 		st.Rollback()
 		if q.Len() != 5000 || len(st.Garbage)+len(st.Buried) != 0 {
-			t.Fatalf("after undoing a purge %d messages, %d and %d packs to sweep", q.Len(), len(st.Garbage), len(st.Buried))
+			t.Fatalf("after undoing a purge %d messages, %d and %d packs to sweep", q.Len(), len(st.Garbage),
+				len(st.Buried))
 		}
 		st.Purge(q)
 		commit()
 		if restart {
 			var err error
-			if st, _, err = machine.Load(m, 2, parseSettings); err != nil {
+			if st, _, err = machine.Load(m, 2, rules.ParseSettings); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -186,7 +191,8 @@ func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 			commit()
 		}
 		if len(st.Garbage)+len(st.Buried)+len(m.Messages) != 0 {
-			t.Errorf("restart %t: %d rows and %d packs are left to sweep, %d rows in the store", restart, len(st.Garbage), len(st.Buried), len(m.Messages))
+			t.Errorf("restart %t: %d rows and %d packs are left to sweep, %d rows in the store", restart,
+				len(st.Garbage), len(st.Buried), len(m.Messages))
 		}
 	}
 }
@@ -216,12 +222,13 @@ func TestOnlyWhatHasNothingToTellIsCold(t *testing.T) {
 		}
 		err := m.Commit([]machine.Op{
 			{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{ID: 1, Name: "q"}},
-			{Kind: machine.OpInsert, Row: machine.Row{Numbers: c.r, Queue: 1}, Record: &machine.Record{Group: c.text.Group, Source: c.text.Source}},
+			{Kind: machine.OpInsert, Row: machine.Row{Numbers: c.r, Queue: 1},
+				Record: &machine.Record{Group: c.text.Group, Source: c.text.Source}},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		st, _, err := machine.Load(m, now, parseSettings)
+		st, _, err := machine.Load(m, now, rules.ParseSettings)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // send adds messages to a queue.
@@ -93,7 +94,8 @@ func (c *receive) apply(w *writer, now int64) verdict {
 	if c.q.InFlight.Len() >= MaxInFlight && !c.wait && !c.q.Fifo && c.taken == 0 {
 		c.q.Advance(now) // which may make room
 		if c.q.InFlight.Len() >= MaxInFlight {
-			c.err = refuse(ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages first.", MaxInFlight)
+			c.err = rules.Refuse(ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages first.",
+				MaxInFlight)
 			return answerNow
 		}
 	}
@@ -189,7 +191,8 @@ func (c *settleAll) apply(w *writer, now int64) verdict {
 		switch {
 		case t.Seq == 0: // its receipt was refused
 		case t.Queue != c.q.Saved.ID:
-			t.err = refuse(ErrReceiptHandleInvalid, "The receipt handle %q is not valid for this queue.", t.handle)
+			t.err = rules.Refuse(ErrReceiptHandleInvalid, "The receipt handle %q is not valid for this queue.",
+				t.handle)
 		case c.change:
 			t.err = w.st.Change(c.q, now, t.timeout, t.Seq, t.Count, t.hands)
 		default:
@@ -197,12 +200,13 @@ func (c *settleAll) apply(w *writer, now int64) verdict {
 		}
 		switch t.err {
 		case machine.ErrExpiredHandle:
-			t.err = outside("ReceiptHandle", t.handle, "The receipt handle has expired.")
+			t.err = rules.Outside("ReceiptHandle", t.handle, "The receipt handle has expired.")
 		case machine.ErrTooLong:
-			t.err = outside("VisibilityTimeout", t.timeout/1000,
+			t.err = rules.Outside("VisibilityTimeout", t.timeout/1000,
 				"Total VisibilityTimeout for the message is beyond the limit [43200 seconds]")
 		case machine.ErrMessageGone:
-			t.err = outside("ReceiptHandle", t.handle, "Message does not exist or is not available for visibility timeout change.")
+			t.err = rules.Outside("ReceiptHandle", t.handle,
+				"Message does not exist or is not available for visibility timeout change.")
 		}
 	}
 	if len(w.st.Ops) == before && len(w.group) == 0 {
@@ -252,10 +256,11 @@ func (c *call) finish(_ *Service, err error) {
 }
 
 func noQueue(name string) error {
-	name = clip(name)
+	name = rules.Clip(name)
 	return &Error{Kind: ErrQueueNotFound, Text: "The specified queue does not exist: " + name, Queue: name}
 }
 
 func fullError() error {
-	return refuse(ErrStorageFull, "The queue storage is full: nothing was stored. Delete messages or free disk space, then send again.")
+	return rules.Refuse(ErrStorageFull,
+		"The queue storage is full: nothing was stored. Delete messages or free disk space, then send again.")
 }

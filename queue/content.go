@@ -1,11 +1,11 @@
 package queue
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // extras are the parts of a message that most messages do not have; they are
@@ -26,8 +26,10 @@ func encodeExtras(m *Outgoing) ([]byte, error) {
 // messageOf puts together what a receiver sees.
 func messageOf(r *machine.Record, d machine.Delivery, receipt string, fifo bool) (Message, error) {
 	m := Message{
-		ID: formatUUID(r.ID), Receipt: receipt, Body: r.Body, GroupID: r.Group, DeduplicationID: r.Dedup, Source: r.Source,
-		Sent: fromMillis(d.Sent), FirstReceived: fromMillis(d.First), ReceiveCount: int(d.Count), Digest: r.Digest,
+		ID: rules.FormatUUID(r.ID), Receipt: receipt, Body: r.Body, GroupID: r.Group, DeduplicationID: r.Dedup,
+		Source: r.Source,
+		Sent:   rules.FromMillis(d.Sent), FirstReceived: rules.FromMillis(d.First), ReceiveCount: int(d.Count),
+		Digest: r.Digest,
 	}
 	if fifo {
 		m.SequenceNumber = formatSequence(d.Seq)
@@ -51,17 +53,6 @@ func versionUUID(b [16]byte) [16]byte {
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return b
-}
-
-func formatUUID(b [16]byte) string {
-	var out [36]byte
-	hex.Encode(out[0:8], b[0:4])
-	hex.Encode(out[9:13], b[4:6])
-	hex.Encode(out[14:18], b[6:8])
-	hex.Encode(out[19:23], b[8:10])
-	hex.Encode(out[24:36], b[10:16])
-	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
-	return string(out[:])
 }
 
 // identify gives a message that is sent its id and the checksum of what it is sent with.

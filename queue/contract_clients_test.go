@@ -57,7 +57,8 @@ type question struct {
 }
 
 func newLogbook() *logbook {
-	return &logbook{begun: map[*question]bool{}, of: map[int][]porcupine.Operation{}, doubts: map[int][]porcupine.Operation{}}
+	return &logbook{begun: map[*question]bool{}, of: map[int][]porcupine.Operation{},
+		doubts: map[int][]porcupine.Operation{}}
 }
 
 // milliseconds is the time as the service counts it.

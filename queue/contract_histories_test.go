@@ -103,7 +103,8 @@ func play(ctx context.Context, st stand, seed uint64, plant func(service) servic
 		}
 		var wg sync.WaitGroup
 		for i := range 4 {
-			v := &visitor{l, []service{calls, carried}[i%2], ctx, life*10 + i, rand.New(rand.NewPCG(seed, uint64(life*10+i+1)))}
+			v := &visitor{l, []service{calls, carried}[i%2], ctx, life*10 + i,
+				rand.New(rand.NewPCG(seed, uint64(life*10+i+1)))}
 			wg.Go(func() { v.visit(8) })
 		}
 		wg.Wait()
@@ -207,9 +208,11 @@ func TestConcurrentCallsKeepTheContractOfEachMessage(t *testing.T) {
 				}
 				w, err := verdictOf(l, t.ArtifactDir())
 				if err != nil {
-					t.Fatalf("history %d: %v; a picture is in %s (run with -artifacts to keep it)", seed, err, t.ArtifactDir())
+					t.Fatalf("history %d: %v; a picture is in %s (run with -artifacts to keep it)", seed, err,
+						t.ArtifactDir())
 				}
-				sum = wealth{sum.calls + w.calls, sum.crossed + w.crossed, sum.redeliver + w.redeliver, sum.cuts + w.cuts}
+				sum = wealth{sum.calls + w.calls, sum.crossed + w.crossed, sum.redeliver + w.redeliver,
+					sum.cuts + w.cuts}
 			}
 			if _, fragile := stage().(*diskStand); sum.crossed == 0 || sum.redeliver == 0 || fragile && sum.cuts == 0 {
 				t.Errorf("too little happened: %+v", sum)
@@ -219,8 +222,8 @@ func TestConcurrentCallsKeepTheContractOfEachMessage(t *testing.T) {
 	}
 }
 
-// A receive that is not answered yet may have taken a message, and leaves it out when it is deleted meanwhile. Who found it
-// gone in between missed nothing.
+// A receive that is not answered yet may have taken a message, and leaves it out when it is deleted meanwhile. Who
+// found it gone in between missed nothing.
 func TestAMissBehindAnOpenReceiveIsNoFault(t *testing.T) {
 	for _, row := range []struct {
 		name string

@@ -120,7 +120,8 @@ func contract() porcupine.Model {
 		DescribeOperation: func(input, output any) string {
 			a, t := input.(asked), output.(told)
 			name := []string{"send", "receive", "not received", "delete", "change", "power cut"}[a.kind]
-			return fmt.Sprintf("%s at %d-%d, with receipt %d for %d ms (unheard %t): receive %d, refusal %d", name, a.from, a.to, a.count, a.lasts, a.unheard, t.count, t.refusal)
+			return fmt.Sprintf("%s at %d-%d, with receipt %d for %d ms (unheard %t): receive %d, refusal %d", name,
+				a.from, a.to, a.count, a.lasts, a.unheard, t.count, t.refusal)
 		},
 		DescribeState: func(state any) string { return fmt.Sprintf("%+v", state) },
 	}
@@ -159,7 +160,8 @@ func TestTheContractAllowsAndForbids(t *testing.T) {
 		{"received and deleted", []step{send, receive(2, 3, 1, 10), remove(4, 5, 1), miss(20)}, true},
 		{"received before it was sent", []step{receive(0, 1, 1, 1), {asked{kind: aSend}, told{}, 2, 3}}, false},
 		{"received while it is being sent", []step{{asked{kind: aSend}, told{}, 0, 9}, receive(2, 3, 1, 1)}, true},
-		{"received before its delay is over", []step{{asked{kind: aSend, lasts: 10}, told{}, 0, 1}, receive(5, 6, 1, 1)}, false},
+		{"received before its delay is over",
+			[]step{{asked{kind: aSend, lasts: 10}, told{}, 0, 1}, receive(5, 6, 1, 1)}, false},
 		{"not received though it waits", []step{send, miss(2)}, false},
 		{"not received while it is delayed", []step{{asked{kind: aSend, lasts: 10}, told{}, 0, 1}, miss(5)}, true},
 		{"not received while it is held", []step{send, receive(2, 3, 1, 10), miss(11)}, true},
@@ -170,34 +172,55 @@ func TestTheContractAllowsAndForbids(t *testing.T) {
 		{"one receive handed out twice", []step{send, receive(2, 3, 1, 1), receive(9, 10, 1, 1)}, false},
 		{"a count that leaves one out", []step{send, receive(2, 3, 1, 1), receive(9, 10, 3, 1)}, false},
 		{"received after the delete", []step{send, receive(2, 3, 1, 1), remove(4, 5, 1), receive(9, 10, 2, 1)}, false},
-		{"an old receipt that deletes", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), remove(11, 12, 1), miss(50)}, false},
-		{"an old receipt that deletes nothing", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), remove(11, 12, 1), receive(50, 51, 3, 1)}, true},
-		{"deleted while it is received again: first", []step{send, receive(2, 3, 1, 1), remove(8, 12, 1), receive(9, 10, 2, 1), miss(50)}, false},
-		{"deleted while it is received again: last", []step{send, receive(2, 3, 1, 1), remove(8, 12, 1), receive(9, 10, 2, 1), receive(50, 51, 3, 1)}, true},
-		{"handed back and received", []step{send, receive(2, 3, 1, 10), change(4, 5, 1, 0, accepted), receive(6, 7, 2, 1)}, true},
-		{"prolonged and received all the same", []step{send, receive(2, 3, 1, 5), change(4, 5, 1, 50, accepted), receive(9, 10, 2, 1)}, false},
-		{"an old receipt that prolongs", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, accepted), miss(15)}, true},
-		{"an old receipt that hands back", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 9), change(11, 12, 1, 0, accepted), receive(13, 14, 3, 1)}, true},
-		{"an old receipt that counts back", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 9), change(11, 12, 1, 0, accepted), receive(13, 14, 2, 1)}, false},
-		{"an old receipt that is refused", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, goneAlready)}, false},
-		{"the newest receipt that is refused", []step{send, receive(2, 3, 1, 1), change(11, 12, 1, 5, goneAlready)}, false},
-		{"prolonged after the delete", []step{send, receive(2, 3, 1, 1), remove(4, 5, 1), change(6, 7, 1, 5, accepted)}, false},
-		{"said to be deleted though it is not", []step{send, receive(2, 3, 1, 1), change(6, 7, 1, 5, goneAlready)}, false},
+		{"an old receipt that deletes", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), remove(11, 12, 1),
+			miss(50)}, false},
+		{"an old receipt that deletes nothing", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1),
+			remove(11, 12, 1), receive(50, 51, 3, 1)}, true},
+		{"deleted while it is received again: first",
+			[]step{send, receive(2, 3, 1, 1), remove(8, 12, 1), receive(9, 10, 2, 1), miss(50)}, false},
+		{"deleted while it is received again: last",
+			[]step{send, receive(2, 3, 1, 1), remove(8, 12, 1), receive(9, 10, 2, 1), receive(50, 51, 3, 1)}, true},
+		{"handed back and received", []step{send, receive(2, 3, 1, 10), change(4, 5, 1, 0, accepted),
+			receive(6, 7, 2, 1)}, true},
+		{"prolonged and received all the same", []step{send, receive(2, 3, 1, 5), change(4, 5, 1, 50, accepted),
+			receive(9, 10, 2, 1)}, false},
+		{"an old receipt that prolongs",
+			[]step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1), change(11, 12, 1, 5, accepted), miss(15)}, true},
+		{"an old receipt that hands back", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 9),
+			change(11, 12, 1, 0, accepted), receive(13, 14, 3, 1)}, true},
+		{"an old receipt that counts back",
+			[]step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 9), change(11, 12, 1, 0, accepted),
+				receive(13, 14, 2, 1)}, false},
+		{"an old receipt that is refused", []step{send, receive(2, 3, 1, 1), receive(9, 10, 2, 1),
+			change(11, 12, 1, 5, goneAlready)}, false},
+		{"the newest receipt that is refused", []step{send, receive(2, 3, 1, 1), change(11, 12, 1, 5, goneAlready)},
+			false},
+		{"prolonged after the delete", []step{send, receive(2, 3, 1, 1), remove(4, 5, 1), change(6, 7, 1, 5, accepted)},
+			false},
+		{"said to be deleted though it is not", []step{send, receive(2, 3, 1, 1), change(6, 7, 1, 5, goneAlready)},
+			false},
 		{"lost with the power", []step{send, cutAt(2), miss(5)}, false},
 		{"an unheard send that is lost", []step{unheard(send), cutAt(2), miss(5)}, true},
 		{"an unheard send that is there", []step{unheard(send), cutAt(2), receive(5, 6, 1, 1)}, true},
-		{"a first receive that the power took", []step{send, receive(2, 3, 1, 10), cutAt(4), receive(5, 6, 1, 1)}, true},
-		{"a second receive that the power took", []step{send, receive(2, 3, 1, 1), receive(5, 6, 2, 10), cutAt(7), receive(8, 9, 2, 1)}, false},
-		{"a changed receive that the power took", []step{send, receive(2, 3, 1, 10), change(4, 5, 1, 10, accepted), cutAt(6), receive(8, 9, 1, 1)}, false},
-		{"a delete that the power took", []step{send, receive(2, 3, 1, 1), remove(4, 5, 1), cutAt(6), receive(8, 9, 2, 1)}, false},
-		{"an unheard delete that the power took", []step{send, receive(2, 3, 1, 1), unheard(remove(4, 5, 1)), cutAt(6), receive(8, 9, 2, 1)}, true},
-		{"an unheard receive that holds", []step{send, unheard(receive(2, 3, 0, 10)), cutAt(4), miss(5), receive(12, 13, 2, 1)}, true},
+		{"a first receive that the power took", []step{send, receive(2, 3, 1, 10), cutAt(4), receive(5, 6, 1, 1)},
+			true},
+		{"a second receive that the power took", []step{send, receive(2, 3, 1, 1), receive(5, 6, 2, 10), cutAt(7),
+			receive(8, 9, 2, 1)}, false},
+		{"a changed receive that the power took", []step{send, receive(2, 3, 1, 10), change(4, 5, 1, 10, accepted),
+			cutAt(6), receive(8, 9, 1, 1)}, false},
+		{"a delete that the power took", []step{send, receive(2, 3, 1, 1), remove(4, 5, 1), cutAt(6),
+			receive(8, 9, 2, 1)}, false},
+		{"an unheard delete that the power took", []step{send, receive(2, 3, 1, 1), unheard(remove(4, 5, 1)), cutAt(6),
+			receive(8, 9, 2, 1)}, true},
+		{"an unheard receive that holds", []step{send, unheard(receive(2, 3, 0, 10)), cutAt(4), miss(5),
+			receive(12, 13, 2, 1)}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var history []porcupine.Operation
 			for i, s := range row.steps {
 				s.a.from, s.a.to = s.from, s.to
-				history = append(history, porcupine.Operation{ClientId: i, Input: s.a, Output: s.t, Call: s.from, Return: s.to})
+				history = append(history, porcupine.Operation{ClientId: i, Input: s.a, Output: s.t, Call: s.from,
+					Return: s.to})
 			}
 			if got := porcupine.CheckOperations(contract(), history); got != row.fine {
 				t.Errorf("allowed: %t", got)

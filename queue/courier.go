@@ -36,7 +36,8 @@ func (k *Courier) Send(name string, messages []Outgoing, done func([]Sent, error
 // Delete is Service.Delete. The outcomes go to done, during this call or Deliver.
 func (k *Courier) Delete(name string, handles []string, done func([]error)) {
 	c := &settleAll{queue: name}
-	errs := k.s.newSettle(c, len(handles), func(i int) VisibilityChange { return VisibilityChange{Receipt: handles[i]} })
+	errs := k.s.newSettle(c, len(handles),
+		func(i int) VisibilityChange { return VisibilityChange{Receipt: handles[i]} })
 	if errs != nil {
 		done(errs)
 		return

@@ -121,7 +121,8 @@ func TestACourierAnswersAsTheServiceDoes(t *testing.T) {
 		send := func(name string, out ...Outgoing) {
 			sent, err := calls.send(t.Context(), name, out)
 			for _, one := range sent {
-				tell("sent to %s: id %d bytes, sequence %d bytes, duplicate %t, %v", name, len(one.ID), len(one.SequenceNumber), one.Duplicate, one.Err)
+				tell("sent to %s: id %d bytes, sequence %d bytes, duplicate %t, %v", name, len(one.ID),
+					len(one.SequenceNumber), one.Duplicate, one.Err)
 			}
 			tell("send to %s: %v", name, err)
 		}
@@ -135,7 +136,8 @@ func TestACourierAnswersAsTheServiceDoes(t *testing.T) {
 		none, far := time.Duration(0), -time.Second
 		var receipts []string
 		for _, name := range []string{"q", "q.fifo", "none"} {
-			for _, o := range []ReceiveOptions{{Max: 1}, {Max: 10, Visibility: &none}, {Max: 10}, {Max: 10}, {Max: 11}, {Visibility: &far}} {
+			for _, o := range []ReceiveOptions{{Max: 1}, {Max: 10, Visibility: &none}, {Max: 10}, {Max: 10}, {Max: 11},
+				{Visibility: &far}} {
 				o.Wait = &none
 				got, err := calls.receive(t.Context(), name, o)
 				for _, m := range got {
@@ -171,7 +173,8 @@ func TestACourierHandsInTogether(t *testing.T) {
 		var sent []string
 		k := s.NewCourier(func() {})
 		for _, body := range []string{"a", "b", "c"} {
-			k.Send("q", []Outgoing{{Body: body}}, func(_ []Sent, err error) { sent = append(sent, fmt.Sprint(body, err)) })
+			k.Send("q", []Outgoing{{Body: body}},
+				func(_ []Sent, err error) { sent = append(sent, fmt.Sprint(body, err)) })
 		}
 		synctest.Wait()
 		if commits != 0 || k.Gathered() != 3 {
@@ -310,7 +313,8 @@ func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
 			k := s.NewCourier(func() { rung <- struct{}{} })
 			var errs []error
 			k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { errs = append(errs, err) })
-			k.Delete("q", []string{s.receipts.make(machine.Delivery{Seq: 1, Queue: 1})}, func(e []error) { errs = append(errs, e...) })
+			k.Delete("q", []string{s.receipts.make(machine.Delivery{Seq: 1, Queue: 1})},
+				func(e []error) { errs = append(errs, e...) })
 			if err := order(s, k); err != nil {
 				t.Fatal(err)
 			}
@@ -320,7 +324,8 @@ func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
 				t.Fatalf("%d answers, want 2", len(errs))
 			}
 			for _, err := range errs {
-				if before := name == "handed in before"; err != nil && !errors.Is(err, ErrClosed) || err == nil && !before {
+				if before := name == "handed in before"; err != nil && !errors.Is(err, ErrClosed) || err == nil &&
+					!before {
 					t.Errorf("answered %v", err)
 				}
 			}

@@ -17,6 +17,9 @@ import (
 
 	"github.com/muster-scale/muster/internal/damage"
 	"github.com/muster-scale/muster/internal/powercut"
+	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/check"
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -28,15 +31,16 @@ type acknowledged struct {
 	queues   map[string]map[string]string // attributes by name
 }
 
-// usedDirs returns a data directory as a crash leaves it and one that was closed in order, with what was acknowledged: 1,300
-// messages in many transactions and several generations of the log.
+// usedDirs returns a data directory as a crash leaves it and one that was closed in order, with what was acknowledged:
+// 1,300 messages in many transactions and several generations of the log.
 func usedDirs(t *testing.T) (dirs map[string]string, a acknowledged) {
 	t.Helper()
 	a = acknowledged{map[string]Peeked{}, map[string]uint64{}, map[string]bool{}, map[string]map[string]string{}}
 	dir, crashed := t.TempDir(), t.TempDir()
 	s := open(t, Options{Dir: dir, MemoryBytes: 1}) // nothing is cached
 	for name, attributes := range map[string]map[string]string{
-		"dead": {"MessageRetentionPeriod": "1209600"}, "later": {"DelaySeconds": "900"}, "ordered.fifo": {"FifoQueue": "true", "ContentBasedDeduplication": "true"}, "empty": nil,
+		"dead": {"MessageRetentionPeriod": "1209600"}, "later": {"DelaySeconds": "900"},
+		"ordered.fifo": {"FifoQueue": "true", "ContentBasedDeduplication": "true"}, "empty": nil,
 	} {
 		mustCreate(t, s, name, attributes)
 	}
@@ -49,7 +53,8 @@ func usedDirs(t *testing.T) (dirs map[string]string, a acknowledged) {
 		case name == "q" && n%3 == 0:
 			a.settle(t, s, n)
 		case n == 40 || n == 90: // a change of a queue begins another generation of the log
-			if err := s.SetAttributes(t.Context(), "empty", map[string]string{"VisibilityTimeout": fmt.Sprint(n)}); err != nil {
+			if err := s.SetAttributes(t.Context(), "empty",
+				map[string]string{"VisibilityTimeout": fmt.Sprint(n)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -74,11 +79,12 @@ func usedDirs(t *testing.T) (dirs map[string]string, a acknowledged) {
 	}
 	for _, q := range s.st.Names {
 		for e := range q.All {
-			a.seqs[formatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
+			a.seqs[rules.FormatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 		}
 	}
 	// A large reserve takes long to copy, and nobody reads it.
-	if err := errors.Join(damage.Copy(dir, crashed), os.Truncate(filepath.Join(crashed, "reserve"), 2<<20)); err != nil {
+	if err := errors.Join(damage.Copy(dir, crashed),
+		os.Truncate(filepath.Join(crashed, "reserve"), 2<<20)); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(s.Close(), os.Truncate(filepath.Join(dir, "reserve"), 2<<20)); err != nil {
@@ -147,7 +153,8 @@ func (a acknowledged) settle(t *testing.T, s *Service, n int) {
 	}
 }
 
-// check opens the directory, as damaged as it is, and returns what differs from what was acknowledged without a word of it.
+// check opens the directory, as damaged as it is, and returns what differs from what was acknowledged without a word of
+// it.
 func (a acknowledged) check(t *testing.T, dir string) (told error, silent []string) {
 	t.Helper()
 	s, err := Open(Options{Dir: dir, MemoryBytes: 1})
@@ -207,18 +214,19 @@ func (a acknowledged) same(got, want Peeked) bool {
 	return gocmp.Equal(got, want)
 }
 
-// repair repairs a directory and returns what differs from what was acknowledged and is not told of, and how many messages
-// are lost.
+// repair repairs a directory and returns what differs from what was acknowledged and is not told of, and how many
+// messages are lost.
 func (a acknowledged) repair(t *testing.T, dir string) (silent []string, lost int) {
 	t.Helper()
-	found, err := Check(t.Context(), dir, CheckOptions{Repair: true, At: time.Now()})
+	found, err := check.Files(t.Context(), dir, check.Options{Repair: true, At: time.Now()})
 	if err != nil {
 		return []string{err.Error()}, 0
 	}
-	if report, err := os.ReadFile(filepath.Join(found.Kept, "report.json")); err != nil || !strings.Contains(string(report), found.Findings[0].File) {
+	if report, err := os.ReadFile(filepath.Join(found.Kept, "report.json")); err != nil ||
+		!strings.Contains(string(report), found.Findings[0].File) {
 		silent = append(silent, fmt.Sprintf("the report is %s (%v)", report, err))
 	}
-	again, err := Check(t.Context(), dir, CheckOptions{At: time.Now()})
+	again, err := check.Files(t.Context(), dir, check.Options{At: time.Now()})
 	if err != nil || !again.Whole() || again.Messages != found.Messages {
 		silent = append(silent, fmt.Sprintf("a second check finds %+v, %v", again, err))
 	}
@@ -238,14 +246,15 @@ func (a acknowledged) repair(t *testing.T, dir string) (silent []string, lost in
 		}
 	}
 	if len(present) != found.Messages {
-		silent = append(silent, fmt.Sprintf("%d messages are there, %d were said to be whole", len(present), found.Messages))
+		silent = append(silent, fmt.Sprintf("%d messages are there, %d were said to be whole", len(present),
+			found.Messages))
 	}
 	for id := range a.messages {
 		_, ok := present[id]
 		if !ok {
 			lost++
 		}
-		if !ok && !found.tells(a.seqs[id]) {
+		if !ok && !tells(found, a.seqs[id]) {
 			silent = append(silent, fmt.Sprintf("message %d is missing", a.seqs[id]))
 		}
 	}
@@ -254,7 +263,8 @@ func (a acknowledged) repair(t *testing.T, dir string) (silent []string, lost in
 		switch {
 		case !sent && !a.deleted[id]:
 			silent = append(silent, fmt.Sprintf("message %s was never sent", id))
-		case sent && (got.Body != want.Body || !gocmp.Equal(got.Attributes, want.Attributes) || got.GroupID != want.GroupID):
+		case sent && (got.Body != want.Body || !gocmp.Equal(got.Attributes, want.Attributes) ||
+			got.GroupID != want.GroupID):
 			silent = append(silent, fmt.Sprintf("message %d is another one", a.seqs[id]))
 		}
 	}
@@ -262,9 +272,9 @@ func (a acknowledged) repair(t *testing.T, dir string) (silent []string, lost in
 }
 
 // tells says whether a checkup tells of the message with a sequence.
-func (c *Checkup) tells(seq uint64) bool {
-	return slices.ContainsFunc(c.Damaged, func(m CheckedMessage) bool { return m.Sequence == seq }) ||
-		slices.ContainsFunc(c.Missing, func(g Gap) bool { return g.holds(seq) })
+func tells(c *check.Result, seq uint64) bool {
+	return slices.ContainsFunc(c.Damaged, func(m check.Message) bool { return m.Sequence == seq }) ||
+		slices.ContainsFunc(c.Missing, func(g check.Gap) bool { return g.Holds(seq) })
 }
 
 // TestDamageIsTold damages the files of a data directory at random places. Whatever is lost by that must be told.
@@ -285,7 +295,7 @@ func TestDamageIsTold(t *testing.T) {
 				if err := d.Apply(dir); err != nil {
 					t.Fatal(err)
 				}
-				found, err := Check(t.Context(), dir, CheckOptions{At: time.Now()})
+				found, err := check.Files(t.Context(), dir, check.Options{At: time.Now()})
 				if err != nil {
 					t.Errorf("%v: check: %v", d, err)
 					continue
@@ -309,14 +319,16 @@ func TestDamageIsTold(t *testing.T) {
 						t.Errorf("%v: after the repair: %s\n%+v", d, text, found)
 					}
 					if lost > 30 && d.Kind != damage.Cut && d.Kind != damage.Miss {
-						t.Errorf("%v: %d messages are lost after a repair, and none of them was there: %+v", d, lost, found)
+						t.Errorf("%v: %d messages are lost after a repair, and none of them was there: %+v", d, lost,
+							found)
 					}
 					most[d.Kind.String()+" in "+d.File] = max(most[d.Kind.String()+" in "+d.File], lost)
 				}
 				switch {
 				case len(silent) > 0:
 					counts["silent"]++
-					t.Errorf("%v: %d faults that nobody was told of (%v), the first: %s", d, len(silent), told, silent[0])
+					t.Errorf("%v: %d faults that nobody was told of (%v), the first: %s", d, len(silent), told,
+						silent[0])
 				case told != nil:
 					counts["told"]++
 				default:
@@ -332,7 +344,7 @@ func TestDamageIsTold(t *testing.T) {
 func contentsOf(t *testing.T, dir string) map[string]uint32 {
 	t.Helper()
 	sums := map[string]uint32{}
-	for _, name := range []string{tablesName, tableWAL, tableMark, logFileName} {
+	for _, name := range []string{"queues.db", "queues.db-wal", "queues.db" + sqlitefile.MarkSuffix, "queues.log"} {
 		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(b) > 0 {
 			sums[name] = crc32.ChecksumIEEE(b)
 		}
@@ -361,8 +373,8 @@ func copyOf(t *testing.T, dir, scratch string) string {
 	return to
 }
 
-// TestARepairWithFramesOfTwoGenerations shortens the write-ahead log after a full log was taken over: then the log has frames of
-// before and after that, and what can be saved of the tables holds some of the same messages.
+// TestARepairWithFramesOfTwoGenerations shortens the write-ahead log after a full log was taken over: then the log has
+// frames of before and after that, and what can be saved of the tables holds some of the same messages.
 func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 	a := acknowledged{messages: map[string]Peeked{}, seqs: map[string]uint64{}, deleted: map[string]bool{}}
 	dir, scratch := t.TempDir(), memoryDir(t)
@@ -382,10 +394,10 @@ func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for e := range s.st.Names["q"].All {
-		a.seqs[formatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
+		a.seqs[rules.FormatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 	}
 	copyOf(t, dir, scratch)
-	size := must(os.Stat(filepath.Join(dir, tableWAL)))(t).Size()
+	size := must(os.Stat(filepath.Join(dir, "queues.db-wal")))(t).Size()
 	if seen := s.store.(*storage.SqliteStore).Log.Generation; seen == 0 || size < 3<<20 {
 		t.Fatalf("generation %d, a write-ahead log of %d bytes: the log was not taken over", seen, size)
 	}
@@ -397,7 +409,7 @@ func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 	for _, twelfth := range []int64{3, 7, 8} {
 		at := size * twelfth / 12
 		dir := copyOf(t, crashed, scratch)
-		if err := os.Truncate(filepath.Join(dir, tableWAL), at); err != nil {
+		if err := os.Truncate(filepath.Join(dir, "queues.db-wal"), at); err != nil {
 			t.Fatal(err)
 		}
 		silent, n := a.repair(t, dir)

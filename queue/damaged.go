@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
-// DamagedMessage is a message whose content is not what was sent: a bit of it changed on the disk, or cannot be read. It is
-// never delivered.
+// DamagedMessage is a message whose content is not what was sent: a bit of it changed on the disk, or cannot be read.
+// It is never delivered.
 type DamagedMessage struct {
 	// Queue is where it is, and Sequence its number there.
 	Queue    string
@@ -26,7 +27,8 @@ type DamagedMessage struct {
 
 // Error says which message it is and what becomes of it.
 func (d *DamagedMessage) Error() string {
-	return fmt.Sprintf("message %d of queue %s, sent %s: %v; it is set aside, and stays in the file until its queue is purged: `muster queue check` tells more",
+	return fmt.Sprintf("message %d of queue %s, sent %s: %v; it is set aside, and stays in the file until its queue "+
+		"is purged: `muster queue check` tells more",
 		d.Sequence, d.Queue, d.Sent.UTC().Format(time.RFC3339), d.Cause)
 }
 
@@ -38,7 +40,7 @@ func damaged(queue string, d machine.Delivery, err error) error {
 	if !errors.Is(err, machine.ErrDamagedContent) {
 		return err
 	}
-	return &DamagedMessage{queue, d.Seq, fromMillis(d.Sent), err}
+	return &DamagedMessage{queue, d.Seq, rules.FromMillis(d.Sent), err}
 }
 
 // Damaged returns the messages of all queues that were set aside since the service was opened, because their content is
@@ -50,7 +52,8 @@ func (s *Service) Damaged() []*DamagedMessage {
 	for _, name := range slices.Sorted(maps.Keys(s.st.Names)) {
 		q := s.st.Names[name]
 		for _, seq := range slices.Sorted(maps.Keys(q.Damaged)) {
-			out = append(out, &DamagedMessage{name, seq, fromMillis(q.Damaged[seq].Sent), machine.ErrDamagedContent})
+			out = append(out, &DamagedMessage{name, seq, rules.FromMillis(q.Damaged[seq].Sent),
+				machine.ErrDamagedContent})
 		}
 	}
 	return out

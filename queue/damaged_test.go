@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
+	"github.com/muster-scale/muster/queue/check"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -22,17 +23,19 @@ func spoilContent(t *testing.T, dir string, seqs ...uint64) {
 	t.Helper()
 	pages := must(sqlitefile.Seal("", false))(t)
 	defer pages.Unmount()
-	db := must(sql.Open("sqlite", storage.Dsn(filepath.Join(dir, tablesName), pages.Name())))(t)
+	db := must(sql.Open("sqlite", storage.Dsn(filepath.Join(dir, "queues.db"), pages.Name())))(t)
 	defer db.Close()
 	for _, seq := range seqs {
-		if _, err := db.Exec("UPDATE messages SET body = 'B' || substr(body, 2) WHERE seq = ?", int64(seq)); err != nil {
+		if _, err := db.Exec("UPDATE messages SET body = 'B' || substr(body, 2) WHERE seq = ?",
+			int64(seq)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // withDamaged returns a service with the messages a, b and c in the named queue, of which b is damaged.
-func withDamaged(t *testing.T, name string, attributes map[string]string, log *slog.Logger) (s *Service, damaged uint64) {
+func withDamaged(t *testing.T, name string, attributes map[string]string, log *slog.Logger) (s *Service,
+	damaged uint64) {
 	t.Helper()
 	dir := t.TempDir()
 	s = open(t, Options{Dir: dir})
@@ -52,7 +55,8 @@ func withDamaged(t *testing.T, name string, attributes map[string]string, log *s
 	return open(t, Options{Dir: dir, Logger: log}), damaged
 }
 
-// TestADamagedMessageIsSetAsideAndSaid holds that it is not delivered, keeps nothing waiting and is lost to nobody's surprise.
+// TestADamagedMessageIsSetAsideAndSaid holds that it is not delivered, keeps nothing waiting and is lost to nobody's
+// surprise.
 func TestADamagedMessageIsSetAsideAndSaid(t *testing.T) {
 	for name, attributes := range map[string]map[string]string{"q": nil, "q.fifo": {"FifoQueue": "true"}} {
 		t.Run(name, func(t *testing.T) {
@@ -66,10 +70,13 @@ func TestADamagedMessageIsSetAsideAndSaid(t *testing.T) {
 
 			got, err := s.Receive(t.Context(), name, ReceiveOptions{Max: 1})
 			wrong, ok := errors.AsType[*DamagedMessage](err)
-			if !ok || !errors.Is(err, ErrDamagedMessage) || wrong.Sequence != seq || wrong.Queue != name || len(got) != 0 {
+			if !ok || !errors.Is(err, ErrDamagedMessage) || wrong.Sequence != seq || wrong.Queue != name ||
+				len(got) != 0 {
 				t.Fatalf("received %+v, %v", got, err)
 			}
-			if !strings.Contains(err.Error(), fmt.Sprint(seq)) || !strings.Contains(err.Error(), "muster queue check") || !strings.Contains(log.String(), fmt.Sprint(seq)) {
+			if !strings.Contains(err.Error(), fmt.Sprint(seq)) ||
+				!strings.Contains(err.Error(), "muster queue check") ||
+				!strings.Contains(log.String(), fmt.Sprint(seq)) {
 				t.Errorf("said: %v; logged: %s", err, log.String())
 			}
 			if c := must(s.Counts(name))(t); c.Damaged != 1 || c.Visible != 1 || c.InFlight != 0 {
@@ -83,7 +90,8 @@ func TestADamagedMessageIsSetAsideAndSaid(t *testing.T) {
 				t.Errorf("peeked %+v", peeked)
 			}
 
-			if got = must(s.Receive(t.Context(), name, ReceiveOptions{Max: 10}))(t); len(got) != 1 || got[0].Body != "c" {
+			if got = must(s.Receive(t.Context(), name, ReceiveOptions{Max: 10}))(t); len(got) != 1 ||
+				got[0].Body != "c" {
 				t.Errorf("received %+v, want the message after it", got)
 			}
 			if err := s.Purge(t.Context(), name); err != nil {
@@ -112,8 +120,9 @@ func TestADamagedMessageComesBackAfterARestart(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		found := must(Check(t.Context(), dir, CheckOptions{At: time.Now()}))(t)
-		if len(found.Damaged) != 1 || found.Damaged[0].Sequence != seq || found.Damaged[0].ID == "" || found.Messages != 2 {
+		found := must(check.Files(t.Context(), dir, check.Options{At: time.Now()}))(t)
+		if len(found.Damaged) != 1 || found.Damaged[0].Sequence != seq || found.Damaged[0].ID == "" ||
+			found.Messages != 2 {
 			t.Errorf("the check finds %+v", found)
 		}
 		s = open(t, Options{Dir: dir})
@@ -125,7 +134,8 @@ func TestAnExportNamesTheDamagedMessages(t *testing.T) {
 	s, seq := withDamaged(t, "q", nil, nil)
 	var out bytes.Buffer
 	n, err := s.Export(t.Context(), "q", &out)
-	if n != 2 || strings.Count(out.String(), "\n") != 2 || !errors.Is(err, ErrDamagedMessage) || !strings.Contains(err.Error(), fmt.Sprint(seq)) {
+	if n != 2 || strings.Count(out.String(), "\n") != 2 || !errors.Is(err, ErrDamagedMessage) ||
+		!strings.Contains(err.Error(), fmt.Sprint(seq)) {
 		t.Errorf("exported %d, %v", n, err)
 	}
 }
@@ -138,7 +148,8 @@ func TestACourierIsToldOfADamagedMessage(t *testing.T) {
 	lease := time.Minute
 	for _, want := range []string{"a", "", "c"} {
 		got, err := e.service().receive(t.Context(), "q", ReceiveOptions{Max: 1, Visibility: &lease})
-		if want == "" && !errors.Is(err, ErrDamagedMessage) || want != "" && (err != nil || len(got) != 1 || got[0].Body != want) {
+		if want == "" && !errors.Is(err, ErrDamagedMessage) || want != "" &&
+			(err != nil || len(got) != 1 || got[0].Body != want) {
 			t.Errorf("received %+v, %v; want %q", got, err, want)
 		}
 	}
@@ -147,7 +158,7 @@ func TestACourierIsToldOfADamagedMessage(t *testing.T) {
 // spoilOverflow flips a bit in each page of the closed file in dir that has nothing but a part of a body of many b.
 func spoilOverflow(t *testing.T, dir string) {
 	t.Helper()
-	path := filepath.Join(dir, tablesName)
+	path := filepath.Join(dir, "queues.db")
 	content := must(os.ReadFile(path))(t)
 	spoilt := 0
 	for at := 0; at < len(content); at += sqlitefile.PageBytes {
@@ -164,8 +175,8 @@ func spoilOverflow(t *testing.T, dir string) {
 	}
 }
 
-// TestADamagedPageDoesNotStopTheQueue damages the rest of a long body. Whatever is done to that message, the others are received
-// and sent as before, now and after a restart.
+// TestADamagedPageDoesNotStopTheQueue damages the rest of a long body. Whatever is done to that message, the others are
+// received and sent as before, now and after a restart.
 func TestADamagedPageDoesNotStopTheQueue(t *testing.T) {
 	for name, do := range map[string]func(*testing.T, *Service){
 		"received": func(t *testing.T, s *Service) {
@@ -195,7 +206,8 @@ func TestADamagedPageDoesNotStopTheQueue(t *testing.T) {
 			}
 		},
 		"moved": func(t *testing.T, s *Service) {
-			mustCreate(t, s, "source", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:q","maxReceiveCount":2}`})
+			mustCreate(t, s, "source",
+				map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:q","maxReceiveCount":2}`})
 			for range 2 {
 				s.Receive(t.Context(), "q", ReceiveOptions{Max: 10, Visibility: new(time.Duration)})
 			}
@@ -215,7 +227,8 @@ func TestADamagedPageDoesNotStopTheQueue(t *testing.T) {
 			do(t, s)
 			for range 18 { // without a log and with one
 				mustSend(t, s, "other", "goes on")
-				if err := s.SetAttributes(t.Context(), "other", map[string]string{"VisibilityTimeout": "7"}); err != nil {
+				if err := s.SetAttributes(t.Context(), "other",
+					map[string]string{"VisibilityTimeout": "7"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -251,7 +264,7 @@ func TestADamagedListOfUnusedPagesIsTold(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, tablesName)
+	path := filepath.Join(dir, "queues.db")
 	content := must(os.ReadFile(path))(t)
 	trunk := int(binary.BigEndian.Uint32(content[32:]))
 	if trunk == 0 {
@@ -261,11 +274,13 @@ func TestADamagedListOfUnusedPagesIsTold(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrCorruptFile) || !strings.Contains(err.Error(), "muster queue check --data "+dir) {
+	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrCorruptFile) ||
+		!strings.Contains(err.Error(), "muster queue check --data "+dir) {
 		t.Errorf("opened: %v", err)
 	}
-	found := must(Check(t.Context(), dir, CheckOptions{Repair: true, At: time.Now()}))(t)
-	if len(found.Findings) != 1 || !strings.Contains(found.Findings[0].Found, "unused pages") || found.Messages == 0 || len(found.Missing) > 0 {
+	found := must(check.Files(t.Context(), dir, check.Options{Repair: true, At: time.Now()}))(t)
+	if len(found.Findings) != 1 || !strings.Contains(found.Findings[0].Found, "unused pages") || found.Messages == 0 ||
+		len(found.Missing) > 0 {
 		t.Errorf("found %+v", found)
 	}
 	s = open(t, Options{Dir: dir})

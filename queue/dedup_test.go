@@ -26,7 +26,8 @@ func TestTheSameMessageIsStoredOnceInFiveMinutes(t *testing.T) {
 		}
 		mustDelete(t, s, "q.fifo", m.Receipt)
 		later(t, 5*time.Minute-time.Millisecond)
-		if again := sendOne(t, s, "q.fifo", Outgoing{Body: "hello", GroupID: "other"}); !again.Duplicate || again.ID != first.ID || again.SequenceNumber != first.SequenceNumber {
+		if again := sendOne(t, s, "q.fifo", Outgoing{Body: "hello", GroupID: "other"}); !again.Duplicate ||
+			again.ID != first.ID || again.SequenceNumber != first.SequenceNumber {
 			t.Errorf("within five minutes, after the delete: %+v, want the first %+v", again, first)
 		}
 		wantCounts(t, s, "q.fifo", 0, 0, 0)
@@ -46,13 +47,21 @@ func TestWhichMessagesAreTheSame(t *testing.T) {
 		a, b       Outgoing
 		same       bool
 	}{
-		{"equal ids, other bodies", nil, Outgoing{Body: "1", GroupID: "g", DeduplicationID: "d"}, Outgoing{Body: "2", GroupID: "g", DeduplicationID: "d"}, true},
-		{"other ids, equal bodies", nil, Outgoing{Body: "1", GroupID: "g", DeduplicationID: "d"}, Outgoing{Body: "1", GroupID: "g", DeduplicationID: "e"}, false},
-		{"an id that is the hash of the other's body", nil, Outgoing{Body: "hello", GroupID: "g"}, Outgoing{Body: "2", GroupID: "g", DeduplicationID: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}, true},
-		{"equal bodies, other attributes", nil, Outgoing{Body: "1", GroupID: "g"}, Outgoing{Body: "1", GroupID: "g", Attributes: map[string]Attribute{"a": {"String", []byte("v")}}}, true},
-		{"equal ids in two groups, scope queue", nil, Outgoing{Body: "1", GroupID: "g"}, Outgoing{Body: "1", GroupID: "h"}, true},
-		{"equal ids in two groups, scope group", map[string]string{"DeduplicationScope": "messageGroup"}, Outgoing{Body: "1", GroupID: "g"}, Outgoing{Body: "1", GroupID: "h"}, false},
-		{"equal ids in one group, scope group", map[string]string{"DeduplicationScope": "messageGroup"}, Outgoing{Body: "1", GroupID: "g"}, Outgoing{Body: "1", GroupID: "g"}, true},
+		{"equal ids, other bodies", nil, Outgoing{Body: "1", GroupID: "g", DeduplicationID: "d"},
+			Outgoing{Body: "2", GroupID: "g", DeduplicationID: "d"}, true},
+		{"other ids, equal bodies", nil, Outgoing{Body: "1", GroupID: "g", DeduplicationID: "d"},
+			Outgoing{Body: "1", GroupID: "g", DeduplicationID: "e"}, false},
+		{"an id that is the hash of the other's body", nil, Outgoing{Body: "hello", GroupID: "g"},
+			Outgoing{Body: "2", GroupID: "g",
+				DeduplicationID: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}, true},
+		{"equal bodies, other attributes", nil, Outgoing{Body: "1", GroupID: "g"},
+			Outgoing{Body: "1", GroupID: "g", Attributes: map[string]Attribute{"a": {"String", []byte("v")}}}, true},
+		{"equal ids in two groups, scope queue", nil, Outgoing{Body: "1", GroupID: "g"},
+			Outgoing{Body: "1", GroupID: "h"}, true},
+		{"equal ids in two groups, scope group", map[string]string{"DeduplicationScope": "messageGroup"},
+			Outgoing{Body: "1", GroupID: "g"}, Outgoing{Body: "1", GroupID: "h"}, false},
+		{"equal ids in one group, scope group", map[string]string{"DeduplicationScope": "messageGroup"},
+			Outgoing{Body: "1", GroupID: "g"}, Outgoing{Body: "1", GroupID: "g"}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := ephemeral(t)
@@ -81,12 +90,18 @@ func TestFIFOMessagesAreCheckedBeforeTheyAreStored(t *testing.T) {
 		want error
 		text string
 	}{
-		{"no group", Outgoing{Body: "x", DeduplicationID: "1"}, ErrMissingParameter, "The request must contain the parameter MessageGroupId."},
-		{"no deduplication id", Outgoing{Body: "x", GroupID: "g"}, ErrInvalidParameter, "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"},
-		{"a delay", Outgoing{Body: "x", GroupID: "g", DeduplicationID: "2", Delay: &two}, ErrInvalidParameter, "Value 2 for parameter DelaySeconds is invalid. Reason: The request include parameter that is not valid for this queue type."},
+		{"no group", Outgoing{Body: "x", DeduplicationID: "1"}, ErrMissingParameter, "The request must contain the " +
+			"parameter MessageGroupId."},
+		{"no deduplication id", Outgoing{Body: "x", GroupID: "g"}, ErrInvalidParameter, "The queue should either " +
+			"have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"},
+		{"a delay", Outgoing{Body: "x", GroupID: "g", DeduplicationID: "2", Delay: &two}, ErrInvalidParameter,
+			"Value 2 for parameter DelaySeconds is invalid. Reason: The request include parameter that is not valid " +
+				"for this queue type."},
 		{"a delay of zero", Outgoing{Body: "x", GroupID: "g", DeduplicationID: "3", Delay: &zero}, nil, ""},
-		{"a deduplication id with a space", Outgoing{Body: "x", GroupID: "g", DeduplicationID: "a b"}, ErrInvalidParameter, ""},
-		{"a deduplication id that is too long", Outgoing{Body: "x", GroupID: "g", DeduplicationID: strings.Repeat("d", 129)}, ErrInvalidParameter, ""},
+		{"a deduplication id with a space", Outgoing{Body: "x", GroupID: "g", DeduplicationID: "a b"},
+			ErrInvalidParameter, ""},
+		{"a deduplication id that is too long",
+			Outgoing{Body: "x", GroupID: "g", DeduplicationID: strings.Repeat("d", 129)}, ErrInvalidParameter, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			sent, err := s.Send(t.Context(), "q.fifo", []Outgoing{row.m})
@@ -148,11 +163,13 @@ func TestAFailedSendIsNotRemembered(t *testing.T) {
 // TestForgettingSparesWhatWasSentAnew holds for both stores: the row of an id
 // that was used again outlives the removal of the former one.
 func TestForgettingSparesWhatWasSentAnew(t *testing.T) {
-	for name, s := range map[string]machine.Store{"memory": storage.NewMemoryStore(1<<20, []byte("secret")), "SQLite": mustSQLite(t, t.TempDir())} {
+	for name, s := range map[string]machine.Store{"memory": storage.NewMemoryStore(1<<20, []byte("secret")),
+		"SQLite": mustSQLite(t, t.TempDir())} {
 		sent := func(seq uint64) *machine.DedupRow {
 			return &machine.DedupRow{Queue: 1, Key: "k", Seq: seq, Expires: int64(seq)}
 		}
-		for _, ops := range [][]machine.Op{{{Kind: machine.OpPutDedup, Dedup: sent(1)}}, {{Kind: machine.OpPutDedup, Dedup: sent(2)}}, {{Kind: machine.OpDropDedup, Dedup: sent(1)}}} {
+		for _, ops := range [][]machine.Op{{{Kind: machine.OpPutDedup, Dedup: sent(1)}},
+			{{Kind: machine.OpPutDedup, Dedup: sent(2)}}, {{Kind: machine.OpDropDedup, Dedup: sent(1)}}} {
 			if err := s.Commit(ops); err != nil {
 				t.Fatal(err)
 			}
@@ -175,6 +192,7 @@ func TestForgettingSparesWhatWasSentAnew(t *testing.T) {
 
 // savedIn is what a store holds besides messages.
 func savedIn(s machine.Store) (kept machine.Saved, err error) {
-	err = s.Load(func(k machine.Saved) error { kept = k; return nil }, func(machine.Row, machine.Label) error { return nil })
+	err = s.Load(func(k machine.Saved) error { kept = k; return nil },
+		func(machine.Row, machine.Label) error { return nil })
 	return kept, err
 }

@@ -2,8 +2,8 @@ package queue
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -12,42 +12,42 @@ import (
 // the SQS protocol shows.
 var (
 	// ErrQueueNotFound says that no queue of that name exists.
-	ErrQueueNotFound = errors.New("queue does not exist")
+	ErrQueueNotFound = rules.ErrQueueNotFound
 	// ErrQueueExists says that a queue of that name exists with other attributes.
-	ErrQueueExists = errors.New("queue exists with other attributes")
+	ErrQueueExists = rules.ErrQueueExists
 	// ErrReceiptHandleInvalid says that a receipt handle was not made by this
 	// queue: it is forged, damaged, or belongs to another queue.
-	ErrReceiptHandleInvalid = errors.New("receipt handle is invalid")
+	ErrReceiptHandleInvalid = rules.ErrReceiptHandleInvalid
 	// ErrOverLimit says that too many messages are in flight.
-	ErrOverLimit = errors.New("too many messages in flight")
+	ErrOverLimit = rules.ErrOverLimit
 	// ErrUnsupported says that the request asks for something not offered.
-	ErrUnsupported = errors.New("operation is not supported")
+	ErrUnsupported = rules.ErrUnsupported
 	// ErrInvalidParameter says that a value is outside of what is allowed.
-	ErrInvalidParameter = errors.New("parameter is invalid")
+	ErrInvalidParameter = rules.ErrInvalidParameter
 	// ErrMissingParameter says that a required value is absent or empty.
-	ErrMissingParameter = errors.New("parameter is missing")
+	ErrMissingParameter = rules.ErrMissingParameter
 	// ErrInvalidAttributeName says that a queue attribute is unknown or not settable.
-	ErrInvalidAttributeName = errors.New("attribute name is invalid")
+	ErrInvalidAttributeName = rules.ErrInvalidAttributeName
 	// ErrInvalidAttributeValue says that the value of a queue attribute is not allowed.
-	ErrInvalidAttributeValue = errors.New("attribute value is invalid")
+	ErrInvalidAttributeValue = rules.ErrInvalidAttributeValue
 	// ErrInvalidContents says that a body holds characters that are not allowed.
-	ErrInvalidContents = errors.New("message contents are invalid")
+	ErrInvalidContents = rules.ErrInvalidContents
 	// ErrEmptyBatch says that a call names no message.
-	ErrEmptyBatch = errors.New("batch is empty")
+	ErrEmptyBatch = rules.ErrEmptyBatch
 	// ErrTooManyEntries says that a call names more than MaxBatch messages.
-	ErrTooManyEntries = errors.New("batch has too many entries")
+	ErrTooManyEntries = rules.ErrTooManyEntries
 	// ErrBatchTooLong says that the messages of one call are larger than MaxBytes together.
-	ErrBatchTooLong = errors.New("batch is too long")
+	ErrBatchTooLong = rules.ErrBatchTooLong
 	// ErrNotFound says that what a request names besides its queue does not exist.
-	ErrNotFound = errors.New("resource does not exist")
+	ErrNotFound = rules.ErrNotFound
 	// ErrPurgeInProgress says that the queue was purged less than 60 s ago; only
 	// a strict service says so.
-	ErrPurgeInProgress = errors.New("queue was purged a moment ago")
+	ErrPurgeInProgress = rules.ErrPurgeInProgress
 	// ErrDeletedRecently says that a queue of that name was deleted less than
 	// 60 s ago; only a strict service says so.
-	ErrDeletedRecently = errors.New("queue was deleted a moment ago")
+	ErrDeletedRecently = rules.ErrDeletedRecently
 	// ErrTooManyQueues says that the service holds as many queues as it may.
-	ErrTooManyQueues = errors.New("too many queues")
+	ErrTooManyQueues = rules.ErrTooManyQueues
 
 	// ErrStorage says that writing to disk failed. The outcome of the calls in
 	// progress is unknown, no later write is accepted, and a restart is needed.
@@ -76,27 +76,6 @@ var (
 	ErrClosed = errors.New("queue service is closed")
 )
 
-// Error is a refused request: Kind is one of the sentinels above, Text says
-// what was found and what is allowed in the words of the SQS protocol.
-type Error struct {
-	Kind error
-	Text string
-	// Queue is the name of a queue that does not exist; empty with other kinds.
-	Queue string
-}
-
-// Error returns the text.
-func (e *Error) Error() string { return e.Text }
-
-// Unwrap returns the kind, for errors.Is.
-func (e *Error) Unwrap() error { return e.Kind }
-
-// refuse makes an *Error of kind.
-func refuse(kind error, format string, args ...any) error {
-	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...)}
-}
-
-// outside is the refusal of value for parameter, in SQS's own words.
-func outside(parameter string, value any, reason string) error {
-	return refuse(ErrInvalidParameter, "Value %v for parameter %s is invalid. Reason: %s", value, parameter, reason)
-}
+// Error is a refused request: Kind is one of the sentinels above, Text says what was found and what is allowed in the
+// words of the SQS protocol. Queue is the name of a queue that does not exist; it is empty with other kinds.
+type Error = rules.Error

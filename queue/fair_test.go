@@ -8,13 +8,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // tenants fills a queue with messages of tenants, named by their bodies.
 func tenants(t *testing.T, s *Service, name, tenant string, n int) {
 	t.Helper()
 	for left := n; left > 0; left -= MaxBatch {
-		if _, err := s.Send(t.Context(), name, slices.Repeat([]Outgoing{{Body: "of " + tenant, GroupID: tenant}}, min(left, MaxBatch))); err != nil {
+		if _, err := s.Send(t.Context(), name, slices.Repeat([]Outgoing{{Body: "of " + tenant, GroupID: tenant}},
+			min(left, MaxBatch))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +73,7 @@ func TestTenantsBelowTheThresholdAreReceivedInOrder(t *testing.T) {
 func TestNoTenantIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		st := machine.NewState(1)
-		set, err := parseSettings(nil)
+		set, err := rules.ParseSettings(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,8 @@ func TestNoTenantIsLost(t *testing.T) {
 				held = held[len(held)/2:]
 			}
 			if q.Ready.Live+q.Apart.Live != q.Visible() || q.Len() != len(left) {
-				t.Fatalf("%d ready, %d set aside, %d visible, %d of %d in all", q.Ready.Live, q.Apart.Live, q.Visible(), q.Len(), len(left))
+				t.Fatalf("%d ready, %d set aside, %d visible, %d of %d in all", q.Ready.Live, q.Apart.Live, q.Visible(),
+					q.Len(), len(left))
 			}
 		}
 		for q.Visible() > 0 {

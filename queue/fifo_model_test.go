@@ -62,7 +62,8 @@ func (w *world) sendGroup(name string, delay int64) {
 		w.t.Fatalf("sent %s: %+v, duplicate %t, want sequence %d", key, stored, duplicate, seq)
 	}
 	w.model.sent[key] = naiveSent{stored.Seq, w.now + machine.DedupFor}
-	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: stored.Seq, sent: w.now, visible: w.now + delay, group: rec.Group})
+	w.model.queues[name] = append(w.model.queues[name],
+		&naiveMessage{seq: stored.Seq, sent: w.now, visible: w.now + delay, group: rec.Group})
 }
 
 // laning follows one receive from a FIFO queue. Which group comes first is
@@ -131,7 +132,8 @@ func (w *world) receiveGroups(name string, q *machine.Queue, timeout int64, limi
 		l.give(m, timeout, d, q.Saved.ID)
 	}
 	for _, group := range w.model.groups(name) {
-		buried := slices.ContainsFunc(w.model.line(name, group), func(m *naiveMessage) bool { return l.moved[m.seq] != 0 })
+		buried := slices.ContainsFunc(w.model.line(name, group),
+			func(m *naiveMessage) bool { return l.moved[m.seq] != 0 })
 		if len(got) == limit && !buried {
 			continue // it need not have been looked at
 		}

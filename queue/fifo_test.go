@@ -135,7 +135,8 @@ func TestAnExpiredHandleIsRefusedByAFIFOQueue(t *testing.T) {
 			t.Errorf("extending keeps the handle: %v", err)
 		}
 		later(t, 8*time.Second)
-		text := "Value " + first.Receipt + " for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired."
+		text := "Value " + first.Receipt + " for parameter ReceiptHandle is invalid. Reason: The receipt handle has " +
+			"expired."
 		refused := func(when string) {
 			t.Helper()
 			for what, err := range map[string]error{
@@ -186,8 +187,12 @@ func TestARepeatedAttemptGivesTheSameMessages(t *testing.T) {
 	}{
 		{"nothing happened", func(*testing.T, *Service, []Message) {}, true},
 		{"twenty seconds passed", func(t *testing.T, _ *Service, _ []Message) { later(t, 20*time.Second) }, true},
-		{"the visibility timeout ran out", func(t *testing.T, _ *Service, _ []Message) { later(t, 30*time.Second) }, false},
-		{"one was deleted", func(t *testing.T, s *Service, got []Message) { mustDelete(t, s, "q.fifo", got[1].Receipt) }, false},
+		{"the visibility timeout ran out", func(t *testing.T, _ *Service, _ []Message) { later(t, 30*time.Second) },
+			false},
+		{"one was deleted", func(t *testing.T, s *Service,
+			got []Message) {
+			mustDelete(t, s, "q.fifo", got[1].Receipt)
+		}, false},
 		{"the visibility of one was changed", func(t *testing.T, s *Service, got []Message) {
 			if err := change(t, s, "q.fifo", got[0].Receipt, time.Minute); err != nil {
 				t.Fatal(err)
@@ -207,7 +212,8 @@ func TestARepeatedAttemptGivesTheSameMessages(t *testing.T) {
 				first := attempt(t, s, "x")
 				row.between(t, s, first)
 				second := attempt(t, s, "x")
-				same := len(second) == 2 && second[0].Receipt == first[0].Receipt && second[1].Receipt == first[1].Receipt && second[0].ReceiveCount == 1
+				same := len(second) == 2 && second[0].Receipt == first[0].Receipt &&
+					second[1].Receipt == first[1].Receipt && second[0].ReceiveCount == 1
 				if same != row.again {
 					t.Errorf("first %+v, then %+v", first, second)
 				}
@@ -283,7 +289,8 @@ func TestAFIFODeadLetterKeepsItsGroupAndItsOrder(t *testing.T) {
 		want(t, s, "q.fifo", 10, "a-3")
 		dead := want(t, s, "dead.fifo", 10, "a-1 a-2")
 		m := dead[0]
-		if m.ID != before[0].ID || m.GroupID != "a" || m.Source != "q.fifo" || m.ReceiveCount != 2 || m.DeduplicationID == "" || !m.Sent.After(before[0].Sent) || m.SequenceNumber <= before[1].SequenceNumber {
+		if m.ID != before[0].ID || m.GroupID != "a" || m.Source != "q.fifo" || m.ReceiveCount != 2 ||
+			m.DeduplicationID == "" || !m.Sent.After(before[0].Sent) || m.SequenceNumber <= before[1].SequenceNumber {
 			t.Errorf("dead letter %+v, before %+v", m, before[0])
 		}
 	})
@@ -334,11 +341,14 @@ func TestTheTypeOfAQueueCannotBeChanged(t *testing.T) {
 		{"a FIFO queue to standard", "q.fifo", map[string]string{"FifoQueue": "false"}, ErrInvalidAttributeValue},
 		{"a FIFO queue to FIFO", "q.fifo", map[string]string{"FifoQueue": "true"}, nil},
 		{"a standard queue to FIFO", "q", map[string]string{"FifoQueue": "true"}, ErrInvalidAttributeName},
-		{"a limit per group, scope not given", "q.fifo", map[string]string{"FifoThroughputLimit": "perMessageGroupId"}, ErrInvalidAttributeValue},
-		{"a limit and a scope per group", "q.fifo", map[string]string{"FifoThroughputLimit": "perMessageGroupId", "DeduplicationScope": "messageGroup"}, nil},
+		{"a limit per group, scope not given", "q.fifo", map[string]string{"FifoThroughputLimit": "perMessageGroupId"},
+			ErrInvalidAttributeValue},
+		{"a limit and a scope per group", "q.fifo", map[string]string{"FifoThroughputLimit": "perMessageGroupId",
+			"DeduplicationScope": "messageGroup"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if err := s.SetAttributes(t.Context(), row.queue, row.set); !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+			if err := s.SetAttributes(t.Context(), row.queue, row.set); !errors.Is(err, row.want) ||
+				(err == nil) != (row.want == nil) {
 				t.Errorf("error %v, want %v", err, row.want)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // MaxImportLine bounds a line of an import, in bytes: the largest message,
@@ -149,14 +150,14 @@ func (in *importing) read(text []byte) (Outgoing, error) {
 		return Outgoing{}, err
 	}
 	if x.Body == "" {
-		return Outgoing{}, refuse(ErrMissingParameter, "found no body")
+		return Outgoing{}, rules.Refuse(ErrMissingParameter, "found no body")
 	}
 	m := Outgoing{Body: x.Body, Attributes: importAttributes(x.Attributes), Trace: x.Trace, GroupID: x.GroupID}
 	switch {
 	case in.set.Fifo:
 		m.DeduplicationID = x.DeduplicationID
 	case x.State == StateDelayed:
-		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(fromMillis(in.s.now()))))
+		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(rules.FromMillis(in.s.now()))))
 		m.Delay = &delay
 	default:
 		m.Delay = new(time.Duration)

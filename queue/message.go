@@ -156,8 +156,8 @@ type Counts struct {
 	Runnable int
 	// OldestSent is when the oldest visible message was sent; zero when none is visible.
 	OldestSent time.Time
-	// Returned counts the messages in flight that their receivers gave back; ReturnedSent are they by the time they were
-	// sent, the oldest first, in at most MaxSentGroups groups.
+	// Returned counts the messages in flight that their receivers gave back; ReturnedSent are they by the time they
+	// were sent, the oldest first, in at most MaxSentGroups groups.
 	Returned     int
 	ReturnedSent []SentGroup
 	// Unsure counts those in flight since before the service was opened, which may have been given back before.

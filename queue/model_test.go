@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -104,18 +105,19 @@ type world struct {
 var worldQueues = []string{"work", "dead", "work.fifo", "dead.fifo"}
 
 func newWorld(t *rapid.T, stores ...machine.Store) *world {
-	w := &world{t: t, now: 1_800_000_000_000, stores: stores, model: &naive{queues: map[string][]*naiveMessage{}, sent: map[string]naiveSent{}}}
+	w := &world{t: t, now: 1_800_000_000_000, stores: stores,
+		model: &naive{queues: map[string][]*naiveMessage{}, sent: map[string]naiveSent{}}}
 	w.warm = rapid.SampledFrom([]int{0, 1, 3, machine.ColdAfter}).Draw(t, "warm")
 	w.reopen()
 	for _, name := range worldQueues {
 		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000)}
-		if isFIFO(name) {
+		if rules.IsFIFO(name) {
 			attributes["FifoQueue"] = "true"
 		}
 		if dead, ok := strings.CutPrefix(name, "work"); ok {
 			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead%s","maxReceiveCount":%d}`, dead, modelMax)
 		}
-		set, err := parseSettings(attributes)
+		set, err := rules.ParseSettings(attributes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +140,7 @@ func (w *world) commit() {
 // the other stores hold the same.
 func (w *world) reopen() {
 	for i, s := range w.stores {
-		st, _, err := machine.Load(s, w.now, parseSettings)
+		st, _, err := machine.Load(s, w.now, rules.ParseSettings)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -237,24 +239,28 @@ func (w *world) agree() {
 		if !slices.Equal(got, want) || oldest != wantOldest {
 			w.t.Fatalf("%s: visible %v oldest %d, want %v oldest %d", name, got, oldest, want, wantOldest)
 		}
-		if q.Visible() != len(got) || !q.Fifo && q.Ready.Live+q.Cold.N != len(got) || q.Len() != len(w.model.queues[name]) || q.Visible()+q.Delayed.Len()+q.InFlight.Len() != q.Len() {
-			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.Visible(), q.Delayed.Len(), q.InFlight.Len(), q.Len(), len(w.model.queues[name]))
+		if q.Visible() != len(got) || !q.Fifo && q.Ready.Live+q.Cold.N != len(got) ||
+			q.Len() != len(w.model.queues[name]) || q.Visible()+q.Delayed.Len()+q.InFlight.Len() != q.Len() {
+			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.Visible(), q.Delayed.Len(),
+				q.InFlight.Len(), q.Len(), len(w.model.queues[name]))
 		}
 	}
 }
 
 func (w *world) queue() string {
-	return rapid.SampledFrom([]string{"work", "work", "work", "dead", "work.fifo", "work.fifo", "work.fifo", "dead.fifo"}).Draw(w.t, "queue")
+	return rapid.SampledFrom([]string{"work", "work", "work", "dead", "work.fifo", "work.fifo", "work.fifo",
+		"dead.fifo"}).Draw(w.t, "queue")
 }
 
 func (w *world) send() {
 	name, delay := w.queue(), int64(rapid.SampledFrom([]int{0, 0, 0, 1, 5_000}).Draw(w.t, "delay"))
-	if isFIFO(name) {
+	if rules.IsFIFO(name) {
 		w.sendGroup(name, delay)
 		return
 	}
 	w.st.Send(w.st.Names[name], w.now, delay, &machine.Record{Body: "b"})
-	w.model.queues[name] = append(w.model.queues[name], &naiveMessage{seq: w.seq(), sent: w.now, visible: w.now + delay})
+	w.model.queues[name] = append(w.model.queues[name],
+		&naiveMessage{seq: w.seq(), sent: w.now, visible: w.now + delay})
 }
 
 func (w *world) receive() {
@@ -293,7 +299,7 @@ func (w *world) remove() {
 	got, err := w.st.Remove(w.st.Names[name], w.now, d.Seq, d.Count)
 	m := w.model.find(name, d.Seq)
 	want := m != nil && m.count <= d.Count
-	if expired := isFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now); expired {
+	if expired := rules.IsFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now); expired {
 		if got || err != machine.ErrExpiredHandle {
 			w.t.Fatalf("delete of %+v by an expired handle: %t, %v", d, got, err)
 		}
@@ -313,10 +319,11 @@ func (w *world) change() {
 		return
 	}
 	timeout := int64(rapid.SampledFrom([]int{0, 1, 60_000, 43_200_000}).Draw(w.t, "timeout"))
-	err := w.st.Change(w.st.Names[name], w.now, timeout, d.Seq, d.Count, rapid.SampledFrom([]machine.Hands{machine.Received, machine.Returned}).Draw(w.t, "hands"))
+	err := w.st.Change(w.st.Names[name], w.now, timeout, d.Seq, d.Count,
+		rapid.SampledFrom([]machine.Hands{machine.Received, machine.Returned}).Draw(w.t, "hands"))
 	m := w.model.find(name, d.Seq)
 	want := m != nil && w.now+timeout <= m.received+43_200_000
-	if isFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now) {
+	if rules.IsFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now) {
 		want = false
 	}
 	if want {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // MoveStatus says how far a move of messages has come.
@@ -53,7 +54,7 @@ type Move struct {
 // is ErrNotFound if a queue does not exist, or ErrInvalidParameter.
 func (s *Service) StartMove(ctx context.Context, source, destination string, perSecond int) (string, error) {
 	if perSecond < 0 || perSecond > MaxMoveRate {
-		return "", refuse(ErrInvalidParameter,
+		return "", rules.Refuse(ErrInvalidParameter,
 			"Value for parameter MaxNumberOfMessagesPerSecond is invalid. Reason: You must enter a number "+
 				"that's between 1 and %d.", MaxMoveRate)
 	}
@@ -64,10 +65,11 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 		case err != nil:
 			return err
 		case !st.HasSources(source):
-			return refuse(ErrInvalidParameter, "Source queue must be configured as a Dead Letter Queue.")
+			return rules.Refuse(ErrInvalidParameter, "Source queue must be configured as a Dead Letter Queue.")
 		case q.Moving() != nil:
-			return refuse(ErrInvalidParameter,
-				"There is already a task running. Only one active task is allowed for a source queue arn at a given time.")
+			return rules.Refuse(ErrInvalidParameter,
+				"There is already a task running. Only one active task is allowed for a source queue arn at a given "+
+					"time.")
 		}
 		id = strconv.FormatUint(st.StartMove(q, now, destination, int64(perSecond)).ID, 10)
 		return nil
@@ -83,18 +85,21 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 func movable(st *machine.State, source, destination string) (*machine.Queue, error) {
 	q := st.Names[source]
 	if q == nil {
-		return nil, refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't exist.")
+		return nil, rules.Refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't "+
+			"exist.")
 	}
 	if destination == "" {
 		return q, nil
 	}
 	switch to := st.Names[destination]; {
 	case to == nil:
-		return nil, refuse(ErrNotFound, "The resource that you specified for the DestinationArn parameter doesn't exist.")
+		return nil, rules.Refuse(ErrNotFound,
+			"The resource that you specified for the DestinationArn parameter doesn't exist.")
 	case to == q:
-		return nil, refuse(ErrInvalidParameter, "Source queue arn and destination queue arn cannot be the same.")
+		return nil, rules.Refuse(ErrInvalidParameter, "Source queue arn and destination queue arn cannot be the same.")
 	case to.Fifo != q.Fifo:
-		return nil, refuse(ErrInvalidParameter, "The source queue and destination queue must be of the same queue type.")
+		return nil, rules.Refuse(ErrInvalidParameter,
+			"The source queue and destination queue must be of the same queue type.")
 	}
 	return q, nil
 }
@@ -106,13 +111,15 @@ func (s *Service) Moves(source string) ([]Move, error) {
 	defer s.mu.Unlock()
 	q := s.st.Names[source]
 	if q == nil {
-		return nil, refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't exist.")
+		return nil, rules.Refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't "+
+			"exist.")
 	}
 	var out []Move
 	for _, m := range slices.Backward(q.Moves) {
 		out = append(out, Move{
 			ID: strconv.FormatUint(m.ID, 10), Source: source, Destination: m.Destination, PerSecond: int(m.Rate),
-			Status: m.Status, Failure: m.Failure, Started: fromMillis(m.Started), Moved: int(m.Moved), ToMove: int(m.ToMove),
+			Status: m.Status, Failure: m.Failure, Started: rules.FromMillis(m.Started), Moved: int(m.Moved),
+			ToMove: int(m.ToMove),
 		})
 	}
 	return out, nil
@@ -126,9 +133,9 @@ func (s *Service) CancelMove(ctx context.Context, id string) (moved int, err err
 		q, m := findMove(st, id)
 		switch {
 		case m == nil:
-			return refuse(ErrNotFound, "Task does not exist.")
+			return rules.Refuse(ErrNotFound, "Task does not exist.")
 		case m.Status != machine.MoveRunning:
-			return refuse(ErrUnsupported, "Only active tasks can be cancelled.")
+			return rules.Refuse(ErrUnsupported, "Only active tasks can be cancelled.")
 		}
 		ended := *m
 		ended.Status = machine.MoveCancelled
@@ -193,7 +200,9 @@ func redriveSome(st *machine.State, q *machine.Queue, now int64, destination str
 		to, failure := st.MoveTarget(q, ref, destination)
 		if to == nil {
 			if moved == 0 {
-				return 0, refuse(ErrNotFound, "A message of %s has nowhere to go: %s. Name a destination.", q.Saved.Name, failure)
+				return 0, rules.Refuse(ErrNotFound, "A message of %s has nowhere to go: %s. Name a destination.",
+					q.Saved.Name,
+					failure)
 			}
 			break
 		}

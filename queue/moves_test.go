@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -93,7 +94,8 @@ func TestAMoveFailsCleanlyWhen(t *testing.T) {
 		moved             int
 		failure           string
 	}{
-		{"a message was sent to the dead-letter queue directly", "", func(t *testing.T, s *Service) { mustSend(t, s, "dead", "direct") }, 2, "CouldNotDetermineMessageSource"},
+		{"a message was sent to the dead-letter queue directly", "",
+			func(t *testing.T, s *Service) { mustSend(t, s, "dead", "direct") }, 2, "CouldNotDetermineMessageSource"},
 		{"the source of a message was deleted", "", func(t *testing.T, s *Service) {
 			if err := s.DeleteQueue(t.Context(), "a"); err != nil {
 				t.Fatal(err)
@@ -161,7 +163,8 @@ func TestWhatMayBeMovedWhere(t *testing.T) {
 		{"an empty dead-letter queue", "dead", "q", 500, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := s.StartMove(t.Context(), row.source, row.destination, row.rate); !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+			if _, err := s.StartMove(t.Context(), row.source, row.destination, row.rate); !errors.Is(err, row.want) ||
+				(err == nil) != (row.want == nil) {
 				t.Errorf("error %v, want %v", err, row.want)
 			}
 		})
@@ -195,7 +198,8 @@ func TestAMoveGoesOnAfterARestart(t *testing.T) {
 	mustMove(t, s, "a", 1)
 	c := crash(t, dir)
 	all, err := c.Moves("dead")
-	if err != nil || len(all) != 1 || all[0].Status != machine.MoveRunning || all[0].ToMove != 30 || all[0].Destination != "a" || all[0].PerSecond != 1 {
+	if err != nil || len(all) != 1 || all[0].Status != machine.MoveRunning || all[0].ToMove != 30 ||
+		all[0].Destination != "a" || all[0].PerSecond != 1 {
 		t.Fatalf("after the crash: %+v, %v", all, err)
 	}
 	n, err := c.Counts("a")
@@ -230,7 +234,9 @@ func TestRedriveMovesAtOnce(t *testing.T) {
 func TestAFIFOQueueIsRedrivenInOrder(t *testing.T) {
 	inTime(t, func(t *testing.T, s *Service) {
 		mustCreateFIFO(t, s, "dead.fifo", nil)
-		mustCreateFIFO(t, s, "q.fifo", map[string]string{"VisibilityTimeout": "1", "RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead.fifo","maxReceiveCount":1}`})
+		mustCreateFIFO(t, s, "q.fifo",
+			map[string]string{"VisibilityTimeout": "1",
+				"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead.fifo","maxReceiveCount":1}`})
 		sendGroups(t, s, "q.fifo", "a-1", "a-2", "b-1", "a-3")
 		take(t, s, "q.fifo")
 		later(t, time.Second)
@@ -285,7 +291,7 @@ func TestAMoveLeavesWhatArrivedAfterItsStart(t *testing.T) {
 
 func TestADeletedQueueMovesNothing(t *testing.T) {
 	st := machine.NewState(1)
-	set, err := parseSettings(nil)
+	set, err := rules.ParseSettings(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,13 +33,17 @@ func anyOp(t *rapid.T) machine.Op {
 		return id
 	}
 	row := machine.Row{Numbers: machine.Numbers{
-		Seq: rapid.Uint64().Draw(t, "seq"), Sent: rapid.Int64().Draw(t, "sent"), Visible: rapid.Int64().Draw(t, "visible"), Received: rapid.Int64().Draw(t, "received"),
-		First: rapid.Int64().Draw(t, "first"), Count: rapid.Uint32().Draw(t, "count"), Carried: rapid.Uint32().Draw(t, "carried"),
+		Seq: rapid.Uint64().Draw(t, "seq"), Sent: rapid.Int64().Draw(t, "sent"),
+		Visible: rapid.Int64().Draw(t, "visible"), Received: rapid.Int64().Draw(t, "received"),
+		First: rapid.Int64().Draw(t, "first"), Count: rapid.Uint32().Draw(t, "count"),
+		Carried: rapid.Uint32().Draw(t, "carried"),
 	}, Queue: rapid.Uint32().Draw(t, "queue")}
-	switch o := (machine.Op{Kind: rapid.SampledFrom([]machine.OpKind{machine.OpInsert, machine.OpUpdate, machine.OpMove, machine.OpRemove, machine.OpPutDedup, machine.OpDropDedup}).Draw(t, "kind")}); o.Kind {
+	switch o := (machine.Op{Kind: rapid.SampledFrom([]machine.OpKind{machine.OpInsert, machine.OpUpdate, machine.OpMove,
+		machine.OpRemove, machine.OpPutDedup, machine.OpDropDedup}).Draw(t, "kind")}); o.Kind {
 	case machine.OpInsert:
 		o.Row = row
-		o.Record = &machine.Record{ID: id(), Group: text.Draw(t, "group"), Dedup: text.Draw(t, "dedup"), Source: text.Draw(t, "source"), Body: text.Draw(t, "body")}
+		o.Record = &machine.Record{ID: id(), Group: text.Draw(t, "group"), Dedup: text.Draw(t, "dedup"),
+			Source: text.Draw(t, "source"), Body: text.Draw(t, "body")}
 		if attributes := text.Draw(t, "attributes"); attributes != "" {
 			o.Record.Attributes = []byte(attributes)
 		}
@@ -54,18 +58,21 @@ func anyOp(t *rapid.T) machine.Op {
 		o.Seq = row.Seq
 		return o
 	default:
-		o.Dedup = &machine.DedupRow{Queue: row.Queue, Key: text.Draw(t, "key"), Seq: row.Seq, ID: id(), Expires: row.Sent}
+		o.Dedup = &machine.DedupRow{Queue: row.Queue, Key: text.Draw(t, "key"), Seq: row.Seq, ID: id(),
+			Expires: row.Sent}
 		return o
 	}
 }
 
-// TestALogGivesBackWhatWasWritten also cuts the last frame short, damages one before it, and asks for another generation.
+// TestALogGivesBackWhatWasWritten also cuts the last frame short, damages one before it, and asks for another
+// generation.
 func TestALogGivesBackWhatWasWritten(t *testing.T) {
 	all := gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})
 	rapid.Check(t, func(rt *rapid.T) {
 		file := &memoryLog{bytes.Repeat([]byte{0xa5}, 64<<10)} // what an older generation left
 		l := &storage.OpLog{Made: int64(len(file.content)), File: file}
-		l.Restart(sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"), Commit: rapid.Uint64Range(1, math.MaxUint64-1).Draw(rt, "commit")})
+		l.Restart(sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"),
+			Commit: rapid.Uint64Range(1, math.MaxUint64-1).Draw(rt, "commit")})
 		var want, kept []machine.Op
 		var last int64
 		for range rapid.IntRange(1, 5).Draw(rt, "frames") {
@@ -99,7 +106,8 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 		check("with the last frame half written", l.Seed, l.Generation, kept)
 		if last > 0 {
 			copy(file.content, whole)
-			file.content[rapid.IntRange(0, storage.FrameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt, "bit")
+			file.content[rapid.IntRange(0, storage.FrameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt,
+				"bit")
 			if got, err := storage.ReadLog(file.content, l.Seed, l.Generation); err == nil {
 				rt.Fatalf("with a damaged first frame: %d operations", len(got))
 			}
@@ -123,7 +131,8 @@ func TestALogTakesWhatFits(t *testing.T) {
 		{"more than the log", body(3 * storage.SectorBytes), false, 0},
 		{"a sector and a bit", body(storage.SectorBytes), true, 2 * storage.SectorBytes},
 		{"again", body(storage.SectorBytes), false, 2 * storage.SectorBytes},
-		{"what only the tables take", []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{}}}, false, 2 * storage.SectorBytes},
+		{"what only the tables take", []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{}}}, false,
+			2 * storage.SectorBytes},
 		{"the last sector", body(100), true, 3 * storage.SectorBytes},
 		{"nothing more", []machine.Op{{Kind: machine.OpRemove, Seq: 1}}, false, 3 * storage.SectorBytes},
 	} {
@@ -136,7 +145,8 @@ func TestALogTakesWhatFits(t *testing.T) {
 // FuzzLogOperations holds that whatever a frame holds is refused, or means the same when it is written and read again.
 func FuzzLogOperations(f *testing.F) {
 	for _, o := range []machine.Op{
-		{Kind: machine.OpInsert, Row: machine.Row{Numbers: machine.Numbers{Seq: 1, Sent: 2}, Queue: 3}, Record: &machine.Record{Body: "b", Group: "g", Attributes: []byte("{}")}},
+		{Kind: machine.OpInsert, Row: machine.Row{Numbers: machine.Numbers{Seq: 1, Sent: 2}, Queue: 3},
+			Record: &machine.Record{Body: "b", Group: "g", Attributes: []byte("{}")}},
 		{Kind: machine.OpMove, Seq: 1, Row: machine.Row{Numbers: machine.Numbers{Seq: 1 << 63}, Queue: 3}, Source: "s"},
 		{Kind: machine.OpDropDedup, Dedup: &machine.DedupRow{Queue: 1, Key: "k", Seq: 2, Expires: -1}},
 	} {
@@ -157,7 +167,8 @@ func FuzzLogOperations(f *testing.F) {
 			}
 		}
 		got, err := storage.ReadOps(again, nil)
-		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})); diff != "" || err != nil {
+		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{},
+			machine.Record{}, machine.DedupRow{})); diff != "" || err != nil {
 			t.Fatalf("%q: %v\n%s", payload, err, diff)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // State says where a message is.
@@ -27,7 +28,8 @@ const (
 	StateDamaged State = "damaged"
 )
 
-var stateOf = map[machine.Place]State{machine.Visible: StateVisible, machine.InFlight: StateFlight, machine.Delayed: StateDelayed}
+var stateOf = map[machine.Place]State{machine.Visible: StateVisible, machine.InFlight: StateFlight,
+	machine.Delayed: StateDelayed}
 
 // Peeked is a message that was looked at and not received. It has no receipt.
 type Peeked struct {
@@ -47,7 +49,7 @@ const MaxPeek = 1000
 // which they were sent, without receiving them.
 func (s *Service) Peek(ctx context.Context, name string, limit int, in State) ([]Peeked, error) {
 	if limit < 1 || limit > MaxPeek {
-		return nil, outside("limit", limit, fmt.Sprintf("Must be between 1 and %d.", MaxPeek))
+		return nil, rules.Outside("limit", limit, fmt.Sprintf("Must be between 1 and %d.", MaxPeek))
 	}
 	var out []Peeked
 	err := s.PeekEach(ctx, name, in, func(p Peeked) bool {
@@ -90,7 +92,8 @@ func (s *Service) PeekEach(ctx context.Context, name string, in State, visit fun
 // sending.
 func (s *Service) sequences(name string, in State) ([]uint64, error) {
 	if in != AnyState && in != StateVisible && in != StateFlight && in != StateDelayed && in != StateDamaged {
-		return nil, outside("state", clip(string(in)), "Must be visible, in flight, delayed or damaged, if provided.")
+		return nil, rules.Outside("state", rules.Clip(string(in)),
+			"Must be visible, in flight, delayed or damaged, if provided.")
 	}
 	out, err := s.unsorted(name, in)
 	slices.SortFunc(out, cmp.Compare[uint64]) // without the lock: it takes a second for ten million
@@ -125,10 +128,10 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 	if q := s.st.Names[name]; q != nil {
 		if e, found := q.Look(seq); found {
 			ok, d, fifo = true, q.Delivery(&e), q.Fifo
-			p.State, p.VisibleAt = stateOf[e.Place], fromMillis(e.Visible)
+			p.State, p.VisibleAt = stateOf[e.Place], rules.FromMillis(e.Visible)
 		} else if n, aside := q.Damaged[seq]; aside {
 			ok, d, fifo = true, q.Delivery(&machine.Entry{Numbers: n}), q.Fifo
-			p.State, p.VisibleAt = StateDamaged, fromMillis(n.Visible)
+			p.State, p.VisibleAt = StateDamaged, rules.FromMillis(n.Visible)
 		}
 	}
 	rec := s.cache.records[seq]
@@ -221,8 +224,9 @@ func (s *Service) Export(ctx context.Context, name string, to io.Writer) (writte
 			return true
 		}
 		failed = lines.Encode(exported{
-			p.ID, p.Body, exportAttributes(p.Attributes), p.Trace, p.GroupID, p.DeduplicationID, p.SequenceNumber, p.Source,
-			p.State, p.Sent.UTC(), utc(p.FirstReceived), p.VisibleAt.UTC(), p.ReceiveCount,
+			p.ID, p.Body, exportAttributes(p.Attributes), p.Trace, p.GroupID, p.DeduplicationID, p.SequenceNumber,
+			p.Source,
+			p.State, p.Sent.UTC(), rules.UTC(p.FirstReceived), p.VisibleAt.UTC(), p.ReceiveCount,
 		})
 		if failed == nil {
 			written++
@@ -236,11 +240,4 @@ func (s *Service) Export(ctx context.Context, name string, to io.Writer) (writte
 		return written, fmt.Errorf("export queue %s after %d messages: %w", name, written, err)
 	}
 	return written, nil
-}
-
-func utc(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC()
 }

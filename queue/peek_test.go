@@ -25,7 +25,8 @@ func TestPeekingChangesNothing(t *testing.T) {
 			mustSend(t, s, "q", "a", "b")
 			take(t, s, "q")
 			minute := time.Minute
-			sendOne(t, s, "q", Outgoing{Body: "c", GroupID: "g", Attributes: map[string]Attribute{"k": {"String", []byte("v")}}})
+			sendOne(t, s, "q", Outgoing{Body: "c", GroupID: "g",
+				Attributes: map[string]Attribute{"k": {"String", []byte("v")}}})
 			sendOne(t, s, "q", Outgoing{Body: "d", Delay: &minute})
 			for _, row := range []struct {
 				in    State
@@ -40,7 +41,9 @@ func TestPeekingChangesNothing(t *testing.T) {
 				var all []string
 				for _, p := range got {
 					all = append(all, p.Body+" "+string(p.State))
-					if p.Receipt != "" || p.Body == "c" && (string(p.Attributes["k"].Value) != "v" || p.GroupID != "g") || p.State == StateDelayed && p.VisibleAt.Sub(p.Sent) != minute {
+					if p.Receipt != "" || p.Body == "c" &&
+						(string(p.Attributes["k"].Value) != "v" || p.GroupID != "g") || p.State == StateDelayed &&
+						p.VisibleAt.Sub(p.Sent) != minute {
 						t.Errorf("peeked %+v", p)
 					}
 				}
@@ -82,7 +85,8 @@ func contentOf(t *testing.T, s *Service, name string) []Outgoing {
 	}
 	var out []Outgoing
 	for _, p := range got {
-		m := Outgoing{Body: p.Body, Attributes: p.Attributes, Trace: p.Trace, GroupID: p.GroupID, DeduplicationID: p.DeduplicationID}
+		m := Outgoing{Body: p.Body, Attributes: p.Attributes, Trace: p.Trace, GroupID: p.GroupID,
+			DeduplicationID: p.DeduplicationID}
 		if p.State == StateDelayed {
 			left := p.VisibleAt.Sub(p.Sent)
 			m.Delay = &left
@@ -100,7 +104,8 @@ func TestWhatIsExportedCanBeImported(t *testing.T) {
 		mustCreateFIFO(t, s, "a.fifo", nil)
 		mustCreateFIFO(t, s, "b.fifo", nil)
 		for range 25 {
-			sendOne(t, s, "a", Outgoing{Body: "<é\n" + strings.Repeat("x", 100_000), Attributes: map[string]Attribute{"k": {"Binary.x", []byte{0, 255}}}, Trace: "t", GroupID: "g"})
+			sendOne(t, s, "a", Outgoing{Body: "<é\n" + strings.Repeat("x", 100_000),
+				Attributes: map[string]Attribute{"k": {"Binary.x", []byte{0, 255}}}, Trace: "t", GroupID: "g"})
 		}
 		sendOne(t, s, "a", Outgoing{Body: "delayed", Delay: &minute})
 		sendGroups(t, s, "a.fifo", "x-1", "y-1", "x-2")
@@ -146,8 +151,9 @@ func TestAnExportedLineIsJSONThatAPersonCanRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		delete(line, "id")
-		want := map[string]any{"body": "<hello>", "state": "in flight", "sent": "2000-01-01T00:00:00Z", "first_received": "2000-01-01T00:00:00Z",
-			"visible_at": "2000-01-01T00:00:30Z", "receive_count": 1.0}
+		want := map[string]any{"body": "<hello>", "state": "in flight", "sent": "2000-01-01T00:00:00Z",
+			"first_received": "2000-01-01T00:00:00Z",
+			"visible_at":     "2000-01-01T00:00:30Z", "receive_count": 1.0}
 		if diff := gocmp.Diff(want, line); diff != "" {
 			t.Errorf("line %s:\n%s", file.String(), diff)
 		}
@@ -163,14 +169,17 @@ func TestAnImportNamesTheLineThatIsWrong(t *testing.T) {
 		{"bodies alone, and empty lines", "{\"body\":\"a\"}\n\n {\"body\":\"b\"} ", 2, ""},
 		{"nothing", "", 0, ""},
 		{"a line that is not JSON", "{\"body\":\"a\"}\nb\n", 1, "import into queue q: line 2: "},
-		{"a message without a body", "{\"body\":\"a\"}\n\n{\"body\":\"\"}\n{\"body\":\"c\"}", 1, "import into queue q: line 3: found no body; expected is a JSON object such as {\"body\":\"hello\"}"},
-		{"a line that is too long", "{\"body\":\"a\"}\n" + strings.Repeat(" ", MaxImportLine+1), 1, "import into queue q: line 2: it is longer than"},
+		{"a message without a body", "{\"body\":\"a\"}\n\n{\"body\":\"\"}\n{\"body\":\"c\"}", 1,
+			"import into queue q: line 3: found no body; expected is a JSON object such as {\"body\":\"hello\"}"},
+		{"a line that is too long", "{\"body\":\"a\"}\n" + strings.Repeat(" ", MaxImportLine+1), 1,
+			"import into queue q: line 2: it is longer than"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := ephemeral(t)
 			mustCreate(t, s, "q", nil)
 			got, err := s.Import(t.Context(), "q", strings.NewReader(row.text))
-			if got.Sent != row.stored || (err == nil) != (row.want == "") || err != nil && !strings.HasPrefix(err.Error(), row.want) {
+			if got.Sent != row.stored || (err == nil) != (row.want == "") || err != nil &&
+				!strings.HasPrefix(err.Error(), row.want) {
 				t.Errorf("stored %d, %v, want %d, %q", got.Sent, err, row.stored, row.want)
 			}
 			wantCounts(t, s, "q", row.stored, 0, 0)

@@ -47,7 +47,8 @@ func (f *foldingStore) Load(begin func(machine.Saved) error, visit func(machine.
 	return f.MemoryStore.Load(begin, visit)
 }
 
-// TestWhatTheLogAddsIsWhatTheOperationsDo compares a store that takes a log over at random moments with one that has none.
+// TestWhatTheLogAddsIsWhatTheOperationsDo compares a store that takes a log over at random moments with one that has
+// none.
 func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plain := storage.NewMemoryStore(1<<30, []byte("secret"))

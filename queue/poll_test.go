@@ -40,7 +40,8 @@ func TestLongPollsAreServedInTheirOrder(t *testing.T) {
 		mustSend(t, s, "q", "a")
 		later(t, 3*time.Second)
 		mustSend(t, s, "q", "b")
-		for i, want := range []outcome{{0, "a", begin.Add(3 * time.Second)}, {1, "b", begin.Add(6 * time.Second)}, {2, "", begin.Add(MaxWait)}} {
+		for i, want := range []outcome{{0, "a", begin.Add(3 * time.Second)}, {1, "b", begin.Add(6 * time.Second)},
+			{2, "", begin.Add(MaxWait)}} {
 			if got := <-answers; got.who != want.who || got.body != want.body || !got.at.Equal(want.at) {
 				t.Errorf("answer %d: %+v, want %+v", i, got, want)
 			}
@@ -95,7 +96,8 @@ func TestACancelledLongPollTakesNothing(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		wait := MaxWait
-		if got, err := s.Receive(ctx, "q", ReceiveOptions{Wait: &wait}); !errors.Is(err, context.DeadlineExceeded) || len(got) != 0 {
+		if got, err := s.Receive(ctx, "q", ReceiveOptions{Wait: &wait}); !errors.Is(err, context.DeadlineExceeded) ||
+			len(got) != 0 {
 			t.Errorf("cancelled receive: %v, %v", got, err)
 		}
 		mustSend(t, s, "q", "a")
@@ -188,7 +190,8 @@ func TestALongPollPassesOverAnyNumberOfDeadLetters(t *testing.T) {
 		for range poison / MaxBatch {
 			take(t, s, "q")
 		}
-		if err := s.SetAttributes(t.Context(), "q", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead","maxReceiveCount":1}`}); err != nil {
+		if err := s.SetAttributes(t.Context(), "q",
+			map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead","maxReceiveCount":1}`}); err != nil {
 			t.Fatal(err)
 		}
 		later(t, 30*time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -33,17 +34,19 @@ func (c cut) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.disk.Unmount()) }()
-	if len(header) < sqlitefile.PageBytes || !sqlitefile.CheckPage(1, header[:sqlitefile.PageBytes]) { // as inspect does
+	if len(header) < sqlitefile.PageBytes ||
+		!sqlitefile.CheckPage(1, header[:sqlitefile.PageBytes]) { // as inspect does
 		if _, err := storage.CheckLogged(ctx, queueFile, name); err != nil {
 			return fmt.Errorf("%w: %w", ErrCorruptFile, err)
 		}
 	}
-	db, err := storage.OpenFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName}, false)
+	db, err := storage.OpenFile(ctx, queueFile, name, logOn(c.disk, 0), powercut.Named{Disk: c.disk, Name: markName},
+		false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, _, err := machine.Load(db, time.Now().UnixMilli(), parseSettings); err != nil {
+	if _, _, err := machine.Load(db, time.Now().UnixMilli(), rules.ParseSettings); err != nil {
 		return err
 	}
 	var verdict string
@@ -174,7 +177,7 @@ func (c cut) compareWindow(db *storage.SqliteStore) error {
 		if err := rows.Scan(&id); err != nil {
 			return err
 		}
-		known[formatUUID([16]byte(id))] = true
+		known[rules.FormatUUID([16]byte(id))] = true
 	}
 	for n, f := range c.must.facts {
 		if f.acked && f.queue == ordered && !known[f.id] {
@@ -199,9 +202,10 @@ func (c cut) compareOne(n int, f *found) error {
 	case must.purged:
 		return errors.New("a purge was acknowledged, and it is back")
 	case must.deleted > 0 && f.queue == may.queue && f.Count <= must.deleted:
-		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives", must.deleted, f.Count)
-	case f.Body != may.body || may.id != "" && formatUUID(f.ID) != may.id:
-		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", formatUUID(f.ID), f.Body, may.id, may.body)
+		return fmt.Errorf("its delete with the receipt of receive %d was acknowledged, and it is back with %d receives",
+			must.deleted, f.Count)
+	case f.Body != may.body || may.id != "" && rules.FormatUUID(f.ID) != may.id:
+		return fmt.Errorf("id %s, body %.20q...; want %s, %.20q...", rules.FormatUUID(f.ID), f.Body, may.id, may.body)
 	case !reflect.DeepEqual(f.attributes, attributesOf(n)):
 		return fmt.Errorf("attributes %v, want %v", f.attributes, attributesOf(n))
 	case f.queue != may.queue && (f.queue != "dead" || may.queue != "q" || f.Source != "q" || f.Count < 3):

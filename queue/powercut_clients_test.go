@@ -59,7 +59,8 @@ func openSite(ctx context.Context, d *powercut.Disk, checkpoint int) (*site, err
 	if err != nil {
 		return nil, err
 	}
-	db, err := storage.OpenFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10), powercut.Named{Disk: d, Name: markName}, false)
+	db, err := storage.OpenFile(ctx, queueFile, name, logOn(d, int64(checkpoint)<<10),
+		powercut.Named{Disk: d, Name: markName}, false)
 	if err != nil {
 		return nil, errors.Join(err, d.Unmount())
 	}
@@ -82,7 +83,8 @@ func (s *site) run(ctx context.Context, seed uint64, clients, steps int) error {
 	e := newErrands(s.service)
 	defer e.end()
 	for i := range clients {
-		c := &client{site: s, calls: []service{serviceOf(s.service), e.service()}[i%2], ctx: ctx, name: fmt.Sprintf("c%d-%d", seed, i), chance: rand.New(rand.NewPCG(seed, uint64(i)))}
+		c := &client{site: s, calls: []service{serviceOf(s.service), e.service()}[i%2], ctx: ctx,
+			name: fmt.Sprintf("c%d-%d", seed, i), chance: rand.New(rand.NewPCG(seed, uint64(i)))}
 		wg.Go(func() {
 			for range steps {
 				err := c.step()
@@ -298,7 +300,8 @@ func (c *client) queues() error {
 	}
 	c.made++
 	name = fmt.Sprint(c.name, "-", c.made)
-	err := c.service.CreateQueue(c.ctx, name, map[string]string{"VisibilityTimeout": "7"}, map[string]string{"of": c.name})
+	err := c.service.CreateQueue(c.ctx, name, map[string]string{"VisibilityTimeout": "7"},
+		map[string]string{"of": c.name})
 	if err == nil {
 		c.ledger.noteQueue(name, func(q *queueFact) { q.created = true })
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
-// TestAPowerCutAndALostFileAreTold takes files away, shortens or spoils them after power cuts at all moments, in the middle of
-// writing the write-ahead log back among them: then the queue must be refused as damaged, or hold all that was acknowledged.
+// TestAPowerCutAndALostFileAreTold takes files away, shortens or spoils them after power cuts at all moments, in the
+// middle of writing the write-ahead log back among them: then the queue must be refused as damaged, or hold all that
+// was acknowledged.
 func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 	wanted, err := powercut.Cuts(500)
 	if err != nil {
@@ -38,7 +39,8 @@ func TestAPowerCutAndALostFileAreTold(t *testing.T) {
 			switch err := c.check(t.Context()); {
 			case err == nil:
 				whole++
-			case errors.Is(err, ErrCorruptFile) || errors.Is(err, machine.ErrDamagedContent) || storage.PrimaryCode(err) == sqlitefile.CodeCorrupt:
+			case errors.Is(err, ErrCorruptFile) || errors.Is(err, machine.ErrDamagedContent) ||
+				storage.PrimaryCode(err) == sqlitefile.CodeCorrupt:
 				told++
 			default:
 				t.Errorf("history %d, cut %d, %s: %v", seed, i, what, err)

@@ -30,7 +30,8 @@ func TestAFaultAtAnyWriteOrSyncLosesNothing(t *testing.T) {
 	}{
 		{"a write that fails stops the queue", powercut.Write, powercut.ErrIO, ErrStorage},
 		{"a sync that fails stops the queue", powercut.Sync, powercut.ErrIO, ErrStorage},
-		{"a disk that is full for some writes refuses sends for as long", powercut.Write, powercut.ErrNoSpace, ErrStorageFull},
+		{"a disk that is full for some writes refuses sends for as long", powercut.Write, powercut.ErrNoSpace,
+			ErrStorageFull},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			step := max(1, 300/int(min(wanted, 300)))
@@ -53,7 +54,8 @@ func TestAFaultAtAnyWriteOrSyncLosesNothing(t *testing.T) {
 }
 
 // faulted runs one client on a disk whose n-th op fails.
-func faulted(ctx context.Context, base *powercut.Disk, op powercut.Op, n int, fault, says error) (failures int64, err error) {
+func faulted(ctx context.Context, base *powercut.Disk, op powercut.Op, n int, fault, says error) (failures int64,
+	err error) {
 	d := base.Cut(0)
 	s, err := openSite(ctx, d, 20)
 	if err != nil {
@@ -152,8 +154,8 @@ func TestAFaultWhileOpeningChangesNothing(t *testing.T) {
 	}
 }
 
-// TestAReadThatFailsWhileOpeningIsNoDamage makes each read fail that opening makes: the file must not be called damaged,
-// or somebody would move it away.
+// TestAReadThatFailsWhileOpeningIsNoDamage makes each read fail that opening makes: the file must not be called
+// damaged, or somebody would move it away.
 func TestAReadThatFailsWhileOpeningIsNoDamage(t *testing.T) {
 	base, err := makeDisk(t.Context())
 	if err != nil {

@@ -67,7 +67,8 @@ func (l *ledger) sending(queue string, sizes []int, notBefore int64) []int {
 		n := len(l.facts)
 		body := strconv.Itoa(n) + "|" + strings.Repeat(string(rune('a'+n%26)), size)
 		l.facts = append(l.facts, fact{
-			queue: queue, body: body, batch: l.batches, notBefore: notBefore, removing: queue == "side" && l.purging > 0,
+			queue: queue, body: body, batch: l.batches, notBefore: notBefore, removing: queue == "side" &&
+				l.purging > 0,
 		})
 		numbers = append(numbers, n)
 	}
@@ -87,8 +88,8 @@ func (l *ledger) turn() int {
 	return l.turns
 }
 
-// change notes that a change of the visibility of a message begins (1) or was answered (-1) and returns how many began so
-// far. An outdated receipt may end the lease of another client, so nothing is known of the lease then.
+// change notes that a change of the visibility of a message begins (1) or was answered (-1) and returns how many began
+// so far. An outdated receipt may end the lease of another client, so nothing is known of the lease then.
 func (l *ledger) change(number, one int) (begun int) {
 	l.note(func(f *fact) {
 		l.turns++

@@ -93,8 +93,10 @@ func olderFiles(t *testing.T, version int, killed bool) map[string][]byte {
 		const generation = 77
 		r := machine.Row{Numbers: machine.Numbers{Seq: 9000}, Queue: 1}
 		r.Sent, r.Visible = now, now
-		log := olderLog(t, generation, []machine.Op{{Kind: machine.OpInsert, Row: r, Record: &machine.Record{ID: newID(), Body: "logged"}}})
-		_, err = db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d", generation, storage.OlderLogged))
+		log := olderLog(t, generation,
+			[]machine.Op{{Kind: machine.OpInsert, Row: r, Record: &machine.Record{ID: newID(), Body: "logged"}}})
+		_, err = db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d", generation,
+			storage.OlderLogged))
 		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, logName), log, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +267,8 @@ func TestAPowerCutWhileAnOlderFileIsBroughtForwardLosesNothing(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d power cuts, %d after the new file began to take the place of the older one, %d upgrades cut twice", cuts, renamed, twice)
+			t.Logf("%d power cuts, %d after the new file began to take the place of the older one, %d upgrades cut "+
+				"twice", cuts, renamed, twice)
 			if renamed == 0 || twice == 0 {
 				t.Error("no cut came after the new file was complete, or none came twice")
 			}

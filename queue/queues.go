@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // strictPause is how long, in milliseconds, AWS refuses a second purge, and
@@ -18,18 +19,18 @@ const strictPause = 60_000
 // exists and every attribute given equals the existing one; otherwise the
 // error is ErrQueueExists and names the attribute that differs.
 func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags map[string]string) error {
-	fifo := isTrue(attributes["FifoQueue"])
-	if err := checkName(name, fifo); err != nil {
+	fifo := rules.IsTrue(attributes["FifoQueue"])
+	if err := rules.CheckName(name, fifo); err != nil {
 		return err
 	}
-	normal, err := checkAttributes(attributes, fifo)
+	normal, err := rules.CheckAttributes(attributes, fifo)
 	if err != nil {
 		return err
 	}
-	if err := checkTags(name, tags); err != nil {
+	if err := rules.CheckTags(name, tags); err != nil {
 		return err
 	}
-	set, err := parseSettings(normal)
+	set, err := rules.ParseSettings(normal)
 	if err != nil {
 		return err
 	}
@@ -38,19 +39,21 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 			return sameAttributes(q, normal)
 		}
 		if len(st.Names) >= MaxQueues {
-			return refuse(ErrTooManyQueues, "Too many queues: the limit is %d; delete some first.", MaxQueues)
+			return rules.Refuse(ErrTooManyQueues, "Too many queues: the limit is %d; delete some first.", MaxQueues)
 		}
 		if scope := machine.ScopeOf(name); scope != "" && !st.HasScope(scope) && st.Scopes() >= MaxScopes {
-			return refuse(ErrTooManyQueues,
+			return rules.Refuse(ErrTooManyQueues,
 				"Queues in too many regions and accounts: the limit is %d; delete those of one first.", MaxScopes)
 		}
 		if at, ok := st.Dropped[name]; ok && s.strict && now < at+strictPause {
-			return refuse(ErrDeletedRecently, "You must wait 60 seconds after deleting a queue before you can create another with the same name.")
+			return rules.Refuse(ErrDeletedRecently,
+				"You must wait 60 seconds after deleting a queue before you can create another with the same name.")
 		}
 		if err := checkTarget(st, name, attributes["RedrivePolicy"], set.Redrive); err != nil {
 			return err
 		}
-		st.Put(&machine.QueueRow{Name: name, Attributes: withoutEmpty(normal), Tags: maps.Clone(tags), Created: now, Modified: now}, set)
+		st.Put(&machine.QueueRow{Name: name, Attributes: withoutEmpty(normal), Tags: maps.Clone(tags), Created: now,
+			Modified: now}, set)
 		return nil
 	}}
 	return s.do(ctx, c, c.answer)
@@ -64,14 +67,15 @@ func withoutEmpty(attributes map[string]string) map[string]string {
 
 func sameAttributes(q *machine.Queue, wanted map[string]string) error {
 	defaults := defaultsFor(q)
-	defaults["KmsDataKeyReusePeriodSeconds"] = defaultReusePeriod
+	defaults["KmsDataKeyReusePeriodSeconds"] = rules.DefaultReusePeriod
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		have, ok := q.Saved.Attributes[key]
 		if !ok {
 			have = defaults[key]
 		}
 		if have != wanted[key] {
-			return refuse(ErrQueueExists, "A queue already exists with the same name and a different value for attribute %s", key)
+			return rules.Refuse(ErrQueueExists,
+				"A queue already exists with the same name and a different value for attribute %s", key)
 		}
 	}
 	return nil
@@ -79,8 +83,8 @@ func sameAttributes(q *machine.Queue, wanted map[string]string) error {
 
 // defaultsFor are the attributes that q has unless it says otherwise.
 func defaultsFor(q *machine.Queue) map[string]string {
-	out := defaultsOf(q.Fifo)
-	maps.Copy(out, encryptionDefaults(q.Saved.Attributes))
+	out := rules.DefaultsOf(q.Fifo)
+	maps.Copy(out, rules.EncryptionDefaults(q.Saved.Attributes))
 	return out
 }
 
@@ -93,15 +97,16 @@ func checkTarget(st *machine.State, name, policy string, r *machine.Redrive) err
 	target := st.Names[machine.ScopeOf(name)+r.Target]
 	switch {
 	case target == nil:
-		return invalidRedrive(policy, "Dead letter target does not exist.")
-	case isFIFO(r.Target) != isFIFO(name):
-		return invalidRedrive(policy,
+		return rules.InvalidRedrive(policy, "Dead letter target does not exist.")
+	case rules.IsFIFO(r.Target) != rules.IsFIFO(name):
+		return rules.InvalidRedrive(policy,
 			"Dead-letter queue must be same type of queue as the source..") // two points, as AWS has it
 	}
 	allow := target.Settings.Allow
 	_, _, source := CutScope(name)
 	if allow.Permission == "denyAll" || allow.Permission == "byQueue" && !slices.Contains(allow.Sources, source) {
-		return invalidRedrive(policy, "The RedriveAllowPolicy of the dead-letter queue does not allow this source queue.")
+		return rules.InvalidRedrive(policy,
+			"The RedriveAllowPolicy of the dead-letter queue does not allow this source queue.")
 	}
 	return nil
 }
@@ -167,10 +172,11 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 	if err != nil {
 		return err
 	}
-	if given, ok := attributes["FifoQueue"]; ok && now.Fifo && !isTrue(given) {
-		return refuse(ErrInvalidAttributeValue, "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.")
+	if given, ok := attributes["FifoQueue"]; ok && now.Fifo && !rules.IsTrue(given) {
+		return rules.Refuse(ErrInvalidAttributeValue,
+			"Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.")
 	}
-	normal, err := checkAttributes(attributes, now.Fifo)
+	normal, err := rules.CheckAttributes(attributes, now.Fifo)
 	if err != nil {
 		return err
 	}
@@ -187,7 +193,7 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 		}
 		maps.Copy(merged, normal)
 		saved.Attributes = withoutEmpty(merged)
-		set, err := parseSettings(saved.Attributes)
+		set, err := rules.ParseSettings(saved.Attributes)
 		if err == nil && normal["RedrivePolicy"] != "" {
 			err = checkTarget(st, name, attributes["RedrivePolicy"], set.Redrive)
 		}
@@ -196,7 +202,8 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 }
 
 // alter changes a copy of what is saved of a queue.
-func (s *Service) alter(ctx context.Context, name string, change func(*machine.State, *machine.QueueRow) (machine.Settings, error)) error {
+func (s *Service) alter(ctx context.Context, name string,
+	change func(*machine.State, *machine.QueueRow) (machine.Settings, error)) error {
 	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
 		q := st.Names[name]
 		if q == nil {
@@ -247,7 +254,7 @@ func (s *Service) retag(ctx context.Context, name string, change func(map[string
 		}
 		change(tags)
 		saved.Tags = tags
-		return st.Names[name].Settings, checkTags(name, tags)
+		return st.Names[name].Settings, rules.CheckTags(name, tags)
 	})
 }
 
@@ -258,7 +265,7 @@ func (s *Service) EditPolicy(ctx context.Context, name string, edit func(policy 
 	return s.alter(ctx, name, func(st *machine.State, saved *machine.QueueRow) (machine.Settings, error) {
 		policy, err := edit(saved.Attributes["Policy"])
 		if err == nil {
-			policy, err = checkAttribute("Policy", policy, false)
+			policy, err = rules.CheckAttribute("Policy", policy, false)
 		}
 		if err != nil {
 			return machine.Settings{}, err
@@ -292,7 +299,8 @@ func (s *Service) Purge(ctx context.Context, name string) error {
 	return s.withQueue(ctx, name, func(st *machine.State, q *machine.Queue, now int64) error {
 		if s.strict && q.Purged != 0 && now < q.Purged+strictPause {
 			_, _, bare := CutScope(name)
-			return refuse(ErrPurgeInProgress, "Only one PurgeQueue operation on %s is allowed every 60 seconds.", bare)
+			return rules.Refuse(ErrPurgeInProgress, "Only one PurgeQueue operation on %s is allowed every 60 seconds.",
+				bare)
 		}
 		before := q.Purged
 		st.NoteUndo(func() { q.Purged = before })
@@ -302,7 +310,8 @@ func (s *Service) Purge(ctx context.Context, name string) error {
 	})
 }
 
-func (s *Service) withQueue(ctx context.Context, name string, do func(*machine.State, *machine.Queue, int64) error) error {
+func (s *Service) withQueue(ctx context.Context, name string,
+	do func(*machine.State, *machine.Queue, int64) error) error {
 	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
 		q := st.Names[name]
 		if q == nil {

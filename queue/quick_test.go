@@ -211,7 +211,8 @@ func (w *world) receiveStored() []machine.Delivery {
 		w.t.Fatalf("received %+v of what is stored, want %+v", got, want)
 	}
 	if len(w.st.Ops) != ops || len(w.st.Images) != images {
-		w.t.Fatalf("a receive of what is stored left %d operations and %d images", len(w.st.Ops)-ops, len(w.st.Images)-images)
+		w.t.Fatalf("a receive of what is stored left %d operations and %d images", len(w.st.Ops)-ops,
+			len(w.st.Images)-images)
 	}
 	return got
 }

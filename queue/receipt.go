@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // A receipt is sequence, receive count and queue, followed by the first half
@@ -64,7 +65,8 @@ func (r *receipts) make(d machine.Delivery) string {
 // read checks a handle and returns what it names: seq, count and queue.
 func (r *receipts) read(handle string) (machine.Delivery, error) {
 	if handle == "" {
-		return machine.Delivery{}, refuse(ErrMissingParameter, "The request must contain the parameter ReceiptHandle.")
+		return machine.Delivery{}, rules.Refuse(ErrMissingParameter, "The request must contain the parameter "+
+			"ReceiptHandle.")
 	}
 	var buf [receiptSize]byte
 	var text [receiptText]byte
@@ -86,5 +88,6 @@ func (r *receipts) read(handle string) (machine.Delivery, error) {
 }
 
 func invalidReceipt(handle string) error {
-	return refuse(ErrReceiptHandleInvalid, "The input receipt handle %q is not a valid receipt handle.", clip(handle))
+	return rules.Refuse(ErrReceiptHandleInvalid, "The input receipt handle %q is not a valid receipt handle.",
+		rules.Clip(handle))
 }

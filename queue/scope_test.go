@@ -10,7 +10,8 @@ import (
 // TestQueuesOfOtherRegionsAndAccountsAreApart uses the same name in several of them, through a restart.
 func TestQueuesOfOtherRegionsAndAccountsAreApart(t *testing.T) {
 	dir := t.TempDir()
-	names := []string{"q", Scoped("eu-west-1", "000000000000", "q"), Scoped("us-east-1", "111111111111", "q"), Scoped("eu-west-1", "111111111111", "q")}
+	names := []string{"q", Scoped("eu-west-1", "000000000000", "q"), Scoped("us-east-1", "111111111111", "q"),
+		Scoped("eu-west-1", "111111111111", "q")}
 	open := func() *Service {
 		s, err := Open(Options{Dir: dir})
 		if err != nil {
@@ -44,10 +45,12 @@ func TestDeadLettersStayInTheirRegionAndAccount(t *testing.T) {
 	inTime(t, func(t *testing.T, s *Service) {
 		const policy = `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:dead","maxReceiveCount":1}`
 		for _, name := range []string{"", Scoped("eu-west-1", "000000000000", "")} {
-			if err := s.CreateQueue(t.Context(), name+"q", map[string]string{"RedrivePolicy": policy}, nil); !errors.Is(err, ErrInvalidParameter) {
+			if err := s.CreateQueue(t.Context(), name+"q", map[string]string{"RedrivePolicy": policy},
+				nil); !errors.Is(err, ErrInvalidParameter) {
 				t.Errorf("%sq without a dead-letter queue: %v", name, err)
 			}
-			mustCreate(t, s, name+"dead", map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:eu-west-1:000000000000:q"]}`})
+			mustCreate(t, s, name+"dead",
+				map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:eu-west-1:000000000000:q"]}`})
 			mustCreate(t, s, name+"q", map[string]string{"RedrivePolicy": policy, "VisibilityTimeout": "0"})
 			mustSend(t, s, name+"q", "of "+name)
 			takeOne(t, s, name+"q")
@@ -57,7 +60,8 @@ func TestDeadLettersStayInTheirRegionAndAccount(t *testing.T) {
 			if m := takeOne(t, s, name+"dead"); m.Body != "of "+name || m.Source != name+"q" {
 				t.Errorf("in %sdead: %+v", name, m)
 			}
-			if sources, err := s.DeadLetterSources(name + "dead"); err != nil || len(sources) != 1 || sources[0] != name+"q" {
+			if sources, err := s.DeadLetterSources(name + "dead"); err != nil || len(sources) != 1 ||
+				sources[0] != name+"q" {
 				t.Errorf("sources of %sdead: %q, %v", name, sources, err)
 			}
 		}
@@ -87,7 +91,8 @@ func TestScopesAreCheckedAndLimited(t *testing.T) {
 		for n := 1; n < MaxScopes; n++ {
 			mustCreate(t, s, Scoped(fmt.Sprint("r-", n), "000000000000", "q"), nil)
 		}
-		if err := s.CreateQueue(t.Context(), Scoped("one-more", "000000000000", "q"), nil, nil); !errors.Is(err, ErrTooManyQueues) {
+		if err := s.CreateQueue(t.Context(), Scoped("one-more", "000000000000", "q"), nil, nil); !errors.Is(err,
+			ErrTooManyQueues) {
 			t.Errorf("one scope too many: %v", err)
 		}
 		mustCreate(t, s, Scoped("r-1", "000000000000", "r"), nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -83,7 +84,8 @@ type Service struct {
 // disk it opens, if SQLite has a little room: what needs none can be done then.
 func Open(o Options) (*Service, error) {
 	if o.Ephemeral != (o.Dir == "") {
-		return nil, fmt.Errorf("open queues: exactly one of a directory and ephemeral must be given; found directory %q, ephemeral %t", o.Dir, o.Ephemeral)
+		return nil, fmt.Errorf("open queues: exactly one of a directory and ephemeral must be given; found directory "+
+			"%q, ephemeral %t", o.Dir, o.Ephemeral)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -136,7 +138,8 @@ func (s *Service) Full() bool { return s.short.Load() }
 
 func (s *Service) sayFull() {
 	if !s.short.Swap(true) {
-		s.log.Error("queue storage is full: sends are refused until there is room; delete messages, purge queues or free disk space")
+		s.log.Error("queue storage is full: sends are refused until there is room; delete messages, purge queues or " +
+			"free disk space")
 	}
 }
 
@@ -156,7 +159,7 @@ func start(st machine.Store, c machine.Contents, lock *os.File, cacheBytes int64
 		desks:    map[*machine.Queue]*desk{},
 		wakes:    map[string][]chan struct{}{},
 	}
-	loaded, secret, err := machine.Load(st, s.now(), parseSettings)
+	loaded, secret, err := machine.Load(st, s.now(), rules.ParseSettings)
 	if err != nil {
 		return nil, err
 	}
@@ -191,13 +194,6 @@ func (s *Service) now() int64 {
 func (s *Service) tick() int64 {
 	s.last = max(s.last, s.now())
 	return s.last
-}
-
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
 }
 
 // alive says whether requests are still taken.

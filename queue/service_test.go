@@ -79,7 +79,8 @@ func wantCounts(t *testing.T, s *Service, name string, visible, inFlight, delaye
 		t.Fatal(err)
 	}
 	if c.Visible != visible || c.InFlight != inFlight || c.Delayed != delayed {
-		t.Fatalf("%s: %d visible, %d in flight, %d delayed; want %d, %d, %d", name, c.Visible, c.InFlight, c.Delayed, visible, inFlight, delayed)
+		t.Fatalf("%s: %d visible, %d in flight, %d delayed; want %d, %d, %d", name, c.Visible, c.InFlight, c.Delayed,
+			visible, inFlight, delayed)
 	}
 	if c.OldestSent.IsZero() != (visible == 0) {
 		t.Fatalf("%s: %d visible but the oldest was sent at %v", name, visible, c.OldestSent)
@@ -117,7 +118,8 @@ func TestAMessageNotDeletedComesBackAfterItsVisibilityTimeout(t *testing.T) {
 		later(t, time.Millisecond)
 		wantCounts(t, s, "q", 1, 0, 0)
 		second := takeOne(t, s, "q")
-		if second.ReceiveCount != 2 || second.ID != first.ID || second.Receipt == first.Receipt || !second.FirstReceived.Equal(first.FirstReceived) {
+		if second.ReceiveCount != 2 || second.ID != first.ID || second.Receipt == first.Receipt ||
+			!second.FirstReceived.Equal(first.FirstReceived) {
 			t.Errorf("first %+v\nthen %+v", first, second)
 		}
 		mustDelete(t, s, "q", first.Receipt)
@@ -170,7 +172,8 @@ func TestDelayedMessagesAreInvisibleUntilTheirTime(t *testing.T) {
 	inTime(t, func(t *testing.T, s *Service) {
 		mustCreate(t, s, "q", map[string]string{"DelaySeconds": "10"})
 		none, long := time.Duration(0), MaxDelay
-		if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "queue's delay"}, {Body: "none", Delay: &none}, {Body: "long", Delay: &long}}); err != nil {
+		if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "queue's delay"}, {Body: "none", Delay: &none},
+			{Body: "long", Delay: &long}}); err != nil {
 			t.Fatal(err)
 		}
 		wantCounts(t, s, "q", 1, 0, 2)
@@ -201,7 +204,8 @@ func TestAMessageReceivedTooOftenMovesToTheDeadLetterQueue(t *testing.T) {
 	inTime(t, func(t *testing.T, s *Service) {
 		mustCreate(t, s, "dead", nil)
 		mustCreate(t, s, "q", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead","maxReceiveCount":2}`})
-		out := Outgoing{Body: "poison", Attributes: map[string]Attribute{"a": {"String", []byte("v")}}, Trace: "t", GroupID: "g"}
+		out := Outgoing{Body: "poison", Attributes: map[string]Attribute{"a": {"String", []byte("v")}}, Trace: "t",
+			GroupID: "g"}
 		sent, err := s.Send(t.Context(), "q", []Outgoing{out})
 		if err != nil {
 			t.Fatal(err)
@@ -217,8 +221,10 @@ func TestAMessageReceivedTooOftenMovesToTheDeadLetterQueue(t *testing.T) {
 		}
 		wantCounts(t, s, "dead", 1, 0, 0)
 		m := takeOne(t, s, "dead")
-		if m.ID != sent[0].ID || m.Body != "poison" || string(m.Attributes["a"].Value) != "v" || m.Trace != "t" || m.GroupID != "g" ||
-			m.Source != "q" || !m.Sent.Equal(last.Sent) || m.ReceiveCount != 3 || !m.FirstReceived.Equal(last.FirstReceived) {
+		if m.ID != sent[0].ID || m.Body != "poison" || string(m.Attributes["a"].Value) != "v" || m.Trace != "t" ||
+			m.GroupID != "g" ||
+			m.Source != "q" || !m.Sent.Equal(last.Sent) || m.ReceiveCount != 3 ||
+			!m.FirstReceived.Equal(last.FirstReceived) {
 			t.Errorf("in the dead-letter queue: %+v\nbefore: %+v", m, last)
 		}
 		if sources, err := s.DeadLetterSources("dead"); err != nil || fmt.Sprint(sources) != "[q]" {

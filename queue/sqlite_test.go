@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
@@ -50,7 +51,8 @@ func TestWhatWasAcknowledgedSurvivesACrash(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	mustCreate(t, s, "dead", nil)
-	mustCreate(t, s, "q", map[string]string{"DelaySeconds": "0", "RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead","maxReceiveCount":1}`})
+	mustCreate(t, s, "q", map[string]string{"DelaySeconds": "0",
+		"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:local:000000000000:dead","maxReceiveCount":1}`})
 	mustCreate(t, s, "purged", nil)
 	mustCreate(t, s, "dropped", nil)
 	for _, name := range []string{"purged", "dropped"} {
@@ -124,7 +126,8 @@ func TestReopeningKeepsTheOrderAndTheContents(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemoryBytes: 1}) // nothing is cached
 	mustCreate(t, s, "q", nil)
-	out := Outgoing{Body: "with all", Attributes: map[string]Attribute{"b": {"Binary.x", []byte{0, 255}}}, Trace: "t", GroupID: "g"}
+	out := Outgoing{Body: "with all", Attributes: map[string]Attribute{"b": {"Binary.x", []byte{0, 255}}}, Trace: "t",
+		GroupID: "g"}
 	if _, err := s.Send(t.Context(), "q", []Outgoing{out}); err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +137,12 @@ func TestReopeningKeepsTheOrderAndTheContents(t *testing.T) {
 	}
 	s = open(t, Options{Dir: dir, MemoryBytes: 1})
 	got := take(t, s, "q")
-	if len(got) != 3 || got[0].Body != "with all" || got[1].Body != "second" || got[2].Body != strings.Repeat("é", 300_000) {
+	if len(got) != 3 || got[0].Body != "with all" || got[1].Body != "second" ||
+		got[2].Body != strings.Repeat("é", 300_000) {
 		t.Fatalf("received %d messages", len(got))
 	}
-	if m := got[0]; m.Attributes["b"].Type != "Binary.x" || string(m.Attributes["b"].Value) != "\x00\xff" || m.Trace != "t" || m.GroupID != "g" {
+	if m := got[0]; m.Attributes["b"].Type != "Binary.x" || string(m.Attributes["b"].Value) != "\x00\xff" ||
+		m.Trace != "t" || m.GroupID != "g" {
 		t.Errorf("content %+v", m)
 	}
 }
@@ -185,7 +190,8 @@ func TestASecondProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, Options{Dir: dir})
 	_, err := Open(Options{Dir: dir})
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) ||
+		!strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("second open: %v; want ErrLocked with directory and process", err)
 	}
 }
@@ -194,11 +200,44 @@ func TestFilesAreForTheOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	s := open(t, Options{Dir: dir})
 	mustCreate(t, s, "q", nil)
-	for name, want := range map[string]os.FileMode{"": 0o700, "queues.db": 0o600, "queues.db-wal": 0o600, "lock": 0o600} {
+	for name, want := range map[string]os.FileMode{"": 0o700, "queues.db": 0o600, "queues.db-wal": 0o600,
+		"lock": 0o600} {
 		stat, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || stat.Mode().Perm() != want {
 			t.Errorf("%q has mode %v, %v; want %v", name, stat.Mode().Perm(), err, want)
 		}
+	}
+}
+
+// Whoever may put files into the directory could have the queue write elsewhere, or read what it did not write.
+func TestADirectoryThatOthersCouldPrepareIsRefused(t *testing.T) {
+	victim := filepath.Join(t.TempDir(), "victim")
+	for _, row := range []struct {
+		name    string
+		prepare func(dir string) error
+		has     string
+	}{
+		{"all may write", func(dir string) error { return os.Chmod(dir, 0o777) }, "run: chmod go-w"},
+		{"its group may write", func(dir string) error { return os.Chmod(dir, 0o770) }, "run: chmod go-w"},
+		{"the lock leads elsewhere", func(dir string) error { return os.Symlink(victim, filepath.Join(dir, "lock")) },
+			"a symbolic link at"},
+		{"the reserve leads elsewhere", func(dir string) error {
+			return os.Symlink(victim, filepath.Join(dir, "reserve"))
+		}, "a symbolic link at"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := row.prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Open(Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
+			if !errors.Is(err, ErrUnsafeDirectory) || !strings.Contains(err.Error(), row.has) {
+				t.Errorf("found %v, want %v that says %q", err, ErrUnsafeDirectory, row.has)
+			}
+			if _, err := os.Lstat(victim); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("it was written to: %v", err)
+			}
+		})
 	}
 }
 
@@ -325,6 +364,34 @@ func TestAFullDiskRefusesSendsAndLosesNothing(t *testing.T) {
 	mustSend(t, s, "q", body) // there is room again
 	c := crash(t, dir)
 	wantCounts(t, c, "q", sent+1, 0, 0)
+}
+
+// A disk may be so full that SQLite's file for several connections has no room, not even that of the reserve. The queue
+// opens alone then, without that file, so that it is known what is there and messages are given out.
+func TestAQueueThatIsOpenedAloneNeedsNoRoomBesideIt(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	mustCreate(t, s, "q", nil)
+	mustSend(t, s, "q", "kept")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "queues.db")
+	mark := sqlitefile.MarkPath(path + sqlitefile.MarkSuffix)
+	db, err := storage.OpenFile(t.Context(), path, "", nil, mark, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + "-shm"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it made a file beside: %v", err)
+	}
+	if s, err = start(db, db, nil, defaultCacheBytes, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if got := bodies(take(t, s, "q")); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("found %q", got)
+	}
 }
 
 func TestAnyDirectoryNameWorks(t *testing.T) {

@@ -48,7 +48,8 @@ func TestAfterAFailedCommitNothingIsAcknowledged(t *testing.T) {
 	m := takeOne(t, s, "q")
 	disk := errors.New("input/output error")
 	f.fail = func([]machine.Op) error { return disk }
-	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "lost"}}); !errors.Is(err, ErrStorage) || !errors.Is(err, disk) {
+	if _, err := s.Send(t.Context(), "q", []Outgoing{{Body: "lost"}}); !errors.Is(err, ErrStorage) ||
+		!errors.Is(err, disk) {
 		t.Errorf("send on a broken disk: %v", err)
 	}
 	f.fail = nil // even if the disk seems well again

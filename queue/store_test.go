@@ -75,7 +75,8 @@ func sameRecords(rt *rapid.T, w *world, memory *storage.MemoryStore, db *storage
 			seq := e.Seq
 			a, errA := memory.Record(seq)
 			b, errB := db.Record(seq)
-			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(machine.Record{})); diff != "" || errA != nil || errB != nil {
+			if diff := gocmp.Diff(a, b, gocmp.AllowUnexported(machine.Record{})); diff != "" || errA != nil ||
+				errB != nil {
 				rt.Fatalf("content of %d differs: %v %v\n%s", seq, errA, errB, diff)
 			}
 		}

@@ -16,8 +16,12 @@ func TestAStrictServiceRefusesForAMinuteWhatAWSRefuses(t *testing.T) {
 		call func(context.Context, *Service) error
 		want error
 	}{
-		"a second purge":              {func(ctx context.Context, s *Service) error { return s.Purge(ctx, "q") }, ErrPurgeInProgress},
-		"the name of a deleted queue": {func(ctx context.Context, s *Service) error { return s.CreateQueue(ctx, "gone", nil, nil) }, ErrDeletedRecently},
+		"a second purge": {func(ctx context.Context, s *Service) error { return s.Purge(ctx, "q") },
+			ErrPurgeInProgress},
+		"the name of a deleted queue": {func(ctx context.Context,
+			s *Service) error {
+			return s.CreateQueue(ctx, "gone", nil, nil)
+		}, ErrDeletedRecently},
 	} {
 		for _, strict := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, strict %t", name, strict), func(t *testing.T) {
@@ -55,7 +59,8 @@ func TestTooManyInFlight(t *testing.T) {
 		q := s.st.Names[name]
 		for range MaxInFlight {
 			s.st.LastSeq++
-			q.Add(machine.Entry{Numbers: machine.Numbers{Seq: s.st.LastSeq, Visible: machine.Never, Received: 1, Count: 1}, Place: machine.InFlight}, machine.Label{Group: "g"})
+			q.Add(machine.Entry{Numbers: machine.Numbers{Seq: s.st.LastSeq, Visible: machine.Never, Received: 1,
+				Count: 1}, Place: machine.InFlight}, machine.Label{Group: "g"})
 		}
 		s.mu.Unlock()
 		sendOne(t, s, name, Outgoing{Body: "x", GroupID: "h"})
@@ -79,7 +84,8 @@ func TestEncryptionAttributesExcludeEachOther(t *testing.T) {
 		if err := s.SetAttributes(t.Context(), "q", map[string]string{step.name: step.value}); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := s.Attributes("q"); err != nil || a["KmsMasterKeyId"] != step.kms || a["SqsManagedSseEnabled"] != step.sse {
+		if a, err := s.Attributes("q"); err != nil || a["KmsMasterKeyId"] != step.kms ||
+			a["SqsManagedSseEnabled"] != step.sse {
 			t.Errorf("after %s=%q: %v, %v", step.name, step.value, a, err)
 		}
 	}

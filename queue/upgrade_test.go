@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/queue/check"
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
@@ -58,8 +59,8 @@ func olderQueueFile(t *testing.T, version int) (dir string) {
 	return dir
 }
 
-// TestAnOlderFileIsBroughtForward opens files as the first versions wrote them, as they are and after an upgrade that was cut
-// short.
+// TestAnOlderFileIsBroughtForward opens files as the first versions wrote them, as they are and after an upgrade that
+// was cut short.
 func TestAnOlderFileIsBroughtForward(t *testing.T) {
 	for older := 1; older <= 2; older++ {
 		for _, cutShort := range []bool{false, true} {
@@ -133,7 +134,8 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 	}
 	later := machine.Row{Numbers: machine.Numbers{Seq: 7}, Queue: 1}
 	later.Sent, later.Visible, later.Count = now, now, 2
-	groups := [][]machine.Op{{sent(8, "new"), sent(9, "deleted")}, {{Kind: machine.OpUpdate, Row: later}}, {{Kind: machine.OpRemove, Seq: 9}}}
+	groups := [][]machine.Op{{sent(8, "new"), sent(9, "deleted")}, {{Kind: machine.OpUpdate, Row: later}},
+		{{Kind: machine.OpRemove, Seq: 9}}}
 	whole := olderLog(t, generation, groups...)
 	torn := slices.Clone(whole)
 	torn[2*storage.SectorBytes+storage.FrameHead] ^= 1 // of the last frame
@@ -151,9 +153,10 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := olderQueueFile(t, 2)
 			db := must(sql.Open("sqlite", "file:"+filepath.Join(dir, "queues.db")))(t)
-			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE messages SET sent = %d", generation, storage.OlderLogged, now))
+			_, err := db.Exec(fmt.Sprintf("INSERT INTO meta VALUES ('log', %d); PRAGMA user_version = %d; UPDATE "+
+				"messages SET sent = %d", generation, storage.OlderLogged, now))
 			if err = errors.Join(err, db.Close()); err == nil && row.log != nil {
-				err = os.WriteFile(filepath.Join(dir, logFileName), row.log, 0o600)
+				err = os.WriteFile(filepath.Join(dir, "queues.log"), row.log, 0o600)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -182,10 +185,11 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if found := must(Check(t.Context(), dir, CheckOptions{At: time.Now()}))(t); !found.Whole() {
+				if found := must(check.Files(t.Context(), dir, check.Options{At: time.Now()}))(t); !found.Whole() {
 					t.Errorf("the check finds %+v", found)
 				}
-				if err := os.WriteFile(filepath.Join(dir, logFileName), row.log, 0o600); err != nil { // a power cut kept it from being removed
+				if err := os.WriteFile(filepath.Join(dir, "queues.log"), row.log,
+					0o600); err != nil { // a power cut kept it from being removed
 					t.Fatal(err)
 				}
 			}

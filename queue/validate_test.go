@@ -36,7 +36,9 @@ func TestMessagesAreCheckedBeforeTheyAreStored(t *testing.T) {
 		{"a character that is none", Outgoing{Body: "\uffff"}, ErrInvalidContents},
 		{"as large as allowed", Outgoing{Body: strings.Repeat("x", 2048)}, nil},
 		{"one byte too large", Outgoing{Body: strings.Repeat("x", 2049)}, ErrInvalidParameter},
-		{"too large with its attributes", Outgoing{Body: strings.Repeat("x", 2040), Attributes: map[string]Attribute{"a": {"String", []byte("12")}}}, ErrInvalidParameter},
+		{"too large with its attributes",
+			Outgoing{Body: strings.Repeat("x", 2040), Attributes: map[string]Attribute{"a": {"String", []byte("12")}}},
+			ErrInvalidParameter},
 		{"a delay of fifteen minutes", Outgoing{Body: "x", Delay: ms(MaxDelay)}, nil},
 		{"a longer delay", Outgoing{Body: "x", Delay: ms(MaxDelay + 1)}, ErrInvalidParameter},
 		{"a negative delay", Outgoing{Body: "x", Delay: ms(-1)}, ErrInvalidParameter},
@@ -75,11 +77,13 @@ func TestMessagesAreCheckedBeforeTheyAreStored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !errors.Is(sent[0].Err, row.want) || (sent[0].Err == nil) != (row.want == nil) || (sent[0].ID != "") != (row.want == nil) {
+			if !errors.Is(sent[0].Err, row.want) || (sent[0].Err == nil) != (row.want == nil) ||
+				(sent[0].ID != "") != (row.want == nil) {
 				t.Errorf("sent %+v, want error %v", sent[0], row.want)
 			}
 			after, err := s.Counts("q")
-			if stored := after.Visible + after.Delayed - before.Visible - before.Delayed; err != nil || (stored == 1) != (row.want == nil) {
+			if stored := after.Visible + after.Delayed - before.Visible - before.Delayed; err != nil ||
+				(stored == 1) != (row.want == nil) {
 				t.Errorf("stored %d, %v", stored, err)
 			}
 		})
@@ -90,9 +94,11 @@ func TestQueuesAreCheckedBeforeTheyAreCreated(t *testing.T) {
 	s := ephemeral(t)
 	mustCreate(t, s, "dead", nil)
 	mustCreate(t, s, "closed", map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"denyAll"}`})
-	mustCreate(t, s, "picky", map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:r:0:friend"]}`})
+	mustCreate(t, s, "picky",
+		map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"byQueue","sourceQueueArns":["arn:aws:sqs:r:0:friend"]}`})
 	redrive := func(target, most string) map[string]string {
-		return map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:r:0:` + target + `","maxReceiveCount":` + most + `}`}
+		return map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:r:0:` + target +
+			`","maxReceiveCount":` + most + `}`}
 	}
 	for _, row := range []struct {
 		name, queue string
@@ -104,28 +110,45 @@ func TestQueuesAreCheckedBeforeTheyAreCreated(t *testing.T) {
 		{"no name", "", nil, ErrInvalidParameter},
 		{"a name with a slash", "a/b", nil, ErrInvalidParameter},
 		{"a FIFO queue", "ok.fifo", map[string]string{"FifoQueue": "true"}, nil},
-		{"a FIFO queue with all there is", "all.fifo", map[string]string{"FifoQueue": "true", "ContentBasedDeduplication": "true", "DeduplicationScope": "messageGroup", "FifoThroughputLimit": "perMessageGroupId"}, nil},
-		{"a FIFO name of eighty characters", strings.Repeat("a", 75) + ".fifo", map[string]string{"FifoQueue": "true"}, nil},
-		{"a FIFO name of eighty-one characters", strings.Repeat("a", 76) + ".fifo", map[string]string{"FifoQueue": "true"}, ErrInvalidParameter},
+		{"a FIFO queue with all there is", "all.fifo",
+			map[string]string{"FifoQueue": "true", "ContentBasedDeduplication": "true",
+				"DeduplicationScope": "messageGroup", "FifoThroughputLimit": "perMessageGroupId"}, nil},
+		{"a FIFO name of eighty characters", strings.Repeat("a", 75) + ".fifo", map[string]string{"FifoQueue": "true"},
+			nil},
+		{"a FIFO name of eighty-one characters", strings.Repeat("a", 76) + ".fifo",
+			map[string]string{"FifoQueue": "true"}, ErrInvalidParameter},
 		{"a FIFO name that is all suffix", ".fifo", map[string]string{"FifoQueue": "true"}, ErrInvalidParameter},
 		{"a FIFO name without the attribute", "a.fifo", nil, ErrInvalidParameter},
 		{"the FIFO attribute without the name", "a", map[string]string{"FifoQueue": "true"}, ErrInvalidParameter},
-		{"a limit per group without deduplication per group", "a.fifo", map[string]string{"FifoQueue": "true", "FifoThroughputLimit": "perMessageGroupId"}, ErrInvalidAttributeValue},
-		{"a scope nobody knows", "a.fifo", map[string]string{"FifoQueue": "true", "DeduplicationScope": "world"}, ErrInvalidAttributeValue},
-		{"deduplication by contents on a standard queue", "a", map[string]string{"ContentBasedDeduplication": "true"}, ErrInvalidAttributeName},
-		{"a standard dead-letter queue for a FIFO queue", "a.fifo", map[string]string{"FifoQueue": "true", "RedrivePolicy": redrive("dead", "5")["RedrivePolicy"]}, ErrInvalidParameter},
-		{"a FIFO dead-letter queue for a FIFO queue", "b.fifo", map[string]string{"FifoQueue": "true", "RedrivePolicy": redrive("ok.fifo", "5")["RedrivePolicy"]}, nil},
+		{"a limit per group without deduplication per group", "a.fifo",
+			map[string]string{"FifoQueue": "true", "FifoThroughputLimit": "perMessageGroupId"},
+			ErrInvalidAttributeValue},
+		{"a scope nobody knows", "a.fifo", map[string]string{"FifoQueue": "true", "DeduplicationScope": "world"},
+			ErrInvalidAttributeValue},
+		{"deduplication by contents on a standard queue", "a", map[string]string{"ContentBasedDeduplication": "true"},
+			ErrInvalidAttributeName},
+		{"a standard dead-letter queue for a FIFO queue", "a.fifo",
+			map[string]string{"FifoQueue": "true", "RedrivePolicy": redrive("dead", "5")["RedrivePolicy"]},
+			ErrInvalidParameter},
+		{"a FIFO dead-letter queue for a FIFO queue", "b.fifo",
+			map[string]string{"FifoQueue": "true", "RedrivePolicy": redrive("ok.fifo", "5")["RedrivePolicy"]}, nil},
 		{"a FIFO dead-letter queue for a standard queue", "a", redrive("ok.fifo", "5"), ErrInvalidParameter},
 		{"a policy that is JSON", "policy", map[string]string{"Policy": `{"Version":"2012-10-17"}`}, nil},
 		{"a policy that is not", "a", map[string]string{"Policy": "all"}, ErrInvalidAttributeValue},
-		{"a policy that is too long", "a", map[string]string{"Policy": `{"a":"` + strings.Repeat("x", 8192) + `"}`}, ErrInvalidAttributeValue},
-		{"a key for encryption", "kms", map[string]string{"KmsMasterKeyId": "alias/aws/sqs", "KmsDataKeyReusePeriodSeconds": "60"}, nil},
-		{"two kinds of encryption", "a", map[string]string{"KmsMasterKeyId": "alias/aws/sqs", "SqsManagedSseEnabled": "true"}, ErrInvalidAttributeValue},
+		{"a policy that is too long", "a", map[string]string{"Policy": `{"a":"` + strings.Repeat("x", 8192) + `"}`},
+			ErrInvalidAttributeValue},
+		{"a key for encryption", "kms",
+			map[string]string{"KmsMasterKeyId": "alias/aws/sqs", "KmsDataKeyReusePeriodSeconds": "60"}, nil},
+		{"two kinds of encryption", "a",
+			map[string]string{"KmsMasterKeyId": "alias/aws/sqs", "SqsManagedSseEnabled": "true"},
+			ErrInvalidAttributeValue},
 		{"explicitly not FIFO", "a", map[string]string{"FifoQueue": "false"}, ErrInvalidAttributeName},
-		{"an attribute for FIFO queues", "a", map[string]string{"DeduplicationScope": "queue"}, ErrInvalidAttributeName},
+		{"an attribute for FIFO queues", "a", map[string]string{"DeduplicationScope": "queue"},
+			ErrInvalidAttributeName},
 		{"a read-only attribute", "a", map[string]string{"QueueArn": "x"}, ErrInvalidAttributeName},
 		{"a delay that is no number", "a", map[string]string{"DelaySeconds": "1.5"}, ErrInvalidAttributeValue},
-		{"a retention under a minute", "a", map[string]string{"MessageRetentionPeriod": "59"}, ErrInvalidAttributeValue},
+		{"a retention under a minute", "a", map[string]string{"MessageRetentionPeriod": "59"},
+			ErrInvalidAttributeValue},
 		{"the bounds of retention", "bounds", map[string]string{"MessageRetentionPeriod": "1209600"}, nil},
 		{"a size under 1 KiB", "a", map[string]string{"MaximumMessageSize": "1023"}, ErrInvalidAttributeValue},
 		{"a wait over 20 s", "a", map[string]string{"ReceiveMessageWaitTimeSeconds": "21"}, ErrInvalidAttributeValue},
@@ -138,7 +161,8 @@ func TestQueuesAreCheckedBeforeTheyAreCreated(t *testing.T) {
 		{"a dead-letter queue that takes others", "a", redrive("picky", "5"), ErrInvalidParameter},
 		{"a dead-letter queue that takes it", "friend", redrive("picky", "5"), nil},
 		{"a redrive policy that is not JSON", "a", map[string]string{"RedrivePolicy": "x"}, ErrInvalidAttributeValue},
-		{"an unknown redrive permission", "a", map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"some"}`}, ErrInvalidAttributeValue},
+		{"an unknown redrive permission", "a", map[string]string{"RedriveAllowPolicy": `{"redrivePermission":"some"}`},
+			ErrInvalidAttributeValue},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := s.CreateQueue(t.Context(), row.queue, row.attributes, nil)
@@ -167,7 +191,8 @@ func TestCreatingAQueueAgainComparesWhatIsGiven(t *testing.T) {
 		{"another value", map[string]string{"DelaySeconds": "6"}, ErrQueueExists},
 		{"another value than the default", map[string]string{"VisibilityTimeout": "31"}, ErrQueueExists},
 	} {
-		if err := s.CreateQueue(t.Context(), "q", row.attributes, nil); !errors.Is(err, row.want) || (err == nil) != (row.want == nil) {
+		if err := s.CreateQueue(t.Context(), "q", row.attributes, nil); !errors.Is(err, row.want) ||
+			(err == nil) != (row.want == nil) {
 			t.Errorf("%s: %v, want %v", row.name, err, row.want)
 		}
 	}
@@ -177,7 +202,8 @@ func TestAttributesAndTagsSurviveAReopening(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	mustCreate(t, s, "dead", nil)
-	if err := s.CreateQueue(t.Context(), "q", map[string]string{"DelaySeconds": "5"}, map[string]string{"a": "1", "b": "2"}); err != nil {
+	if err := s.CreateQueue(t.Context(), "q", map[string]string{"DelaySeconds": "5"},
+		map[string]string{"a": "1", "b": "2"}); err != nil {
 		t.Fatal(err)
 	}
 	policy := `{"deadLetterTargetArn":"arn:aws:sqs:r:0:dead","maxReceiveCount":3}`
@@ -193,7 +219,8 @@ func TestAttributesAndTagsSurviveAReopening(t *testing.T) {
 	}
 	s = open(t, Options{Dir: dir})
 	after, err := s.Attributes("q")
-	if err != nil || !maps.Equal(before, after) || after["VisibilityTimeout"] != "7" || after["DelaySeconds"] != "5" || after["RedrivePolicy"] != policy {
+	if err != nil || !maps.Equal(before, after) || after["VisibilityTimeout"] != "7" || after["DelaySeconds"] != "5" ||
+		after["RedrivePolicy"] != policy {
 		t.Errorf("attributes %v, %v; before %v", after, err, before)
 	}
 	if tags, err := s.Tags("q"); err != nil || !maps.Equal(tags, map[string]string{"b": "2", "c": "3"}) {
@@ -217,9 +244,12 @@ func TestCallsOnAnAbsentQueueSaySo(t *testing.T) {
 	_, tags := s.Tags("q")
 	_, sources := s.DeadLetterSources("q")
 	for name, err := range map[string]error{
-		"Send": send, "Receive": receive, "Counts": counts, "Attributes": attributes, "Tags": tags, "DeadLetterSources": sources,
-		"SetAttributes": s.SetAttributes(ctx, "q", map[string]string{"DelaySeconds": "1"}), "Tag": s.Tag(ctx, "q", nil), "Untag": s.Untag(ctx, "q", nil),
-		"Purge": s.Purge(ctx, "q"), "DeleteQueue": s.DeleteQueue(ctx, "q"),
+		"Send": send, "Receive": receive, "Counts": counts, "Attributes": attributes, "Tags": tags,
+		"DeadLetterSources": sources,
+		"SetAttributes":     s.SetAttributes(ctx, "q", map[string]string{"DelaySeconds": "1"}),
+		"Tag":               s.Tag(ctx, "q", nil),
+		"Untag":             s.Untag(ctx, "q", nil),
+		"Purge":             s.Purge(ctx, "q"), "DeleteQueue": s.DeleteQueue(ctx, "q"),
 		"Delete": s.Delete(ctx, "q", []string{"x"})[0], "ChangeVisibility": change(t, s, "q", "x", 0),
 	} {
 		if !errors.Is(err, ErrQueueNotFound) {

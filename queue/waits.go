@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // MaxSentGroups bounds the groups of [Counts].ReturnedSent.
@@ -38,7 +39,7 @@ func sentGroups(nodes []machine.Node) []SentGroup {
 	groups := make([]SentGroup, 0, MaxSentGroups)
 	for i, n := range messages {
 		if n > 0 {
-			groups = append(groups, SentGroup{fromMillis(first[i]), n})
+			groups = append(groups, SentGroup{rules.FromMillis(first[i]), n})
 		}
 	}
 	return groups

@@ -14,7 +14,8 @@ func TestWhatWasGivenBackIsCountedUntilItIsVisible(t *testing.T) {
 	change := func(timeout time.Duration, returned bool) func(*testing.T, *Service, Message) {
 		return func(t *testing.T, s *Service, m Message) {
 			t.Helper()
-			err := s.ChangeVisibility(t.Context(), "jobs", []VisibilityChange{{Receipt: m.Receipt, Timeout: timeout, Returned: returned}})[0]
+			err := s.ChangeVisibility(t.Context(), "jobs",
+				[]VisibilityChange{{Receipt: m.Receipt, Timeout: timeout, Returned: returned}})[0]
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,17 +33,22 @@ func TestWhatWasGivenBackIsCountedUntilItIsVisible(t *testing.T) {
 		{"it is held on", []func(*testing.T, *Service, Message){change(time.Minute, false)}, 0, 1, 0},
 		{"it is given back", []func(*testing.T, *Service, Message){change(time.Minute, true)}, 0, 1, 1},
 		{"it is given back at once", []func(*testing.T, *Service, Message){change(0, true)}, 1, 0, 0},
-		{"it is given back twice", []func(*testing.T, *Service, Message){change(time.Minute, true), change(time.Hour, true)}, 0, 1, 1},
-		{"it is given back and then held again", []func(*testing.T, *Service, Message){change(time.Minute, true), change(time.Minute, false)}, 0, 1, 0},
-		{"its wait is over", []func(*testing.T, *Service, Message){change(time.Minute, true), wait(61 * time.Second)}, 1, 0, 0},
+		{"it is given back twice", []func(*testing.T, *Service, Message){change(time.Minute, true),
+			change(time.Hour, true)}, 0, 1, 1},
+		{"it is given back and then held again", []func(*testing.T, *Service, Message){change(time.Minute, true),
+			change(time.Minute, false)}, 0, 1, 0},
+		{"its wait is over", []func(*testing.T, *Service, Message){change(time.Minute, true), wait(61 * time.Second)},
+			1, 0, 0},
 		{"it is received again", []func(*testing.T, *Service, Message){
-			change(time.Minute, true), wait(61 * time.Second), func(t *testing.T, s *Service, _ Message) { takeOne(t, s, "jobs") },
+			change(time.Minute, true), wait(61 * time.Second),
+			func(t *testing.T, s *Service, _ Message) { takeOne(t, s, "jobs") },
 		}, 0, 1, 0},
-		{"it is deleted while it waits", []func(*testing.T, *Service, Message){change(time.Minute, true), func(t *testing.T, s *Service, m Message) {
-			if err := s.Delete(t.Context(), "jobs", []string{m.Receipt})[0]; err != nil {
-				t.Fatal(err)
-			}
-		}}, 0, 0, 0},
+		{"it is deleted while it waits", []func(*testing.T, *Service, Message){change(time.Minute, true),
+			func(t *testing.T, s *Service, m Message) {
+				if err := s.Delete(t.Context(), "jobs", []string{m.Receipt})[0]; err != nil {
+					t.Fatal(err)
+				}
+			}}, 0, 0, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,15 +62,18 @@ func TestWhatWasGivenBackIsCountedUntilItIsVisible(t *testing.T) {
 					do(t, s, m)
 				}
 				c, err := s.Counts("jobs")
-				if err != nil || c.Visible != row.visible || c.InFlight != row.inFlight || c.Returned != row.returned || c.Unsure != 0 {
-					t.Fatalf("found %+v, %v; want %d visible, %d in flight, %d of them given back", c, err, row.visible, row.inFlight, row.returned)
+				if err != nil || c.Visible != row.visible || c.InFlight != row.inFlight || c.Returned != row.returned ||
+					c.Unsure != 0 {
+					t.Fatalf("found %+v, %v; want %d visible, %d in flight, %d of them given back", c, err, row.visible,
+						row.inFlight, row.returned)
 				}
 				if len(c.ReturnedSent) != row.returned {
 					t.Errorf("found the groups %v of %d messages", c.ReturnedSent, row.returned)
 				}
 				for _, g := range c.ReturnedSent {
 					if off := g.Oldest.Sub(sent).Abs(); g.Messages != 1 || off > time.Second {
-						t.Errorf("found %d messages sent at %s, want 1 at %s: however often it was received", g.Messages, g.Oldest, sent)
+						t.Errorf("found %d messages sent at %s, want 1 at %s: however often it was received",
+							g.Messages, g.Oldest, sent)
 					}
 				}
 			})
@@ -84,7 +93,8 @@ func TestAfterARestartItIsUnknownWhoHasAMessageInFlight(t *testing.T) {
 	}
 	give := func(s *Service, m Message, returned bool) {
 		t.Helper()
-		if err := s.ChangeVisibility(t.Context(), "jobs", []VisibilityChange{{Receipt: m.Receipt, Timeout: time.Minute, Returned: returned}})[0]; err != nil {
+		if err := s.ChangeVisibility(t.Context(), "jobs",
+			[]VisibilityChange{{Receipt: m.Receipt, Timeout: time.Minute, Returned: returned}})[0]; err != nil {
 			t.Fatal(err)
 		}
 	}

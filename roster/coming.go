@@ -6,8 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Coming returns the members that were launched and take no messages yet, oldest first, by the second of their launch. When
-// there are too many groups, later ones join the one before, which makes them look older by a few seconds.
+// Coming returns the members that were launched and take no messages yet, oldest first, by the second of their launch.
+// When there are too many groups, later ones join the one before, which makes them look older by a few seconds.
 func (r Roster) Coming(now time.Time, rules Rules) []muster.Coming {
 	var groups []muster.Coming
 	for i := range r.members {

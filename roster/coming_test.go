@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestComingMembersAreGroupedByTheirLaunch(t *testing.T) {
@@ -21,7 +22,8 @@ func TestComingMembersAreGroupedByTheirLaunch(t *testing.T) {
 		want []muster.Coming
 	}{
 		{"nobody", func(*roster.Roster) {}, 10, nil},
-		{"launched together", func(r *roster.Roster) { r.Launched(t0, []string{"a", "b"}) }, 10, []muster.Coming{group(10, 2)}},
+		{"launched together", func(r *roster.Roster) { r.Launched(t0, []string{"a", "b"}) }, 10,
+			[]muster.Coming{group(10, 2)}},
 		{"launched within a second", func(r *roster.Roster) {
 			r.Launched(t0, []string{"a"})
 			r.Launched(at(0.9), []string{"b"})
@@ -33,11 +35,11 @@ func TestComingMembersAreGroupedByTheirLaunch(t *testing.T) {
 		{"listed and starting members come as well", func(r *roster.Roster) {
 			r.Launched(t0, []string{"a", "b", "c"})
 			r.Listed(list(1, "a", "b"))
-			r.Reported(says("b", 2, muster.Starting))
+			r.Reported(says("b", 2, protocol.Starting))
 		}, 3, []muster.Coming{group(3, 3)}},
 		{"those that take messages do not", func(r *roster.Roster) {
 			r.Launched(t0, []string{"a", "b"})
-			r.Reported(says("b", 2, muster.Receiving))
+			r.Reported(says("b", 2, protocol.Receiving))
 		}, 3, []muster.Coming{group(3, 1)}},
 		{"nor those that were asked to drain", func(r *roster.Roster) {
 			r.Launched(t0, []string{"a", "b"})
@@ -48,7 +50,8 @@ func TestComingMembersAreGroupedByTheirLaunch(t *testing.T) {
 			r.Launched(t0, []string{"a"})
 			r.Launched(at(30), []string{"b"})
 		}, 61, []muster.Coming{group(31, 1)}},
-		{"a clock that was set back makes nobody younger than now", func(r *roster.Roster) { r.Launched(at(5), []string{"a"}) }, 0, []muster.Coming{group(0, 1)}},
+		{"a clock that was set back makes nobody younger than now",
+			func(r *roster.Roster) { r.Launched(at(5), []string{"a"}) }, 0, []muster.Coming{group(0, 1)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r roster.Roster
@@ -68,8 +71,10 @@ func TestWhoComesInTooManyGroupsJoinsTheLast(t *testing.T) {
 	patient := roster.Rules{Silence: time.Minute, BootWithin: time.Hour}
 	groups := r.Coming(at(1000), patient)
 	last := groups[len(groups)-1]
-	if want := (muster.Coming{AgeSeconds: 1000 - 2*(muster.MaxGroups-1), Members: 1 + 2*muster.MaxGroups}); len(groups) != muster.MaxGroups || last != want {
-		t.Errorf("%d groups, the last %+v; want %d and %+v: later ones look older, never younger", len(groups), last, muster.MaxGroups, want)
+	if want := (muster.Coming{AgeSeconds: 1000 - 2*(muster.MaxGroups-1),
+		Members: 1 + 2*muster.MaxGroups}); len(groups) != muster.MaxGroups || last != want {
+		t.Errorf("%d groups, the last %+v; want %d and %+v: later ones look older, never younger", len(groups), last,
+			muster.MaxGroups, want)
 	}
 }
 
@@ -93,7 +98,8 @@ func TestWhateverComesIsCountedOnceInFewGroups(t *testing.T) {
 				t.Fatalf("the groups are not apart, oldest first: %+v", groups)
 			}
 		}
-		if c := r.Capacity(now, patient, 1); sum != launched || c.Ordered+c.Booting != sum || len(groups) > muster.MaxGroups {
+		if c := r.Capacity(now, patient, 1); sum != launched || c.Ordered+c.Booting != sum ||
+			len(groups) > muster.MaxGroups {
 			t.Fatalf("%d were launched, %d come in %d groups, capacity says %+v", launched, sum, len(groups), c)
 		}
 	})

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -22,7 +22,7 @@ type counts struct {
 	seconds                                       float64
 }
 
-func (c *counts) add(tallies []muster.Tally) {
+func (c *counts) add(tallies []protocol.Tally) {
 	for _, t := range tallies {
 		c.finished, c.failed = c.finished+t.Finished, c.failed+t.Failed
 		c.durations, c.seconds = c.durations+t.Processing.Count, c.seconds+t.Processing.SumSeconds
@@ -34,10 +34,10 @@ func (c *counts) add(tallies []muster.Tally) {
 }
 
 // repeats has a report repeat those with the given numbers, each of which counted one message.
-func repeats(seqs ...int64) func(*muster.Report) {
-	return func(r *muster.Report) {
+func repeats(seqs ...int64) func(*protocol.Report) {
+	return func(r *protocol.Report) {
 		for _, seq := range seqs {
-			r.Unanswered = append(r.Unanswered, muster.Tally{Seq: seq, Finished: 1})
+			r.Unanswered = append(r.Unanswered, protocol.Tally{Seq: seq, Finished: 1})
 		}
 	}
 }
@@ -46,21 +46,32 @@ func TestWhatAReportRepeatsCountsOnce(t *testing.T) {
 	one := finished(1)
 	for _, row := range []struct {
 		name    string
-		reports []muster.Report
+		reports []protocol.Report
 		want    int64
 	}{
-		{"an answer comes in time", []muster.Report{says("m", 1, muster.Receiving, number(1), one), says("m", 2, muster.Receiving, number(2), one)}, 2},
-		{"an answer comes late", []muster.Report{says("m", 1, muster.Receiving, number(1), one), says("m", 6, muster.Receiving, number(2), one, repeats(1))}, 2},
-		{"many answers come late", []muster.Report{
-			says("m", 1, muster.Receiving, number(1), one), says("m", 6, muster.Receiving, number(2), one, repeats(1)),
-			says("m", 11, muster.Receiving, number(3), repeats(1, 2)), says("m", 16, muster.Receiving, number(4), one, repeats(1, 2)),
+		{"an answer comes in time", []protocol.Report{says("m", 1, protocol.Receiving, number(1), one),
+			says("m", 2, protocol.Receiving, number(2), one)}, 2},
+		{"an answer comes late", []protocol.Report{says("m", 1, protocol.Receiving, number(1), one),
+			says("m", 6, protocol.Receiving, number(2), one, repeats(1))}, 2},
+		{"many answers come late", []protocol.Report{
+			says("m", 1, protocol.Receiving, number(1), one),
+			says("m", 6, protocol.Receiving, number(2), one, repeats(1)),
+			says("m", 11, protocol.Receiving, number(3), repeats(1, 2)),
+			says("m", 16, protocol.Receiving, number(4), one, repeats(1, 2)),
 		}, 3},
-		{"a report is lost", []muster.Report{says("m", 1, muster.Receiving, number(1), one), says("m", 6, muster.Receiving, number(3), one, repeats(1, 2))}, 3},
-		{"the first report is lost", []muster.Report{says("m", 6, muster.Receiving, number(2), repeats(1))}, 1},
-		{"a report comes twice", []muster.Report{says("m", 1, muster.Receiving, number(1), one), says("m", 2, muster.Receiving, number(1), one)}, 1},
-		{"a report overtakes another", []muster.Report{says("m", 1, muster.Receiving, number(2), one, repeats(1)), says("m", 2, muster.Receiving, number(1), one)}, 2},
-		{"the worker is started again under its name", []muster.Report{says("m", 1, muster.Receiving, number(5), one), says("m", 6, muster.Receiving, number(1001), one, repeats(1000))}, 3},
-		{"a worker that repeats nothing, as older ones: its counts are new", []muster.Report{says("m", 1, muster.Receiving, number(1), one), says("m", 6, muster.Receiving, number(2), finished(2))}, 3},
+		{"a report is lost", []protocol.Report{says("m", 1, protocol.Receiving, number(1), one),
+			says("m", 6, protocol.Receiving, number(3), one, repeats(1, 2))}, 3},
+		{"the first report is lost", []protocol.Report{says("m", 6, protocol.Receiving, number(2), repeats(1))}, 1},
+		{"a report comes twice", []protocol.Report{says("m", 1, protocol.Receiving, number(1), one),
+			says("m", 2, protocol.Receiving, number(1), one)}, 1},
+		{"a report overtakes another", []protocol.Report{says("m", 1, protocol.Receiving, number(2), one, repeats(1)),
+			says("m", 2, protocol.Receiving, number(1), one)}, 2},
+		{"the worker is started again under its name",
+			[]protocol.Report{says("m", 1, protocol.Receiving, number(5), one),
+				says("m", 6, protocol.Receiving, number(1001), one, repeats(1000))}, 3},
+		{"a worker that repeats nothing, as older ones: its counts are new",
+			[]protocol.Report{says("m", 1, protocol.Receiving, number(1), one),
+				says("m", 6, protocol.Receiving, number(2), finished(2))}, 3},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r roster.Roster
@@ -79,15 +90,16 @@ func TestWhatAReportRepeatsCountsOnce(t *testing.T) {
 // What is under way when a machine ends was finished all the same.
 func TestWhatAMemberFinishedCountsAfterItsEnd(t *testing.T) {
 	var r roster.Roster
-	took(t, &r, says("m", 1, muster.Receiving, number(1), finished(1)))
+	took(t, &r, says("m", 1, protocol.Receiving, number(1), finished(1)))
 	r.Listed(ended(list(2), "m", ""))
 	before := r.Clone()
-	late := says("m", 3, muster.Receiving, number(3), finished(1), repeats(1, 2))
+	late := says("m", 3, protocol.Receiving, number(3), finished(1), repeats(1, 2))
 	for n, want := range []int64{2, 0} {
 		taken, news := r.Reported(late)
 		var c counts
 		if c.add(news.Counted); taken || c.finished != want {
-			t.Errorf("delivery %d: counted %d messages, want %d; it brought the member back: %t", n+1, c.finished, want, taken)
+			t.Errorf("delivery %d: counted %d messages, want %d; it brought the member back: %t", n+1, c.finished, want,
+				taken)
 		}
 	}
 	if _, news := before.Reported(late); len(news.Counted) != 2 {
@@ -99,20 +111,20 @@ func TestWhatAMemberFinishedCountsAfterItsEnd(t *testing.T) {
 }
 
 func TestCheckRefusesRepetitionsThatCannotBe(t *testing.T) {
-	tally := func(change func(*muster.Tally)) func(*muster.Report) {
-		return func(r *muster.Report) {
-			x := muster.Tally{Seq: 1, Finished: 1, Processing: series.Add(muster.Durations{}, time.Second)}
+	tally := func(change func(*protocol.Tally)) func(*protocol.Report) {
+		return func(r *protocol.Report) {
+			x := protocol.Tally{Seq: 1, Finished: 1, Processing: series.Add(series.Durations{}, time.Second)}
 			change(&x)
-			r.Unanswered = []muster.Tally{x}
+			r.Unanswered = []protocol.Tally{x}
 		}
 	}
-	many := make([]int64, muster.MaxUnanswered+1)
+	many := make([]int64, protocol.MaxUnanswered+1)
 	for i := range many {
 		many[i] = int64(i + 1)
 	}
 	for _, row := range []struct {
 		name   string
-		change func(*muster.Report)
+		change func(*protocol.Report)
 		says   string
 	}{
 		{"too many", repeats(many...), "17 unanswered reports, at most 16"},
@@ -120,20 +132,21 @@ func TestCheckRefusesRepetitionsThatCannotBe(t *testing.T) {
 		{"no number", repeats(0), "report 0 after 0"},
 		{"one twice", repeats(5, 5), "report 5 after 5"},
 		{"out of order", repeats(6, 5), "report 5 after 6"},
-		{"fewer messages than none", tally(func(x *muster.Tally) { x.Finished = -1 }), "-1 messages finished"},
-		{"durations without a count", tally(func(x *muster.Tally) { x.Processing.Count = 0 }), "durations that cannot be measured"},
-		{"more of a class than of all", tally(func(x *muster.Tally) {
-			x.Classes = map[string]muster.Durations{"a": series.Add(muster.Durations{}, time.Second, time.Second)}
+		{"fewer messages than none", tally(func(x *protocol.Tally) { x.Finished = -1 }), "-1 messages finished"},
+		{"durations without a count", tally(func(x *protocol.Tally) { x.Processing.Count = 0 }),
+			"durations that cannot be measured"},
+		{"more of a class than of all", tally(func(x *protocol.Tally) {
+			x.Classes = map[string]series.Durations{"a": series.Add(series.Durations{}, time.Second, time.Second)}
 		}), "class whose durations"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := roster.Check(says("m", 1, muster.Receiving, number(100), row.change))
+			err := roster.Check(says("m", 1, protocol.Receiving, number(100), row.change))
 			if err == nil || !strings.Contains(err.Error(), row.says) {
 				t.Errorf("found %v, want an error that says %q", err, row.says)
 			}
 		})
 	}
-	if err := roster.Check(says("m", 1, muster.Receiving, number(100), repeats(many[1:]...))); err != nil {
+	if err := roster.Check(says("m", 1, protocol.Receiving, number(100), repeats(many[1:]...))); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,7 +156,7 @@ type post struct {
 	lease   lease.Lease
 	roster  roster.Roster
 	now     float64
-	reports []muster.Report
+	reports []protocol.Report
 	answers []posted
 	done    counts // by the worker
 	counted counts // by the roster
@@ -151,8 +164,8 @@ type post struct {
 }
 
 type posted struct {
-	report    muster.Report
-	directive muster.Directive
+	report    protocol.Report
+	directive protocol.Directive
 }
 
 func (p *post) finish(ok bool, seconds int, class string) {
@@ -174,7 +187,7 @@ func (p *post) finish(ok bool, seconds int, class string) {
 	}
 }
 
-func (p *post) deliver(r muster.Report) {
+func (p *post) deliver(r protocol.Report) {
 	r.At = at(p.now)
 	_, news := p.roster.Reported(r)
 	p.counted.add(news.Counted)
@@ -187,9 +200,11 @@ func (p *post) deliver(r muster.Report) {
 func (p *post) do(t *rapid.T) {
 	p.now++
 	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "which") }
-	switch rapid.SampledFrom([]string{"finish", "finish", "report", "report", "deliver", "deliver", "repeat", "lose", "answer", "answer", "lose answer"}).Draw(t, "action") {
+	switch rapid.SampledFrom([]string{"finish", "finish", "report", "report", "deliver", "deliver", "repeat", "lose",
+		"answer", "answer", "lose answer"}).Draw(t, "action") {
 	case "finish":
-		p.finish(rapid.Bool().Draw(t, "ok"), rapid.IntRange(0, 100).Draw(t, "seconds"), rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "class"))
+		p.finish(rapid.Bool().Draw(t, "ok"), rapid.IntRange(0, 100).Draw(t, "seconds"),
+			rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "class"))
 	case "report":
 		p.reports = append(p.reports, p.lease.Report(at(p.now)))
 	case "deliver":
@@ -257,8 +272,8 @@ func TestEverythingThatIsFinishedCountsOnce(t *testing.T) {
 }
 
 // challenged has a report repeat the challenge that the roster gave its worker.
-func challenged(r *roster.Roster) func(*muster.Report) {
-	return func(rep *muster.Report) { rep.Challenge = r.Directive(rep.Member, rep.Worker).Challenge }
+func challenged(r *roster.Roster) func(*protocol.Report) {
+	return func(rep *protocol.Report) { rep.Challenge = r.Directive(rep.Member, rep.Worker).Challenge }
 }
 
 func TestTheRoundTripIsThatOfTheChallenge(t *testing.T) {
@@ -270,18 +285,18 @@ func TestTheRoundTripIsThatOfTheChallenge(t *testing.T) {
 		}
 	}
 	expect("without a worker", 0)
-	took(t, &r, says("a", 1, muster.Receiving))
+	took(t, &r, says("a", 1, protocol.Receiving))
 	expect("before an answer was heard", 0)
-	took(t, &r, says("a", 6, muster.Receiving, busy(1)))
+	took(t, &r, says("a", 6, protocol.Receiving, busy(1)))
 	expect("after a report that was sent before the answer came", 0)
-	took(t, &r, says("a", 17, muster.Receiving, busy(1), challenged(&r)))
+	took(t, &r, says("a", 17, protocol.Receiving, busy(1), challenged(&r)))
 	expect("after one that was sent later", 16*time.Second)
-	took(t, &r, says("a", 40, muster.Receiving, challenged(&r)))
+	took(t, &r, says("a", 40, protocol.Receiving, challenged(&r)))
 	expect("at later reports", 16*time.Second)
-	took(t, &r, says("b", 40, muster.Receiving))
-	took(t, &r, says("b", 44, muster.Receiving, challenged(&r)))
+	took(t, &r, says("b", 40, protocol.Receiving))
+	took(t, &r, says("b", 44, protocol.Receiving, challenged(&r)))
 	expect("of two workers, their mean", 10*time.Second)
-	took(t, &r, says("c", 50, muster.Receiving))
-	took(t, &r, says("c", 5000, muster.Receiving, challenged(&r)))
+	took(t, &r, says("c", 50, protocol.Receiving))
+	took(t, &r, says("c", 5000, protocol.Receiving, challenged(&r)))
 	expect("of one that stood still, it counts for a bounded time", (90+16+4)*time.Second/3)
 }

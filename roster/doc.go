@@ -9,8 +9,9 @@
 //	booting, idle, busy --silent--> lost --reports again--> where it says it is
 //
 // Lost is not idle: what a silent worker does is unknown, so it is neither counted as capacity nor released. Only a
-// worker's own report ever makes a member idle, and only its release token, in its current lease epoch, makes it released.
+// worker's own report ever makes a member idle, and only its release token, in its current lease epoch, makes it
+// released.
 //
-// A [Roster] is a value. Its methods that change it work on a clone that the caller made with [Roster.Clone]; nothing here
-// reads a clock.
+// A [Roster] is a value. Its methods that change it work on a clone that the caller made with [Roster.Clone]; nothing
+// here reads a clock.
 package roster

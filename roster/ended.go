@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ended is a member that has ended. It is remembered for a while, so that its late reports do not bring it back. It is never
-// changed.
+// ended is a member that has ended. It is remembered for a while, so that its late reports do not bring it back. It is
+// never changed.
 type ended struct {
 	hash uint32
 	*Member

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestWhatEndsInACloneEndsNowhereElse(t *testing.T) {
@@ -40,13 +40,13 @@ func TestWhatEndsInACloneEndsNowhereElse(t *testing.T) {
 func TestAMemberThatEndedIsRememberedForAWhile(t *testing.T) {
 	var r roster.Roster
 	r.Launched(t0, []string{"m"})
-	took(t, &r, says("m", 1, muster.Idle))
+	took(t, &r, says("m", 1, protocol.Idle))
 	r.Release("m", at(1))
 	r.Listed(ended(list(2), "m", ""))
-	if taken, _ := r.Reported(says("m", 3, muster.Idle)); taken {
+	if taken, _ := r.Reported(says("m", 3, protocol.Idle)); taken {
 		t.Error("a late report was taken")
 	}
-	if d := r.Directive("m", "m"); d.Ask != muster.Leave {
+	if d := r.Directive("m", "m"); d.Ask != protocol.Leave {
 		t.Errorf("its worker is told to %s, want it to leave as it was granted", d.Ask)
 	}
 	r.Launched(at(4), []string{"m"})

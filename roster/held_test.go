@@ -7,45 +7,54 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-func held(seconds float64) func(*muster.Report) {
-	return func(r *muster.Report) { r.HeldSeconds = seconds }
+func held(seconds float64) func(*protocol.Report) {
+	return func(r *protocol.Report) { r.HeldSeconds = seconds }
 }
 
 func TestHowLongMessagesInHandHaveBeenWorkedOn(t *testing.T) {
 	for _, row := range []struct {
 		name            string
-		reports         []muster.Report
+		reports         []protocol.Report
 		now             float64
 		mean, deviation float64
 	}{
-		{"nothing in hand", []muster.Report{says("a", 1, muster.Receiving)}, 1, 0, 0},
-		{"one message since 7 s", []muster.Report{says("a", 1, muster.Receiving, busy(1), held(7))}, 1, 7, 0},
-		{"what came of it after the report is not known: it may have had ten others", []muster.Report{says("a", 1, muster.Receiving, busy(1), held(7))}, 4, 7, 0},
-		{"two messages on one worker count by their mean", []muster.Report{says("a", 1, muster.Receiving, busy(2), held(8))}, 1, 4, 0},
-		{"workers that began together differ by their reports", []muster.Report{
-			says("a", 1, muster.Receiving, busy(1), held(5)), says("b", 3, muster.Receiving, busy(1), held(7))}, 3, 6, 1},
-		{"workers that began apart do", []muster.Report{
-			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving, busy(1), held(8))}, 1, 5, 3},
-		{"idle workers do not count", []muster.Report{
-			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving)}, 1, 2, 0},
-		{"workers that drain do not count", []muster.Report{
-			says("a", 1, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Draining, busy(1), held(90), cause(muster.Signalled))}, 1, 2, 0},
-		{"workers that went silent do not count", []muster.Report{
-			says("a", 15, muster.Receiving, busy(1), held(2)), says("b", 1, muster.Receiving, busy(1), held(90))}, 15, 2, 0},
-		{"several workers on one member count each", []muster.Report{
-			says("a", 1, muster.Receiving, worker("one"), busy(1), held(1)), says("a", 2, muster.Receiving, worker("two"), busy(1), held(4))}, 2, 2.5, 1.5},
-		{"a report that comes from the future is not taken back", []muster.Report{says("a", 5, muster.Receiving, busy(1), held(7))}, 1, 7, 0},
+		{"nothing in hand", []protocol.Report{says("a", 1, protocol.Receiving)}, 1, 0, 0},
+		{"one message since 7 s", []protocol.Report{says("a", 1, protocol.Receiving, busy(1), held(7))}, 1, 7, 0},
+		{"what came of it after the report is not known: it may have had ten others",
+			[]protocol.Report{says("a", 1, protocol.Receiving, busy(1), held(7))}, 4, 7, 0},
+		{"two messages on one worker count by their mean",
+			[]protocol.Report{says("a", 1, protocol.Receiving, busy(2), held(8))}, 1, 4, 0},
+		{"workers that began together differ by their reports", []protocol.Report{
+			says("a", 1, protocol.Receiving, busy(1), held(5)), says("b", 3, protocol.Receiving, busy(1), held(7))}, 3,
+			6, 1},
+		{"workers that began apart do", []protocol.Report{
+			says("a", 1, protocol.Receiving, busy(1), held(2)), says("b", 1, protocol.Receiving, busy(1), held(8))}, 1,
+			5, 3},
+		{"idle workers do not count", []protocol.Report{
+			says("a", 1, protocol.Receiving, busy(1), held(2)), says("b", 1, protocol.Receiving)}, 1, 2, 0},
+		{"workers that drain do not count", []protocol.Report{
+			says("a", 1, protocol.Receiving, busy(1), held(2)),
+			says("b", 1, protocol.Draining, busy(1), held(90), cause(protocol.Signalled))}, 1, 2, 0},
+		{"workers that went silent do not count", []protocol.Report{
+			says("a", 15, protocol.Receiving, busy(1), held(2)), says("b", 1, protocol.Receiving, busy(1), held(90))},
+			15, 2, 0},
+		{"several workers on one member count each", []protocol.Report{
+			says("a", 1, protocol.Receiving, worker("one"), busy(1), held(1)),
+			says("a", 2, protocol.Receiving, worker("two"), busy(1), held(4))}, 2, 2.5, 1.5},
+		{"a report that comes from the future is not taken back",
+			[]protocol.Report{says("a", 5, protocol.Receiving, busy(1), held(7))}, 1, 7, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r roster.Roster
 			took(t, &r, row.reports...)
 			c := r.Capacity(at(row.now), rules, 2)
 			if math.Abs(c.HeldMeanSeconds-row.mean) > 1e-3 || math.Abs(c.HeldDeviationSeconds-row.deviation) > 1e-3 {
-				t.Errorf("held for %v s on average, differing by %v s; want %v and %v", c.HeldMeanSeconds, c.HeldDeviationSeconds, row.mean, row.deviation)
+				t.Errorf("held for %v s on average, differing by %v s; want %v and %v", c.HeldMeanSeconds,
+					c.HeldDeviationSeconds, row.mean, row.deviation)
 			}
 		})
 	}
@@ -62,13 +71,16 @@ func TestHeldMessagesOfAnyFleetAreFinite(t *testing.T) {
 				least = each
 			}
 			least, most = min(least, each), max(most, each)
-			if taken, _ := r.Reported(says(string(rune('a'+i)), 1, muster.Receiving, busy(n), held(each*float64(n)))); !taken {
+			if taken, _ := r.Reported(says(string(rune('a'+i)), 1, protocol.Receiving, busy(n),
+				held(each*float64(n)))); !taken {
 				t.Fatalf("a report of %d messages held for %v s each was not taken", n, each)
 			}
 		}
 		c := r.Capacity(at(1), rules, 2)
-		if c.HeldMeanSeconds < least-0.001 || c.HeldMeanSeconds > most+0.001 || !(c.HeldDeviationSeconds >= 0) || c.HeldDeviationSeconds > (most-least)/2+1 {
-			t.Fatalf("held for %v s on average, differing by %v s, where each is between %v and %v", c.HeldMeanSeconds, c.HeldDeviationSeconds, least, most)
+		if c.HeldMeanSeconds < least-0.001 || c.HeldMeanSeconds > most+0.001 || !(c.HeldDeviationSeconds >= 0) ||
+			c.HeldDeviationSeconds > (most-least)/2+1 {
+			t.Fatalf("held for %v s on average, differing by %v s, where each is between %v and %v", c.HeldMeanSeconds,
+				c.HeldDeviationSeconds, least, most)
 		}
 	})
 }
@@ -91,7 +103,7 @@ func TestAReportOfMessagesHeldForATimeThatCannotBeIsRefused(t *testing.T) {
 		{"without end", 1, math.Inf(1), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := roster.Check(says("a", 1, muster.Receiving, busy(row.busy), held(row.seconds)))
+			err := roster.Check(says("a", 1, protocol.Receiving, busy(row.busy), held(row.seconds)))
 			if (err == nil) != row.fine || err != nil && !strings.Contains(err.Error(), "a year for each") {
 				t.Errorf("%d messages held for %v s: %v", row.busy, row.seconds, err)
 			}

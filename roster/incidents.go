@@ -7,11 +7,12 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
-	// incidentEvery is how often an incident of one kind of one worker is told at most: what is counted meanwhile is told then.
+	// incidentEvery is how often an incident of one kind of one worker is told at most: what is counted meanwhile is
+	// told then.
 	incidentEvery = time.Minute
 	// maxTold bounds the incidents of one member that are remembered as told.
 	maxTold = 64
@@ -20,34 +21,39 @@ const (
 // Incident is an incident of a worker, as it was told last.
 type Incident struct {
 	Worker string
-	muster.Incident
+	protocol.Incident
 	// At is when the controller was told.
 	At time.Time
 }
 
-func checkIncidents(r *muster.Report) error {
-	if len(r.Incidents) > muster.MaxIncidents {
-		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker, len(r.Incidents), muster.MaxIncidents)
+func checkIncidents(r *protocol.Report) error {
+	if len(r.Incidents) > protocol.MaxIncidents {
+		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker,
+			len(r.Incidents), protocol.MaxIncidents)
 	}
 	for i, x := range r.Incidents {
 		hidden := func(c rune) bool { return !unicode.IsGraphic(c) }
 		switch {
-		case x.Kind == "" || len(x.Kind) > muster.MaxIncidentKind || strings.ContainsFunc(string(x.Kind), hidden):
-			return fmt.Errorf("worker report of %s: found an incident of the kind %.40q, allowed are 1 to %d visible characters", r.Worker, x.Kind, muster.MaxIncidentKind)
+		case x.Kind == "" || len(x.Kind) > protocol.MaxIncidentKind || strings.ContainsFunc(string(x.Kind), hidden):
+			return fmt.Errorf("worker report of %s: found an incident of the kind %.40q, allowed are 1 to %d visible "+
+				"characters", r.Worker, x.Kind, protocol.MaxIncidentKind)
 		case i > 0 && r.Incidents[i-1].Kind >= x.Kind:
-			return fmt.Errorf("worker report of %s: found incidents of the kind %.40q after %.40q, allowed is each kind once, sorted", r.Worker, x.Kind, r.Incidents[i-1].Kind)
+			return fmt.Errorf("worker report of %s: found incidents of the kind %.40q after %.40q, allowed is each "+
+				"kind once, sorted", r.Worker, x.Kind, r.Incidents[i-1].Kind)
 		case x.Count < 1 || x.Count > maxCount:
-			return fmt.Errorf("worker report of %s: found %d incidents of the kind %s, allowed is 1 to %d", r.Worker, x.Count, x.Kind, maxCount)
-		case len(x.Text) > muster.MaxIncidentText || strings.ContainsFunc(x.Text, hidden):
-			return fmt.Errorf("worker report of %s: found an incident with %d bytes of text, allowed is one line of at most %d", r.Worker, len(x.Text), muster.MaxIncidentText)
+			return fmt.Errorf("worker report of %s: found %d incidents of the kind %s, allowed is 1 to %d", r.Worker,
+				x.Count, x.Kind, maxCount)
+		case len(x.Text) > protocol.MaxIncidentText || strings.ContainsFunc(x.Text, hidden):
+			return fmt.Errorf("worker report of %s: found an incident with %d bytes of text, allowed is one line of "+
+				"at most %d", r.Worker, len(x.Text), protocol.MaxIncidentText)
 		}
 	}
 	return nil
 }
 
-// incidents takes in the incidents of a report and returns those to tell: what happened since the same was told last, at most once
-// a minute for each kind of a worker. Their counts are those since the worker started.
-func (m *Member) incidents(rep *muster.Report) (tell []Incident, more map[muster.IncidentKind]int64) {
+// incidents takes in the incidents of a report and returns those to tell: what happened since the same was told last,
+// at most once a minute for each kind of a worker. Their counts are those since the worker started.
+func (m *Member) incidents(rep *protocol.Report) (tell []Incident, more map[protocol.IncidentKind]int64) {
 	f := m.Facts
 	for _, x := range rep.Incidents {
 		i := slices.IndexFunc(f.told, func(t told) bool { return t.Worker == rep.Worker && t.Kind == x.Kind })
@@ -56,7 +62,8 @@ func (m *Member) incidents(rep *muster.Report) (tell []Incident, more map[muster
 			continue
 		case i < 0:
 			f = m.change()
-			f.told = append(slices.Clip(f.told), told{Incident: Incident{Worker: rep.Worker, Incident: muster.Incident{Kind: x.Kind}}})
+			f.told = append(slices.Clip(f.told),
+				told{Incident: Incident{Worker: rep.Worker, Incident: protocol.Incident{Kind: x.Kind}}})
 			i = len(f.told) - 1
 		default:
 			if t := &f.told[i]; t.counted == x.Count && t.Count == x.Count && t.Text == x.Text {
@@ -71,7 +78,7 @@ func (m *Member) incidents(rep *muster.Report) (tell []Incident, more map[muster
 		}
 		if n := x.Count - t.counted; n > 0 {
 			if more == nil {
-				more = map[muster.IncidentKind]int64{}
+				more = map[protocol.IncidentKind]int64{}
 			}
 			more[x.Kind] += n
 			t.counted = x.Count

@@ -7,41 +7,44 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-func incidents(all ...muster.Incident) func(*muster.Report) {
-	return func(r *muster.Report) { r.Incidents = all }
+func incidents(all ...protocol.Incident) func(*protocol.Report) {
+	return func(r *protocol.Report) { r.Incidents = all }
 }
 
-func incident(kind muster.IncidentKind, count int64, text string) muster.Incident {
-	return muster.Incident{Kind: kind, Count: count, Text: text}
+func incident(kind protocol.IncidentKind, count int64, text string) protocol.Incident {
+	return protocol.Incident{Kind: kind, Count: count, Text: text}
 }
 
 func TestIncidentsThatCannotBe(t *testing.T) {
-	many := make([]muster.Incident, muster.MaxIncidents+1)
+	many := make([]protocol.Incident, protocol.MaxIncidents+1)
 	for i := range many {
-		many[i] = incident(muster.IncidentKind(fmt.Sprint("kind", i)), 1, "")
+		many[i] = incident(protocol.IncidentKind(fmt.Sprint("kind", i)), 1, "")
 	}
 	for _, row := range []struct {
 		name string
-		all  []muster.Incident
+		all  []protocol.Incident
 		says string
 	}{
 		{"too many", many, "found 9 kinds of incidents, at most 8 are allowed"},
-		{"one without a kind", []muster.Incident{incident("", 1, "")}, "1 to 32 visible characters"},
-		{"one with a giant kind", []muster.Incident{incident(muster.IncidentKind(strings.Repeat("k", 33)), 1, "")}, "1 to 32 visible characters"},
-		{"one whose kind cannot be seen", []muster.Incident{incident("a\x1bb", 1, "")}, "1 to 32 visible characters"},
-		{"one kind twice", []muster.Incident{incident("a", 1, ""), incident("a", 2, "")}, "each kind once, sorted"},
-		{"not sorted", []muster.Incident{incident("b", 1, ""), incident("a", 2, "")}, "each kind once, sorted"},
-		{"none of a kind", []muster.Incident{incident("a", 0, "")}, "found 0 incidents of the kind a"},
-		{"more than can be counted", []muster.Incident{incident("a", 1_000_000_001, "")}, "allowed is 1 to 1000000000"},
-		{"a giant text", []muster.Incident{incident("a", 1, strings.Repeat("x", 201))}, "one line of at most 200"},
-		{"several lines", []muster.Incident{incident("a", 1, "x\ny")}, "one line of at most 200"},
+		{"one without a kind", []protocol.Incident{incident("", 1, "")}, "1 to 32 visible characters"},
+		{"one with a giant kind", []protocol.Incident{incident(protocol.IncidentKind(strings.Repeat("k", 33)), 1, "")},
+			"1 to 32 visible characters"},
+		{"one whose kind cannot be seen", []protocol.Incident{incident("a\x1bb", 1, "")}, "1 to 32 visible characters"},
+		{"one kind twice", []protocol.Incident{incident("a", 1, ""), incident("a", 2, "")}, "each kind once, sorted"},
+		{"not sorted", []protocol.Incident{incident("b", 1, ""), incident("a", 2, "")}, "each kind once, sorted"},
+		{"none of a kind", []protocol.Incident{incident("a", 0, "")}, "found 0 incidents of the kind a"},
+		{"more than can be counted", []protocol.Incident{incident("a", 1_000_000_001, "")},
+			"allowed is 1 to 1000000000"},
+		{"a giant text", []protocol.Incident{incident("a", 1, strings.Repeat("x", 201))}, "one line of at most 200"},
+		{"several lines", []protocol.Incident{incident("a", 1, "x\ny")}, "one line of at most 200"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if err := roster.Check(says("m", 1, muster.Receiving, incidents(row.all...))); err == nil || !strings.Contains(err.Error(), row.says) {
+			if err := roster.Check(says("m", 1, protocol.Receiving, incidents(row.all...))); err == nil ||
+				!strings.Contains(err.Error(), row.says) {
 				t.Errorf("found error %v, want one that says %q", err, row.says)
 			}
 		})
@@ -52,10 +55,10 @@ func TestAnIncidentIsToldOnceAMinute(t *testing.T) {
 	var r roster.Roster
 	var told []string
 	more := int64(0)
-	say := func(second float64, all ...muster.Incident) {
+	say := func(second float64, all ...protocol.Incident) {
 		before := r.Clone()
 		members := known(before)
-		news := took(t, &r, says("m", second, muster.Receiving, incidents(all...)))
+		news := took(t, &r, says("m", second, protocol.Receiving, incidents(all...)))
 		for _, i := range news.Incidents {
 			told = append(told, fmt.Sprintf("%v: %s %d %s", i.At.Sub(at(0)).Seconds(), i.Kind, i.Count, i.Text))
 		}
@@ -88,11 +91,12 @@ func TestAnIncidentIsToldOnceAMinute(t *testing.T) {
 func TestWhatAMemberRemembersOfIncidentsIsBounded(t *testing.T) {
 	var r roster.Roster
 	for worker := range 200 {
-		all := make([]muster.Incident, muster.MaxIncidents)
+		all := make([]protocol.Incident, protocol.MaxIncidents)
 		for i := range all {
-			all[i] = incident(muster.IncidentKind(fmt.Sprint("kind", i)), 1, "")
+			all[i] = incident(protocol.IncidentKind(fmt.Sprint("kind", i)), 1, "")
 		}
-		took(t, &r, says("m", 1, muster.Receiving, incidents(all...), func(r *muster.Report) { r.Worker = fmt.Sprint("w", worker) }))
+		took(t, &r, says("m", 1, protocol.Receiving, incidents(all...),
+			func(r *protocol.Report) { r.Worker = fmt.Sprint("w", worker) }))
 	}
 	m := r.Members()[0]
 	if n := len(m.Incidents()); n != 64 {

@@ -5,8 +5,8 @@ import "slices"
 // smallRoster is the number of members up to which looking at each of them finds one as fast as an index does.
 const smallRoster = 16
 
-// index finds members by name in a large roster: an open hash table of places in Roster.members, each plus 1. It is empty
-// while the roster is small, or when it must be made anew.
+// index finds members by name in a large roster: an open hash table of places in Roster.members, each plus 1. It is
+// empty while the roster is small, or when it must be made anew.
 type index []int32
 
 // find returns the index of the member with the given id.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // linear is [Roster.find] by looking at each member.
@@ -39,13 +40,16 @@ func TestTheIndexFindsWhatLookingAtEachMemberFinds(t *testing.T) {
 				l := muster.Listing{At: now}
 				for _, id := range names.Draw(t, "names") {
 					ended := rapid.IntRange(0, 3).Draw(t, "ended") == 0
-					l.Members = append(l.Members, muster.Member{ID: id, LaunchedAt: now.Add(-time.Duration(len(id)) * time.Second), Ended: ended})
+					l.Members = append(l.Members,
+						muster.Member{ID: id, LaunchedAt: now.Add(-time.Duration(len(id)) * time.Second), Ended: ended})
 				}
 				r.Listed(l)
 			},
 			"reported": func(t *rapid.T) {
 				id := name.Draw(t, "name")
-				r.Reported(muster.Report{Fleet: "f", Member: id, Worker: "w", Seq: 1, At: now, State: muster.Receiving, Slots: 1})
+				r.Reported(protocol.Report{
+					Fleet: "f", Member: id, Worker: "w", Seq: 1, At: now, State: protocol.Receiving, Slots: 1,
+				})
 			},
 			"ended": func(t *rapid.T) {
 				for _, id := range names.Draw(t, "names") {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Gone tells that a member has ended.
@@ -13,10 +14,11 @@ type Gone struct {
 	Failure string
 	// Wasted is true when it never was of use: its launch counts as failed.
 	Wasted bool
-	// Departed is true for one that nobody answers, and that ended in order: it left by itself, which was not told before.
+	// Departed is true for one that nobody answers, and that ended in order: it left by itself, which was not told
+	// before.
 	Departed bool
-	// Exists is true for a member that is given up although the fleet still has it: it is left alone, because nobody can
-	// say that it is idle.
+	// Exists is true for a member that is given up although the fleet still has it: it is left alone, because nobody
+	// can say that it is idle.
 	Exists bool
 }
 
@@ -36,8 +38,8 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 	}
 }
 
-// NotLaunched notes that the order of the named members failed at the instant at. Part of it may have been carried out all
-// the same: the next listing shows which of them exist, and until then they count as ordered.
+// NotLaunched notes that the order of the named members failed at the instant at. Part of it may have been carried out
+// all the same: the next listing shows which of them exist, and until then they count as ordered.
 func (r *Roster) NotLaunched(at time.Time, ids []string, why string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
@@ -52,8 +54,8 @@ func (m *Member) doubted(at time.Time) bool {
 	return !m.doubtAt.IsZero() && !at.Before(m.doubtAt) && !m.Listed && len(m.Workers) == 0
 }
 
-// Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are adopted.
-// A member that was listed before and is no more has ended.
+// Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are
+// adopted. A member that was listed before and is no more has ended.
 func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 	var room [smallRoster]int32
 	present := r.present(l, room[:0]) // where the listing has each, plus 1
@@ -96,8 +98,8 @@ func (m *Member) listed(at time.Time, as *muster.Member) {
 	}
 }
 
-// present adopts the members of a listing that nobody knew, and returns for each member of r its place in the listing plus
-// 1, or 0 where it is not listed, appended to what is given.
+// present adopts the members of a listing that nobody knew, and returns for each member of r its place in the listing
+// plus 1, or 0 where it is not listed, appended to what is given.
 func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 	adopted := false
 	present := append(to, make([]int32, len(r.members))...)
@@ -127,9 +129,9 @@ func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 	return present
 }
 
-// Tidy gives up members that took no message within the boot deadline, and counts their launches as failed; one that was
-// never listed either keeps its place until a listing shows that it does not exist. It also gives up members known only by
-// reports that stopped long ago, and forgets what is long past.
+// Tidy gives up members that took no message within the boot deadline, and counts their launches as failed; one that
+// was never listed either keeps its place until a listing shows that it does not exist. It also gives up members known
+// only by reports that stopped long ago, and forgets what is long past.
 func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -141,7 +143,7 @@ func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 			continue
 		}
 		if m.JoinedAt.IsZero() && m.State(now, rules) == Lost && !m.failed {
-			why := "it took no message within " + muster.Seconds(rules.BootWithin.Seconds())
+			why := "it took no message within " + render.Seconds(rules.BootWithin.Seconds())
 			r.fail(m, now, why)
 			gone = append(gone, Gone{Member: m.ID, Failure: why, Wasted: true, Exists: true})
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Member is one member and its workers.
@@ -21,8 +21,8 @@ type Facts struct {
 	ID string
 	// LaunchedAt is when it was ordered, or first seen if nobody here ordered it.
 	LaunchedAt time.Time
-	// SeenAt is when this controller first saw it; zero for one that it ordered itself, or only remembers so far. Silence
-	// counts from then: a member from before a restart gets time to report.
+	// SeenAt is when this controller first saw it; zero for one that it ordered itself, or only remembers so far.
+	// Silence counts from then: a member from before a restart gets time to report.
 	SeenAt time.Time
 	// DrainAt is when it was asked to drain; zero while it is not.
 	DrainAt time.Time
@@ -81,17 +81,17 @@ type Worker struct {
 	HeldSeconds float64
 	// IdleSince is when it last said that it holds nothing, after holding something.
 	IdleSince time.Time
-	// Retries are the messages that it gave back and that are not visible yet, as it reported; nil where it does not tell.
-	// It is never changed.
-	Retries *muster.Retries
+	// Retries are the messages that it gave back and that are not visible yet, as it reported; nil where it does not
+	// tell. It is never changed.
+	Retries *protocol.Retries
 }
 
 // Terms are what a worker reports over and over again, and what it was told.
 type Terms struct {
 	ID    string
 	Epoch int64
-	State muster.WorkerState
-	Cause muster.Cause
+	State protocol.WorkerState
+	Cause protocol.Cause
 	Slots int
 	// Token is its release token while it is idle and has stopped receiving.
 	Token string
@@ -99,8 +99,8 @@ type Terms struct {
 	Refused string
 	// Challenge is what it is asked to repeat, Repeated what it repeated last. Its token counts while they are equal.
 	Challenge, Repeated int64
-	// RoundTrip is how long it took from the report for which the challenge was made to the first one that repeated it: the way
-	// of an answer, the time until the next report, and its way. It is zero until then.
+	// RoundTrip is how long it took from the report for which the challenge was made to the first one that repeated it:
+	// the way of an answer, the time until the next report, and its way. It is zero until then.
 	RoundTrip time.Duration
 	// Stored is true while its reports are read from where it keeps them: nobody answers it.
 	Stored bool

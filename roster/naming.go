@@ -10,8 +10,9 @@ import (
 // Naming tells which member of a fleet with a service of its own is the one that was ordered under another name.
 type Naming struct{ Ordered, Member string }
 
-// Name gives the members of a listing that nobody knew the places of those that were ordered and never seen, oldest first: with
-// a service of its own a fleet chooses the names. It is called before [Roster.Listed] with the same listing.
+// Name gives the members of a listing that nobody knew the places of those that were ordered and never seen, oldest
+// first: with a service of its own a fleet chooses the names. It is called before [Roster.Listed] with the same
+// listing.
 func (r *Roster) Name(l muster.Listing) (named []Naming) {
 	for i := range l.Members {
 		if m := &l.Members[i]; !m.Ended {
@@ -26,8 +27,8 @@ func (r *Roster) Name(l muster.Listing) (named []Naming) {
 // NameOne is [Roster.Name] for a member that was seen without a listing, because it reported.
 func (r *Roster) NameOne(id string) (Naming, bool) { return r.nameOne(id, "") }
 
-// nameOne gives the member the place of the oldest that was ordered of its tier; of the oldest of all where there is none, or the
-// tier is not known.
+// nameOne gives the member the place of the oldest that was ordered of its tier; of the oldest of all where there is
+// none, or the tier is not known.
 func (r *Roster) nameOne(id string, tier muster.Tier) (Naming, bool) {
 	if _, known := r.find(id); known {
 		return Naming{}, false
@@ -71,8 +72,9 @@ func (r *Roster) Rename(from, to string) {
 	r.insert(m) // among members of one instant the name decides the place
 }
 
-// Serve notes the members that the fleet's own service has said to be in service since the last call, for a fleet whose workers do
-// not report, and returns what that shows of their boots. It is called after [Roster.Listed] with the listing of the instant at.
+// Serve notes the members that the fleet's own service has said to be in service since the last call, for a fleet whose
+// workers do not report, and returns what that shows of their boots. It is called after [Roster.Listed] with the
+// listing of the instant at.
 func (r *Roster) Serve(at time.Time) (all []News) {
 	for i := range r.members {
 		m := &r.members[i]

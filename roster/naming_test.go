@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func names(r roster.Roster) (all []string) {
@@ -27,12 +27,17 @@ func TestAServiceNamesTheMembersThatWereOrdered(t *testing.T) {
 		named []roster.Naming
 		want  []string
 	}{
-		{"the oldest order comes first", func(r *roster.Roster) {}, []roster.Naming{{Ordered: "o.1", Member: "i-1"}}, []string{"i-1", "o.2"}},
-		{"a member that is known keeps its name", func(r *roster.Roster) { r.Listed(list(1, "o.1", "o.2", "i-1")) }, nil, []string{"i-1", "o.1", "o.2"}},
-		{"one that has ended does not come back", func(r *roster.Roster) { r.Listed(list(1, "i-1")); r.Listed(list(2)) }, nil, []string{"o.1", "o.2"}},
-		{"an order whose launch failed exists after all", func(r *roster.Roster) { r.NotLaunched(at(1), []string{"o.1", "o.2"}, "no capacity") },
+		{"the oldest order comes first", func(r *roster.Roster) {}, []roster.Naming{{Ordered: "o.1", Member: "i-1"}},
+			[]string{"i-1", "o.2"}},
+		{"a member that is known keeps its name", func(r *roster.Roster) { r.Listed(list(1, "o.1", "o.2", "i-1")) },
+			nil, []string{"i-1", "o.1", "o.2"}},
+		{"one that has ended does not come back",
+			func(r *roster.Roster) { r.Listed(list(1, "i-1")); r.Listed(list(2)) }, nil, []string{"o.1", "o.2"}},
+		{"an order whose launch failed exists after all",
+			func(r *roster.Roster) { r.NotLaunched(at(1), []string{"o.1", "o.2"}, "no capacity") },
 			[]roster.Naming{{Ordered: "o.1", Member: "i-1"}}, []string{"i-1"}},
-		{"an order given up is not filled any more", func(r *roster.Roster) { r.Tidy(at(1000), rules) }, nil, []string{"i-1"}},
+		{"an order given up is not filled any more", func(r *roster.Roster) { r.Tidy(at(1000), rules) }, nil,
+			[]string{"i-1"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -61,7 +66,8 @@ func TestANamedMemberKeepsTheInstantOfItsOrder(t *testing.T) {
 	if n, ok := r.NameOne("i-1"); !ok || n.Ordered != "o.1" {
 		t.Fatalf("NameOne = %v, %v", n, ok)
 	}
-	_, news := r.Reported(muster.Report{Member: "i-1", Worker: "i-1", Seq: 1, Slots: 1, State: muster.Receiving, At: at(70)})
+	_, news := r.Reported(protocol.Report{Member: "i-1", Worker: "i-1", Seq: 1, Slots: 1, State: protocol.Receiving,
+		At: at(70)})
 	if !news.Joined || news.Boot != 70*time.Second {
 		t.Errorf("it joined as %+v, want a boot of 70 s since the order", news)
 	}
@@ -99,7 +105,8 @@ func TestNamingNeverMakesOrLosesAMember(t *testing.T) {
 			r.Listed(l)
 			c := r.Capacity(at(1), rules, 1)
 			if c.Live() != max(ordered, len(listed)) || c.Booting != len(listed) {
-				t.Fatalf("%d ordered and %d listed make %d members, %d of them seen", ordered, len(listed), c.Live(), c.Booting)
+				t.Fatalf("%d ordered and %d listed make %d members, %d of them seen", ordered, len(listed), c.Live(),
+					c.Booting)
 			}
 			for _, id := range listed {
 				if !slices.Contains(names(r), id) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // story is a roster to which anything happens in any order, and what the reports that it took said last.
@@ -17,9 +18,9 @@ type story struct {
 	roster roster.Roster
 	now    time.Time
 	rules  roster.Rules
-	sent   []muster.Report
+	sent   []protocol.Report
 	// heard holds the last report that was taken of each worker of each member; over, the members that ended and when.
-	heard map[string]map[string]muster.Report
+	heard map[string]map[string]protocol.Report
 	over  map[string]time.Time
 }
 
@@ -29,17 +30,21 @@ var (
 )
 
 func (s *story) report(t *rapid.T) {
-	r := muster.Report{
-		Fleet: "f", Member: rapid.SampledFrom(memberNames).Draw(t, "member"), Worker: rapid.SampledFrom(workerNames).Draw(t, "worker"),
-		Epoch: rapid.Int64Range(-1, 3).Draw(t, "epoch"), Seq: rapid.Int64Range(0, 40).Draw(t, "seq"), At: s.now,
-		State: rapid.SampledFrom([]muster.WorkerState{muster.Starting, muster.Receiving, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving, "nonsense"}).Draw(t, "state"),
-		Cause: rapid.SampledFrom([]muster.Cause{"", muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled}).Draw(t, "cause"),
-		Slots: rapid.IntRange(1, 3).Draw(t, "slots"), Busy: rapid.IntRange(-1, 4).Draw(t, "busy"), Finished: rapid.Int64Range(0, 1).Draw(t, "finished"),
+	r := protocol.Report{
+		Fleet: "f", Member: rapid.SampledFrom(memberNames).Draw(t, "member"),
+		Worker: rapid.SampledFrom(workerNames).Draw(t, "worker"),
+		Epoch:  rapid.Int64Range(-1, 3).Draw(t, "epoch"), Seq: rapid.Int64Range(0, 40).Draw(t, "seq"), At: s.now,
+		State: rapid.SampledFrom([]protocol.WorkerState{protocol.Starting, protocol.Receiving, protocol.Receiving,
+			protocol.Draining, protocol.Idle, protocol.Leaving, "nonsense"}).Draw(t, "state"),
+		Cause: rapid.SampledFrom([]protocol.Cause{"", protocol.Asked, protocol.IdleTooLong, protocol.EndOfBilling,
+			protocol.Signalled}).Draw(t, "cause"),
+		Slots: rapid.IntRange(1, 3).Draw(t, "slots"), Busy: rapid.IntRange(-1, 4).Draw(t, "busy"),
+		Finished: rapid.Int64Range(0, 1).Draw(t, "finished"),
 	}
-	if r.State == muster.Idle && rapid.IntRange(0, 9).Draw(t, "honest") > 0 {
+	if r.State == protocol.Idle && rapid.IntRange(0, 9).Draw(t, "honest") > 0 {
 		r.Busy = 0
 	}
-	if r.State == muster.Idle || rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
+	if r.State == protocol.Idle || rapid.IntRange(0, 9).Draw(t, "forged") == 0 {
 		r.Token = fmt.Sprint("token ", r.Member, r.Worker, r.Epoch)
 	}
 	if rapid.IntRange(0, 9).Draw(t, "answered") > 0 {
@@ -58,7 +63,7 @@ func (s *story) repeat(t *rapid.T) {
 	}
 }
 
-func (s *story) take(t *rapid.T, r muster.Report) {
+func (s *story) take(t *rapid.T, r protocol.Report) {
 	before, known := s.heard[r.Member][r.Worker]
 	taken, _ := s.roster.Reported(r)
 	ended, isOver := s.over[r.Member]
@@ -75,7 +80,7 @@ func (s *story) take(t *rapid.T, r muster.Report) {
 	}
 	delete(s.over, r.Member)
 	if s.heard[r.Member] == nil {
-		s.heard[r.Member] = map[string]muster.Report{}
+		s.heard[r.Member] = map[string]protocol.Report{}
 	}
 	s.heard[r.Member][r.Worker] = r
 }
@@ -87,7 +92,9 @@ func (s *story) list(t *rapid.T) {
 		case 0, 1, 2, 3:
 			l.Members = append(l.Members, muster.Member{ID: id, LaunchedAt: s.now})
 		case 4:
-			l.Members = append(l.Members, muster.Member{ID: id, Ended: true, Failure: rapid.SampledFrom([]string{"", "exit status 1"}).Draw(t, "failure")})
+			l.Members = append(l.Members,
+				muster.Member{ID: id, Ended: true, Failure: rapid.SampledFrom([]string{"", "exit status 1"}).Draw(t,
+					"failure")})
 		}
 	}
 	s.ended(s.roster.Listed(l))
@@ -109,7 +116,8 @@ func (s *story) release(t *rapid.T) {
 			t.Fatalf("%s is offered and never reported", id)
 		}
 		for _, r := range s.heard[id] {
-			if r.State != muster.Idle || r.Token == "" || r.Busy != 0 || s.now.Sub(r.At) > s.rules.Silence || r.Challenge != s.roster.Directive(r.Member, r.Worker).Challenge {
+			if r.State != protocol.Idle || r.Token == "" || r.Busy != 0 || s.now.Sub(r.At) > s.rules.Silence ||
+				r.Challenge != s.roster.Directive(r.Member, r.Worker).Challenge {
 				t.Fatalf("%s is offered although a worker of it said last: %+v", id, r)
 			}
 		}
@@ -135,14 +143,16 @@ func (s *story) check(t *rapid.T) {
 	states := map[roster.State]int{roster.Ordered: 0}
 	for i, m := range members {
 		states[m.State(s.now, s.rules)]++
-		if i > 0 && members[i-1].ID == m.ID || slices.IndexFunc(members, func(o roster.Member) bool { return o.ID == m.ID }) != i {
+		if i > 0 && members[i-1].ID == m.ID ||
+			slices.IndexFunc(members, func(o roster.Member) bool { return o.ID == m.ID }) != i {
 			t.Fatalf("%s is there twice", m.ID)
 		}
 		for _, w := range m.Workers {
 			s.obeyed(t, m, w)
 		}
 	}
-	want := map[roster.State]int{roster.Ordered: c.Ordered, roster.Booting: c.Booting, roster.Idle: c.Idle, roster.Busy: c.Busy,
+	want := map[roster.State]int{roster.Ordered: c.Ordered, roster.Booting: c.Booting, roster.Idle: c.Idle,
+		roster.Busy:     c.Busy,
 		roster.Draining: c.Draining, roster.Released: c.Released, roster.Lost: c.Lost}
 	for state, n := range want {
 		if states[state] != n {
@@ -158,20 +168,20 @@ func (s *story) check(t *rapid.T) {
 // obeyed holds what the worker is told to what is true of its member.
 func (s *story) obeyed(t *rapid.T, m roster.Member, w roster.Worker) {
 	d := s.roster.Directive(m.ID, w.ID)
-	if d.Ask == muster.Leave && (m.ReleasedAt.IsZero() || d.Token == "" || d.Token != w.Token) {
+	if d.Ask == protocol.Leave && (m.ReleasedAt.IsZero() || d.Token == "" || d.Token != w.Token) {
 		t.Fatalf("%s is told to leave: %+v, %+v", m.ID, d, m)
 	}
-	if d.Ask == muster.Work && d.Token != "" && (d.Token != w.Token || d.Token != w.Refused) {
+	if d.Ask == protocol.Work && d.Token != "" && (d.Token != w.Token || d.Token != w.Refused) {
 		t.Fatalf("%s is told that a token is refused: %+v, %+v", m.ID, d, m)
 	}
-	if d.Ask == muster.Drain && d.Token != "" || !m.ReleasedAt.IsZero() && d.Ask == muster.Work {
+	if d.Ask == protocol.Drain && d.Token != "" || !m.ReleasedAt.IsZero() && d.Ask == protocol.Work {
 		t.Fatalf("%s is told %+v: %+v", m.ID, d, m)
 	}
 }
 
 func TestWhateverHappensTheRosterStaysTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &story{now: t0, rules: rules, heard: map[string]map[string]muster.Report{}, over: map[string]time.Time{}}
+		s := &story{now: t0, rules: rules, heard: map[string]map[string]protocol.Report{}, over: map[string]time.Time{}}
 		t.Repeat(map[string]func(*rapid.T){
 			"order": func(t *rapid.T) {
 				s.roster.Launched(s.now, []string{rapid.SampledFrom(memberNames).Draw(t, "member")})
@@ -194,7 +204,8 @@ func TestWhateverHappensTheRosterStaysTrue(t *testing.T) {
 			"keep": func(t *rapid.T) { s.roster.Keep(rapid.IntRange(0, 3).Draw(t, "n"), s.now, s.rules) },
 			"tidy": func(*rapid.T) { s.ended(s.roster.Tidy(s.now, s.rules)) },
 			"time passes": func(t *rapid.T) {
-				s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 5, 11, 40, 400}).Draw(t, "seconds")) * time.Second)
+				s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 5, 11, 40, 400}).Draw(t,
+					"seconds")) * time.Second)
 			},
 			"": s.check,
 		})
@@ -217,7 +228,7 @@ func known(r roster.Roster) string {
 
 func TestACloneIsEqualAndSeparate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &story{now: t0, rules: rules, heard: map[string]map[string]muster.Report{}, over: map[string]time.Time{}}
+		s := &story{now: t0, rules: rules, heard: map[string]map[string]protocol.Report{}, over: map[string]time.Time{}}
 		some := func() []string { return []string{rapid.SampledFrom(memberNames).Draw(t, "member")} }
 		var kept []roster.Roster // each was cloned, and must stay as it was
 		var were []string
@@ -228,8 +239,9 @@ func TestACloneIsEqualAndSeparate(t *testing.T) {
 			"report":       s.report,
 			"report 2":     s.report,
 			"incident": func(t *rapid.T) {
-				r := muster.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(40, 99).Draw(t, "seq"), Epoch: 3, At: s.now, State: muster.Receiving, Slots: 1,
-					Incidents: []muster.Incident{{Kind: "restarted", Count: rapid.Int64Range(1, 3).Draw(t, "n")}}}
+				r := protocol.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(40, 99).Draw(t, "seq"),
+					Epoch: 3, At: s.now, State: protocol.Receiving, Slots: 1,
+					Incidents: []protocol.Incident{{Kind: "restarted", Count: rapid.Int64Range(1, 3).Draw(t, "n")}}}
 				s.roster.Reported(r)
 			},
 			"offers":     s.release,
@@ -247,11 +259,14 @@ func TestACloneIsEqualAndSeparate(t *testing.T) {
 				s.roster.Expect(s.now, ids)
 			},
 			"recall incident": func(*rapid.T) {
-				s.roster.RecallIncident(some()[0], roster.Incident{Worker: "one", Incident: muster.Incident{Kind: "restarted", Count: 9}, At: s.now})
+				s.roster.RecallIncident(some()[0],
+					roster.Incident{Worker: "one", Incident: protocol.Incident{Kind: "restarted", Count: 9}, At: s.now})
 			},
 			"stored": func(t *rapid.T) {
-				r := muster.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(1, 99).Draw(t, "seq"), Epoch: 3, At: s.now, Slots: 1,
-					State: rapid.SampledFrom([]muster.WorkerState{muster.Receiving, muster.Leaving}).Draw(t, "state"), Cause: muster.IdleTooLong}
+				r := protocol.Report{Member: some()[0], Worker: "one", Seq: rapid.Int64Range(1, 99).Draw(t, "seq"),
+					Epoch: 3, At: s.now, Slots: 1,
+					State: rapid.SampledFrom([]protocol.WorkerState{protocol.Receiving, protocol.Leaving}).Draw(t,
+						"state"), Cause: protocol.IdleTooLong}
 				s.roster.Stored(r)
 			},
 			"from the pool": func(*rapid.T) { s.roster.FromPool(some()) },
@@ -260,7 +275,8 @@ func TestACloneIsEqualAndSeparate(t *testing.T) {
 			},
 			"tidy": func(*rapid.T) { s.ended(s.roster.Tidy(s.now, s.rules)) },
 			"time passes": func(t *rapid.T) {
-				s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{1, 11, 40, 400}).Draw(t, "seconds")) * time.Second)
+				s.now = s.now.Add(time.Duration(rapid.SampledFrom([]int{1, 11, 40, 400}).Draw(t,
+					"seconds")) * time.Second)
 			},
 			"clone": func(t *rapid.T) {
 				kept, were = append(kept, s.roster), append(were, known(s.roster))

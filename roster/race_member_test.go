@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -42,7 +42,7 @@ type raceMember struct {
 
 // raceGist is what, when it changes, is reported at once.
 type raceGist struct {
-	state muster.WorkerState
+	state protocol.WorkerState
 	epoch int64
 	busy  int
 	token string
@@ -67,7 +67,8 @@ func (m *raceMember) boot() {
 	if m.s.one(2) {
 		idle = m.s.upTo(4 * time.Second)
 	}
-	m.lease = lease.New(lease.Options{Fleet: "f", Member: m.id, Worker: m.id, Slots: 1 + m.s.IntN(2), IdleStop: idle, Billing: m.s.billing(m.id), Born: m.s.time().UnixMilli()})
+	m.lease = lease.New(lease.Options{Fleet: "f", Member: m.id, Worker: m.id, Slots: 1 + m.s.IntN(2), IdleStop: idle,
+		Billing: m.s.billing(m.id), Born: m.s.time().UnixMilli()})
 	if m.s.one(3) {
 		m.s.at(m.s.upTo(30*time.Second), m.freeze)
 	}
@@ -108,17 +109,18 @@ func (m *raceMember) advance() {
 	}
 	now := m.s.time()
 	covered := !m.s.guarded || m.shield.Covers(now, 12*time.Second) || m.s.bare
-	if m.lease.State() == muster.Starting && covered {
+	if m.lease.State() == protocol.Starting && covered {
 		m.lease.Ready(now)
 	}
 	m.lease.Tick(now)
-	if m.lease.State() == muster.Draining && m.lease.Cause() == muster.EndOfBilling && m.said.state == muster.Receiving {
+	if m.lease.State() == protocol.Draining && m.lease.Cause() == protocol.EndOfBilling &&
+		m.said.state == protocol.Receiving {
 		m.s.count.unpaid++
 	}
 	if at, ok := m.lease.IdleAt(); ok && m.poll == nil {
 		m.alarm(at.Sub(t0))
 	}
-	if m.s.forgets && m.poll != nil && m.lease.State() == muster.Draining {
+	if m.s.forgets && m.poll != nil && m.lease.State() == protocol.Draining {
 		m.lease.FailReceive(now, m.poll.asked)
 		m.poll.forgotten, m.poll = true, nil
 	}
@@ -135,7 +137,7 @@ func (m *raceMember) advance() {
 		m.lease.Leave()
 	}
 	m.protect(now)
-	if m.lease.State() == muster.Leaving {
+	if m.lease.State() == protocol.Leaving {
 		if m.lease.Busy() > 0 || m.poll != nil {
 			m.s.fault("%s left with %d messages and a receive call: %t", m.id, m.lease.Busy(), m.poll != nil)
 		}
@@ -185,7 +187,7 @@ func (p *racePoll) reply(n int) {
 	s.backlog -= n
 	s.inFlight += n
 	s.count.handed += n
-	if n > 0 && s.state.Directive(m.id, m.id).Ask != muster.Work {
+	if n > 0 && s.state.Directive(m.id, m.id).Ask != protocol.Work {
 		s.count.crossed++
 	}
 	at := s.now
@@ -200,7 +202,7 @@ func (p *racePoll) reply(n int) {
 func (p *racePoll) bring(n int, handed time.Duration) {
 	m := p.m
 	if p.forgotten && n > 0 && m.alive { // it was forgotten, and somebody works on what it brings all the same
-		if st := m.lease.State(); st == muster.Idle || st == muster.Leaving {
+		if st := m.lease.State(); st == protocol.Idle || st == protocol.Leaving {
 			m.s.fault("a message came to %s, which is %s", m.id, st)
 		}
 	}
@@ -298,7 +300,7 @@ func (m *raceMember) report(now time.Time) {
 }
 
 // answered is the arrival of an answer, in time or late, once or again.
-func (m *raceMember) answered(r muster.Report, d muster.Directive) {
+func (m *raceMember) answered(r protocol.Report, d protocol.Directive) {
 	m.awake(func() {
 		if m.reporting != r.Seq {
 			m.s.count.late++
@@ -317,7 +319,7 @@ func (m *raceMember) protect(now time.Time) {
 	if !m.s.guarded {
 		return
 	}
-	want := m.lease.State() != muster.Idle && m.lease.State() != muster.Leaving
+	want := m.lease.State() != protocol.Idle && m.lease.State() != protocol.Leaving
 	if m.s.bare {
 		want = m.lease.Busy() > 0
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -63,7 +64,7 @@ type raceStory struct {
 // raceReport is a report on its way or waiting for an answer.
 type raceReport struct {
 	m *raceMember
-	r muster.Report
+	r protocol.Report
 }
 
 // whim wants any size at any time.
@@ -71,7 +72,8 @@ type whim struct{ seed uint64 }
 
 func (w whim) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	c := rand.New(rand.NewPCG(w.seed, uint64(o.At.UnixNano())))
-	d := muster.Decision{Fleet: o.Fleet, At: o.At, Policy: "whim/1", Previous: o.Capacity.Desired, Desired: o.Capacity.Desired, Verdict: muster.Apply}
+	d := muster.Decision{Fleet: o.Fleet, At: o.At, Policy: "whim/1", Previous: o.Capacity.Desired,
+		Desired: o.Capacity.Desired, Verdict: muster.Apply}
 	if c.IntN(3) == 0 {
 		d.Desired = c.IntN(o.Limits.Max + 1)
 	}
@@ -82,8 +84,9 @@ func (w whim) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 // raceSettings are the same for all stories but for the whim.
 func raceSettings(seed uint64) (controller.Settings, error) {
 	s, err := controller.NewSettings(controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "exact"}, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
-		Limits: muster.Limits{Max: raceMembers, LaunchesPerHour: 1000}, BootPrior: 2 * time.Second,
+		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "exact"},
+		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Limits:    muster.Limits{Max: raceMembers, LaunchesPerHour: 1000}, BootPrior: 2 * time.Second,
 	})
 	return s.Deciding(whim{seed}, 0), err
 }
@@ -121,8 +124,8 @@ func race(seed uint64, p plant) ([]string, tally) {
 
 func (s *raceStory) at(in time.Duration, do func()) { s.put(s.now+in, do) }
 
-// billing are the paid periods of a member. Most have none; those of others are short. They draw nothing from the story's chance, so
-// that its seeds tell what they told.
+// billing are the paid periods of a member. Most have none; those of others are short. They draw nothing from the
+// story's chance, so that its seeds tell what they told.
 func (s *raceStory) billing(id string) lease.Billing {
 	name := uint64(0)
 	for i := range len(id) {
@@ -136,8 +139,8 @@ func (s *raceStory) billing(id string) lease.Billing {
 	return lease.Billing{Start: s.time(), Period: period, Margin: period / 2}
 }
 
-// regular tells whether there is to be one more of what happens again and again. In the end everybody who may take a message
-// has one, and what is still under way arrives.
+// regular tells whether there is to be one more of what happens again and again. In the end everybody who may take a
+// message has one, and what is still under way arrives.
 func (s *raceStory) regular() bool {
 	s.left--
 	return s.left > 0
@@ -212,7 +215,8 @@ func (s *raceStory) look() {
 
 func (s *raceStory) observe() {
 	now := s.time()
-	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(now, float64(s.backlog)), InFlight: muster.Measured(now, float64(s.inFlight))}
+	q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(now, float64(s.backlog)),
+		InFlight: muster.Measured(now, float64(s.inFlight))}
 	l := muster.Listing{At: now}
 	for _, m := range s.members {
 		if m.alive || m.endedAt+time.Minute > s.now {
@@ -313,7 +317,7 @@ func (s *raceStory) reported(w raceReport) {
 		}
 	}
 	s.inputs = append(s.inputs, controller.Reported{Report: w.r})
-	if w.r.State == muster.Receiving {
+	if w.r.State == protocol.Receiving {
 		if d, ok := s.state.Answer(w.r.Member, w.r.Worker); ok {
 			s.answer(w, d)
 			return
@@ -332,7 +336,7 @@ func (s *raceStory) reported(w raceReport) {
 	}
 }
 
-func (s *raceStory) answer(w raceReport, d muster.Directive) {
+func (s *raceStory) answer(w raceReport, d protocol.Directive) {
 	s.carry(func() { w.m.answered(w.r, d) })
 }
 
@@ -364,9 +368,11 @@ func (s *raceStory) end(m *raceMember, how string) {
 		return
 	}
 	// What a process held before it stood still for longer than its holds last is somebody else's by now.
-	forsaken := min(s.now, m.frozen) > m.frozeAt+raceVisibility && m.calledAt <= m.frozeAt && how == "ended without protection"
+	forsaken := min(s.now, m.frozen) > m.frozeAt+raceVisibility && m.calledAt <= m.frozeAt &&
+		how == "ended without protection"
 	if m.booted && !forsaken && (m.lease.Busy() > 0 || m.poll != nil) {
-		s.fault("%s %s: it is %s with %d messages and a receive call: %t", m.id, how, m.lease.State(), m.lease.Busy(), m.poll != nil)
+		s.fault("%s %s: it is %s with %d messages and a receive call: %t", m.id, how, m.lease.State(), m.lease.Busy(),
+			m.poll != nil)
 	}
 	m.gone()
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// racesWanted is how many stories TestNoRaceEndsABusyWorker tells: what MUSTER_RACES says, or 10000, and a tenth under the race
-// detector.
+// racesWanted is how many stories TestNoRaceEndsABusyWorker tells: what MUSTER_RACES says, or 10000, and a tenth under
+// the race detector.
 func racesWanted(t *testing.T) int {
 	if text := os.Getenv("MUSTER_RACES"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -28,11 +28,11 @@ func racesWanted(t *testing.T) int {
 	return 10_000 / slowdown
 }
 
-// TestNoRaceEndsABusyWorker lets the queue hand out messages while members are asked to go, offer to go, are kept and are
-// released, by the step of the controller and the lease and shield of the worker, under a seeded scheduler. Reports, answers and
-// effects come late, up to an hour, twice, or never; processes and the controller stand still, up to an hour; the controller
-// starts again from its history; tasks without protection are ended at any time. No member may be ended, or leave, that holds
-// a message or could still get one.
+// TestNoRaceEndsABusyWorker lets the queue hand out messages while members are asked to go, offer to go, are kept and
+// are released, by the step of the controller and the lease and shield of the worker, under a seeded scheduler.
+// Reports, answers and effects come late, up to an hour, twice, or never; processes and the controller stand still, up
+// to an hour; the controller starts again from its history; tasks without protection are ended at any time. No member
+// may be ended, or leave, that holds a message or could still get one.
 func TestNoRaceEndsABusyWorker(t *testing.T) {
 	n := racesWanted(t)
 	begun := time.Now()
@@ -43,8 +43,10 @@ func TestNoRaceEndsABusyWorker(t *testing.T) {
 	}
 	// What never happens proves nothing.
 	for what, count := range map[string]int{
-		"messages handed to a member that was to go": all.crossed, "releases granted": all.granted, "members ended by force": all.forced,
-		"offers refused": all.kept, "answers after their time": all.late, "pauses": all.paused, "restarts": all.restarts,
+		"messages handed to a member that was to go": all.crossed, "releases granted": all.granted,
+		"members ended by force": all.forced,
+		"offers refused":         all.kept, "answers after their time": all.late, "pauses": all.paused,
+		"restarts":                   all.restarts,
 		"stops of unprotected tasks": all.culled, "messages that came to a process after a pause": all.stale,
 		"offers to leave at the end of a paid period": all.unpaid,
 	} {
@@ -74,7 +76,8 @@ func TestPlantedRulesThatEndBusyWorkersAreCaught(t *testing.T) {
 		{"a member is ended because it said lately that it holds nothing", plant{stale: true}, "ended by an outsider"},
 		{"a receive call is cut off and forgotten, and then brings a message", plant{forgets: true}, "a message came"},
 		{"protection is given up while a receive call waits", plant{bare: true}, "ended without protection"},
-		{"a token counts although its report is from before the controller started", plant{gullible: true}, "ended by force"},
+		{"a token counts although its report is from before the controller started", plant{gullible: true},
+			"ended by force"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			const within = 5000
@@ -148,8 +151,11 @@ func (c *tally) add(o tally) {
 }
 
 func (c tally) String() string {
-	return fmt.Sprintf("%d messages handed out, %d of them to members that were to go; %d requests to go, %d releases, %d kept, %d ended by force, %d without protection; %d late answers, %d pauses, %d restarts, %d old tokens after one, %d messages after a pause; %d offers at the end of a paid period; %d steps",
-		c.handed, c.crossed, c.asked, c.granted, c.kept, c.forced, c.culled, c.late, c.paused, c.restarts, c.revived, c.stale, c.unpaid, c.steps)
+	return fmt.Sprintf("%d messages handed out, %d of them to members that were to go; %d requests to go, %d "+
+		"releases, %d kept, %d ended by force, %d without protection; %d late answers, %d pauses, %d restarts, %d "+
+		"old tokens after one, %d messages after a pause; %d offers at the end of a paid period; %d steps",
+		c.handed, c.crossed, c.asked, c.granted, c.kept, c.forced, c.culled, c.late, c.paused, c.restarts, c.revived,
+		c.stale, c.unpaid, c.steps)
 }
 
 // chance is the seeded randomness of a story.
@@ -175,7 +181,8 @@ func (c chance) lag() time.Duration {
 
 // between is the time from one regular thing to the next.
 func (c chance) between() time.Duration {
-	return [...]time.Duration{100 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Second, 3 * time.Second, 9 * time.Second, time.Minute, 12 * time.Minute}[c.IntN(8)]
+	return [...]time.Duration{100 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Second, 3 * time.Second,
+		9 * time.Second, time.Minute, 12 * time.Minute}[c.IntN(8)]
 }
 
 // agenda is what is going to happen, soonest first; what was put in first goes before others of the same instant.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestARestartFindsItsMembersAsItLeftThem(t *testing.T) {
@@ -14,23 +15,31 @@ func TestARestartFindsItsMembersAsItLeftThem(t *testing.T) {
 		changes []roster.Change
 		do      func(r *roster.Roster)
 		want    string
-		ask     muster.Ask
+		ask     protocol.Ask
 	}{
-		{"ordered, and listed at once", nil, func(r *roster.Roster) { r.Listed(list(101, "m")) }, "m booting", muster.Work},
-		{"ordered, and listed no more: it ended meanwhile", nil, func(r *roster.Roster) { r.Listed(list(101)) }, "", muster.Work},
-		{"at work, and it goes on", []roster.Change{roster.Joined}, func(r *roster.Roster) { r.Reported(says("m", 101, muster.Receiving, busy(1))) }, "m busy", muster.Work},
-		{"asked to drain, and it still is to go", []roster.Change{roster.Joined, roster.AskedToDrain}, func(r *roster.Roster) {
-			r.Reported(says("m", 101, muster.Draining, cause(muster.Asked), busy(1)))
-		}, "m draining", muster.Drain},
-		{"asked to drain and kept", []roster.Change{roster.Joined, roster.AskedToDrain, roster.Kept}, func(r *roster.Roster) {
-			r.Reported(says("m", 101, muster.Receiving))
-		}, "m idle", muster.Work},
-		{"released, and its grant still holds", []roster.Change{roster.Joined, roster.AskedToDrain, roster.ReleaseGranted}, func(r *roster.Roster) {
-			r.Reported(says("m", 101, muster.Idle))
-		}, "m released", muster.Leave},
-		{"ended, and its late report does not bring it back", []roster.Change{roster.Joined, roster.HasEnded}, func(r *roster.Roster) {
-			r.Reported(says("m", 101, muster.Receiving))
-		}, "", muster.Work},
+		{"ordered, and listed at once", nil, func(r *roster.Roster) { r.Listed(list(101, "m")) }, "m booting",
+			protocol.Work},
+		{"ordered, and listed no more: it ended meanwhile", nil, func(r *roster.Roster) { r.Listed(list(101)) }, "",
+			protocol.Work},
+		{"at work, and it goes on", []roster.Change{roster.Joined},
+			func(r *roster.Roster) { r.Reported(says("m", 101, protocol.Receiving, busy(1))) }, "m busy",
+			protocol.Work},
+		{"asked to drain, and it still is to go", []roster.Change{roster.Joined, roster.AskedToDrain},
+			func(r *roster.Roster) {
+				r.Reported(says("m", 101, protocol.Draining, cause(protocol.Asked), busy(1)))
+			}, "m draining", protocol.Drain},
+		{"asked to drain and kept", []roster.Change{roster.Joined, roster.AskedToDrain, roster.Kept},
+			func(r *roster.Roster) {
+				r.Reported(says("m", 101, protocol.Receiving))
+			}, "m idle", protocol.Work},
+		{"released, and its grant still holds",
+			[]roster.Change{roster.Joined, roster.AskedToDrain, roster.ReleaseGranted}, func(r *roster.Roster) {
+				r.Reported(says("m", 101, protocol.Idle))
+			}, "m released", protocol.Leave},
+		{"ended, and its late report does not bring it back", []roster.Change{roster.Joined, roster.HasEnded},
+			func(r *roster.Roster) {
+				r.Reported(says("m", 101, protocol.Receiving))
+			}, "", protocol.Work},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,7 +58,8 @@ func TestARestartFindsItsMembersAsItLeftThem(t *testing.T) {
 			if n := r.Launches().LastHour; n != 1 {
 				t.Errorf("%d launches are remembered, want 1", n)
 			}
-			if gone := r.Listed(ended(list(102), "m", "exit status 1")); len(gone) == 1 && gone[0].Wasted && len(test.changes) > 0 {
+			if gone := r.Listed(ended(list(102), "m", "exit status 1")); len(gone) == 1 && gone[0].Wasted &&
+				len(test.changes) > 0 {
 				t.Errorf("the end of a member that was of use counts as a failed launch: %+v", gone)
 			}
 		})

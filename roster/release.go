@@ -5,12 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Offers returns the members that may be released now: all their workers are idle, hold a release token of their current
-// epoch, repeated the challenge and reported within the silence rule. asked are those that were asked to drain, or that somebody else told to go;
-// offered are those that stopped by themselves because no message came, or because what is paid for ends.
+// Offers returns the members that may be released now: all their workers are idle, hold a release token of their
+// current epoch, repeated the challenge and reported within the silence rule. asked are those that were asked to drain,
+// or that somebody else told to go; offered are those that stopped by themselves because no message came, or because
+// what is paid for ends.
 func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -29,7 +30,8 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w := &m.Workers[i]
-		if w.Stored || w.State != muster.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused || w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
+		if w.Stored || w.State != protocol.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused ||
+			w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
 		}
 	}
@@ -37,15 +39,15 @@ func (m *Member) releasable(now time.Time, rules Rules) bool {
 }
 
 // Cause returns why a member offers to leave: because its paid period ends, if a worker of it says so.
-func (r Roster) Cause(id string) muster.Cause {
+func (r Roster) Cause(id string) protocol.Cause {
 	i, ok := r.find(id)
 	if !ok {
 		return ""
 	}
-	cause := muster.IdleTooLong
+	cause := protocol.IdleTooLong
 	for k := range r.members[i].Workers {
-		if r.members[i].Workers[k].Cause == muster.EndOfBilling {
-			cause = muster.EndOfBilling
+		if r.members[i].Workers[k].Cause == protocol.EndOfBilling {
+			cause = protocol.EndOfBilling
 		}
 	}
 	return cause
@@ -67,9 +69,10 @@ func (r *Roster) Refuse(id string) {
 	}
 }
 
-// Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those that
-// are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that joined
-// within the grace and have not finished a message yet are not asked, nor those that nobody answers: they would never hear of it.
+// Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those
+// that are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that
+// joined within the grace and have not finished a message yet are not asked, nor those that nobody answers: they would
+// never hear of it.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
@@ -95,8 +98,8 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
-// Exchange lets members go that have held no message for a while, and keeps as many that were asked to go and hold one: who looks
-// idle when the size falls may just have taken the next message. It returns the names of both.
+// Exchange lets members go that have held no message for a while, and keeps as many that were asked to go and hold one:
+// who looks idle when the size falls may just have taken the next message. It returns the names of both.
 func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	var idle, busy []int
 	for i := range r.members {
@@ -124,23 +127,23 @@ func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	return kept, asked
 }
 
-// longDrain is how long a member must hold its message after it was asked to go until one that became idle since goes in its place.
-// Before, the one that was asked may be done any moment; to exchange the two whenever one of them is idle, as messages come by
-// turns to both, would let neither go.
+// longDrain is how long a member must hold its message after it was asked to go until one that became idle since goes
+// in its place. Before, the one that was asked may be done any moment; to exchange the two whenever one of them is
+// idle, as messages come by turns to both, would let neither go.
 const longDrain = 30 * time.Second
 
 // surelyIdle is how long a member must have held nothing so that no report of it can be behind.
 const surelyIdle = 2 * time.Second
 
-// fresh tells whether m joined so lately that it is not asked to go: what it was launched for may still be on its way. One that
-// has finished a message was found by it.
+// fresh tells whether m joined so lately that it is not asked to go: what it was launched for may still be on its way.
+// One that has finished a message was found by it.
 func (m *Member) fresh(now time.Time, rules Rules) bool {
 	return !m.used && !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
 }
 
 // Keep takes back the request to drain from at most n members that have not been released, those asked last first, and
-// returns their names. Demand that returns is served by workers that are still there before new ones are launched. A member
-// that the system told to end goes whatever is said here.
+// returns their names. Demand that returns is served by workers that are still there before new ones are launched. A
+// member that the system told to end goes whatever is said here.
 func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
 	for i := range r.members {
@@ -164,11 +167,11 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 }
 
 func (m *Member) signalled() bool {
-	return slices.ContainsFunc(m.Workers, func(w Worker) bool { return w.Cause == muster.Signalled })
+	return slices.ContainsFunc(m.Workers, func(w Worker) bool { return w.Cause == protocol.Signalled })
 }
 
-// Overdue returns the released members that are still there so long after their release. One that says it holds a message
-// again is not among them.
+// Overdue returns the released members that are still there so long after their release. One that says it holds a
+// message again is not among them.
 func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	var ids []string
 	for i := range r.members {
@@ -180,8 +183,8 @@ func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	return ids
 }
 
-// Exposed returns the members that the fleet's own service may end although they were not released, in the order of their
-// launch.
+// Exposed returns the members that the fleet's own service may end although they were not released, in the order of
+// their launch.
 func (r Roster) Exposed() (ids []string) {
 	for i := range r.members {
 		if m := &r.members[i]; m.Exposed && m.ReleasedAt.IsZero() {

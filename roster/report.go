@@ -5,19 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
-	// maxSlots bounds the slots a worker may claim, maxText the length of its names and token, maxWorkers the workers on
-	// one member, maxMembers the members a roster knows.
+	// maxSlots bounds the slots a worker may claim, maxText the length of its names and token, maxWorkers the workers
+	// on one member, maxMembers the members a roster knows.
 	maxSlots   = 10_000
 	maxText    = 256
 	maxWorkers = 256
 	maxMembers = 100_000
-	// maxCount bounds the messages one report may count, maxMean the mean of their durations in seconds (a year): sums of
-	// any number of reports stay finite.
+	// maxCount bounds the messages one report may count, maxMean the mean of their durations in seconds (a year): sums
+	// of any number of reports stay finite.
 	maxCount = 1_000_000_000
 	maxMean  = 366 * 24 * 60 * 60
 	// provedAfter is how long a member must have taken messages for its launch to count as good although it has not
@@ -25,13 +25,16 @@ const (
 	provedAfter = 10 * time.Second
 )
 
-// Check returns what is wrong with a report, or nil. A report that fails it is refused whole: nothing in it is believed.
-func Check(r muster.Report) error { return check(&r) }
+// Check returns what is wrong with a report, or nil. A report that fails it is refused whole: nothing in it is
+// believed.
+func Check(r protocol.Report) error { return check(&r) }
 
-func check(r *muster.Report) error {
+func check(r *protocol.Report) error {
 	switch {
-	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText || len(r.Fleet) > maxText:
-		return fmt.Errorf("worker report: found fleet %.20q, member %.20q, worker %.20q; each is 1 to %d characters long", r.Fleet, r.Member, r.Worker, maxText)
+	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText ||
+		len(r.Fleet) > maxText:
+		return fmt.Errorf("worker report: found fleet %.20q, member %.20q, worker %.20q; each is 1 to %d characters "+
+			"long", r.Fleet, r.Member, r.Worker, maxText)
 	case r.Slots < 1 || r.Slots > maxSlots:
 		return fmt.Errorf("worker report of %s: found %d slots, allowed is 1 to %d", r.Worker, r.Slots, maxSlots)
 	case r.Busy < 0 || r.Busy > r.Slots:
@@ -39,7 +42,8 @@ func check(r *muster.Report) error {
 	case !(r.HeldSeconds >= 0 && r.HeldSeconds <= maxMean*float64(r.Busy)):
 		return fmt.Errorf("worker report of %s: found %d messages held for %g s in all; allowed is 0 to a year for each", r.Worker, r.Busy, r.HeldSeconds)
 	case r.Seq < 1 || r.Epoch < 0:
-		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq, r.Epoch)
+		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq,
+			r.Epoch)
 	}
 	if err := checkCounts(r); err != nil {
 		return err
@@ -51,38 +55,41 @@ func check(r *muster.Report) error {
 		return err
 	}
 	switch r.Cause {
-	case "", muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled:
+	case "", protocol.Asked, protocol.IdleTooLong, protocol.EndOfBilling, protocol.Signalled:
 	default:
 		return fmt.Errorf("worker report of %s: found cause %.20q, allowed is %s, %s, %s or %s", r.Worker, r.Cause,
-			muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled)
+			protocol.Asked, protocol.IdleTooLong, protocol.EndOfBilling, protocol.Signalled)
 	}
 	return checkState(r)
 }
 
 // checkFailures checks what a report says of messages that wait for a retry and of the last failure.
-func checkFailures(r *muster.Report) error {
+func checkFailures(r *protocol.Report) error {
 	x := r.Retries
 	if x != nil && (x.Messages < 0 || x.Messages > maxCount || !(x.OldestSeconds >= 0 && x.OldestSeconds <= maxMean)) {
 		return fmt.Errorf("worker report of %s: found %d messages that wait for a retry, the oldest sent %g s ago; "+
 			"allowed are 0 to %d, and 0 to a year", r.Worker, x.Messages, x.OldestSeconds, maxCount)
 	}
-	if x := r.LastFailure; x != nil && (len(x.Error) > muster.MaxErrorBytes || x.At.Year() < 1970 || x.At.Year() > 9999) {
+	if x := r.LastFailure; x != nil &&
+		(len(x.Error) > protocol.MaxErrorBytes || x.At.Year() < 1970 || x.At.Year() > 9999) {
 		return fmt.Errorf("worker report of %s: found a last failure of %d bytes at %s; "+
-			"allowed are %d bytes, and a time from 1970 on", r.Worker, len(x.Error), x.At, muster.MaxErrorBytes)
+			"allowed are %d bytes, and a time from 1970 on", r.Worker, len(x.Error), x.At, protocol.MaxErrorBytes)
 	}
 	return nil
 }
 
 // checkCounts checks what a report counts, and what it repeats of earlier reports.
-func checkCounts(r *muster.Report) error {
-	if len(r.Unanswered) > muster.MaxUnanswered {
-		return fmt.Errorf("worker report of %s: found %d unanswered reports, at most %d are allowed", r.Worker, len(r.Unanswered), muster.MaxUnanswered)
+func checkCounts(r *protocol.Report) error {
+	if len(r.Unanswered) > protocol.MaxUnanswered {
+		return fmt.Errorf("worker report of %s: found %d unanswered reports, at most %d are allowed", r.Worker,
+			len(r.Unanswered), protocol.MaxUnanswered)
 	}
 	before := int64(0)
 	for i := range r.Unanswered {
 		t := &r.Unanswered[i]
 		if t.Seq <= before || t.Seq >= r.Seq {
-			return fmt.Errorf("worker report of %s: found the unanswered report %d after %d, allowed are ascending numbers from 1, below that of the report, %d", r.Worker, t.Seq, before, r.Seq)
+			return fmt.Errorf("worker report of %s: found the unanswered report %d after %d, allowed are ascending "+
+				"numbers from 1, below that of the report, %d", r.Worker, t.Seq, before, r.Seq)
 		}
 		before = t.Seq
 		if err := checkTally(r.Worker, t); err != nil {
@@ -94,51 +101,60 @@ func checkCounts(r *muster.Report) error {
 }
 
 // measured tells whether so many durations can have been measured.
-func measured(d muster.Durations) bool {
+func measured(d series.Durations) bool {
 	return series.Valid(d) && d.Count <= maxCount && d.SumSeconds <= maxMean*float64(d.Count)
 }
 
-func checkTally(worker string, t *muster.Tally) error {
+func checkTally(worker string, t *protocol.Tally) error {
 	switch {
 	case t.Finished < 0 || t.Finished > maxCount || t.Failed < 0 || t.Failed > maxCount:
-		return fmt.Errorf("worker report of %s: found %d messages finished and %d failed, allowed is 0 to %d", worker, t.Finished, t.Failed, maxCount)
+		return fmt.Errorf("worker report of %s: found %d messages finished and %d failed, allowed is 0 to %d", worker,
+			t.Finished, t.Failed, maxCount)
 	case !measured(t.Processing):
-		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); allowed are up to %d of at most a year, each in one bucket",
+		return fmt.Errorf("worker report of %s: found durations that cannot be measured (%d of them, %g s in all); "+
+			"allowed are up to %d of at most a year, each in one bucket",
 			worker, t.Processing.Count, t.Processing.SumSeconds, maxCount)
 	case !measured(t.Failing) || !measured(t.InSystem):
-		return fmt.Errorf("worker report of %s: found durations of failed attempts, or times in the system, that cannot be measured "+
+		return fmt.Errorf("worker report of %s: found durations of failed attempts, or times in the system, that "+
+			"cannot be measured "+
 			"(%d and %d of them); allowed are up to %d of at most a year, each in one bucket",
 			worker, t.Failing.Count, t.InSystem.Count, maxCount)
-	case len(t.Classes) > muster.MaxClasses+1:
-		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", worker, len(t.Classes), muster.MaxClasses+1)
+	case len(t.Classes) > protocol.MaxClasses+1:
+		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", worker, len(t.Classes),
+			protocol.MaxClasses+1)
 	}
 	var n int64
 	for class, d := range t.Classes {
-		if class == "" || len(class) > maxText || !series.Valid(d) || d.Count > t.Processing.Count || d.SumSeconds > maxMean*float64(d.Count) {
-			return fmt.Errorf("worker report of %s: found a class whose durations cannot be a part of all, or whose name is not 1 to %d characters long", worker, maxText)
+		if class == "" || len(class) > maxText || !series.Valid(d) || d.Count > t.Processing.Count ||
+			d.SumSeconds > maxMean*float64(d.Count) {
+			return fmt.Errorf("worker report of %s: found a class whose durations cannot be a part of all, or whose "+
+				"name is not 1 to %d characters long", worker, maxText)
 		}
 		n += d.Count
 	}
 	if n > t.Processing.Count {
-		return fmt.Errorf("worker report of %s: found %d durations in its classes, at most all %d are allowed", worker, n, t.Processing.Count)
+		return fmt.Errorf("worker report of %s: found %d durations in its classes, at most all %d are allowed", worker,
+			n, t.Processing.Count)
 	}
 	return nil
 }
 
-func checkState(r *muster.Report) error {
+func checkState(r *protocol.Report) error {
 	switch r.State {
-	case muster.Starting, muster.Receiving, muster.Draining, muster.Leaving:
+	case protocol.Starting, protocol.Receiving, protocol.Draining, protocol.Leaving:
 		if r.Token != "" {
-			return fmt.Errorf("worker report of %s: found a release token in state %q, allowed only in %q", r.Worker, r.State, muster.Idle)
+			return fmt.Errorf("worker report of %s: found a release token in state %q, allowed only in %q", r.Worker,
+				r.State, protocol.Idle)
 		}
-	case muster.Idle:
+	case protocol.Idle:
 		if r.Token == "" || len(r.Token) > maxText || r.Busy != 0 {
-			return fmt.Errorf("worker report of %s: state %q needs a release token of at most %d characters and no busy slot, found %d busy",
-				r.Worker, muster.Idle, maxText, r.Busy)
+			return fmt.Errorf("worker report of %s: state %q needs a release token of at most %d characters and no "+
+				"busy slot, found %d busy",
+				r.Worker, protocol.Idle, maxText, r.Busy)
 		}
 	default:
 		return fmt.Errorf("worker report of %s: found state %.20q, allowed is %s, %s, %s, %s or %s", r.Worker, r.State,
-			muster.Starting, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving)
+			protocol.Starting, protocol.Receiving, protocol.Draining, protocol.Idle, protocol.Leaving)
 	}
 	return nil
 }
@@ -146,11 +162,11 @@ func checkState(r *muster.Report) error {
 // News is what a report showed of its member for the first time.
 type News struct {
 	Member string
-	// Counted is what its worker counted and no report before told: a part of what the report repeats of earlier ones, then
-	// its own counts.
-	Counted []muster.Tally
-	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then. Nobody
-	// knows that of a member that was found at work, so for such a one Joined stays false.
+	// Counted is what its worker counted and no report before told: a part of what the report repeats of earlier ones,
+	// then its own counts.
+	Counted []protocol.Tally
+	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then.
+	// Nobody knows that of a member that was found at work, so for such a one Joined stays false.
 	Joined bool
 	Boot   time.Duration
 	// Warm is true when it came from a warm pool.
@@ -161,16 +177,16 @@ type News struct {
 	Departed bool
 	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
 	Incidents []Incident
-	More      map[muster.IncidentKind]int64
+	More      map[protocol.IncidentKind]int64
 }
 
-// Reported takes a report, received at rep.At, into r. It returns false when the report says nothing new of its worker because
-// it is late, repeated, wrong, or from a member that has ended. What a worker had finished counts also when its member has
-// ended since.
-func (r *Roster) Reported(rep muster.Report) (taken bool, news News) { return r.take(rep, false) }
+// Reported takes a report, received at rep.At, into r. It returns false when the report says nothing new of its worker
+// because it is late, repeated, wrong, or from a member that has ended. What a worker had finished counts also when its
+// member has ended since.
+func (r *Roster) Reported(rep protocol.Report) (taken bool, news News) { return r.take(rep, false) }
 
 // take is [Roster.Reported] and [Roster.Stored].
-func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
+func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) {
 	if check(&rep) != nil {
 		return false, news
 	}
@@ -202,16 +218,16 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 	if len(rep.Incidents) > 0 {
 		news.Incidents, news.More = m.incidents(&rep)
 	}
-	if !m.timed && m.Listed && rep.State == muster.Starting {
+	if !m.timed && m.Listed && rep.State == protocol.Starting {
 		m.change().timed = true
 	}
-	if rep.State == muster.Receiving && m.JoinedAt.IsZero() {
+	if rep.State == protocol.Receiving && m.JoinedAt.IsZero() {
 		m.change().JoinedAt = rep.At
 		if m.timed {
 			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
-	finished := slices.ContainsFunc(news.Counted, func(t muster.Tally) bool { return t.Finished > 0 })
+	finished := slices.ContainsFunc(news.Counted, func(t protocol.Tally) bool { return t.Finished > 0 })
 	if finished && !m.used {
 		m.change().used = true
 	}
@@ -223,16 +239,16 @@ func (r *Roster) take(rep muster.Report, stored bool) (taken bool, news News) {
 }
 
 // tallyOf returns what a report counts itself.
-func tallyOf(r *muster.Report) muster.Tally {
-	return muster.Tally{
+func tallyOf(r *protocol.Report) protocol.Tally {
+	return protocol.Tally{
 		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
 		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
 	}
 }
 
-// counted returns what a report of w counts that no report taken before did. Each report repeats all that has no answer, so
-// whatever has a number up to that of the newest report taken was told by that one.
-func (w *Worker) counted(rep *muster.Report) []muster.Tally {
+// counted returns what a report of w counts that no report taken before did. Each report repeats all that has no
+// answer, so whatever has a number up to that of the newest report taken was told by that one.
+func (w *Worker) counted(rep *protocol.Report) []protocol.Tally {
 	told := w.Seq
 	if w.Stored {
 		told = 0 // the numbers of entries are others
@@ -248,7 +264,7 @@ func (w *Worker) counted(rep *muster.Report) []muster.Tally {
 }
 
 // posthumous returns what a report of a member that has ended counts that no report taken before did.
-func (r *Roster) posthumous(k int, rep *muster.Report) []muster.Tally {
+func (r *Roster) posthumous(k int, rep *protocol.Report) []protocol.Tally {
 	m := *r.ended[k].Member
 	m.Workers = slices.Clone(m.Workers)
 	w := m.worker(rep.Worker)
@@ -274,8 +290,9 @@ func (w *Worker) store(stored bool) {
 }
 
 // reported takes in what w says of itself; anew is true where what it said before does not count.
-func (w *Worker) reported(rep *muster.Report, anew bool) {
-	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots, Token: rep.Token,
+func (w *Worker) reported(rep *protocol.Report, anew bool) {
+	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots,
+		Token:   rep.Token,
 		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
 	switch {
 	case anew:
@@ -313,26 +330,26 @@ func (m *Member) worker(id string) *Worker {
 }
 
 // Directive returns what the given worker of the given member should do now.
-func (r Roster) Directive(member, worker string) muster.Directive {
+func (r Roster) Directive(member, worker string) protocol.Directive {
 	if i, ok := r.find(member); ok {
 		return r.members[i].directive(worker)
 	}
 	if i, over := r.buried(member); over {
 		return r.ended[i].directive(worker)
 	}
-	return muster.Directive{Ask: muster.Work}
+	return protocol.Directive{Ask: protocol.Work}
 }
 
 // Answer is [Roster.Directive] for a member in service; false for any other.
-func (r Roster) Answer(member, worker string) (muster.Directive, bool) {
+func (r Roster) Answer(member, worker string) (protocol.Directive, bool) {
 	i, ok := r.find(member)
 	if !ok || !r.members[i].inService() {
-		return muster.Directive{}, false
+		return protocol.Directive{}, false
 	}
 	return r.members[i].directive(worker), true
 }
 
-func (m *Member) directive(worker string) muster.Directive {
+func (m *Member) directive(worker string) protocol.Directive {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.ID == worker {
 			d := m.ask(w)
@@ -340,23 +357,23 @@ func (m *Member) directive(worker string) muster.Directive {
 			return d
 		}
 	}
-	return muster.Directive{Ask: muster.Work}
+	return protocol.Directive{Ask: protocol.Work}
 }
 
 // ask returns what the worker w of m should do, without the challenge.
-func (m *Member) ask(w *Worker) muster.Directive {
+func (m *Member) ask(w *Worker) protocol.Directive {
 	switch {
 	case !m.ReleasedAt.IsZero() && w.Token != "":
-		return muster.Directive{Ask: muster.Leave, Token: w.Token}
+		return protocol.Directive{Ask: protocol.Leave, Token: w.Token}
 	case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
 		// The worker may have obeyed the refusal already, so this token is void: it works, then drains under a new one.
 		// By its name, it is refused also where the worker has sent it again since.
-		return muster.Directive{Ask: muster.Work, Token: w.Token}
+		return protocol.Directive{Ask: protocol.Work, Token: w.Token}
 	case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
-		return muster.Directive{Ask: muster.Drain}
+		return protocol.Directive{Ask: protocol.Drain}
 	case w.Token != "":
 		// Its offer to leave is not decided yet; to go on waiting is what it does anyway.
-		return muster.Directive{Ask: muster.Drain}
+		return protocol.Directive{Ask: protocol.Drain}
 	}
-	return muster.Directive{Ask: muster.Work}
+	return protocol.Directive{Ask: protocol.Work}
 }

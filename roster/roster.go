@@ -7,34 +7,36 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Rules are the times by which a roster judges silence.
 type Rules struct {
 	// Silence is how long after its last report a worker is lost. It is above zero.
 	Silence time.Duration
-	// StoredSilence is the same for a worker whose reports are read from where it keeps them, which is seldom; it counts where
-	// it is longer.
+	// StoredSilence is the same for a worker whose reports are read from where it keeps them, which is seldom; it
+	// counts where it is longer.
 	StoredSilence time.Duration
 	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
 	BootWithin time.Duration
-	// Grace is how long after it joined a member that has not finished a message yet is not asked to go: it was launched for
-	// work that is on its way to it.
+	// Grace is how long after it joined a member that has not finished a message yet is not asked to go: it was
+	// launched for work that is on its way to it.
 	Grace time.Duration
-	// Unreported has members work as soon as the fleet says that they are in service, because their workers do not report.
+	// Unreported has members work as soon as the fleet says that they are in service, because their workers do not
+	// report.
 	Unreported bool
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
-	// Watched is set for a fleet that another system sizes: a member whose workers never report is in service WatchedAfter its
-	// launch.
+	// Watched is set for a fleet that another system sizes: a member whose workers never report is in service
+	// WatchedAfter its launch.
 	Watched      bool
 	WatchedAfter time.Duration
 }
 
 // Roster is a fleet's members, in the order of their launch. The zero Roster is empty.
 type Roster struct {
-	// members are those that exist, ended those that have ended lately, in the order of their end. What is in ended and in
-	// launches is never changed, so that clones share it.
+	// members are those that exist, ended those that have ended lately, in the order of their end. What is in ended and
+	// in launches is never changed, so that clones share it.
 	members []Member
 	byID    index
 	ended   []ended
@@ -83,9 +85,9 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		w := &m.Workers[i]
 		busy += w.Busy
 		switch {
-		case w.State == muster.Starting:
+		case w.State == protocol.Starting:
 			starting++
-		case w.State == muster.Leaving || w.State != muster.Receiving && w.Cause == muster.Signalled:
+		case w.State == protocol.Leaving || w.State != protocol.Receiving && w.Cause == protocol.Signalled:
 			leaving++ // whoever was asked, and is not any more, comes back when it hears of it
 		}
 	}
@@ -104,7 +106,8 @@ func (m *Member) State(now time.Time, rules Rules) State {
 
 func (m *Member) unreported(now time.Time, rules Rules) State {
 	switch {
-	case m.failed || now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin: // given up before a restart, or late now
+	case m.failed || now.Sub(later(m.LaunchedAt,
+		m.SeenAt)) > rules.BootWithin: // given up before a restart, or late now
 		return Lost
 	case !m.DrainAt.IsZero():
 		return Draining
@@ -114,8 +117,8 @@ func (m *Member) unreported(now time.Time, rules Rules) State {
 	return Booting
 }
 
-// Capacity counts the members by state at now. Desired, Known and Reason are left to the caller; slots is the configured
-// number of slots of a worker.
+// Capacity counts the members by state at now. Desired, Known and Reason are left to the caller; slots is the
+// configured number of slots of a worker.
 func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity {
 	var c muster.Capacity
 	var held spread
@@ -177,8 +180,8 @@ func (x spread) summary() (mean, deviation float64) {
 	return round(mean), round(math.Sqrt(max(0, x.squares/x.n-mean*mean)))
 }
 
-// hold adds how long each busy worker of m had had its messages, on average, when it reported. The time since is left out: a
-// worker of short messages has had many others by now, and each would look as long as its reports are rare.
+// hold adds how long each busy worker of m had had its messages, on average, when it reported. The time since is left
+// out: a worker of short messages has had many others by now, and each would look as long as its reports are rare.
 func (m *Member) hold(held *spread) {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.Busy > 0 {
@@ -186,6 +189,33 @@ func (m *Member) hold(held *spread) {
 			held.n, held.sum, held.squares = held.n+1, held.sum+seconds, held.squares+seconds*seconds
 		}
 	}
+}
+
+// HeldBeyond returns how many messages workers had held for longer than limit when they reported last, and which member
+// had the one that was held longest, for how many seconds. At least so many: a worker of several slots tells only the
+// sum of its messages, and counts once when their mean is above the limit. Workers that went silent do not count.
+func (r *Roster) HeldBeyond(
+	now time.Time, rules Rules, limit time.Duration,
+) (messages int, longest float64, member string) {
+	for i := range r.members {
+		m := &r.members[i]
+		switch m.State(now, rules) {
+		case Busy, Draining:
+		default:
+			continue
+		}
+		for k := range m.Workers {
+			w := &m.Workers[k]
+			if w.Busy == 0 || w.HeldSeconds/float64(w.Busy) <= limit.Seconds() {
+				continue
+			}
+			messages++
+			if each := w.HeldSeconds / float64(w.Busy); each > longest {
+				longest, member = each, m.ID
+			}
+		}
+	}
+	return messages, longest, member
 }
 
 func (m *Member) slots() (n int) {
@@ -216,7 +246,8 @@ func (m *Member) idleSince() (at time.Time) {
 	return at
 }
 
-// maxRoundTrip bounds what the round trip of one worker counts for: it may have stood still, or all its answers were lost.
+// maxRoundTrip bounds what the round trip of one worker counts for: it may have stood still, or all its answers were
+// lost.
 const maxRoundTrip = 90 * time.Second
 
 func (m *Member) roundTrip() (longest time.Duration) {
@@ -226,8 +257,9 @@ func (m *Member) roundTrip() (longest time.Duration) {
 	return longest
 }
 
-// RoundTrip returns how long it takes on average from a report until the worker has heard the answer and has reported again:
-// what a worker does is known here after that time at the latest. It is 0 where no worker is known to have heard an answer.
+// RoundTrip returns how long it takes on average from a report until the worker has heard the answer and has reported
+// again: what a worker does is known here after that time at the latest. It is 0 where no worker is known to have heard
+// an answer.
 func (r Roster) RoundTrip() time.Duration {
 	sum, n := time.Duration(0), 0
 	for i := range r.members {

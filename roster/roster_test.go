@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -22,10 +23,13 @@ var rules = roster.Rules{Silence: 10 * time.Second, BootWithin: time.Minute, Rem
 func at(seconds float64) time.Time { return t0.Add(time.Duration(seconds * float64(time.Second))) }
 
 // says returns the report of a member's only worker, that many seconds after t0.
-func says(member string, seconds float64, state muster.WorkerState, change ...func(*muster.Report)) muster.Report {
-	r := muster.Report{Fleet: "f", Member: member, Worker: member, Seq: int64(seconds*1000) + 1, At: at(seconds), State: state, Slots: 2}
-	if state == muster.Idle {
-		r.Token, r.Cause = "token-of-"+member, muster.Asked
+func says(
+	member string, seconds float64, state protocol.WorkerState, change ...func(*protocol.Report),
+) protocol.Report {
+	r := protocol.Report{Fleet: "f", Member: member, Worker: member, Seq: int64(seconds*1000) + 1, At: at(seconds),
+		State: state, Slots: 2}
+	if state == protocol.Idle {
+		r.Token, r.Cause = "token-of-"+member, protocol.Asked
 	}
 	for _, c := range change {
 		c(&r)
@@ -33,13 +37,13 @@ func says(member string, seconds float64, state muster.WorkerState, change ...fu
 	return r
 }
 
-func busy(n int) func(*muster.Report)           { return func(r *muster.Report) { r.Busy = n } }
-func cause(c muster.Cause) func(*muster.Report) { return func(r *muster.Report) { r.Cause = c } }
-func epoch(n int64) func(*muster.Report)        { return func(r *muster.Report) { r.Epoch = n } }
-func token(text string) func(*muster.Report)    { return func(r *muster.Report) { r.Token = text } }
-func worker(id string) func(*muster.Report)     { return func(r *muster.Report) { r.Worker = id } }
-func finished(n int64) func(*muster.Report)     { return func(r *muster.Report) { r.Finished = n } }
-func number(n int64) func(*muster.Report)       { return func(r *muster.Report) { r.Seq = n } }
+func busy(n int) func(*protocol.Report)             { return func(r *protocol.Report) { r.Busy = n } }
+func cause(c protocol.Cause) func(*protocol.Report) { return func(r *protocol.Report) { r.Cause = c } }
+func epoch(n int64) func(*protocol.Report)          { return func(r *protocol.Report) { r.Epoch = n } }
+func token(text string) func(*protocol.Report)      { return func(r *protocol.Report) { r.Token = text } }
+func worker(id string) func(*protocol.Report)       { return func(r *protocol.Report) { r.Worker = id } }
+func finished(n int64) func(*protocol.Report)       { return func(r *protocol.Report) { r.Finished = n } }
+func number(n int64) func(*protocol.Report)         { return func(r *protocol.Report) { r.Seq = n } }
 func list(seconds float64, ids ...string) muster.Listing {
 	l := muster.Listing{At: at(seconds)}
 	for _, id := range ids {
@@ -54,7 +58,7 @@ func ended(l muster.Listing, id, failure string) muster.Listing {
 }
 
 // took fails the test unless each of the reports was taken.
-func took(t *testing.T, r *roster.Roster, reports ...muster.Report) (news roster.News) {
+func took(t *testing.T, r *roster.Roster, reports ...protocol.Report) (news roster.News) {
 	t.Helper()
 	for _, rep := range reports {
 		var ok bool
@@ -66,10 +70,10 @@ func took(t *testing.T, r *roster.Roster, reports ...muster.Report) (news roster
 }
 
 // answered delivers a report of a worker that had an answer before, so that it knows the challenge.
-func answered(r *roster.Roster, rep muster.Report) {
+func answered(r *roster.Roster, rep protocol.Report) {
 	if r.Directive(rep.Member, rep.Worker).Challenge == 0 {
 		first := rep
-		first.Seq, first.State, first.Token, first.Cause, first.Busy = rep.Seq-1, muster.Starting, "", "", 0
+		first.Seq, first.State, first.Token, first.Cause, first.Busy = rep.Seq-1, protocol.Starting, "", "", 0
 		r.Reported(first)
 	}
 	rep.Challenge = r.Directive(rep.Member, rep.Worker).Challenge
@@ -85,9 +89,10 @@ func states(r roster.Roster, now time.Time) string {
 }
 
 func TestAMemberWhoseWorkersLeaveIsNoCapacity(t *testing.T) {
-	for _, why := range []muster.Cause{muster.Asked, muster.IdleTooLong, muster.EndOfBilling, muster.Signalled} {
+	for _, why := range []protocol.Cause{protocol.Asked, protocol.IdleTooLong, protocol.EndOfBilling,
+		protocol.Signalled} {
 		var r roster.Roster
-		took(t, &r, says("m", 1, muster.Receiving), says("m", 2, muster.Leaving, cause(why)))
+		took(t, &r, says("m", 1, protocol.Receiving), says("m", 2, protocol.Leaving, cause(why)))
 		if got := states(r, at(2)); got != "m draining" {
 			t.Errorf("a worker that leaves, %s: %s, want it draining", why, got)
 		}
@@ -103,19 +108,25 @@ func TestAMemberIsWhereItsViewsPutIt(t *testing.T) {
 	}{
 		{"ordered, and nobody has seen it", func(*roster.Roster) {}, 1, roster.Ordered},
 		{"listed, and it has not reported", func(r *roster.Roster) { r.Listed(list(1, "m")) }, 1, roster.Booting},
-		{"it says that it is starting", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Starting)) }, 1, roster.Booting},
+		{"it says that it is starting", func(r *roster.Roster) { r.Reported(says("m", 1, protocol.Starting)) }, 1,
+			roster.Booting},
 		{"never seen until after the boot deadline", func(*roster.Roster) {}, 61, roster.Lost},
-		{"listed, and silent until after the boot deadline", func(r *roster.Roster) { r.Listed(list(1, "m")) }, 61, roster.Lost},
-		{"it receives and holds nothing", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Receiving)) }, 2, roster.Idle},
-		{"it receives and holds a message", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Receiving, busy(1))) }, 2, roster.Busy},
-		{"as silent as is allowed", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Receiving)) }, 11, roster.Idle},
-		{"idle and then silent: lost, not idle", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Receiving)) }, 11.1, roster.Lost},
+		{"listed, and silent until after the boot deadline", func(r *roster.Roster) { r.Listed(list(1, "m")) }, 61,
+			roster.Lost},
+		{"it receives and holds nothing", func(r *roster.Roster) { r.Reported(says("m", 1, protocol.Receiving)) }, 2,
+			roster.Idle},
+		{"it receives and holds a message",
+			func(r *roster.Roster) { r.Reported(says("m", 1, protocol.Receiving, busy(1))) }, 2, roster.Busy},
+		{"as silent as is allowed", func(r *roster.Roster) { r.Reported(says("m", 1, protocol.Receiving)) }, 11,
+			roster.Idle},
+		{"idle and then silent: lost, not idle",
+			func(r *roster.Roster) { r.Reported(says("m", 1, protocol.Receiving)) }, 11.1, roster.Lost},
 		{"silent and then heard again", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Receiving))
-			r.Reported(says("m", 30, muster.Receiving, busy(2)))
+			r.Reported(says("m", 1, protocol.Receiving))
+			r.Reported(says("m", 30, protocol.Receiving, busy(2)))
 		}, 30, roster.Busy},
 		{"asked to drain while it is busy", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Receiving, busy(1)))
+			r.Reported(says("m", 1, protocol.Receiving, busy(1)))
 			r.Drain(1, at(2), rules)
 		}, 2, roster.Draining},
 		{"asked to drain before it ever reported", func(r *roster.Roster) {
@@ -126,23 +137,27 @@ func TestAMemberIsWhereItsViewsPutIt(t *testing.T) {
 			r.Listed(list(1, "m"))
 			r.Drain(1, at(2), rules)
 		}, 61, roster.Lost},
-		{"told to end by the system", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Draining, cause(muster.Signalled), busy(1))) }, 2, roster.Draining},
-		{"it offers to leave, which is not granted yet", func(r *roster.Roster) { r.Reported(says("m", 1, muster.Idle, cause(muster.IdleTooLong))) }, 2, roster.Idle},
+		{"told to end by the system", func(r *roster.Roster) {
+			r.Reported(says("m", 1, protocol.Draining, cause(protocol.Signalled), busy(1)))
+		}, 2, roster.Draining},
+		{"it offers to leave, which is not granted yet",
+			func(r *roster.Roster) { r.Reported(says("m", 1, protocol.Idle, cause(protocol.IdleTooLong))) }, 2,
+			roster.Idle},
 		{"one worker of it drains and the other works", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Draining, cause(muster.Signalled)))
-			r.Reported(says("m", 1, muster.Receiving, worker("second"), busy(1)))
+			r.Reported(says("m", 1, protocol.Draining, cause(protocol.Signalled)))
+			r.Reported(says("m", 1, protocol.Receiving, worker("second"), busy(1)))
 		}, 2, roster.Busy},
 		{"released", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle))
+			r.Reported(says("m", 1, protocol.Idle))
 			r.Release("m", at(1))
 		}, 2, roster.Released},
 		{"released, and silent since", func(r *roster.Roster) {
-			r.Reported(says("m", 1, muster.Idle))
+			r.Reported(says("m", 1, protocol.Idle))
 			r.Release("m", at(1))
 		}, 100, roster.Released},
 		{"ended, and it still reports", func(r *roster.Roster) {
 			r.Listed(ended(list(1), "m", ""))
-			r.Reported(says("m", 2, muster.Receiving))
+			r.Reported(says("m", 2, protocol.Receiving))
 		}, 2, roster.Ended},
 	}
 	for _, test := range tests {
@@ -163,44 +178,55 @@ func TestAMemberIsWhereItsViewsPutIt(t *testing.T) {
 
 func TestAReportThatCannotBeTrueIsRefusedWhole(t *testing.T) {
 	long := strings.Repeat("x", 257)
-	durations := func(d muster.Durations) func(*muster.Report) { return func(r *muster.Report) { r.Processing = d } }
+	durations := func(d series.Durations) func(*protocol.Report) { return func(r *protocol.Report) { r.Processing = d } }
 	tests := []struct {
 		name string
-		bad  func(*muster.Report)
+		bad  func(*protocol.Report)
 		says string
 	}{
-		{"no member", func(r *muster.Report) { r.Member = "" }, "1 to 256 characters"},
-		{"no worker", func(r *muster.Report) { r.Worker = "" }, "1 to 256 characters"},
-		{"a giant member name", func(r *muster.Report) { r.Member = long }, "1 to 256 characters"},
-		{"a giant worker name", func(r *muster.Report) { r.Worker = long }, "1 to 256 characters"},
-		{"a giant fleet name", func(r *muster.Report) { r.Fleet = long }, "1 to 256 characters"},
-		{"no slots", func(r *muster.Report) { r.Slots = 0 }, "1 to 10000"},
-		{"negative slots", func(r *muster.Report) { r.Slots = -1 }, "1 to 10000"},
-		{"more slots than any machine has", func(r *muster.Report) { r.Slots = 10_001 }, "1 to 10000"},
+		{"no member", func(r *protocol.Report) { r.Member = "" }, "1 to 256 characters"},
+		{"no worker", func(r *protocol.Report) { r.Worker = "" }, "1 to 256 characters"},
+		{"a giant member name", func(r *protocol.Report) { r.Member = long }, "1 to 256 characters"},
+		{"a giant worker name", func(r *protocol.Report) { r.Worker = long }, "1 to 256 characters"},
+		{"a giant fleet name", func(r *protocol.Report) { r.Fleet = long }, "1 to 256 characters"},
+		{"no slots", func(r *protocol.Report) { r.Slots = 0 }, "1 to 10000"},
+		{"negative slots", func(r *protocol.Report) { r.Slots = -1 }, "1 to 10000"},
+		{"more slots than any machine has", func(r *protocol.Report) { r.Slots = 10_001 }, "1 to 10000"},
 		{"negative busy slots", busy(-1), "0 to 2"},
 		{"more busy slots than slots", busy(3), "0 to 2"},
-		{"no sequence number", func(r *muster.Report) { r.Seq = 0 }, "start at 1 and 0"},
+		{"no sequence number", func(r *protocol.Report) { r.Seq = 0 }, "start at 1 and 0"},
 		{"a negative epoch", epoch(-1), "start at 1 and 0"},
 		{"a negative count of finished messages", finished(-1), "0 to 1000000000"},
 		{"a count that would overflow a sum", finished(math.MaxInt64), "0 to 1000000000"},
-		{"a negative count of failed messages", func(r *muster.Report) { r.Failed = -1 }, "0 to 1000000000"},
-		{"durations that add up to NaN", durations(muster.Durations{Count: 1, SumSeconds: math.NaN(), Buckets: []muster.Bucket{{Count: 1}}}), "durations"},
-		{"durations that add up to infinity", durations(muster.Durations{Count: 1, SumSeconds: math.Inf(1), Buckets: []muster.Bucket{{Count: 1}}}), "durations"},
-		{"durations below zero", durations(muster.Durations{Count: 1, SumSeconds: -1, Buckets: []muster.Bucket{{Count: 1}}}), "durations"},
-		{"durations longer than years", durations(muster.Durations{Count: 1, SumSeconds: 1e300, Buckets: []muster.Bucket{{Count: 1}}}), "at most a year"},
-		{"more durations than can be counted", durations(muster.Durations{Count: math.MaxInt64, SumSeconds: 1, Buckets: []muster.Bucket{{Count: math.MaxInt64}}}), "up to 1000000000"},
-		{"durations in no bucket", durations(muster.Durations{Count: 1, SumSeconds: 1}), "each in one bucket"},
+		{"a negative count of failed messages", func(r *protocol.Report) { r.Failed = -1 }, "0 to 1000000000"},
+		{"durations that add up to NaN",
+			durations(series.Durations{Count: 1, SumSeconds: math.NaN(), Buckets: []series.Bucket{{Count: 1}}}),
+			"durations"},
+		{"durations that add up to infinity",
+			durations(series.Durations{Count: 1, SumSeconds: math.Inf(1), Buckets: []series.Bucket{{Count: 1}}}),
+			"durations"},
+		{"durations below zero",
+			durations(series.Durations{Count: 1, SumSeconds: -1, Buckets: []series.Bucket{{Count: 1}}}), "durations"},
+		{"durations longer than years",
+			durations(series.Durations{Count: 1, SumSeconds: 1e300, Buckets: []series.Bucket{{Count: 1}}}),
+			"at most a year"},
+		{"more durations than can be counted",
+			durations(series.Durations{Count: math.MaxInt64, SumSeconds: 1,
+				Buckets: []series.Bucket{{Count: math.MaxInt64}}}), "up to 1000000000"},
+		{"durations in no bucket", durations(series.Durations{Count: 1, SumSeconds: 1}), "each in one bucket"},
 		{"a release token while it receives", token("t"), `allowed only in "idle"`},
-		{"idle without a release token", func(r *muster.Report) { r.State = muster.Idle }, "needs a release token"},
-		{"idle and busy", func(r *muster.Report) { r.State, r.Token, r.Busy = muster.Idle, "t", 1 }, "no busy slot, found 1"},
-		{"a giant token", func(r *muster.Report) { r.State, r.Token = muster.Idle, long }, "at most 256 characters"},
-		{"no state", func(r *muster.Report) { r.State = "" }, "allowed is starting, receiving"},
-		{"a state of its own", func(r *muster.Report) { r.State = "released" }, `found state "released"`},
+		{"idle without a release token", func(r *protocol.Report) { r.State = protocol.Idle }, "needs a release token"},
+		{"idle and busy", func(r *protocol.Report) { r.State, r.Token, r.Busy = protocol.Idle, "t", 1 },
+			"no busy slot, found 1"},
+		{"a giant token", func(r *protocol.Report) { r.State, r.Token = protocol.Idle, long },
+			"at most 256 characters"},
+		{"no state", func(r *protocol.Report) { r.State = "" }, "allowed is starting, receiving"},
+		{"a state of its own", func(r *protocol.Report) { r.State = "released" }, `found state "released"`},
 		{"a cause of its own", cause("because"), "allowed is asked, idle_too_long, end_of_billing or signalled"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			rep := says("m", 1, muster.Receiving, test.bad)
+			rep := says("m", 1, protocol.Receiving, test.bad)
 			err := roster.Check(rep)
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("found error %v, want one that says %q", err, test.says)
@@ -214,7 +240,8 @@ func TestAReportThatCannotBeTrueIsRefusedWhole(t *testing.T) {
 }
 
 func TestWhatAReportMayAtMostSayIsTaken(t *testing.T) {
-	rep := says(strings.Repeat("m", 256), 1, muster.Receiving, busy(2), finished(1_000_000_000), epoch(math.MaxInt64), number(math.MaxInt64))
+	rep := says(strings.Repeat("m", 256), 1, protocol.Receiving, busy(2), finished(1_000_000_000), epoch(math.MaxInt64),
+		number(math.MaxInt64))
 	rep.Processing = series.Add(rep.Processing, 0, time.Nanosecond, 30*24*time.Hour)
 	if err := roster.Check(rep); err != nil {
 		t.Error(err)
@@ -224,17 +251,17 @@ func TestWhatAReportMayAtMostSayIsTaken(t *testing.T) {
 func TestALateOrRepeatedReportChangesNothing(t *testing.T) {
 	tests := []struct {
 		name string
-		rep  muster.Report
+		rep  protocol.Report
 	}{
-		{"the same report again", says("m", 5, muster.Receiving, busy(1), epoch(2))},
-		{"an earlier report", says("m", 4, muster.Receiving, epoch(2))},
-		{"an earlier idle report with its token", says("m", 4, muster.Idle, epoch(1))},
-		{"a later report of an earlier epoch", says("m", 6, muster.Idle, epoch(1))},
+		{"the same report again", says("m", 5, protocol.Receiving, busy(1), epoch(2))},
+		{"an earlier report", says("m", 4, protocol.Receiving, epoch(2))},
+		{"an earlier idle report with its token", says("m", 4, protocol.Idle, epoch(1))},
+		{"a later report of an earlier epoch", says("m", 6, protocol.Idle, epoch(1))},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var r roster.Roster
-			took(t, &r, says("m", 5, muster.Receiving, busy(1), epoch(2)))
+			took(t, &r, says("m", 5, protocol.Receiving, busy(1), epoch(2)))
 			test.rep.At = at(6)
 			if taken, _ := r.Reported(test.rep); taken {
 				t.Error("the report was taken")
@@ -252,13 +279,14 @@ func TestALateOrRepeatedReportChangesNothing(t *testing.T) {
 func TestAMemberThatEndedStaysEnded(t *testing.T) {
 	var r roster.Roster
 	r.Launched(t0, []string{"m"})
-	took(t, &r, says("m", 1, muster.Receiving, busy(1)))
+	took(t, &r, says("m", 1, protocol.Receiving, busy(1)))
 	r.Listed(list(1, "m"))
 	gone := r.Listed(list(2))
-	if want := []roster.Gone{{Member: "m", Failure: "the fleet lists it no more", Wasted: true}}; !cmp.Equal(gone, want) {
+	if want := []roster.Gone{{Member: "m", Failure: "the fleet lists it no more", Wasted: true}}; !cmp.Equal(gone,
+		want) {
 		t.Errorf("found %+v gone, want %+v", gone, want)
 	}
-	if taken, _ := r.Reported(says("m", 3, muster.Receiving, busy(1))); taken {
+	if taken, _ := r.Reported(says("m", 3, protocol.Receiving, busy(1))); taken {
 		t.Error("its late report was taken")
 	}
 	r.Listed(list(4, "m"))
@@ -274,7 +302,7 @@ func TestAMemberThatEndedStaysEnded(t *testing.T) {
 func TestWhatNobodyHereOrderedIsAdoptedOnce(t *testing.T) {
 	var r roster.Roster
 	r.Listed(ended(list(1, "b", "a", "b"), "dead", "exit status 1"))
-	took(t, &r, says("c", 2, muster.Receiving, busy(1)), says("a", 2, muster.Receiving))
+	took(t, &r, says("c", 2, protocol.Receiving, busy(1)), says("a", 2, protocol.Receiving))
 	r.Listed(list(3, "a", "b", "c"))
 	if got := states(r, at(3)); got != "a idle, b booting, c busy" {
 		t.Errorf("found %q", got)
@@ -290,10 +318,11 @@ func TestBootTimesAreOnlyLearnedWhereTheBootWasSeen(t *testing.T) {
 		before func(r *roster.Roster)
 		want   roster.News
 	}{
-		{"ordered here", func(r *roster.Roster) { r.Launched(t0, []string{"m"}) }, roster.News{Member: "m", Joined: true, Boot: 30 * time.Second}},
+		{"ordered here", func(r *roster.Roster) { r.Launched(t0, []string{"m"}) },
+			roster.News{Member: "m", Joined: true, Boot: 30 * time.Second}},
 		{"listed, and heard to be starting", func(r *roster.Roster) {
 			r.Listed(list(10, "m"))
-			r.Reported(says("m", 20, muster.Starting))
+			r.Reported(says("m", 20, protocol.Starting))
 		}, roster.News{Member: "m", Joined: true, Boot: 30 * time.Second}},
 		{"listed, and found at work", func(r *roster.Roster) { r.Listed(list(10, "m")) }, roster.News{Member: "m"}},
 		{"known by its report alone", func(*roster.Roster) {}, roster.News{Member: "m"}},
@@ -302,10 +331,10 @@ func TestBootTimesAreOnlyLearnedWhereTheBootWasSeen(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var r roster.Roster
 			test.before(&r)
-			if got := took(t, &r, says("m", 30, muster.Receiving)); !reflect.DeepEqual(got, test.want) {
+			if got := took(t, &r, says("m", 30, protocol.Receiving)); !reflect.DeepEqual(got, test.want) {
 				t.Errorf("news is %+v, want %+v", got, test.want)
 			}
-			if got := took(t, &r, says("m", 31, muster.Receiving)); got.Joined {
+			if got := took(t, &r, says("m", 31, protocol.Receiving)); got.Joined {
 				t.Error("it joined twice")
 			}
 		})
@@ -314,7 +343,7 @@ func TestBootTimesAreOnlyLearnedWhereTheBootWasSeen(t *testing.T) {
 
 func TestAMemberKnownByReportsAloneIsGivenUpWhenTheyStopForLong(t *testing.T) {
 	var r roster.Roster
-	took(t, &r, says("stranger", 0, muster.Receiving, busy(1)), says("listed", 0, muster.Receiving, busy(1)))
+	took(t, &r, says("stranger", 0, protocol.Receiving, busy(1)), says("listed", 0, protocol.Receiving, busy(1)))
 	r.Listed(list(1, "listed"))
 	if gone := r.Tidy(at(310), rules); len(gone) > 0 {
 		t.Errorf("given up too early: %+v", gone)
@@ -343,11 +372,11 @@ func TestFailedLaunchesBackOffUntilOneProvesItself(t *testing.T) {
 		}
 	}
 	r.Launched(at(400), []string{"good"})
-	took(t, &r, says("good", 401, muster.Receiving))
+	took(t, &r, says("good", 401, protocol.Receiving))
 	if r.Launches().Failed == 0 {
 		t.Error("to receive for a moment counted as proof")
 	}
-	if news := took(t, &r, says("good", 402, muster.Receiving, finished(1))); !news.Proved {
+	if news := took(t, &r, says("good", 402, protocol.Receiving, finished(1))); !news.Proved {
 		t.Error("a finished message was no proof")
 	}
 	if l := r.Launches(); l.Failed != 0 || !l.RetryAt.IsZero() || l.LastError != "" || l.LastHour != 12 {
@@ -368,13 +397,15 @@ func TestOneLaunchAtATimeIsOnTrial(t *testing.T) {
 		want bool
 	}{
 		{"while it boots", func(*roster.Roster) {}, 2, true},
-		{"while it has only just begun to receive", func(r *roster.Roster) { r.Reported(says("m", 2, muster.Receiving)) }, 3, true},
+		{"while it has only just begun to receive",
+			func(r *roster.Roster) { r.Reported(says("m", 2, protocol.Receiving)) }, 3, true},
 		{"not once it stayed in service", func(r *roster.Roster) {
-			r.Reported(says("m", 2, muster.Receiving))
-			r.Reported(says("m", 12, muster.Receiving))
+			r.Reported(says("m", 2, protocol.Receiving))
+			r.Reported(says("m", 12, protocol.Receiving))
 		}, 12, false},
 		{"not once it failed too", func(r *roster.Roster) { r.Listed(ended(list(2), "m", "exit status 1")) }, 2, false},
-		{"not once it went silent: it will prove nothing", func(r *roster.Roster) { r.Reported(says("m", 2, muster.Receiving)) }, 13, false},
+		{"not once it went silent: it will prove nothing",
+			func(r *roster.Roster) { r.Reported(says("m", 2, protocol.Receiving)) }, 13, false},
 		{"not once it overran the boot deadline", func(*roster.Roster) {}, 62, false},
 	}
 	for _, test := range tests {
@@ -398,7 +429,8 @@ func TestTheBootDeadlineGivesAMemberUp(t *testing.T) {
 		{"one that nobody ever saw keeps its place while nothing can be listed", func(*roster.Roster) {}, nil, 0},
 		{"one that the fleet lists is left alone", func(r *roster.Roster) { r.Listed(list(1, "m")) }, []string{"m"}, 1},
 		{"one that shows up after all is left alone", func(*roster.Roster) {}, []string{"m"}, 1},
-		{"one that only says it is starting is left alone", func(r *roster.Roster) { r.Reported(says("m", 60, muster.Starting)) }, nil, 1},
+		{"one that only says it is starting is left alone",
+			func(r *roster.Roster) { r.Reported(says("m", 60, protocol.Starting)) }, nil, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -433,7 +465,7 @@ func TestAnOrderThatFailedLeavesNoGhosts(t *testing.T) {
 	var r roster.Roster
 	r.Launched(t0, []string{"seen", "heard", "never"})
 	r.Listed(list(1, "seen"))
-	took(t, &r, says("heard", 1, muster.Starting))
+	took(t, &r, says("heard", 1, protocol.Starting))
 	r.NotLaunched(at(2), []string{"seen", "heard", "never", "unknown"}, "no capacity")
 	gone := r.Listed(list(3, "seen"))
 	if want := []roster.Gone{{Member: "never", Failure: "no capacity", Wasted: true}}; !cmp.Equal(gone, want) {
@@ -452,10 +484,11 @@ func TestAnOrderThatFailedInPartLeavesTheOthersTheirPlaces(t *testing.T) {
 		t.Errorf("a listing from before the order failed says nothing, found %+v gone", gone)
 	}
 	gone := r.Listed(list(3, "started"))
-	if want := []roster.Gone{{Member: "refused", Failure: "no capacity for more", Wasted: true}}; !cmp.Equal(gone, want) {
+	if want := []roster.Gone{{Member: "refused", Failure: "no capacity for more", Wasted: true}}; !cmp.Equal(gone,
+		want) {
 		t.Errorf("found %+v gone, want %+v", gone, want)
 	}
-	took(t, &r, says("started", 1, muster.Receiving))
+	took(t, &r, says("started", 1, protocol.Receiving))
 	if c := r.Capacity(at(3), rules, 1); c.Idle != 1 || c.Live() != 1 {
 		t.Errorf("found %+v, want the one that started in service", c)
 	}

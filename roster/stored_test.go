@@ -7,12 +7,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // keeps has a worker keep a report, which is read.
-func keeps(t *testing.T, r *roster.Roster, reports ...muster.Report) {
+func keeps(t *testing.T, r *roster.Roster, reports ...protocol.Report) {
 	t.Helper()
 	for _, rep := range reports {
 		if ok, _ := r.Stored(rep); !ok {
@@ -21,23 +21,23 @@ func keeps(t *testing.T, r *roster.Roster, reports ...muster.Report) {
 	}
 }
 
-func inState(s muster.WorkerState) muster.Report { return says("m", 2, s) }
+func inState(s protocol.WorkerState) protocol.Report { return says("m", 2, s) }
 
 func TestAStoredReportCountsAndGrowsStale(t *testing.T) {
 	rules := rules
 	rules.StoredSilence = 45 * time.Second
 	for _, row := range []struct {
 		name string
-		rep  muster.Report
+		rep  protocol.Report
 		now  float64
 		want roster.State
 	}{
-		{"at work", says("m", 2, muster.Receiving, busy(1)), 3, roster.Busy},
-		{"with nothing to do", inState(muster.Receiving), 3, roster.Idle},
-		{"long after those who are answered would be lost", inState(muster.Receiving), 46, roster.Idle},
-		{"unknown when it was not renewed", inState(muster.Receiving), 48, roster.Lost},
-		{"not ready", inState(muster.Starting), 3, roster.Booting},
-		{"about to leave", says("m", 2, muster.Leaving, cause(muster.IdleTooLong)), 3, roster.Draining},
+		{"at work", says("m", 2, protocol.Receiving, busy(1)), 3, roster.Busy},
+		{"with nothing to do", inState(protocol.Receiving), 3, roster.Idle},
+		{"long after those who are answered would be lost", inState(protocol.Receiving), 46, roster.Idle},
+		{"unknown when it was not renewed", inState(protocol.Receiving), 48, roster.Lost},
+		{"not ready", inState(protocol.Starting), 3, roster.Booting},
+		{"about to leave", says("m", 2, protocol.Leaving, cause(protocol.IdleTooLong)), 3, roster.Draining},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r roster.Roster
@@ -57,7 +57,7 @@ func TestWhereTheServiceSaysWhoWorksAStaleReportTakesNobodyOut(t *testing.T) {
 	l := list(1, "m")
 	l.Members[0].Serving = true
 	r.Listed(l)
-	keeps(t, &r, says("m", 2, muster.Receiving, busy(1)))
+	keeps(t, &r, says("m", 2, protocol.Receiving, busy(1)))
 	if c := r.Capacity(at(3), rules, 3); c.Slots != 2 || c.BusySlots != 1 {
 		t.Errorf("found %+v, want what it reports: one of two slots is busy", c)
 	}
@@ -68,7 +68,7 @@ func TestWhereTheServiceSaysWhoWorksAStaleReportTakesNobodyOut(t *testing.T) {
 
 func TestAStoredReportAdoptsNobody(t *testing.T) {
 	var r roster.Roster
-	if taken, _ := r.Stored(inState(muster.Receiving)); taken || len(r.Members()) > 0 {
+	if taken, _ := r.Stored(inState(protocol.Receiving)); taken || len(r.Members()) > 0 {
 		t.Errorf("what is kept outlives its worker, and brought back %s", states(r, at(2)))
 	}
 }
@@ -88,13 +88,13 @@ func TestWhoIsAnsweredCountsByThatAlone(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var r roster.Roster
 			r.Listed(list(1, "m"))
-			rep := says("m", row.then, muster.Receiving, number(row.number), finished(7))
+			rep := says("m", row.then, protocol.Receiving, number(row.number), finished(7))
 			var taken bool
 			if row.first {
-				took(t, &r, says("m", 2, muster.Receiving))
+				took(t, &r, says("m", 2, protocol.Receiving))
 				taken, _ = r.Stored(rep)
 			} else {
-				keeps(t, &r, says("m", 2, muster.Receiving))
+				keeps(t, &r, says("m", 2, protocol.Receiving))
 				taken, _ = r.Reported(rep)
 			}
 			if taken != row.want {
@@ -107,9 +107,9 @@ func TestWhoIsAnsweredCountsByThatAlone(t *testing.T) {
 func TestOneThatIsAnsweredAgainMayBeReleased(t *testing.T) {
 	var r roster.Roster
 	r.Listed(list(1, "m"))
-	keeps(t, &r, says("m", 2, muster.Receiving))
-	answered(&r, says("m", 3, muster.Receiving, number(1)))
-	answered(&r, says("m", 4, muster.Idle, cause(muster.IdleTooLong), number(2)))
+	keeps(t, &r, says("m", 2, protocol.Receiving))
+	answered(&r, says("m", 3, protocol.Receiving, number(1)))
+	answered(&r, says("m", 4, protocol.Idle, cause(protocol.IdleTooLong), number(2)))
 	if _, offered := r.Offers(at(4), rules); !slices.Equal(offered, []string{"m"}) {
 		t.Errorf("found the offers %v, want m", offered)
 	}
@@ -124,9 +124,10 @@ func TestNobodyLeavesByAStoredReport(t *testing.T) {
 		rules.StoredSilence = 45 * time.Second
 		for i := range rapid.IntRange(1, 30).Draw(t, "steps") {
 			now := at(float64(i + 1))
-			rep := says(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "member"), float64(i+1), rapid.SampledFrom([]muster.WorkerState{
-				muster.Starting, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving,
-			}).Draw(t, "state"))
+			rep := says(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "member"), float64(i+1),
+				rapid.SampledFrom([]protocol.WorkerState{
+					protocol.Starting, protocol.Receiving, protocol.Draining, protocol.Idle, protocol.Leaving,
+				}).Draw(t, "state"))
 			rep.Challenge = rapid.SampledFrom([]int64{0, rep.At.UnixMicro(), at(1).UnixMicro()}).Draw(t, "challenge")
 			r.Stored(rep)
 			if asked, offered := r.Offers(now, rules); len(asked)+len(offered) > 0 {

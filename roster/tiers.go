@@ -11,8 +11,8 @@ func (r *Roster) FromPool(ids []string) {
 	}
 }
 
-// Awaited returns how many members are expected from the warm pool that no listing has shown yet: they are in the pool still, or
-// on their way.
+// Awaited returns how many members are expected from the warm pool that no listing has shown yet: they are in the pool
+// still, or on their way.
 func (r Roster) Awaited() (n int) {
 	for i := range r.members {
 		if m := &r.members[i]; m.Warm && !m.Listed && !m.failed {
@@ -22,8 +22,8 @@ func (r Roster) Awaited() (n int) {
 	return n
 }
 
-// Tiers takes in which of the listed members came from the warm pool, and returns those for which that is not what was expected.
-// It is called after [Roster.Listed] with the same listing, so that reports that come later are timed by it.
+// Tiers takes in which of the listed members came from the warm pool, and returns those for which that is not what was
+// expected. It is called after [Roster.Listed] with the same listing, so that reports that come later are timed by it.
 func (r *Roster) Tiers(l muster.Listing) (other []Tiered) {
 	for i := range l.Members {
 		x := &l.Members[i]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // tiered is a listing of members of which the fleet knows how they were launched.
@@ -14,7 +15,8 @@ func tiered(second float64, members ...muster.Member) muster.Listing {
 }
 
 func TestAServiceNamesTheMembersOfAnOrderByTheirTier(t *testing.T) {
-	warm, cold, unknown := muster.Member{ID: "w", Tier: muster.Warm}, muster.Member{ID: "c", Tier: muster.Cold}, muster.Member{ID: "u"}
+	warm, cold, unknown := muster.Member{ID: "w", Tier: muster.Warm}, muster.Member{ID: "c",
+		Tier: muster.Cold}, muster.Member{ID: "u"}
 	for _, row := range []struct {
 		name  string
 		l     muster.Listing
@@ -22,12 +24,17 @@ func TestAServiceNamesTheMembersOfAnOrderByTheirTier(t *testing.T) {
 		other []roster.Tiered
 		warm  []string
 	}{
-		{"the cold one takes the place of a cold one", tiered(1, cold, warm), []roster.Naming{{Ordered: "o.2", Member: "c"}, {Ordered: "o.1", Member: "w"}}, nil, []string{"w"}},
-		{"of an unknown tier: the oldest, as expected", tiered(1, unknown), []roster.Naming{{Ordered: "o.1", Member: "u"}}, nil, []string{"u"}},
-		{"more cold ones than expected", tiered(1, cold, muster.Member{ID: "c2", Tier: muster.Cold}, muster.Member{ID: "c3", Tier: muster.Cold}),
-			[]roster.Naming{{Ordered: "o.2", Member: "c"}, {Ordered: "o.3", Member: "c2"}, {Ordered: "o.1", Member: "c3"}}, []roster.Tiered{{Member: "c3", Tier: muster.Cold}}, nil},
+		{"the cold one takes the place of a cold one", tiered(1, cold, warm),
+			[]roster.Naming{{Ordered: "o.2", Member: "c"}, {Ordered: "o.1", Member: "w"}}, nil, []string{"w"}},
+		{"of an unknown tier: the oldest, as expected", tiered(1, unknown),
+			[]roster.Naming{{Ordered: "o.1", Member: "u"}}, nil, []string{"u"}},
+		{"more cold ones than expected", tiered(1, cold, muster.Member{ID: "c2", Tier: muster.Cold},
+			muster.Member{ID: "c3", Tier: muster.Cold}),
+			[]roster.Naming{{Ordered: "o.2", Member: "c"}, {Ordered: "o.3", Member: "c2"},
+				{Ordered: "o.1", Member: "c3"}}, []roster.Tiered{{Member: "c3", Tier: muster.Cold}}, nil},
 		{"more from the pool than expected", tiered(1, warm, muster.Member{ID: "w2", Tier: muster.Warm}),
-			[]roster.Naming{{Ordered: "o.1", Member: "w"}, {Ordered: "o.2", Member: "w2"}}, []roster.Tiered{{Member: "w2", Tier: muster.Warm}}, []string{"w", "w2"}},
+			[]roster.Naming{{Ordered: "o.1", Member: "w"}, {Ordered: "o.2", Member: "w2"}},
+			[]roster.Tiered{{Member: "w2", Tier: muster.Warm}}, []string{"w", "w2"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r roster.Roster
@@ -67,7 +74,8 @@ func TestWhatIsOrderedFromThePoolIsAwaitedUntilItIsSeen(t *testing.T) {
 	if n := r.Awaited(); n != 1 {
 		t.Errorf("%d are awaited from the pool once one was listed, want 1", n)
 	}
-	_, news := r.Reported(muster.Report{Member: "o.1", Worker: "o.1", Seq: 1, Slots: 1, State: muster.Receiving, At: at(15)})
+	_, news := r.Reported(protocol.Report{Member: "o.1", Worker: "o.1", Seq: 1, Slots: 1, State: protocol.Receiving,
+		At: at(15)})
 	if !news.Joined || !news.Warm || news.Boot.Seconds() != 15 {
 		t.Errorf("its first report shows %+v, want a warm boot of 15 s", news)
 	}

@@ -2,8 +2,8 @@ package series
 
 import "math"
 
-// countSteps are steps, oldest first, without what their width says already. Every fleet has a hundred of them or more, so they
-// are kept small.
+// countSteps are steps, oldest first, without what their width says already. Every fleet has a hundred of them or more,
+// so they are kept small.
 type countSteps struct {
 	coarse     []coarseStep
 	next, fine []fineStep
@@ -52,7 +52,8 @@ func packSteps(steps []countStep) countSteps {
 		}
 		counted[tierOf(s)]++
 	}
-	p.fine, p.next, p.coarse = make([]fineStep, 0, counted[0]), make([]fineStep, 0, counted[1]), make([]coarseStep, 0, counted[2])
+	p.fine, p.next, p.coarse = make([]fineStep, 0, counted[0]), make([]fineStep, 0, counted[1]), make([]coarseStep, 0,
+		counted[2])
 	for _, s := range steps {
 		fine, near := p.packed(s) // all are of the last half hour, or of a few minutes more
 		if !near && tierOf(s) < len(tiers)-1 {
@@ -107,8 +108,8 @@ func (p countSteps) unpacked(steps []countStep) []countStep {
 	return steps
 }
 
-// appended returns what [countSteps.with] does for what is usual: added steps are the newest, and of those that have aged some
-// of the finest go to the next width and nothing else changes. It is false for all else.
+// appended returns what [countSteps.with] does for what is usual: added steps are the newest, and of those that have
+// aged some of the finest go to the next width and nothing else changes. It is false for all else.
 func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps, usual bool) {
 	if length+tiers[1].width <= tiers[0].until {
 		return p.appendedShort(added, now, length)
@@ -124,7 +125,8 @@ func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps
 		return p, false
 	}
 	width := uint32(tiers[1].width)
-	for len(fine) > 0 && (age(p.start(fine[0])) > tiers[0].until || len(next) > 0 && p.start(fine[0]) < p.start(next[len(next)-1])+width) {
+	for len(fine) > 0 && (age(p.start(fine[0])) > tiers[0].until || len(next) > 0 &&
+		p.start(fine[0]) < p.start(next[len(next)-1])+width) {
 		f := fine[0]
 		if len(next) == 0 {
 			return p, false // nobody looked whether it belongs to a wider one
@@ -151,11 +153,12 @@ func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps
 	return countSteps{p.coarse, next, kept, p.base}, true
 }
 
-// appendedShort is [countSteps.appended] for a length within which no step gets coarser: those that are too old go, and nothing
-// else changes.
+// appendedShort is [countSteps.appended] for a length within which no step gets coarser: those that are too old go, and
+// nothing else changes.
 func (p countSteps) appendedShort(added []countStep, now, length int64) (_ countSteps, usual bool) {
 	fine := p.fine
-	if len(added) == 0 || len(p.next)+len(p.coarse) > 0 || len(fine) == 0 || added[0].start < p.start(fine[len(fine)-1]) {
+	if len(added) == 0 || len(p.next)+len(p.coarse) > 0 || len(fine) == 0 ||
+		added[0].start < p.start(fine[len(fine)-1]) {
 		return p, false
 	}
 	for len(fine) > 0 && tooOld(p.start(fine[0]), now, length) {
@@ -168,8 +171,8 @@ func (p countSteps) appendedShort(added []countStep, now, length int64) (_ count
 // tooOld tells whether a step of the finest width that starts then has ended longer ago than is kept.
 func tooOld(start uint32, now, length int64) bool { return now-int64(start)-tiers[0].width > length }
 
-// joined returns fine steps with others at their end, without those that are too old. It is false where one is too far from
-// the base.
+// joined returns fine steps with others at their end, without those that are too old. It is false where one is too far
+// from the base.
 func (p countSteps) joined(fine []fineStep, added []countStep, now, length int64) ([]fineStep, bool) {
 	kept := append(make([]fineStep, 0, len(fine)+len(added)), fine...)
 	for _, s := range added {

@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// Counts keeps how much of something happened when: in steps of 5 seconds for the last 5 minutes, of half a minute for the
-// last half hour and of 5 minutes before, back to Length. Steps begin at multiples of their width, so that what is kept
-// depends on what was added and not on when it was folded. The zero Counts is not usable; set Length.
+// Counts keeps how much of something happened when: in steps of 5 seconds for the last 5 minutes, of half a minute for
+// the last half hour and of 5 minutes before, back to Length. Steps begin at multiples of their width, so that what is
+// kept depends on what was added and not on when it was folded. The zero Counts is not usable; set Length.
 //
 // Counts is a value: [Counts.Add] returns a new one.
 type Counts struct {
@@ -26,8 +26,8 @@ type countStep struct {
 	crest float32 // the most within one step of the next width; no more is known of a step of that width than n
 }
 
-// within returns how much of the step can have happened within so many seconds of it: between the spans of which the most is
-// known in proportion, because what came beside the busiest moment is not known to have come close to it.
+// within returns how much of the step can have happened within so many seconds of it: between the spans of which the
+// most is known in proportion, because what came beside the busiest moment is not known to have come close to it.
 func (s countStep) within(seconds float64) float64 {
 	fine, next, width := float64(tiers[0].width), float64(tiers[1].width), float64(s.width)
 	// What came together with a part of this step beside it is counted there.
@@ -105,12 +105,12 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	return c
 }
 
-// together is within how short a span all that is added may have come at once: nobody looked in between. It is the finest width,
-// a second between two looks, and what a look is late. In longer spans it may as well have come evenly.
+// together is within how short a span all that is added may have come at once: nobody looked in between. It is the
+// finest width, a second between two looks, and what a look is late. In longer spans it may as well have come evenly.
 const together = 6500 * time.Millisecond
 
-// keepTogether makes n, which was added to all of these steps, the peak of the one with most of it: a spike does not become
-// half of one because a step ended in the middle of it.
+// keepTogether makes n, which was added to all of these steps, the peak of the one with most of it: a spike does not
+// become half of one because a step ended in the middle of it.
 func keepTogether(added []countStep, n float32) {
 	most := 0
 	for i := range added {
@@ -201,7 +201,8 @@ func (c Counts) Over(now time.Time, span time.Duration) float64 {
 	return sum[0]
 }
 
-// over puts into each sum what happened during the last span of the same place before now; no span is shorter than the one before.
+// over puts into each sum what happened during the last span of the same place before now; no span is shorter than the
+// one before.
 func (c Counts) over(now time.Time, spans []time.Duration, sums []float64) {
 	var room [maxSpans]float64
 	t := tails{to: float64(now.UnixNano()) / 1e9, from: room[:len(spans)], sums: sums}
@@ -217,15 +218,16 @@ func (c Counts) over(now time.Time, spans []time.Duration, sums []float64) {
 // maxSpans bounds the spans that are told at once.
 const maxSpans = 8
 
-// PerSecond returns the mean rate over the last span, or over what was watched of it; false when that is less than a second.
+// PerSecond returns the mean rate over the last span, or over what was watched of it; false when that is less than a
+// second.
 func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
 	var rate [1]float64
 	known := c.Rates(now, []time.Duration{span}, rate[:])
 	return rate[0], known
 }
 
-// Rates puts into each rate what [Counts.PerSecond] returns for the span of the same place; no span is shorter than the one
-// before, and there are as many rates as spans, which are at least one and at most 8.
+// Rates puts into each rate what [Counts.PerSecond] returns for the span of the same place; no span is shorter than the
+// one before, and there are as many rates as spans, which are at least one and at most 8.
 func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (known bool) {
 	since, ok := c.Since(now)
 	watched := now.Sub(since)
@@ -245,10 +247,10 @@ func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (kn
 	return true
 }
 
-// Envelope returns, for each window and each share q, how many came within so long at the busiest times since Length before
-// now: so many that room for them in every window of that length would have been room for the share q of all that came. A
-// window is at least the finest step. Of times long past only the sums over coarser steps are known, and the busiest finer steps in each; windows in
-// between are taken in proportion.
+// Envelope returns, for each window and each share q, how many came within so long at the busiest times since Length
+// before now: so many that room for them in every window of that length would have been room for the share q of all
+// that came. A window is at least the finest step. Of times long past only the sums over coarser steps are known, and
+// the busiest finer steps in each; windows in between are taken in proportion.
 func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duration) [][]float64 {
 	var roomOfSteps [usualSteps]countStep
 	steps := c.steps.unpacked(roomOfSteps[:0])
@@ -298,9 +300,9 @@ func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duratio
 // seen is how many came within the window that ends with a step, and how many of all came in that step.
 type seen struct{ came, weight float64 }
 
-// roomFor returns the least room in every window at which no more than so many of all are left over. Of a window with more than
-// that the rest of it is left over. What is left over is convex in the room, so Newton's steps from below, from x on, never go
-// too far.
+// roomFor returns the least room in every window at which no more than so many of all are left over. Of a window with
+// more than that the rest of it is left over. What is left over is convex in the room, so Newton's steps from below,
+// from x on, never go too far.
 func roomFor(all []seen, over, x float64) float64 {
 	for {
 		weight, slope := 0.0, 0.0
@@ -330,8 +332,8 @@ func sums(before []float64, steps []countStep) (_ []float64, fine int) {
 	return before, fine
 }
 
-// Newest calls yield with the steps of the last Length, newest first: how much happened, and how long before now the step
-// began.
+// Newest calls yield with the steps of the last Length, newest first: how much happened, and how long before now the
+// step began.
 func (c Counts) Newest(now time.Time, yield func(n float64, began time.Duration) bool) {
 	for i := c.steps.len() - 1; i >= 0; i-- {
 		s := c.steps.at(i)

@@ -64,10 +64,13 @@ func TestHowMuchCameDuringTheLastWhile(t *testing.T) {
 		{"from before 1970 counts as the later instant", []came{{-1e10, 10, 6}}, 10, 5 * time.Second, 6},
 		{"too long ago", []came{{0, 10, 50}}, 3700, time.Hour, 0},
 		{"partly too long ago", []came{{0, 300, 60}, {3750, 3750, 1}}, 3750, time.Hour, 31},
-		{"what came far longer than it is kept counts for the part that is kept", []came{{0, 360_000, 360_000}}, 360_000, time.Hour, 3600},
-		{"what came before the clock was set back does not come again", []came{{1000, 1010, 50}, {10, 20, 3}}, 20, time.Minute, 3},
+		{"what came far longer than it is kept counts for the part that is kept", []came{{0, 360_000, 360_000}},
+			360_000, time.Hour, 3600},
+		{"what came before the clock was set back does not come again", []came{{1000, 1010, 50}, {10, 20, 3}}, 20,
+			time.Minute, 3},
 		{"nothing of it counts twice", []came{{0, 10, 50}, {10, 20, 25}, {20, 30, 10}}, 30, time.Minute, 85},
-		{"half a minute is the resolution after five minutes", []came{{0, 5, 60}, {900, 900, 1}}, 900, 900*time.Second - 15*time.Second, 31},
+		{"half a minute is the resolution after five minutes", []came{{0, 5, 60}, {900, 900, 1}}, 900,
+			900*time.Second - 15*time.Second, 31},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := counts(time.Hour, row.came...).Over(after(row.now), row.span); !near(got, row.want) {
@@ -92,8 +95,10 @@ func TestTheRateIsOverWhatWasWatched(t *testing.T) {
 		{"nothing came", 0, nil, 100, time.Minute, 0, true},
 		{"60 in the last minute", 0, []came{{40, 100, 60}}, 100, time.Minute, 1, true},
 		{"20 in the ten seconds that were watched", 0, []came{{0, 10, 20}}, 10, time.Minute, 2, true},
-		{"what came is watched from when it began to come", math.NaN(), []came{{90, 100, 20}}, 100, time.Minute, 2, true},
-		{"what came before the watch began counts, and so does the time", 95, []came{{90, 92, 20}}, 100, time.Minute, 2, true},
+		{"what came is watched from when it began to come", math.NaN(), []came{{90, 100, 20}}, 100, time.Minute, 2,
+			true},
+		{"what came before the watch began counts, and so does the time", 95, []came{{90, 92, 20}}, 100, time.Minute, 2,
+			true},
 		{"watching again does not begin anew", 0, []came{{50, 100, 100}}, 100, 100 * time.Second, 1, true},
 		{"an hour of what was watched for two", 0, []came{{0, 7200, 7200}}, 7200, 3 * time.Hour, 1, true},
 		{"the clock was set back before the watch", 100, nil, 50, time.Minute, 0, false},
@@ -122,7 +127,8 @@ func TestCountingIsKnownNoFurtherBackThanItIsKept(t *testing.T) {
 		t.Errorf("counts since %s, and never did", since)
 	}
 	c = c.Watch(noon)
-	for later, want := range map[time.Duration]time.Time{time.Minute: noon, time.Hour: noon, 3 * time.Hour: noon.Add(2 * time.Hour)} {
+	for later, want := range map[time.Duration]time.Time{time.Minute: noon, time.Hour: noon,
+		3 * time.Hour: noon.Add(2 * time.Hour)} {
 		if since, ok := c.Since(noon.Add(later)); !ok || !since.Equal(want) {
 			t.Errorf("after %s it counts since %s (%v), want %s", later, since, ok, want)
 		}
@@ -147,8 +153,10 @@ func arriving(most int) *rapid.Generator[[]came] {
 		var all []came
 		at := 0.0
 		for range rapid.IntRange(1, most).Draw(t, "times") {
-			at += float64(rapid.SampledFrom([]int{0, 0, 0, 1, 4, 25, 270, 1900}).Draw(t, "gap")) + float64(rapid.IntRange(0, 999).Draw(t, "ms"))/1000
-			x := came{at, at + float64(rapid.SampledFrom([]int{0, 1, 5, 7, 300}).Draw(t, "for")), float64(rapid.IntRange(0, 100).Draw(t, "n"))}
+			at += float64(rapid.SampledFrom([]int{0, 0, 0, 1, 4, 25, 270, 1900}).Draw(t,
+				"gap")) + float64(rapid.IntRange(0, 999).Draw(t, "ms"))/1000
+			x := came{at, at + float64(rapid.SampledFrom([]int{0, 1, 5, 7, 300}).Draw(t, "for")),
+				float64(rapid.IntRange(0, 100).Draw(t, "n"))}
 			at = x.to
 			all = append(all, x)
 		}
@@ -168,7 +176,8 @@ func TestNothingIsLostWithinTheLengthAndNothingIsAdded(t *testing.T) {
 		}
 		now := after(last)
 		before := 0.0
-		for _, span := range []time.Duration{time.Second, 5 * time.Second, 7 * time.Second, time.Minute, 299 * time.Second, 301 * time.Second, 1799 * time.Second, 1801 * time.Second, time.Hour} {
+		for _, span := range []time.Duration{time.Second, 5 * time.Second, 7 * time.Second, time.Minute,
+			299 * time.Second, 301 * time.Second, 1799 * time.Second, 1801 * time.Second, time.Hour} {
 			over := c.Over(now, span)
 			if over > total*(1+1e-5) || over < before*(1-1e-5) {
 				t.Fatalf("%v during the last %s, %v during less, %v in all", over, span, before, total)
@@ -193,12 +202,14 @@ func TestHowItWasAddedMakesNoDifference(t *testing.T) {
 				parts = max(1, min(parts, math.Floor((x.to-x.from)/7)))
 			}
 			for i := range int(parts) {
-				part := came{x.from + (x.to-x.from)*float64(i)/parts, x.from + (x.to-x.from)*float64(i+1)/parts, x.n / parts}
+				part := came{x.from + (x.to-x.from)*float64(i)/parts, x.from + (x.to-x.from)*float64(i+1)/parts,
+					x.n / parts}
 				stepwise = part.in(stepwise)
 			}
 		}
 		now := after(all[len(all)-1].to)
-		for _, span := range []time.Duration{time.Second, 300 * time.Second, 305 * time.Second, 330 * time.Second, 1800 * time.Second, 2100 * time.Second, time.Hour} {
+		for _, span := range []time.Duration{time.Second, 300 * time.Second, 305 * time.Second, 330 * time.Second,
+			1800 * time.Second, 2100 * time.Second, time.Hour} {
 			if a, b := atOnce.Over(now, span), stepwise.Over(now, span); !near(a, b) {
 				t.Fatalf("within %s: %v added at once, %v step by step", span, a, b)
 			}
@@ -222,14 +233,16 @@ func TestCountsRebuiltFromWhatTheyReachAreTheSame(t *testing.T) {
 		}
 		from = rapid.IntRange(0, from).Draw(t, "read from")
 		rebuilt := counts(time.Hour, all[from:]...)
-		for _, span := range []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 47 * time.Minute, time.Hour} {
+		for _, span := range []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 47 * time.Minute,
+			time.Hour} {
 			if a, b := live.Over(after(now), span), rebuilt.Over(after(now), span); a != b {
 				t.Fatalf("during the last %s: %v live, %v rebuilt from %d on", span, a, b, from)
 			}
 		}
 		windows := []time.Duration{5 * time.Second, 10 * time.Second, 80 * time.Second, 640 * time.Second, time.Hour}
 		for _, q := range []float64{0.5, 0.99, 1} {
-			if a, b := envelope(live, after(now), q, windows), envelope(rebuilt, after(now), q, windows); !slices.Equal(a, b) {
+			if a, b := envelope(live, after(now), q, windows), envelope(rebuilt, after(now), q,
+				windows); !slices.Equal(a, b) {
 				t.Fatalf("the busiest times (%v) are %v live, %v rebuilt from %d on", q, a, b, from)
 			}
 		}
@@ -281,7 +294,8 @@ func TestTheBusiestFiveSecondsAreKnownWithinOnePercentHoweverLongAgo(t *testing.
 		all := instants(arriving(40).Draw(t, "came"))
 		last := all[len(all)-1].to
 		c := counts(24*time.Hour, all...)
-		if got, want := envelope(c, after(last), 1, []time.Duration{5 * time.Second})[0], busiest(all, 5); math.Abs(got-want) > want/100 {
+		if got, want := envelope(c, after(last), 1, []time.Duration{5 * time.Second})[0], busiest(all,
+			5); math.Abs(got-want) > want/100 {
 			t.Fatalf("within 5 s came %v at the most, counted one by one %v", got, want)
 		}
 	})
@@ -344,7 +358,8 @@ func TestTheBusiestTimesGrowWithTheShareAndStayWithinWhatCame(t *testing.T) {
 		a, b := envelope(c, now, low, windows), envelope(c, now, high, windows)
 		for i := range windows {
 			if a[i] > b[i]*(1+1e-6) || b[i] > total*(1+1e-5) {
-				t.Fatalf("within %s: %v for the share %v, %v for %v, %v came in all", windows[i], a[i], low, b[i], high, total)
+				t.Fatalf("within %s: %v for the share %v, %v for %v, %v came in all", windows[i], a[i], low, b[i], high,
+					total)
 			}
 		}
 	})

@@ -26,36 +26,36 @@ var (
 )
 
 // Add returns h with the durations added. Negative durations count as zero. h is not changed.
-func Add(h muster.Durations, durations ...time.Duration) muster.Durations {
+func Add(h Durations, durations ...time.Duration) Durations {
 	if len(durations) == 1 && proper(h.Buckets) { // as nearly always
 		return addOne(h, max(0, durations[0].Seconds()))
 	}
-	added := muster.Durations{Buckets: make([]muster.Bucket, 0, len(durations))}
+	added := Durations{Buckets: make([]Bucket, 0, len(durations))}
 	for _, d := range durations {
 		s := max(0, d.Seconds())
 		added.Count++
 		added.SumSeconds += s
-		added.Buckets = append(added.Buckets, muster.Bucket{Index: index(s), Count: 1})
+		added.Buckets = append(added.Buckets, Bucket{Index: index(s), Count: 1})
 	}
 	return Merge(h, added)
 }
 
-func addOne(h muster.Durations, seconds float64) muster.Durations {
+func addOne(h Durations, seconds float64) Durations {
 	at := index(seconds)
-	i, found := slices.BinarySearchFunc(h.Buckets, at, func(b muster.Bucket, at int) int { return cmp.Compare(b.Index, at) })
+	i, found := slices.BinarySearchFunc(h.Buckets, at, func(b Bucket, at int) int { return cmp.Compare(b.Index, at) })
 	n := len(h.Buckets)
 	if !found {
 		n++
 	}
-	buckets := make([]muster.Bucket, n)
+	buckets := make([]Bucket, n)
 	copy(buckets, h.Buckets[:i])
 	copy(buckets[n-(len(h.Buckets)-i):], h.Buckets[i:])
 	buckets[i].Index, buckets[i].Count = at, buckets[i].Count+1
-	return muster.Durations{Count: h.Count + 1, SumSeconds: h.SumSeconds + seconds, Buckets: buckets}
+	return Durations{Count: h.Count + 1, SumSeconds: h.SumSeconds + seconds, Buckets: buckets}
 }
 
 // proper tells whether buckets are as [Merge] makes them: sorted, without repeats, within bounds and counted.
-func proper(buckets []muster.Bucket) bool {
+func proper(buckets []Bucket) bool {
 	last := minIndex - 1
 	for _, b := range buckets {
 		if b.Index <= last || b.Index > maxIndex || b.Count < 1 {
@@ -67,7 +67,7 @@ func proper(buckets []muster.Bucket) bool {
 }
 
 // MergeAll returns what [Merge] makes of h and all others, one after the other.
-func MergeAll(h muster.Durations, others ...muster.Durations) muster.Durations {
+func MergeAll(h Durations, others ...Durations) Durations {
 	if len(others) < 2 {
 		for _, o := range others {
 			h = Merge(h, o)
@@ -84,20 +84,21 @@ func MergeAll(h muster.Durations, others ...muster.Durations) muster.Durations {
 	return h
 }
 
-// Merge returns the histogram of all durations in a and b, which may share the memory of either: histograms are values. Neither is changed. Buckets that a stranger sent unsorted,
-// repeated, out of range or with a count below 1 are put right or dropped.
-func Merge(a, b muster.Durations) muster.Durations {
-	merged := muster.Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
-	for _, one := range [...]struct{ full, empty []muster.Bucket }{{a.Buckets, b.Buckets}, {b.Buckets, a.Buckets}} {
+// Merge returns the histogram of all durations in a and b, which may share the memory of either: histograms are values.
+// Neither is changed. Buckets that a stranger sent unsorted, repeated, out of range or with a count below 1 are put
+// right or dropped.
+func Merge(a, b Durations) Durations {
+	merged := Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
+	for _, one := range [...]struct{ full, empty []Bucket }{{a.Buckets, b.Buckets}, {b.Buckets, a.Buckets}} {
 		if len(one.empty) == 0 && len(one.full) > 0 && proper(one.full) {
 			merged.Buckets = slices.Clip(one.full)
 			return merged
 		}
 	}
 	x, y := ordered(a.Buckets), ordered(b.Buckets)
-	kept := make([]muster.Bucket, 0, len(x)+len(y))
+	kept := make([]Bucket, 0, len(x)+len(y))
 	for len(x) > 0 || len(y) > 0 {
-		var next muster.Bucket
+		var next Bucket
 		if len(y) == 0 || len(x) > 0 && x[0].Index <= y[0].Index {
 			next, x = x[0], x[1:]
 		} else {
@@ -119,10 +120,10 @@ func Merge(a, b muster.Durations) muster.Durations {
 	return merged
 }
 
-// Less returns what is in h and was not in before, an earlier state of the same growing histogram. What cannot be taken away,
-// because before was no such state, is left out.
-func Less(h, before muster.Durations) muster.Durations {
-	var more muster.Durations
+// Less returns what is in h and was not in before, an earlier state of the same growing histogram. What cannot be taken
+// away, because before was no such state, is left out.
+func Less(h, before Durations) Durations {
+	var more Durations
 	old := ordered(before.Buckets)
 	for _, b := range ordered(h.Buckets) {
 		for len(old) > 0 && old[0].Index < b.Index {
@@ -143,8 +144,8 @@ func Less(h, before muster.Durations) muster.Durations {
 }
 
 // ordered returns the buckets sorted by index: themselves, if they are.
-func ordered(buckets []muster.Bucket) []muster.Bucket {
-	by := func(x, y muster.Bucket) int { return cmp.Compare(x.Index, y.Index) }
+func ordered(buckets []Bucket) []Bucket {
+	by := func(x, y Bucket) int { return cmp.Compare(x.Index, y.Index) }
 	if slices.IsSortedFunc(buckets, by) {
 		return buckets
 	}
@@ -153,7 +154,7 @@ func ordered(buckets []muster.Bucket) []muster.Bucket {
 
 // Valid tells whether h could have been made by [Add]: its count is that of its buckets and its sum is finite, not
 // negative and within the bounds of its buckets. A worker's report is checked with it before it is believed.
-func Valid(h muster.Durations) bool {
+func Valid(h Durations) bool {
 	if h.Count == 0 {
 		return h.SumSeconds == 0 && len(h.Buckets) == 0
 	}
@@ -175,7 +176,7 @@ func Valid(h muster.Durations) bool {
 
 // Within returns how many durations of h are at most the given one, whose bucket counts as a whole: they are off by the
 // share of those within twice [Accuracy] of it.
-func Within(h muster.Durations, most time.Duration) float64 {
+func Within(h Durations, most time.Duration) float64 {
 	n := int64(0)
 	for _, b := range h.Buckets {
 		if b.Index <= index(max(0, most.Seconds())) {
@@ -186,7 +187,7 @@ func Within(h muster.Durations, most time.Duration) float64 {
 }
 
 // Quantile returns the q-quantile of h in seconds, 0 <= q <= 1, off by at most [Accuracy] of itself; 0 for an empty h.
-func Quantile(h muster.Durations, q float64) float64 {
+func Quantile(h Durations, q float64) float64 {
 	rank := rankOf(q, h.Count)
 	var seen int64
 	for _, b := range h.Buckets {
@@ -200,7 +201,7 @@ func Quantile(h muster.Durations, q float64) float64 {
 
 // Estimate summarises h; prior stands in for the numbers while h is empty. A prior of zero or less means that there is
 // none.
-func Estimate(h muster.Durations, prior time.Duration) muster.Estimate {
+func Estimate(h Durations, prior time.Duration) muster.Estimate {
 	if h.Count > 0 {
 		return muster.Estimate{
 			Known: true, Count: h.Count, MeanSeconds: h.SumSeconds / float64(h.Count),

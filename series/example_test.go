@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
@@ -12,8 +11,8 @@ import (
 func ExampleWindow() {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	w := series.Window{Length: 10 * time.Minute}
-	w = w.Add(noon, series.Add(muster.Durations{}, 2*time.Second, 4*time.Second))
-	w = w.Add(noon.Add(8*time.Minute), series.Add(muster.Durations{}, 9*time.Second))
+	w = w.Add(noon, series.Add(series.Durations{}, 2*time.Second, 4*time.Second))
+	w = w.Add(noon.Add(8*time.Minute), series.Add(series.Durations{}, 9*time.Second))
 	for _, later := range []time.Duration{9 * time.Minute, 15 * time.Minute} {
 		e := series.Estimate(w.Durations(noon.Add(later)), 0)
 		fmt.Printf("%s later: %d measured, mean %g s\n", later, e.Count, e.MeanSeconds)

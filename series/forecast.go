@@ -7,23 +7,27 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 const (
-	// tested is how far back a forecast is tested, fewestTested how many quarters of an hour that takes at least: a day of them.
+	// tested is how far back a forecast is tested, fewestTested how many quarters of an hour that takes at least: a day
+	// of them.
 	tested       = 7 * perDay
 	fewestTested = perDay
 	// dear is how much dearer a message too few is than one too many, as a share of both: three times.
 	dear = 0.75
 	// surely is how much less than reacting a forecast must have missed by.
 	surely = 0.9
-	// steadying is by how many messages the last hour is steadied before its level is taken, mostLevel how far that may go.
+	// steadying is by how many messages the last hour is steadied before its level is taken, mostLevel how far that may
+	// go.
 	steadying, mostLevel = 20.0, 4.0
 	// longestAhead bounds how far a forecast reaches.
 	longestAhead = 12 * time.Hour
 )
 
-// season is what repeats: the forecast for a quarter of an hour is the mean of those a whole number of periods before it.
+// season is what repeats: the forecast for a quarter of an hour is the mean of those a whole number of periods before
+// it.
 type season struct {
 	name   string
 	period int // in quarters of an hour
@@ -32,9 +36,10 @@ type season struct {
 
 func seasons() []season { return []season{{"day", perDay, 7}, {"week", 7 * perDay, 4}} }
 
-// Forecast tells how fast messages will come until the given time from now is over, at most twelve hours: in the busiest quarter
-// of an hour from the present one on. It goes by those that came in the same quarter of an hour of days, or of weeks, before: their mean, times what came in the last known hour over what their mean
-// was for that (the seasonal naive forecast, corrected by the level).
+// Forecast tells how fast messages will come until the given time from now is over, at most twelve hours: in the
+// busiest quarter of an hour from the present one on. It goes by those that came in the same quarter of an hour of
+// days, or of weeks, before: their mean, times what came in the last known hour over what their mean was for that (the
+// seasonal naive forecast, corrected by the level).
 //
 // It is tested against what came: for each quarter of an hour of the past week, as it would have been told that long
 // before, beside the rate of the quarter of an hour before it, which is what reacting goes by. What is too
@@ -55,7 +60,8 @@ func (s Season) Forecast(now time.Time, ahead time.Duration) muster.Forecast {
 		}
 	}
 	if trial.count < fewestTested {
-		f.Reason = fmt.Sprintf("%s of an hour could be tested, it takes %d", muster.Plural(trial.count, "quarter"), fewestTested)
+		f.Reason = fmt.Sprintf("%s of an hour could be tested, it takes %d", render.Plural(trial.count, "quarter"),
+			fewestTested)
 		return f
 	}
 	f.Season, f.Tested = chosen.name, trial.count
@@ -82,8 +88,8 @@ type hindsight struct {
 	past []float64 // in each quarter of an hour, unknown where nobody looked
 	// lead is how many quarters of an hour before its end the one that is told was not known: 1 is the next one.
 	lead int
-	// usual is, for each quarter of an hour of the past and up to the one that is told, the mean of the same one in the periods
-	// before; unknown where there is none. What is told lies less than a period ahead.
+	// usual is, for each quarter of an hour of the past and up to the one that is told, the mean of the same one in the
+	// periods before; unknown where there is none. What is told lies less than a period ahead.
 	usual []float64
 }
 

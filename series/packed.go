@@ -12,26 +12,26 @@ type step struct {
 	histogram
 }
 
-// histogram is a [muster.Durations] in little room, because every fleet has dozens of them: how many durations there are is the
-// sum over the buckets.
+// histogram is a [Durations] in little room, because every fleet has dozens of them: how many durations there are is
+// the sum over the buckets.
 type histogram struct {
 	sumSeconds float64
 	buckets    packed
 }
 
 // plus returns h with the durations d, of which those that a stranger sent wrong are put right or dropped.
-func (h histogram) plus(d muster.Durations) histogram {
+func (h histogram) plus(d Durations) histogram {
 	var t tally
 	t.add(h)
 	t.merge(d)
 	return t.histogram()
 }
 
-// packed are buckets, each by how far its index is above the one before, which begins at minIndex-1, and its count. Most are
-// near the one before and have a small count: they are one byte below 0x80, the distance less 1 times 16 and the count less 1.
-// Others are a byte from 0x80 on, which has the distance in its lowest seven bits, or none there and the distance as a number
-// after it; and then the count as a number. A number has seven bits in each byte, the lowest first, and all its bytes but the
-// last have the eighth.
+// packed are buckets, each by how far its index is above the one before, which begins at minIndex-1, and its count.
+// Most are near the one before and have a small count: they are one byte below 0x80, the distance less 1 times 16 and
+// the count less 1. Others are a byte from 0x80 on, which has the distance in its lowest seven bits, or none there and
+// the distance as a number after it; and then the count as a number. A number has seven bits in each byte, the lowest
+// first, and all its bytes but the last have the eighth.
 type packed string
 
 // pack appends a bucket that is so far above the one before.
@@ -116,7 +116,7 @@ func (t *tally) add(h histogram) {
 }
 
 // merge adds up the buckets of h. Those that a stranger sent wrong are put right or dropped.
-func (t *tally) merge(h muster.Durations) {
+func (t *tally) merge(h Durations) {
 	t.count, t.sumSeconds = t.count+h.Count, t.sumSeconds+h.SumSeconds
 	for _, b := range h.Buckets {
 		if b.Count < 1 {
@@ -126,15 +126,15 @@ func (t *tally) merge(h muster.Durations) {
 	}
 }
 
-func (t *tally) sum() muster.Durations {
-	h := muster.Durations{Count: t.count, SumSeconds: t.sumSeconds}
+func (t *tally) sum() Durations {
+	h := Durations{Count: t.count, SumSeconds: t.sumSeconds}
 	if t.used == 0 {
 		return h
 	}
-	h.Buckets = make([]muster.Bucket, 0, t.used)
+	h.Buckets = make([]Bucket, 0, t.used)
 	for i := t.low; i <= t.high; i++ {
 		if n := t.counts[i]; n > 0 {
-			h.Buckets = append(h.Buckets, muster.Bucket{Index: i + minIndex, Count: n})
+			h.Buckets = append(h.Buckets, Bucket{Index: i + minIndex, Count: n})
 		}
 	}
 	return h

@@ -5,23 +5,23 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/muster-scale/muster"
 )
 
 func TestAPackedHistogramIsWhatWasPacked(t *testing.T) {
-	one := rapid.Custom(func(t *rapid.T) muster.Bucket {
+	one := rapid.Custom(func(t *rapid.T) Bucket {
 		most := rapid.SampledFrom([]int64{1, 15, 16, 17, 127, 128, 20_000, 1 << 40}).Draw(t, "most")
-		return muster.Bucket{Index: rapid.IntRange(minIndex, maxIndex).Draw(t, "index"), Count: rapid.Int64Range(max(1, most-1), most).Draw(t, "n")}
+		return Bucket{Index: rapid.IntRange(minIndex, maxIndex).Draw(t, "index"),
+			Count: rapid.Int64Range(max(1, most-1), most).Draw(t, "n")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		want := muster.Durations{SumSeconds: rapid.Float64Range(0, 1e9).Draw(t, "sum")}
+		want := Durations{SumSeconds: rapid.Float64Range(0, 1e9).Draw(t, "sum")}
 		for _, b := range rapid.SliceOfN(one, 0, 200).Draw(t, "buckets") {
-			want = Merge(want, muster.Durations{Count: b.Count, Buckets: []muster.Bucket{b}})
+			want = Merge(want, Durations{Count: b.Count, Buckets: []Bucket{b}})
 		}
 		var again tally
 		again.add(histogram{}.plus(want))
-		if got := again.sum(); got.Count != want.Count || got.SumSeconds != want.SumSeconds || !slices.Equal(got.Buckets, want.Buckets) {
+		if got := again.sum(); got.Count != want.Count || got.SumSeconds != want.SumSeconds ||
+			!slices.Equal(got.Buckets, want.Buckets) {
 			t.Fatalf("found %+v, want %+v", got, want)
 		}
 		if got := again.estimate(); got != Estimate(want, 0) {
@@ -32,9 +32,9 @@ func TestAPackedHistogramIsWhatWasPacked(t *testing.T) {
 
 // Every fleet keeps dozens of histograms, most of them of durations that do not differ much.
 func TestMostBucketsArePackedIntoOneByte(t *testing.T) {
-	var h muster.Durations
+	var h Durations
 	for i := range 40 {
-		h = Merge(h, muster.Durations{Count: 9, Buckets: []muster.Bucket{{Index: 2 * i, Count: 9}}})
+		h = Merge(h, Durations{Count: 9, Buckets: []Bucket{{Index: 2 * i, Count: 9}}})
 	}
 	if n := len((histogram{}.plus(h)).buckets); n > 40+3 {
 		t.Errorf("40 buckets took %d bytes", n)

@@ -15,7 +15,8 @@ const (
 	quarter    = 900 // seconds; a season keeps quarters of an hour
 	perDay     = 86400 / quarter
 	perQuarter = quarter / cameStep
-	// longestGap is the longest span over which arrivals are taken to have come evenly: over a longer one nobody looked.
+	// longestGap is the longest span over which arrivals are taken to have come evenly: over a longer one nobody
+	// looked.
 	longestGap = 2 * cameStep * time.Second
 	// mostCame bounds the messages of one quarter of an hour.
 	mostCame = 1<<(32-perQuarter) - 1
@@ -29,9 +30,9 @@ type Came struct {
 	Messages int64 `json:"messages"`
 }
 
-// CameIn returns how many of n messages, which came evenly from since to at, came in which five minutes, in order: whole
-// messages, which add up to n. Over more than ten minutes nobody looked, so that nothing is known. Where counted is true
-// somebody looked at the instant at, whether or not a message came.
+// CameIn returns how many of n messages, which came evenly from since to at, came in which five minutes, in order:
+// whole messages, which add up to n. Over more than ten minutes nobody looked, so that nothing is known. Where counted
+// is true somebody looked at the instant at, whether or not a message came.
 func CameIn(since, at time.Time, n float64, counted bool) []Came {
 	last := at.Unix() / cameStep * cameStep
 	messages := int64(math.Round(min(max(0, n), mostCame)))
@@ -68,7 +69,8 @@ func minTime(a, b time.Time) time.Time {
 // ValidCame tells whether all are within their bounds, in order and without repeats.
 func ValidCame(all []Came) bool {
 	for i, c := range all {
-		if c.From <= 0 || c.From%cameStep != 0 || c.Messages < 0 || c.Messages > mostCame || i > 0 && all[i-1].From >= c.From {
+		if c.From <= 0 || c.From%cameStep != 0 || c.Messages < 0 || c.Messages > mostCame || i > 0 &&
+			all[i-1].From >= c.From {
 			return false
 		}
 	}
@@ -93,16 +95,16 @@ func MergeCame(a, b []Came) []Came {
 	return out
 }
 
-// Season keeps how many messages came in each quarter of an hour, for up to four weeks: 384 bytes a day, 11 kB in all. It is
-// the same in whatever order it was filled. The zero Season is empty.
+// Season keeps how many messages came in each quarter of an hour, for up to four weeks: 384 bytes a day, 11 kB in all.
+// It is the same in whatever order it was filled. The zero Season is empty.
 //
 // Season is a value: [Season.Add] returns a new one, which shares the days that did not change.
 type Season struct {
 	days []*seasonDay // in order
 }
 
-// seasonDay is a day in UTC. Of each number the lowest bits count messages; the others tell in which five minutes of the quarter
-// somebody looked.
+// seasonDay is a day in UTC. Of each number the lowest bits count messages; the others tell in which five minutes of
+// the quarter somebody looked.
 type seasonDay struct {
 	day      int64 // since 1970
 	quarters [perDay]uint32
@@ -118,7 +120,8 @@ func (s Season) Add(all []Came) Season {
 	for _, c := range all {
 		day := c.From / 86400
 		if own == nil || own.day != day {
-			i, found := slices.BinarySearchFunc(days, day, func(d *seasonDay, day int64) int { return cmp.Compare(d.day, day) })
+			i, found := slices.BinarySearchFunc(days, day,
+				func(d *seasonDay, day int64) int { return cmp.Compare(d.day, day) })
 			own = &seasonDay{day: day}
 			if found {
 				*own = *days[i]
@@ -144,8 +147,8 @@ func (s Season) Days() int { return len(s.days) }
 // unknown is a quarter of an hour during which nobody looked all the time.
 const unknown = -1.0
 
-// before returns what came in each quarter of an hour before the given one, which counts since 1970, back to SeasonLength:
-// the last one is the one right before it.
+// before returns what came in each quarter of an hour before the given one, which counts since 1970, back to
+// SeasonLength: the last one is the one right before it.
 func (s Season) before(now int64) []float64 {
 	all := make([]float64, int64(SeasonLength/time.Second)/quarter)
 	for i := range all {
@@ -154,7 +157,8 @@ func (s Season) before(now int64) []float64 {
 	first := now - int64(len(all))
 	for _, d := range s.days {
 		for k, q := range d.quarters {
-			if i := d.day*perDay + int64(k) - first; i >= 0 && i < int64(len(all)) && q>>(32-perQuarter) == 1<<perQuarter-1 {
+			if i := d.day*perDay + int64(k) - first; i >= 0 && i < int64(len(all)) &&
+				q>>(32-perQuarter) == 1<<perQuarter-1 {
 				all[i] = float64(q & mostCame)
 			}
 		}

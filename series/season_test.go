@@ -66,8 +66,8 @@ func TestNoMessageIsLostOrCountedTwice(t *testing.T) {
 	})
 }
 
-// filled is a season of so many days up to noon in which so many messages came in each quarter of an hour; a negative number is
-// one in which nobody looked.
+// filled is a season of so many days up to noon in which so many messages came in each quarter of an hour; a negative
+// number is one in which nobody looked.
 func filled(days int, messages func(at time.Time) float64) series.Season {
 	var s series.Season
 	for at := noon.Add(-time.Duration(days) * 24 * time.Hour); at.Before(noon); at = at.Add(quarter) {
@@ -119,22 +119,29 @@ func TestAForecastIsTheMeanOfTheSameTimeOfDaysOrWeeksAtTheLevelOfTheLastHour(t *
 		rate   float64
 		lately float64
 	}{
-		{"before the rise it is not expected yet", 4, upTo(nine, daily), nine.Add(-2 * time.Minute), time.Minute, "day", 0.1, 0.1},
-		{"it is once a launch would be in time for it", 4, upTo(nine, daily), nine.Add(-2 * time.Minute), 2 * time.Minute, "day", 2, 0.1},
-		{"a boot that takes longer than a quarter of an hour", 4, upTo(nine, daily), nine.Add(-28 * time.Minute), 30 * time.Minute, "day", 2, 0.1},
-		{"before the fall workers stay", 4, upTo(noon.Add(-19*time.Hour), daily), noon.Add(-19*time.Hour - time.Minute), 2 * time.Minute, "day", 2, 2},
-		{"after it they are not needed", 4, upTo(noon.Add(-19*time.Hour), daily), noon.Add(-19 * time.Hour), 2 * time.Minute, "day", 0.1, 2},
+		{"before the rise it is not expected yet", 4, upTo(nine, daily), nine.Add(-2 * time.Minute), time.Minute, "day",
+			0.1, 0.1},
+		{"it is once a launch would be in time for it", 4, upTo(nine, daily), nine.Add(-2 * time.Minute),
+			2 * time.Minute, "day", 2, 0.1},
+		{"a boot that takes longer than a quarter of an hour", 4, upTo(nine, daily), nine.Add(-28 * time.Minute),
+			30 * time.Minute, "day", 2, 0.1},
+		{"before the fall workers stay", 4, upTo(noon.Add(-19*time.Hour), daily), noon.Add(-19*time.Hour - time.Minute),
+			2 * time.Minute, "day", 2, 2},
+		{"after it they are not needed", 4, upTo(noon.Add(-19*time.Hour), daily), noon.Add(-19 * time.Hour),
+			2 * time.Minute, "day", 0.1, 2},
 		{"more than usual: (90 + 3 x 180 + 20) / (4 x 90 + 20) times", 4, func(at time.Time) float64 {
 			if at.After(nine.Add(-time.Hour - time.Second)) {
 				return upTo(nine, func(time.Time) float64 { return 180 })(at)
 			}
 			return daily(at)
 		}, nine.Add(-time.Minute), 2 * time.Minute, "day", 2 * 650. / 380, 0.1 * 650. / 380},
-		{"on a Sunday, after four weeks: the Sundays before tell it", 27, upTo(nine, weekly), nine.Add(-time.Minute), 2 * time.Minute, "week", 0.1, 0.1},
+		{"on a Sunday, after four weeks: the Sundays before tell it", 27, upTo(nine, weekly), nine.Add(-time.Minute),
+			2 * time.Minute, "week", 0.1, 0.1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := filled(row.days, row.of).Forecast(row.now, row.ahead)
-			if !f.Known || !f.Used || f.Season != row.season || math.Abs(f.PerSecond-row.rate) > 1e-9 || math.Abs(f.LatelyPerSecond-row.lately) > 1e-9 {
+			if !f.Known || !f.Used || f.Season != row.season || math.Abs(f.PerSecond-row.rate) > 1e-9 ||
+				math.Abs(f.LatelyPerSecond-row.lately) > 1e-9 {
 				t.Errorf("found %+v, want %v a second by the %s after %v", f, row.rate, row.season, row.lately)
 			}
 		})
@@ -153,15 +160,16 @@ func TestAForecastIsUsedOnlyWhileItMissesByLessThanReacting(t *testing.T) {
 		{"the same every day, but for chance", 7, func(draw func() float64) func(time.Time) float64 {
 			return func(at time.Time) float64 { return math.Round(daily(at) * (0.8 + 0.4*draw())) }
 		}, true},
-		{"levels that last for hours and belong to no time of day", 7, func(draw func() float64) func(time.Time) float64 {
-			level := 900.0
-			return func(time.Time) float64 {
-				if draw() < 0.05 {
-					level = math.Round(100 + 3000*draw())
+		{"levels that last for hours and belong to no time of day", 7,
+			func(draw func() float64) func(time.Time) float64 {
+				level := 900.0
+				return func(time.Time) float64 {
+					if draw() < 0.05 {
+						level = math.Round(100 + 3000*draw())
+					}
+					return level
 				}
-				return level
-			}
-		}, false},
+			}, false},
 		{"always the same", 7, func(func() float64) func(time.Time) float64 { return func(time.Time) float64 { return 900 } }, false},
 		{"nothing ever", 7, func(func() float64) func(time.Time) float64 { return func(time.Time) float64 { return 0 } }, false},
 	} {
@@ -263,10 +271,12 @@ func TestASeasonIsTheSameInWhateverOrderItWasFilledAndHoldsFourWeeks(t *testing.
 func TestWhatIsInvalidIsLeftOut(t *testing.T) {
 	s := filled(3, daily)
 	for _, all := range [][]series.Came{
-		{{From: noon.Unix() + 1, Messages: 1}}, {{From: -300, Messages: 1}}, {{From: noon.Unix(), Messages: -1}}, {{From: noon.Unix(), Messages: 1 << 40}},
+		{{From: noon.Unix() + 1, Messages: 1}}, {{From: -300, Messages: 1}}, {{From: noon.Unix(), Messages: -1}},
+		{{From: noon.Unix(), Messages: 1 << 40}},
 		{{From: noon.Unix(), Messages: 1}, {From: noon.Unix(), Messages: 1}},
 	} {
-		if got := s.Add(all); series.ValidCame(all) || got.Forecast(noon.Add(24*time.Hour), 0) != s.Forecast(noon.Add(24*time.Hour), 0) {
+		if got := s.Add(all); series.ValidCame(all) ||
+			got.Forecast(noon.Add(24*time.Hour), 0) != s.Forecast(noon.Add(24*time.Hour), 0) {
 			t.Errorf("%+v was taken", all)
 		}
 	}

@@ -14,14 +14,15 @@ import (
 )
 
 func durations() *rapid.Generator[[]time.Duration] {
-	return rapid.SliceOfN(rapid.Map(rapid.Int64Range(int64(time.Millisecond), int64(10*time.Hour)), func(n int64) time.Duration { return time.Duration(n) }), 1, 200)
+	return rapid.SliceOfN(rapid.Map(rapid.Int64Range(int64(time.Millisecond), int64(10*time.Hour)),
+		func(n int64) time.Duration { return time.Duration(n) }), 1, 200)
 }
 
 func TestAQuantileIsWithinTwoPercentOfTheExactOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := durations().Draw(t, "durations")
 		q := rapid.Float64Range(0, 1).Draw(t, "q")
-		h := series.Add(muster.Durations{}, all...)
+		h := series.Add(series.Durations{}, all...)
 		slices.Sort(all)
 		exact := all[max(1, int(math.Ceil(q*float64(len(all)))))-1].Seconds()
 		if got := series.Quantile(h, q); math.Abs(got-exact) > series.Accuracy*exact*1.0001 {
@@ -33,9 +34,10 @@ func TestAQuantileIsWithinTwoPercentOfTheExactOne(t *testing.T) {
 func TestMergingInAnyOrderGivesTheSameValidHistogram(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := durations().Draw(t, "a"), durations().Draw(t, "b")
-		x, y := series.Add(muster.Durations{}, a...), series.Add(muster.Durations{}, b...)
+		x, y := series.Add(series.Durations{}, a...), series.Add(series.Durations{}, b...)
 		xy, yx := series.Merge(x, y), series.Merge(y, x)
-		if !slices.Equal(xy.Buckets, yx.Buckets) || xy.Count != yx.Count || math.Abs(xy.SumSeconds-yx.SumSeconds) > 1e-9 {
+		if !slices.Equal(xy.Buckets, yx.Buckets) || xy.Count != yx.Count ||
+			math.Abs(xy.SumSeconds-yx.SumSeconds) > 1e-9 {
 			t.Fatalf("%+v is not %+v", xy, yx)
 		}
 		if !series.Valid(xy) {
@@ -45,29 +47,34 @@ func TestMergingInAnyOrderGivesTheSameValidHistogram(t *testing.T) {
 }
 
 func TestHistogramsThatNoWorkerCanHaveMeasuredAreNotValid(t *testing.T) {
-	for name, h := range map[string]muster.Durations{
-		"a count without buckets":       {Count: 3, SumSeconds: 1},
-		"buckets without a count":       {Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
-		"a sum that is not a number":    {Count: 1, SumSeconds: math.NaN(), Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
-		"a negative sum":                {Count: 1, SumSeconds: -1, Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
-		"an infinite sum":               {Count: 1, SumSeconds: math.Inf(1), Buckets: []muster.Bucket{{Index: 1, Count: 1}}},
-		"a bucket with nothing in it":   {Count: 1, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 1, Count: 1}, {Index: 2}}},
-		"buckets out of order":          {Count: 2, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 2, Count: 1}, {Index: 1, Count: 1}}},
-		"a bucket beyond all durations": {Count: 1, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 9999, Count: 1}}},
-		"a sum of counts that wraps":    {Count: 2, SumSeconds: 1, Buckets: []muster.Bucket{{Index: 1, Count: math.MaxInt64}, {Index: 2, Count: math.MaxInt64}}},
+	for name, h := range map[string]series.Durations{
+		"a count without buckets": {Count: 3, SumSeconds: 1},
+		"buckets without a count": {Buckets: []series.Bucket{{Index: 1, Count: 1}}},
+		"a sum that is not a number": {Count: 1, SumSeconds: math.NaN(),
+			Buckets: []series.Bucket{{Index: 1, Count: 1}}},
+		"a negative sum": {Count: 1, SumSeconds: -1, Buckets: []series.Bucket{{Index: 1, Count: 1}}},
+		"an infinite sum": {Count: 1, SumSeconds: math.Inf(1),
+			Buckets: []series.Bucket{{Index: 1, Count: 1}}},
+		"a bucket with nothing in it": {Count: 1, SumSeconds: 1,
+			Buckets: []series.Bucket{{Index: 1, Count: 1}, {Index: 2}}},
+		"buckets out of order": {Count: 2, SumSeconds: 1,
+			Buckets: []series.Bucket{{Index: 2, Count: 1}, {Index: 1, Count: 1}}},
+		"a bucket beyond all durations": {Count: 1, SumSeconds: 1, Buckets: []series.Bucket{{Index: 9999, Count: 1}}},
+		"a sum of counts that wraps": {Count: 2, SumSeconds: 1,
+			Buckets: []series.Bucket{{Index: 1, Count: math.MaxInt64}, {Index: 2, Count: math.MaxInt64}}},
 	} {
 		if series.Valid(h) {
 			t.Errorf("%s: found valid: %+v", name, h)
 		}
 	}
-	if !series.Valid(muster.Durations{}) {
+	if !series.Valid(series.Durations{}) {
 		t.Error("the empty histogram is valid")
 	}
 }
 
 func TestAWindowForgetsWhatIsOld(t *testing.T) {
 	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	one := func(d time.Duration) muster.Durations { return series.Add(muster.Durations{}, d) }
+	one := func(d time.Duration) series.Durations { return series.Add(series.Durations{}, d) }
 	w := series.Window{Length: 10 * time.Minute}
 	w = w.Add(t0, one(5*time.Second)).Add(t0.Add(9*time.Minute), one(40*time.Second))
 	for name, row := range map[string]struct {
@@ -89,14 +96,15 @@ func TestAWindowRebuiltFromItsMeasurementsIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type measured struct {
 			at time.Time
-			h  muster.Durations
+			h  series.Durations
 		}
 		live := series.Window{Length: time.Minute}
 		var log []measured
 		at := t0
 		for range rapid.IntRange(1, 60).Draw(t, "n") {
 			at = at.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Second)).Draw(t, "gap")))
-			m := measured{at, series.Add(muster.Durations{}, time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "d")))}
+			m := measured{at, series.Add(series.Durations{},
+				time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "d")))}
 			live, log = live.Add(m.at, m.h), append(log, m)
 		}
 		from := 0 // a restart reads no more than the window and one step
@@ -109,7 +117,8 @@ func TestAWindowRebuiltFromItsMeasurementsIsTheSame(t *testing.T) {
 		}
 		asked, kept := live.At(at)
 		if _, again := asked.At(at.Add(time.Hour)); kept != series.Estimate(live.Durations(at), 0) || again.Known {
-			t.Fatalf("the kept estimate is %+v, an hour later %+v; the window holds %+v", kept, again, live.Durations(at))
+			t.Fatalf("the kept estimate is %+v, an hour later %+v; the window holds %+v", kept, again,
+				live.Durations(at))
 		}
 		a, b := series.Estimate(live.Durations(at), 0), series.Estimate(rebuilt.Durations(at), 0)
 		if a.Count != b.Count || math.Abs(a.MeanSeconds-b.MeanSeconds) > 1e-9 {
@@ -124,9 +133,10 @@ func TestAWindowThatIsAskedOftenTellsTheSame(t *testing.T) {
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		never, often := series.Window{Length: time.Minute}, series.Window{Length: time.Minute}
 		for range rapid.IntRange(1, 60).Draw(t, "n") {
-			at = at.Add(time.Duration(rapid.SampledFrom([]int{-40, -5, -1, 0, 0, 1, 1, 4, 20, 90}).Draw(t, "gap")) * time.Second)
+			at = at.Add(time.Duration(rapid.SampledFrom([]int{-40, -5, -1, 0, 0, 1, 1, 4, 20, 90}).Draw(t,
+				"gap")) * time.Second)
 			if rapid.IntRange(0, 3).Draw(t, "add") > 0 {
-				h := series.Add(muster.Durations{}, time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "d")))
+				h := series.Add(series.Durations{}, time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "d")))
 				never, often = never.Add(at, h), often.Add(at, h)
 			}
 			if rapid.Bool().Draw(t, "ask") {
@@ -145,9 +155,9 @@ func TestAWindowThatIsAskedOftenTellsTheSame(t *testing.T) {
 func TestAWindowHoldsWhatMergingWouldGive(t *testing.T) {
 	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		w, want := series.Window{Length: time.Hour}, muster.Durations{}
+		w, want := series.Window{Length: time.Hour}, series.Durations{}
 		for range rapid.IntRange(0, 20).Draw(t, "n") {
-			var h muster.Durations
+			var h series.Durations
 			for _, d := range rapid.SliceOfN(rapid.Int64Range(0, int64(100*24*time.Hour)), 0, 9).Draw(t, "durations") {
 				h = series.Add(h, time.Duration(d))
 			}
@@ -171,10 +181,10 @@ func TestAWindowHoldsWhatMergingWouldGive(t *testing.T) {
 }
 
 func TestAnEstimateWithoutMeasurementsIsThePriorOrUnknown(t *testing.T) {
-	if e := series.Estimate(muster.Durations{}, 0); e.Known {
+	if e := series.Estimate(series.Durations{}, 0); e.Known {
 		t.Errorf("no measurement and no prior: found %+v, want unknown", e)
 	}
-	if e := series.Estimate(muster.Durations{}, 25*time.Second); !e.Known || !e.Prior || e.MeanSeconds != 25 {
+	if e := series.Estimate(series.Durations{}, 25*time.Second); !e.Known || !e.Prior || e.MeanSeconds != 25 {
 		t.Errorf("a prior of 25 s: found %+v", e)
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/muster-scale/muster"
 )
 
-// envelope is what [Counts.Envelope] says, by its definition: for each step what came within the window up to it, and of
-// that the least room at which no more than the share 1-q of all messages is left over.
+// envelope is what [Counts.Envelope] says, by its definition: for each step what came within the window up to it, and
+// of that the least room at which no more than the share 1-q of all messages is left over.
 func envelope(steps []countStep, q float64, window time.Duration) float64 {
 	type seen struct{ came, weight float64 }
 	var all []seen
@@ -45,8 +43,8 @@ func envelope(steps []countStep, q float64, window time.Duration) float64 {
 	return high
 }
 
-// most is how much of a step can have come within so many seconds: on the straight lines through what is known to have come at
-// most within 5 s, 30 s and all of it.
+// most is how much of a step can have come within so many seconds: on the straight lines through what is known to have
+// come at most within 5 s, 30 s and all of it.
 func most(s countStep, seconds float64) float64 {
 	if s.width == 5 {
 		return float64(s.n)
@@ -73,26 +71,31 @@ func TestTheEnvelopeIsThatOfItsDefinition(t *testing.T) {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 3, 5, 5, 5, 8, 60, 400}).Draw(t, "s")) * time.Second)
 			c = c.Add(from, now, float64(rapid.IntRange(0, 50).Draw(t, "n")))
 		}
-		kept := slices.DeleteFunc(c.steps.unpacked(nil), func(s countStep) bool { return int64(s.start) < now.Add(-c.Length).Unix() })
+		kept := slices.DeleteFunc(c.steps.unpacked(nil),
+			func(s countStep) bool { return int64(s.start) < now.Add(-c.Length).Unix() })
 		q := rapid.SampledFrom([]float64{0.5, 0.9, 0.99, 0.995, 1}).Draw(t, "q")
-		windows := []time.Duration{time.Second, 5 * time.Second, 40 * time.Second, 160 * time.Second, 640 * time.Second, time.Hour}
+		windows := []time.Duration{time.Second, 5 * time.Second, 40 * time.Second, 160 * time.Second, 640 * time.Second,
+			time.Hour}
 		for i, rooms := range c.Envelope(now, []float64{q / 2, q}, windows) {
 			got := rooms[1]
 			// Sums in another order differ in their last bits, which decides where a quantile falls between two steps.
 			low, high := envelope(kept, q-1e-9, windows[i]), envelope(kept, q+1e-9, windows[i])
 			if got < low*(1-1e-6)-1e-6 || got > high*(1+1e-6)+1e-6 {
-				t.Fatalf("within %s, quantile %g: found %v, want %v to %v; steps %+v", windows[i], q, got, low, high, kept)
+				t.Fatalf("within %s, quantile %g: found %v, want %v to %v; steps %+v", windows[i], q, got, low, high,
+					kept)
 			}
 		}
 	})
 }
 
 // strange draws histograms as they may come from anywhere: unsorted, repeated, out of bounds, miscounted.
-func strange() *rapid.Generator[muster.Durations] {
-	return rapid.Custom(func(t *rapid.T) muster.Durations {
-		h := muster.Durations{Count: rapid.Int64Range(0, 9).Draw(t, "count"), SumSeconds: rapid.Float64Range(0, 1e6).Draw(t, "sum")}
+func strange() *rapid.Generator[Durations] {
+	return rapid.Custom(func(t *rapid.T) Durations {
+		h := Durations{Count: rapid.Int64Range(0, 9).Draw(t, "count"),
+			SumSeconds: rapid.Float64Range(0, 1e6).Draw(t, "sum")}
 		for range rapid.IntRange(0, 5).Draw(t, "buckets") {
-			h.Buckets = append(h.Buckets, muster.Bucket{Index: rapid.IntRange(minIndex-3, maxIndex+3).Draw(t, "index"), Count: rapid.Int64Range(-1, 5).Draw(t, "n")})
+			h.Buckets = append(h.Buckets, Bucket{Index: rapid.IntRange(minIndex-3, maxIndex+3).Draw(t, "index"),
+				Count: rapid.Int64Range(-1, 5).Draw(t, "n")})
 		}
 		return h
 	})
@@ -114,12 +117,13 @@ func TestMergingAllAtOnceIsMergingOneAfterTheOther(t *testing.T) {
 
 func TestAddingOneDurationIsMergingIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := rapid.OneOf(strange(), rapid.Map(strange(), func(h muster.Durations) muster.Durations { return Merge(h, muster.Durations{}) })).Draw(t, "h")
+		h := rapid.OneOf(strange(),
+			rapid.Map(strange(), func(h Durations) Durations { return Merge(h, Durations{}) })).Draw(t, "h")
 		before := slices.Clone(h.Buckets)
 		d := time.Duration(rapid.Int64Range(-1, 1<<52).Draw(t, "ns"))
 		seconds := max(0, d.Seconds())
 		got := Add(h, d)
-		want := Merge(h, muster.Durations{Count: 1, SumSeconds: seconds, Buckets: []muster.Bucket{{Index: index(seconds), Count: 1}}})
+		want := Merge(h, Durations{Count: 1, SumSeconds: seconds, Buckets: []Bucket{{Index: index(seconds), Count: 1}}})
 		if got.Count != want.Count || got.SumSeconds != want.SumSeconds || !slices.Equal(got.Buckets, want.Buckets) {
 			t.Fatalf("found %+v, want %+v", got, want)
 		}

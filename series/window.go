@@ -17,8 +17,8 @@ type Window struct {
 	// newest is the newest step, once begun is true, and steps are those before it. What is in steps is never changed.
 	steps  []step
 	newest step
-	// estimate is of all steps but the first aged ones, which are too old; it counts while known is true. older adds up those
-	// of them before the newest; it counts while summed is true.
+	// estimate is of all steps but the first aged ones, which are too old; it counts while known is true. older adds up
+	// those of them before the newest; it counts while summed is true.
 	estimate muster.Estimate
 	older    histogram
 	aged     int
@@ -29,7 +29,7 @@ type Window struct {
 const windowSteps = 16
 
 // Add returns w with the durations measured at the instant at. Instants may come out of order.
-func (w Window) Add(at time.Time, h muster.Durations) Window {
+func (w Window) Add(at time.Time, h Durations) Window {
 	if h.Count == 0 {
 		return w
 	}
@@ -53,7 +53,7 @@ func (w Window) Add(at time.Time, h muster.Durations) Window {
 }
 
 // late returns other steps, which have h in the one that begins at start.
-func late(steps []step, start int64, h muster.Durations) []step {
+func late(steps []step, start int64, h Durations) []step {
 	i := len(steps)
 	for i > 0 && steps[i-1].start >= start {
 		i--
@@ -88,7 +88,7 @@ func (w *Window) agedAt(now time.Time) (aged int) {
 }
 
 // Durations returns what was measured within the window before now.
-func (w Window) Durations(now time.Time) muster.Durations {
+func (w Window) Durations(now time.Time) Durations {
 	var t tally
 	aged := w.agedAt(now)
 	for _, s := range w.steps[min(aged, len(w.steps)):] {
@@ -100,8 +100,8 @@ func (w Window) Durations(now time.Time) muster.Durations {
 	return t.sum()
 }
 
-// At returns the estimate of [Window.Durations] at now, without a prior, and w with that kept: asking again costs next to
-// nothing until something is added or grows too old.
+// At returns the estimate of [Window.Durations] at now, without a prior, and w with that kept: asking again costs next
+// to nothing until something is added or grows too old.
 func (w Window) At(now time.Time) (Window, muster.Estimate) {
 	aged := w.agedAt(now)
 	if w.known && aged == w.aged {

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/server"
 )
@@ -23,7 +21,7 @@ import (
 func TestReadinessTellsThatNobodyCanConnect(t *testing.T) {
 	var failing error
 	api := server.New(server.Options{
-		Token: server.NewToken(secret), Fleets: func() map[string]server.Fleet { return nil }, Registry: prometheus.NewRegistry(),
+		Token: server.NewToken(secret), Fleets: func() map[string]server.Fleet { return nil },
 		Accepting: func() error { return failing },
 	})
 	get := func(path string) (int, string) {
@@ -40,7 +38,8 @@ func TestReadinessTellsThatNobodyCanConnect(t *testing.T) {
 		says    string
 	}{
 		{"it can be reached", nil, http.StatusOK, "ready"},
-		{"it cannot", errors.New("the SQS endpoint at 127.0.0.1:9324 cannot accept connections: too many open files"), http.StatusServiceUnavailable, "too many open files"},
+		{"it cannot", errors.New("the SQS endpoint at 127.0.0.1:9324 cannot accept connections: too many open files"),
+			http.StatusServiceUnavailable, "too many open files"},
 		{"it can again", nil, http.StatusOK, "ready"},
 	} {
 		failing = row.failing
@@ -53,7 +52,8 @@ func TestReadinessTellsThatNobodyCanConnect(t *testing.T) {
 	}
 }
 
-// TestConnectionsWithTLSAreCountedBelowIt fills a pool of two with connections that say nothing, beside one with the token.
+// TestConnectionsWithTLSAreCountedBelowIt fills a pool of two with connections that say nothing, beside one with the
+// token.
 func TestConnectionsWithTLSAreCountedBelowIt(t *testing.T) {
 	const host = "muster.example.com"
 	cert, key, roots := certificate(t, host)
@@ -63,15 +63,18 @@ func TestConnectionsWithTLSAreCountedBelowIt(t *testing.T) {
 	}
 	p := accept.NewPool(2, nil)
 	s := server.NewServer(server.New(server.Options{
-		Token: server.NewToken(secret), Fleets: func() map[string]server.Fleet { return nil }, Registry: prometheus.NewRegistry(), Hosts: []string{"127.0.0.1"},
+		Token: server.NewToken(secret), Fleets: func() map[string]server.Fleet { return nil },
+		Hosts: []string{"127.0.0.1"},
 	}))
 	go s.Serve(p.Listen("the HTTP API", l, 0))
 	defer s.Close()
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: host}}, Timeout: 10 * time.Second}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: host}},
+		Timeout: 10 * time.Second}
 	defer c.CloseIdleConnections()
 	ask := func() {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.Addr().String()+"/v1/queues", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.Addr().String()+"/v1/queues",
+			nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +125,8 @@ func TestReportsOfNobodyAreBoundedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer guess\r\nContent-Length: %d\r\n\r\n{", size)
+		fmt.Fprintf(c, "POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+
+			"guess\r\nContent-Length: %d\r\n\r\n{", size)
 		go func() {
 			b := make([]byte, 64)
 			n, _ := c.Read(b)

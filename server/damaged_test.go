@@ -13,7 +13,8 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// TestDamagedMessagesAreCountedAndSaid changes the body of a message behind the back of the queue, as a broken memory does.
+// TestDamagedMessagesAreCountedAndSaid changes the body of a message behind the back of the queue, as a broken memory
+// does.
 func TestDamagedMessagesAreCountedAndSaid(t *testing.T) {
 	dir := t.TempDir()
 	s, err := queue.Open(queue.Options{Dir: dir})
@@ -46,7 +47,8 @@ func TestDamagedMessagesAreCountedAndSaid(t *testing.T) {
 	defer s.Close()
 	w := newWorld(t, func(w *world) { w.queues = s })
 	wants(t, w.ask("GET", "/metrics", ""), http.StatusOK, `muster_queue_damaged_messages{queue="jobs"} 0`)
-	wants(t, w.ask("GET", "/v1/queues/jobs/messages", ""), http.StatusOK, `"body":"one"`, `"state":"damaged"`, `"damaged":"message `)
+	wants(t, w.ask("GET", "/v1/queues/jobs/messages", ""), http.StatusOK, `"body":"one"`, `"state":"damaged"`,
+		`"damaged":"message `)
 	got, err := s.Receive(t.Context(), "jobs", queue.ReceiveOptions{Max: 10})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("received %d messages, %v", len(got), err)

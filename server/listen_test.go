@@ -19,7 +19,8 @@ import (
 
 func TestOnlyLoopbackIsListenedOn(t *testing.T) {
 	for _, address := range []string{
-		"0.0.0.0:0", ":0", "[::]:0", "10.0.0.7:0", "192.168.1.5:0", "169.254.169.254:0", "[fe80::1]:0", "[::ffff:10.0.0.7]:0", "example.com:0",
+		"0.0.0.0:0", ":0", "[::]:0", "10.0.0.7:0", "192.168.1.5:0", "169.254.169.254:0", "[fe80::1]:0",
+		"[::ffff:10.0.0.7]:0", "example.com:0",
 		"muster.internal:0", "localhost.evil.example:0", "2130706433:0", "127.1:0", "*:0",
 	} {
 		l, err := server.Listen(address)
@@ -50,7 +51,8 @@ func TestAListenErrorSaysWhatToDo(t *testing.T) {
 	}
 	defer l.Close()
 	for address, says := range map[string]string{
-		l.Addr().String(): "choose another address under listen:", "127.0.0.1": "give an address like 127.0.0.1:9325", "": "give an address like", "127.0.0.1:x": "choose another",
+		l.Addr().String(): "choose another address under listen:", "127.0.0.1": "give an address like 127.0.0.1:9325",
+		"": "give an address like", "127.0.0.1:x": "choose another",
 	} {
 		if _, err := server.Listen(address); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: found error %v, want one that says %q", address, err, says)
@@ -95,7 +97,8 @@ func TestTheAPIIsServedUntilItsContextEnds(t *testing.T) {
 
 func TestASlowClientIsCutOff(t *testing.T) {
 	s := server.NewServer(newWorld(t).serves)
-	for name, limit := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "read": s.ReadTimeout, "write": s.WriteTimeout, "idle": s.IdleTimeout} {
+	for name, limit := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "read": s.ReadTimeout,
+		"write": s.WriteTimeout, "idle": s.IdleTimeout} {
 		if limit <= 0 || limit > time.Minute {
 			t.Errorf("the %s timeout is %v, want one of at most a minute", name, limit)
 		}
@@ -105,7 +108,8 @@ func TestASlowClientIsCutOff(t *testing.T) {
 	}
 	for name, begin := range map[string]string{
 		"in the headers": "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
-		"in the body":    "POST /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + secret + "\r\nContent-Length: 100\r\n\r\n{",
+		"in the body": "POST /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + secret +
+			"\r\nContent-Length: 100\r\n\r\n{",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server.NewServer(newWorld(t).serves)

@@ -12,10 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/internal/joblog"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -23,7 +22,8 @@ const (
 	// MaxLoadBytes bounds the body of POST /v1/queues/NAME/messages. It has room for the largest line that there is: a
 	// message of 1 MiB of which every byte takes six in JSON, and its other fields.
 	MaxLoadBytes = 8 << 20
-	// maxPeekBytes bounds the bodies and attributes in one answer of GET /v1/queues/NAME/messages. One message is always smaller.
+	// maxPeekBytes bounds the bodies and attributes in one answer of GET /v1/queues/NAME/messages. One message is
+	// always smaller.
 	maxPeekBytes = 8 << 20
 	// ShortBody is how many characters of a body [PeekQuery] leaves when bodies are short.
 	ShortBody = 200
@@ -33,9 +33,9 @@ const (
 	exportBuffer = 64 << 10
 )
 
-// The headers of GET /v1/queues/NAME/export. [ExportTotal] comes first, and says how many messages the queue holds when the
-// export begins; the two others come after the last line. An answer without [ExportCount], or with [ExportError], is not
-// the whole queue.
+// The headers of GET /v1/queues/NAME/export. [ExportTotal] comes first, and says how many messages the queue holds when
+// the export begins; the two others come after the last line. An answer without [ExportCount], or with [ExportError],
+// is not the whole queue.
 const (
 	ExportTotal = "Muster-Export-Total"
 	ExportCount = "Muster-Export-Count"
@@ -66,8 +66,8 @@ type PeekQuery struct {
 	Short bool
 }
 
-// PeekAnswer is the answer of GET /v1/queues/NAME/messages: messages in the order in which they were sent. Fields may be
-// added; readers ignore those they do not know.
+// PeekAnswer is the answer of GET /v1/queues/NAME/messages: messages in the order in which they were sent. Fields may
+// be added; readers ignore those they do not know.
 type PeekAnswer struct {
 	Queue    string          `json:"queue"`
 	At       time.Time       `json:"at"`
@@ -78,7 +78,8 @@ type PeekAnswer struct {
 	LastErrorsUnknown string `json:"last_errors_unknown,omitzero"`
 }
 
-// LastFailures returns the last failures of the messages with the given ids, as far as the workers of this machine kept them.
+// LastFailures returns the last failures of the messages with the given ids, as far as the workers of this machine kept
+// them.
 type LastFailures func(ctx context.Context, messages []string) (map[string]joblog.Failure, error)
 
 // Explain puts the last errors of the messages into the answer.
@@ -140,8 +141,8 @@ type PeekedAttribute struct {
 	Binary []byte `json:"binary,omitempty"`
 }
 
-// Loaded is the answer of POST /v1/queues/NAME/messages, whose body has one JSON object a line, as [queue.Service.Import]
-// takes them.
+// Loaded is the answer of POST /v1/queues/NAME/messages, whose body has one JSON object a line, as
+// [queue.Service.Import] takes them.
 type Loaded struct {
 	// Sent and Duplicates count the messages that were stored, and those that a FIFO queue knew already.
 	Sent       int `json:"sent"`
@@ -193,9 +194,11 @@ func Peek(ctx context.Context, queues *queue.Service, name string, q PeekQuery) 
 
 func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
 	m := PeekedMessage{
-		ID: p.ID, Sent: p.Sent.UTC(), AgeSeconds: max(0, at.Sub(p.Sent).Seconds()), VisibleAt: p.VisibleAt.UTC(), Receives: p.ReceiveCount,
-		Group: p.GroupID, DeduplicationID: p.DeduplicationID, SequenceNumber: p.SequenceNumber, Source: p.Source, Trace: p.Trace,
-		Body: p.Body, BodyBytes: len(p.Body),
+		ID: p.ID, Sent: p.Sent.UTC(), AgeSeconds: max(0, at.Sub(p.Sent).Seconds()), VisibleAt: p.VisibleAt.UTC(),
+		Receives: p.ReceiveCount,
+		Group:    p.GroupID, DeduplicationID: p.DeduplicationID, SequenceNumber: p.SequenceNumber, Source: p.Source,
+		Trace: p.Trace,
+		Body:  p.Body, BodyBytes: len(p.Body),
 	}
 	for word, state := range peekStates() {
 		if state == p.State {
@@ -225,27 +228,14 @@ func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
 	return m
 }
 
-// QueueMetrics exports the embedded queues. It is safe for use by several goroutines.
-type QueueMetrics struct{ queues *queue.Service }
-
-// NewQueueMetrics registers the metrics of embedded queues with r.
-func NewQueueMetrics(r prometheus.Registerer, queues *queue.Service) (*QueueMetrics, error) {
-	m := &QueueMetrics{queues}
-	if err := r.Register(m); err != nil {
-		return nil, fmt.Errorf("register the metrics of the queues: %w", err)
-	}
-	return m, nil
-}
-
-// Describe implements [prometheus.Collector]: the queues change.
-func (m *QueueMetrics) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements [prometheus.Collector].
-func (m *QueueMetrics) Collect(ch chan<- prometheus.Metric) {
-	damaged := desc("muster_queue_damaged_messages", "Messages of the embedded queue that are set aside since their content is damaged.", "queue")
-	for _, name := range m.queues.Queues() {
-		if c, err := m.queues.Counts(name); err == nil {
-			ch <- prometheus.MustNewConstMetric(damaged, prometheus.GaugeValue, float64(c.Damaged), name)
+// CollectQueues adds the metrics of embedded queues to a page.
+func CollectQueues(p *exposition.Page, queues *queue.Service) {
+	damaged := desc("muster_queue_damaged_messages", "Messages of the embedded queue that are set aside since their "+
+		"content is damaged.",
+		"queue")
+	for _, name := range queues.Queues() {
+		if c, err := queues.Counts(name); err == nil {
+			p.Add(exposition.Gauge, damaged, float64(c.Damaged), name)
 		}
 	}
 }
@@ -264,7 +254,8 @@ func (a *api) damagedMessages() (counts map[string]int, faults []string) {
 			counts = map[string]int{}
 		}
 		counts[name] = c.Damaged
-		faults = append(faults, fmt.Sprintf("queue %s: %s damaged and set aside, never delivered: muster queue peek %[1]s --from damaged",
+		faults = append(faults, fmt.Sprintf("queue %s: %s damaged and set aside, never delivered: muster queue peek "+
+			"%[1]s --from damaged",
 			name, isOrAre(c.Damaged, "message")))
 	}
 	return counts, faults
@@ -274,7 +265,7 @@ func isOrAre(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}
-	return muster.Plural(n, noun) + " are"
+	return render.Plural(n, noun) + " are"
 }
 
 // embedded tells whether there are embedded queues, and answers if not.
@@ -334,8 +325,8 @@ func (a *api) peek(w http.ResponseWriter, r *http.Request) {
 	answer(w, found)
 }
 
-// load takes the lines of a body into a queue. The body is read before the first line is stored: one that is too large, or
-// does not arrive, changes nothing. Only after an answer of 500 nobody knows what was stored.
+// load takes the lines of a body into a queue. The body is read before the first line is stored: one that is too large,
+// or does not arrive, changes nothing. Only after an answer of 500 nobody knows what was stored.
 func (a *api) load(w http.ResponseWriter, r *http.Request) {
 	if !a.embedded(w) {
 		return
@@ -359,8 +350,8 @@ func (a *api) load(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// export streams a queue. The server's own deadline is for short answers: here it moves on with every write, so that a large
-// queue is exported whole while a reader that stands still is left.
+// export streams a queue. The server's own deadline is for short answers: here it moves on with every write, so that a
+// large queue is exported whole while a reader that stands still is left.
 func (a *api) export(w http.ResponseWriter, r *http.Request) {
 	if !a.embedded(w) {
 		return

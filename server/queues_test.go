@@ -56,15 +56,17 @@ func (w *world) send(name string, messages ...queue.Outgoing) {
 
 // masked takes the ids out of an answer, which are random.
 func masked(body []byte) []byte {
-	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`).ReplaceAll(body, []byte("ID"))
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`).ReplaceAll(body,
+		[]byte("ID"))
 }
 
 func TestPeekShowsEverythingAboutAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, withQueues(t, "q", "q.fifo"))
 		delay := time.Minute
-		w.send("q", queue.Outgoing{Body: "<first>", GroupID: "tenant", Trace: "Root=1", Attributes: map[string]queue.Attribute{
-			"size": {Type: "Number", Value: []byte("7")}, "thumb": {Type: "Binary.png", Value: []byte{0, 255}}}})
+		w.send("q", queue.Outgoing{Body: "<first>", GroupID: "tenant", Trace: "Root=1",
+			Attributes: map[string]queue.Attribute{
+				"size": {Type: "Number", Value: []byte("7")}, "thumb": {Type: "Binary.png", Value: []byte{0, 255}}}})
 		time.Sleep(1500 * time.Millisecond)
 		if got, err := w.queues.Receive(t.Context(), "q", queue.ReceiveOptions{}); err != nil || len(got) != 1 {
 			t.Fatal(got, err)
@@ -94,7 +96,8 @@ func TestPeekTakesWhatItIsAskedFor(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	for query, want := range map[string]string{
-		"":                           "0 in-flight, 1 in-flight, 2 waiting, 3 waiting, 4 waiting, 5 waiting, 6 waiting, 7 waiting, 8 waiting, 9 waiting",
+		"": "0 in-flight, 1 in-flight, 2 waiting, 3 waiting, 4 waiting, 5 waiting, 6 " +
+			"waiting, 7 waiting, 8 waiting, 9 waiting",
 		"?limit=1":                   "0 in-flight",
 		"?from=waiting&limit=2":      "2 waiting, 3 waiting",
 		"?from=in-flight&limit=1000": "0 in-flight, 1 in-flight",
@@ -160,14 +163,16 @@ func TestAPeekIsBounded(t *testing.T) {
 		if len(got.Messages) != want.n || got.Cut != want.cut {
 			t.Errorf("%s: found %d messages, cut %t; want %d, %t", query, len(got.Messages), got.Cut, want.n, want.cut)
 		}
-		if m := got.Messages[0]; len(m.Body) != want.body || m.BodyBytes != queue.MaxBytes || m.BodyCut != (want.body < queue.MaxBytes) {
+		if m := got.Messages[0]; len(m.Body) != want.body || m.BodyBytes != queue.MaxBytes ||
+			m.BodyCut != (want.body < queue.MaxBytes) {
 			t.Errorf("%s: found a body of %d bytes of %d, cut %t", query, len(m.Body), m.BodyBytes, m.BodyCut)
 		}
 	}
 }
 
 func TestQueuesAreNamed(t *testing.T) {
-	wants(t, newWorld(t, withQueues(t, "b", "a")).ask("GET", "/v1/queues", ""), http.StatusOK, `{"queues":["a","b"],"counts":{"a":{"retrying":0},"b":{"retrying":0}}}`)
+	wants(t, newWorld(t, withQueues(t, "b", "a")).ask("GET", "/v1/queues", ""), http.StatusOK,
+		`{"queues":["a","b"],"counts":{"a":{"retrying":0},"b":{"retrying":0}}}`)
 	wants(t, newWorld(t, withQueues(t)).ask("GET", "/v1/queues", ""), http.StatusOK, `{"queues":[],"counts":{}}`)
 	for _, path := range []string{"", "/q/messages", "/q/export"} {
 		wants(t, newWorld(t).ask("GET", "/v1/queues"+path, ""), http.StatusNotFound, "no embedded queues")
@@ -184,10 +189,15 @@ func TestLinesAreLoadedUpToTheFirstWrongOne(t *testing.T) {
 	}{
 		{"good lines", "q", "{\"body\":\"a\"}\n\n{\"body\":\"b\"}", 200, `{"sent":2,"duplicates":0}`, 2},
 		{"nothing", "q", "", 200, `{"sent":0,"duplicates":0}`, 0},
-		{"a wrong line", "q", "{\"body\":\"a\"}\nb\n{\"body\":\"c\"}", 422, `{"sent":1,"duplicates":0,"line":2,"error":"invalid character`, 1},
-		{"twice to a FIFO queue", "q.fifo", strings.Repeat("{\"body\":\"a\",\"group_id\":\"g\",\"deduplication_id\":\"d\"}\n", 2), 200, `{"sent":1,"duplicates":1}`, 1},
-		{"the longest line", "q", `{"body":"` + strings.Repeat(`\u003c`, queue.MaxBytes) + `"}`, 200, `{"sent":1,"duplicates":0}`, 1},
-		{"more than there is room for", "q", strings.Repeat("{\"body\":\"a\"}\n", server.MaxLoadBytes/12), 413, "too large", 0},
+		{"a wrong line", "q", "{\"body\":\"a\"}\nb\n{\"body\":\"c\"}", 422,
+			`{"sent":1,"duplicates":0,"line":2,"error":"invalid character`, 1},
+		{"twice to a FIFO queue", "q.fifo",
+			strings.Repeat("{\"body\":\"a\",\"group_id\":\"g\",\"deduplication_id\":\"d\"}\n", 2), 200,
+			`{"sent":1,"duplicates":1}`, 1},
+		{"the longest line", "q", `{"body":"` + strings.Repeat(`\u003c`, queue.MaxBytes) + `"}`, 200,
+			`{"sent":1,"duplicates":0}`, 1},
+		{"more than there is room for", "q", strings.Repeat("{\"body\":\"a\"}\n", server.MaxLoadBytes/12), 413,
+			"too large", 0},
 		{"no such queue", "none", `{"body":"a"}`, 404, `there is no queue \"none\"`, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -213,7 +223,8 @@ func TestOnlyLoadingTakesLargeBodies(t *testing.T) {
 func TestAClosedServiceSaysSo(t *testing.T) {
 	w := newWorld(t, withQueues(t, "q"))
 	w.queues.Close()
-	wants(t, w.ask("POST", "/v1/queues/q/messages", `{"body":"a"}`), http.StatusUnprocessableEntity, `"line":1`, "closed")
+	wants(t, w.ask("POST", "/v1/queues/q/messages", `{"body":"a"}`), http.StatusUnprocessableEntity, `"line":1`,
+		"closed")
 }
 
 func TestAnExportSaysWhetherItIsWhole(t *testing.T) {
@@ -224,19 +235,22 @@ func TestAnExportSaysWhetherItIsWhole(t *testing.T) {
 	if err != nil || bytes.Count(lines, []byte{'\n'}) != 2 || !strings.Contains(string(lines), `"body":"b"`) {
 		t.Errorf("exported %s, %v", lines, err)
 	}
-	if h := result.Header; h.Get(server.ExportTotal) != "2" || result.Trailer.Get(server.ExportCount) != "2" || result.Trailer.Get(server.ExportError) != "" {
+	if h := result.Header; h.Get(server.ExportTotal) != "2" || result.Trailer.Get(server.ExportCount) != "2" ||
+		result.Trailer.Get(server.ExportError) != "" {
 		t.Errorf("found the headers %v and trailers %v", h, result.Trailer)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	result = w.ask("GET", "/v1/queues/q/export", "", func(r *http.Request) { *r = *r.WithContext(ended) }).Result()
 	io.Copy(io.Discard, result.Body)
-	if result.Trailer.Get(server.ExportCount) != "0" || !strings.Contains(result.Trailer.Get(server.ExportError), "canceled") {
+	if result.Trailer.Get(server.ExportCount) != "0" || !strings.Contains(result.Trailer.Get(server.ExportError),
+		"canceled") {
 		t.Errorf("an export that ended early has the trailers %v", result.Trailer)
 	}
 }
 
-// pipes is a listener whose connections have no buffer, so that time may be virtual and a reader that stands still is felt.
+// pipes is a listener whose connections have no buffer, so that time may be virtual and a reader that stands still is
+// felt.
 type pipes struct {
 	made chan net.Conn
 	once sync.Once
@@ -271,7 +285,8 @@ func TestALargeExportOutlastsTheDeadlinesOfTheServer(t *testing.T) {
 				mine, theirs := net.Pipe()
 				defer mine.Close()
 				l.made <- theirs
-				fmt.Fprintf(mine, "GET /v1/queues/q/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", secret)
+				fmt.Fprintf(mine, "GET /v1/queues/q/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+
+					"%s\r\n\r\n", secret)
 				resp, err := http.ReadResponse(bufio.NewReader(mine), nil)
 				if err != nil {
 					t.Fatal(err)
@@ -284,7 +299,8 @@ func TestALargeExportOutlastsTheDeadlinesOfTheServer(t *testing.T) {
 					n += bytes.Count(piece[:k], []byte{'\n'})
 				}
 				if got := resp.Trailer.Get(server.ExportCount) == "6" && n == 6; got != whole {
-					t.Errorf("%d lines arrived, trailers %v, %v; whole is %t, want %t", n, resp.Trailer, err, got, whole)
+					t.Errorf("%d lines arrived, trailers %v, %v; whole is %t, want %t", n, resp.Trailer, err, got,
+						whole)
 				}
 			})
 		})

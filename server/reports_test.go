@@ -18,8 +18,10 @@ func TestANonsenseReportIsRefusedWithWhatIsAllowed(t *testing.T) {
 	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(goodReport) }
 	tests := []struct{ name, body, says string }{
 		{"NaN", with(`"busy":1`, `"busy":NaN`), "invalid character 'N'"},
-		{"infinite durations", with(`}`, `,"processing":{"count":1,"sum_s":1e999,"buckets":[{"i":0,"n":1}]}}`), "read the request"},
-		{"durations longer than years", with(`}`, `,"processing":{"count":1,"sum_s":1e300,"buckets":[{"i":0,"n":1}]}}`), "at most a year"},
+		{"infinite durations", with(`}`, `,"processing":{"count":1,"sum_s":1e999,"buckets":[{"i":0,"n":1}]}}`),
+			"read the request"},
+		{"durations longer than years", with(`}`, `,"processing":{"count":1,"sum_s":1e300,"buckets":[{"i":0,"n":1}]}}`),
+			"at most a year"},
 		{"half a message", with(`"busy":1`, `"busy":0.5`), "cannot unmarshal number 0.5"},
 		{"null", "null", "1 to 256 characters"},
 		{"negative busy slots", with(`"busy":1`, `"busy":-1`), "allowed is 0 to 2"},
@@ -27,14 +29,17 @@ func TestANonsenseReportIsRefusedWithWhatIsAllowed(t *testing.T) {
 		{"no slots", with(`"slots":2`, `"slots":0`), "allowed is 1 to 10000"},
 		{"more slots than fit a number", with(`"slots":2`, `"slots":99999999999999999999`), "cannot unmarshal"},
 		{"a token while it is busy", with(`"state":"receiving"`, `"state":"idle","token":"t"`), "no busy slot"},
-		{"a token while it receives", with(`"state":"receiving"`, `"state":"receiving","token":"t"`), "allowed only in"},
-		{"idle without a token", with(`"state":"receiving"`, `"state":"idle"`, `"busy":1`, `"busy":0`), "needs a release token"},
+		{"a token while it receives", with(`"state":"receiving"`, `"state":"receiving","token":"t"`),
+			"allowed only in"},
+		{"idle without a token", with(`"state":"receiving"`, `"state":"idle"`, `"busy":1`, `"busy":0`),
+			"needs a release token"},
 		{"a state that there is not", with(`receiving`, `finished`), "allowed is starting, receiving"},
 		{"a cause that there is not", with(`}`, `,"cause":"`+long+`"}`), "allowed is asked"},
 		{"no member", with(`"member":"m1"`, `"member":""`), "1 to 256 characters"},
 		{"a giant worker name", with(`"worker":"m1"`, `"worker":"`+long+`"`), "1 to 256 characters"},
 		{"a giant fleet name", with(`"fleet":"a"`, `"fleet":"`+long+`"`), "1 to 256 characters"},
-		{"a giant token", with(`"state":"receiving"`, `"state":"idle","token":"`+long+`"`, `"busy":1`, `"busy":0`), "at most 256 characters"},
+		{"a giant token", with(`"state":"receiving"`, `"state":"idle","token":"`+long+`"`, `"busy":1`, `"busy":0`),
+			"at most 256 characters"},
 		{"the first report before the first", with(`"seq":7`, `"seq":0`), "start at 1"},
 		{"a negative count", with(`}`, `,"finished":-5}`), "allowed is 0 to 1000000000"},
 	}
@@ -55,7 +60,8 @@ func TestANonsenseReportIsRefusedWithWhatIsAllowed(t *testing.T) {
 
 func TestAReportThatCannotBeTaken(t *testing.T) {
 	w := newWorld(t)
-	wants(t, w.ask("POST", "/v1/reports", strings.Replace(goodReport, `"fleet":"a"`, `"fleet":"z"`, 1)), http.StatusNotFound, `there is no fleet \"z\"`)
+	wants(t, w.ask("POST", "/v1/reports", strings.Replace(goodReport, `"fleet":"a"`, `"fleet":"z"`, 1)),
+		http.StatusNotFound, `there is no fleet \"z\"`)
 	w.a.err = fmt.Errorf("step: %w", controller.ErrNotReady)
 	answer := w.ask("POST", "/v1/reports", goodReport)
 	wants(t, answer, http.StatusServiceUnavailable, "report again")
@@ -76,18 +82,24 @@ func TestAnEventWakesAndNothingElse(t *testing.T) {
 		{"one fleet", []string{`{"fleet":"a"}`}, []int{202}, 1, 0},
 		{"all fleets", []string{`{}`}, []int{202}, 1, 1},
 		{"without an id every event wakes", []string{`{"fleet":"a"}`, `{"fleet":"a"}`}, []int{202, 202}, 2, 0},
-		{"a repeated id wakes once", []string{`{"fleet":"a","id":"1"}`, `{"fleet":"a","id":"1"}`, `{"fleet":"a","id":"2"}`}, []int{202, 202, 202}, 2, 0},
-		{"an id counts within its fleet", []string{`{"fleet":"a","id":"1"}`, `{"fleet":"b","id":"1"}`, `{"id":"1"}`, `{"id":"1"}`}, []int{202, 202, 202, 202}, 2, 2},
+		{"a repeated id wakes once", []string{`{"fleet":"a","id":"1"}`, `{"fleet":"a","id":"1"}`,
+			`{"fleet":"a","id":"2"}`}, []int{202, 202, 202}, 2, 0},
+		{"an id counts within its fleet", []string{`{"fleet":"a","id":"1"}`, `{"fleet":"b","id":"1"}`, `{"id":"1"}`,
+			`{"id":"1"}`}, []int{202, 202, 202, 202}, 2, 2},
 		{"the fleets of a queue by its name", []string{`{"queue":"jobs"}`}, []int{202}, 1, 0},
-		{"by its URL and its ARN", []string{`{"queue":"https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"}`, `{"queue":"arn:aws:sqs:eu-west-1:123456789012:jobs"}`}, []int{202, 202}, 2, 0},
-		{"a repeated id of a queue", []string{`{"queue":"jobs","id":"1"}`, `{"queue":"jobs","id":"1"}`, `{"fleet":"a","id":"1"}`}, []int{202, 202, 202}, 2, 0},
-		{"a queue that no fleet serves", []string{`{"queue":"other"}`, `{"queue":"https://host/1/"}`}, []int{404, 404}, 0, 0},
+		{"by its URL and its ARN", []string{`{"queue":"https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"}`,
+			`{"queue":"arn:aws:sqs:eu-west-1:123456789012:jobs"}`}, []int{202, 202}, 2, 0},
+		{"a repeated id of a queue", []string{`{"queue":"jobs","id":"1"}`, `{"queue":"jobs","id":"1"}`,
+			`{"fleet":"a","id":"1"}`}, []int{202, 202, 202}, 2, 0},
+		{"a queue that no fleet serves", []string{`{"queue":"other"}`, `{"queue":"https://host/1/"}`}, []int{404, 404},
+			0, 0},
 		{"a fleet and a queue", []string{`{"fleet":"a","queue":"jobs"}`}, []int{400}, 0, 0},
 		{"a giant queue name", []string{`{"queue":"` + strings.Repeat("z", 9999) + `"}`}, []int{404}, 0, 0},
 		{"an unknown fleet", []string{`{"fleet":"z","id":"1"}`}, []int{404}, 0, 0},
 		{"a giant fleet name", []string{`{"fleet":"` + strings.Repeat("z", 9999) + `"}`}, []int{404}, 0, 0},
 		{"a giant id", []string{`{"fleet":"a","id":"` + strings.Repeat("1", 257) + `"}`}, []int{400}, 0, 0},
-		{"a size", []string{`{"fleet":"a","desired":5}`, `{"fleet":"a","backlog":5}`, `{"fleet":"a","id":5}`}, []int{400, 400, 400}, 0, 0},
+		{"a size", []string{`{"fleet":"a","desired":5}`, `{"fleet":"a","backlog":5}`, `{"fleet":"a","id":5}`},
+			[]int{400, 400, 400}, 0, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,13 +137,14 @@ func TestAFloodOfEventsIsCutOff(t *testing.T) {
 	}
 }
 
-// FuzzReport posts anything as a report. Whatever it is, the API does not fail, and the fleet is handed only what can be
-// true.
+// FuzzReport posts anything as a report. Whatever it is, the API does not fail, and the fleet is handed only what can
+// be true.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(goodReport))
 	f.Add([]byte(strings.Replace(goodReport, `"busy":1`, `"busy":0,"token":"t","cause":"idle_too_long"`, 1)))
 	f.Add([]byte(`{"fleet":"a","member":"m","worker":"w","seq":1,"state":"draining","slots":1,"finished":2,"processing":{"count":2,"sum_s":3,"buckets":[{"i":1,"n":2}]}}`))
-	for _, seed := range []string{"", "null", "[]", "{}{}", `{"slots":1e400}`, `{"fleet":"\u0000"}`, "\xff\xfe", `{"FLEET":"a","fleet":"b"}`, strings.Repeat(`{"at":`, 100)} {
+	for _, seed := range []string{"", "null", "[]", "{}{}", `{"slots":1e400}`, `{"fleet":"\u0000"}`, "\xff\xfe",
+		`{"FLEET":"a","fleet":"b"}`, strings.Repeat(`{"at":`, 100)} {
 		f.Add([]byte(seed))
 	}
 	w := newWorld(f)
@@ -158,7 +171,8 @@ func FuzzReport(f *testing.F) {
 
 // FuzzEvent posts anything as an event.
 func FuzzEvent(f *testing.F) {
-	for _, seed := range []string{`{"fleet":"a","id":"1"}`, "{}", "null", "", `{"fleet":"z"}`, `{"id":1}`, `{"fleet":"a","desired":1}`, "{}{}", "\xff", `{"id":"` + strings.Repeat("x", 300) + `"}`} {
+	for _, seed := range []string{`{"fleet":"a","id":"1"}`, "{}", "null", "", `{"fleet":"z"}`, `{"id":1}`,
+		`{"fleet":"a","desired":1}`, "{}{}", "\xff", `{"id":"` + strings.Repeat("x", 300) + `"}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Status is the answer of GET /v1/status. Fields may be added; readers ignore those they do not know.
@@ -24,15 +26,16 @@ type Status struct {
 	Fleets  []FleetStatus `json:"fleets"`
 	// Faults say what is wrong with the set-up as a whole, such as a changed configuration that was not taken over.
 	Faults []string `json:"faults,omitzero"`
-	// DamagedMessages counts the messages of embedded queues that were set aside since the start because their content is
-	// damaged, by queue; absent while there are none.
+	// DamagedMessages counts the messages of embedded queues that were set aside since the start because their content
+	// is damaged, by queue; absent while there are none.
 	DamagedMessages map[string]int `json:"damaged_messages,omitzero"`
 }
 
 // FleetStatus is one fleet in [Status].
 type FleetStatus struct {
 	Name string `json:"name"`
-	// Phase is where the fleet stands in its life: waiting, starting, running, failed or stopping. It is sized while it runs.
+	// Phase is where the fleet stands in its life: waiting, starting, running, failed or stopping. It is sized while it
+	// runs.
 	Phase string `json:"phase"`
 	// Ready is false until the queue and the fleet were seen once.
 	Ready       bool               `json:"ready"`
@@ -42,9 +45,11 @@ type FleetStatus struct {
 	Sentence string `json:"sentence"`
 	// Policy is the policy in force, as the history has it; absent until the first step.
 	Policy json.RawMessage `json:"policy,omitzero"`
-	// CostPerHour is what the desired size costs in an hour, in the currency of the configured price; zero without a price.
+	// CostPerHour is what the desired size costs in an hour, in the currency of the configured price; zero without a
+	// price.
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
-	// Trouble says since when and why the fleet is not sized, or not sized as configured, and what is next; empty otherwise.
+	// Trouble says since when and why the fleet is not sized, or not sized as configured, and what is next; empty
+	// otherwise.
 	Trouble string         `json:"trouble,omitzero"`
 	Members []MemberStatus `json:"members"`
 }
@@ -59,6 +64,8 @@ type MemberStatus struct {
 	LaunchedAt time.Time    `json:"launched_at"`
 	Slots      int          `json:"slots"`
 	Busy       int          `json:"busy"`
+	// HeldSeconds is how long its workers have had the messages that they reported last, on average of these messages.
+	HeldSeconds float64 `json:"held_mean_s,omitzero"`
 	// Incidents are what went wrong at its workers, as it was told last.
 	Incidents []IncidentStatus `json:"incidents,omitzero"`
 }
@@ -66,13 +73,16 @@ type MemberStatus struct {
 // IncidentStatus is what went wrong at a worker, in [MemberStatus].
 type IncidentStatus struct {
 	Worker string `json:"worker"`
-	muster.Incident
+	protocol.Incident
 	// At is when the controller was told.
 	At time.Time `json:"at"`
 }
 
 func memberStatus(m controller.MemberView) MemberStatus {
 	s := MemberStatus{ID: m.ID, State: m.State, LaunchedAt: m.LaunchedAt, Slots: m.Slots, Busy: m.Busy}
+	if m.Busy > 0 {
+		s.HeldSeconds = math.Round(1000*m.HeldSeconds/float64(m.Busy)) / 1000
+	}
 	for _, i := range m.Incidents {
 		s.Incidents = append(s.Incidents, IncidentStatus{Worker: i.Worker, Incident: i.Incident, At: i.At})
 	}
@@ -92,10 +102,12 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet, standing m
 	s := Status{Version: version, At: at, Fleets: []FleetStatus{}}
 	for name, f := range fleets {
 		stands := standing[name]
-		status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)), Members: []MemberStatus{}}
+		status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)),
+			Members: []MemberStatus{}}
 		o, ok := f.Last()
 		if ok {
-			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision, o.Decision.Sentence()
+			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision,
+				o.Decision.Sentence()
 			status.Policy, status.CostPerHour = o.Spec, o.PricePerHour*float64(o.Decision.Desired)
 			for _, m := range o.Members(at) {
 				status.Members = append(status.Members, memberStatus(m))
@@ -149,11 +161,12 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusServiceUnavailable, "too many large reports arrive at this moment; send it again")
 		return
 	}
-	var rep muster.Report
+	var rep protocol.Report
 	err := readReport(r, &rep)
 	a.reports.Give(size)
 	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
-	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) && !a.Token.Fleet(rep.Fleet).equal(given) {
+	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) &&
+		!a.Token.Fleet(rep.Fleet).equal(given) {
 		unauthorized(w)
 		return
 	}
@@ -213,7 +226,8 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 			fail(w, http.StatusInternalServerError, fmt.Sprintf("read decision %d: %v", rec.Position.Seq, err))
 			return
 		}
-		list = append(list, DecisionRecord{Position: rec.Position, Observation: body.Observation, Decision: body.Decision, Sentence: body.Decision.Sentence()})
+		list = append(list, DecisionRecord{Position: rec.Position, Observation: body.Observation,
+			Decision: body.Decision, Sentence: body.Decision.Sentence()})
 	}
 	answer(w, map[string]any{"decisions": list})
 }

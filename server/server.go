@@ -15,18 +15,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/accept"
+	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Fleet is a running loop, as the API needs it.
 type Fleet interface {
-	Report(ctx context.Context, r muster.Report) (muster.Directive, error)
+	Report(ctx context.Context, r protocol.Report) (protocol.Directive, error)
 	Last() (controller.Outcome, bool)
 	Wake()
 }
@@ -54,9 +55,9 @@ type Options struct {
 	Queues *queue.Service
 	// LastFailures looks up why messages failed; nil when that is not known.
 	LastFailures LastFailures
-	// Registry holds the metrics to serve.
-	Registry *prometheus.Registry
-	Version  string
+	// Metrics adds the metrics to a page; nil for none. It is called from several goroutines.
+	Metrics func(*exposition.Page)
+	Version string
 	// Hosts are the host names under which the API may be reached, besides those of loopback.
 	Hosts []string
 }
@@ -67,15 +68,16 @@ const (
 	// whose token they come with.
 	unverifiedReports = 16 << 20
 	maxDecisions      = 1000
-	// eventsPerSecond and eventBurst bound the events taken from all senders together: the worst a flood of forged events
-	// can do is cost that many polls.
+	// eventsPerSecond and eventBurst bound the events taken from all senders together: the worst a flood of forged
+	// events can do is cost that many polls.
 	eventsPerSecond = 20
 	eventBurst      = 100
 )
 
 // New returns the API. It may be called from any number of connections at once.
 func New(o Options) http.Handler {
-	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst), reports: accept.NewBudget(unverifiedReports)}
+	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst),
+		reports: accept.NewBudget(unverifiedReports)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +94,7 @@ func New(o Options) http.Handler {
 		pattern string
 		serve   http.HandlerFunc
 	}{
-		{"GET /metrics", scrape(o.Registry)},
+		{"GET /metrics", scrape(o.Metrics)},
 		{"POST /v1/events", a.event},
 		{"GET /v1/status", a.status},
 		{"GET /v1/decisions", a.decisions},
@@ -157,7 +159,8 @@ func Listen(address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; end the program that uses the port, or choose another address under listen: in the configuration",
+		return nil, fmt.Errorf("listen on %s: %w; end the program that uses the port, or choose another address "+
+			"under listen: in the configuration",
 			address, err)
 	}
 	return l, nil
@@ -209,7 +212,8 @@ func (a *api) guard(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
 		if !a.allowed(r.Host) {
-			fail(w, http.StatusMisdirectedRequest, fmt.Sprintf("the API is not reached under the name %.100q; use 127.0.0.1 or localhost", r.Host))
+			fail(w, http.StatusMisdirectedRequest,
+				fmt.Sprintf("the API is not reached under the name %.100q; use 127.0.0.1 or localhost", r.Host))
 			return
 		}
 		limit := int64(maxBody)
@@ -261,7 +265,8 @@ func bearer(r *http.Request) string {
 
 func unauthorized(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", "Bearer")
-	fail(w, http.StatusUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer; muster up keeps it in the file api-token of its data directory")
+	fail(w, http.StatusUnauthorized, "the token is missing or wrong: send it as Authorization: Bearer; muster up "+
+		"keeps it in the file api-token of its data directory")
 }
 
 // fail answers with an error in JSON.
@@ -286,8 +291,8 @@ func read(r *http.Request, into any) error {
 	return whole(d, into)
 }
 
-// readReport decodes a JSON body as [read] does, but leaves out fields that it does not know: a worker may be newer than the
-// controller, and fields are only ever added.
+// readReport decodes a JSON body as [read] does, but leaves out fields that it does not know: a worker may be newer
+// than the controller, and fields are only ever added.
 func readReport(r *http.Request, into any) error { return whole(json.NewDecoder(r.Body), into) }
 
 // whole decodes the one value that d has.

@@ -36,7 +36,8 @@ func (s Standing) trouble() string {
 	if !s.Since.IsZero() {
 		since = " since " + s.Since.UTC().Format(time.RFC3339)
 	}
-	next := "; it is not tried again by itself: change the configuration of the fleet, or send muster up a hang-up signal"
+	next := "; it is not tried again by itself: change the configuration of the fleet, or send muster up a hang-up " +
+		"signal"
 	if !s.RetryAt.IsZero() {
 		next = "; next try at " + s.RetryAt.UTC().Format(time.RFC3339)
 	}

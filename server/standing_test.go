@@ -25,15 +25,21 @@ func TestOneFleetThatFailsMakesTheWholeDegradedAndNotUnready(t *testing.T) {
 		answer string
 	}{
 		{"all run", server.Standing{}, server.Standing{}, true, http.StatusOK, "ready\n"},
-		{"one was not seen yet", server.Standing{}, server.Standing{Phase: "running", Since: time.Now()}, false, http.StatusServiceUnavailable, "not every fleet was seen yet"},
-		{"one was not seen for long", server.Standing{}, server.Standing{Phase: "running", Since: time.Now().Add(-2 * time.Minute)}, false, http.StatusOK,
+		{"one was not seen yet", server.Standing{}, server.Standing{Phase: "running", Since: time.Now()}, false,
+			http.StatusServiceUnavailable, "not every fleet was seen yet"},
+		{"one was not seen for long", server.Standing{},
+			server.Standing{Phase: "running", Since: time.Now().Add(-2 * time.Minute)}, false, http.StatusOK,
 			"degraded: 1 of 2 fleets are not sized as configured; muster status says why\n"},
-		{"one failed", server.Standing{}, failed, false, http.StatusOK, "degraded: 1 of 2 fleets are not sized as configured"},
+		{"one failed", server.Standing{}, failed, false, http.StatusOK, "degraded: 1 of 2 fleets are not sized as " +
+			"configured"},
 		{"one failed after it was seen", server.Standing{}, failed, true, http.StatusOK, "degraded: 1 of 2"},
-		{"one could not be changed", server.Standing{}, server.Standing{Phase: "running", Failure: "no such program"}, true, http.StatusOK, "degraded: 1 of 2"},
-		{"one waits for the end of another", server.Standing{}, server.Standing{Phase: "waiting"}, false, http.StatusOK, "degraded: 1 of 2"},
+		{"one could not be changed", server.Standing{}, server.Standing{Phase: "running", Failure: "no such program"},
+			true, http.StatusOK, "degraded: 1 of 2"},
+		{"one waits for the end of another", server.Standing{}, server.Standing{Phase: "waiting"}, false, http.StatusOK,
+			"degraded: 1 of 2"},
 		{"one ends", server.Standing{}, server.Standing{Phase: "stopping"}, false, http.StatusOK, "ready\n"},
-		{"all failed", failed, failed, false, http.StatusServiceUnavailable, "degraded: no fleet is sized; muster status says why"},
+		{"all failed", failed, failed, false, http.StatusServiceUnavailable, "degraded: no fleet is sized; muster " +
+			"status says why"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) { w.standing = map[string]server.Standing{"a": row.a, "b": row.b} })
@@ -99,7 +105,8 @@ func TestStatusAndMetricsSayWhatAFleetThatFailedIsWaitingFor(t *testing.T) {
 		http.StatusOK,
 		`"phase":"failed"`,
 		`"faults":["the configuration was not taken over"]`,
-		"the fleet is not sized since 2026-03-01T12:00:00Z: the disk is full; it is not tried again by itself: change the configuration of the fleet, or send muster up a hang-up signal",
+		"the fleet is not sized since 2026-03-01T12:00:00Z: the disk is full; it is not tried again by itself: "+
+			"change the configuration of the fleet, or send muster up a hang-up signal",
 		"the fleet is not sized since 2026-03-01T12:00:00Z: the disk is full; next try at 2026-03-01T12:01:00Z",
 	)
 	answer := w.ask("GET", "/metrics", "")

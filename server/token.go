@@ -15,14 +15,14 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 )
 
-// Token is the secret that opens the API. It prints as asterisks, so that it cannot get into a log by accident; Reveal gives
-// its text.
+// Token is the secret that opens the API. It prints as asterisks, so that it cannot get into a log by accident; Reveal
+// gives its text.
 type Token struct{ text string }
 
 const tokenBytes = 32
 
-// LoadOrCreateToken reads the token in the file at path, or makes one and keeps it there, readable by its owner alone. A
-// file that others may read is refused.
+// LoadOrCreateToken reads the token in the file at path, or makes one and keeps it there, readable by its owner alone.
+// A file that others may read is refused.
 func LoadOrCreateToken(path string) (Token, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -36,7 +36,8 @@ func LoadOrCreateToken(path string) (Token, error) {
 		return Token{}, fmt.Errorf("read the API token: %w", err)
 	}
 	if stat.Mode().Perm()&0o077 != 0 {
-		return Token{}, fmt.Errorf("read the API token: %s may be read by others (mode %04o); run chmod 600 on it, or delete it to get a new one",
+		return Token{}, fmt.Errorf("read the API token: %s may be read by others (mode %04o); run chmod 600 on it, "+
+			"or delete it to get a new one",
 			path, stat.Mode().Perm())
 	}
 	token := strings.TrimSpace(string(text))
@@ -70,8 +71,8 @@ func (t Token) String() string { return "***" }
 // GoString hides the token from %#v too.
 func (t Token) GoString() string { return "server.Token(***)" }
 
-// Member returns the token that lets a worker report for the given member of the given fleet, and nothing else. That of an
-// empty token is empty: anybody could compute it.
+// Member returns the token that lets a worker report for the given member of the given fleet, and nothing else. That of
+// an empty token is empty: anybody could compute it.
 func (t Token) Member(fleet, member string) Token {
 	if t.text == "" {
 		return Token{}
@@ -81,8 +82,8 @@ func (t Token) Member(fleet, member string) Token {
 	return Token{hex.EncodeToString(mac.Sum(nil))}
 }
 
-// Fleet returns the token that lets the workers of the given fleet report, for whichever member, and nothing else: machines that a
-// cloud starts and names cannot be given one of their own. That of an empty token is empty.
+// Fleet returns the token that lets the workers of the given fleet report, for whichever member, and nothing else:
+// machines that a cloud starts and names cannot be given one of their own. That of an empty token is empty.
 func (t Token) Fleet(fleet string) Token {
 	if t.text == "" {
 		return Token{}

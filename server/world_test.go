@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -26,13 +26,13 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type fleet struct {
 	mu      sync.Mutex
 	last    *controller.Outcome
-	reports []muster.Report
+	reports []protocol.Report
 	wakes   int
-	reply   muster.Directive
+	reply   protocol.Directive
 	err     error
 }
 
-func (f *fleet) Report(_ context.Context, r muster.Report) (muster.Directive, error) {
+func (f *fleet) Report(_ context.Context, r protocol.Report) (protocol.Directive, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil {
@@ -86,7 +86,7 @@ const secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 
 func newWorld(t testing.TB, change ...func(*world)) *world {
 	w := &world{t: t, token: server.NewToken(secret), b: &fleet{}, steps: outcomes(t)}
-	w.a = &fleet{last: &w.steps[len(w.steps)-1], reply: muster.Directive{Ask: muster.Work}}
+	w.a = &fleet{last: &w.steps[len(w.steps)-1], reply: protocol.Directive{Ask: protocol.Work}}
 	var position int64
 	for _, o := range w.steps {
 		for _, r := range o.Records {
@@ -100,16 +100,16 @@ func newWorld(t testing.TB, change ...func(*world)) *world {
 	for _, c := range change {
 		c(w)
 	}
-	registry := prometheus.NewRegistry()
-	if _, err := server.NewMetrics(registry, w.fleets, w.stands); err != nil {
-		t.Fatal(err)
-	}
-	if w.queues != nil {
-		if _, err := server.NewQueueMetrics(registry, w.queues); err != nil {
-			t.Fatal(err)
+	metrics := server.NewMetrics(w.fleets, w.stands)
+	collect := func(p *exposition.Page) {
+		metrics.Collect(p)
+		if w.queues != nil {
+			server.CollectQueues(p, w.queues)
 		}
 	}
-	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Standing: w.stands, Faults: func() []string { return w.faults }, Decisions: w.past, Queues: w.queues, Registry: registry, Version: "v0.0.0-test", Hosts: w.hosts})
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Standing: w.stands,
+		Faults: func() []string { return w.faults }, Decisions: w.past, Queues: w.queues, Metrics: collect,
+		Version: "v0.0.0-test", Hosts: w.hosts})
 	return w
 }
 
@@ -120,7 +120,8 @@ func (w *world) stands() map[string]server.Standing { return w.standing }
 // outcomes are the steps of a fleet: its queue is seen with a backlog, a worker reports, and the queue is seen no more.
 func outcomes(t testing.TB) []controller.Outcome {
 	s, err := controller.NewSettings(controller.Settings{
-		Fleet: "a", Queues: []string{"jobs"}, Spec: policy.Spec{Name: "exact", Processing: 3 * time.Second, PricePerHour: 0.25}, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Fleet: "a", Queues: []string{"jobs"}, Spec: policy.Spec{Name: "exact", Processing: 3 * time.Second,
+			PricePerHour: 0.25}, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
 		Limits: muster.Limits{Min: 1, Max: 5, LaunchesPerHour: 100}, BootPrior: 5 * time.Second, Slots: 2,
 	})
 	if err != nil {
@@ -141,10 +142,13 @@ func outcomes(t testing.TB) []controller.Outcome {
 		for _, id := range ids {
 			l.Members = append(l.Members, muster.Member{ID: id, LaunchedAt: t0})
 		}
-		return []controller.Input{controller.Listed{Listing: l}, controller.Measured{QueueObservation: muster.QueueObservation{Queue: "jobs",
-			Backlog: muster.Measured(at, backlog), InFlight: muster.Measured(at, 1), Delayed: muster.Unknown(at, "not asked for"), OldestAge: muster.Measured(at, 2.5)}}}
+		return []controller.Input{controller.Listed{Listing: l},
+			controller.Measured{QueueObservation: muster.QueueObservation{Queue: "jobs",
+				Backlog: muster.Measured(at, backlog), InFlight: muster.Measured(at, 1), Delayed: muster.Unknown(at,
+					"not asked for"), OldestAge: muster.Measured(at, 2.5)}}}
 	}
-	report := controller.Reported{Report: muster.Report{Fleet: "a", Member: "m1", Worker: "m1", Seq: 1, At: t0.Add(time.Second), State: muster.Receiving, Slots: 2, Busy: 1}}
+	report := controller.Reported{Report: protocol.Report{Fleet: "a", Member: "m1", Worker: "m1", Seq: 1,
+		At: t0.Add(time.Second), State: protocol.Receiving, Slots: 2, Busy: 1}}
 	step(0, seen(0, 0, "m1")...)
 	step(1, append(seen(1, 40, "m1"), report)...)
 	step(2, seen(2, 39, "m1")...)

@@ -21,15 +21,15 @@ type Load struct {
 	Desired int
 }
 
-// Size tells how many members there should be. It is asked after each arrival and each departure, and must depend on its
-// argument alone.
+// Size tells how many members there should be. It is asked after each arrival and each departure, and must depend on
+// its argument alone.
 type Size func(Load) int
 
 // FixedSize is a fleet of n members, always.
 func FixedSize(n int) Size { return func(Load) int { return n } }
 
-// DelayedOff launches a member for each message that finds no free slot, with the given slots to a member; members leave by
-// themselves after [BareOptions.IdleStop].
+// DelayedOff launches a member for each message that finds no free slot, with the given slots to a member; members
+// leave by themselves after [BareOptions.IdleStop].
 func DelayedOff(slots int) Size {
 	return func(l Load) int { return (l.Backlog + l.InFlight + slots - 1) / slots }
 }
@@ -47,18 +47,19 @@ type BareOptions struct {
 	Min, Max int
 	// Slots is how many messages a member holds at once, 1 to 1000; 1 when zero.
 	Slots int
-	// Boot is the time from the launch of a member until it takes messages. Its draws are those of [Run] with the same seed.
+	// Boot is the time from the launch of a member until it takes messages. Its draws are those of [Run] with the same
+	// seed.
 	Boot Draw
-	// IdleStop is how long a member without any message stays while more members are there than were asked for; 0 lets it
-	// leave at once.
+	// IdleStop is how long a member without any message stays while more members are there than were asked for; 0 lets
+	// it leave at once.
 	IdleStop time.Duration
 	// Random hands a message to any member with a free slot, as SQS does, and not to the one that waits longest.
 	Random bool
 }
 
-// Bare replays a trace in a world without a controller: no leases, no roster, no polls, no records; sizes are decided at
-// once from the truth. It is what is left when everything that costs time is taken out, so that theories of queues can be
-// tried on long traces, and what [Run] is compared with. Groups and children are refused.
+// Bare replays a trace in a world without a controller: no leases, no roster, no polls, no records; sizes are decided
+// at once from the truth. It is what is left when everything that costs time is taken out, so that theories of queues
+// can be tried on long traces, and what [Run] is compared with. Groups and children are refused.
 //
 // The events, the queue's order and the score are those of [Run]. Memory depends on the messages in the system alone.
 func Bare(o BareOptions) (Result, error) {
@@ -125,7 +126,8 @@ func newBare(o BareOptions) (*bare, error) {
 		faults = append(faults, errors.New("found no size function"))
 	}
 	if o.Slots < 1 || o.Slots > 1000 || o.Min < 0 || o.Max < 1 || o.Max < o.Min || o.IdleStop < 0 || o.Latency < 0 {
-		faults = append(faults, fmt.Errorf("found %d slots, sizes from %d to %d, idle stop %s, latency objective %s; allowed are 1 to 1000 slots, 0 <= min <= max, max at least 1, and times of at least 0s",
+		faults = append(faults, fmt.Errorf("found %d slots, sizes from %d to %d, idle stop %s, latency objective %s; "+
+			"allowed are 1 to 1000 slots, 0 <= min <= max, max at least 1, and times of at least 0s",
 			o.Slots, o.Min, o.Max, o.IdleStop, o.Latency))
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -145,10 +147,12 @@ func (b *bare) read() error {
 	case err != nil:
 		return fmt.Errorf("simulate %s: %w", b.Trace.Name, err)
 	case m.Arrival < b.next.Arrival || m.Service < 0:
-		return fmt.Errorf("simulate %s: found a message sent at %s with %s of work after one sent at %s; arrivals must ascend and work be at least 0s",
+		return fmt.Errorf("simulate %s: found a message sent at %s with %s of work after one sent at %s; arrivals "+
+			"must ascend and work be at least 0s",
 			b.Trace.Name, m.Arrival, m.Service, b.next.Arrival)
 	case m.Group != "" || len(m.Children) > 0:
-		return fmt.Errorf("simulate %s: found a message of the group %q with %d children; without a controller there are neither groups nor children",
+		return fmt.Errorf("simulate %s: found a message of the group %q with %d children; without a controller there "+
+			"are neither groups nor children",
 			b.Trace.Name, m.Group, len(m.Children))
 	}
 	b.next = m
@@ -267,10 +271,11 @@ func (b *bare) take() {
 	}
 }
 
-// decide asks for the size and brings the fleet to it: it launches what is missing, and lets idle members go that are too
-// many, each after its idle stop.
+// decide asks for the size and brings the fleet to it: it launches what is missing, and lets idle members go that are
+// too many, each after its idle stop.
 func (b *bare) decide() {
-	want := b.Size(Load{At: time.Duration(b.now), Backlog: b.backlog.len(), InFlight: b.inFlight, Booting: b.booting, Ready: b.ready, Desired: b.desired})
+	want := b.Size(Load{At: time.Duration(b.now), Backlog: b.backlog.len(), InFlight: b.inFlight, Booting: b.booting,
+		Ready: b.ready, Desired: b.desired})
 	want = min(max(want, b.Min), b.Max)
 	b.score.decided(b.desired, want)
 	b.desired = want
@@ -354,8 +359,10 @@ func (b *bare) finish() Result {
 
 // check checks that worker-seconds are conserved and that no slot was used twice.
 func (b *bare) check() {
-	if paid := time.Duration(b.paid).Seconds(); paid-b.score.billed > 1e-6*paid+1e-3 || b.score.billed-paid > 1e-6*paid+1e-3 {
-		b.faults = append(b.faults, fmt.Sprintf("members existed for %v s in all, and %v s were billed", paid, b.score.billed))
+	if paid := time.Duration(b.paid).Seconds(); paid-b.score.billed > 1e-6*paid+1e-3 ||
+		b.score.billed-paid > 1e-6*paid+1e-3 {
+		b.faults = append(b.faults, fmt.Sprintf("members existed for %v s in all, and %v s were billed", paid,
+			b.score.billed))
 	}
 	if b.worked > b.paid*int64(b.Slots) {
 		b.faults = append(b.faults, "slots were busy for longer than their members existed")

@@ -34,10 +34,12 @@ func TestABareFleetWaitsAsTheLawsOfQueuesSay(t *testing.T) {
 	}{{1, 0.5, 0.02}, {1, 0.9, 0.06}, {4, 0.7, 0.03}, {16, 0.9, 0.1}} {
 		t.Run(fmt.Sprintf("%d workers, load %g", q.k, q.load), func(t *testing.T) {
 			gap := time.Duration(float64(service) / (q.load * float64(q.k)))
-			res := bareRun(t, BareOptions{Trace: poisson(2, n, time.Minute, gap, service, exponential()), Latency: time.Minute, Size: FixedSize(q.k), Max: q.k})
+			res := bareRun(t, BareOptions{Trace: poisson(2, n, time.Minute, gap, service, exponential()),
+				Latency: time.Minute, Size: FixedSize(q.k), Max: q.k})
 			p := follow(newStream(2, n, time.Minute, gap, service, exponential()), make(freeAt, q.k).serve)
 			near(t, "mean wait in s by the kernel and by the recursion", res.MeanWait, p.meanWait(), 1e-12)
-			near(t, "mean wait in s by the kernel and by the formula", res.MeanWait, erlangC(q.k, p.load(q.k), p.service()).Seconds(), q.share)
+			near(t, "mean wait in s by the kernel and by the formula", res.MeanWait,
+				erlangC(q.k, p.load(q.k), p.service()).Seconds(), q.share)
 			if res.Messages != n || res.PeakWorkers != q.k || res.Launches != q.k || res.Unfinished != 0 {
 				t.Errorf("found %+v", res)
 			}
@@ -54,14 +56,18 @@ func TestTheBareKernelAndTheFullSimulatorAgree(t *testing.T) {
 		full  func(t testing.TB) (controller.Settings, World)
 		share float64
 	}{
-		{"a fixed fleet", 1, BareOptions{Size: FixedSize(20), Max: 20}, func(t testing.TB) (controller.Settings, World) { return standing(t, 20), World{} }, 1e-12},
-		{"a fixed fleet with several slots", 4, BareOptions{Size: FixedSize(5), Max: 5}, func(t testing.TB) (controller.Settings, World) { return standing(t, 5), World{} }, 1e-3},
-		// Whom a message goes to is drawn: in turns nobody would ever be idle for long, and the receive calls of the full
-		// simulator come to their turns otherwise. A launch for each message that finds no worker, by a controller that looks when a message comes; its answers take
-		// until its next step, 50 ms later at most.
-		{"a worker for each message", 1, BareOptions{Size: DelayedOff(1), Max: 500, Boot: Draw{Mean: boot}, IdleStop: 30 * time.Second, Random: true}, func(t testing.TB) (controller.Settings, World) {
+		{"a fixed fleet", 1, BareOptions{Size: FixedSize(20), Max: 20},
+			func(t testing.TB) (controller.Settings, World) { return standing(t, 20), World{} }, 1e-12},
+		{"a fixed fleet with several slots", 4, BareOptions{Size: FixedSize(5), Max: 5},
+			func(t testing.TB) (controller.Settings, World) { return standing(t, 5), World{} }, 1e-3},
+		// Whom a message goes to is drawn: in turns nobody would ever be idle for long, and the receive calls of the
+		// full simulator come to their turns otherwise. A launch for each message that finds no worker, by a controller
+		// that looks when a message comes; its answers take until its next step, 50 ms later at most.
+		{"a worker for each message", 1, BareOptions{Size: DelayedOff(1), Max: 500, Boot: Draw{Mean: boot},
+			IdleStop: 30 * time.Second, Random: true}, func(t testing.TB) (controller.Settings, World) {
 			s, err := controller.NewSettings(controller.Settings{
-				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Spec: policy.Spec{Name: "exact"},
+				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
+				Spec:   policy.Spec{Name: "exact"},
 				Limits: muster.Limits{Max: 500, LaunchesPerHour: 1_000_000}, BootPrior: boot,
 			})
 			if err != nil {
@@ -103,17 +109,22 @@ func TestABareFleetIsAsLargeAsItIsAskedToBe(t *testing.T) {
 	}{
 		{"one member does one after the other", BareOptions{Size: FixedSize(1), Max: 1}, 70, 20, 1, 1},
 		{"with two slots both at once", BareOptions{Size: FixedSize(1), Max: 1, Slots: 2}, 70, 10, 1, 1},
-		{"one for each message, gone when idle", BareOptions{Size: DelayedOff(1), Max: 9, Boot: Draw{Mean: 5 * time.Second}}, 45, 15, 3, 2},
-		{"no more than the maximum", BareOptions{Size: DelayedOff(1), Max: 1, Boot: Draw{Mean: 5 * time.Second}}, 40, 25, 2, 1},
-		{"idle members stay as long as they are told to", BareOptions{Size: DelayedOff(1), Max: 9, IdleStop: 20 * time.Second}, 90, 10, 3, 2},
+		{"one for each message, gone when idle",
+			BareOptions{Size: DelayedOff(1), Max: 9, Boot: Draw{Mean: 5 * time.Second}}, 45, 15, 3, 2},
+		{"no more than the maximum", BareOptions{Size: DelayedOff(1), Max: 1, Boot: Draw{Mean: 5 * time.Second}}, 40,
+			25, 2, 1},
+		{"idle members stay as long as they are told to",
+			BareOptions{Size: DelayedOff(1), Max: 9, IdleStop: 20 * time.Second}, 90, 10, 3, 2},
 		{"and are used again", BareOptions{Size: DelayedOff(1), Max: 9, IdleStop: 55 * time.Second}, 190, 10, 2, 2},
 		{"the minimum never leaves", BareOptions{Size: DelayedOff(1), Min: 1, Max: 9}, 80, 10, 2, 2},
 	} {
 		t.Run(q.name, func(t *testing.T) {
 			q.o.Trace, q.o.Latency = rows, time.Minute
 			res := bareRun(t, q.o)
-			if math.Abs(res.WorkerSeconds-q.seconds) > 1e-6 || math.Abs(res.P99-q.p99) > 0.01*q.p99 || res.Launches != q.launches || res.PeakWorkers != q.top || res.Messages != 3 {
-				t.Errorf("found %v worker-seconds, p99 %v s, %d launches, peak %d; want %v, %v, %d, %d", res.WorkerSeconds, res.P99, res.Launches, res.PeakWorkers,
+			if math.Abs(res.WorkerSeconds-q.seconds) > 1e-6 || math.Abs(res.P99-q.p99) > 0.01*q.p99 ||
+				res.Launches != q.launches || res.PeakWorkers != q.top || res.Messages != 3 {
+				t.Errorf("found %v worker-seconds, p99 %v s, %d launches, peak %d; want %v, %v, %d, %d",
+					res.WorkerSeconds, res.P99, res.Launches, res.PeakWorkers,
 					q.seconds, q.p99, q.launches, q.top)
 			}
 		})
@@ -134,7 +145,8 @@ func (r *rowsReader) Next() (trace.Message, error) {
 
 func TestWhatABareRunCannotBeIsSaid(t *testing.T) {
 	good := func() BareOptions {
-		return BareOptions{Trace: poisson(1, 10, 0, time.Second, time.Second, exponential()), Size: FixedSize(1), Max: 1}
+		return BareOptions{Trace: poisson(1, 10, 0, time.Second, time.Second, exponential()), Size: FixedSize(1),
+			Max: 1}
 	}
 	for _, q := range []struct {
 		name, want string
@@ -143,9 +155,13 @@ func TestWhatABareRunCannotBeIsSaid(t *testing.T) {
 		{"no size", "found no size function", func(o *BareOptions) { o.Size = nil }},
 		{"no room", "found 1 slots, sizes from 0 to 0", func(o *BareOptions) { o.Max = 0 }},
 		{"a boot of no length", "boot: found a mean of -1s", func(o *BareOptions) { o.Boot.Mean = -time.Second }},
-		{"an empty trace", "the trace is empty", func(o *BareOptions) { o.Trace = poisson(1, 0, 0, 1, 1, exponential()) }},
+		{"an empty trace", "the trace is empty",
+			func(o *BareOptions) { o.Trace = poisson(1, 0, 0, 1, 1, exponential()) }},
 		{"a tree", "neither groups nor children", func(o *BareOptions) {
-			o.Trace.Open = func() (trace.Reader, error) { return &oneReader{m: trace.Message{Children: []trace.Message{{}}}}, nil }
+			o.Trace.Open = func() (trace.Reader,
+				error) {
+				return &oneReader{m: trace.Message{Children: []trace.Message{{}}}}, nil
+			}
 		}},
 	} {
 		t.Run(q.name, func(t *testing.T) {

@@ -26,7 +26,8 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s, err := controller.NewSettings(controller.Settings{
 				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
-				Spec: policy.Spec{Name: name}, Limits: muster.Limits{Max: 500, LaunchesPerHour: 1_000_000}, Poll: time.Second,
+				Spec: policy.Spec{Name: name}, Limits: muster.Limits{Max: 500, LaunchesPerHour: 1_000_000},
+				Poll: time.Second,
 			})
 			if err != nil {
 				b.Fatal(err)
@@ -35,7 +36,9 @@ func BenchmarkRun(b *testing.B) {
 			begin := processorTime(b)
 			for b.Loop() {
 				w := World{Boot: Draw{Mean: 30 * time.Second}, IdleStop: 30 * time.Second}
-				if _, err := Run(Options{Settings: s, World: w, Trace: poisson(1, n, 0, time.Second/64, 200*time.Millisecond, exponential()), Seed: 1}); err != nil {
+				if _, err := Run(Options{Settings: s, World: w,
+					Trace: poisson(1, n, 0, time.Second/64, 200*time.Millisecond,
+						exponential()), Seed: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -49,7 +52,8 @@ func BenchmarkBare(b *testing.B) {
 	const n = 1_000_000
 	begin := processorTime(b)
 	for b.Loop() {
-		o := BareOptions{Trace: poisson(1, n, 0, 10*time.Millisecond, 120*time.Millisecond, exponential()), Latency: time.Second, Size: FixedSize(16), Max: 16}
+		o := BareOptions{Trace: poisson(1, n, 0, 10*time.Millisecond, 120*time.Millisecond, exponential()),
+			Latency: time.Second, Size: FixedSize(16), Max: 16}
 		if _, err := Bare(o); err != nil {
 			b.Fatal(err)
 		}

@@ -9,13 +9,14 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// A worker asks for its next message before that comes, and reports meanwhile that it holds none. So the controller never
-// takes the time since the last report for time that one message was held.
+// A worker asks for its next message before that comes, and reports meanwhile that it holds none. So the controller
+// never takes the time since the last report for time that one message was held.
 func TestWorkInHandIsNeverSeenToTakeLongerThanItDoes(t *testing.T) {
 	const service = 700 * time.Millisecond
 	for _, handover := range []time.Duration{0, 20 * time.Millisecond} {
 		s, err := controller.NewSettings(controller.Settings{
-			Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Spec: policy.Spec{Name: "exact"},
+			Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
+			Spec:   policy.Spec{Name: "exact"},
 			Limits: muster.Limits{Max: 2, LaunchesPerHour: 100}, Poll: 100 * time.Millisecond,
 		})
 		if err != nil {
@@ -23,7 +24,8 @@ func TestWorkInHandIsNeverSeenToTakeLongerThanItDoes(t *testing.T) {
 		}
 		most, steps := 0.0, 0
 		res := ran(t, Options{
-			Settings: s, World: World{Handover: handover, IdleStop: time.Second}, Trace: poisson(1, 40, 0, time.Millisecond, service, deterministic()),
+			Settings: s, World: World{Handover: handover, IdleStop: time.Second},
+			Trace: poisson(1, 40, 0, time.Millisecond, service, deterministic()),
 			Stepped: func(v View) {
 				most = max(most, v.Outcome.Observation.Capacity.HeldMeanSeconds)
 				steps++
@@ -31,10 +33,12 @@ func TestWorkInHandIsNeverSeenToTakeLongerThanItDoes(t *testing.T) {
 		})
 		// A change is reported 100 ms after the report before it, at the latest.
 		if limit := service.Seconds() + 2*reportGap.Seconds(); most > limit || most <= 0 {
-			t.Errorf("handover %s: messages of %s were seen held for up to %.3f s, want %.3f s at most; in %d steps", handover, service, most, limit, steps)
+			t.Errorf("handover %s: messages of %s were seen held for up to %.3f s, want %.3f s at most; in %d steps",
+				handover, service, most, limit, steps)
 		}
 		if res.Messages != 40 || res.PeakWorkers != 2 {
-			t.Errorf("handover %s: found %d messages and %d workers, want 40 and 2", handover, res.Messages, res.PeakWorkers)
+			t.Errorf("handover %s: found %d messages and %d workers, want 40 and 2", handover, res.Messages,
+				res.PeakWorkers)
 		}
 	}
 }
@@ -43,7 +47,8 @@ func TestTheHandoverDelaysTheNextMessageAndNotTheOneThatIsDone(t *testing.T) {
 	const service, handover = time.Second, 250 * time.Millisecond
 	var done []time.Duration
 	ran(t, Options{
-		Settings: standing(t, 1), World: World{Handover: handover}, Trace: poisson(1, 3, time.Minute, time.Nanosecond, service, deterministic()),
+		Settings: standing(t, 1), World: World{Handover: handover},
+		Trace:    poisson(1, 3, time.Minute, time.Nanosecond, service, deterministic()),
 		Finished: func(_, finished time.Duration) { done = append(done, finished-time.Minute) },
 	})
 	for i, want := range []time.Duration{service, 2*service + handover, 3*service + 2*handover} {

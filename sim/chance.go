@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// chance holds the random streams of a run, one for each purpose: the k-th boot takes as long under every policy, whatever
-// else is drawn in between.
+// chance holds the random streams of a run, one for each purpose: the k-th boot takes as long under every policy,
+// whatever else is drawn in between.
 type chance struct {
 	boot, launch, life, way, source, api, message, routing, trees *rand.Rand
 }
@@ -14,7 +14,8 @@ type chance struct {
 func newChance(seed uint64) chance {
 	stream := func(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, purpose)) }
 	return chance{
-		boot: stream(1), launch: stream(2), life: stream(3), way: stream(4), source: stream(5), api: stream(6), message: stream(7), routing: stream(8),
+		boot: stream(1), launch: stream(2), life: stream(3), way: stream(4), source: stream(5), api: stream(6),
+		message: stream(7), routing: stream(8),
 		trees: stream(9),
 	}
 }

@@ -29,12 +29,15 @@ func (r *run) stepped(o controller.Outcome) {
 		}
 		blind := r.now-r.seenAt > int64(max(3*r.settings.Poll, 5*time.Second))
 		if blind && d.Desired < d.Previous {
-			r.fault(fmt.Sprintf("the size fell from %d to %d although nothing was measured for %s", d.Previous, d.Desired, time.Duration(r.now-r.seenAt)))
+			r.fault(fmt.Sprintf("the size fell from %d to %d although nothing was measured for %s", d.Previous,
+				d.Desired, time.Duration(r.now-r.seenAt)))
 		}
 		// Other policies, and peers, do not look at trees.
 		p, _, _ := strings.Cut(d.Policy, "/")
-		if e := o.Observation.Expected; !e.None() && !e.Known && d.Desired < d.Previous && (p == "deadline" || p == "exact") {
-			r.fault(fmt.Sprintf("the size fell from %d to %d although the trees could not be read", d.Previous, d.Desired))
+		if e := o.Observation.Expected; !e.None() && !e.Known && d.Desired < d.Previous &&
+			(p == "deadline" || p == "exact") {
+			r.fault(fmt.Sprintf("the size fell from %d to %d although the trees could not be read", d.Previous,
+				d.Desired))
 		}
 		for _, c := range o.Changes {
 			if blind && c.What == roster.Left {
@@ -51,7 +54,8 @@ func (r *run) stepped(o controller.Outcome) {
 	}
 	v := View{
 		At: time.Duration(r.now), Outcome: o, Sent: r.queue.sent, Finished: r.queue.finished, Dead: r.queue.dead,
-		Backlog: r.queue.visible(), InFlight: r.queue.inFlight + r.queue.hidden, Live: r.live, Ready: r.ready, Busy: r.busyMembers,
+		Backlog: r.queue.visible(), InFlight: r.queue.inFlight + r.queue.hidden, Live: r.live, Ready: r.ready,
+		Busy: r.busyMembers,
 	}
 	if sent, ok := r.queue.oldest(); ok {
 		v.OldestAge = time.Duration(r.now - sent)
@@ -63,7 +67,8 @@ func (r *run) stepped(o controller.Outcome) {
 func (r *run) checkMessages() {
 	q := &r.queue
 	if there := int64(q.visible() + q.inFlight + q.hidden); there != q.inSystem() {
-		r.fault(fmt.Sprintf("%d messages are in the system, and %d were sent and are not done with", there, q.inSystem()))
+		r.fault(fmt.Sprintf("%d messages are in the system, and %d were sent and are not done with", there,
+			q.inSystem()))
 	}
 }
 
@@ -72,7 +77,8 @@ func (r *run) checkEnd() {
 	r.checkMessages()
 	r.account()
 	if r.world.MinimumBill == 0 && r.world.BillStep == 0 {
-		if paid := time.Duration(r.paid).Seconds(); paid-r.score.billed > 1e-6*paid+1e-3 || r.score.billed-paid > 1e-6*paid+1e-3 {
+		if paid := time.Duration(r.paid).Seconds(); paid-r.score.billed > 1e-6*paid+1e-3 ||
+			r.score.billed-paid > 1e-6*paid+1e-3 {
 			r.fault(fmt.Sprintf("members existed for %v s in all, and %v s were billed", paid, r.score.billed))
 		}
 	}

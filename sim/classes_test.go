@@ -24,9 +24,11 @@ func TestClassesShowAShiftOfTheMixSooner(t *testing.T) {
 		without, with := shifted(t, seed, false), shifted(t, seed, true)
 		share := func(r Result) float64 { return r.InTimeRatio }
 		hours := func(r Result) float64 { return r.WorkerSeconds / 3600 }
-		t.Logf("seed %d: %.4f in time for %.1f worker-hours without classes, %.4f for %.1f with", seed, share(without), hours(without), share(with), hours(with))
+		t.Logf("seed %d: %.4f in time for %.1f worker-hours without classes, %.4f for %.1f with", seed, share(without),
+			hours(without), share(with), hours(with))
 		if share(with) < 0.98 || share(with) < share(without) || hours(with) > 1.05*hours(without) {
-			t.Errorf("seed %d: %.4f are in time for %.1f worker-hours; without classes %.4f for %.1f", seed, share(with), hours(with), share(without), hours(without))
+			t.Errorf("seed %d: %.4f are in time for %.1f worker-hours; without classes %.4f for %.1f", seed,
+				share(with), hours(with), share(without), hours(without))
 		}
 	}
 }
@@ -38,9 +40,11 @@ func TestOneClassIsAsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(classes bool) Result {
-		return ran(t, Options{Settings: timely(t, time.Minute, time.Second, 30*time.Second, 1), Trace: tr, World: World{Boot: Draw{Mean: 30 * time.Second}, Classes: classes}})
+		return ran(t, Options{Settings: timely(t, time.Minute, time.Second, 30*time.Second, 1), Trace: tr,
+			World: World{Boot: Draw{Mean: 30 * time.Second}, Classes: classes}})
 	}
-	if a, b := run(false), run(true); a.InTime != b.InTime || a.Launches != b.Launches || a.ScaleEvents != b.ScaleEvents {
+	if a, b := run(false), run(true); a.InTime != b.InTime || a.Launches != b.Launches ||
+		a.ScaleEvents != b.ScaleEvents {
 		t.Errorf("found %+v, want %+v", b, a)
 	}
 }

@@ -29,7 +29,8 @@ func ends(t *testing.T, k int, w World, messages ...trace.Message) (string, Resu
 func TestBusyWorkersShareTheCores(t *testing.T) {
 	const minute = time.Minute // by then all workers take messages
 	work := func(at, service int) trace.Message {
-		return trace.Message{Arrival: minute + time.Duration(at)*time.Second, Service: time.Duration(service) * time.Second}
+		return trace.Message{Arrival: minute + time.Duration(at)*time.Second,
+			Service: time.Duration(service) * time.Second}
 	}
 	three := []trace.Message{work(0, 10), work(0, 10), work(0, 10)}
 	for _, row := range []struct {
@@ -45,10 +46,14 @@ func TestBusyWorkersShareTheCores(t *testing.T) {
 		{"one for three works", 3, World{Cores: 1}, three, "30s 30s 30s"},
 		{"workers that are idle take no core", 9, World{Cores: 3}, three, "10s 10s 10s"},
 		{"slots share them as workers do", 1, World{Cores: 1, Slots: 3}, three, "30s 30s 30s"},
-		{"fewer workers than works finish the first sooner, and all no later", 1, World{Cores: 1}, three, "10s 20s 30s"},
-		{"one that comes later slows down the first, and is alone at its end", 2, World{Cores: 1}, []trace.Message{work(0, 10), work(5, 10)}, "15s 20s"},
-		{"a short one is through while a long one goes on", 2, World{Cores: 1}, []trace.Message{work(0, 10), work(0, 1)}, "2s 11s"},
-		{"handing over takes no core", 2, World{Cores: 1, Handover: 5 * time.Second}, []trace.Message{work(0, 10), work(0, 10)}, "20s 20s"},
+		{"fewer workers than works finish the first sooner, and all no later", 1, World{Cores: 1}, three,
+			"10s 20s 30s"},
+		{"one that comes later slows down the first, and is alone at its end", 2, World{Cores: 1},
+			[]trace.Message{work(0, 10), work(5, 10)}, "15s 20s"},
+		{"a short one is through while a long one goes on", 2, World{Cores: 1},
+			[]trace.Message{work(0, 10), work(0, 1)}, "2s 11s"},
+		{"handing over takes no core", 2, World{Cores: 1, Handover: 5 * time.Second},
+			[]trace.Message{work(0, 10), work(0, 10)}, "20s 20s"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, res := ends(t, row.workers, row.world, row.messages...)
@@ -56,7 +61,8 @@ func TestBusyWorkersShareTheCores(t *testing.T) {
 				t.Errorf("finished after %s, want %s", got, row.want)
 			}
 			if row.world.Handover == 0 && res.MeanWait > 0 && row.workers >= len(row.messages) {
-				t.Errorf("messages waited %v s, though there was a worker for each: what takes long is the work", res.MeanWait)
+				t.Errorf("messages waited %v s, though there was a worker for each: what takes long is the work",
+					res.MeanWait)
 			}
 		})
 	}
@@ -76,7 +82,8 @@ func TestAMemberThatDiesGivesItsShareBack(t *testing.T) {
 	}
 	r.now = int64(4 * time.Second) // each has done 2 s
 	r.unshare(0)
-	if e := r.nodes[slices.IndexFunc(r.nodes, func(e event) bool { return e.what == r.cores.turn })]; time.Duration(e.at) != 12*time.Second {
+	if e := r.nodes[slices.IndexFunc(r.nodes,
+		func(e event) bool { return e.what == r.cores.turn })]; time.Duration(e.at) != 12*time.Second {
 		t.Errorf("the other work ends at %s, want 12s", time.Duration(e.at))
 	}
 }
@@ -95,9 +102,11 @@ func TestSharedCoresKeepTheLawOfProcessorSharing(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, load %g", q.law.name, q.load), func(t *testing.T) {
 			const service = 100 * time.Millisecond
 			gap := time.Duration(float64(service) / q.load)
-			p := follow(newStream(1, messages, time.Minute, gap, service, q.law), func(trace.Message) time.Duration { return 0 })
+			p := follow(newStream(1, messages, time.Minute, gap, service, q.law),
+				func(trace.Message) time.Duration { return 0 })
 			res, err := Run(Options{
-				Settings: standing(t, 40), World: World{Cores: 1, ReportEvery: time.Minute}, Seed: 1, Trace: poisson(1, messages, time.Minute, gap, service, q.law),
+				Settings: standing(t, 40), World: World{Cores: 1, ReportEvery: time.Minute}, Seed: 1,
+				Trace: poisson(1, messages, time.Minute, gap, service, q.law),
 			})
 			if err != nil || len(res.Faults) > 0 {
 				t.Fatal(err, res.Faults)

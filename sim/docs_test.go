@@ -20,7 +20,8 @@ func TestTheDocumentationTellsEveryParameter(t *testing.T) {
 	}
 	var want strings.Builder
 	for _, p := range Parameters() {
-		want.WriteString("| `" + p.Name + "=" + strings.ReplaceAll(p.Value, "|", "\\|") + "` | " + strings.ReplaceAll(p.What, "|", "\\|") + " |\n")
+		want.WriteString("| `" + p.Name + "=" + strings.ReplaceAll(p.Value, "|", "\\|") + "` | " +
+			strings.ReplaceAll(p.What, "|", "\\|") + " |\n")
 	}
 	before, rest, found := strings.Cut(string(text), parametersTable)
 	if !found {
@@ -32,7 +33,8 @@ func TestTheDocumentationTellsEveryParameter(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s tells other parameters than there are; go test ./sim -run Parameter -update writes it anew; want\n%s", path, want.String())
+		t.Fatalf("%s tells other parameters than there are; go test ./sim -run Parameter -update writes it anew; "+
+			"want\n%s", path, want.String())
 	}
 	if strings.HasPrefix(rest, "\n") { // the table is empty
 		after = strings.TrimPrefix(rest, "\n")
@@ -44,8 +46,9 @@ func TestTheDocumentationTellsEveryParameter(t *testing.T) {
 
 func TestEveryParameterCanBeSet(t *testing.T) {
 	for _, p := range Parameters() {
-		value := map[string]string{"DURATION": "3s", "SHARE": "0.25", "PER_HOUR": "2", "COUNT": "3", "NUMBER": "0.5", "true|false": "true",
-			"DATE": "2026-02-03T04:05:06Z", "DURATION|DURATION|...": "1s|2s"}[p.Value]
+		value := map[string]string{"DURATION": "3s", "SHARE": "0.25", "PER_HOUR": "2", "COUNT": "3", "NUMBER": "0.5",
+			"true|false": "true",
+			"DATE":       "2026-02-03T04:05:06Z", "DURATION|DURATION|...": "1s|2s"}[p.Value]
 		var w, untouched World
 		if err := w.Set(p.Name, value); err != nil {
 			t.Errorf("%s=%s: %v", p.Name, value, err)
@@ -56,7 +59,8 @@ func TestEveryParameterCanBeSet(t *testing.T) {
 		if same(w, untouched) {
 			t.Errorf("%s=%s changes nothing", p.Name, value)
 		}
-		if err := w.Set(p.Name, "nonsense!"); err == nil || !strings.Contains(err.Error(), p.Name) || !strings.Contains(err.Error(), "allowed is") {
+		if err := w.Set(p.Name, "nonsense!"); err == nil || !strings.Contains(err.Error(), p.Name) ||
+			!strings.Contains(err.Error(), "allowed is") {
 			t.Errorf("%s: found %v for a value that cannot be, want its name and what is allowed", p.Name, err)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // ending is what a story came to.
@@ -66,7 +66,7 @@ func (w *witness) fault(at time.Duration, format string, args ...any) {
 }
 
 func (w *witness) see(v View) {
-	if life := w.run.shell.life; life == w.life && v.At-w.last < gather {
+	if life := w.run.shell.life; life == w.life && v.At-w.last < controller.Gather {
 		w.fault(v.At, "two steps within %s", v.At-w.last)
 	}
 	w.last, w.life = v.At, w.run.shell.life
@@ -92,7 +92,7 @@ func (w *witness) members(v View) {
 		if n := m.lease.Busy(); n != len(m.held) {
 			w.fault(v.At, "%s says that it holds %d messages, and holds %d", m.id, n, len(m.held))
 		}
-		if state := m.lease.State(); (state == muster.Idle || state == muster.Leaving) && len(m.held) > 0 {
+		if state := m.lease.State(); (state == protocol.Idle || state == protocol.Leaving) && len(m.held) > 0 {
 			w.fault(v.At, "%s is %s and holds a message", m.id, state)
 		}
 		if free := m.lease.CanReceive(); free > 0 && m.asked == 0 {
@@ -100,7 +100,8 @@ func (w *witness) members(v View) {
 		}
 	}
 	if v.Live != live || v.Ready != ready || v.Busy != busy {
-		w.fault(v.At, "%d live, %d ready, %d busy are shown; there are %d, %d and %d", v.Live, v.Ready, v.Busy, live, ready, busy)
+		w.fault(v.At, "%d live, %d ready, %d busy are shown; there are %d, %d and %d", v.Live, v.Ready, v.Busy, live,
+			ready, busy)
 	}
 	if waiting, asking := w.run.queue.waiting.len(), w.run.waiters.len(); waiting > 0 && asking > 0 {
 		w.fault(v.At, "%d messages wait although %d workers ask for some", waiting, asking)
@@ -156,7 +157,8 @@ func (s story) wrong(e ending) (faults []string) {
 		fault("%s", f)
 	}
 	// A dead message leaves no children.
-	if e.Messages > s.messages || e.Messages < s.messages && e.Dead+e.Unfinished == 0 || e.InTime > e.Messages-e.Dead-e.Unfinished {
+	if e.Messages > s.messages || e.Messages < s.messages && e.Dead+e.Unfinished == 0 ||
+		e.InTime > e.Messages-e.Dead-e.Unfinished {
 		fault("%d messages were counted, %d of them in time; the trace has %d", e.Messages, e.InTime, s.messages)
 	}
 	if e.Unfinished != 0 {
@@ -171,8 +173,8 @@ func (s story) wrong(e ending) (faults []string) {
 	return faults
 }
 
-// seeds returns the first and the last seed of the stories to tell: MUSTER_SEEDS=20000 asks for so many, of which a test
-// whose stories are long tells one in some, and MUSTER_SEEDS=17-17 asks for the one that failed.
+// seeds returns the first and the last seed of the stories to tell: MUSTER_SEEDS=20000 asks for so many, of which a
+// test whose stories are long tells one in some, and MUSTER_SEEDS=17-17 asks for the one that failed.
 func seeds(t *testing.T, usual, oneIn uint64) (first, last uint64) {
 	text, set := os.LookupEnv("MUSTER_SEEDS")
 	if !set {
@@ -210,7 +212,8 @@ func TestAnyWorldWhoseFaultsEndComesToItsEnd(t *testing.T) {
 				}
 				if wrong := s.wrong(e); len(wrong) > 0 {
 					failed.Add(1)
-					t.Errorf("MUSTER_SEEDS=%d-%d go test ./sim -run %s\n\t%s", seed, seed, t.Name(), strings.Join(wrong, "\n\t"))
+					t.Errorf("MUSTER_SEEDS=%d-%d go test ./sim -run %s\n\t%s", seed, seed, t.Name(),
+						strings.Join(wrong, "\n\t"))
 				}
 			}
 		})

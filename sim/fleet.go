@@ -79,8 +79,8 @@ func (r *run) died(i int32) {
 	}
 }
 
-// noticed tells a spot member that it will be taken back. Its worker takes no more, and gives back in time what it cannot
-// finish.
+// noticed tells a spot member that it will be taken back. Its worker takes no more, and gives back in time what it
+// cannot finish.
 func (r *run) noticed(i int32) {
 	m := r.members[i]
 	if m.stage != booting && m.stage != working || !r.faulty() {
@@ -151,7 +151,8 @@ func (r *run) list() muster.Listing {
 			continue
 		}
 		kept = append(kept, i)
-		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over, Failure: m.failure, Tier: r.tier(m)})
+		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over,
+			Failure: m.failure, Tier: r.tier(m)})
 	}
 	r.listed = kept
 	if r.world.Warm.Size > 0 {

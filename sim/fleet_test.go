@@ -60,8 +60,10 @@ func TestAMessageOfADeadWorkerComesBackWhenItsHoldEnds(t *testing.T) {
 			if m := r.queue.all[ref]; m.receives != x.receives {
 				t.Errorf("%d receives count, want %d", m.receives, x.receives)
 			}
-			if r.queue.hidden != 1 || r.queue.inFlight != 0 || time.Duration(r.busyTime) != x.dies || r.busyMembers != 0 {
-				t.Errorf("found %d hidden, %d in flight, %s of work, %d busy; want 1, 0, %s and 0", r.queue.hidden, r.queue.inFlight, time.Duration(r.busyTime), r.busyMembers, x.dies)
+			if r.queue.hidden != 1 || r.queue.inFlight != 0 || time.Duration(r.busyTime) != x.dies ||
+				r.busyMembers != 0 {
+				t.Errorf("found %d hidden, %d in flight, %s of work, %d busy; want 1, 0, %s and 0", r.queue.hidden,
+					r.queue.inFlight, time.Duration(r.busyTime), r.busyMembers, x.dies)
 			}
 		})
 	}
@@ -79,14 +81,17 @@ func TestAPoisonMessageIsTriedAsOftenAsAllowedEachTimeLater(t *testing.T) {
 	}
 	// One second of work, 10 s hidden, again, 20 s hidden, and a last time.
 	died := time.Duration(r.lastFinish) - sent
-	if res := r.finish(); res.Dead != 1 || res.Messages != 1 || res.BusySeconds != 3 || died != 33*time.Second || len(res.Faults) > 0 {
-		t.Errorf("%d dead of %d, after %s and %v s of work, faults %v; want 1 of 1, after 33 s and 3 s of work", res.Dead, res.Messages, died, res.BusySeconds, res.Faults)
+	if res := r.finish(); res.Dead != 1 || res.Messages != 1 || res.BusySeconds != 3 || died != 33*time.Second ||
+		len(res.Faults) > 0 {
+		t.Errorf("%d dead of %d, after %s and %v s of work, faults %v; want 1 of 1, after 33 s and 3 s of work",
+			res.Dead, res.Messages, died, res.BusySeconds, res.Faults)
 	}
 }
 
 func TestAWarmPoolServesTheFirstLaunchesAndFillsAgain(t *testing.T) {
 	const cold, warm = 100 * time.Second, time.Second
-	r := lone(t, World{Boot: Draw{Mean: cold}, Warm: WarmPool{Size: 2, Boot: Draw{Mean: warm}, Refill: 10 * time.Second}})
+	r := lone(t, World{Boot: Draw{Mean: cold},
+		Warm: WarmPool{Size: 2, Boot: Draw{Mean: warm}, Refill: 10 * time.Second}})
 	for _, x := range []struct {
 		at   time.Duration
 		id   string

@@ -29,9 +29,11 @@ func lived(t *testing.T, name, forecast string, morning time.Duration) days {
 		t.Fatal(err)
 	}
 	s, err := controller.NewSettings(controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "deadline", Processing: 5 * time.Second, Forecast: forecast},
-		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99}, Limits: muster.Limits{Max: 100, LaunchesPerHour: 10_000},
-		Poll: 5 * time.Second, BootPrior: time.Minute,
+		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "deadline", Processing: 5 * time.Second,
+			Forecast: forecast},
+		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Limits:    muster.Limits{Max: 100, LaunchesPerHour: 10_000},
+		Poll:      5 * time.Second, BootPrior: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,16 +71,20 @@ func lived(t *testing.T, name, forecast string, morning time.Duration) days {
 func TestAForecastLaunchesBeforeTheMorningAndLetsGoInTheEvening(t *testing.T) {
 	const name, morning = "workday:rate=0.02,to=0.4,duration=66h", 57 * time.Hour
 	with, without := lived(t, name, policy.ForecastSeasonal, morning), lived(t, name, "", morning)
-	t.Logf("in time with a forecast %.2f %% of a morning and %.2f %% in all, without %.2f %% and %.2f %%; worker-seconds %.0f and %.0f", 100*with.rise, 100*with.InTimeRatio,
+	t.Logf("in time with a forecast %.2f %% of a morning and %.2f %% in all, without %.2f %% and %.2f %%; "+
+		"worker-seconds %.0f and %.0f", 100*with.rise, 100*with.InTimeRatio,
 		100*without.rise, 100*without.InTimeRatio, with.WorkerSeconds, without.WorkerSeconds)
 	if with.used < 0.9 || without.said != "" {
-		t.Errorf("the forecast was used for %.2f of the looks after two days (%s); without one the trail says %q", with.used, with.said, without.said)
+		t.Errorf("the forecast was used for %.2f of the looks after two days (%s); without one the trail says %q",
+			with.used, with.said, without.said)
 	}
 	if with.rise < 0.97 || with.rise < without.rise+0.05 || with.InTimeRatio < without.InTimeRatio {
-		t.Errorf("in time with a forecast %.4f of a morning and %.4f in all, without %.4f and %.4f; want at least 0.97, and 0.05 more", with.rise, with.InTimeRatio, without.rise, without.InTimeRatio)
+		t.Errorf("in time with a forecast %.4f of a morning and %.4f in all, without %.4f and %.4f; want at least "+
+			"0.97, and 0.05 more", with.rise, with.InTimeRatio, without.rise, without.InTimeRatio)
 	}
 	if with.WorkerSeconds > without.WorkerSeconds {
-		t.Errorf("%.0f worker-seconds with a forecast, %.0f without: what is launched ahead should be less than what is let go earlier", with.WorkerSeconds, without.WorkerSeconds)
+		t.Errorf("%.0f worker-seconds with a forecast, %.0f without: what is launched ahead should be less than what "+
+			"is let go earlier", with.WorkerSeconds, without.WorkerSeconds)
 	}
 }
 
@@ -89,8 +95,10 @@ func TestAForecastThatDoesNotBeatReactingChangesNothing(t *testing.T) {
 	if with.used > 0 || with.said == "" {
 		t.Errorf("it was used for %.2f of the looks; it says %q", with.used, with.said)
 	}
-	if with.WorkerSeconds != without.WorkerSeconds || with.InTime != without.InTime || with.Launches != without.Launches {
-		t.Errorf("with a forecast that is not used %.0f worker-seconds, %d in time, %d launches; without one %.0f, %d, %d", with.WorkerSeconds, with.InTime, with.Launches,
+	if with.WorkerSeconds != without.WorkerSeconds || with.InTime != without.InTime ||
+		with.Launches != without.Launches {
+		t.Errorf("with a forecast that is not used %.0f worker-seconds, %d in time, %d launches; without one %.0f, "+
+			"%d, %d", with.WorkerSeconds, with.InTime, with.Launches,
 			without.WorkerSeconds, without.InTime, without.Launches)
 	}
 }

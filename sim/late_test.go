@@ -37,7 +37,8 @@ func TestEveryMessageCountsOnceHoweverLateReportsAre(t *testing.T) {
 		{"overtaking one another", World{Report: Draw{Mean: 8 * time.Second, CV: 2}}},
 		{"lost", World{Report: Draw{Mean: time.Second}, LoseReports: 0.3}},
 		{"repeated and late", World{Report: Draw{Mean: 8 * time.Second, CV: 1}, RepeatReports: 0.5}},
-		{"lost, repeated and late", World{Report: Draw{Mean: 8 * time.Second, CV: 1}, LoseReports: 0.2, RepeatReports: 0.2}},
+		{"lost, repeated and late", World{Report: Draw{Mean: 8 * time.Second, CV: 1}, LoseReports: 0.2,
+			RepeatReports: 0.2}},
 	} {
 		for _, slots := range []int{1, 8} {
 			t.Run(fmt.Sprintf("%s, %d slots", w.name, slots), func(t *testing.T) {
@@ -47,15 +48,16 @@ func TestEveryMessageCountsOnceHoweverLateReportsAre(t *testing.T) {
 					Settings: fleet(t, policy.Spec{Name: "deadline"}, time.Minute, 0, 50), Trace: tr, World: world,
 				})
 				if done := res.Messages - res.Unfinished - res.Dead; finished != done || failed != 0 {
-					t.Errorf("the controller counted %d finished and %d failed messages, %d were finished and none failed", finished, failed, done)
+					t.Errorf("the controller counted %d finished and %d failed messages, %d were finished and none "+
+						"failed", finished, failed, done)
 				}
 			})
 		}
 	}
 }
 
-// Where reports and their answers take half a minute each, workers that are not needed are still asked to go, heard to be idle,
-// and ended; and an idle worker that is needed again takes messages.
+// Where reports and their answers take half a minute each, workers that are not needed are still asked to go, heard to
+// be idle, and ended; and an idle worker that is needed again takes messages.
 func TestLateReportsCostLittle(t *testing.T) {
 	tr, err := trace.Generate("poisson:rate=2,service=3s,duration=20m", 1)
 	if err != nil {
@@ -77,7 +79,8 @@ func TestLateReportsCostLittle(t *testing.T) {
 			ratio := late.WorkerSeconds / prompt.WorkerSeconds
 			t.Logf("%d slots, %s late: %.4f in time, %.2f of the worker-seconds", slots, x.way, late.InTimeRatio, ratio)
 			if late.InTimeRatio < 0.95 || ratio > x.most {
-				t.Errorf("%d slots, reports %s late: %.4f are in time for %.2f of the worker-seconds, want 0.95 and at most %g", slots, x.way, late.InTimeRatio, ratio, x.most)
+				t.Errorf("%d slots, reports %s late: %.4f are in time for %.2f of the worker-seconds, want 0.95 and "+
+					"at most %g", slots, x.way, late.InTimeRatio, ratio, x.most)
 			}
 		}
 	}

@@ -43,7 +43,8 @@ func TestATreeLikeAnEarlierOneIsDoneSooner(t *testing.T) {
 			earlier := s.grow(dice{rand.New(rand.NewPCG(seed+100, 0x7ee))})
 			all := treeNodes(earlier)
 			work, _ := sumOf(all)
-			spec := policy.Spec{Name: "exact", Processing: time.Duration(work / float64(len(all)) * float64(time.Second))}
+			spec := policy.Spec{Name: "exact",
+				Processing: time.Duration(work / float64(len(all)) * float64(time.Second))}
 			for _, x := range []*treeRun{&alone, &like} {
 				var before []tree.Level
 				if x == &like {
@@ -54,8 +55,10 @@ func TestATreeLikeAnEarlierOneIsDoneSooner(t *testing.T) {
 			}
 		}
 		if like.time > most.time || like.cost > most.cost || like.time > alone.time-most.sooner {
-			t.Errorf("%s: time %.3f and cost %.3f, want at most %v and %v, and a time at least %v below %.3f", s.name, like.time, like.cost, most.time, most.cost, most.sooner, alone.time)
+			t.Errorf("%s: time %.3f and cost %.3f, want at most %v and %v, and a time at least %v below %.3f", s.name,
+				like.time, like.cost, most.time, most.cost, most.sooner, alone.time)
 		}
-		t.Logf("%-8s time %.2f and cost %.2f, alone %.2f and %.2f", s.name, like.time, like.cost, alone.time, alone.cost)
+		t.Logf("%-8s time %.2f and cost %.2f, alone %.2f and %.2f", s.name, like.time, like.cost, alone.time,
+			alone.cost)
 	}
 }

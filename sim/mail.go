@@ -3,18 +3,18 @@ package sim
 import (
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// letter is something on its way: an effect to the fleet, a report to the controller, an answer to a worker, or a child that
-// will be sent.
+// letter is something on its way: an effect to the fleet, a report to the controller, an answer to a worker, or a child
+// that will be sent.
 type letter struct {
 	effect    controller.Effect
 	life      uint64
 	call      call
-	directive muster.Directive
+	directive protocol.Directive
 	child     trace.Message
 	place     place // of the child
 }
@@ -45,10 +45,10 @@ func (r *run) awaitChild(child trace.Message, at place) {
 	r.after(child.Arrival, evBorn, none, r.post(letter{child: child, place: at}))
 }
 
-// report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before, and
-// regularly otherwise. It waits for the answer to the one before, but not for longer than reportPatience.
+// report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before,
+// and regularly otherwise. It waits for the answer to the one before, but not for longer than reportPatience.
 func (r *run) report(i int32, m *member) {
-	if m.reporting || m.lease.State() == muster.Leaving {
+	if m.reporting || m.lease.State() == protocol.Leaving {
 		return
 	}
 	interval := int64(r.world.ReportEvery)
@@ -87,20 +87,21 @@ func (r *run) report(i int32, m *member) {
 	}
 }
 
-// mayStayUnanswered tells whether a report or its answer can be lost or late: only then is it worth an event that the worker
-// looks whether an answer came.
+// mayStayUnanswered tells whether a report or its answer can be lost or late: only then is it worth an event that the
+// worker looks whether an answer came.
 func (r *run) mayStayUnanswered() bool {
 	w := &r.world
-	return w.LoseReports > 0 || w.RepeatReports > 0 || w.Report.Mean > 0 || len(w.Report.Samples) > 0 || w.ControllerCrashes > 0
+	return w.LoseReports > 0 || w.RepeatReports > 0 || w.Report.Mean > 0 || len(w.Report.Samples) > 0 ||
+		w.ControllerCrashes > 0
 }
 
 // answer sends the controller's answer to a report on its way.
-func (r *run) answer(c call, d muster.Directive) {
+func (r *run) answer(c call, d protocol.Directive) {
 	if r.faulty() && hit(r.chance.way, r.world.LoseReports) {
 		return
 	}
 	way := r.world.Report.Next(r.chance.way)
-	if way > 0 || d.Ask != muster.Work || c.report.State != muster.Receiving {
+	if way > 0 || d.Ask != protocol.Work || c.report.State != protocol.Receiving {
 		r.after(way, evAnswer, none, r.post(letter{call: c, directive: d}))
 		return
 	}
@@ -108,7 +109,7 @@ func (r *run) answer(c call, d muster.Directive) {
 }
 
 // answered makes a worker obey, unless it has given up the report.
-func (r *run) answered(c call, d muster.Directive) {
+func (r *run) answered(c call, d protocol.Directive) {
 	m := r.members[c.member]
 	if m.generation != c.generation || m.stage != working || r.time().Sub(c.report.SentAt) >= reportTimeout {
 		return
@@ -117,7 +118,7 @@ func (r *run) answered(c call, d muster.Directive) {
 		m.reporting = false
 	}
 	m.lease.Obey(r.time(), c.report, d)
-	if d.Ask == muster.Work && m.lease.State() == muster.Receiving && m.said == m.gist() {
+	if d.Ask == protocol.Work && m.lease.State() == protocol.Receiving && m.said == m.gist() {
 		r.report(c.member, m) // nothing changed: only the next report is to be planned
 		return
 	}

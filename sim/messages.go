@@ -17,7 +17,8 @@ type message struct {
 	poison   bool
 }
 
-// backlog is the simulated queue: messages by number, those that wait in order, those of FIFO groups behind their first.
+// backlog is the simulated queue: messages by number, those that wait in order, those of FIFO groups behind their
+// first.
 type backlog struct {
 	all  []message
 	free []int32

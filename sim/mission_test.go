@@ -12,8 +12,8 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Other people published what their queues and fleets did. Here the same is simulated, and comes to the same numbers; where
-// it does not, the test says by how much and why.
+// Other people published what their queues and fleets did. Here the same is simulated, and comes to the same numbers;
+// where it does not, the test says by how much and why.
 
 // fleet are settings with a policy of Muster's own.
 func fleet(t testing.TB, spec policy.Spec, latency time.Duration, least, most int) controller.Settings {
@@ -58,14 +58,14 @@ func ran(t testing.TB, o Options) Result {
 	return res
 }
 
-// Source: AWS Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target". 50 messages are sent at once to
-// one instance, with a target latency of 300 s. The text gives the instances and whole minutes, read off a dashboard; it
-// gives neither the time an instance took to boot (90 s here) nor where in the minute of the metric they were sent, so all
-// of the minute is tried. CloudWatch alarms see a point about a minute after what it counts.
+// Source: AWS Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target". 50 messages are sent at
+// once to one instance, with a target latency of 300 s. The text gives the instances and whole minutes, read off a
+// dashboard; it gives neither the time an instance took to boot (90 s here) nor where in the minute of the metric they
+// were sent, so all of the minute is tried. CloudWatch alarms see a point about a minute after what it counts.
 //
-// Its third row was not run by its authors: they say that four instances would need about 20 minutes, double the time of
-// the first test. Simulated it is 14: only the work doubles, and not the four to five minutes until the alarm has fired
-// and the instances have booted.
+// Its third row was not run by its authors: they say that four instances would need about 20 minutes, double the time
+// of the first test. Simulated it is 14: only the work doubles, and not the four to five minutes until the alarm has
+// fired and the instances have booted.
 func TestTargetTrackingNeedsTheInstancesAndTheMinutesThatWerePublished(t *testing.T) {
 	for _, x := range []struct {
 		name       string
@@ -85,17 +85,20 @@ func TestTargetTrackingNeedsTheInstancesAndTheMinutesThatWerePublished(t *testin
 				sent := 10*time.Minute + time.Duration(second)*time.Second
 				res := ran(t, Options{
 					Settings: amazon(t, x.peer, x.prior, 300*time.Second, 1, 10), Trace: batch(50, sent, x.mpd),
-					World: World{Boot: Draw{Mean: 90 * time.Second}, MetricPeriod: time.Minute, MetricDelay: time.Minute},
+					World: World{Boot: Draw{Mean: 90 * time.Second}, MetricPeriod: time.Minute,
+						MetricDelay: time.Minute},
 				})
 				if res.PeakWorkers != x.instances {
-					t.Errorf("sent %d s into the minute: %d instances, published are %d", second, res.PeakWorkers, x.instances)
+					t.Errorf("sent %d s into the minute: %d instances, published are %d", second, res.PeakWorkers,
+						x.instances)
 				}
 				minutes := res.P99 / 60 // of 50 messages the slowest
 				least, most, sum = min(least, minutes), max(most, minutes), sum+minutes
 			}
 			t.Logf("%d instances, %.1f to %.1f minutes", x.instances, least, most)
 			if mean := sum / 15; math.Round(mean) != x.minutes || most-least > 1.01 {
-				t.Errorf("it took %.2f minutes, from %.2f to %.2f; want %g on average, and no more than one apart", mean, least, most, x.minutes)
+				t.Errorf("it took %.2f minutes, from %.2f to %.2f; want %g on average, and no more than one apart",
+					mean, least, most, x.minutes)
 			}
 		})
 	}
@@ -114,21 +117,24 @@ func TestAFixedBacklogPerWorkerMissesItsLatencyWhenTheWorkGrows(t *testing.T) {
 	}{
 		{"first week", static, time.Second, 10, 100},
 		{"second week", static, 2 * time.Second, 10, 200},
-		{"second week, with the target that follows the work", policy.Spec{Name: "dynamic-backlog", Processing: 2 * time.Second, In: stays}, 2 * time.Second, 20, 100},
+		{"second week, with the target that follows the work",
+			policy.Spec{Name: "dynamic-backlog", Processing: 2 * time.Second, In: stays}, 2 * time.Second, 20, 100},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			res := ran(t, Options{
-				Settings: fleet(t, x.spec, 100*time.Second, 0, 50), Trace: batch(1000, time.Minute, x.work), World: World{Wakes: true, IdleStop: time.Minute},
+				Settings: fleet(t, x.spec, 100*time.Second, 0, 50), Trace: batch(1000, time.Minute, x.work),
+				World: World{Wakes: true, IdleStop: time.Minute},
 			})
 			if res.PeakWorkers != x.workers || math.Abs(res.P99/x.seconds-1) > 0.02 {
-				t.Errorf("%d workers took %.1f s, published are %d and %g s", res.PeakWorkers, res.P99, x.workers, x.seconds)
+				t.Errorf("%d workers took %.1f s, published are %d and %g s", res.PeakWorkers, res.P99, x.workers,
+					x.seconds)
 			}
 		})
 	}
 }
 
-// Source: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS": 10 instances, 1500 messages of 0.1 s each, a
-// latency of 10 s. The messages that come meanwhile keep the backlog where it is until the alarm has fired.
+// Source: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS": 10 instances, 1500 messages of 0.1 s each,
+// a latency of 10 s. The messages that come meanwhile keep the backlog where it is until the alarm has fired.
 func TestTargetTrackingScalesOutByFiveInstancesAtABacklogOf150Each(t *testing.T) {
 	var all []trace.Message
 	const sent, work = 10 * time.Minute, 100 * time.Millisecond
@@ -148,8 +154,8 @@ func TestTargetTrackingScalesOutByFiveInstancesAtABacklogOf150Each(t *testing.T)
 	}
 }
 
-// Source: AWS Compute Blog, "Enhancing auto scaling resilience by tracking worker utilization metrics": thumbnails of 500 ms
-// and a target latency of 5 s, so 10 messages per worker; then half of the messages take 2 s.
+// Source: AWS Compute Blog, "Enhancing auto scaling resilience by tracking worker utilization metrics": thumbnails of
+// 500 ms and a target latency of 5 s, so 10 messages per worker; then half of the messages take 2 s.
 func TestAnAcceptableBacklogOfTenGrowsFrom5To12AndAHalfSeconds(t *testing.T) {
 	const small, large = 500 * time.Millisecond, 2 * time.Second
 	for _, x := range []struct {
@@ -166,19 +172,22 @@ func TestAnAcceptableBacklogOfTenGrowsFrom5To12AndAHalfSeconds(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			res := ran(t, Options{
-				Settings: fleet(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 10, In: policy.Shape{Stabilization: 15 * time.Minute}}, 5*time.Second, 0, 50),
-				Trace:    batch(10*x.workers, time.Minute, x.works...), World: World{Wakes: true, IdleStop: time.Minute},
+				Settings: fleet(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 10,
+					In: policy.Shape{Stabilization: 15 * time.Minute}}, 5*time.Second, 0, 50),
+				Trace: batch(10*x.workers, time.Minute, x.works...),
+				World: World{Wakes: true, IdleStop: time.Minute},
 			})
 			if res.PeakWorkers != x.workers || res.P99 < x.seconds*0.995 || res.P99 > x.seconds*1.005+x.more {
-				t.Errorf("%d workers took %.2f s for the last message, published are %d and %g s", res.PeakWorkers, res.P99, x.workers, x.seconds)
+				t.Errorf("%d workers took %.2f s for the last message, published are %d and %g s", res.PeakWorkers,
+					res.P99, x.workers, x.seconds)
 			}
 		})
 	}
 }
 
 // Source: "Customized Scaling of AWS ECS": an event bridge and a function set the desired count within a few hundred
-// milliseconds, the alarms of the scaling that comes with the service need at least two minutes. The event and each call of
-// the cloud take a tenth of a second here.
+// milliseconds, the alarms of the scaling that comes with the service need at least two minutes. The event and each
+// call of the cloud take a tenth of a second here.
 func TestAnEventSetsTheSizeInHundredsOfMillisecondsAndAnAlarmInMinutes(t *testing.T) {
 	const sent = 10*time.Minute + 17400*time.Millisecond
 	call := Draw{Mean: 100 * time.Millisecond}
@@ -190,8 +199,10 @@ func TestAnEventSetsTheSizeInHundredsOfMillisecondsAndAnAlarmInMinutes(t *testin
 		world       World
 		least, most time.Duration
 	}{
-		{"exact", fleet(t, policy.Spec{Name: "exact"}, time.Minute, 0, 50), event, 100 * time.Millisecond, 500 * time.Millisecond},
-		{"aws-utilization", amazon(t, "aws-utilization", 10*time.Second, time.Minute, 1, 50), alarm, 2 * time.Minute, 4 * time.Minute},
+		{"exact", fleet(t, policy.Spec{Name: "exact"}, time.Minute, 0, 50), event, 100 * time.Millisecond,
+			500 * time.Millisecond},
+		{"aws-utilization", amazon(t, "aws-utilization", 10*time.Second, time.Minute, 1, 50), alarm, 2 * time.Minute,
+			4 * time.Minute},
 		{"aws-step", amazon(t, "aws-step", 10*time.Second, time.Minute, 1, 50), alarm, time.Minute, 4 * time.Minute},
 	} {
 		t.Run(x.name, func(t *testing.T) {

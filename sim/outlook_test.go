@@ -12,8 +12,8 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// expected is the mean of what the outlook says at each step of a run, told how long work takes and how fast it comes: how
-// well those are measured is another question.
+// expected is the mean of what the outlook says at each step of a run, told how long work takes and how fast it comes:
+// how well those are measured is another question.
 type expected struct {
 	workers         int
 	work            muster.Estimate
@@ -38,8 +38,8 @@ func (e *expected) stepped(v View) {
 	e.steady = x.Steady
 }
 
-// A look finds the queue as an arrival does, because arrivals come by chance: on average the outlook of the looks is the time
-// that messages take.
+// A look finds the queue as an arrival does, because arrivals come by chance: on average the outlook of the looks is
+// the time that messages take.
 func TestTheOutlookIsOnAverageWhatMessagesTake(t *testing.T) {
 	for _, x := range []struct {
 		k    int
@@ -59,7 +59,8 @@ func TestTheOutlookIsOnAverageWhatMessagesTake(t *testing.T) {
 			s.Poll, s.Objective.Latency, s.Learn = 3*time.Second, 12*time.Second, 24*time.Hour
 			e := expected{workers: x.k, work: takes(4, 4*x.law.cv), rate: x.load * float64(x.k) / 4}
 			gap := time.Duration(float64(service) / (x.load * float64(x.k)))
-			res := ran(t, Options{Settings: s, Trace: poisson(3, 20_000, time.Minute, gap, service, x.law), Stepped: e.stepped})
+			res := ran(t, Options{Settings: s, Trace: poisson(3, 20_000, time.Minute, gap, service, x.law),
+				Stepped: e.stepped})
 			near(t, "mean seconds by the outlook and by the simulator", e.seconds/e.steps, res.MeanTime, x.within)
 			near(t, "share in time", e.inTime/e.steps, res.InTimeRatio, x.share)
 			near(t, "mean seconds by the outlook in the long run", e.steady.Seconds, res.MeanTime, x.within)
@@ -74,8 +75,10 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 	for _, k := range []int{5, 8, 12, 20} {
 		t.Run(fmt.Sprintf("%d workers", k), func(t *testing.T) {
 			s, err := controller.NewSettings(controller.Settings{
-				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: 4 * time.Minute, Quantile: 0.99}, BootPrior: boot,
-				Spec:   policy.Spec{Name: "schedule", Processing: service, Intervals: []policy.Interval{{From: "00:05", To: "24:00", Workers: k}}},
+				Fleet: "f", Queues: []string{"q"},
+				Objective: muster.Objective{Latency: 4 * time.Minute, Quantile: 0.99}, BootPrior: boot,
+				Spec: policy.Spec{Name: "schedule", Processing: service,
+					Intervals: []policy.Interval{{From: "00:05", To: "24:00", Workers: k}}},
 				Limits: muster.Limits{Max: k, LaunchesPerHour: 1000},
 			})
 			if err != nil {
@@ -99,7 +102,8 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 				},
 			})
 			late := float64(res.Messages) * (1 - res.InTimeRatio)
-			t.Logf("said %.1f late and %.0f s for a message that arrives now; %.0f were late, the last took %.0f s", said.Late, said.Now.Seconds, late, res.P99)
+			t.Logf("said %.1f late and %.0f s for a message that arrives now; %.0f were late, the last took %.0f s",
+				said.Late, said.Now.Seconds, late, res.P99)
 			if math.Abs(said.Late-late) > 0.04*n {
 				t.Errorf("the outlook says that %.1f of %d will be late, and %.0f were", said.Late, n, late)
 			}
@@ -112,5 +116,6 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 
 // takes is the estimate of a work with the given mean and deviation, in seconds.
 func takes(mean, deviation float64) muster.Estimate {
-	return muster.Estimate{Known: true, Count: 1000, MeanSeconds: mean, P50Seconds: mean, P95Seconds: mean + 1.7*deviation, P99Seconds: mean + 2.5*deviation}
+	return muster.Estimate{Known: true, Count: 1000, MeanSeconds: mean, P50Seconds: mean,
+		P95Seconds: mean + 1.7*deviation, P99Seconds: mean + 2.5*deviation}
 }

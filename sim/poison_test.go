@@ -8,12 +8,14 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Messages that always fail are hidden longer each time, and are dead letters in the end. However often they come back, no policy has
-// more workers for them than there are messages, and none stays.
+// Messages that always fail are hidden longer each time, and are dead letters in the end. However often they come back,
+// no policy has more workers for them than there are messages, and none stays.
 func TestPoisonNeverGrowsAFleet(t *testing.T) {
 	for _, spec := range []policy.Spec{
-		{Name: "exact"}, {Name: "deadline", Processing: time.Second, Prompt: true}, {Name: "deadline", Processing: time.Second},
-		{Name: "dynamic-backlog", Processing: time.Second}, {Name: "backlog-per-worker", Acceptable: 1}, {Name: "worker-utilization", Target: 0.7},
+		{Name: "exact"}, {Name: "deadline", Processing: time.Second, Prompt: true},
+		{Name: "deadline", Processing: time.Second},
+		{Name: "dynamic-backlog", Processing: time.Second}, {Name: "backlog-per-worker", Acceptable: 1},
+		{Name: "worker-utilization", Target: 0.7},
 		{Name: "worker-utilization", Target: 0.7, Signal: policy.SignalInFlight},
 	} {
 		for _, n := range []int{1, 3} {
@@ -24,8 +26,10 @@ func TestPoisonNeverGrowsAFleet(t *testing.T) {
 				}
 				res, err := Run(Options{
 					Settings: fleet(t, spec, 30*time.Second, least, 50), Seed: 1,
-					World: World{Poison: 1, MaxReceives: 8, RetryBase: 5 * time.Second, Visibility: 30 * time.Second, IdleStop: 20 * time.Second, Boot: Draw{Mean: 2 * time.Second}},
-					Trace: batch(n, time.Minute, time.Second), Stepped: func(v View) { most = max(most, v.Outcome.Decision.Desired, v.Live) },
+					World: World{Poison: 1, MaxReceives: 8, RetryBase: 5 * time.Second, Visibility: 30 * time.Second,
+						IdleStop: 20 * time.Second, Boot: Draw{Mean: 2 * time.Second}},
+					Trace:   batch(n, time.Minute, time.Second),
+					Stepped: func(v View) { most = max(most, v.Outcome.Decision.Desired, v.Live) },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -36,7 +40,8 @@ func TestPoisonNeverGrowsAFleet(t *testing.T) {
 					bound = (10*n + 6) / 7
 				}
 				if res.Dead != int64(n) || most > bound || most == 0 {
-					t.Errorf("%d of %d messages are dead letters, by %d workers; want all, by 1 to %d", res.Dead, n, most, bound)
+					t.Errorf("%d of %d messages are dead letters, by %d workers; want all, by 1 to %d", res.Dead, n,
+						most, bound)
 				}
 			})
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
-	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
@@ -65,15 +65,11 @@ func (k kind) routine() bool {
 func (r *run) everyPollMatters() bool {
 	w, s := &r.world, r.settings.Spec
 	drawn := func(d Draw) bool { return d.CV > 0 || d.Exponential || len(d.Samples) > 0 }
-	return w.Cores > 0 && s.PlansAhead() || r.plant.everyPoll || r.plant.outside || w.ControllerCrashes > 0 || w.Approximate > 0 ||
+	return w.Cores > 0 && s.PlansAhead() || r.plant.everyPoll || r.plant.outside || w.ControllerCrashes > 0 ||
+		w.Approximate > 0 ||
 		w.LoseSamples > 0 || w.LoseListings > 0 || w.LoseTrees > 0 || w.LoseReports > 0 || w.RepeatReports > 0 ||
 		drawn(w.API) || drawn(w.Report) || 2*w.Report.Mean >= reportPatience ||
-		s.Seasonal() || scheduled(s) || s.Delegate != nil || len(s.Metrics(r.settings.Fleet, r.settings.Queues)) > 0
-}
-
-// scheduled tells whether s, or any policy within it, goes by the calendar.
-func scheduled(s policy.Spec) bool {
-	return s.Name == "schedule" || slices.ContainsFunc(s.Largest, scheduled)
+		s.Seasonal() || s.ByCalendar() || s.Delegate != nil || len(s.Metrics(r.settings.Fleet, r.settings.Queues)) > 0
 }
 
 // stir notes that something happened. measured is true when the controller measures something of it.
@@ -133,16 +129,18 @@ func (r *run) heard() bool {
 // unchanged tells whether a step changes nothing and decides as the newest step did.
 func (q *quiet) unchanged(o controller.Outcome) bool {
 	d, last := &o.Decision, &q.last
-	return o.Ready && len(o.Effects) == 0 && len(o.Changes) == 0 && d.Desired == d.Previous && d.Desired == last.Desired &&
-		d.Wish == last.Wish && d.Verdict == last.Verdict && d.Reason == last.Reason && slices.Equal(d.Kept, last.Kept) &&
+	return o.Ready && len(o.Effects) == 0 && len(o.Changes) == 0 && d.Desired == d.Previous &&
+		d.Desired == last.Desired &&
+		d.Wish == last.Wish && d.Verdict == last.Verdict && d.Reason == last.Reason &&
+		slices.Equal(d.Kept, last.Kept) &&
 		neededBy(d) == q.planned.needed
 }
 
 // atRest tells whether the controller knows all that happened, has learned from it, and waits for nothing.
 func (r *run) atRest() bool {
 	s, q := &r.shell, &r.quiet
-	awaits := s.down || s.looking || s.due || s.dueBy != never || len(s.waiting) > 0 || len(r.trees) > 0
-	if awaits || !q.same || q.heardAt == never || !q.learned && s.lastStep-q.heardAt < int64(learnEvery) {
+	awaits := s.down || !s.Resting() || len(r.trees) > 0
+	if awaits || !q.same || q.heardAt == never || !q.learned && int64(s.LastStep())-q.heardAt < int64(learnEvery) {
 		return false
 	}
 	for _, i := range r.listed {
@@ -150,11 +148,11 @@ func (r *run) atRest() bool {
 		if m.stage != working {
 			continue
 		}
-		if m.lease.State() != muster.Receiving {
+		if m.lease.State() != protocol.Receiving {
 			return false
 		}
 		// What a worker was asked to do it may not have heard yet.
-		if d, ok := s.state.Answer(m.id, m.id); !ok || d.Ask != muster.Work {
+		if d, ok := s.State().Answer(m.id, m.id); !ok || d.Ask != protocol.Work {
 			return false
 		}
 	}
@@ -236,7 +234,7 @@ func (r *run) nextClock() int64 {
 	began, part := float64(start.Unix()), float64(start.Nanosecond())/1e9
 	for _, v := range r.quiet.last.Kept {
 		at := v.Value - began - part
-		if at < time.Duration(r.shell.lastStep).Seconds() || at > 1e9 { // of the past, or no instant
+		if at < r.shell.LastStep().Seconds() || at > 1e9 { // of the past, or no instant
 			continue
 		}
 		polls = min(polls, max(0, int64(at*1e9)-r.now+poll-1)/poll)

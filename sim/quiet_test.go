@@ -110,7 +110,8 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 			w.BillStep, w.BillMargin = time.Hour, 2*minute
 		}), lonely(60), true, 0.05},
 		{"keda", "keda", 5 * minute, 0, boot, lonely(40), true, 0.3},
-		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *World) { w.IdleStop = time.Second }), lonely(60), true, 0.2},
+		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *World) { w.IdleStop = time.Second }), lonely(60), true,
+			0.2},
 		{"AWS target tracking", "aws-dynamic", 5 * minute, 0, boot, hours(5), true, 0.7},
 		{"Knative, which decides in every poll", "kpa", 5 * minute, 0, boot, lonely(20), true, 1},
 		{"4 slots", "deadline", 5 * minute, 0, with(func(w *World) { w.Slots = 4 }), hours(8), false, 0.6},
@@ -126,7 +127,8 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(60), true, 0.05},
 		{"counts come late", "dynamic-backlog", 5 * minute, 0,
 			with(func(w *World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.2},
-		{"counts alone", "deadline", 10 * minute, 0, with(func(w *World) { w.CountsOnly = true }), lonely(60), false, 0.05},
+		{"counts alone", "deadline", 10 * minute, 0, with(func(w *World) { w.CountsOnly = true }), lonely(60), false,
+			0.05},
 		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *World) {
 			w.IdleStop, w.Poison, w.Crashes, w.LaunchFails = minute, 0.1, 5, 0.1
 		}), lonely(60), true, 0.1},
@@ -202,7 +204,7 @@ func (p pair) differs() string {
 
 // Each of these stories is told twice and is hours long.
 func TestPollsThatAreLeftOutChangeNothingInAnyWorld(t *testing.T) {
-	first, last := seeds(t, 60/slowdown, 10)
+	first, last := seeds(t, 30/slowdown, 10)
 	pairs := make([]pair, last-first+1)
 	var next atomic.Uint64
 	var all sync.WaitGroup
@@ -295,7 +297,7 @@ func TestPollsThatAreLeftKeepTheirRhythm(t *testing.T) {
 		World: World{Boot: Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute, ReportEvery: 3 * time.Second},
 		Stepped: func(v View) {
 			o := v.Outcome.Observation
-			if q := o.Queues[0]; o.At.Sub(q.Backlog.At) > gather || !q.Backlog.Known || !o.Capacity.Known {
+			if q := o.Queues[0]; o.At.Sub(q.Backlog.At) > controller.Gather || !q.Backlog.Known || !o.Capacity.Known {
 				t.Errorf("at %s: the backlog is of %s before", v.At, o.At.Sub(q.Backlog.At))
 			}
 			if c := o.Capacity; c.Lost > 0 || c.Idle+c.Busy+c.Draining+c.Released != v.Ready {
@@ -327,7 +329,8 @@ func TestNoPollIsLeftOutWhereAnyMayMatter(t *testing.T) {
 		{"counts are approximate", policy.Spec{Name: "exact"}, World{Approximate: 0.1}},
 		{"the controller crashes", policy.Spec{Name: "exact"}, World{ControllerCrashes: 0.1}},
 		{"reports take a time that varies", policy.Spec{Name: "exact"}, World{Report: Draw{Mean: time.Second, CV: 1}}},
-		{"polls take a time that varies", policy.Spec{Name: "exact"}, World{API: Draw{Mean: time.Second, Exponential: true}}},
+		{"polls take a time that varies", policy.Spec{Name: "exact"},
+			World{API: Draw{Mean: time.Second, Exponential: true}}},
 		{"a calendar", calendar, World{}},
 		{"a forecast", policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal}, World{}},
 		{"metric math", policy.Spec{Name: "metric-math", Target: 0.5, Queries: utilization("q")}, World{}},
@@ -342,7 +345,8 @@ func TestNoPollIsLeftOutWhereAnyMayMatter(t *testing.T) {
 				t.Fatal(err)
 			}
 			x.w.IdleStop = time.Minute
-			if res := ran(t, Options{Settings: s, World: x.w, Trace: lonely(8), Seed: 1}); float64(res.Steps) < 0.7*res.Seconds {
+			if res := ran(t, Options{Settings: s, World: x.w, Trace: lonely(8),
+				Seed: 1}); float64(res.Steps) < 0.7*res.Seconds {
 				t.Errorf("found %d steps in %.0f seconds, want one in nearly each", res.Steps, res.Seconds)
 			}
 		})

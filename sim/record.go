@@ -6,8 +6,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// record is the simulated history of one fleet. It keeps what a controller that starts again reads, and nothing at all when
-// none ever does.
+// record is the simulated history of one fleet. It keeps what a controller that starts again reads, and nothing at all
+// when none ever does.
 type record struct {
 	position muster.Position
 	keep     bool

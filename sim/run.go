@@ -19,14 +19,14 @@ type Options struct {
 	World    World
 	Trace    trace.Trace
 	Seed     uint64
-	// Stepped is called after each step of the controller with what it came to; it may be nil. There is no step for a poll
-	// in which nothing changes.
+	// Stepped is called after each step of the controller with what it came to; it may be nil. There is no step for a
+	// poll in which nothing changes.
 	Stepped func(View)
-	// Finished is called for each message that was worked on to a good end, with when it was sent and finished since the
-	// start of the run; it may be nil.
+	// Finished is called for each message that was worked on to a good end, with when it was sent and finished since
+	// the start of the run; it may be nil.
 	Finished func(sent, finished time.Duration)
-	// Progress is called now and then with the virtual time that has passed; it may be nil. When it returns an error the
-	// run ends with that.
+	// Progress is called now and then with the virtual time that has passed; it may be nil. When it returns an error
+	// the run ends with that.
 	Progress func(time.Duration) error
 
 	plant plant
@@ -50,7 +50,8 @@ type View struct {
 	At time.Duration
 	// Outcome is the step's; it must not be changed, and its Next not be used later.
 	Outcome controller.Outcome
-	// Sent, Finished and Dead count messages since the start. Backlog, InFlight and OldestAge are those of this instant.
+	// Sent, Finished and Dead count messages since the start. Backlog, InFlight and OldestAge are those of this
+	// instant.
 	Sent, Finished, Dead int64
 	Backlog, InFlight    int
 	OldestAge            time.Duration
@@ -66,8 +67,8 @@ func (r *run) stall() time.Duration {
 	return max(leastStall, 2*r.settings.Objective.Latency)
 }
 
-// Run replays a trace. It returns an error when the parameters are impossible or the trace cannot be read; a policy that
-// does badly is a result.
+// Run replays a trace. It returns an error when the parameters are impossible or the trace cannot be read; a policy
+// that does badly is a result.
 func Run(o Options) (Result, error) {
 	r, err := newRun(o)
 	if err != nil {
@@ -147,8 +148,9 @@ func newRun(o Options) (*run, error) {
 		return nil, fmt.Errorf("simulate: found %d queues, a simulated fleet serves exactly 1", len(o.Settings.Queues))
 	}
 	r := &run{
-		Options: o, settings: o.Settings, world: w, chance: newChance(o.Seed), byID: map[string]int32{}, waiters: newWaiters(),
-		warm: w.Warm.Size, more: true,
+		Options: o, settings: o.Settings, world: w, chance: newChance(o.Seed), byID: map[string]int32{},
+		waiters: newWaiters(),
+		warm:    w.Warm.Size, more: true,
 	}
 	r.settings.Trees = w.Trees
 	if !o.plant.unshared {
@@ -179,7 +181,8 @@ func (r *run) read() error {
 		return fmt.Errorf("simulate %s: %w", r.Trace.Name, err)
 	}
 	if m.Arrival < r.next.Arrival || m.Service < 0 {
-		return fmt.Errorf("simulate %s: found a message sent at %s with %s of work after one sent at %s; arrivals must ascend and work be at least 0s",
+		return fmt.Errorf("simulate %s: found a message sent at %s with %s of work after one sent at %s; arrivals "+
+			"must ascend and work be at least 0s",
 			r.Trace.Name, m.Arrival, m.Service, r.next.Arrival)
 	}
 	r.next = m
@@ -268,7 +271,7 @@ func (r *run) happen(e event) error {
 			return nil
 		}
 		if !r.shell.down {
-			r.look()
+			r.look(r.shell.Wake())
 		}
 		r.after(r.settings.Poll, evPoll, none, 0)
 		r.outside()
@@ -309,7 +312,7 @@ func (r *run) happen(e event) error {
 	case evWake:
 		r.woken = false
 		if !r.shell.down {
-			r.look()
+			r.look(r.shell.Wake())
 		}
 	case evRefill:
 		r.warm++

@@ -26,13 +26,13 @@ type Result struct {
 	P99 float64 `json:"p99_s"`
 	// WorkerSeconds is what was paid for: from the launch of each member to its end, by the bill's rules.
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Clairvoyant is a lower bound of what any schedule pays that keeps the objective, Method the proof it comes from, and
-	// Ratio the quotient; they are zero until somebody computes the bound.
+	// Clairvoyant is a lower bound of what any schedule pays that keeps the objective, Method the proof it comes from,
+	// and Ratio the quotient; they are zero until somebody computes the bound.
 	Clairvoyant float64 `json:"clairvoyant_worker_seconds"`
 	Method      string  `json:"clairvoyant_method"`
 	Ratio       float64 `json:"ratio"`
-	// PeakWorkers is the largest number of members at a time, Launches the number of launch attempts, ScaleEvents how often
-	// the size asked for changed, Reversals how often it changed direction.
+	// PeakWorkers is the largest number of members at a time, Launches the number of launch attempts, ScaleEvents how
+	// often the size asked for changed, Reversals how often it changed direction.
 	PeakWorkers int `json:"peak_workers"`
 	Launches    int `json:"launches"`
 	ScaleEvents int `json:"scale_events"`
@@ -42,18 +42,19 @@ type Result struct {
 	// LaunchesPerHour is Launches over the length of the run; BootSeconds adds up the boots of all that were launched.
 	LaunchesPerHour float64 `json:"launches_per_hour"`
 	BootSeconds     float64 `json:"boot_seconds"`
-	// LatePrice is what a message costs, in worker-seconds, that is late beyond the share that may be; Loss is WorkerSeconds
-	// plus that price for each. Dead letters are not in it: no size of a fleet saves them.
+	// LatePrice is what a message costs, in worker-seconds, that is late beyond the share that may be; Loss is
+	// WorkerSeconds plus that price for each. Dead letters are not in it: no size of a fleet saves them.
 	LatePrice float64 `json:"late_price_s"`
 	Loss      float64 `json:"loss_worker_seconds"`
-	// BoundCausal is Clairvoyant for schedules that may not launch before the first message; zero until somebody computes it.
+	// BoundCausal is Clairvoyant for schedules that may not launch before the first message; zero until somebody
+	// computes it.
 	BoundCausal float64 `json:"causal_worker_seconds"`
 
 	// MeanWait is the mean time from sent to the last receive, MeanTime from sent to finished.
 	MeanWait float64 `json:"mean_wait_s"`
 	MeanTime float64 `json:"mean_time_s"`
-	// BusySeconds are the seconds that slots held a message, Dead the messages that ended as dead letters, Unfinished those
-	// that nobody finished before the run was given up.
+	// BusySeconds are the seconds that slots held a message, Dead the messages that ended as dead letters, Unfinished
+	// those that nobody finished before the run was given up.
 	BusySeconds float64 `json:"busy_seconds"`
 	Dead        int64   `json:"dead"`
 	Unfinished  int64   `json:"unfinished"`
@@ -121,7 +122,8 @@ func (s *score) result(end time.Duration, unfinished int64, price float64) Resul
 	never := s.dead + unfinished
 	res := Result{
 		Messages: all, InTime: s.inTime, PeakWorkers: s.peak, ScaleEvents: s.events, Reversals: s.turns,
-		WorkerSeconds: s.billed, Cost: s.billed / 3600 * price, Dead: s.dead, Unfinished: unfinished, Seconds: end.Seconds(),
+		WorkerSeconds: s.billed, Cost: s.billed / 3600 * price, Dead: s.dead, Unfinished: unfinished,
+		Seconds: end.Seconds(),
 	}
 	if all > 0 {
 		res.InTimeRatio = float64(s.inTime) / float64(all)

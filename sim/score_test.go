@@ -51,7 +51,8 @@ func TestMessagesThatNeverFinishAreTheLatest(t *testing.T) {
 		s.lost()
 	}
 	res := s.result(time.Hour, 6, 1)
-	if res.Messages != 100 || res.Dead != 4 || res.Unfinished != 6 || res.P95 != 3600 || res.P99 != 3600 || math.Abs(res.P50-1) > 0.004 {
+	if res.Messages != 100 || res.Dead != 4 || res.Unfinished != 6 || res.P95 != 3600 || res.P99 != 3600 ||
+		math.Abs(res.P50-1) > 0.004 {
 		t.Errorf("found %+v", res)
 	}
 }
@@ -67,7 +68,8 @@ func TestTheBillIsForEachMemberItsTimeByTheRules(t *testing.T) {
 		{"at least the minimum", World{MinimumBill: time.Minute}, time.Second, 60},
 		{"in whole steps", World{BillStep: time.Hour}, time.Hour + 1, 7200},
 		{"a whole step is no more", World{BillStep: time.Hour}, time.Hour, 3600},
-		{"the minimum, then whole steps", World{MinimumBill: 90 * time.Second, BillStep: time.Minute}, time.Second, 120},
+		{"the minimum, then whole steps", World{MinimumBill: 90 * time.Second, BillStep: time.Minute}, time.Second,
+			120},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var s score
@@ -98,9 +100,11 @@ func (s *endless) Next() (trace.Message, error) {
 func TestMemoryDoesNotGrowWithTheTrace(t *testing.T) {
 	const gap, mean = 10 * time.Millisecond, 70 * time.Millisecond
 	most := func(n int) uint64 {
-		s := &endless{stream: stream{r: rand.New(rand.NewPCG(5, 5)), left: n, at: time.Minute, gap: gap, mean: mean, law: exponential()}}
+		s := &endless{stream: stream{r: rand.New(rand.NewPCG(5, 5)), left: n, at: time.Minute, gap: gap, mean: mean,
+			law: exponential()}}
 		tr := trace.Trace{Name: "endless", Open: func() (trace.Reader, error) { return s, nil }}
-		ran(t, Options{Settings: standing(t, 10), Trace: tr, World: World{ControllerCrashes: 2, Crashes: 1, Boot: Draw{Mean: time.Second}}})
+		ran(t, Options{Settings: standing(t, 10), Trace: tr,
+			World: World{ControllerCrashes: 2, Crashes: 1, Boot: Draw{Mean: time.Second}}})
 		if _, err := s.stream.Next(); err != io.EOF {
 			t.Fatalf("the trace was not read to its end: %v", err)
 		}
@@ -108,7 +112,9 @@ func TestMemoryDoesNotGrowWithTheTrace(t *testing.T) {
 	}
 	const n = 200_000 / slowdown
 	short, long := most(n), most(10*n)
-	if t.Logf("%d kB of heap for %d messages, %d kB for ten times as many", short>>10, n, long>>10); long > short+8<<20 {
-		t.Errorf("found %d kB of heap for %d messages and %d kB for ten times as many, want 8 MB more at most", short>>10, n, long>>10)
+	if t.Logf("%d kB of heap for %d messages, %d kB for ten times as many", short>>10, n,
+		long>>10); long > short+8<<20 {
+		t.Errorf("found %d kB of heap for %d messages and %d kB for ten times as many, want 8 MB more at most",
+			short>>10, n, long>>10)
 	}
 }

@@ -40,7 +40,8 @@ func TestMoreWorkersThanTheCoresHaveUseForAreNotLaunched(t *testing.T) {
 			play := func(unshared bool) (Result, [7]int) {
 				var most [7]int // workers that existed at once, by burst
 				res := ran(t, Options{
-					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1, Trace: row.trace,
+					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1,
+					Trace: row.trace,
 					World: World{Cores: 2, Boot: Draw{Mean: 500 * time.Millisecond}}, plant: plant{unshared: unshared},
 					Stepped: func(v View) {
 						burst := min(len(most)-1, int(v.At/(5*time.Minute)))
@@ -51,7 +52,8 @@ func TestMoreWorkersThanTheCoresHaveUseForAreNotLaunched(t *testing.T) {
 			}
 			res, most := play(false)
 			without, mostWithout := play(true)
-			t.Logf("%.3f in time for %.0f worker-seconds, at most %v workers; without the measure %.3f for %.0f, at most %v",
+			t.Logf("%.3f in time for %.0f worker-seconds, at most %v workers; without the measure %.3f for %.0f, at "+
+				"most %v",
 				res.InTimeRatio, res.WorkerSeconds, most, without.InTimeRatio, without.WorkerSeconds, mostWithout)
 			for burst, n := range most {
 				if burst > 1 && n > 3 {
@@ -59,7 +61,8 @@ func TestMoreWorkersThanTheCoresHaveUseForAreNotLaunched(t *testing.T) {
 				}
 			}
 			if res.InTimeRatio < without.InTimeRatio || res.WorkerSeconds > row.shares*without.WorkerSeconds {
-				t.Errorf("%.3f in time for %.0f worker-seconds, without the measure %.3f for %.0f; want no fewer, for %g of it",
+				t.Errorf("%.3f in time for %.0f worker-seconds, without the measure %.3f for %.0f; want no fewer, "+
+					"for %g of it",
 					res.InTimeRatio, res.WorkerSeconds, without.InTimeRatio, without.WorkerSeconds, row.shares)
 			}
 		})
@@ -81,13 +84,15 @@ func TestWorkThatWaitsKeepsItsWorkers(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			play := func(unshared bool) Result {
 				return ran(t, Options{
-					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1, Trace: sixBursts(row.messages, row.service),
+					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1,
+					Trace: sixBursts(row.messages, row.service),
 					World: World{Cores: 20, Boot: Draw{Mean: 500 * time.Millisecond}}, plant: plant{unshared: unshared},
 				})
 			}
 			res, without := play(false), play(true)
 			if res.InTimeRatio < 1 || res.WorkerSeconds > 1.02*without.WorkerSeconds {
-				t.Errorf("%.3f in time for %.0f worker-seconds, want all for no more than %.0f", res.InTimeRatio, res.WorkerSeconds, without.WorkerSeconds)
+				t.Errorf("%.3f in time for %.0f worker-seconds, want all for no more than %.0f", res.InTimeRatio,
+					res.WorkerSeconds, without.WorkerSeconds)
 			}
 		})
 	}

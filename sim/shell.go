@@ -1,49 +1,41 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
-	// gather and patience are those of the live loop: how long wakes are gathered after a step, and how long a step that a
-	// report asked for waits for a fresh look.
-	gather   = 50 * time.Millisecond
-	patience = 200 * time.Millisecond
-	// reportPatience is how long a worker's next report waits for an answer, reportTimeout when the worker gives the answer
-	// up: those of the runner.
+	// reportPatience is how long a worker's next report waits for an answer, reportTimeout when the worker gives the
+	// answer up: those of the runner.
 	reportPatience = 5 * time.Second
 	reportTimeout  = 80 * time.Second
 	never          = int64(1)<<62 - 1
 )
 
-// shell is the live loop in virtual time: it gathers inputs, steps, records, and executes effects, by the same rules.
+// shell drives the controller's own shell in virtual time, as the live loop does in real time.
 type shell struct {
-	state      controller.State
-	pending    []controller.Input
-	spare      spare
-	waiting    []call
-	looking    bool
-	again, due bool
-	dueBy      int64 // never while no step waits for a look
-	lastStep   int64
-	stepAt     int64 // when the earliest step event is due
-	down       bool
-	life       uint64 // grows when the controller starts again: what was under way before is void
+	controller.Shell[call]
+	spare  spare
+	stepAt int64 // when the earliest step event is due
+	down   bool
+	life   uint64 // grows when the controller starts again: what was under way before is void
 }
 
 // call is a report that waits for the step it caused.
 type call struct {
 	member     int32
 	generation uint32
-	report     muster.Report
+	report     protocol.Report
 }
 
 func (s *shell) begin(st controller.State) {
-	*s = shell{state: st, dueBy: never, stepAt: never, lastStep: -int64(time.Hour), life: s.life + 1}
+	*s = shell{Shell: controller.NewShell[call](st), spare: s.spare, stepAt: never, life: s.life + 1}
 }
 
 // spare are inputs that were taken in, to be used again: a step keeps nothing of its inputs.
@@ -53,7 +45,7 @@ type spare struct {
 }
 
 // report returns a report as an input.
-func (s *spare) report(r *muster.Report) *controller.Reported {
+func (s *spare) report(r *protocol.Report) *controller.Reported {
 	n := len(s.reports)
 	if n == 0 {
 		return &controller.Reported{Report: *r}
@@ -88,47 +80,25 @@ func (s *spare) keep(inputs []controller.Input) {
 	}
 }
 
-// look begins a look at the queue and the fleet, one at a time.
-func (r *run) look() {
-	if r.shell.looking {
-		r.shell.again = true
-		return
+// look begins a look at the queue and the fleet, if the shell says so.
+func (r *run) look(now bool) {
+	if now {
+		r.after(r.world.API.Next(r.chance.api), evLooked, none, r.shell.life)
 	}
-	r.shell.looking = true
-	r.after(r.world.API.Next(r.chance.api), evLooked, none, r.shell.life)
 }
 
 // looked takes in what a look saw.
 func (r *run) looked() {
-	s := &r.shell
-	s.looking, s.due = false, true
-	s.pending = append(s.pending, r.observe()...)
-	if s.again {
-		s.again = false
-		r.look()
-	}
-	r.plan()
-}
-
-// soon asks for a step after a fresh look, or without one when that takes too long.
-func (r *run) soon() {
-	r.look()
-	if r.shell.dueBy == never {
-		r.shell.dueBy = r.now + int64(patience)
-	}
+	r.look(r.shell.Looked(r.observe()...))
 	r.plan()
 }
 
 // plan steps if a step is due, or sees to it that it is looked at again when one will be.
 func (r *run) plan() {
 	s := &r.shell
-	at := r.now
-	if !s.due {
-		at = s.dueBy
-	}
-	at = max(at, s.lastStep+int64(gather))
-	switch {
-	case at >= never:
+	next, due := s.Next(time.Duration(r.now))
+	switch at := int64(next); {
+	case !due:
 	case at <= r.now:
 		r.step()
 	case at < s.stepAt:
@@ -137,34 +107,31 @@ func (r *run) plan() {
 	}
 }
 
-// step is one step of the controller: its records are appended before any effect is executed and before any worker is
-// answered from it.
+// step is one step of the controller: its records are appended before any worker is answered from it and before any
+// effect is executed.
 func (r *run) step() {
 	s := &r.shell
-	s.lastStep, s.due, s.dueBy, s.stepAt = r.now, false, never, never
-	o := r.settings.Advance(s.state, r.time(), s.pending)
+	s.stepAt = never
+	in := s.Begin(time.Duration(r.now))
+	o := r.settings.Advance(*s.State(), r.time(), in)
 	r.steps++
 	if len(o.Records) > 0 {
-		at, ok := r.history.append(s.state.Position, o.Records)
+		at, ok := r.history.append(s.State().Position, o.Records)
 		if !ok {
 			r.fault("a controller that nobody replaced was refused by the history")
 			return
 		}
 		o.Next.Position = at
 	}
-	s.state = o.Next
-	s.spare.keep(s.pending)
-	clear(s.pending)
-	s.pending = s.pending[:0]
+	s.spare.keep(in)
+	waiting := s.Done(&o)
 	r.decided(o)
 	r.stepped(o)
-	waiting := s.waiting
-	s.waiting = nil
+	for _, c := range waiting {
+		r.answer(c, o.Next.Directive(c.report.Member, c.report.Worker))
+	}
 	for _, e := range o.Effects {
 		r.execute(e)
-	}
-	for _, c := range waiting {
-		r.answer(c, s.state.Directive(c.report.Member, c.report.Worker))
 	}
 }
 
@@ -192,6 +159,8 @@ func (r *run) order(l letter) {
 		}
 	case controller.End:
 		r.end(e.Members)
+	default:
+		r.fault(fmt.Sprintf("the simulated fleet was asked for a %T, which it does not have", e))
 	}
 	if hit(r.chance.api, r.world.LoseAnswers) && r.faulty() {
 		// Nobody knows whether it was carried out, so the same call is made again, as clients do.
@@ -201,26 +170,25 @@ func (r *run) order(l letter) {
 	if l.life != r.shell.life {
 		return
 	}
-	r.shell.pending = append(r.shell.pending, controller.Resulted{At: r.time(), Effect: l.effect.EffectID(), Failure: failure})
-	r.soon()
+	result := controller.Resulted{At: r.time(), Effect: l.effect.EffectID(), Failure: failure}
+	r.look(r.shell.Result(time.Duration(r.now), result))
+	r.plan()
 }
 
-// take gathers a report. It is answered at once unless it bears on a release or on who is in service; then it asks for a step.
+// take gathers a report, and answers it unless it waits for a step.
 func (r *run) take(c call) {
 	s := &r.shell
 	if s.down {
 		return
 	}
 	c.report.At = r.time()
-	s.pending = append(s.pending, s.spare.report(&c.report))
-	if c.report.State == muster.Receiving {
-		if d, ok := s.state.Answer(c.report.Member, c.report.Worker); ok {
-			r.answer(c, d)
-			return
-		}
+	d, reply, look := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, c)
+	if reply == controller.Answered {
+		r.answer(c, d)
+		return
 	}
-	s.waiting = append(s.waiting, c)
-	r.soon()
+	r.look(look)
+	r.plan()
 }
 
 // crash makes the controller lose its memory; it starts again later, from the history.
@@ -231,7 +199,7 @@ func (r *run) crash() {
 	}
 	if !s.down {
 		// The one that is replaced does not know it yet: what it would write now and later must be refused.
-		r.replaced = append(r.replaced[:0], s.state)
+		r.replaced = append(r.replaced[:0], *s.State())
 		s.begin(controller.State{})
 		s.down = true
 		r.after(r.world.ControllerDown, evRestart, none, 0)
@@ -258,6 +226,6 @@ func (r *run) restart() error {
 			r.fault("two writers in one epoch")
 		}
 	}
-	r.look()
+	r.look(r.shell.Wake())
 	return nil
 }

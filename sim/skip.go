@@ -62,7 +62,7 @@ func (r *run) unchangedAt(poll int64) bool {
 			in = append(in, r.shell.spare.report(&report))
 		}
 	}
-	o := r.settings.Step(r.shell.state, r.time(), slices.Concat(r.shell.pending, in))
+	o := r.settings.Step(*r.shell.State(), r.time(), slices.Concat(r.shell.Pending(), in))
 	r.now, r.seenAt, r.treesReadAt = now, seenAt, treesReadAt
 	r.shell.spare.keep(in)
 	return r.quiet.unchanged(o)

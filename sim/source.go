@@ -91,8 +91,10 @@ func (r *run) measure() muster.QueueObservation {
 	r.seenAt = r.now
 	seen := muster.QueueObservation{
 		LateSeconds: (r.world.Stale + r.world.MetricDelay + r.world.MetricPeriod).Seconds(),
-		Queue:       name, Backlog: muster.Measured(at, r.roughly(c.backlog)), InFlight: muster.Measured(at, r.roughly(c.inFlight)),
-		Delayed: muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest), Sent: muster.Measured(at, float64(c.sent)),
+		Queue:       name, Backlog: muster.Measured(at, r.roughly(c.backlog)),
+		InFlight: muster.Measured(at, r.roughly(c.inFlight)),
+		Delayed:  muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest),
+		Sent: muster.Measured(at, float64(c.sent)),
 	}
 	seen.DeadLetters = muster.Measured(at, float64(c.dead))
 	if !r.world.CountsOnly {
@@ -102,7 +104,8 @@ func (r *run) measure() muster.QueueObservation {
 		}
 	}
 	if r.world.CountsOnly {
-		seen.OldestAge, seen.Sent = muster.Unknown(at, "the source does not tell ages"), muster.Unknown(at, "the source does not count what is sent")
+		seen.OldestAge, seen.Sent = muster.Unknown(at, "the source does not tell ages"), muster.Unknown(at,
+			"the source does not count what is sent")
 	}
 	return seen
 }

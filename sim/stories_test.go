@@ -76,29 +76,35 @@ func tell(t testing.TB, seed uint64) story {
 
 func (d dice) world() World {
 	w := World{
-		Boot: d.draw(60), Slots: d.between(1, 3), IdleStop: maybe(d, d.seconds(0.1, 60)), Exit: maybe(d, d.seconds(0, 5)),
+		Boot: d.draw(60), Slots: d.between(1, 3), IdleStop: maybe(d, d.seconds(0.1, 60)),
+		Exit: maybe(d, d.seconds(0, 5)),
 		Warm: maybe(d, WarmPool{Size: d.between(1, 3), Boot: d.draw(5), Refill: d.seconds(1, 60)}),
 		Spot: maybe(d, Spot{Share: d.share(1), Interruptions: d.share(20), Notice: d.seconds(0, 120)}),
 
 		LaunchFails: maybe(d, d.share(0.5)), RefuseLaunch: maybe(d, d.share(0.5)), Capacity: maybe(d, d.between(1, 4)),
 		Crashes: maybe(d, d.share(20)), MinimumBill: maybe(d, time.Minute), BillStep: maybe(d, d.seconds(1, 60)),
 
-		Visibility: d.seconds(2, 60), Poison: maybe(d, d.share(0.3)), MaxReceives: d.between(1, 4), RetryBase: maybe(d, d.seconds(0, 20)),
-		Random: d.often(),
+		Visibility: d.seconds(2, 60), Poison: maybe(d, d.share(0.3)), MaxReceives: d.between(1, 4),
+		RetryBase: maybe(d, d.seconds(0, 20)),
+		Random:    d.often(),
 
 		Wakes: d.often(), Wake: maybe(d, d.seconds(0, 2)), LoseWakes: maybe(d, d.share(0.9)),
 
-		MetricPeriod: maybe(d, d.seconds(1, 60)), MetricDelay: maybe(d, d.seconds(0, 60)), Stale: maybe(d, d.seconds(0, 30)),
-		CountsOnly: d.often(), Approximate: maybe(d, d.share(0.3)), LoseSamples: maybe(d, d.share(0.7)), LoseListings: maybe(d, d.share(0.7)),
+		MetricPeriod: maybe(d, d.seconds(1, 60)), MetricDelay: maybe(d, d.seconds(0, 60)),
+		Stale:      maybe(d, d.seconds(0, 30)),
+		CountsOnly: d.often(), Approximate: maybe(d, d.share(0.3)), LoseSamples: maybe(d, d.share(0.7)),
+		LoseListings: maybe(d, d.share(0.7)),
 
 		API: maybe(d, d.draw(5)), Throttle: maybe(d, d.share(0.5)), LoseAnswers: maybe(d, d.share(0.3)),
-		Report: maybe(d, d.draw(1)), ReportEvery: d.seconds(0.5, 5), LoseReports: maybe(d, d.share(0.5)), RepeatReports: maybe(d, d.share(0.5)),
+		Report: maybe(d, d.draw(1)), ReportEvery: d.seconds(0.5, 5), LoseReports: maybe(d, d.share(0.5)),
+		RepeatReports:     maybe(d, d.share(0.5)),
 		ControllerCrashes: maybe(d, d.share(40)), ControllerDown: maybe(d, d.seconds(0, 60)),
 
 		FaultsEnd: d.seconds(60, 900), Tail: 45 * time.Minute,
 	}
 	if d.IntN(8) == 0 { // a world in which only one kind of thing goes wrong hides nothing behind another
-		calm := World{Slots: w.Slots, Boot: w.Boot, Visibility: w.Visibility, Tail: w.Tail, FaultsEnd: w.FaultsEnd, IdleStop: w.IdleStop}
+		calm := World{Slots: w.Slots, Boot: w.Boot, Visibility: w.Visibility, Tail: w.Tail, FaultsEnd: w.FaultsEnd,
+			IdleStop: w.IdleStop}
 		switch d.IntN(6) {
 		case 0:
 			calm.LoseReports = w.LoseReports
@@ -109,7 +115,8 @@ func (d dice) world() World {
 		case 3:
 			calm.Capacity = w.Capacity
 		case 4:
-			calm.MetricDelay, calm.MetricPeriod, calm.Stale, calm.CountsOnly = w.MetricDelay, w.MetricPeriod, w.Stale, w.CountsOnly
+			calm.MetricDelay, calm.MetricPeriod, calm.Stale, calm.CountsOnly = w.MetricDelay, w.MetricPeriod, w.Stale,
+				w.CountsOnly
 		case 5:
 			calm.LoseAnswers, calm.API = w.LoseAnswers, w.API
 		}
@@ -132,7 +139,8 @@ func (d dice) trace() (trace.Trace, int64) {
 				m.Group = fmt.Sprintf("g%d", d.IntN(4))
 			}
 			for all++; d.Float64() < trees && len(m.Children) < 5; all++ {
-				m.Children = append(m.Children, trace.Message{Arrival: time.Duration(len(m.Children)) * time.Second, Service: d.seconds(0, mean)})
+				m.Children = append(m.Children, trace.Message{Arrival: time.Duration(len(m.Children)) * time.Second,
+					Service: d.seconds(0, mean)})
 			}
 			messages = append(messages, m)
 		}
@@ -144,8 +152,9 @@ func (d dice) settings(t testing.TB, w World) (controller.Settings, int, bool) {
 	limits := muster.Limits{Max: d.between(1, 8), LaunchesPerHour: d.between(100, 1000)}
 	limits.Min = maybe(d, d.between(0, limits.Max))
 	s := controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: d.seconds(5, 300), Quantile: 0.99}, Limits: limits,
-		Slots: d.between(1, 3), BootPrior: d.seconds(1, 60), Poll: d.seconds(1, 20), Learn: d.seconds(30, 600),
+		Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: d.seconds(5, 300), Quantile: 0.99},
+		Limits: limits,
+		Slots:  d.between(1, 3), BootPrior: d.seconds(1, 60), Poll: d.seconds(1, 20), Learn: d.seconds(30, 600),
 	}
 	var rest int
 	s.Spec, rest = d.spec(w, limits)
@@ -200,7 +209,8 @@ func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
 }
 
 func (d dice) single() policy.Spec {
-	all := slices.DeleteFunc(policy.Names(), func(name string) bool { return name == "largest" || name == "metric-math" })
+	all := slices.DeleteFunc(policy.Names(),
+		func(name string) bool { return name == "largest" || name == "metric-math" })
 	s := policy.Spec{Name: all[d.IntN(len(all))], Processing: maybe(d, d.seconds(1, 30))}
 	switch s.Name {
 	case "exact":
@@ -213,11 +223,13 @@ func (d dice) single() policy.Spec {
 		s.Acceptable = 0.5 + d.share(5)
 	case "worker-utilization":
 		s.Target = 0.2 + d.share(0.8)
-		if int(s.Target*1000)%2 == 0 { // half of them by the formula, without a draw of its own: other stories stay what they are
+		// half of them by the formula, without a draw of its own: other stories stay what they are
+		if int(s.Target*1000)%2 == 0 {
 			s.Name, s.Queries = "metric-math", utilization("q")
 		}
 	case "step":
-		s.Metric = []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization}[d.IntN(4)]
+		s.Metric = []string{policy.MetricBacklog, policy.MetricBacklogPerWorker, policy.MetricOldestAge,
+			policy.MetricUtilization}[d.IntN(4)]
 		s.Steps = []policy.StepChange{{To: 0.4, Add: -1}, {From: 0.4, To: 5, Add: 1}, {From: 5, Percent: 50}}
 		s.Cooldown = maybe(d, d.seconds(1, 60))
 	case "schedule":
@@ -239,7 +251,8 @@ func (d dice) rival(w World, limits *muster.Limits) (p muster.Policy, memory tim
 	rest = limits.Max
 	leaves := strings.HasPrefix(x.Name, "keda-job") || x.Name == "s3" || x.Name == "delayedoff" || x.Name == "buildkite"
 	switch {
-	case strings.HasPrefix(x.Name, "aws-") && x.Name != "aws-step", strings.HasPrefix(x.Name, "keda") && !leaves, x.Name == "kpa":
+	case strings.HasPrefix(x.Name, "aws-") && x.Name != "aws-step", strings.HasPrefix(x.Name, "keda") && !leaves,
+		x.Name == "kpa":
 		rest = limits.Min
 	case leaves && w.IdleStop > 0:
 		rest = limits.Min
@@ -253,12 +266,17 @@ func bounded(p muster.Policy) muster.Policy { return policy.Bounds{Of: policy.La
 // utilization is the published list for worker utilization.
 func utilization(queue string) []metricmath.Query {
 	of := func(id, namespace, name string, dimensions ...metricmath.Dimension) metricmath.Query {
-		return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: "Maximum", Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions}}}
+		return metricmath.Query{ID: id,
+			MetricStat: &metricmath.MetricStat{Stat: "Maximum",
+				Metric: metricmath.Metric{Namespace: namespace, MetricName: name, Dimensions: dimensions}}}
 	}
 	named := metricmath.Dimension{Name: "QueueName", Value: queue}
 	return []metricmath.Query{
-		of("backlog", "AWS/SQS", "ApproximateNumberOfMessagesVisible", named), of("inFlight", "AWS/SQS", "ApproximateNumberOfMessagesNotVisible", named),
-		of("workers", "YourApp", "TotalWorkers"), {ID: "totalWork", Expression: "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"},
-		{ID: "utilization", Expression: "IF(FILL(workers, 0) > 0, totalWork / workers, IF(totalWork > 0, 1, 0))", ReturnData: new(true)},
+		of("backlog", "AWS/SQS", "ApproximateNumberOfMessagesVisible", named),
+		of("inFlight", "AWS/SQS", "ApproximateNumberOfMessagesNotVisible", named),
+		of("workers", "YourApp", "TotalWorkers"),
+		{ID: "totalWork", Expression: "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"},
+		{ID: "utilization", Expression: "IF(FILL(workers, 0) > 0, totalWork / workers, IF(totalWork > 0, 1, 0))",
+			ReturnData: new(true)},
 	}
 }

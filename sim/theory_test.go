@@ -15,14 +15,15 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// The laws of queues are known exactly. Here the whole simulator, with its controller, roster and leases, is held to them:
+// The laws of queues are known exactly. Here the whole simulator, with its controller, roster and leases, is held to
+// them:
 //
 //  1. A recursion of a few lines computes the wait of every message of a trace. Over many messages its mean is that of the
 //     closed formula: the recursion is right.
 //  2. The simulator gives the messages of a trace the waits of the recursion, to the nanosecond: the simulator is right.
 //
-// A mean that is simulated alone wanders too much: at a load of 0.9 a wait is known to 1 % only after tens of millions of
-// messages. With MUSTER_SLOW=1 the simulator runs that long: ten minutes of a core, so go test needs -timeout 60m.
+// A mean that is simulated alone wanders too much: at a load of 0.9 a wait is known to 1 % only after tens of millions
+// of messages. With MUSTER_SLOW=1 the simulator runs that long: ten minutes of a core, so go test needs -timeout 60m.
 
 // shareOf widens a tolerance as it must be where fewer messages are drawn, because the race detector looks on.
 func shareOf(tolerance float64) float64 {
@@ -46,7 +47,8 @@ func deterministic() law { return law{"deterministic", 0, func(*rand.Rand) float
 func exponential() law   { return law{"exponential", 1, (*rand.Rand).ExpFloat64} }
 func lognormal(cv float64) law {
 	v := math.Log1p(cv * cv)
-	return law{fmt.Sprintf("lognormal cv %g", cv), cv, func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()*math.Sqrt(v) - v/2) }}
+	return law{fmt.Sprintf("lognormal cv %g", cv), cv,
+		func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()*math.Sqrt(v) - v/2) }}
 }
 
 // stream is a Poisson process of n messages with services of a law, beginning at the instant from.
@@ -73,11 +75,14 @@ func (s *stream) Next() (trace.Message, error) {
 
 // poisson is a stream as a trace.
 func poisson(seed uint64, n int, from, gap, mean time.Duration, l law) trace.Trace {
-	return trace.Trace{Name: l.name, Open: func() (trace.Reader, error) { return newStream(seed, n, from, gap, mean, l), nil }}
+	return trace.Trace{Name: l.name, Open: func() (trace.Reader, error) {
+		return newStream(seed, n, from, gap, mean, l),
+			nil
+	}}
 }
 
-// erlangC is the mean wait in an M/M/k queue: C(k, a) / (k mu - lambda) with the offered load a = lambda / mu and Erlang's
-// probability C of a wait, by the recursion for B.
+// erlangC is the mean wait in an M/M/k queue: C(k, a) / (k mu - lambda) with the offered load a = lambda / mu and
+// Erlang's probability C of a wait, by the recursion for B.
 func erlangC(k int, load float64, service time.Duration) time.Duration {
 	a := load * float64(k)
 	b := 1.0
@@ -129,8 +134,8 @@ func follow(s *stream, serve func(trace.Message) time.Duration) path {
 	return p
 }
 
-// The rate of arrivals, and the moments of the services, as they were drawn. A formula that is given these instead of those
-// that were asked for has that part of the chance taken out.
+// The rate of arrivals, and the moments of the services, as they were drawn. A formula that is given these instead of
+// those that were asked for has that part of the chance taken out.
 func (p path) mean() float64          { return p.services / float64(p.n) }
 func (p path) load(k int) float64     { return p.services / float64(p.last) / float64(k) }
 func (p path) cv() float64            { return math.Sqrt(max(0, p.squares/float64(p.n)/(p.mean()*p.mean())-1)) }
@@ -185,24 +190,28 @@ func TestAStandingFleetWaitsAsTheLawsOfQueuesSay(t *testing.T) {
 				enough := q.millions[i] * 1_000_000
 				long := recursion(1, enough/slowdown)
 				for _, formula := range q.formulas {
-					near(t, "mean wait in s by the recursion and by the formula", long.meanWait(), formula(long, q.k), shareOf(0.01))
+					near(t, "mean wait in s by the recursion and by the formula", long.meanWait(), formula(long, q.k),
+						shareOf(0.01))
 				}
 
 				n := 100_000 / slowdown
 				if slow() {
 					n = enough
 				}
-				res, err := Run(Options{Settings: standing(t, q.k), Trace: poisson(2, n, time.Minute, gap, service, q.law)})
+				res, err := Run(Options{Settings: standing(t, q.k),
+					Trace: poisson(2, n, time.Minute, gap, service, q.law)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				same := recursion(2, n)
 				near(t, "mean wait in s by the simulator and by the recursion", res.MeanWait, same.meanWait(), 1e-12)
 				if slow() {
-					near(t, "mean wait in s by the simulator and by the formula", res.MeanWait, q.formulas[0](same, q.k), 0.01)
+					near(t, "mean wait in s by the simulator and by the formula", res.MeanWait,
+						q.formulas[0](same, q.k), 0.01)
 				}
 				if res.Messages != int64(n) || res.PeakWorkers != q.k || len(res.Faults) > 0 {
-					t.Errorf("found %d messages, %d workers, faults %v; want %d, %d and none", res.Messages, res.PeakWorkers, res.Faults, n, q.k)
+					t.Errorf("found %d messages, %d workers, faults %v; want %d, %d and none", res.Messages,
+						res.PeakWorkers, res.Faults, n, q.k)
 				}
 			})
 		}
@@ -212,8 +221,8 @@ func TestAStandingFleetWaitsAsTheLawsOfQueuesSay(t *testing.T) {
 // lingers is how long a worker without work stays although it is to leave at once: its receive call waits that long.
 const lingers = time.Second
 
-// setUp is the mean time in the system, by the recursion, of a queue whose only worker leaves when nothing is left to do and
-// is launched again, which takes a time of its own, at the next arrival.
+// setUp is the mean time in the system, by the recursion, of a queue whose only worker leaves when nothing is left to
+// do and is launched again, which takes a time of its own, at the next arrival.
 type setUp struct {
 	free time.Duration // when the worker has finished what it has
 	boot func() time.Duration
@@ -228,11 +237,13 @@ func (s *setUp) serve(m trace.Message) (wait time.Duration) {
 	return start - m.Arrival
 }
 
-// setUpWait is the mean wait in an M/M/1 queue with exponential set-up of the given mean: load / (mu - lambda) + set-up.
+// setUpWait is the mean wait in an M/M/1 queue with exponential set-up of the given mean: load / (mu - lambda) +
+// set-up.
 //
-// A worker that lingers meets an arrival before it is gone with the probability 1 - p, p = exp(-lambda * lingers). The first
-// message of a busy time then waits for a set-up with the probability p only, and the second term is by the theorem for
-// queues with an exceptional first service (2 E[D] + lambda E[D^2]) / (2 + 2 lambda E[D]), with D the set-up or nothing.
+// A worker that lingers meets an arrival before it is gone with the probability 1 - p, p = exp(-lambda * lingers). The
+// first message of a busy time then waits for a set-up with the probability p only, and the second term is by the
+// theorem for queues with an exceptional first service (2 E[D] + lambda E[D^2]) / (2 + 2 lambda E[D]), with D the
+// set-up or nothing.
 func setUpWait(lambda, service, boot float64) float64 {
 	p := math.Exp(-lambda * lingers.Seconds())
 	load := lambda * service
@@ -250,30 +261,36 @@ func TestAWorkerThatIsLaunchedForEachBusyTimeWaitsAsTheLawSays(t *testing.T) {
 			boot := Draw{Mean: q.boot, Exponential: true}
 			recursion := func(seed uint64, n int) path {
 				chance := newChance(seed).boot
-				return follow(newStream(seed, n, time.Minute, gap, service, exponential()), (&setUp{free: -time.Hour, boot: func() time.Duration { return boot.Next(chance) }}).serve)
+				return follow(newStream(seed, n, time.Minute, gap, service, exponential()),
+					(&setUp{free: -time.Hour, boot: func() time.Duration { return boot.Next(chance) }}).serve)
 			}
 			long := recursion(1, 5_000_000/slowdown)
 			want := setUpWait(1/gap.Seconds(), service.Seconds(), q.boot.Seconds())
 			near(t, "mean wait in s by the recursion and by the formula", long.meanWait(), want, shareOf(0.01))
-			near(t, "formula with and without lingering", want, q.load/(1-q.load)*service.Seconds()+q.boot.Seconds(), 0.01)
+			near(t, "formula with and without lingering", want, q.load/(1-q.load)*service.Seconds()+q.boot.Seconds(),
+				0.01)
 
 			n := 20_000 / slowdown
 			if slow() {
 				n = 2_000_000
 			}
 			s, err := controller.NewSettings(controller.Settings{
-				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Hour, Quantile: 0.99}, Spec: policy.Spec{Name: "exact"},
-				Limits: muster.Limits{Max: 1, LaunchesPerHour: 1_000_000}, Poll: 5 * time.Minute, BootPrior: 24 * time.Hour,
+				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Hour, Quantile: 0.99},
+				Spec:   policy.Spec{Name: "exact"},
+				Limits: muster.Limits{Max: 1, LaunchesPerHour: 1_000_000}, Poll: 5 * time.Minute,
+				BootPrior: 24 * time.Hour,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			w := World{Boot: boot, IdleStop: 1, Visibility: 2 * lingers, Wakes: true, ReportEvery: 5 * time.Second}
-			res, err := Run(Options{Settings: s, World: w, Trace: poisson(2, n, time.Minute, gap, service, exponential()), Seed: 2})
+			res, err := Run(Options{Settings: s, World: w,
+				Trace: poisson(2, n, time.Minute, gap, service, exponential()), Seed: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, "mean wait in s by the simulator and by the recursion", res.MeanWait, recursion(2, n).meanWait(), 1e-5)
+			near(t, "mean wait in s by the simulator and by the recursion", res.MeanWait, recursion(2, n).meanWait(),
+				1e-5)
 			if res.PeakWorkers != 1 || len(res.Faults) > 0 {
 				t.Errorf("found %d workers at a time, faults %v; want 1 and none", res.PeakWorkers, res.Faults)
 			}

@@ -10,14 +10,17 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// A batch an hour, with a warm pool of three that boot in 15 s, and others in 90 s. Once both are learned, the third batch is
-// served from the pool as far as that goes, later than it would be without, and by others as soon as they must be ordered.
+// A batch an hour, with a warm pool of three that boot in 15 s, and others in 90 s. Once both are learned, the third
+// batch is served from the pool as far as that goes, later than it would be without, and by others as soon as they must
+// be ordered.
 func TestWorkersOfAWarmPoolAreLaunchedByTheirOwnBootTime(t *testing.T) {
 	const latency, work = 300 * time.Second, 25 * time.Second
-	world := World{Boot: Draw{Mean: 90 * time.Second}, Warm: WarmPool{Size: 3, Boot: Draw{Mean: 15 * time.Second}, Refill: 2 * time.Minute}, Wakes: true}
+	world := World{Boot: Draw{Mean: 90 * time.Second}, Warm: WarmPool{Size: 3, Boot: Draw{Mean: 15 * time.Second},
+		Refill: 2 * time.Minute}, Wakes: true}
 	var last muster.Observation
 	var first, explained string
-	o := Options{Settings: timely(t, latency, work, 90*time.Second, 1), Trace: batches(3, 50, time.Hour, work), World: world}
+	o := Options{Settings: timely(t, latency, work, 90*time.Second, 1), Trace: batches(3, 50, time.Hour, work),
+		World: world}
 	o.Stepped = func(v View) {
 		last = v.Outcome.Observation
 		for _, e := range v.Outcome.Effects {
@@ -42,14 +45,17 @@ func TestWorkersOfAWarmPoolAreLaunchedByTheirOwnBootTime(t *testing.T) {
 	if last.Pool == nil || last.Pool.Ready != 3 || last.Pool.Boot.MeanSeconds < 15 || last.Pool.Boot.MeanSeconds > 17 {
 		t.Errorf("the pool was learned as %+v, want 3 that boot in 15 s", last.Pool)
 	}
-	if !strings.Contains(explained, "3 from the warm pool in about ") || !strings.Contains(explained, " cold in about 1m3") {
-		t.Errorf("the launches are explained as %q (the first as %q), want how many come from the pool and when", explained, first)
+	if !strings.Contains(explained, "3 from the warm pool in about ") ||
+		!strings.Contains(explained, " cold in about 1m3") {
+		t.Errorf("the launches are explained as %q (the first as %q), want how many come from the pool and when",
+			explained, first)
 	}
 	world.Warm = WarmPool{}
 	o.Stepped, o.World = nil, world
 	without := ran(t, o)
 	if res.WorkerSeconds > without.WorkerSeconds {
-		t.Errorf("with a pool it took %v worker-seconds and without %v, want no more", res.WorkerSeconds, without.WorkerSeconds)
+		t.Errorf("with a pool it took %v worker-seconds and without %v, want no more", res.WorkerSeconds,
+			without.WorkerSeconds)
 	}
 	t.Logf("%v worker-seconds with a pool, %v without", res.WorkerSeconds, without.WorkerSeconds)
 }

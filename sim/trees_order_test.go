@@ -27,8 +27,8 @@ func (e *nodeEnds) Pop() any {
 	return last
 }
 
-// inTurn returns when the tree ends whose nodes are begun in the order in which they come, as a queue hands them out, by slots
-// that are there from the given instants on. Children come when their parent ends.
+// inTurn returns when the tree ends whose nodes are begun in the order in which they come, as a queue hands them out,
+// by slots that are there from the given instants on. Children come when their parent ends.
 func inTurn(all []treeNode, ready []float64) float64 {
 	children := make([][]int, len(all))
 	for i, n := range all[1:] {
@@ -62,7 +62,8 @@ func inTurn(all []treeNode, ready []float64) float64 {
 // allAt is slots that are all there from an instant on.
 func allAt(at float64, slots int) []float64 { return slices.Repeat([]float64{at}, slots) }
 
-// atOnce is how long the tree of a seed takes whose workers are all there when the first boot is over, in proportion to the least.
+// atOnce is how long the tree of a seed takes whose workers are all there when the first boot is over, in proportion to
+// the least.
 func atOnce(s shape, seed uint64) float64 {
 	all := treeNodes(s.grow(dice{rand.New(rand.NewPCG(seed, 0x7ee))}))
 	return inTurn(all, allAt(treeBoot.Seconds(), treeWorkers)) / leastTreeTime(all)
@@ -74,8 +75,9 @@ func leastTreeTime(all []treeNode) float64 {
 	return treeBoot.Seconds() + math.Max(span, work/treeWorkers)
 }
 
-// TestNoSizeIsInTimeForASkewedTree: with all workers there from the first boot on, which costs more than any rule may, a queue that
-// hands nodes out as they come ends it after more than 1.15 of the least time. Fleets of any other growth are no sooner.
+// TestNoSizeIsInTimeForASkewedTree: with all workers there from the first boot on, which costs more than any rule may,
+// a queue that hands nodes out as they come ends it after more than 1.15 of the least time. Fleets of any other growth
+// are no sooner.
 func TestNoSizeIsInTimeForASkewedTree(t *testing.T) {
 	for _, s := range shapes() {
 		if s.name != "skewed" {
@@ -83,7 +85,8 @@ func TestNoSizeIsInTimeForASkewedTree(t *testing.T) {
 		}
 		var best []float64
 		for seed := uint64(1); seed <= 9; seed++ {
-			all, d := treeNodes(s.grow(dice{rand.New(rand.NewPCG(seed, 0x7ee))})), dice{rand.New(rand.NewPCG(seed, 0xf1ee7))}
+			all, d := treeNodes(s.grow(dice{rand.New(rand.NewPCG(seed, 0x7ee))})),
+				dice{rand.New(rand.NewPCG(seed, 0xf1ee7))}
 			least := atOnce(s, seed)
 			for range 20 {
 				ready := allAt(treeBoot.Seconds(), treeWorkers)

@@ -39,7 +39,9 @@ func shapes() []shape {
 		{"wide", func(d dice) trace.Message { // 50 folders of 20 to 60 files
 			root := trace.Message{Service: d.lasting(5*time.Second, 0.3)}
 			for range 50 {
-				root.Children = append(root.Children, trace.Message{Service: d.lasting(5*time.Second, 0.3), Children: leaves(d, d.between(20, 60), 10*time.Second, 0.5)})
+				root.Children = append(root.Children,
+					trace.Message{Service: d.lasting(5*time.Second, 0.3),
+						Children: leaves(d, d.between(20, 60), 10*time.Second, 0.5)})
 			}
 			return root
 		}},
@@ -148,9 +150,10 @@ func sumOf(all []treeNode) (work, span float64) {
 	return work, all[0].tail
 }
 
-// leastCost is a bound that no schedule is below which ends the tree within so many seconds, in worker-seconds from launch to end:
-// the work, and a boot for each worker. No work begins before the first boot is over. How many workers there must be
-// follows from what must be done between two instants however the nodes are put off or hurried (Fernandez and Bussell, 1973).
+// leastCost is a bound that no schedule is below which ends the tree within so many seconds, in worker-seconds from
+// launch to end: the work, and a boot for each worker. No work begins before the first boot is over. How many workers
+// there must be follows from what must be done between two instants however the nodes are put off or hurried (Fernandez
+// and Bussell, 1973).
 func leastCost(all []treeNode, boot, within float64) float64 {
 	work, _ := sumOf(all)
 	const grid = 48
@@ -192,13 +195,15 @@ func runTree(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, 
 }
 
 // runTreeLike is runTree of a tree that is like an earlier one with the given levels.
-func runTreeLike(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, foresee bool, before []tree.Level) treeRun {
+func runTreeLike(t testing.TB, s shape, spec policy.Spec, workers int, seed uint64, foresee bool,
+	before []tree.Level) treeRun {
 	root := s.grow(dice{rand.New(rand.NewPCG(seed, 0x7ee))})
 	all := treeNodes(root)
 	work, span := sumOf(all)
 	settings, err := controller.NewSettings(controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Spec: spec, Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.95},
-		Limits: muster.Limits{Max: workers, LaunchesPerHour: 10_000}, BootPrior: treeBoot,
+		Fleet: "f", Queues: []string{"q"}, Spec: spec,
+		Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.95},
+		Limits:    muster.Limits{Max: workers, LaunchesPerHour: 10_000}, BootPrior: treeBoot,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -206,12 +211,14 @@ func runTreeLike(t testing.TB, s shape, spec policy.Spec, workers int, seed uint
 	last := time.Duration(0)
 	res := ran(t, Options{
 		Settings: settings, Trace: trace.Of(s.name, root), Seed: seed, before: before,
-		World:    World{Boot: Draw{Mean: treeBoot}, Wakes: true, IdleStop: 10 * time.Second, Exit: 100 * time.Millisecond, Trees: foresee},
+		World: World{Boot: Draw{Mean: treeBoot}, Wakes: true, IdleStop: 10 * time.Second,
+			Exit: 100 * time.Millisecond, Trees: foresee},
 		Finished: func(_, finished time.Duration) { last = max(last, finished) },
 	})
 	bound := treeBoot.Seconds() + math.Max(span, work/float64(workers))
 	return treeRun{
-		nodes: len(all), bound: bound, time: last.Seconds() / bound, cost: res.WorkerSeconds / leastCost(all, treeBoot.Seconds(), last.Seconds()),
+		nodes: len(all), bound: bound, time: last.Seconds() / bound,
+		cost: res.WorkerSeconds / leastCost(all, treeBoot.Seconds(), last.Seconds()),
 		wait: res.MeanWait, launches: res.Launches, reversals: res.Reversals,
 	}
 }
@@ -235,8 +242,10 @@ func medianOf(t testing.TB, s shape, spec policy.Spec, seeds uint64, foresee boo
 		return values[len(values)/2]
 	}
 	return treeRun{
-		nodes: int(figure(func(x treeRun) float64 { return float64(x.nodes) })), bound: figure(func(x treeRun) float64 { return x.bound }),
-		time: figure(func(x treeRun) float64 { return x.time }), cost: figure(func(x treeRun) float64 { return x.cost }),
+		nodes:     int(figure(func(x treeRun) float64 { return float64(x.nodes) })),
+		bound:     figure(func(x treeRun) float64 { return x.bound }),
+		time:      figure(func(x treeRun) float64 { return x.time }),
+		cost:      figure(func(x treeRun) float64 { return x.cost }),
 		launches:  int(figure(func(x treeRun) float64 { return float64(x.launches) })),
 		reversals: int(figure(func(x treeRun) float64 { return float64(x.reversals) })),
 	}
@@ -246,10 +255,10 @@ func medianOf(t testing.TB, s shape, spec policy.Spec, seeds uint64, foresee boo
 func wholeTrees() policy.Spec { return policy.Spec{Name: "exact", Trees: policy.TreesWhole} }
 func eachNode() policy.Spec   { return policy.Spec{Name: "exact"} }
 
-// TestTreesAreDoneSoonAndAtLittleCost holds the policy exact to what a tree may take, in proportion to the time that no schedule
-// is below and to the cost that none which is as soon is below. Sized for whole trees it meets both goals, but for a time that
-// no size makes shorter than 1.2: see TestNoSizeIsInTimeForASkewedTree. With MUSTER_TREES set it prints the tables of
-// docs/trees.md.
+// TestTreesAreDoneSoonAndAtLittleCost holds the policy exact to what a tree may take, in proportion to the time that no
+// schedule is below and to the cost that none which is as soon is below. Sized for whole trees it meets both goals, but
+// for a time that no size makes shorter than 1.2: see TestNoSizeIsInTimeForASkewedTree. With MUSTER_TREES set it prints
+// the tables of docs/trees.md.
 func TestTreesAreDoneSoonAndAtLittleCost(t *testing.T) {
 	const goalTime, goalCost = 1.15, 1.2
 	type most struct{ time, cost float64 }
@@ -261,7 +270,8 @@ func TestTreesAreDoneSoonAndAtLittleCost(t *testing.T) {
 		spec policy.Spec
 		may  map[string]most // where it is not the goals
 	}{
-		{wholeTrees(), map[string]most{"skewed": {1.38, goalCost}}}, // in the queue's order 1.22 with all workers there at once
+		{wholeTrees(), map[string]most{"skewed": {1.38,
+			goalCost}}}, // in the queue's order 1.22 with all workers there at once
 		{eachNode(), map[string]most{
 			"slow":   {1.18, goalCost}, // four levels in a row begin with a boot
 			"deep":   {goalTime, 1.4},  // a dozen nodes at a time come in twos and threes, and each gets a worker
@@ -270,22 +280,26 @@ func TestTreesAreDoneSoonAndAtLittleCost(t *testing.T) {
 	} {
 		for _, s := range shapes() {
 			if s.name == "account" && (slowdown > 1 || row.spec.Trees == "") {
-				continue // it takes long, and shows nothing with the race detector or of this policy that the others do not
+				// it takes long, and shows nothing with the race detector or of this policy that the others do not
+				continue
 			}
 			may, listed := row.may[s.name]
 			if !listed {
 				may = goals
 			}
 			x := medianOf(t, s, row.spec, 3, true)
-			t.Logf("%-5s %-8s %5d nodes, time %.2f, cost %.2f, %d launches", row.spec.Trees, s.name, x.nodes, x.time, x.cost, x.launches)
+			t.Logf("%-5s %-8s %5d nodes, time %.2f, cost %.2f, %d launches", row.spec.Trees, s.name, x.nodes, x.time,
+				x.cost, x.launches)
 			if x.time > may.time || x.cost > may.cost || x.reversals > 1 {
-				t.Errorf("%s: time %.3f, cost %.3f, %d reversals; want at most %v, %v and 1", s.name, x.time, x.cost, x.reversals, may.time, may.cost)
+				t.Errorf("%s: time %.3f, cost %.3f, %d reversals; want at most %v, %v and 1", s.name, x.time, x.cost,
+					x.reversals, may.time, may.cost)
 			}
 		}
 	}
 }
 
-// printTrees prints what all shapes take under the policies, with and without the outlook, and by the number of first slots.
+// printTrees prints what all shapes take under the policies, with and without the outlook, and by the number of first
+// slots.
 func printTrees(t *testing.T) {
 	fmt.Println("| shape | nodes | least, s | all at once | policy | time | cost | launches | without the outlook |")
 	fmt.Println("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- |")
@@ -303,7 +317,8 @@ func printTrees(t *testing.T) {
 				w := medianOf(t, s, spec, 9, false)
 				without = fmt.Sprintf("%.2f, %.2f, %d", w.time, w.cost, w.launches)
 			}
-			fmt.Printf("| %s | %d | %.0f | %.2f | %s | %.2f | %.2f | %d | %s |\n", s.name, x.nodes, x.bound, once[len(once)/2], name, x.time, x.cost, x.launches, without)
+			fmt.Printf("| %s | %d | %.0f | %.2f | %s | %.2f | %.2f | %d | %s |\n", s.name, x.nodes, x.bound,
+				once[len(once)/2], name, x.time, x.cost, x.launches, without)
 		}
 	}
 	fmt.Println("| first | wide | deep | skewed | slow | account |\n| ---: | --- | --- | --- | --- | --- |")
@@ -319,8 +334,8 @@ func printTrees(t *testing.T) {
 	}
 }
 
-// TestTheOutlookHasWorkersReadyForANextLevel: nodes take as long as two boots, and there may be as many workers as nodes. How
-// long a whole tree takes, its slowest node decides; what the outlook saves is waiting.
+// TestTheOutlookHasWorkersReadyForANextLevel: nodes take as long as two boots, and there may be as many workers as
+// nodes. How long a whole tree takes, its slowest node decides; what the outlook saves is waiting.
 func TestTheOutlookHasWorkersReadyForANextLevel(t *testing.T) {
 	s := shape{"steady", func(d dice) trace.Message {
 		var grow func(level int) trace.Message
@@ -340,7 +355,8 @@ func TestTheOutlookHasWorkersReadyForANextLevel(t *testing.T) {
 			x.time, x.cost, x.wait = x.time+run.time/10, x.cost+run.cost/10, x.wait+run.wait/10
 		}
 	}
-	t.Logf("wait %.2f s, time %.3f, cost %.3f with the outlook; %.2f s, %.3f and %.3f without", with.wait, with.time, with.cost, without.wait, without.time, without.cost)
+	t.Logf("wait %.2f s, time %.3f, cost %.3f with the outlook; %.2f s, %.3f and %.3f without", with.wait, with.time,
+		with.cost, without.wait, without.time, without.cost)
 	if with.wait > 0.93*without.wait || with.time > without.time || with.cost > 1.03*without.cost {
 		t.Error("want waits shorter by 7 % at least, no longer a time, and a cost at most 3 % higher")
 	}

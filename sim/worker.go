@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -33,14 +33,15 @@ type member struct {
 	lease lease.Lease
 	// held are the messages in hand, in the order of their receipt.
 	held []held
-	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the calls.
+	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the
+	// calls.
 	asked  int
 	polled uint32
 	// calling is true while a receive call is being made that was not answered yet.
 	calling bool
 
-	// reporting is true while the next report waits for the answer to the newest one, number expected; said is what that one
-	// said, reportedAt when it left, reportDue when the next is looked at.
+	// reporting is true while the next report waits for the answer to the newest one, number expected; said is what
+	// that one said, reportedAt when it left, reportDue when the next is looked at.
 	reporting             bool
 	expected              int64
 	said                  gist
@@ -67,8 +68,8 @@ const (
 
 // gist is what, when it changes, a worker reports at once.
 type gist struct {
-	state muster.WorkerState
-	cause muster.Cause
+	state protocol.WorkerState
+	cause protocol.Cause
 	epoch int64
 	busy  int
 	token string
@@ -82,7 +83,8 @@ func (m *member) gist() gist {
 func (r *run) booted(i int32) {
 	m := r.members[i]
 	m.stage = working
-	o := lease.Options{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots, IdleStop: r.world.IdleStop}
+	o := lease.Options{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots,
+		IdleStop: r.world.IdleStop}
 	if r.world.BillMargin > 0 {
 		o.Billing = lease.Billing{Start: r.at(m.launched), Period: r.world.BillStep, Margin: r.world.BillMargin}
 	}
@@ -93,9 +95,9 @@ func (r *run) booted(i int32) {
 	r.advance(i)
 }
 
-// advance does everything that is due for a worker now, in the order of the runner's loop: a receive call is begun, and what
-// it brings comes after the report that says how the worker stands. So a worker that goes from one message to the next is
-// seen without one in between.
+// advance does everything that is due for a worker now, in the order of the runner's loop: a receive call is begun, and
+// what it brings comes after the report that says how the worker stands. So a worker that goes from one message to the
+// next is seen without one in between.
 func (r *run) advance(i int32) {
 	m := r.members[i]
 	for m.stage == working {
@@ -114,7 +116,7 @@ func (r *run) advance(i int32) {
 			m.lease.Leave()
 		}
 		r.report(i, m)
-		if m.lease.State() == muster.Leaving && !m.leaving {
+		if m.lease.State() == protocol.Leaving && !m.leaving {
 			m.leaving = true
 			r.after(r.world.Exit, evExit, i, uint64(m.generation))
 		}
@@ -124,8 +126,8 @@ func (r *run) advance(i int32) {
 	}
 }
 
-// receive is the answer to a receive call: what waits is taken at once, and true is returned; otherwise the call waits for a
-// message.
+// receive is the answer to a receive call: what waits is taken at once, and true is returned; otherwise the call waits
+// for a message.
 func (r *run) receive(i int32, m *member, asked int) bool {
 	m.calling = false
 	n := min(asked, r.queue.waiting.len())
@@ -284,8 +286,8 @@ func (r *run) hide(ref int32, d time.Duration) {
 	r.after(d, evVisible, none, uint64(ref))
 }
 
-// die ends a member at once, whatever it does. Its messages come back when their holds end, or at once when it could still
-// give them back.
+// die ends a member at once, whatever it does. Its messages come back when their holds end, or at once when it could
+// still give them back.
 func (r *run) die(i int32, why string, givesBack bool) {
 	m := r.members[i]
 	if m.stage != booting && m.stage != working {

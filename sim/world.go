@@ -71,10 +71,12 @@ func (d Draw) Least() time.Duration {
 
 func (d Draw) check(what string) error {
 	if d.Mean < 0 || d.Mean > 24*time.Hour || !(d.CV >= 0) || d.CV > 100 {
-		return fmt.Errorf("%s: found a mean of %s and a variation of %v, allowed are 0s to 24h and 0 to 100", what, d.Mean, d.CV)
+		return fmt.Errorf("%s: found a mean of %s and a variation of %v, allowed are 0s to 24h and 0 to 100", what,
+			d.Mean, d.CV)
 	}
 	if d.Exponential && d.CV != 0 {
-		return fmt.Errorf("%s: found an exponential distribution with a variation of %v, want none: it has its own", what, d.CV)
+		return fmt.Errorf("%s: found an exponential distribution with a variation of %v, want none: it has its own",
+			what, d.CV)
 	}
 	for _, s := range d.Samples {
 		if s < 0 || s > 24*time.Hour {
@@ -84,14 +86,14 @@ func (d Draw) check(what string) error {
 	return nil
 }
 
-// World are the parameters of the simulated world. Zero values mean a world without that delay or fault; [World.Check] tells
-// what is allowed. Probabilities are from 0 to 1, rates are per hour.
+// World are the parameters of the simulated world. Zero values mean a world without that delay or fault; [World.Check]
+// tells what is allowed. Probabilities are from 0 to 1, rates are per hour.
 type World struct {
 	// Start is the date of the trace's start; it matters to policies that go by the calendar.
 	Start time.Time
 
-	// Boot is the time from the launch of a member until its worker takes messages. The first Warm.Size members at a time
-	// come from a warm pool and boot by Warm.Boot.
+	// Boot is the time from the launch of a member until its worker takes messages. The first Warm.Size members at a
+	// time come from a warm pool and boot by Warm.Boot.
 	Boot Draw
 	Warm WarmPool
 	// Spot is the share of members that can be interrupted.
@@ -102,37 +104,39 @@ type World struct {
 	IdleStop time.Duration
 	// Exit is the time a worker takes to end once it may.
 	Exit time.Duration
-	// Handover is the time a worker takes to delete a finished message before it receives the next; the message counts as
-	// finished when its work is done.
+	// Handover is the time a worker takes to delete a finished message before it receives the next; the message counts
+	// as finished when its work is done.
 	Handover time.Duration
 
-	// LaunchFails is the probability that a member ends in its boot. RefuseLaunch is the probability that an order is refused
-	// whole, and Capacity how many members can exist at most because the cloud has no more; 0 means enough.
+	// LaunchFails is the probability that a member ends in its boot. RefuseLaunch is the probability that an order is
+	// refused whole, and Capacity how many members can exist at most because the cloud has no more; 0 means enough.
 	LaunchFails  float64
 	RefuseLaunch float64
 	Capacity     int
 	// Crashes is how often an hour a worker's member dies, whatever it does.
 	Crashes float64
 
-	// MinimumBill and BillStep are the least time a member is paid for and the granularity. PricePerHour is what a worker
-	// costs; 1 when zero, so that cost reads in worker-hours.
+	// MinimumBill and BillStep are the least time a member is paid for and the granularity. PricePerHour is what a
+	// worker costs; 1 when zero, so that cost reads in worker-hours.
 	MinimumBill, BillStep time.Duration
-	// BillMargin is how long before the end of a BillStep that is paid for an idle worker offers to leave; zero is never.
+	// BillMargin is how long before the end of a BillStep that is paid for an idle worker offers to leave; zero is
+	// never.
 	BillMargin   time.Duration
 	PricePerHour float64
 
-	// Visibility is how long a received message is hidden unless its hold is extended; workers extend it at half of that.
+	// Visibility is how long a received message is hidden unless its hold is extended; workers extend it at half of
+	// that.
 	Visibility time.Duration
-	// Poison is the share of messages whose work fails every time; after MaxReceives they are dead letters. RetryBase is
-	// the first back-off of a failed message.
+	// Poison is the share of messages whose work fails every time; after MaxReceives they are dead letters. RetryBase
+	// is the first back-off of a failed message.
 	Poison      float64
 	MaxReceives int
 	RetryBase   time.Duration
-	// Congestion makes work take longer the more messages wait, as a shared database does: a message that begins while b
-	// messages wait and n members take messages takes 1 + Congestion x min(3, b / (10 n)) times its service.
+	// Congestion makes work take longer the more messages wait, as a shared database does: a message that begins while
+	// b messages wait and n members take messages takes 1 + Congestion x min(3, b / (10 n)) times its service.
 	Congestion float64
-	// Cores is how many cores all members share, as processes of one machine do: while more messages are worked on, each takes
-	// longer in proportion. 0 means that each has its own.
+	// Cores is how many cores all members share, as processes of one machine do: while more messages are worked on,
+	// each takes longer in proportion. 0 means that each has its own.
 	Cores int
 	// Classes has workers report durations by the classes of the trace.
 	Classes bool
@@ -144,16 +148,16 @@ type World struct {
 	Wake      time.Duration
 	LoseWakes float64
 
-	// MetricPeriod makes counts change only so often, MetricDelay shows them so much later. Stale shows counts as they were
-	// so long ago under the present instant, as a distributed queue may. CountsOnly is a source that knows neither ages nor
-	// how many messages were sent. Approximate is the largest relative error of counts, LoseSamples the share of
-	// measurements that fail.
+	// MetricPeriod makes counts change only so often, MetricDelay shows them so much later. Stale shows counts as they
+	// were so long ago under the present instant, as a distributed queue may. CountsOnly is a source that knows neither
+	// ages nor how many messages were sent. Approximate is the largest relative error of counts, LoseSamples the share
+	// of measurements that fail.
 	MetricPeriod, MetricDelay, Stale time.Duration
 	CountsOnly                       bool
 	Approximate                      float64
 	LoseSamples                      float64
-	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for nodes.
-	// LoseTrees is the share of looks at them that fail.
+	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for
+	// nodes. LoseTrees is the share of looks at them that fail.
 	Trees     bool
 	LoseTrees float64
 	// LoseListings is the share of fleet listings that fail.
@@ -165,8 +169,8 @@ type World struct {
 	// LoseAnswers is the share of orders that are carried out and whose answer is lost; they are given again.
 	LoseAnswers float64
 
-	// Report is how long a worker's report takes to the controller, and the answer back. ReportEvery is the time between
-	// reports while nothing changes. LoseReports and RepeatReports are shares.
+	// Report is how long a worker's report takes to the controller, and the answer back. ReportEvery is the time
+	// between reports while nothing changes. LoseReports and RepeatReports are shares.
 	Report        Draw
 	ReportEvery   time.Duration
 	LoseReports   float64
@@ -211,15 +215,20 @@ func (w World) Check() (World, error) {
 	w.RetryBase = orElse(w.RetryBase, 30*time.Second)
 	w.PricePerHour = orElse(w.PricePerHour, 1)
 	w.Tail = orElse(w.Tail, 30*time.Minute)
-	faults := []error{w.Boot.check("boot"), w.Warm.Boot.check("boot of the warm pool"), w.API.check("API latency"), w.Report.check("report latency")}
+	faults := []error{w.Boot.check("boot"), w.Warm.Boot.check("boot of the warm pool"), w.API.check("API latency"),
+		w.Report.check("report latency")}
 	for _, s := range []struct {
 		name  string
 		value float64
 	}{
-		{"share of failing launches", w.LaunchFails}, {"share of refused launches", w.RefuseLaunch}, {"share of spot members", w.Spot.Share},
-		{"share of poison messages", w.Poison}, {"share of lost wakes", w.LoseWakes}, {"error of counts", w.Approximate},
-		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings}, {"share of lost looks at trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
-		{"share of lost answers", w.LoseAnswers}, {"share of lost reports", w.LoseReports}, {"share of repeated reports", w.RepeatReports},
+		{"share of failing launches", w.LaunchFails}, {"share of refused launches", w.RefuseLaunch},
+		{"share of spot members", w.Spot.Share},
+		{"share of poison messages", w.Poison}, {"share of lost wakes", w.LoseWakes},
+		{"error of counts", w.Approximate},
+		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings},
+		{"share of lost looks at trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
+		{"share of lost answers", w.LoseAnswers}, {"share of lost reports", w.LoseReports},
+		{"share of repeated reports", w.RepeatReports},
 	} {
 		if !(s.value >= 0 && s.value <= 1) {
 			faults = append(faults, fmt.Errorf("%s: found %v, allowed is 0 to 1", s.name, s.value))
@@ -230,11 +239,13 @@ func (w World) Check() (World, error) {
 		value time.Duration
 		least time.Duration
 	}{
-		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0}, {"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0}, {"bill margin", w.BillMargin, 0},
+		{"idle stop", w.IdleStop, 0}, {"exit", w.Exit, 0}, {"handover", w.Handover, 0},
+		{"minimum bill", w.MinimumBill, 0}, {"bill granularity", w.BillStep, 0}, {"bill margin", w.BillMargin, 0},
 		{"visibility", w.Visibility, 2 * time.Second}, {"retry base", w.RetryBase, 0}, {"wake delay", w.Wake, 0},
 		{"metric period", w.MetricPeriod, 0}, {"metric delay", w.MetricDelay, 0}, {"staleness", w.Stale, 0},
 		{"report interval", w.ReportEvery, 10 * time.Millisecond}, {"controller's downtime", w.ControllerDown, 0},
-		{"end of faults", w.FaultsEnd, 0}, {"tail", w.Tail, 0}, {"refill of the warm pool", w.Warm.Refill, 0}, {"spot notice", w.Spot.Notice, 0},
+		{"end of faults", w.FaultsEnd, 0}, {"tail", w.Tail, 0}, {"refill of the warm pool", w.Warm.Refill, 0},
+		{"spot notice", w.Spot.Notice, 0},
 	} {
 		if d.value < d.least || d.value > 366*24*time.Hour {
 			faults = append(faults, fmt.Errorf("%s: found %s, allowed is %s to 8784h", d.name, d.value, d.least))
@@ -243,7 +254,8 @@ func (w World) Check() (World, error) {
 	for _, r := range []struct {
 		name  string
 		value float64
-	}{{"crashes", w.Crashes}, {"spot interruptions", w.Spot.Interruptions}, {"controller crashes", w.ControllerCrashes}, {"price", w.PricePerHour}, {"congestion", w.Congestion}} {
+	}{{"crashes", w.Crashes}, {"spot interruptions", w.Spot.Interruptions}, {"controller crashes",
+		w.ControllerCrashes}, {"price", w.PricePerHour}, {"congestion", w.Congestion}} {
 		if !(r.value >= 0 && r.value <= 1e6) {
 			faults = append(faults, fmt.Errorf("%s an hour: found %v, allowed is 0 to 1000000", r.name, r.value))
 		}
@@ -252,7 +264,8 @@ func (w World) Check() (World, error) {
 		faults = append(faults, fmt.Errorf("cores: found %d, allowed is 0, for enough, to 100000", w.Cores))
 	}
 	if w.Slots < 1 || w.Slots > 1000 || w.MaxReceives < 1 || w.Capacity < 0 || w.Warm.Size < 0 {
-		faults = append(faults, fmt.Errorf("found %d slots, %d receives, capacity %d, warm pool %d; allowed are 1 to 1000, at least 1, and at least 0",
+		faults = append(faults, fmt.Errorf("found %d slots, %d receives, capacity %d, warm pool %d; allowed are 1 to "+
+			"1000, at least 1, and at least 0",
 			w.Slots, w.MaxReceives, w.Capacity, w.Warm.Size))
 	}
 	return w, errors.Join(faults...)

@@ -80,7 +80,8 @@ type element struct {
 var (
 	xmlLists = map[string]string{
 		"Message": "Messages", "BatchResultErrorEntry": "Failed", "SendMessageBatchResultEntry": "Successful",
-		"DeleteMessageBatchResultEntry": "Successful", "ChangeMessageVisibilityBatchResultEntry": "Successful", "ListMessageMoveTasksResultEntry": "Results",
+		"DeleteMessageBatchResultEntry": "Successful", "ChangeMessageVisibilityBatchResultEntry": "Successful",
+		"ListMessageMoveTasksResultEntry": "Results",
 	}
 	xmlMaps = map[string]string{"Attribute": "Attributes", "MessageAttribute": "MessageAttributes", "Tag": "Tags"}
 )
@@ -108,7 +109,8 @@ func xmlAnswer(t *testing.T, status int, action string, requestID string, body [
 		return answer{status, a.values["Error.Code"], a.values["Error.Message"], nil}
 	}
 	last := root.Children[len(root.Children)-1]
-	if root.XMLName.Local != action+"Response" || last.XMLName.Local != "ResponseMetadata" || last.Children[0].Text != requestID {
+	if root.XMLName.Local != action+"Response" || last.XMLName.Local != "ResponseMetadata" ||
+		last.Children[0].Text != requestID {
 		t.Errorf("answer %s", body)
 	}
 	if len(root.Children) == 2 && root.Children[0].XMLName.Local == action+"Result" {

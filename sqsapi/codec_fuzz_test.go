@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/sqsapi/internal/action"
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
 // sameRequest compares requests: absent and empty lists are the same.
@@ -27,18 +29,18 @@ func viaForm(action string, request any) (any, error) {
 	form := formOf(request)
 	form.Set("Action", action)
 	r := httptest.NewRequest(http.MethodPost, "/", nil)
-	name, decode, err := queryProtocol{}.request(r, []byte(form.Encode()))
+	got, err := protocol.Query{}.Request(r, []byte(form.Encode()))
 	if err != nil {
 		return nil, err
 	}
-	return requestOf(name, decode)
+	return requestOf(got.Action, got.Decode)
 }
 
 // FuzzJSONRequest holds that a request of any action means the same in both
 // protocols: decoded from JSON, written as a form and decoded again, it is the
 // same input. What is not decoded is the sender's fault.
 func FuzzJSONRequest(f *testing.F) {
-	names := slices.Sorted(maps.Keys(actions))
+	names := slices.Sorted(maps.Keys(action.Table))
 	for _, rule := range rules {
 		for _, s := range rule.steps {
 			f.Add(slices.Index(names, s.action), []byte(s.params))
@@ -49,14 +51,14 @@ func FuzzJSONRequest(f *testing.F) {
 			return
 		}
 		action := names[at%len(names)]
-		want, err := requestOf(action, func(into any) error { return parse(body, into) })
+		want, err := requestOf(action, func(into any) error { return protocol.Parse(body, into) })
 		if err != nil {
-			if !faultOf(err).sender() {
+			if !protocol.FaultOf(err).Sender() {
 				t.Fatalf("%s %q: %v", action, body, err)
 			}
 			return
 		}
-		if len(formOf(want)) >= maxParameters {
+		if len(formOf(want)) >= protocol.MaxParameters {
 			return
 		}
 		got, err := viaForm(action, want)
@@ -78,21 +80,21 @@ func FuzzQueryRequest(f *testing.F) {
 	f.Add("Action=ReceiveMessage&AttributeName.1=All&AttributeName.99999999999999999999=x&MaxNumberOfMessages=3&WaitTimeSeconds.1=4")
 	f.Add("Action=CreateQueue&Attribute.1.Name=a&Attribute.1.Value.x=b")
 	f.Fuzz(func(t *testing.T, form string) {
-		name, decode, err := queryProtocol{}.request(httptest.NewRequest(http.MethodPost, "/", nil), []byte(form))
+		got, err := protocol.Query{}.Request(httptest.NewRequest(http.MethodPost, "/", nil), []byte(form))
 		var request any
-		if err == nil && actions[name].begin != nil {
-			request, err = requestOf(name, decode)
+		if err == nil && action.Table[got.Action].Begin != nil {
+			request, err = requestOf(got.Action, got.Decode)
 		}
 		if err != nil {
-			if !faultOf(err).sender() {
+			if !protocol.FaultOf(err).Sender() {
 				t.Fatalf("%q: %v", form, err)
 			}
 			return
 		}
-		if request == nil || len(formOf(request)) >= maxParameters {
+		if request == nil || len(formOf(request)) >= protocol.MaxParameters {
 			return
 		}
-		again, err := viaForm(name, request)
+		again, err := viaForm(got.Action, request)
 		if diff := gocmp.Diff(request, again, sameRequest...); diff != "" || err != nil {
 			t.Fatalf("%q means another thing when it is written again: %v\n%s", form, err, diff)
 		}
@@ -104,7 +106,9 @@ func FuzzQueryRequest(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	f.Add("hé <&>\r\n]]>", "name", "value", []byte{1, 2})
 	f.Fuzz(func(t *testing.T, body, name, text string, binary []byte) {
-		m := queue.Outgoing{Body: body, Attributes: map[string]queue.Attribute{name: {Type: "String", Value: []byte(text)}, name + "b": {Type: "Binary", Value: binary}}}
+		m := queue.Outgoing{Body: body,
+			Attributes: map[string]queue.Attribute{name: {Type: "String", Value: []byte(text)},
+				name + "b": {Type: "Binary", Value: binary}}}
 		q, err := queue.Open(queue.Options{Ephemeral: true})
 		if err != nil {
 			t.Fatal(err)
@@ -117,16 +121,19 @@ func FuzzAnswers(f *testing.F) {
 			return // a message that is not allowed
 		}
 		a := newAPI(Options{Queues: q})
-		c := &call{api: a, ctx: t.Context(), at: place{a.Region, a.Account}}
-		result, err := c.run(actions["ReceiveMessage"], func(into any) error {
-			return parse([]byte(`{"QueueUrl":"q","MessageAttributeNames":["All"]}`), into)
+		c := &action.Call{Service: a.Service, Context: t.Context(),
+			At: action.Place{Region: a.Region, Account: a.Account}}
+		result, err := c.Run(action.Table["ReceiveMessage"], func(into any) error {
+			return protocol.Parse([]byte(`{"QueueUrl":"q","MessageAttributeNames":["All"]}`), into)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]string{"Messages.1.Body": body, "Messages.1.MessageAttributes." + name + ".StringValue": text}
+		want := map[string]string{"Messages.1.Body": body, "Messages.1.MessageAttributes." + name +
+			".StringValue": text}
 		want["Messages.1.MessageAttributes."+name+"b.BinaryValue"] = base64.StdEncoding.EncodeToString(binary)
-		for protocol, got := range map[string]answer{"JSON": answerOf(t, jsonProtocol{}, result), "Query": answerOf(t, queryProtocol{}, result)} {
+		for protocol, got := range map[string]answer{"JSON": answerOf(t, protocol.JSON{}, result),
+			"Query": answerOf(t, protocol.Query{}, result)} {
 			for path, value := range want {
 				if got.values[path] != value {
 					t.Errorf("%s: %s = %q, want %q", protocol, path, got.values[path], value)
@@ -137,11 +144,11 @@ func FuzzAnswers(f *testing.F) {
 }
 
 // answerOf writes a result of ReceiveMessage and reads it.
-func answerOf(t *testing.T, c codec, result any) answer {
+func answerOf(t *testing.T, c protocol.Codec, result any) answer {
 	t.Helper()
 	w := httptest.NewRecorder()
-	w.Header().Set(requestIDHeader, "id")
-	c.result(w, "ReceiveMessage", result)
+	w.Header().Set(protocol.RequestIDHeader, "id")
+	c.Result(w, "ReceiveMessage", result)
 	if strings.HasPrefix(w.Body.String(), xml.Header) {
 		return xmlAnswer(t, w.Code, "ReceiveMessage", "id", w.Body.Bytes())
 	}

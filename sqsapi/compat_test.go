@@ -2,9 +2,11 @@ package sqsapi
 
 import (
 	"bytes"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -18,6 +20,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/sqsapi/internal/action"
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
 // step is one request and what it must be answered with. In params and want,
@@ -45,10 +49,11 @@ type wireTest struct {
 }
 
 // protocols are the ways to ask; every rule is shown over each.
-var protocols = map[string]func(w *wireTest, action string, params []byte) answer{"JSON": (*wireTest).askJSON, "Query": (*wireTest).askQuery}
+var protocols = map[string]func(w *wireTest, action string, params []byte) answer{"JSON": (*wireTest).askJSON,
+	"Query": (*wireTest).askQuery}
 
 func (w *wireTest) askJSON(action string, params []byte) answer {
-	r := w.request(http.MethodPost, w.url, string(params), contentType)
+	r := w.request(http.MethodPost, w.url, string(params), protocol.JSONType)
 	r.Header.Set("X-Amz-Target", "AmazonSQS."+action)
 	status, header, body := w.send(r, string(params))
 	return jsonAnswer(w.t, status, header.Get("x-amzn-query-error"), body)
@@ -56,12 +61,12 @@ func (w *wireTest) askJSON(action string, params []byte) answer {
 
 func (w *wireTest) askQuery(action string, params []byte) answer {
 	form := "Version=2012-11-05&Action=" + action
-	if request, err := requestOf(action, func(into any) error { return parse(params, into) }); err != nil {
+	if request, err := requestOf(action, func(into any) error { return protocol.Parse(params, into) }); err != nil {
 		w.t.Fatal(err)
 	} else if text := formOf(request).Encode(); text != "" {
 		form += "&" + text
 	}
-	status, header, body := w.send(w.request(http.MethodPost, w.url, form, formType), form)
+	status, header, body := w.send(w.request(http.MethodPost, w.url, form, protocol.FormType), form)
 	return xmlAnswer(w.t, status, action, header.Get("x-amzn-RequestId"), body)
 }
 
@@ -82,7 +87,8 @@ func (w *wireTest) send(r *http.Request, body string) (int, http.Header, []byte)
 	w.t.Helper()
 	sum := sha256.Sum256([]byte(body))
 	credentials := aws.Credentials{AccessKeyID: w.keys.AccessKeyID, SecretAccessKey: w.keys.SecretAccessKey}
-	if err := v4.NewSigner().SignHTTP(w.t.Context(), credentials, r, hex.EncodeToString(sum[:]), "sqs", "us-east-1", time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(w.t.Context(), credentials, r, hex.EncodeToString(sum[:]), "sqs", "us-east-1",
+		time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.do(r)
@@ -164,7 +170,8 @@ func (s *step) check(t *testing.T, number int, got answer, fill *strings.Replace
 			continue
 		}
 		if !ok || !regexp.MustCompile("^(?:"+fill.Replace(want)+")$").MatchString(have) {
-			t.Errorf("step %d, %s: %s = %q (given %t), want %q; all: %v", number, s.action, path, have, ok, want, got.values)
+			t.Errorf("step %d, %s: %s = %q (given %t), want %q; all: %v", number, s.action, path, have, ok, want,
+				got.values)
 		}
 	}
 }
@@ -173,7 +180,7 @@ func TestTheTableOfActionsIsThatOfSQS(t *testing.T) {
 	want := strings.Fields(`AddPermission CancelMessageMoveTask ChangeMessageVisibility ChangeMessageVisibilityBatch CreateQueue DeleteMessage
 		DeleteMessageBatch DeleteQueue GetQueueAttributes GetQueueUrl ListDeadLetterSourceQueues ListMessageMoveTasks ListQueueTags ListQueues PurgeQueue
 		ReceiveMessage RemovePermission SendMessage SendMessageBatch SetQueueAttributes StartMessageMoveTask TagQueue UntagQueue`)
-	if got := slices.Sorted(maps.Keys(actions)); !slices.Equal(got, want) {
+	if got := slices.Sorted(maps.Keys(action.Table)); !slices.Equal(got, want) {
 		t.Errorf("actions %q, want %q", got, want)
 	}
 	for _, name := range want {
@@ -194,31 +201,51 @@ func TestFormsOfAQueryRequest(t *testing.T) {
 		name, method, target, body, kind string
 		want                             string
 	}{
-		{"all in the body", "POST", "/", "Action=ListQueues&Version=2012-11-05", formType, "<QueueUrl>$url/000000000000/q</QueueUrl>"},
-		{"a form with a charset", "POST", "/", "Action=ListQueues", formType + "; charset=utf-8", "<QueueUrl>"},
-		{"the action in the URL", "POST", "/?Action=ListQueues", "QueueNamePrefix=q", formType, "<QueueUrl>"},
+		{"all in the body", "POST", "/", "Action=ListQueues&Version=2012-11-05", protocol.FormType,
+			"<QueueUrl>$url/000000000000/q</QueueUrl>"},
+		{"a form with a charset", "POST", "/", "Action=ListQueues", protocol.FormType + "; charset=utf-8",
+			"<QueueUrl>"},
+		{"the action in the URL", "POST", "/?Action=ListQueues", "QueueNamePrefix=q", protocol.FormType, "<QueueUrl>"},
 		{"all in the URL", "GET", "/?Action=ListQueues&QueueNamePrefix=q", "", "", "<QueueUrl>"},
 		{"a POST without a body", "POST", "/?Action=ListQueues", "", "", "<QueueUrl>"},
-		{"the queue in the path", "POST", "/000000000000/q", "Action=SendMessage&MessageBody=a+b%26%3C%0D", formType, "<MD5OfMessageBody>"},
-		{"the queue in the path of a GET", "GET", "/000000000000/q?Action=GetQueueAttributes&AttributeName.1=QueueArn", "", "", "<Value>arn:aws:sqs:us-east-1:000000000000:q</Value>"},
-		{"a queue URL goes before the path", "POST", "/000000000000/none", "Action=PurgeQueue&QueueUrl=q", formType, "<PurgeQueueResponse"},
-		{"names with gaps", "POST", "/", "Action=GetQueueAttributes&QueueUrl=q&AttributeName.7=QueueArn&AttributeName.3=DelaySeconds", formType, "DelaySeconds.*QueueArn"},
-		{"no action", "POST", "/", "Version=2012-11-05", formType, "<UnknownOperationException/>"},
-		{"an action nobody knows", "POST", "/", "Action=Explode", formType, "<Code>InvalidAction</Code><Message>The action Explode is not valid for this endpoint.</Message>"},
-		{"an action nobody knows, at a queue", "GET", "/000000000000/q?Action=Explode", "", "", "<Code>InvalidAction</Code><Message>The action Explode is not valid for this endpoint.</Message>"},
-		{"a queue is not created at another", "GET", "/000000000000/q?Action=CreateQueue&QueueName=r", "", "", "<Code>InvalidAction</Code><Message>The action CreateQueue is not valid for this endpoint.</Message>"},
-		{"queues are not listed at one of them", "POST", "/000000000000/q", "Action=ListQueues", formType, "<Code>InvalidAction</Code>"},
-		{"a queue's URL is told at a queue", "GET", "/000000000000/q?Action=GetQueueUrl&QueueName=q", "", "", "<QueueUrl>$url/000000000000/q</QueueUrl>"},
+		{"the queue in the path", "POST", "/000000000000/q", "Action=SendMessage&MessageBody=a+b%26%3C%0D",
+			protocol.FormType, "<MD5OfMessageBody>"},
+		{"the queue in the path of a GET", "GET", "/000000000000/q?Action=GetQueueAttributes&AttributeName.1=QueueArn",
+			"", "", "<Value>arn:aws:sqs:us-east-1:000000000000:q</Value>"},
+		{"a queue URL goes before the path", "POST", "/000000000000/none", "Action=PurgeQueue&QueueUrl=q",
+			protocol.FormType, "<PurgeQueueResponse"},
+		{"names with gaps", "POST", "/",
+			"Action=GetQueueAttributes&QueueUrl=q&AttributeName.7=QueueArn&AttributeName.3=DelaySeconds",
+			protocol.FormType, "DelaySeconds.*QueueArn"},
+		{"no action", "POST", "/", "Version=2012-11-05", protocol.FormType, "<UnknownOperationException/>"},
+		{"an action nobody knows", "POST", "/", "Action=Explode", protocol.FormType,
+			"<Code>InvalidAction</Code><Message>The action Explode is not valid for this endpoint.</Message>"},
+		{"an action nobody knows, at a queue", "GET", "/000000000000/q?Action=Explode", "", "",
+			"<Code>InvalidAction</Code><Message>The action Explode is not valid for this endpoint.</Message>"},
+		{"a queue is not created at another", "GET", "/000000000000/q?Action=CreateQueue&QueueName=r", "", "",
+			"<Code>InvalidAction</Code><Message>The action CreateQueue is not valid for this endpoint.</Message>"},
+		{"queues are not listed at one of them", "POST", "/000000000000/q", "Action=ListQueues", protocol.FormType,
+			"<Code>InvalidAction</Code>"},
+		{"a queue's URL is told at a queue", "GET", "/000000000000/q?Action=GetQueueUrl&QueueName=q", "", "",
+			"<QueueUrl>$url/000000000000/q</QueueUrl>"},
 		{"no action at a queue", "GET", "/000000000000/q", "", "", "^<UnknownOperationException/>$"},
 		{"nothing received", "GET", "/000000000000/q?Action=ReceiveMessage", "", "", "<ReceiveMessageResult/>"},
-		{"an attribute nobody knows", "GET", "/000000000000/q?Action=GetQueueAttributes&AttributeName.1=Colour", "", "", "<Code>InvalidAttributeName</Code><Message>Unknown Attribute Colour.</Message>"},
-		{"a number that is none", "POST", "/", "Action=ListQueues&MaxResults=x", formType, "<Code>MalformedInput</Code>"},
-		{"a binary value that is not base 64", "POST", "/", "Action=SendMessage&QueueUrl=q&MessageBody=x&MessageAttribute.1.Name=a&MessageAttribute.1.Value.DataType=Binary&MessageAttribute.1.Value.BinaryValue=%21", formType, "<Code>MalformedInput</Code>"},
-		{"an attribute without a name", "POST", "/", "Action=SendMessage&QueueUrl=q&MessageBody=x&MessageAttribute.1.Value.DataType=String", formType, "<Code>MissingParameter</Code>"},
-		{"escapes cut short", "POST", "/", "Action=ListQueues&a=%2", formType, "<Code>MalformedInput</Code>"},
-		{"bytes that are not UTF-8", "POST", "/", "Action=ListQueues&QueueNamePrefix=%ff", formType, "<Code>MalformedInput</Code>"},
-		{"too many parameters", "POST", "/", "Action=ListQueues" + strings.Repeat("&a=", maxParameters), formType, "<Code>MalformedInput</Code>"},
-		{"names that are too deep", "POST", "/", "Action=ListQueues&a" + strings.Repeat(".a", 9) + "=", formType, "<Code>MalformedInput</Code>"},
+		{"an attribute nobody knows", "GET", "/000000000000/q?Action=GetQueueAttributes&AttributeName.1=Colour", "", "",
+			"<Code>InvalidAttributeName</Code><Message>Unknown Attribute Colour.</Message>"},
+		{"a number that is none", "POST", "/", "Action=ListQueues&MaxResults=x", protocol.FormType,
+			"<Code>MalformedInput</Code>"},
+		{"a binary value that is not base 64", "POST", "/",
+			"Action=SendMessage&QueueUrl=q&MessageBody=x&MessageAttribute.1.Name=a&MessageAttribute.1.Value.DataType=Binary&MessageAttribute.1.Value.BinaryValue=%21", protocol.FormType, "<Code>MalformedInput</Code>"},
+		{"an attribute without a name", "POST", "/",
+			"Action=SendMessage&QueueUrl=q&MessageBody=x&MessageAttribute.1.Value.DataType=String", protocol.FormType,
+			"<Code>MissingParameter</Code>"},
+		{"escapes cut short", "POST", "/", "Action=ListQueues&a=%2", protocol.FormType, "<Code>MalformedInput</Code>"},
+		{"bytes that are not UTF-8", "POST", "/", "Action=ListQueues&QueueNamePrefix=%ff", protocol.FormType,
+			"<Code>MalformedInput</Code>"},
+		{"too many parameters", "POST", "/", "Action=ListQueues" + strings.Repeat("&a=", protocol.MaxParameters),
+			protocol.FormType, "<Code>MalformedInput</Code>"},
+		{"names that are too deep", "POST", "/", "Action=ListQueues&a" + strings.Repeat(".a", 9) + "=",
+			protocol.FormType, "<Code>MalformedInput</Code>"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := serveWire(t, "front")
@@ -247,7 +274,8 @@ func TestABodyComesBackUnchangedInXML(t *testing.T) {
 	w.askQuery("CreateQueue", []byte(`{"QueueName":"q"}`))
 	sent := w.askQuery("SendMessage", params)
 	got := w.askQuery("ReceiveMessage", []byte(`{"QueueUrl":"q"}`))
-	if got.values["Messages.1.Body"] != body || got.values["Messages.1.MD5OfBody"] != sent.values["MD5OfMessageBody"] || sent.values["MD5OfMessageBody"] != hexDigest(bodyMD5(body)) {
+	if got.values["Messages.1.Body"] != body || got.values["Messages.1.MD5OfBody"] != sent.values["MD5OfMessageBody"] ||
+		sent.values["MD5OfMessageBody"] != fmt.Sprintf("%x", md5.Sum([]byte(body))) {
 		t.Errorf("sent %q, received %q", sent.values, got.values)
 	}
 }
@@ -266,23 +294,28 @@ func TestASignatureInTheURL(t *testing.T) {
 		{"is refused when it is of the future", -16 * time.Minute, "900", nil, "SignatureDoesNotMatch"},
 		{"is refused when it would last for ever", 0, "604801", nil, "IncompleteSignature"},
 		{"is refused when it says no end", 0, "", nil, "IncompleteSignature"},
-		{"is refused for another request", 0, "900", func(r *http.Request) { r.URL.RawQuery += "&MaxResults=1" }, "SignatureDoesNotMatch"},
+		{"is refused for another request", 0, "900", func(r *http.Request) { r.URL.RawQuery += "&MaxResults=1" },
+			"SignatureDoesNotMatch"},
 		{"is refused for another action", 0, "900", func(r *http.Request) {
 			r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "ListQueues", "PurgeQueue")
 		}, "SignatureDoesNotMatch"},
 		{"is refused with a body", 0, "900", func(r *http.Request) {
-			r.Method, r.Body, r.ContentLength = http.MethodPost, io.NopCloser(bytes.NewReader([]byte("Action=PurgeQueue"))), 17
-			r.Header.Set("Content-Type", formType)
+			r.Method, r.Body, r.ContentLength = http.MethodPost,
+				io.NopCloser(bytes.NewReader([]byte("Action=PurgeQueue"))), 17
+			r.Header.Set("Content-Type", protocol.FormType)
 		}, "SignatureDoesNotMatch"},
-		{"is refused from a page that a browser shows", 0, "900", func(r *http.Request) { r.Header.Set("User-Agent", "Mozilla/5.0") }, "AccessDenied"},
-		{"is refused from a link", 0, "900", func(r *http.Request) { r.Header.Set("Referer", "http://example.com/") }, "AccessDenied"},
+		{"is refused from a page that a browser shows", 0, "900",
+			func(r *http.Request) { r.Header.Set("User-Agent", "Mozilla/5.0") }, "AccessDenied"},
+		{"is refused from a link", 0, "900", func(r *http.Request) { r.Header.Set("Referer", "http://example.com/") },
+			"AccessDenied"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := serveWire(t, "front")
 			r := w.request(http.MethodGet, w.url+"/?Action=ListQueues&X-Amz-Expires="+row.expires, "", "")
 			sum := sha256.Sum256(nil)
 			credentials := aws.Credentials{AccessKeyID: w.keys.AccessKeyID, SecretAccessKey: w.keys.SecretAccessKey}
-			signed, _, err := v4.NewSigner().PresignHTTP(t.Context(), credentials, r, hex.EncodeToString(sum[:]), "sqs", "us-east-1", time.Now().Add(-row.age))
+			signed, _, err := v4.NewSigner().PresignHTTP(t.Context(), credentials, r, hex.EncodeToString(sum[:]), "sqs",
+				"us-east-1", time.Now().Add(-row.age))
 			if err != nil {
 				t.Fatal(err)
 			}

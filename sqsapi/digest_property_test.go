@@ -56,11 +56,14 @@ func attribute(t *rapid.T) types.MessageAttributeValue {
 	label := rapid.SampledFrom([]string{"", "", ".x", ".int", ".ünï"}).Draw(t, "label")
 	switch rapid.SampledFrom([]string{"String", "Number", "Binary"}).Draw(t, "type") {
 	case "Binary":
-		return types.MessageAttributeValue{DataType: aws.String("Binary" + label), BinaryValue: rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes")}
+		return types.MessageAttributeValue{DataType: aws.String("Binary" + label),
+			BinaryValue: rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes")}
 	case "Number":
-		return types.MessageAttributeValue{DataType: aws.String("Number" + label), StringValue: aws.String(fmt.Sprint(rapid.Int32().Draw(t, "number")))}
+		return types.MessageAttributeValue{DataType: aws.String("Number" + label),
+			StringValue: aws.String(fmt.Sprint(rapid.Int32().Draw(t, "number")))}
 	}
-	return types.MessageAttributeValue{DataType: aws.String("String" + label), StringValue: aws.String(legalText(1, 30).Draw(t, "text"))}
+	return types.MessageAttributeValue{DataType: aws.String("String" + label),
+		StringValue: aws.String(legalText(1, 30).Draw(t, "text"))}
 }
 
 // TestChecksumsAreThoseThatClientsCompute sends random messages with the SDK,
@@ -108,12 +111,15 @@ func TestChecksumsAreThoseThatClientsCompute(t *testing.T) {
 		}
 		m := got.Messages[0]
 		if *m.Body != body || len(m.MessageAttributes) != len(selected) {
-			rt.Errorf("received %q with %d attributes, want %q with %d", *m.Body, len(m.MessageAttributes), body, len(selected))
+			rt.Errorf("received %q with %d attributes, want %q with %d", *m.Body, len(m.MessageAttributes), body,
+				len(selected))
 		}
-		if got, want := aws.ToString(m.MD5OfMessageAttributes), digest(selected); got != want || digest(m.MessageAttributes) != want {
+		if got, want := aws.ToString(m.MD5OfMessageAttributes), digest(selected); got != want ||
+			digest(m.MessageAttributes) != want {
 			rt.Errorf("received: MD5 of attributes %q, want %q", got, want)
 		}
-		if _, err := c.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: q, ReceiptHandle: m.ReceiptHandle}); err != nil {
+		if _, err := c.DeleteMessage(t.Context(),
+			&sqs.DeleteMessageInput{QueueUrl: q, ReceiptHandle: m.ReceiptHandle}); err != nil {
 			rt.Fatal(err)
 		}
 	})

@@ -1,13 +1,16 @@
-// Package sqsapi speaks the SQS wire protocol in front of package queue, so
-// that any AWS SDK, the AWS command line and existing workers can use the
-// embedded queue unchanged.
+// Package sqsapi speaks the SQS wire protocol in front of package queue, so that any AWS SDK, the AWS command line and
+// existing workers can use the embedded queue unchanged.
 //
-// A request passes these stages: the guard refuses browsers and foreign hosts;
-// the head is judged, before the body is read, by what it says of a signature
-// (identify.go); the signature check (SigV4) identifies the caller; and the
-// protocol codec, AWS JSON 1.0 or Query, finds the action and decodes its
-// parameters. The region signed for and the account in the path or queue URL say
-// in which place the queue lies (place.go). Actions know nothing of the codec;
-// one table names them all. Limits and names are checked by package queue; this
-// package maps its errors to the codes of the protocol.
+// [New] returns the endpoint as an [http.Handler]. [NewFront] serves it on plain TCP, for loopback, and [NewServer]
+// with net/http, for TLS. [LoadOrCreateKeys] keeps the key pair that callers sign with.
+//
+// A request passes these stages. The guard refuses browsers and foreign hosts (guard.go). The head is judged, before
+// the body is read, by what it says of a signature (identify.go); the signature check identifies the caller. The codec
+// finds the action and decodes its parameters. The region signed for and the account in the path or queue URL say in
+// which place the queue lies (callerplace.go). The action does what is asked.
+//
+// This package ties the stages together. Below it, internal/protocol has the codecs and errors; internal/sigv4 the
+// signatures, internal/action what actions do, and internal/transport the connections: these three import the first
+// one and not one another. Limits and names are checked by package queue; its errors become the codes of the protocol
+// in internal/protocol.
 package sqsapi

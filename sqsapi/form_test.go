@@ -1,21 +1,25 @@
 package sqsapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
+
+	"github.com/muster-scale/muster/sqsapi/internal/action"
 )
 
 // errRead stops an action once its request is read.
 var errRead = errors.New("the request was read")
 
 // requestOf is the request of an action as decode fills it in.
-func requestOf(action string, decode func(into any) error) (any, error) {
+func requestOf(name string, decode func(into any) error) (any, error) {
 	var request any
-	_, err := new(call).run(actions[action], func(into any) error {
+	_, err := new(action.Call).Run(action.Table[name], func(into any) error {
 		request = into
 		if err := decode(into); err != nil {
 			return err
@@ -26,6 +30,15 @@ func requestOf(action string, decode func(into any) error) (any, error) {
 		return nil, err
 	}
 	return request, nil
+}
+
+// names are those of a field in the Query protocol.
+type names struct{ name, key, value string }
+
+// namesOf reads them from the tags of the field, in fewer steps than the codec does.
+func namesOf(f reflect.StructField) names {
+	parts := strings.Split(cmp.Or(f.Tag.Get("query"), strings.Split(f.Tag.Get("json"), ",")[0], f.Name)+",,", ",")
+	return names{parts[0], parts[1], parts[2]}
 }
 
 // formOf writes a request, a pointer to a struct, as an SDK of the Query
@@ -43,12 +56,12 @@ func addMembers(form url.Values, prefix string, v reflect.Value) {
 			addMembers(form, prefix, v.Field(i))
 			continue
 		}
-		w := wireOf(field)
+		w := namesOf(field)
 		addMember(form, prefix+w.name, w, v.Field(i))
 	}
 }
 
-func addMember(form url.Values, name string, w wire, v reflect.Value) {
+func addMember(form url.Values, name string, w names, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {

@@ -5,25 +5,29 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
 // guard refuses what no SDK sends: requests made by a browser on behalf of a
 // page, and requests for a host that is not ours, as DNS rebinding makes them.
 func (a *api) guard(r *http.Request) error {
 	if host := normalHost(r.Host); !isLoopback(host) && !a.hosts[host] {
-		return &fault{"MisdirectedRequest", "MisdirectedRequest", http.StatusMisdirectedRequest, false,
-			"This queue does not serve the host " + quote(host) + ". Use a loopback address, or add the host to those that are allowed."}
+		return protocol.Refusal("MisdirectedRequest", http.StatusMisdirectedRequest,
+			"This queue does not serve the host %s. "+
+				"Use a loopback address, or add the host to those that are allowed.", protocol.Quote(host))
 	}
 	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
-		return forbidden("AccessDenied", "Requests from a browser are refused.")
+		return protocol.Forbidden("AccessDenied", "Requests from a browser are refused.")
 	}
 	// A page can make a browser send a GET without an origin.
-	if r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("User-Agent"), "Mozilla/") || r.Header.Get("Referer") != "") {
-		return forbidden("AccessDenied", "Requests from a browser are refused.")
+	if r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("User-Agent"),
+		"Mozilla/") || r.Header.Get("Referer") != "") {
+		return protocol.Forbidden("AccessDenied", "Requests from a browser are refused.")
 	}
 	if r.Method != http.MethodPost && r.Method != http.MethodGet {
-		return &fault{"InvalidHttpRequest", "InvalidHttpRequest", http.StatusMethodNotAllowed, false,
-			"The method " + quote(r.Method) + " is not allowed: send a POST, or a GET of the Query protocol."}
+		return protocol.InvalidHTTP(http.StatusMethodNotAllowed,
+			"The method %s is not allowed: send a POST, or a GET of the Query protocol.", protocol.Quote(r.Method))
 	}
 	return nil
 }
@@ -45,16 +49,4 @@ func isLoopback(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
-}
-
-// quote shows foreign text, bounded.
-func quote(s string) string { return "\"" + clip(s) + "\"" }
-
-// clip bounds foreign text.
-func clip(s string) string {
-	const most = 100
-	if len(s) > most {
-		s = s[:most] + "..."
-	}
-	return strings.ToValidUTF8(s, "?")
 }

@@ -25,7 +25,8 @@ type Keys struct {
 // Export returns the shell lines that give the pair to an SDK or to the AWS
 // command line.
 func (k Keys) Export() string {
-	return fmt.Sprintf("export AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=%s\n", k.AccessKeyID, k.SecretAccessKey)
+	return fmt.Sprintf("export AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=%s\n", k.AccessKeyID,
+		k.SecretAccessKey)
 }
 
 // maxKeysBytes bounds the key file.
@@ -55,7 +56,9 @@ func loadKeys(path string) (Keys, error) {
 		return Keys{}, fmt.Errorf("open key file: %w", err)
 	}
 	if mode := stat.Mode(); !mode.IsRegular() || mode.Perm()&0o077 != 0 {
-		return Keys{}, fmt.Errorf("open key file %s: mode is %v, others could use the keys; run: chmod 600 %s", path, mode, path)
+		return Keys{}, fmt.Errorf("open key file %s: mode is %v, others could use the keys; run: chmod 600 %s", path,
+			mode,
+			path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeysBytes))
 	if err != nil {
@@ -66,7 +69,8 @@ func loadKeys(path string) (Keys, error) {
 		return Keys{}, fmt.Errorf("read key file %s: %w; delete it to have new keys made", path, err)
 	}
 	if k.AccessKeyID == "" || k.SecretAccessKey == "" {
-		return Keys{}, fmt.Errorf("read key file %s: accessKeyId or secretAccessKey is empty; delete it to have new keys made", path)
+		return Keys{}, fmt.Errorf("read key file %s: accessKeyId or secretAccessKey is empty; delete it to have new "+
+			"keys made", path)
 	}
 	return k, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
 // dialFront connects to a front.
@@ -49,8 +50,8 @@ func heard(t *testing.T, in *bufio.Reader) (*http.Response, string) {
 	return r, string(text)
 }
 
-// TestRequestsInPiecesAreAnsweredInTheirOrder sends several requests ahead, cut anywhere: such as are answered at once, with
-// a commit, on a goroutine of their own, and by the other server.
+// TestRequestsInPiecesAreAnsweredInTheirOrder sends several requests ahead, cut anywhere: such as are answered at once,
+// with a commit, on a goroutine of their own, and by the other server.
 func TestRequestsInPiecesAreAnsweredInTheirOrder(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
@@ -108,7 +109,9 @@ func TestACallerWhoReadsSlowlyGetsAllOfAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := io.WriteString(c, post("ReceiveMessage", `{"QueueUrl":"q","MaxNumberOfMessages":10}`)+post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
+	if _, err := io.WriteString(c,
+		post("ReceiveMessage", `{"QueueUrl":"q","MaxNumberOfMessages":10}`)+post("GetQueueUrl",
+			`{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
 	// Others are served meanwhile.
@@ -128,17 +131,18 @@ func TestACallerWhoReadsSlowlyGetsAllOfAnAnswer(t *testing.T) {
 // TestAConnectionIsEndedAfterATime of doing nothing after an answer, or within a request, or of not reading.
 func TestAConnectionIsEndedAfterATime(t *testing.T) {
 	for name, row := range map[string]struct {
-		set  func(*Front)
+		set  func(*transport.Options)
 		then string
 	}{
-		"idle":             {func(f *Front) { f.server.IdleTimeout = 30 * time.Millisecond }, ""},
-		"within a request": {func(f *Front) { f.server.ReadTimeout = 30 * time.Millisecond }, post("SendMessage", "{}")[:50]},
+		"idle": {func(o *transport.Options) { o.Idle = 30 * time.Millisecond }, ""},
+		"within a request": {func(o *transport.Options) { o.Request = 30 * time.Millisecond },
+			post("SendMessage", "{}")[:50]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, _ := newTestFront(t)
-			f.server.ReadTimeout, f.server.IdleTimeout = time.Hour, time.Hour
-			row.set(f)
-			c, in := dialFront(t, f)
+			o := frontOf(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
+			o.Request, o.Idle = time.Hour, time.Hour
+			row.set(&o)
+			c, in := dialFront(t, transport.New(o))
 			if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)+row.then); err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +158,8 @@ func TestAConnectionIsEndedAfterATime(t *testing.T) {
 func TestACallerWhoSendsNoMoreIsAnswered(t *testing.T) {
 	f, _ := newTestFront(t)
 	c, in := dialFront(t, f)
-	if _, err := io.WriteString(c, strings.Repeat(post("SendMessage", `{"QueueUrl":"q","MessageBody":"x"}`), 3)); err != nil {
+	if _, err := io.WriteString(c, strings.Repeat(post("SendMessage", `{"QueueUrl":"q","MessageBody":"x"}`),
+		3)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.CloseWrite(); err != nil {
@@ -228,10 +233,12 @@ func TestCloseEndsARequestUnderWay(t *testing.T) {
 // TestAPanicEndsItsConnectionAlone, or is answered.
 func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	endpoint := newAPI(Options{Queues: openQueue(t), Keys: Keys{"key", "secret"}})
-	endpoint.now = func() time.Time { panic("a bug") } // where signatures are checked
+	endpoint.signatures.Now = func() time.Time { panic("a bug") } // where signatures are checked
 	f := NewFront(endpoint, nil)
-	signed := "Authorization: AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=" + strings.Repeat("0", 64)
-	for _, row := range []struct{ action, answer string }{{"SendMessage", ""}, {"ReceiveMessage", ""}, {"ListQueues", "500"}} {
+	signed := "Authorization: AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/sqs/aws4_request, " +
+		"SignedHeaders=host, Signature=" + strings.Repeat("0", 64)
+	for _, row := range []struct{ action, answer string }{{"SendMessage", ""}, {"ReceiveMessage", ""},
+		{"ListQueues", "500"}} {
 		c, in := dialFront(t, f)
 		if _, err := io.WriteString(c, post(row.action, `{"QueueUrl":"q","MessageBody":"x"}`, signed)); err != nil {
 			t.Fatal(err)

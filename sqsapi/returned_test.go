@@ -33,12 +33,16 @@ func TestAHeaderSaysThatAMessageIsGivenBack(t *testing.T) {
 				got := must(c.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url}))(t).Messages
 				handles = append(handles, got[0].ReceiptHandle)
 			}
-			must(c.ChangeMessageVisibility(t.Context(), &sqs.ChangeMessageVisibilityInput{QueueUrl: url, ReceiptHandle: handles[0], VisibilityTimeout: 60}, row.options...))(t)
+			must(c.ChangeMessageVisibility(t.Context(),
+				&sqs.ChangeMessageVisibilityInput{QueueUrl: url, ReceiptHandle: handles[0],
+					VisibilityTimeout: 60}, row.options...))(t)
 			must(c.ChangeMessageVisibilityBatch(t.Context(), &sqs.ChangeMessageVisibilityBatchInput{
-				QueueUrl: url, Entries: []types.ChangeMessageVisibilityBatchRequestEntry{{Id: aws.String("a"), ReceiptHandle: handles[1], VisibilityTimeout: 60}},
+				QueueUrl: url, Entries: []types.ChangeMessageVisibilityBatchRequestEntry{{Id: aws.String("a"),
+					ReceiptHandle: handles[1], VisibilityTimeout: 60}},
 			}, row.options...))(t)
 			if n := must(e.q.Counts("jobs"))(t); n.InFlight != 2 || n.Returned != row.returned {
-				t.Errorf("found %d in flight, %d of them given back; want 2 and %d", n.InFlight, n.Returned, row.returned)
+				t.Errorf("found %d in flight, %d of them given back; want 2 and %d", n.InFlight, n.Returned,
+					row.returned)
 			}
 		})
 	}

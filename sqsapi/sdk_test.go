@@ -78,13 +78,16 @@ func TestSDKManagesQueues(t *testing.T) {
 		t.Errorf("queue URL %q, want %q", *dead, want)
 	}
 	work := create(t, c, "work", map[string]string{
-		"VisibilityTimeout": "7", "RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:dead","maxReceiveCount":"1"}`})
+		"VisibilityTimeout": "7",
+		"RedrivePolicy":     `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:dead","maxReceiveCount":"1"}`})
 	create(t, c, "other", nil)
 
-	if got := must(c.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String("work")}))(t).QueueUrl; *got != *work {
+	if got := must(c.GetQueueUrl(ctx,
+		&sqs.GetQueueUrlInput{QueueName: aws.String("work")}))(t).QueueUrl; *got != *work {
 		t.Errorf("GetQueueUrl %q, want %q", *got, *work)
 	}
-	sources := must(c.ListDeadLetterSourceQueues(ctx, &sqs.ListDeadLetterSourceQueuesInput{QueueUrl: dead}))(t).QueueUrls
+	sources := must(c.ListDeadLetterSourceQueues(ctx,
+		&sqs.ListDeadLetterSourceQueuesInput{QueueUrl: dead}))(t).QueueUrls
 	if !slices.Equal(sources, []string{*work}) {
 		t.Errorf("sources %q, want work alone", sources)
 	}
@@ -93,27 +96,33 @@ func TestSDKManagesQueues(t *testing.T) {
 	if len(first.QueueUrls) != 2 || len(rest.QueueUrls) != 1 || rest.NextToken != nil {
 		t.Errorf("pages %q then %q (next %v), want 2 then 1", first.QueueUrls, rest.QueueUrls, rest.NextToken)
 	}
-	if got := must(c.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: aws.String("o")}))(t).QueueUrls; len(got) != 1 {
+	if got := must(c.ListQueues(ctx,
+		&sqs.ListQueuesInput{QueueNamePrefix: aws.String("o")}))(t).QueueUrls; len(got) != 1 {
 		t.Errorf("prefix o lists %q, want other alone", got)
 	}
 
-	must(c.SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{QueueUrl: work, Attributes: map[string]string{"DelaySeconds": "3"}}))(t)
-	got := must(c.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: work, AttributeNames: []types.QueueAttributeName{"All"}}))(t).Attributes
+	must(c.SetQueueAttributes(ctx,
+		&sqs.SetQueueAttributesInput{QueueUrl: work, Attributes: map[string]string{"DelaySeconds": "3"}}))(t)
+	got := must(c.GetQueueAttributes(ctx,
+		&sqs.GetQueueAttributesInput{QueueUrl: work, AttributeNames: []types.QueueAttributeName{"All"}}))(t).Attributes
 	for name, want := range map[string]string{
-		"VisibilityTimeout": "7", "DelaySeconds": "3", "MaximumMessageSize": "1048576", "ApproximateNumberOfMessages": "0",
-		"QueueArn":      "arn:aws:sqs:eu-west-1:000000000000:work",
-		"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:dead","maxReceiveCount":1}`} {
+		"VisibilityTimeout": "7", "DelaySeconds": "3", "MaximumMessageSize": "1048576",
+		"ApproximateNumberOfMessages": "0",
+		"QueueArn":                    "arn:aws:sqs:eu-west-1:000000000000:work",
+		"RedrivePolicy":               `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:000000000000:dead","maxReceiveCount":1}`} {
 		if got[name] != want {
 			t.Errorf("attribute %s = %q, want %q", name, got[name], want)
 		}
 	}
-	if got := must(c.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: work}))(t).Attributes; len(got) != 0 {
+	if got := must(c.GetQueueAttributes(ctx,
+		&sqs.GetQueueAttributesInput{QueueUrl: work}))(t).Attributes; len(got) != 0 {
 		t.Errorf("asking for no attribute returns %v", got)
 	}
 
 	must(c.TagQueue(ctx, &sqs.TagQueueInput{QueueUrl: work, Tags: map[string]string{"a": "1", "b": "2"}}))(t)
 	must(c.UntagQueue(ctx, &sqs.UntagQueueInput{QueueUrl: work, TagKeys: []string{"a"}}))(t)
-	if tags := must(c.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: work}))(t).Tags; len(tags) != 1 || tags["b"] != "2" {
+	if tags := must(c.ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: work}))(t).Tags; len(tags) != 1 ||
+		tags["b"] != "2" {
 		t.Errorf("tags %v, want b=2", tags)
 	}
 	must(c.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: work, MessageBody: aws.String("x")}))(t)
@@ -136,9 +145,11 @@ func TestSDKSendsAndReceives(t *testing.T) {
 	sent := must(c.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: foreign, MessageBody: aws.String("hé<&>"), MessageGroupId: aws.String("tenant"),
 		MessageAttributes: map[string]types.MessageAttributeValue{
-			"a": {DataType: aws.String("Number.int"), StringValue: aws.String("7")}, "b": {DataType: aws.String("Binary"), BinaryValue: []byte{1, 2}}},
+			"a": {DataType: aws.String("Number.int"), StringValue: aws.String("7")},
+			"b": {DataType: aws.String("Binary"), BinaryValue: []byte{1, 2}}},
 		MessageSystemAttributes: map[string]types.MessageSystemAttributeValue{
-			"AWSTraceHeader": {DataType: aws.String("String"), StringValue: aws.String("Root=1-5759e988-bd862e3fe1be46a994272793")}},
+			"AWSTraceHeader": {DataType: aws.String("String"),
+				StringValue: aws.String("Root=1-5759e988-bd862e3fe1be46a994272793")}},
 	}))(t)
 	if got, want := *sent.MD5OfMessageAttributes, "8fe280ddd9617be74b76c9a92a7ddb69"; got != want {
 		t.Errorf("MD5 of attributes %s, want %s", got, want)
@@ -147,7 +158,8 @@ func TestSDKSendsAndReceives(t *testing.T) {
 		t.Errorf("MD5 of system attributes %s, want %s", got, want)
 	}
 	got := must(c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: q, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"}, MessageAttributeNames: []string{"b*", "b"}}))(t).Messages
+		QueueUrl: q, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"},
+		MessageAttributeNames: []string{"b*", "b"}}))(t).Messages
 	if len(got) != 1 || *got[0].Body != "hé<&>" || *got[0].MessageId != *sent.MessageId {
 		t.Fatalf("received %+v", got)
 	}
@@ -155,12 +167,14 @@ func TestSDKSendsAndReceives(t *testing.T) {
 	if len(m.MessageAttributes) != 1 || string(m.MessageAttributes["b"].BinaryValue) != "\x01\x02" {
 		t.Errorf("attributes %+v, want b alone", m.MessageAttributes)
 	}
-	for name, want := range map[string]string{"MessageGroupId": "tenant", "ApproximateReceiveCount": "1", "AWSTraceHeader": "Root=1-5759e988-bd862e3fe1be46a994272793"} {
+	for name, want := range map[string]string{"MessageGroupId": "tenant", "ApproximateReceiveCount": "1",
+		"AWSTraceHeader": "Root=1-5759e988-bd862e3fe1be46a994272793"} {
 		if m.Attributes[name] != want {
 			t.Errorf("system attribute %s = %q, want %q", name, m.Attributes[name], want)
 		}
 	}
-	must(c.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: q, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 0}))(t)
+	must(c.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: q, ReceiptHandle: m.ReceiptHandle,
+		VisibilityTimeout: 0}))(t)
 	again := must(c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: q, WaitTimeSeconds: 1}))(t).Messages
 	if len(again) != 1 {
 		t.Fatalf("handed back, then received %d messages, want 1", len(again))
@@ -180,25 +194,31 @@ func TestSDKUsesBatches(t *testing.T) {
 	q := create(t, c, "q", nil)
 	var entries []types.SendMessageBatchRequestEntry
 	for i := range 10 {
-		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), MessageBody: aws.String(fmt.Sprint("body ", i))})
+		entries = append(entries, types.SendMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
+			MessageBody: aws.String(fmt.Sprint("body ", i))})
 	}
 	entries[4].MessageBody = aws.String("\x01")
 	sent := must(c.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: q, Entries: entries}))(t)
-	if len(sent.Successful) != 9 || len(sent.Failed) != 1 || *sent.Failed[0].Code != "InvalidMessageContents" || *sent.Failed[0].Id != "4" || !sent.Failed[0].SenderFault {
+	if len(sent.Successful) != 9 || len(sent.Failed) != 1 || *sent.Failed[0].Code != "InvalidMessageContents" ||
+		*sent.Failed[0].Id != "4" || !sent.Failed[0].SenderFault {
 		t.Fatalf("batch of ten with one bad body: %d stored, failed %+v", len(sent.Successful), sent.Failed)
 	}
 	got := must(c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: q, MaxNumberOfMessages: 10}))(t).Messages
 	if len(got) != 9 {
 		t.Fatalf("received %d, want 9", len(got))
 	}
-	changes := []types.ChangeMessageVisibilityBatchRequestEntry{{Id: aws.String("a"), ReceiptHandle: got[0].ReceiptHandle}, {Id: aws.String("b"), ReceiptHandle: aws.String("forged"), VisibilityTimeout: 5}}
-	changed := must(c.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: q, Entries: changes}))(t)
+	changes := []types.ChangeMessageVisibilityBatchRequestEntry{{Id: aws.String("a"),
+		ReceiptHandle: got[0].ReceiptHandle},
+		{Id: aws.String("b"), ReceiptHandle: aws.String("forged"), VisibilityTimeout: 5}}
+	changed := must(c.ChangeMessageVisibilityBatch(ctx,
+		&sqs.ChangeMessageVisibilityBatchInput{QueueUrl: q, Entries: changes}))(t)
 	if len(changed.Successful) != 1 || len(changed.Failed) != 1 || *changed.Failed[0].Code != "ReceiptHandleIsInvalid" {
 		t.Errorf("changes: %+v failed %+v", changed.Successful, changed.Failed)
 	}
 	var deletes []types.DeleteMessageBatchRequestEntry
 	for i, m := range got {
-		deletes = append(deletes, types.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)), ReceiptHandle: m.ReceiptHandle})
+		deletes = append(deletes, types.DeleteMessageBatchRequestEntry{Id: aws.String(fmt.Sprint(i)),
+			ReceiptHandle: m.ReceiptHandle})
 	}
 	deleted := must(c.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: q, Entries: deletes}))(t)
 	if len(deleted.Successful) != 9 || len(deleted.Failed) != 0 {
@@ -246,35 +266,70 @@ func TestSDKSeesTypedErrors(t *testing.T) {
 		code string
 		text string
 	}{
-		{"sending to a queue that does not exist", second(c.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: nowhere, MessageBody: aws.String("x")})), "AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist."},
-		{"receiving eleven messages", receive(sqs.ReceiveMessageInput{MaxNumberOfMessages: 11}), "InvalidParameterValue", "Value 11 for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided."},
-		{"waiting 21 seconds", receive(sqs.ReceiveMessageInput{WaitTimeSeconds: 21}), "InvalidParameterValue", "Value 21 for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided."},
-		{"waiting a negative time", receive(sqs.ReceiveMessageInput{WaitTimeSeconds: -1}), "InvalidParameterValue", "Value -1 for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided."},
-		{"an empty body", send(sqs.SendMessageInput{MessageBody: aws.String("")}), "MissingParameter", "The request must contain the parameter MessageBody."},
-		{"a body with a control character", send(sqs.SendMessageInput{MessageBody: aws.String("\x02")}), "InvalidMessageContents", ""},
-		{"a delay over fifteen minutes", send(sqs.SendMessageInput{MessageBody: aws.String("x"), DelaySeconds: 901}), "InvalidParameterValue", ""},
-		{"a deduplication id on a standard queue", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageDeduplicationId: aws.String("d")}), "InvalidParameterValue", ""},
-		{"a group id with a space", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageGroupId: aws.String("a b")}), "InvalidParameterValue", ""},
-		{"a body over 1 MiB", send(sqs.SendMessageInput{MessageBody: aws.String(big + big)}), "InvalidParameterValue", "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
-		{"an attribute without a value", send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageAttributes: map[string]types.MessageAttributeValue{"a": {DataType: aws.String("String"), StringValue: aws.String("")}}}), "InvalidParameterValue", "Message (user) attribute 'a' must contain a non-empty value of type 'String'."},
-		{"an empty batch", sendBatch([]types.SendMessageBatchRequestEntry{}), "AWS.SimpleQueueService.EmptyBatchRequest", ""},
-		{"eleven entries", sendBatch(batch(strings.Split("a b c d e f g h i j k", " ")...)), "AWS.SimpleQueueService.TooManyEntriesInBatchRequest", "Maximum number of entries per request are 10. You have sent 11."},
+		{"sending to a queue that does not exist",
+			second(c.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: nowhere, MessageBody: aws.String("x")})),
+			"AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist."},
+		{"receiving eleven messages", receive(sqs.ReceiveMessageInput{MaxNumberOfMessages: 11}),
+			"InvalidParameterValue", "Value 11 for parameter MaxNumberOfMessages is invalid. Reason: Must be between " +
+				"1 and 10, if provided."},
+		{"waiting 21 seconds", receive(sqs.ReceiveMessageInput{WaitTimeSeconds: 21}), "InvalidParameterValue",
+			"Value 21 for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided."},
+		{"waiting a negative time", receive(sqs.ReceiveMessageInput{WaitTimeSeconds: -1}), "InvalidParameterValue",
+			"Value -1 for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided."},
+		{"an empty body", send(sqs.SendMessageInput{MessageBody: aws.String("")}), "MissingParameter",
+			"The request must contain the parameter MessageBody."},
+		{"a body with a control character", send(sqs.SendMessageInput{MessageBody: aws.String("\x02")}),
+			"InvalidMessageContents", ""},
+		{"a delay over fifteen minutes", send(sqs.SendMessageInput{MessageBody: aws.String("x"), DelaySeconds: 901}),
+			"InvalidParameterValue", ""},
+		{"a deduplication id on a standard queue",
+			send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageDeduplicationId: aws.String("d")}),
+			"InvalidParameterValue", ""},
+		{"a group id with a space",
+			send(sqs.SendMessageInput{MessageBody: aws.String("x"), MessageGroupId: aws.String("a b")}),
+			"InvalidParameterValue", ""},
+		{"a body over 1 MiB", send(sqs.SendMessageInput{MessageBody: aws.String(big + big)}), "InvalidParameterValue",
+			"One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes."},
+		{"an attribute without a value",
+			send(sqs.SendMessageInput{MessageBody: aws.String("x"),
+				MessageAttributes: map[string]types.MessageAttributeValue{"a": {DataType: aws.String("String"),
+					StringValue: aws.String("")}}}), "InvalidParameterValue", "Message (user) attribute 'a' must " +
+				"contain a non-empty value of type 'String'."},
+		{"an empty batch", sendBatch([]types.SendMessageBatchRequestEntry{}),
+			"AWS.SimpleQueueService.EmptyBatchRequest", ""},
+		{"eleven entries", sendBatch(batch(strings.Split("a b c d e f g h i j k", " ")...)),
+			"AWS.SimpleQueueService.TooManyEntriesInBatchRequest", "Maximum number of entries per request are 10. " +
+				"You have sent 11."},
 		{"the same id twice", sendBatch(batch("a", "a")), "AWS.SimpleQueueService.BatchEntryIdsNotDistinct", ""},
 		{"an id with a colon", sendBatch(batch("a:b")), "AWS.SimpleQueueService.InvalidBatchEntryId", ""},
-		{"a batch over 1 MiB", sendBatch([]types.SendMessageBatchRequestEntry{{Id: aws.String("a"), MessageBody: &big}, {Id: aws.String("b"), MessageBody: &big}}), "AWS.SimpleQueueService.BatchRequestTooLong", "Batch requests cannot be longer than 1048576 bytes. You have sent 1200000 bytes."},
-		{"a forged receipt handle", second(c.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: q, ReceiptHandle: aws.String("forged")})), "ReceiptHandleIsInvalid", ""},
-		{"creating a queue with another attribute value", newQueue("q", map[string]string{"DelaySeconds": "9"}), "QueueAlreadyExists", "A queue already exists with the same name and a different value for attribute DelaySeconds"},
-		{"creating a FIFO queue without its suffix", newQueue("fifo", map[string]string{"FifoQueue": "true"}), "InvalidParameterValue", ""},
+		{"a batch over 1 MiB", sendBatch([]types.SendMessageBatchRequestEntry{{Id: aws.String("a"), MessageBody: &big},
+			{Id: aws.String("b"), MessageBody: &big}}), "AWS.SimpleQueueService.BatchRequestTooLong",
+			"Batch requests cannot be longer than 1048576 bytes. You have sent 1200000 bytes."},
+		{"a forged receipt handle",
+			second(c.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: q, ReceiptHandle: aws.String("forged")})),
+			"ReceiptHandleIsInvalid", ""},
+		{"creating a queue with another attribute value", newQueue("q", map[string]string{"DelaySeconds": "9"}),
+			"QueueAlreadyExists", "A queue already exists with the same name and a different value for attribute " +
+				"DelaySeconds"},
+		{"creating a FIFO queue without its suffix", newQueue("fifo", map[string]string{"FifoQueue": "true"}),
+			"InvalidParameterValue", ""},
 		{"a queue name with a dot", newQueue("a.b", nil), "InvalidParameterValue", ""},
-		{"an unknown attribute", newQueue("b", map[string]string{"Colour": "red"}), "InvalidAttributeName", "Unknown Attribute Colour."},
-		{"a visibility timeout over twelve hours", newQueue("b", map[string]string{"VisibilityTimeout": "43201"}), "InvalidAttributeValue", ""},
-		{"a dead-letter queue that does not exist", newQueue("b", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1}`}), "InvalidParameterValue",
+		{"an unknown attribute", newQueue("b", map[string]string{"Colour": "red"}), "InvalidAttributeName",
+			"Unknown Attribute Colour."},
+		{"a visibility timeout over twelve hours", newQueue("b", map[string]string{"VisibilityTimeout": "43201"}),
+			"InvalidAttributeValue", ""},
+		{"a dead-letter queue that does not exist",
+			newQueue("b", map[string]string{"RedrivePolicy": `{"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1}`}), "InvalidParameterValue",
 			`Value {"deadLetterTargetArn":"arn:aws:sqs:x:0:none","maxReceiveCount":1} for parameter RedrivePolicy is invalid. Reason: Dead letter target does not exist.`},
-		{"moving from a queue that does not exist", second(c.StartMessageMoveTask(ctx, &sqs.StartMessageMoveTaskInput{SourceArn: aws.String("arn:aws:sqs:us-east-1:000000000000:none")})), "ResourceNotFoundException", ""},
+		{"moving from a queue that does not exist",
+			second(c.StartMessageMoveTask(ctx,
+				&sqs.StartMessageMoveTaskInput{SourceArn: aws.String("arn:aws:sqs:us-east-1:000000000000:none")})),
+			"ResourceNotFoundException", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			api, ok := errors.AsType[smithy.APIError](row.err)
-			if !ok || api.ErrorCode() != row.code || api.ErrorFault() != smithy.FaultClient || row.text != "" && api.ErrorMessage() != row.text {
+			if !ok || api.ErrorCode() != row.code || api.ErrorFault() != smithy.FaultClient || row.text != "" &&
+				api.ErrorMessage() != row.text {
 				t.Errorf("error %v, want code %s text %q", row.err, row.code, row.text)
 			}
 		})

@@ -18,6 +18,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/muster-scale/muster/internal/accept"
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
+	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
 // unverifiedTest is an endpoint with keys, and a way to send it parts of requests.
@@ -44,11 +46,12 @@ func (u *unverifiedTest) head(secret string, at time.Time, body string, length i
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	r.Header.Set("Content-Type", contentType)
-	r.Header.Set(targetHeader, targetPrefix+"SendMessage")
+	r.Header.Set("Content-Type", protocol.JSONType)
+	r.Header.Set(protocol.TargetHeader, protocol.TargetPrefix+"SendMessage")
 	sum := sha256.Sum256([]byte(body))
 	credentials := aws.Credentials{AccessKeyID: u.keys.AccessKeyID, SecretAccessKey: secret}
-	if err := v4.NewSigner().SignHTTP(u.t.Context(), credentials, r, hex.EncodeToString(sum[:]), "sqs", "us-east-1", at); err != nil {
+	if err := v4.NewSigner().SignHTTP(u.t.Context(), credentials, r, hex.EncodeToString(sum[:]), "sqs", "us-east-1",
+		at); err != nil {
 		u.t.Fatal(err)
 	}
 	var b strings.Builder
@@ -72,10 +75,11 @@ func (u *unverifiedTest) dial() net.Conn {
 	return c
 }
 
-// TestARequestIsJudgedByItsHead sends heads that cannot be right, and only the begin of the body: the rest is not waited for.
+// TestARequestIsJudgedByItsHead sends heads that cannot be right, and only the begin of the body: the rest is not
+// waited for.
 func TestARequestIsJudgedByItsHead(t *testing.T) {
 	for kind := range servers {
-		u := serveUnverified(t, kind, unverifiedBytes)
+		u := serveUnverified(t, kind, transport.UnverifiedBytes)
 		now := time.Now()
 		for _, row := range []struct {
 			name         string
@@ -84,7 +88,8 @@ func TestARequestIsJudgedByItsHead(t *testing.T) {
 			status       int
 		}{
 			{"no signature", func(n int) string {
-				return fmt.Sprintf("POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nContent-Length: %d\r\n\r\n", u.address, contentType, n)
+				return fmt.Sprintf("POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nX-Amz-Target: "+
+					"AmazonSQS.SendMessage\r\nContent-Length: %d\r\n\r\n", u.address, protocol.JSONType, n)
 			}, 7 << 20, 16 << 10, 403},
 			{"a signature that is none", func(n int) string {
 				return strings.Replace(u.head("secret", now, "", n), "Signature=", "Signature=x", 1)
@@ -92,17 +97,21 @@ func TestARequestIsJudgedByItsHead(t *testing.T) {
 			{"an unknown key", func(n int) string {
 				return strings.Replace(u.head("secret", now, "", n), "AKIATEST", "AKIAOTHER", 1)
 			}, 7 << 20, 16 << 10, 403},
-			{"an old date", func(n int) string { return u.head("secret", now.Add(-time.Hour), "", n) }, 7 << 20, 16 << 10, 403},
+			{"an old date", func(n int) string { return u.head("secret", now.Add(-time.Hour), "", n) }, 7 << 20,
+				16 << 10, 403},
 			{"a foreign host", func(n int) string {
 				return strings.Replace(u.head("secret", now, "", n), "Host: "+u.address, "Host: evil.example", 1)
 			}, 7 << 20, 16 << 10, 421},
-			{"a length beyond the limit", func(n int) string { return u.head("secret", now, "", n) }, maxRequestBytes + 1, 16 << 10, 413},
-			{"a short body", func(n int) string { return u.head("secret", now.Add(-time.Hour), "", n) }, 60_000, 20_000, 403},
+			{"a length beyond the limit", func(n int) string { return u.head("secret", now, "", n) },
+				transport.MaxRequestBytes + 1, 16 << 10, 413},
+			{"a short body", func(n int) string { return u.head("secret", now.Add(-time.Hour), "", n) }, 60_000, 20_000,
+				403},
 			{"a caller who asks first", func(n int) string {
 				return u.head("secret", now.Add(-time.Hour), "", n, "Expect: 100-continue")
 			}, 7 << 20, 0, 403},
 			{"a caller who asks first for a host that is not here", func(n int) string {
-				return strings.Replace(u.head("secret", now, "", n, "Expect: 100-continue"), "Host: "+u.address, "Host: evil.example", 1)
+				return strings.Replace(u.head("secret", now, "", n, "Expect: 100-continue"), "Host: "+u.address,
+					"Host: evil.example", 1)
 			}, 100, 0, 421},
 			{"a caller who asks first and may go on", func(n int) string {
 				return u.head("secret", now, "", n, "Expect: 100-continue")
@@ -120,13 +129,15 @@ func TestARequestIsJudgedByItsHead(t *testing.T) {
 				}
 			})
 		}
-		if used := u.api.unverified.Used(); used > 2*connBytes+trustedBytes+1024 { // of who may go on
+		// of who may go on
+		if used := u.api.unverified.Used(); used > 2*transport.ConnBytes+transport.TrustedBytes+1024 {
 			t.Errorf("%s: %d bytes are held at the end", kind, used)
 		}
 	}
 }
 
-// TestWhatIsUnverifiedIsBoundedOverAllConnections sends requests of which the head may be right, but for their last byte.
+// TestWhatIsUnverifiedIsBoundedOverAllConnections sends requests of which the head may be right, but for their last
+// byte.
 func TestWhatIsUnverifiedIsBoundedOverAllConnections(t *testing.T) {
 	for _, row := range []struct {
 		name, kind    string

@@ -51,7 +51,8 @@ type signature struct {
 func (s signature) sign(t *testing.T, r *http.Request) {
 	t.Helper()
 	credentials := aws.Credentials{AccessKeyID: s.keys.AccessKeyID, SecretAccessKey: s.keys.SecretAccessKey}
-	if err := v4.NewSigner().SignHTTP(t.Context(), credentials, r, hash(s.body), s.service, s.region, s.at); err != nil {
+	if err := v4.NewSigner().SignHTTP(t.Context(), credentials, r, hash(s.body), s.service, s.region,
+		s.at); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,35 +94,59 @@ func TestSignaturesAreVerified(t *testing.T) {
 		want   string // code; empty means success
 	}{
 		{name: "a correct signature"},
-		{name: "a signature for another region", before: func(s *signature, _ *http.Request) { s.region = "mars-north-1" }},
+		{name: "a signature for another region",
+			before: func(s *signature, _ *http.Request) { s.region = "mars-north-1" }},
 		{name: "a signature over path and query", before: func(_ *signature, r *http.Request) {
 			r.URL.Path, r.URL.RawQuery = "/000000000000/a b~é", "b=2&a=1+x&a=%2F"
 		}},
-		{name: "a signature over parameters of which one is the beginning of another", before: func(_ *signature, r *http.Request) {
-			r.URL.RawQuery = "AttributeName.10=b&AttributeName.1=a&AttributeName-a=c"
-		}},
-		{name: "a clock fourteen minutes behind", before: func(s *signature, _ *http.Request) { s.at = s.at.Add(-14 * time.Minute) }},
-		{name: "a signed header with odd spaces", before: func(_ *signature, r *http.Request) { r.Header.Set("X-Amz-Meta", "  a   b ") }},
-		{name: "the wrong secret", before: func(s *signature, _ *http.Request) { s.keys = wrong }, want: "SignatureDoesNotMatch"},
-		{name: "an unknown access key", before: func(s *signature, _ *http.Request) { s.keys = stranger }, want: "InvalidClientTokenId"},
-		{name: "a signature for another service", before: func(s *signature, _ *http.Request) { s.service = "s3" }, want: "SignatureDoesNotMatch"},
-		{name: "another body than the signed one", before: func(s *signature, _ *http.Request) { s.body = `{"a":1}` }, want: "SignatureDoesNotMatch"},
-		{name: "a clock sixteen minutes behind", before: func(s *signature, _ *http.Request) { s.at = s.at.Add(-16 * time.Minute) }, want: "SignatureDoesNotMatch"},
-		{name: "a clock sixteen minutes ahead", before: func(s *signature, _ *http.Request) { s.at = s.at.Add(16 * time.Minute) }, want: "SignatureDoesNotMatch"},
-		{name: "no signature", after: func(r *http.Request) { r.Header.Del("Authorization") }, want: "MissingAuthenticationToken"},
-		{name: "another scheme", after: func(r *http.Request) { r.Header.Set("Authorization", "Basic eDp5") }, want: "IncompleteSignature"},
-		{name: "a signature without parts", after: func(r *http.Request) { r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=") }, want: "IncompleteSignature"},
-		{name: "another action than the signed one", after: func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonSQS.DeleteQueue") }, want: "SignatureDoesNotMatch"},
-		{name: "an action that is not signed", before: func(_ *signature, r *http.Request) { r.Header.Del("X-Amz-Target") },
-			after: func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonSQS.ListQueues") }, want: "SignatureDoesNotMatch"},
-		{name: "a signed header that is missing", before: func(_ *signature, r *http.Request) { r.Header.Set("X-Amz-Meta", "") },
-			after: func(r *http.Request) { r.Header.Del("X-Amz-Meta") }, want: "SignatureDoesNotMatch"},
+		{name: "a signature over parameters of which one is the beginning of another",
+			before: func(_ *signature, r *http.Request) {
+				r.URL.RawQuery = "AttributeName.10=b&AttributeName.1=a&AttributeName-a=c"
+			}},
+		{name: "a clock fourteen minutes behind",
+			before: func(s *signature, _ *http.Request) { s.at = s.at.Add(-14 * time.Minute) }},
+		{name: "a signed header with odd spaces",
+			before: func(_ *signature, r *http.Request) { r.Header.Set("X-Amz-Meta", "  a   b ") }},
+		{name: "the wrong secret", before: func(s *signature, _ *http.Request) { s.keys = wrong },
+			want: "SignatureDoesNotMatch"},
+		{name: "an unknown access key", before: func(s *signature, _ *http.Request) { s.keys = stranger },
+			want: "InvalidClientTokenId"},
+		{name: "a signature for another service", before: func(s *signature, _ *http.Request) { s.service = "s3" },
+			want: "SignatureDoesNotMatch"},
+		{name: "another body than the signed one", before: func(s *signature, _ *http.Request) { s.body = `{"a":1}` },
+			want: "SignatureDoesNotMatch"},
+		{name: "a clock sixteen minutes behind",
+			before: func(s *signature, _ *http.Request) { s.at = s.at.Add(-16 * time.Minute) },
+			want:   "SignatureDoesNotMatch"},
+		{name: "a clock sixteen minutes ahead",
+			before: func(s *signature, _ *http.Request) { s.at = s.at.Add(16 * time.Minute) },
+			want:   "SignatureDoesNotMatch"},
+		{name: "no signature", after: func(r *http.Request) { r.Header.Del("Authorization") },
+			want: "MissingAuthenticationToken"},
+		{name: "another scheme", after: func(r *http.Request) { r.Header.Set("Authorization", "Basic eDp5") },
+			want: "IncompleteSignature"},
+		{name: "a signature without parts",
+			after: func(r *http.Request) { r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=") },
+			want:  "IncompleteSignature"},
+		{name: "another action than the signed one",
+			after: func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonSQS.DeleteQueue") },
+			want:  "SignatureDoesNotMatch"},
+		{name: "an action that is not signed",
+			before: func(_ *signature, r *http.Request) { r.Header.Del("X-Amz-Target") },
+			after:  func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonSQS.ListQueues") },
+			want:   "SignatureDoesNotMatch"},
+		{name: "a signed header that is missing",
+			before: func(_ *signature, r *http.Request) { r.Header.Set("X-Amz-Meta", "") },
+			after:  func(r *http.Request) { r.Header.Del("X-Amz-Meta") }, want: "SignatureDoesNotMatch"},
 		{name: "no date", after: func(r *http.Request) { r.Header.Del("X-Amz-Date") }, want: "IncompleteSignature"},
 		{name: "another date than the signed one", after: func(r *http.Request) {
 			r.Header.Set("X-Amz-Date", time.Now().UTC().Add(time.Minute).Format("20060102T150405Z"))
 		}, want: "SignatureDoesNotMatch"},
-		{name: "another path than the signed one", after: func(r *http.Request) { r.URL.Path = "/elsewhere" }, want: "SignatureDoesNotMatch"},
-		{name: "a declared hash that is not the body's", after: func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", hash("other")) }, want: "SignatureDoesNotMatch"},
+		{name: "another path than the signed one", after: func(r *http.Request) { r.URL.Path = "/elsewhere" },
+			want: "SignatureDoesNotMatch"},
+		{name: "a declared hash that is not the body's",
+			after: func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", hash("other")) },
+			want:  "SignatureDoesNotMatch"},
 		{name: "one changed digit", after: func(r *http.Request) {
 			a := []byte(r.Header.Get("Authorization"))
 			a[len(a)-1] ^= 1 // a hex digit becomes another one or no digit at all
@@ -144,7 +169,8 @@ func TestSignaturesAreVerified(t *testing.T) {
 				}
 				return
 			}
-			if got.status != http.StatusForbidden || !regexp.MustCompile("#("+row.want+")").MatchString(got.Type) || !strings.HasSuffix(got.header.Get("x-amzn-query-error"), ";Sender") {
+			if got.status != http.StatusForbidden || !regexp.MustCompile("#("+row.want+")").MatchString(got.Type) ||
+				!strings.HasSuffix(got.header.Get("x-amzn-query-error"), ";Sender") {
 				t.Errorf("status %d %s (%s), want 403 %s", got.status, got.Type, got.Text, row.want)
 			}
 			if strings.Contains(got.Text, e.keys.SecretAccessKey) {
@@ -163,12 +189,18 @@ func TestRequestsThatNoSDKSendsAreRefusedInEveryMode(t *testing.T) {
 				change func(*http.Request)
 				want   int
 			}{
-				{"a request from a page", func(r *http.Request) { r.Header.Set("Origin", "http://localhost:9324") }, http.StatusForbidden},
-				{"a request from a sandboxed page", func(r *http.Request) { r.Header.Set("Origin", "null") }, http.StatusForbidden},
-				{"a request a browser marks", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") }, http.StatusForbidden},
-				{"a foreign host", func(r *http.Request) { r.Host = "rebound.example:9324" }, http.StatusMisdirectedRequest},
-				{"a host that only looks like loopback", func(r *http.Request) { r.Host = "127.0.0.1.example" }, http.StatusMisdirectedRequest},
-				{"a method other than POST and GET", func(r *http.Request) { r.Method = http.MethodPut }, http.StatusMethodNotAllowed},
+				{"a request from a page", func(r *http.Request) { r.Header.Set("Origin", "http://localhost:9324") },
+					http.StatusForbidden},
+				{"a request from a sandboxed page", func(r *http.Request) { r.Header.Set("Origin", "null") },
+					http.StatusForbidden},
+				{"a request a browser marks", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") },
+					http.StatusForbidden},
+				{"a foreign host", func(r *http.Request) { r.Host = "rebound.example:9324" },
+					http.StatusMisdirectedRequest},
+				{"a host that only looks like loopback", func(r *http.Request) { r.Host = "127.0.0.1.example" },
+					http.StatusMisdirectedRequest},
+				{"a method other than POST and GET", func(r *http.Request) { r.Method = http.MethodPut },
+					http.StatusMethodNotAllowed},
 				{"localhost", func(r *http.Request) { r.Host = "localhost:9324" }, http.StatusOK},
 				{"a name below localhost", func(r *http.Request) { r.Host = "sqs.localhost" }, http.StatusOK},
 				{"the IPv6 loopback", func(r *http.Request) { r.Host = "[::1]:9324" }, http.StatusOK},
@@ -197,17 +229,26 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 		{"a JSON array", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `[]`, "SerializationException"},
 		{"JSON cut short", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{"a":`, "SerializationException"},
 		{"two values", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{}{}`, "SerializationException"},
-		{"a number as a string", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{"MaxResults":"3"}`, "SerializationException"},
-		{"depth without end", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{"a":` + strings.Repeat("[", 20_000), "SerializationException"},
-		{"a list for a text", "AmazonSQS.PurgeQueue", "application/x-amz-json-1.0", `{"QueueUrl":[]}`, "SerializationException"},
+		{"a number as a string", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{"MaxResults":"3"}`,
+			"SerializationException"},
+		{"depth without end", "AmazonSQS.ListQueues", "application/x-amz-json-1.0",
+			`{"a":` + strings.Repeat("[", 20_000), "SerializationException"},
+		{"a list for a text", "AmazonSQS.PurgeQueue", "application/x-amz-json-1.0", `{"QueueUrl":[]}`,
+			"SerializationException"},
 		{"another content type", "AmazonSQS.ListQueues", "text/plain", `{}`, "SerializationException"},
 		{"no action", "", "application/x-amz-json-1.0", `{}`, "UnknownOperationException"},
-		{"an action of another service", "DynamoDB.ListTables", "application/x-amz-json-1.0", `{}`, "UnknownOperationException"},
-		{"an action nobody knows", "AmazonSQS.Explode", "application/x-amz-json-1.0", `{}`, "UnknownOperationException"},
-		{"no queue URL", "AmazonSQS.PurgeQueue", "application/x-amz-json-1.0", `{}`, "MissingRequiredParameterException"},
-		{"zero messages asked for", "AmazonSQS.ReceiveMessage", "application/x-amz-json-1.0", `{"QueueUrl":"q","MaxNumberOfMessages":0}`, "InvalidParameterValueException"},
-		{"a page of zero queues", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{"MaxResults":0}`, "InvalidParameterValueException"},
-		{"more than fits", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", strings.Repeat(" ", 8<<20), "RequestEntityTooLarge"},
+		{"an action of another service", "DynamoDB.ListTables", "application/x-amz-json-1.0", `{}`,
+			"UnknownOperationException"},
+		{"an action nobody knows", "AmazonSQS.Explode", "application/x-amz-json-1.0", `{}`,
+			"UnknownOperationException"},
+		{"no queue URL", "AmazonSQS.PurgeQueue", "application/x-amz-json-1.0", `{}`,
+			"MissingRequiredParameterException"},
+		{"zero messages asked for", "AmazonSQS.ReceiveMessage", "application/x-amz-json-1.0",
+			`{"QueueUrl":"q","MaxNumberOfMessages":0}`, "InvalidParameterValueException"},
+		{"a page of zero queues", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", `{"MaxResults":0}`,
+			"InvalidParameterValueException"},
+		{"more than fits", "AmazonSQS.ListQueues", "application/x-amz-json-1.0", strings.Repeat(" ", 8<<20),
+			"RequestEntityTooLarge"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := request(t, e.url)
@@ -215,10 +256,12 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 			r.Header.Set("Content-Type", row.kind)
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(row.body)), int64(len(row.body))
 			got := do(t, r)
-			if _, shape, _ := strings.Cut(got.Type, "#"); shape != row.want || row.want == "" && got.status != http.StatusOK {
+			if _, shape, _ := strings.Cut(got.Type, "#"); shape != row.want || row.want == "" &&
+				got.status != http.StatusOK {
 				t.Errorf("status %d %q (%s), want %q", got.status, got.Type, got.Text, row.want)
 			}
-			if got.header.Get("x-amzn-RequestId") == "" || got.header.Get("Content-Type") != "application/x-amz-json-1.0" {
+			if got.header.Get("x-amzn-RequestId") == "" ||
+				got.header.Get("Content-Type") != "application/x-amz-json-1.0" {
 				t.Errorf("headers %v", got.header)
 			}
 		})
@@ -232,7 +275,8 @@ func TestAnErrorNamesBothProtocols(t *testing.T) {
 	body := `{"QueueUrl":"http://x/1/none"}`
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	got := do(t, r)
-	if got.status != 400 || got.Type != "com.amazonaws.sqs#QueueDoesNotExist" || got.header.Get("x-amzn-query-error") != "AWS.SimpleQueueService.NonExistentQueue;Sender" {
+	if got.status != 400 || got.Type != "com.amazonaws.sqs#QueueDoesNotExist" ||
+		got.header.Get("x-amzn-query-error") != "AWS.SimpleQueueService.NonExistentQueue;Sender" {
 		t.Errorf("%d %q %q", got.status, got.Type, got.header.Get("x-amzn-query-error"))
 	}
 }
@@ -264,7 +308,8 @@ func TestACallerWhoHungUpTakesNoMessage(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", strings.NewReader(`{"QueueUrl":"q","WaitTimeSeconds":20}`))
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/",
+			strings.NewReader(`{"QueueUrl":"q","WaitTimeSeconds":20}`))
 		r.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
 		r.Header.Set("Content-Type", "application/x-amz-json-1.0")
 		endpoint.ServeHTTP(httptest.NewRecorder(), r)
@@ -345,7 +390,8 @@ func TestKeysAreMadeOnceAndKeptPrivate(t *testing.T) {
 
 func TestTheServerLeavesRoomForALongPoll(t *testing.T) {
 	s := sqsapi.NewServer(http.NotFoundHandler())
-	if s.WriteTimeout <= queue.MaxWait || s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 {
+	if s.WriteTimeout <= queue.MaxWait || s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.IdleTimeout <= 0 ||
+		s.MaxHeaderBytes <= 0 {
 		t.Errorf("timeouts %+v", s)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // MaxLine bounds a child in JSON on a line of its own: one with the largest key and body, every byte escaped.
 const MaxLine = 6*(MaxKey+MaxBody) + 100
 
-// ReadChild reads a line that names a child, strictly: a JSON object of a key and perhaps a body, and nothing else. It reads
-// none that is longer than [MaxLine].
+// ReadChild reads a line that names a child, strictly: a JSON object of a key and perhaps a body, and nothing else. It
+// reads none that is longer than [MaxLine].
 func ReadChild(line []byte) (c Child, err error) {
 	if len(line) > MaxLine {
 		return c, fmt.Errorf("read a child: found a line of more than %d bytes, which is all that is allowed", MaxLine)

@@ -9,7 +9,8 @@ import (
 )
 
 func FuzzReadChild(f *testing.F) {
-	for _, line := range []string{`{"key":"a"}`, `{"key":"a","body":"b"}`, `{"key":"a"} `, `{"key":"a"}{}`, `{"name":"a"}`, `[]`, `null`, `"a"`, "", `{"key":1}`} {
+	for _, line := range []string{`{"key":"a"}`, `{"key":"a","body":"b"}`, `{"key":"a"} `, `{"key":"a"}{}`,
+		`{"name":"a"}`, `[]`, `null`, `"a"`, "", `{"key":1}`} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

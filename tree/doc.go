@@ -1,9 +1,10 @@
 // Package tree counts the open descendants of recursive work exactly, and says when a root is done.
 //
-// A message names one node of a tree. Whoever works on it may name children, which become nodes and messages of their own,
-// until there are none left. The package is the accounting alone: values go in, new values and effects come out, without
-// I/O, clock or chance. Every step is a function of a [View] of a [Root] and of the nodes concerned, and returns a [Change]
-// to be kept whole or not at all. A [Store] does that; [treetest.Memory] is the one that tests compare others with.
+// A message names one node of a tree. Whoever works on it may name children, which become nodes and messages of their
+// own, until there are none left. The package is the accounting alone: values go in, new values and effects come out,
+// without I/O, clock or chance. Every step is a function of a [View] of a [Root] and of the nodes concerned, and
+// returns a [Change] to be kept whole or not at all. A [Store] does that; [treetest.Memory] is the one that tests
+// compare others with.
 //
 // What makes it exact:
 //

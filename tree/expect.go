@@ -7,8 +7,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Expect sums up what the running ones of the roots, read at the given instant, are surely expected to send before long. Nodes
-// whose depth has none that is done yet count as leaves, unless an earlier tree tells of them, but for Perhaps. Roots that are paused send nothing.
+// Expect sums up what the running ones of the roots, read at the given instant, are surely expected to send before
+// long. Nodes whose depth has none that is done yet count as leaves, unless an earlier tree tells of them, but for
+// Perhaps. Roots that are paused send nothing.
 func Expect(at time.Time, roots []Root) muster.Expected {
 	e := muster.Expected{At: at, Known: true}
 	var levels [muster.MaxLevels]muster.ExpectedLevel
@@ -36,15 +37,16 @@ func Expect(at time.Time, roots []Root) muster.Expected {
 	return e
 }
 
-// young tells whether nothing is known of an open root but its root node, which may have children that are sent at once.
+// young tells whether nothing is known of an open root but its root node, which may have children that are sent at
+// once.
 func (r Root) young() bool {
 	return r.Counts.Created == 1 && len(r.Before) == 0 && r.Limits.left(0) > 0 && r.Limits.Parallel == 0
 }
 
 // expect adds up what the root sends, and returns what its nodes may send beyond that in the first level.
 //
-// Nodes that are out end, name children and let as many of those that are held go as the limit of nodes at once allows. By
-// depth: of a nodes the share s that is out ends and has s a b children, where b is the branching of the depth.
+// Nodes that are out end, name children and let as many of those that are held go as the limit of nodes at once allows.
+// By depth: of a nodes the share s that is out ends and has s a b children, where b is the branching of the depth.
 func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps float64) {
 	deepest := max(len(r.Levels), len(r.Before))
 	alive := make([]float64, deepest+1)
@@ -97,8 +99,8 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 	return perhaps
 }
 
-// likely is how many further children the share of the open nodes that is out has. Those of a depth of which none is done yet
-// are taken to branch as those of the depth above.
+// likely is how many further children the share of the open nodes that is out has. Those of a depth of which none is
+// done yet are taken to branch as those of the depth above.
 func (r Root) likely(share float64) (n float64) {
 	for depth, level := range r.Levels {
 		branching, known := r.Branching(depth)
@@ -112,8 +114,9 @@ func (r Root) likely(share float64) (n float64) {
 	return n
 }
 
-// surely is a branching that the nodes of a depth surely have, or that an earlier tree leads to expect when that is more: the mean of those that are done, less its standard error. What
-// few show may be chance, so one deviation counts as observed that is that of a geometric distribution, b + b^2.
+// surely is a branching that the nodes of a depth surely have, or that an earlier tree leads to expect when that is
+// more: the mean of those that are done, less its standard error. What few show may be chance, so one deviation counts
+// as observed that is that of a geometric distribution, b + b^2.
 func (r Root) surely(depth int) float64 {
 	earlier := r.blend(depth)
 	b, known := r.Branching(depth)
@@ -129,11 +132,12 @@ func (r Root) surely(depth int) float64 {
 	return math.Max(earlier, b-math.Sqrt(math.Max(0, squares)+usual)/n)
 }
 
-// asNodes is how many done nodes an earlier tree counts for at least, however few it had at a depth: whoever says that one is
-// like another knows more than chance tells. It counts for mostNodes at most, because they may be wrong.
+// asNodes is how many done nodes an earlier tree counts for at least, however few it had at a depth: whoever says that
+// one is like another knows more than chance tells. It counts for mostNodes at most, because they may be wrong.
 const asNodes, mostNodes = 2.0, 10.0
 
-// blend is the branching of a depth by the nodes that are done and by an earlier tree that this one is like; 0 without one.
+// blend is the branching of a depth by the nodes that are done and by an earlier tree that this one is like; 0 without
+// one.
 func (r Root) blend(depth int) float64 {
 	before, known := (Root{Levels: r.Before}).Branching(depth)
 	if !known {

@@ -43,24 +43,37 @@ func TestWhatOpenNodesAreExpectedToSend(t *testing.T) {
 	}{
 		{"a root node alone tells nothing", running(tree.Level{Created: 1}), nil, 0},
 		{"what many had is expected, what few had is less sure", half, []float64{155.53}, 160 - 155.53 + 160*4},
-		{"children that were named already are not expected again", running(bred(1, 1, 80), bred(80, 40, 4), tree.Level{Created: 260}), []float64{55.53}, 60 - 55.53 + 260*4},
-		{"one that is done is no more than a hint", running(bred(1, 1, 3), bred(3, 1, 5), tree.Level{Created: 5}), nil, 10 + 5*5},
-		{"nodes of a depth of which none is done branch as the depth above, perhaps", running(bred(1, 1, 3), tree.Level{Created: 3}), nil, 9},
+		{"children that were named already are not expected again",
+			running(bred(1, 1, 80), bred(80, 40, 4), tree.Level{Created: 260}), []float64{55.53}, 60 - 55.53 + 260*4},
+		{"one that is done is no more than a hint", running(bred(1, 1, 3), bred(3, 1, 5), tree.Level{Created: 5}), nil,
+			10 + 5*5},
+		{"nodes of a depth of which none is done branch as the depth above, perhaps",
+			running(bred(1, 1, 3), tree.Level{Created: 3}), nil, 9},
 		{"leaves have none", running(bred(1, 1, 10), bred(10, 5, 0)), nil, 0},
-		{"grandchildren follow", running(bred(1, 1, 200), bred(200, 100, 2), bred(200, 100, 1), bred(100, 50, 0)), []float64{197.55 + 98.59, 194.77}, 300 - 197.55 - 98.59},
+		{"grandchildren follow", running(bred(1, 1, 200), bred(200, 100, 2), bred(200, 100, 1), bred(100, 50, 0)),
+			[]float64{197.55 + 98.59, 194.77}, 300 - 197.55 - 98.59},
 		{"at the depth limit nodes have no children", with(half, func(r *tree.Root) { r.Limits.Depth = 1 }), nil, 0},
-		{"the limit of nodes pauses the tree", with(half, func(r *tree.Root) { r.Limits.Nodes = 341 }), []float64{100}, 0},
-		{"held nodes are sent as others end", with(half, func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 50, 50, 150 }), []float64{50, 50, 50, 50, 50}, -1},
-		{"and no guess goes beyond the limit of nodes at once", with(running(bred(1, 1, 20), tree.Level{Created: 20}), func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 2, 2, 18 }), []float64{2, 2, 2, 2, 2, 2, 2, 2}, 0},
-		{"what the limit leaves room for may come", with(running(bred(1, 1, 3), tree.Level{Created: 3}), func(r *tree.Root) { r.Limits.Parallel = 5 }), nil, 5},
+		{"the limit of nodes pauses the tree", with(half, func(r *tree.Root) { r.Limits.Nodes = 341 }), []float64{100},
+			0},
+		{"held nodes are sent as others end",
+			with(half, func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 50, 50, 150 }),
+			[]float64{50, 50, 50, 50, 50}, -1},
+		{"and no guess goes beyond the limit of nodes at once", with(running(bred(1, 1, 20), tree.Level{Created: 20}),
+			func(r *tree.Root) { r.Limits.Parallel, r.Counts.Out, r.Counts.Waiting = 2, 2, 18 }), []float64{2, 2, 2, 2,
+			2, 2, 2, 2}, 0},
+		{"what the limit leaves room for may come",
+			with(running(bred(1, 1, 3), tree.Level{Created: 3}), func(r *tree.Root) { r.Limits.Parallel = 5 }), nil, 5},
 		{"a paused tree sends nothing", with(half, func(r *tree.Root) { r.State = tree.Paused }), nil, 0},
-		{"an earlier tree tells of depths of which nothing is known", with(running(tree.Level{Created: 1}), func(r *tree.Root) {
-			r.Before = []tree.Level{bred(1, 1, 20), bred(20, 20, 3), bred(60, 60, 0)}
-		}), []float64{20, 60}, 0},
+		{"an earlier tree tells of depths of which nothing is known",
+			with(running(tree.Level{Created: 1}), func(r *tree.Root) {
+				r.Before = []tree.Level{bred(1, 1, 20), bred(20, 20, 3), bred(60, 60, 0)}
+			}), []float64{20, 60}, 0},
 		{"what is known by now outweighs it", with(running(bred(1, 1, 50), bred(50, 20, 0)), func(r *tree.Root) {
 			r.Before = []tree.Level{bred(1, 1, 20), bred(20, 20, 3)}
 		}), []float64{30}, 0}, // (20 x 0 + 10 x 3) / 30 for each of 30
-		{"squares that were not counted are taken to be usual", running(tree.Level{Created: 1, Done: 1, Bred: 80}, tree.Level{Created: 80, Done: 40, Bred: 160}, tree.Level{Created: 160}),
+		{"squares that were not counted are taken to be usual",
+			running(tree.Level{Created: 1, Done: 1, Bred: 80}, tree.Level{Created: 80, Done: 40, Bred: 160},
+				tree.Level{Created: 160}),
 			[]float64{131.4}, 160 - 131.4 + 160*4},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -122,17 +135,22 @@ func TestExpectationsOfAnyTreeAreBounded(t *testing.T) {
 				levels = append(levels, l)
 			}
 			r := running(levels...)
-			r.Limits = tree.Limits{Depth: rapid.IntRange(-1, 12).Draw(t, "depth"), Nodes: r.Counts.Created + rapid.Int64Range(-5, 10_000).Draw(t, "room"), Parallel: rapid.Int64Range(0, 50).Draw(t, "parallel")}
+			r.Limits = tree.Limits{Depth: rapid.IntRange(-1, 12).Draw(t, "depth"),
+				Nodes: r.Counts.Created + rapid.Int64Range(-5, 10_000).Draw(t, "room"), Parallel: rapid.Int64Range(0,
+					50).Draw(t, "parallel")}
 			r.Counts.Waiting = rapid.Int64Range(0, r.Counts.Out).Draw(t, "waiting")
 			r.Counts.Out -= r.Counts.Waiting
 			for range rapid.IntRange(0, 15).Draw(t, "levels before") {
-				r.Before = append(r.Before, bred(5, rapid.Int64Range(0, 5).Draw(t, "done before"), rapid.Int64Range(0, 100).Draw(t, "each before")))
+				r.Before = append(r.Before,
+					bred(5, rapid.Int64Range(0, 5).Draw(t, "done before"),
+						rapid.Int64Range(0, 100).Draw(t, "each before")))
 			}
 			open += r.Counts.Open()
 			roots = append(roots, r)
 		}
 		e := tree.Expect(at, roots)
-		if !e.Known || e.Open != float64(open) || len(e.Levels) > muster.MaxLevels || !(e.Perhaps >= 0) || math.IsInf(e.Perhaps, 0) {
+		if !e.Known || e.Open != float64(open) || len(e.Levels) > muster.MaxLevels || !(e.Perhaps >= 0) ||
+			math.IsInf(e.Perhaps, 0) {
 			t.Fatalf("found %+v with %d open", e, open)
 		}
 		most := 0.0
@@ -152,8 +170,8 @@ func TestExpectationsOfAnyTreeAreBounded(t *testing.T) {
 	})
 }
 
-// TestTheExpectationComesTrue works on a tree in which every node of a depth has as many children, and compares what was
-// expected halfway through each level with what came.
+// TestTheExpectationComesTrue works on a tree in which every node of a depth has as many children, and compares what
+// was expected halfway through each level with what came.
 func TestTheExpectationComesTrue(t *testing.T) {
 	const fan, depth = 6, 4
 	w := planted(t, tree.Spec{Queue: "q"}, nil)

@@ -16,8 +16,8 @@ const (
 	kindCompletion = 'c'
 )
 
-// derive hashes names with their lengths, so that no two lists of names give the same bytes. 16 bytes of SHA-256 make the
-// chance that any two of 10^9 nodes share one less than 10^-20.
+// derive hashes names with their lengths, so that no two lists of names give the same bytes. 16 bytes of SHA-256 make
+// the chance that any two of 10^9 nodes share one less than 10^-20.
 func derive(kind byte, names ...string) (id ID) {
 	b := make([]byte, 0, 128)
 	b = append(b, kind)
@@ -30,8 +30,8 @@ func derive(kind byte, names ...string) (id ID) {
 	return id
 }
 
-// NodeID returns the ID of the child of a parent with the given key. The root node has the zero parent. With visited it does
-// not depend on the parent: whoever names the key names the same node.
+// NodeID returns the ID of the child of a parent with the given key. The root node has the zero parent. With visited it
+// does not depend on the parent: whoever names the key names the same node.
 func NodeID(root string, parent ID, key string, visited bool) ID {
 	if visited {
 		return derive(kindEntity, root, key)

@@ -8,7 +8,8 @@ import (
 
 // The bounds of every size.
 const (
-	// MaxRootID and MaxKey bound names, MaxBody a node's body, MaxReason a kept reason, all in bytes. Longer reasons are cut.
+	// MaxRootID and MaxKey bound names, MaxBody a node's body, MaxReason a kept reason, all in bytes. Longer reasons
+	// are cut.
 	MaxRootID = 80
 	MaxKey    = 1024
 	MaxBody   = 64 << 10
@@ -29,8 +30,8 @@ const (
 
 // Limits bound one root. Zero stands for the default, unless said otherwise.
 type Limits struct {
-	// Depth is how deep nodes may lie below the root node: 1 to [MaxDepth], by default 100; -1 allows no children at all. A
-	// node at this depth is told to go on sequentially.
+	// Depth is how deep nodes may lie below the root node: 1 to [MaxDepth], by default 100; -1 allows no children at
+	// all. A node at this depth is told to go on sequentially.
 	Depth int `json:"depth"`
 	// FanOut bounds the children of one node, by default 100 000.
 	FanOut int64 `json:"fan_out"`
@@ -38,8 +39,8 @@ type Limits struct {
 	Nodes int64 `json:"nodes"`
 	// Attempts is how often the work on a node is begun before the node counts as failed, by default 5.
 	Attempts int `json:"attempts"`
-	// SlotTime bounds the time that slots spent on the root, which is what it costs; 0 means no bound. It is the time of
-	// the attempts whose end was recorded.
+	// SlotTime bounds the time that slots spent on the root, which is what it costs; 0 means no bound. It is the time
+	// of the attempts whose end was recorded.
 	SlotTime time.Duration `json:"slot_time_ns,omitzero"`
 	// Parallel bounds the nodes that are in the queue or worked on; 0 means no bound.
 	Parallel int64 `json:"parallel,omitzero"`
@@ -67,7 +68,8 @@ func (l Limits) WithDefaults() (Limits, error) {
 		{"attempts", int64(l.Attempts), 1, MaxAttempts}, {"parallel nodes", l.Parallel, 0, MaxNodes},
 	} {
 		if r.found < r.low || r.found > r.high {
-			return l, fmt.Errorf("limit a tree: found %d as the limit of its %s, allowed is %d to %d", r.found, r.name, r.low, r.high)
+			return l, fmt.Errorf("limit a tree: found %d as the limit of its %s, allowed is %d to %d", r.found, r.name,
+				r.low, r.high)
 		}
 	}
 	if l.SlotTime < 0 {
@@ -91,9 +93,11 @@ type Child struct {
 func (c Child) Check() error {
 	switch {
 	case c.Key == "" || len(c.Key) > MaxKey || !utf8.ValidString(c.Key):
-		return fmt.Errorf("name a child: found a key of %d bytes, %.40q; allowed are 1 to %d bytes of UTF-8", len(c.Key), c.Key, MaxKey)
+		return fmt.Errorf("name a child: found a key of %d bytes, %.40q; allowed are 1 to %d bytes of UTF-8",
+			len(c.Key), c.Key, MaxKey)
 	case len(c.Body) > MaxBody:
-		return fmt.Errorf("name the child %.40q: found a body of %d bytes, at most %d are allowed; put what is large elsewhere and send its name", c.Key, len(c.Body), MaxBody)
+		return fmt.Errorf("name the child %.40q: found a body of %d bytes, at most %d are allowed; put what is large "+
+			"elsewhere and send its name", c.Key, len(c.Body), MaxBody)
 	case !utf8.ValidString(c.Body):
 		return fmt.Errorf("name the child %.40q: its body is not UTF-8, which no message may be", c.Key)
 	}
@@ -104,10 +108,12 @@ func (c Child) Check() error {
 func CheckRootID(id string) error {
 	ok := id != "" && len(id) <= MaxRootID
 	for _, r := range id {
-		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == '.')
 	}
 	if !ok {
-		return fmt.Errorf("name a tree: found %.100q, allowed are 1 to %d letters, digits, dots, hyphens and underscores", id, MaxRootID)
+		return fmt.Errorf("name a tree: found %.100q, allowed are 1 to %d letters, digits, dots, hyphens and "+
+			"underscores", id, MaxRootID)
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 type Message struct {
 	// Format is the version of the form, [MessageFormat].
 	Format int `json:"muster_tree"`
-	// Root and Node name the node; the store knows all else. Parent, Key, Depth and Body repeat it for who looks at the queue.
+	// Root and Node name the node; the store knows all else. Parent, Key, Depth and Body repeat it for who looks at the
+	// queue.
 	Root   string `json:"root"`
 	Node   ID     `json:"node"`
 	Parent ID     `json:"parent,omitzero"`
@@ -41,8 +42,8 @@ func (m Message) Encode() (string, error) {
 	return string(b), err
 }
 
-// Decode reads a message body. It is false when the body does not name a node. Members that it does not know are passed over,
-// so that later versions may add some.
+// Decode reads a message body. It is false when the body does not name a node. Members that it does not know are passed
+// over, so that later versions may add some.
 func Decode(body string) (m Message, isNode bool, err error) {
 	if !strings.HasPrefix(body, mark) {
 		return Message{}, false, nil
@@ -51,7 +52,8 @@ func Decode(body string) (m Message, isNode bool, err error) {
 		return Message{}, true, fmt.Errorf("read the message of a node: %w", err)
 	}
 	if m.Format != MessageFormat {
-		return Message{}, true, fmt.Errorf("read the message of a node: found format %d, this program knows format %d; update it", m.Format, MessageFormat)
+		return Message{}, true, fmt.Errorf("read the message of a node: found format %d, this program knows format "+
+			"%d; update it", m.Format, MessageFormat)
 	}
 	if err := CheckRootID(m.Root); err != nil {
 		return Message{}, true, fmt.Errorf("read the message of a node: %w", err)

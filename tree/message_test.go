@@ -9,17 +9,20 @@ import (
 
 func TestAMessageNamesItsNode(t *testing.T) {
 	r := tree.Root{ID: "t", Limits: tree.Limits{Depth: 5}}
-	n := tree.Node{ID: tree.NodeID("t", rootNode, "a\n\"b", false), Parent: rootNode, Key: "a\n\"b", Body: "<x> & y", Depth: 3, Attempts: 2}
+	n := tree.Node{ID: tree.NodeID("t", rootNode, "a\n\"b", false), Parent: rootNode, Key: "a\n\"b", Body: "<x> & y",
+		Depth: 3, Attempts: 2}
 	body, err := tree.NewMessage(r, n).Encode()
 	if err != nil || !strings.HasPrefix(body, `{"muster_tree":1,"root":"t","node":"`+n.ID.String()) {
 		t.Fatalf("the message is %s, %v", body, err)
 	}
 	m, isNode, err := tree.Decode(body)
-	want := tree.Message{Format: 1, Root: "t", Node: n.ID, Parent: rootNode, Key: n.Key, Depth: 3, DepthLeft: 2, Body: n.Body}
+	want := tree.Message{Format: 1, Root: "t", Node: n.ID, Parent: rootNode, Key: n.Key, Depth: 3, DepthLeft: 2,
+		Body: n.Body}
 	if m != want || !isNode || err != nil {
 		t.Errorf("it reads back as %+v, %t, %v", m, isNode, err)
 	}
-	if m, isNode, err := tree.Decode(strings.Replace(body, `"key"`, `"later":[1],"key"`, 1)); m != want || !isNode || err != nil {
+	if m, isNode, err := tree.Decode(strings.Replace(body, `"key"`, `"later":[1],"key"`, 1)); m != want || !isNode ||
+		err != nil {
 		t.Errorf("with a member of a later version it reads as %+v, %t, %v", m, isNode, err)
 	}
 }
@@ -27,7 +30,8 @@ func TestAMessageNamesItsNode(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{
 		"", "plain", `{"muster_tree":1,"root":"t","node":"00000000000000000000000000000001","key":"a","depth":1,"depth_left":2}`,
-		`{"muster_tree":2}`, `{"muster_tree":1,"root":"../x"}`, `{"muster_tree":1,"root":"t","node":"0"}`, `{"muster_tree":`,
+		`{"muster_tree":2}`, `{"muster_tree":1,"root":"../x"}`, `{"muster_tree":1,"root":"t","node":"0"}`,
+		`{"muster_tree":`,
 	} {
 		f.Add(body)
 	}

@@ -9,8 +9,8 @@ import (
 type Spec struct {
 	// ID is the root's name, as [CheckRootID] allows. Submitting the same again changes nothing.
 	ID string
-	// Queue is the URL of the queue to send its messages to; not a FIFO queue, whose memory of what was sent would swallow
-	// what is sent again.
+	// Queue is the URL of the queue to send its messages to; not a FIFO queue, whose memory of what was sent would
+	// swallow what is sent again.
 	Queue string
 	// Node is the root node.
 	Node Child
@@ -19,8 +19,8 @@ type Spec struct {
 	Visited  bool
 	Manifest bool
 	Final    Final
-	// Before are the levels of an earlier tree that this one is like: what is expected of a depth of which little is known yet goes
-	// by them. Those beyond [MaxBefore] are left out.
+	// Before are the levels of an earlier tree that this one is like: what is expected of a depth of which little is
+	// known yet goes by them. Those beyond [MaxBefore] are left out.
 	Before []Level
 }
 
@@ -39,7 +39,8 @@ func (s Spec) Check() (Spec, error) {
 	}
 	for _, q := range []string{s.Queue, s.Final.Queue} {
 		if len(q) > maxQueue {
-			return s, fmt.Errorf("submit a tree: found a queue's URL of %d bytes, at most %d are allowed", len(q), maxQueue)
+			return s, fmt.Errorf("submit a tree: found a queue's URL of %d bytes, at most %d are allowed", len(q),
+				maxQueue)
 		}
 	}
 	if fifo := len(s.Queue) >= 5 && s.Queue[len(s.Queue)-5:] == ".fifo"; fifo || s.Queue == "" {
@@ -56,10 +57,10 @@ func SubmitWant(s Spec) Want {
 	return Want{Root: s.ID, IDs: []ID{s.rootNode()}, Claimer: &ID{}}
 }
 
-// Submit makes a root and its root node, and returns that to send; the operator claims it. With a manifest there is nothing to
-// send: [Register] takes the list as the root node's children, and [Finish] ends it. A root that is there already stays as it
-// is if it is of the same root node and queue, and what its submission still owes is returned; else it fails with
-// [ErrState].
+// Submit makes a root and its root node, and returns that to send; the operator claims it. With a manifest there is
+// nothing to send: [Register] takes the list as the root node's children, and [Finish] ends it. A root that is there
+// already stays as it is if it is of the same root node and queue, and what its submission still owes is returned; else
+// it fails with [ErrState].
 func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	s, err := s.Check()
 	if err != nil {
@@ -68,13 +69,16 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	n := Node{ID: s.rootNode(), Key: s.Node.Key, Body: s.Node.Body, State: Claimed}
 	if v.Root.State == Removed {
 		if v.Root.Counts.Created > 0 {
-			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: one of that name is being removed; remove it again, or give this one another name: %w", s.ID, ErrState)
+			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: one of that name is being removed; remove it "+
+				"again, or give this one another name: %w", s.ID, ErrState)
 		}
 		v.Root = Root{}
 	}
 	if v.Root.ID != "" {
-		if v.Root.Queue != s.Queue || v.Root.Visited != s.Visited || v.Root.Manifest != s.Manifest || len(v.Nodes) == 0 || v.Nodes[0].State == Absent {
-			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: there is another of that name; give this one another: %w", s.ID, ErrState)
+		if v.Root.Queue != s.Queue || v.Root.Visited != s.Visited || v.Root.Manifest != s.Manifest ||
+			len(v.Nodes) == 0 || v.Nodes[0].State == Absent {
+			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: there is another of that name; give this one "+
+				"another: %w", s.ID, ErrState)
 		}
 		l := &ledger{}
 		if !v.Root.Ended() && !s.Manifest {
@@ -83,7 +87,8 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 		return Change{}, Outcome{Verdict: Work, Root: v.Root, Node: v.Nodes[0], Send: l.out.Send}, nil
 	}
 	l := &ledger{root: Root{
-		ID: s.ID, Queue: s.Queue, State: Running, Limits: s.Limits, Visited: s.Visited, Manifest: s.Manifest, Final: s.Final,
+		ID: s.ID, Queue: s.Queue, State: Running, Limits: s.Limits, Visited: s.Visited, Manifest: s.Manifest,
+		Final: s.Final,
 		Round: 1, SubmittedAt: at, Before: s.Before[:min(len(s.Before), MaxBefore)],
 	}}
 	l.out.Verdict = Work
@@ -96,8 +101,8 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	return l.change(n)
 }
 
-// Pause keeps a running root from sending nodes and from having them worked on. Work in hand may finish. Pausing one that is
-// paused changes nothing.
+// Pause keeps a running root from sending nodes and from having them worked on. Work in hand may finish. Pausing one
+// that is paused changes nothing.
 func Pause(v View, reason string) (Change, error) {
 	l, err := open(v)
 	switch {
@@ -110,8 +115,8 @@ func Pause(v View, reason string) (Change, error) {
 	return Change{Root: l.root}, nil
 }
 
-// Resume lets a paused root go on, with other limits perhaps; of a running one it sets the limits. The waiting nodes are
-// then to be released, see [Release].
+// Resume lets a paused root go on, with other limits perhaps; of a running one it sets the limits. The waiting nodes
+// are then to be released, see [Release].
 func Resume(v View, limits Limits) (Change, error) {
 	l, err := open(v)
 	if err != nil {
@@ -124,7 +129,8 @@ func Resume(v View, limits Limits) (Change, error) {
 		return Change{}, err
 	}
 	if c := l.root.Counts; limits.Nodes < c.Created || limits.SlotTime > 0 && limits.SlotTime <= l.root.SlotTime {
-		return Change{}, fmt.Errorf("resume the tree %s: it has %d nodes and spent %s, which limits of %d nodes and %s would pause again; raise them",
+		return Change{}, fmt.Errorf("resume the tree %s: it has %d nodes and spent %s, which limits of %d nodes and "+
+			"%s would pause again; raise them",
 			l.root.ID, c.Created, l.root.SlotTime, limits.Nodes, limits.SlotTime)
 	}
 	l.root.Limits, l.root.State, l.root.Reason = limits, Running, ""
@@ -136,8 +142,8 @@ func ReleaseWant(root string) Want {
 	return Want{Root: root, Waiting: MaxBatch, Claimer: &ID{}}
 }
 
-// Release returns waiting nodes that the operator is to send, as many as the limits allow, and those that an operator claimed
-// before and may not have sent. Once nothing is returned the root goes on by itself.
+// Release returns waiting nodes that the operator is to send, as many as the limits allow, and those that an operator
+// claimed before and may not have sent. Once nothing is returned the root goes on by itself.
 func Release(v View) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {
@@ -152,8 +158,8 @@ func Release(v View) (Change, Outcome, error) {
 	return l.change(Node{})
 }
 
-// Retry opens failed nodes again: those of the view. The first one of a root that is complete begins its next round; as long
-// as more are to follow the round does not end. The nodes are waiting then, see [Release].
+// Retry opens failed nodes again: those of the view. The first one of a root that is complete begins its next round; as
+// long as more are to follow the round does not end. The nodes are waiting then, see [Release].
 func Retry(v View, more bool, at time.Time) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {
@@ -163,7 +169,8 @@ func Retry(v View, more bool, at time.Time) (Change, Outcome, error) {
 		return Change{}, Outcome{}, refuse(l.root, "retry")
 	}
 	if l.root.Pending != "" {
-		return Change{}, Outcome{}, fmt.Errorf("retry the tree %s: the end of its round %d was not announced yet: %w", l.root.ID, l.root.Round, ErrState)
+		return Change{}, Outcome{}, fmt.Errorf("retry the tree %s: the end of its round %d was not announced yet: %w",
+			l.root.ID, l.root.Round, ErrState)
 	}
 	for _, n := range v.Nodes {
 		if n.State != Failed {
@@ -183,8 +190,8 @@ func Retry(v View, more bool, at time.Time) (Change, Outcome, error) {
 	return l.change(Node{})
 }
 
-// Cancel ends a root: its open nodes count as failed, and their messages go when they are received. Cancelling one that has
-// ended changes nothing.
+// Cancel ends a root: its open nodes count as failed, and their messages go when they are received. Cancelling one that
+// has ended changes nothing.
 func Cancel(v View, at time.Time) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {

@@ -6,18 +6,18 @@ import "math"
 type Outlook struct {
 	// Open is the number of open nodes.
 	Open int64 `json:"open"`
-	// Next is how many further nodes the open ones are expected to name, by what nodes of their depth named on average: the
-	// part of the next level that is not in the queue yet.
+	// Next is how many further nodes the open ones are expected to name, by what nodes of their depth named on average:
+	// the part of the next level that is not in the queue yet.
 	Next float64 `json:"next"`
 	// Remaining is how many nodes are still to be settled: the open ones and all that are expected below them.
 	Remaining float64 `json:"remaining"`
-	// Known is false while nodes are open at a depth of which none is done yet: then the expectations count them as leaves,
-	// and are the least that can be said.
+	// Known is false while nodes are open at a depth of which none is done yet: then the expectations count them as
+	// leaves, and are the least that can be said.
 	Known bool `json:"known"`
 }
 
-// Branching returns how many children a node of a depth had on average, of those that are done. It is false while there are
-// none.
+// Branching returns how many children a node of a depth had on average, of those that are done. It is false while there
+// are none.
 func (r Root) Branching(depth int) (float64, bool) {
 	if depth < 0 || depth >= len(r.Levels) || r.Levels[depth].Done == 0 {
 		return 0, false
@@ -25,8 +25,8 @@ func (r Root) Branching(depth int) (float64, bool) {
 	return float64(r.Levels[depth].Bred) / float64(r.Levels[depth].Done), true
 }
 
-// Outlook estimates what is still to come. Below the deepest level seen nothing is expected: no node of that level that is
-// done named a child.
+// Outlook estimates what is still to come. Below the deepest level seen nothing is expected: no node of that level that
+// is done named a child.
 func (r Root) Outlook() Outlook {
 	o := Outlook{Open: r.Counts.Open(), Known: true}
 	if r.Ended() {

@@ -16,16 +16,17 @@ import (
 	"github.com/muster-scale/muster/tree/treetest"
 )
 
-// TestDuplicatesReorderingAndCrashesChangeNothing holds the balance after every step, one completion in all, and the same end
-// for every order of events: each node that can be reached is settled once.
+// TestDuplicatesReorderingAndCrashesChangeNothing holds the balance after every step, one completion in all, and the
+// same end for every order of events: each node that can be reached is settled once.
 func TestDuplicatesReorderingAndCrashesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		graph := drawGraph(rt)
 		w := start(rt, world{
 			store: &treetest.Memory{}, random: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)),
 			children: graph.children, poison: graph.poison,
-			duplicates: rapid.Float64Range(0, 0.4).Draw(rt, "duplicates"), crashes: rapid.Float64Range(0, 0.2).Draw(rt, "crashes"),
-			failures: rapid.Float64Range(0, 0.2).Draw(rt, "failures"),
+			duplicates: rapid.Float64Range(0, 0.4).Draw(rt, "duplicates"),
+			crashes:    rapid.Float64Range(0, 0.2).Draw(rt, "crashes"),
+			failures:   rapid.Float64Range(0, 0.2).Draw(rt, "failures"),
 		}, tree.Spec{
 			ID: "t", Node: tree.Child{Key: "0"}, Visited: graph.visited,
 			Limits: tree.Limits{Depth: graph.depth, Parallel: rapid.Int64Range(0, 5).Draw(rt, "parallel")},
@@ -42,7 +43,8 @@ func TestDuplicatesReorderingAndCrashesChangeNothing(t *testing.T) {
 		if r.State != tree.Complete || r.Counts != (tree.Counts{Created: done + failed, Done: done, Failed: failed}) {
 			rt.Fatalf("the tree ended as %s with %+v, want %d done and %d failed", r.State, r.Counts, done, failed)
 		}
-		if w.completions != 1 || len(w.announced) != 1 || w.announced[tree.CompletionID("t", 1)] < 1 || r.Pending != "" {
+		if w.completions != 1 || len(w.announced) != 1 || w.announced[tree.CompletionID("t", 1)] < 1 ||
+			r.Pending != "" {
 			rt.Fatalf("it became complete %d times and announced %v", w.completions, w.announced)
 		}
 	})
@@ -117,8 +119,10 @@ func (g graph) expected() (done, failed int64) {
 func TestPausesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		w := start(rt, world{store: &treetest.Memory{}, random: random, children: regular(3, 3), duplicates: 0.1, crashes: 0.1},
-			tree.Spec{ID: "t", Limits: tree.Limits{Parallel: rapid.Int64Range(0, 3).Draw(rt, "parallel")}, Node: tree.Child{Key: "0"}})
+		w := start(rt, world{store: &treetest.Memory{}, random: random, children: regular(3, 3), duplicates: 0.1,
+			crashes: 0.1},
+			tree.Spec{ID: "t", Limits: tree.Limits{Parallel: rapid.Int64Range(0, 3).Draw(rt, "parallel")},
+				Node: tree.Child{Key: "0"}})
 		changes, every := 0, rapid.IntRange(5, 60).Draw(rt, "every")
 		w.check = func(r tree.Root) {
 			if p := r.Limits.Parallel; p > 0 && r.Counts.Out > p {
@@ -169,8 +173,8 @@ func (w *world) release() {
 	}
 }
 
-// TestAMillionNodesAreCountedExactly counts 20 000 nodes, or as many as MUSTER_TREE_NODES says (make proofs: a million), with
-// a fifth of the messages delivered twice or more and workers that crash at random.
+// TestAMillionNodesAreCountedExactly counts 20 000 nodes, or as many as MUSTER_TREE_NODES says (make proofs: a
+// million), with a fifth of the messages delivered twice or more and workers that crash at random.
 func TestAMillionNodesAreCountedExactly(t *testing.T) {
 	want := 20_000
 	if text := os.Getenv("MUSTER_TREE_NODES"); text != "" {
@@ -192,7 +196,8 @@ func TestAMillionNodesAreCountedExactly(t *testing.T) {
 		return all
 	}
 	began := time.Now()
-	w := start(t, world{store: store, random: rand.New(rand.NewPCG(1, 2)), children: children, duplicates: 0.2, crashes: 0.01},
+	w := start(t, world{store: store, random: rand.New(rand.NewPCG(1, 2)), children: children, duplicates: 0.2,
+		crashes: 0.01},
 		tree.Spec{ID: "t", Node: tree.Child{Key: "0"}, Limits: tree.Limits{Nodes: int64(want)}})
 	w.run(16)
 	took := time.Since(began)
@@ -200,14 +205,17 @@ func TestAMillionNodesAreCountedExactly(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	r := w.root()
-	if r.State != tree.Complete || r.Counts != (tree.Counts{Created: int64(want), Done: int64(want)}) || w.completions != 1 || len(w.announced) != 1 {
+	if r.State != tree.Complete || r.Counts != (tree.Counts{Created: int64(want), Done: int64(want)}) ||
+		w.completions != 1 || len(w.announced) != 1 {
 		t.Fatalf("it ended as %s with %+v, %d completions, announced %v", r.State, r.Counts, w.completions, w.announced)
 	}
-	nodes, err := store.Nodes(context.Background(), "t", tree.Filter{States: []tree.State{tree.Waiting, tree.Claimed, tree.Sent, tree.Failed}, Limit: 1})
+	nodes, err := store.Nodes(context.Background(), "t",
+		tree.Filter{States: []tree.State{tree.Waiting, tree.Claimed, tree.Sent, tree.Failed}, Limit: 1})
 	if err != nil || len(nodes) > 0 {
 		t.Fatalf("found %v, %v: every node shall be done", nodes, err)
 	}
-	t.Logf("%d nodes in %.1f s: %.0f nodes a second, %d bytes a node in memory; %d attempts, %d crashes", want, took.Seconds(),
+	t.Logf("%d nodes in %.1f s: %.0f nodes a second, %d bytes a node in memory; %d attempts, %d crashes", want,
+		took.Seconds(),
 		float64(want)/took.Seconds(), (after.HeapAlloc-before.HeapAlloc)/uint64(want), w.worked, w.crashed)
 	runtime.KeepAlive(store)
 }
@@ -222,7 +230,8 @@ func TestIDsTellNodesApart(t *testing.T) {
 		key     string
 		visited bool
 	}{
-		{"a", tree.ID{}, "b", false}, {"a", parent, "b", false}, {"a", tree.ID{}, "bb", false}, {"ab", tree.ID{}, "b", false},
+		{"a", tree.ID{}, "b", false}, {"a", parent, "b", false}, {"a", tree.ID{}, "bb", false},
+		{"ab", tree.ID{}, "b", false},
 		{"a", tree.ID{}, "b", true}, {"a", tree.ID{}, "", true}, {"ab", tree.ID{}, "", true},
 	} {
 		id, name := tree.NodeID(c.root, c.parent, c.key, c.visited), fmt.Sprint(c)

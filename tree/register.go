@@ -19,7 +19,8 @@ type Registration struct {
 // Check says what is wrong with the batch.
 func (r Registration) Check() error {
 	if len(r.Children) > MaxBatch || len(r.Sent) > MaxBatch {
-		return fmt.Errorf("register children: found %d and %d sent ones, at most %d are allowed at once", len(r.Children), len(r.Sent), MaxBatch)
+		return fmt.Errorf("register children: found %d and %d sent ones, at most %d are allowed at once",
+			len(r.Children), len(r.Sent), MaxBatch)
 	}
 	for _, c := range r.Children {
 		if err := c.Check(); err != nil {
@@ -51,9 +52,9 @@ func (r Registration) ids() []ID {
 func (r Registration) Want() Want { return Want{Root: r.Root.ID, IDs: r.ids()} }
 
 // Register counts the children of a node that is being worked on, those that are not counted yet, and returns which of
-// them to send before the next step. The verdict is [Work], or [Parked] when a limit of the root is reached: then none of
-// the batch was counted, the root is paused, and the work is to stop. It fails with [ErrSettled] when the node is settled,
-// and with [ErrDepth] when it may have no children.
+// them to send before the next step. The verdict is [Work], or [Parked] when a limit of the root is reached: then none
+// of the batch was counted, the root is paused, and the work is to stop. It fails with [ErrSettled] when the node is
+// settled, and with [ErrDepth] when it may have no children.
 func Register(v View, r Registration) (Change, Outcome, error) {
 	l, parent, err := openAt(v)
 	if err == nil {
@@ -119,7 +120,8 @@ func (l *ledger) breach(parent Node, more int64) string {
 	case more == 0:
 		return ""
 	case parent.Children+more > limits.FanOut:
-		return fmt.Sprintf("node %s (%.80q) named more than %d children, the limit of its fan-out", parent.ID, parent.Key, limits.FanOut)
+		return fmt.Sprintf("node %s (%.80q) named more than %d children, the limit of its fan-out", parent.ID,
+			parent.Key, limits.FanOut)
 	case l.root.Counts.Created+more > limits.Nodes:
 		return fmt.Sprintf("there would be more than %d nodes, the limit", limits.Nodes)
 	}

@@ -12,7 +12,8 @@ type RootState string
 const (
 	// Running roots send nodes and have them worked on.
 	Running RootState = "running"
-	// Paused roots keep all they know, and send nothing. Nodes in the queue wait for the root as soon as they are received.
+	// Paused roots keep all they know, and send nothing. Nodes in the queue wait for the root as soon as they are
+	// received.
 	Paused RootState = "paused"
 	// Complete roots have no open node.
 	Complete RootState = "complete"
@@ -42,7 +43,8 @@ type Level struct {
 	Failed  int64 `json:"failed"`
 	// Bred counts the children of the nodes that are done. Children that others named first are not counted again.
 	Bred int64 `json:"bred"`
-	// BredSquares adds up the squares of their numbers of children; those that were done before it was counted are missing.
+	// BredSquares adds up the squares of their numbers of children; those that were done before it was counted are
+	// missing.
 	BredSquares int64 `json:"bred_squares,omitzero"`
 }
 
@@ -59,7 +61,8 @@ type Root struct {
 	// Reason says why it is paused.
 	Reason string `json:"reason,omitzero"`
 	Limits Limits `json:"limits"`
-	// Visited says that a key names one node of the whole root, not one of each parent's: a graph's entity is visited once.
+	// Visited says that a key names one node of the whole root, not one of each parent's: a graph's entity is visited
+	// once.
 	Visited bool `json:"visited"`
 	// Manifest says that the root node's children are listed by the submitter; nobody works on the root node itself.
 	Manifest bool `json:"manifest,omitzero"`
@@ -203,8 +206,8 @@ type Pace struct {
 	Settled [buckets]int64 `json:"settled"`
 }
 
-// add counts a node settled at an instant. Clocks of several machines differ: what comes late counts for its own time, or as
-// the oldest.
+// add counts a node settled at an instant. Clocks of several machines differ: what comes late counts for its own time,
+// or as the oldest.
 func (p Pace) add(at time.Time) Pace {
 	slot := at.UnixNano() / int64(bucketWidth)
 	if slot > p.Newest {
@@ -218,8 +221,8 @@ func (p Pace) add(at time.Time) Pace {
 	return p
 }
 
-// PerSecond returns how many nodes were settled in a second, over the whole two minutes before at or since the submission
-// when that is later. It is false while less than a second is known.
+// PerSecond returns how many nodes were settled in a second, over the whole two minutes before at or since the
+// submission when that is later. It is false while less than a second is known.
 func (p Pace) PerSecond(submitted, at time.Time) (float64, bool) {
 	oldest := (at.UnixNano()/int64(bucketWidth) - buckets + 1)
 	from := time.Unix(0, oldest*int64(bucketWidth))

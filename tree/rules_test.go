@@ -20,7 +20,8 @@ func planted(t *testing.T, spec tree.Spec, children func(tree.Node) []tree.Child
 
 func (w *world) begin(id tree.ID) tree.Outcome {
 	w.t.Helper()
-	return w.step(tree.BeginWant("t", id), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, w.now) })
+	return w.step(tree.BeginWant("t", id),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, w.now) })
 }
 
 func (w *world) finish(id tree.ID, sent ...tree.ID) tree.Outcome {
@@ -65,10 +66,12 @@ func TestANodeIsSettledOnce(t *testing.T) {
 	w.begin(rootNode) // a duplicate, worked on at the same time
 	first, second := w.finish(rootNode), w.finish(rootNode)
 	late := w.fail(rootNode, "too late")
-	if r := w.root(); r.SlotTime != time.Second || r.Counts != (tree.Counts{Created: 1, Done: 1}) || w.completions != 1 {
+	if r := w.root(); r.SlotTime != time.Second || r.Counts != (tree.Counts{Created: 1, Done: 1}) ||
+		w.completions != 1 {
 		t.Errorf("slot time %s, %+v, %d completions: only the first end counts", r.SlotTime, r.Counts, w.completions)
 	}
-	if len(first.Announce) != 1 || len(second.Announce) != 1 || second.Announce[0] != first.Announce[0] || late.Verdict != tree.Settled {
+	if len(first.Announce) != 1 || len(second.Announce) != 1 || second.Announce[0] != first.Announce[0] ||
+		late.Verdict != tree.Settled {
 		t.Errorf("the outcomes are %+v, %+v and %+v", first, second, late)
 	}
 }
@@ -128,7 +131,8 @@ func TestWorkThatNeverEndsFails(t *testing.T) {
 		}
 	}
 	o := w.begin(rootNode)
-	if o.Verdict != tree.Settled || o.Node.State != tree.Failed || !strings.Contains(o.Node.Reason, "begun 2 times") || len(o.Announce) != 1 {
+	if o.Verdict != tree.Settled || o.Node.State != tree.Failed || !strings.Contains(o.Node.Reason, "begun 2 times") ||
+		len(o.Announce) != 1 {
 		t.Errorf("the third time comes %+v", o)
 	}
 }
@@ -141,11 +145,14 @@ func TestAttempts(t *testing.T) {
 	})
 	w.begin(rootNode)
 	if o := w.fail(rootNode, "no disk"); o.Verdict != tree.Again || o.Node.Attempts != 1 {
-		t.Errorf("after an interruption and a failure comes %s with %d attempts, want again with 1", o.Verdict, o.Node.Attempts)
+		t.Errorf("after an interruption and a failure comes %s with %d attempts, want again with 1", o.Verdict,
+			o.Node.Attempts)
 	}
 	w.begin(rootNode)
-	if o := w.fail(rootNode, strings.Repeat("é", 400)); o.Verdict != tree.Settled || len(o.Node.Reason) != tree.MaxReason {
-		t.Errorf("after the last attempt comes %s with a reason of %d bytes, want settled with %d", o.Verdict, len(o.Node.Reason), tree.MaxReason)
+	if o := w.fail(rootNode, strings.Repeat("é", 400)); o.Verdict != tree.Settled ||
+		len(o.Node.Reason) != tree.MaxReason {
+		t.Errorf("after the last attempt comes %s with a reason of %d bytes, want settled with %d", o.Verdict,
+			len(o.Node.Reason), tree.MaxReason)
 	}
 }
 
@@ -167,8 +174,10 @@ func TestABreachPausesAndKeepsTheState(t *testing.T) {
 				t.Fatal(err)
 			}
 			o, err := w.register(rootNode, ids(first.Send), "c")
-			if r := w.root(); err != nil || o.Verdict != tree.Parked || r.State != tree.Paused || !strings.Contains(r.Reason, c.reason) || r.Counts.Created != 3 {
-				t.Fatalf("verdict %s, %v; the root is %s because %q, with %+v", o.Verdict, err, r.State, r.Reason, r.Counts)
+			if r := w.root(); err != nil || o.Verdict != tree.Parked || r.State != tree.Paused ||
+				!strings.Contains(r.Reason, c.reason) || r.Counts.Created != 3 {
+				t.Fatalf("verdict %s, %v; the root is %s because %q, with %+v", o.Verdict, err, r.State, r.Reason,
+					r.Counts)
 			}
 			if o.Node.Attempts != 0 {
 				t.Errorf("the work did not fail, and %d attempts count", o.Node.Attempts)
@@ -244,7 +253,10 @@ func TestRetryOpensFailuresAlone(t *testing.T) {
 		for _, k := range keys {
 			want.IDs = append(want.IDs, child(k))
 		}
-		_, err := w.try(want, func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Retry(v, more, w.now) })
+		_, err := w.try(want, func(v tree.View) (tree.Change, tree.Outcome,
+			error) {
+			return tree.Retry(v, more, w.now)
+		})
 		return err
 	}
 	if err := retry(true, "a"); !errors.Is(err, tree.ErrState) {
@@ -258,8 +270,10 @@ func TestRetryOpensFailuresAlone(t *testing.T) {
 	w.release()
 	w.begin(child("a"))
 	w.finish(child("a"))
-	if r := w.root(); r.State != tree.Running || r.Round != 2 || !r.Holding || r.Counts != (tree.Counts{Created: 4, Done: 3, Failed: 1}) || len(w.queue) != 1 {
-		t.Fatalf("before all is named the root is %s in round %d with %+v; %d messages", r.State, r.Round, r.Counts, len(w.queue))
+	if r := w.root(); r.State != tree.Running || r.Round != 2 || !r.Holding ||
+		r.Counts != (tree.Counts{Created: 4, Done: 3, Failed: 1}) || len(w.queue) != 1 {
+		t.Fatalf("before all is named the root is %s in round %d with %+v; %d messages", r.State, r.Round, r.Counts,
+			len(w.queue))
 	}
 	if err := retry(false, "b"); err != nil {
 		t.Fatal(err)
@@ -267,8 +281,10 @@ func TestRetryOpensFailuresAlone(t *testing.T) {
 	w.release()
 	w.begin(child("b"))
 	o := w.finish(child("b"))
-	if r := w.root(); r.State != tree.Complete || r.Counts.Done != 4 || w.completions != 2 || len(o.Announce) != 1 || o.Announce[0].ID != tree.CompletionID("t", 2) {
-		t.Errorf("in the end the root is %s with %+v, %d completions, announced %+v", r.State, r.Counts, w.completions, o.Announce)
+	if r := w.root(); r.State != tree.Complete || r.Counts.Done != 4 || w.completions != 2 || len(o.Announce) != 1 ||
+		o.Announce[0].ID != tree.CompletionID("t", 2) {
+		t.Errorf("in the end the root is %s with %+v, %d completions, announced %+v", r.State, r.Counts, w.completions,
+			o.Announce)
 	}
 }
 
@@ -280,14 +296,16 @@ func (w *world) announce() {
 	})
 }
 
-// TestALastRetryWithoutNodesEndsTheRound is for a retry whose nodes were all settled before it could say that there are no more.
+// TestALastRetryWithoutNodesEndsTheRound is for a retry whose nodes were all settled before it could say that there are
+// no more.
 func TestALastRetryWithoutNodesEndsTheRound(t *testing.T) {
 	w := planted(t, tree.Spec{Limits: tree.Limits{Attempts: 1}}, nil)
 	w.begin(rootNode)
 	w.fail(rootNode, "no disk")
 	w.announce()
 	for i, ids := range [][]tree.ID{{rootNode}, nil} {
-		w.step(tree.Want{Root: "t", IDs: ids}, func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Retry(v, i == 0, w.now) })
+		w.step(tree.Want{Root: "t", IDs: ids},
+			func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Retry(v, i == 0, w.now) })
 		if i == 0 {
 			w.release()
 			w.begin(rootNode)
@@ -306,10 +324,12 @@ func TestCancelEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel := func() tree.Outcome {
-		return w.step(tree.Want{Root: "t"}, func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Cancel(v, w.now) })
+		return w.step(tree.Want{Root: "t"},
+			func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Cancel(v, w.now) })
 	}
 	first, again := cancel(), cancel()
-	if len(first.Announce) != 1 || first.Announce[0].State != tree.Cancelled || first.Announce[0].Failed != 3 || again.Announce[0] != first.Announce[0] {
+	if len(first.Announce) != 1 || first.Announce[0].State != tree.Cancelled || first.Announce[0].Failed != 3 ||
+		again.Announce[0] != first.Announce[0] {
 		t.Errorf("announced is %+v, then %+v", first.Announce, again.Announce)
 	}
 	w.recount()
@@ -329,7 +349,8 @@ func TestSubmittingAgainChangesNothing(t *testing.T) {
 	submit := func(change func(*tree.Spec)) (tree.Outcome, error) {
 		s := w.spec
 		change(&s)
-		return w.try(tree.SubmitWant(s), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, s, w.now) })
+		return w.try(tree.SubmitWant(s),
+			func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, s, w.now) })
 	}
 	if o, err := submit(func(*tree.Spec) {}); err != nil || keys(o.Send) != "0" {
 		t.Errorf("before it was sent the root node is not to be sent again: %v %v", o.Send, err)
@@ -339,8 +360,9 @@ func TestSubmittingAgainChangesNothing(t *testing.T) {
 		t.Errorf("the root node came already and is to be sent again: %v %v", o.Send, err)
 	}
 	for name, change := range map[string]func(*tree.Spec){
-		"another root node": func(s *tree.Spec) { s.Node.Key = "1" }, "another queue": func(s *tree.Spec) { s.Queue += "2" },
-		"visited": func(s *tree.Spec) { s.Visited = true },
+		"another root node": func(s *tree.Spec) { s.Node.Key = "1" },
+		"another queue":     func(s *tree.Spec) { s.Queue += "2" },
+		"visited":           func(s *tree.Spec) { s.Visited = true },
 	} {
 		if _, err := submit(change); !errors.Is(err, tree.ErrState) {
 			t.Errorf("%s is taken under the same name: %v", name, err)
@@ -349,8 +371,10 @@ func TestSubmittingAgainChangesNothing(t *testing.T) {
 	for name, change := range map[string]func(*tree.Spec){
 		"FIFO": func(s *tree.Spec) { s.Queue = "https://x/y.fifo" }, "no queue": func(s *tree.Spec) { s.Queue = "" },
 		"name": func(s *tree.Spec) { s.ID = "a b" }, "key": func(s *tree.Spec) { s.Node.Key = "" },
-		"body": func(s *tree.Spec) { s.Node.Body = strings.Repeat("x", tree.MaxBody+1) }, "depth": func(s *tree.Spec) { s.Limits.Depth = 1001 },
-		"slot time": func(s *tree.Spec) { s.Limits.SlotTime = -1 }, "attempts": func(s *tree.Spec) { s.Limits.Attempts = -1 },
+		"body":      func(s *tree.Spec) { s.Node.Body = strings.Repeat("x", tree.MaxBody+1) },
+		"depth":     func(s *tree.Spec) { s.Limits.Depth = 1001 },
+		"slot time": func(s *tree.Spec) { s.Limits.SlotTime = -1 },
+		"attempts":  func(s *tree.Spec) { s.Limits.Attempts = -1 },
 	} {
 		if _, err := submit(change); err == nil || errors.Is(err, tree.ErrState) {
 			t.Errorf("wrong %s: %v", name, err)
@@ -389,15 +413,20 @@ func TestOutlook(t *testing.T) {
 		want   tree.Outlook
 	}{
 		{"nothing is done yet", 10, []tree.Level{{Created: 1}}, tree.Outlook{Open: 1, Remaining: 1}},
-		{"half a level is done, two children each", 10, []tree.Level{{Created: 1, Done: 1, Bred: 10}, {Created: 10, Done: 5, Bred: 10}, {Created: 10, Done: 10}},
+		{"half a level is done, two children each", 10,
+			[]tree.Level{{Created: 1, Done: 1, Bred: 10}, {Created: 10, Done: 5, Bred: 10}, {Created: 10, Done: 10}},
 			tree.Outlook{Open: 5, Next: 10, Remaining: 15, Known: true}},
-		{"open nodes have named some", 10, []tree.Level{{Created: 1, Done: 1, Bred: 10}, {Created: 10, Done: 5, Bred: 10}, {Created: 14, Done: 10}},
+		{"open nodes have named some", 10,
+			[]tree.Level{{Created: 1, Done: 1, Bred: 10}, {Created: 10, Done: 5, Bred: 10}, {Created: 14, Done: 10}},
 			tree.Outlook{Open: 9, Next: 6, Remaining: 15, Known: true}},
-		{"two levels ahead", 10, []tree.Level{{Created: 2, Done: 1, Bred: 2}, {Created: 2, Done: 2, Bred: 6}, {Created: 6, Done: 6}},
+		{"two levels ahead", 10, []tree.Level{{Created: 2, Done: 1, Bred: 2}, {Created: 2, Done: 2, Bred: 6},
+			{Created: 6, Done: 6}},
 			tree.Outlook{Open: 1, Next: 2, Remaining: 1 + 2 + 6, Known: true}},
-		{"the next level is new", 10, []tree.Level{{Created: 2, Done: 1, Bred: 2}, {Created: 2}}, tree.Outlook{Open: 3, Next: 2, Remaining: 5}},
+		{"the next level is new", 10, []tree.Level{{Created: 2, Done: 1, Bred: 2}, {Created: 2}},
+			tree.Outlook{Open: 3, Next: 2, Remaining: 5}},
 		{"nothing is open", 10, []tree.Level{{Created: 2, Done: 1, Failed: 1}}, tree.Outlook{Known: true}},
-		{"the depth is used up", 1, []tree.Level{{Created: 1, Done: 1, Bred: 2}, {Created: 2, Done: 1}}, tree.Outlook{Open: 1, Remaining: 1, Known: true}},
+		{"the depth is used up", 1, []tree.Level{{Created: 1, Done: 1, Bred: 2}, {Created: 2, Done: 1}},
+			tree.Outlook{Open: 1, Remaining: 1, Known: true}},
 	} {
 		r := tree.Root{ID: "t", State: tree.Running, Levels: c.levels, Limits: tree.Limits{Depth: c.depth}}
 		for _, l := range c.levels {
@@ -431,7 +460,8 @@ func TestPace(t *testing.T) {
 	}
 	w.run(1)
 	for after, want := range map[time.Duration]float64{2 * time.Second: 5, 100 * time.Second: 0.1, time.Hour: 0} {
-		if got, known := w.root().Pace.PerSecond(began, began.Add(after)); !known || got < want*0.99 || got > want*1.01 {
+		if got, known := w.root().Pace.PerSecond(began, began.Add(after)); !known || got < want*0.99 ||
+			got > want*1.01 {
 			t.Errorf("after %s it is %v a second, %t; want %v", after, got, known, want)
 		}
 	}
@@ -444,7 +474,8 @@ func TestMessagesOfNothingAreErrors(t *testing.T) {
 		id   tree.ID
 		err  error
 	}{"no root": {"other", rootNode, tree.ErrNoRoot}, "no node": {"t", child("a"), tree.ErrNoNode}} {
-		if _, err := w.try(tree.BeginWant(want.root, want.id), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, w.now) }); err != want.err {
+		if _, err := w.try(tree.BeginWant(want.root, want.id),
+			func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, w.now) }); err != want.err {
 			t.Errorf("%s: %v, want %v", name, err, want.err)
 		}
 	}

@@ -24,8 +24,8 @@ func Finish(v View, r Result) (Change, Outcome, error) {
 	return ending(v, r, func(l *ledger, n Node) Node { return l.settle(v, n, Done, "", r.Took, r.At) })
 }
 
-// Fail takes down that an attempt at a node failed, and why. The verdict is [Again], or [Settled] after the last attempt that
-// the limits allow, which makes the node failed. Children it named stay.
+// Fail takes down that an attempt at a node failed, and why. The verdict is [Again], or [Settled] after the last
+// attempt that the limits allow, which makes the node failed. Children it named stay.
 func Fail(v View, r Result, reason string) (Change, Outcome, error) {
 	return ending(v, r, func(l *ledger, n Node) Node {
 		if int(n.Attempts) >= l.root.Limits.Attempts {
@@ -44,8 +44,8 @@ func GiveBack(v View, r Result) (Change, Outcome, error) {
 	})
 }
 
-// ending is what all ends of an attempt share: end is not asked for a node that is settled already, and gets the node after
-// its children were marked as sent.
+// ending is what all ends of an attempt share: end is not asked for a node that is settled already, and gets the node
+// after its children were marked as sent.
 func ending(v View, r Result, end func(*ledger, Node) Node) (Change, Outcome, error) {
 	l, n, err := openAt(v)
 	if err != nil {

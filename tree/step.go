@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Outcome is what is to be done once a change is kept. It can be had again: whoever is to do it and crashes gets it anew
-// from the next [Begin] of the same node.
+// Outcome is what is to be done once a change is kept. It can be had again: whoever is to do it and crashes gets it
+// anew from the next [Begin] of the same node.
 type Outcome struct {
 	// Verdict says what [Begin] found.
 	Verdict Verdict
@@ -169,7 +169,8 @@ func (l *ledger) mark(nodes []Node, sent []ID) {
 // resend asks for the claimed nodes that were not sent.
 func (l *ledger) resend(claimed []Node) {
 	for _, n := range claimed {
-		if n.State == Claimed && !l.has(n.ID) && !slices.ContainsFunc(l.out.Send, func(s Node) bool { return s.ID == n.ID }) {
+		if n.State == Claimed && !l.has(n.ID) &&
+			!slices.ContainsFunc(l.out.Send, func(s Node) bool { return s.ID == n.ID }) {
 			l.out.Send = append(l.out.Send, n)
 		}
 	}
@@ -213,8 +214,8 @@ func BeginWant(root string, node ID) Want {
 // pause comes up to its limit.
 const releases = 10
 
-// Begin counts an attempt at the node that a received message names, and says whether to work on it. The view is that of
-// [BeginWant].
+// Begin counts an attempt at the node that a received message names, and says whether to work on it. The view is that
+// of [BeginWant].
 func Begin(v View, at time.Time) (Change, Outcome, error) {
 	l, n, err := openAt(v)
 	if err != nil {
@@ -240,7 +241,8 @@ func Begin(v View, at time.Time) (Change, Outcome, error) {
 	return l.change(n)
 }
 
-// Owed returns what is still to be done for the settled node that the view, of [BeginWant], begins with. It changes nothing.
+// Owed returns what is still to be done for the settled node that the view, of [BeginWant], begins with. It changes
+// nothing.
 func Owed(v View) (Change, Outcome, error) {
 	_, n, err := openAt(v)
 	if err != nil {

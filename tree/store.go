@@ -11,7 +11,8 @@ var (
 	// ErrNoRoot and ErrNoNode say that the store does not know what a message names.
 	ErrNoRoot = errors.New("the tree is not in the store")
 	ErrNoNode = errors.New("the node is not in the store")
-	// ErrSettled says that a node is done, failed or cancelled, so that nothing may be added to it. The work on it can stop.
+	// ErrSettled says that a node is done, failed or cancelled, so that nothing may be added to it. The work on it can
+	// stop.
 	ErrSettled = errors.New("the node is settled already")
 	// ErrDepth says that a node named children where the depth is used up.
 	ErrDepth = errors.New("the depth is used up: this node is to go on sequentially, by itself")
@@ -63,12 +64,12 @@ type Bounded interface {
 	Batch() int
 }
 
-// Store keeps roots and nodes. Implementations are safe for use by several goroutines, and by several processes where they say
-// so, unless they say otherwise.
+// Store keeps roots and nodes. Implementations are safe for use by several goroutines, and by several processes where
+// they say so, unless they say otherwise.
 type Store interface {
-	// Step calls step with what is wanted and keeps the change it returns: all of it or, after an error, nothing of it. Nobody
-	// else changes the same root meanwhile, or step is called again with what is there then; so step has no effect but its
-	// result. After a failure of the store itself the change may have been kept.
+	// Step calls step with what is wanted and keeps the change it returns: all of it or, after an error, nothing of it.
+	// Nobody else changes the same root meanwhile, or step is called again with what is there then; so step has no
+	// effect but its result. After a failure of the store itself the change may have been kept.
 	Step(ctx context.Context, want Want, step func(View) (Change, error)) error
 	// Roots returns all roots but those that are removed, sorted by ID.
 	Roots(ctx context.Context) ([]Root, error)
@@ -79,7 +80,8 @@ type Store interface {
 // Check says what is wrong with what is wanted.
 func (w Want) Check() error {
 	if most := 2*MaxBatch + 1; len(w.IDs) > most || w.Waiting < 0 || w.Waiting > MaxBatch {
-		return fmt.Errorf("read a tree: found %d nodes and %d waiting ones wanted, at most %d and %d are allowed", len(w.IDs), w.Waiting, most, MaxBatch)
+		return fmt.Errorf("read a tree: found %d nodes and %d waiting ones wanted, at most %d and %d are allowed",
+			len(w.IDs), w.Waiting, most, MaxBatch)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// world is a store, a queue that loses nothing but repeats and reorders, and workers that may crash between any two of their
-// actions.
+// world is a store, a queue that loses nothing but repeats and reorders, and workers that may crash between any two of
+// their actions.
 type world struct {
 	t      failer
 	store  tree.Store
@@ -56,7 +56,8 @@ func start(t failer, w world, spec tree.Spec) *world {
 	if w.poison == nil {
 		w.poison = func(string) bool { return false }
 	}
-	o := w.step(tree.SubmitWant(spec), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, spec, w.now) })
+	o := w.step(tree.SubmitWant(spec),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, spec, w.now) })
 	w.send(o.Send)
 	return &w
 }
@@ -70,7 +71,8 @@ func (w *world) step(want tree.Want, step func(tree.View) (tree.Change, tree.Out
 	return o
 }
 
-func (w *world) try(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome, err error) {
+func (w *world) try(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome,
+	err error) {
 	var before, after tree.Root
 	err = w.store.Step(context.Background(), want, func(v tree.View) (c tree.Change, err error) {
 		before = v.Root
@@ -236,7 +238,8 @@ func (w *world) work(id tree.ID) iter.Seq[struct{}] {
 	return func(yield func(struct{}) bool) {
 		act := func() bool { return yield(struct{}{}) }
 		root := w.spec.ID
-		o := w.step(tree.BeginWant(root, id), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, w.now) })
+		o := w.step(tree.BeginWant(root, id),
+			func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, w.now) })
 		if !act() {
 			return
 		}
@@ -304,7 +307,8 @@ func (w *world) attempt(o tree.Outcome, act func() bool) (tree.Outcome, bool) {
 		size := min(len(children), 1+w.random.IntN(4))
 		batch := tree.Registration{Root: o.Root, Parent: n.ID, Children: children[:size], Sent: result.Sent}
 		children = children[size:]
-		named, err := w.try(batch.Want(), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Register(v, batch) })
+		named, err := w.try(batch.Want(),
+			func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Register(v, batch) })
 		if err == tree.ErrSettled { // somebody else was faster
 			return tree.Outcome{Verdict: tree.Settled}, act()
 		}

@@ -77,13 +77,20 @@ func TestWorkOutlivesTheAbsenceOfItsQueue(t *testing.T) {
 		// lostBy is when the work must have been stopped; 0 means that it must be finished, and once.
 		lostBy time.Duration
 	}{
-		{name: "nothing listens for less than the visibility", from: 10 * time.Second, length: 15 * time.Second, fault: worker.ErrAway, takes: time.Minute},
-		{name: "nothing listens for much longer than the visibility", from: 10 * time.Second, length: time.Hour, fault: worker.ErrAway, takes: 2 * time.Hour},
-		{name: "the work ends while nothing listens", from: 10 * time.Second, length: time.Hour, fault: worker.ErrAway, takes: 20 * time.Minute},
-		{name: "the endpoint is back at the instant at which the hold would have been lost", from: 10 * time.Second, length: 15 * time.Second, fault: worker.ErrAway, takes: time.Minute},
-		{name: "a FIFO queue takes nobody back whose visibility is over", from: 10 * time.Second, length: time.Minute, fault: worker.ErrAway, fifo: true, takes: time.Hour, lostBy: 71 * time.Second},
-		{name: "the endpoint cannot be reached, but others may", from: 10 * time.Second, length: time.Hour, fault: errAway, takes: 2 * time.Hour, lostBy: 25 * time.Second},
-		{name: "the endpoint stands still, and may answer others", from: 10 * time.Second, length: time.Hour, hangs: true, takes: 2 * time.Hour, lostBy: 25 * time.Second},
+		{name: "nothing listens for less than the visibility", from: 10 * time.Second, length: 15 * time.Second,
+			fault: worker.ErrAway, takes: time.Minute},
+		{name: "nothing listens for much longer than the visibility", from: 10 * time.Second, length: time.Hour,
+			fault: worker.ErrAway, takes: 2 * time.Hour},
+		{name: "the work ends while nothing listens", from: 10 * time.Second, length: time.Hour, fault: worker.ErrAway,
+			takes: 20 * time.Minute},
+		{name: "the endpoint is back at the instant at which the hold would have been lost", from: 10 * time.Second,
+			length: 15 * time.Second, fault: worker.ErrAway, takes: time.Minute},
+		{name: "a FIFO queue takes nobody back whose visibility is over", from: 10 * time.Second, length: time.Minute,
+			fault: worker.ErrAway, fifo: true, takes: time.Hour, lostBy: 71 * time.Second},
+		{name: "the endpoint cannot be reached, but others may", from: 10 * time.Second, length: time.Hour,
+			fault: errAway, takes: 2 * time.Hour, lostBy: 25 * time.Second},
+		{name: "the endpoint stands still, and may answer others", from: 10 * time.Second, length: time.Hour,
+			hangs: true, takes: 2 * time.Hour, lostBy: 25 * time.Second},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -108,7 +115,8 @@ func TestWorkOutlivesTheAbsenceOfItsQueue(t *testing.T) {
 				switch {
 				case row.lostBy > 0 && (len(stopped) == 0 || stopped[0] > row.lostBy):
 					t.Errorf("the work was stopped at %v, want it stopped by %s", stopped, row.lostBy)
-				case row.lostBy == 0 && (len(stopped) > 0 || !slices.Equal(deleted, []string{"m"}) || q.deliveries("m") != 1):
+				case row.lostBy == 0 && (len(stopped) > 0 || !slices.Equal(deleted, []string{"m"}) ||
+					q.deliveries("m") != 1):
 					t.Errorf("stopped at %v, deleted %v, delivered %d times; want it finished at the first delivery\n%s", stopped, deleted, q.deliveries("m"), r.logs)
 				}
 				r.told()
@@ -155,11 +163,12 @@ func TestABackOffOutlivesTheAbsenceOfTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newAwayQueue(time.Second, row.away, worker.ErrAway)
 				begun, tries := time.Now(), make(chan time.Duration, 10)
-				r := run(t, worker.Options{Queue: q, RetryBase: time.Minute, Do: func(context.Context, worker.Message) error {
-					tries <- time.Since(begun)
-					<-time.After(5 * time.Second)
-					return errors.New("no")
-				}})
+				r := run(t, worker.Options{Queue: q, RetryBase: time.Minute,
+					Do: func(context.Context, worker.Message) error {
+						tries <- time.Since(begun)
+						<-time.After(5 * time.Second)
+						return errors.New("no")
+					}})
 				<-tries
 				if second := <-tries; second < row.again || second > row.again+35*time.Second {
 					t.Errorf("tried again after %s, want %s at the earliest and soon after it", second, row.again)

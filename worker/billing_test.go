@@ -7,16 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestRunOffersToLeaveWhenAPaidPeriodEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var offered atomic.Int64
-		c := &fakeController{rule: func(_ int, r muster.Report) (muster.Directive, error) {
+		c := &fakeController{rule: func(_ int, r protocol.Report) (protocol.Directive, error) {
 			switch {
 			case r.Token == "":
 				return work, nil
@@ -24,19 +24,20 @@ func TestRunOffersToLeaveWhenAPaidPeriodEnds(t *testing.T) {
 				offered.Add(1)
 				return work, nil
 			}
-			return muster.Directive{Ask: muster.Leave, Token: r.Token}, nil
+			return protocol.Directive{Ask: protocol.Leave, Token: r.Token}, nil
 		}}
 		q := newFakeQueue()
 		begun := time.Now()
-		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(time.Second), Billing: lease.Billing{Period: time.Hour}})
+		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(time.Second),
+			Billing: lease.Billing{Period: time.Hour}})
 		after(57 * time.Minute)
-		if got := c.last(); got.State != muster.Receiving || offered.Load() > 0 {
+		if got := c.last(); got.State != protocol.Receiving || offered.Load() > 0 {
 			t.Errorf("after 57 minutes it is %s", got.State)
 		}
 		after(30 * time.Minute)
 		q.send("a")
 		r.left(2 * time.Hour)
-		if last := c.last(); last.Cause != muster.EndOfBilling || offered.Load() != 2 {
+		if last := c.last(); last.Cause != protocol.EndOfBilling || offered.Load() != 2 {
 			t.Errorf("offered %d times before the last, whose cause was %q", offered.Load(), last.Cause)
 		}
 		if took := time.Since(begun); took < 178*time.Minute || took > 3*time.Hour {
@@ -48,10 +49,11 @@ func TestRunOffersToLeaveWhenAPaidPeriodEnds(t *testing.T) {
 func TestRunThatIsBusyWhenAPaidPeriodEndsStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeController{rule: keepWorking}
-		r := run(t, worker.Options{Queue: newFakeQueue("a", "b", "c"), Reporter: c, Slots: 3, Do: takes(3 * time.Hour), Billing: lease.Billing{Period: time.Hour, Margin: time.Minute}})
+		r := run(t, worker.Options{Queue: newFakeQueue("a", "b", "c"), Reporter: c, Slots: 3, Do: takes(3 * time.Hour),
+			Billing: lease.Billing{Period: time.Hour, Margin: time.Minute}})
 		after(179 * time.Minute)
 		for _, r := range c.all() {
-			if r.State != muster.Starting && r.State != muster.Receiving {
+			if r.State != protocol.Starting && r.State != protocol.Receiving {
 				t.Fatalf("it said %s (%s) while it held %d messages", r.State, r.Cause, r.Busy)
 			}
 		}
@@ -84,7 +86,8 @@ func TestRunRestsAtTheEndOfAPaidPeriod(t *testing.T) {
 
 func TestBillingThatIsNotAllowed(t *testing.T) {
 	for _, b := range []lease.Billing{
-		{Period: time.Second}, {Period: 32 * 24 * time.Hour}, {Period: -time.Hour}, {Period: time.Hour, Margin: 31 * time.Minute}, {Period: time.Hour, Margin: -time.Second},
+		{Period: time.Second}, {Period: 32 * 24 * time.Hour}, {Period: -time.Hour},
+		{Period: time.Hour, Margin: 31 * time.Minute}, {Period: time.Hour, Margin: -time.Second},
 	} {
 		err := worker.Run(t.Context(), worker.Options{Queue: newFakeQueue(), Do: takes(0), Billing: b})
 		if err == nil || !strings.Contains(err.Error(), "billing") {

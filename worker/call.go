@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // chain is messages of one group, which are worked on one after the other, or a single message.
@@ -55,8 +55,8 @@ func (r *runner) able() int {
 	return min(r.Slots, r.Readiness.Ready())
 }
 
-// room returns how many messages there are free calls for. Batches are asked for one by one, so that no batch is spread over
-// two calls.
+// room returns how many messages there are free calls for. Batches are asked for one by one, so that no batch is spread
+// over two calls.
 func (r *runner) room() int {
 	free := max(0, r.able()-r.calls)
 	if free > 0 && r.Batch > 1 {
@@ -97,7 +97,8 @@ func forerunner(chains []chain, m Message) int {
 	return -1
 }
 
-// run works on all waves. The events of the last one end the call in the same step, because the run may be over after it.
+// run works on all waves. The events of the last one end the call in the same step, because the run may be over after
+// it.
 func (c *call) run() {
 	for len(c.chains) > 0 {
 		happened := c.wave()
@@ -113,8 +114,8 @@ func (c *call) run() {
 	}
 }
 
-// wave works on the first message of each chain. A message that is not done with blocks its chain: the rest goes back to the
-// queue, which gives out none of a group while an earlier one of it is hidden.
+// wave works on the first message of each chain. A message that is not done with blocks its chain: the rest goes back
+// to the queue, which gives out none of a group while an earlier one of it is hidden.
 func (c *call) wave() []event {
 	heads := make([]*job, len(c.chains))
 	for i, chain := range c.chains {
@@ -184,7 +185,8 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 	}
 	errs := c.DoBatch(ctx, batch)
 	if errs != nil && len(errs) != len(batch) {
-		errs = slices.Repeat([]error{fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(batch), len(errs))}, len(batch))
+		errs = slices.Repeat([]error{fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed",
+			len(batch), len(errs))}, len(batch))
 	}
 	if errs == nil {
 		errs = slices.Repeat([]error{nil}, len(batch))
@@ -255,7 +257,8 @@ func (j *job) judge(err, cause error) outcome {
 		return finished
 	case j.lease.Err() != nil:
 		return lost
-	case errors.Is(err, ErrNotBegun), errors.Is(cause, ErrLeaseLost), j.runner.work.Err() != nil && !errors.Is(cause, ErrTimeLimit):
+	case errors.Is(err, ErrNotBegun), errors.Is(cause, ErrLeaseLost), j.runner.work.Err() != nil &&
+		!errors.Is(cause, ErrTimeLimit):
 		return returned
 	}
 	return failed
@@ -277,7 +280,7 @@ func (j *job) settle(r result) (happened event, done bool) {
 			j.runner.Failures.Settled(j.Message)
 		}
 		if err != nil {
-			return j.incident(j.ended(r, true, 0), muster.DeleteFailed, "message "+j.ID+": "+err.Error()), true
+			return j.incident(j.ended(r, true, 0), protocol.DeleteFailed, "message "+j.ID+": "+err.Error()), true
 		}
 	case lost:
 		if r.err == nil {
@@ -286,7 +289,8 @@ func (j *job) settle(r result) (happened event, done bool) {
 		log.Log(context.Background(), j.loud(slog.LevelError),
 			"work stopped: the lease is lost and the message will be delivered again")
 		j.fail(r, Failure{Lost: true})
-		return j.incident(j.ended(r, false, 0), muster.LeaseLost, "message "+j.ID+": its hold was lost after "+r.took.String()), false
+		return j.incident(j.ended(r, false, 0), protocol.LeaseLost, "message "+j.ID+": its hold was lost after "+
+			r.took.String()), false
 	case returned:
 		j.uncount()
 		if r.err != nil {
@@ -336,7 +340,7 @@ func (j *job) ended(r result, ok bool, again time.Duration) event {
 }
 
 // incident is the event happened, and an incident.
-func (j *job) incident(happened event, kind muster.IncidentKind, text string) event {
+func (j *job) incident(happened event, kind protocol.IncidentKind, text string) event {
 	return func(now time.Time) {
 		j.runner.lease.Incident(kind, text)
 		happened(now)
@@ -344,7 +348,8 @@ func (j *job) incident(happened event, kind muster.IncidentKind, text string) ev
 }
 
 // errSpent is the failure of a message that comes when its attempts are used up.
-var errSpent = errors.New("its attempts were used up before: the last one ended together with its worker, or was made on " +
+var errSpent = errors.New("its attempts were used up before: the last one ended together with its worker, or was " +
+	"made on " +
 	"another machine")
 
 // fail tells of a failed attempt.
@@ -378,7 +383,8 @@ func (j *job) bury(log *slog.Logger, r result) bool {
 		log.Error("moving a message to the dead letters failed: it will be tried again", "dead_letter_err", err)
 		return false
 	}
-	log.Log(context.Background(), j.loud(slog.LevelError), "message moved to the dead letters: its attempts are used up",
+	log.Log(context.Background(), j.loud(slog.LevelError),
+		"message moved to the dead letters: its attempts are used up",
 		"attempts", min(j.attempt, j.runner.MaxAttempts))
 	j.delete()
 	j.forget()

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/lease"
 	"github.com/muster-scale/muster/worker/ledger"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // counter counts attempts as a ledger does, and fails when told to.
@@ -90,14 +90,16 @@ func TestRunStopsTheWorkAtItsTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("slow")
 		var causes []error
-		r := run(t, worker.Options{Queue: q, TimeLimit: 40 * time.Second, RetryBase: 10 * time.Second, Do: func(ctx context.Context, m worker.Message) error {
-			err := takes(time.Hour)(ctx, m)
-			causes = append(causes, err)
-			return err
-		}})
+		r := run(t, worker.Options{Queue: q, TimeLimit: 40 * time.Second, RetryBase: 10 * time.Second,
+			Do: func(ctx context.Context, m worker.Message) error {
+				err := takes(time.Hour)(ctx, m)
+				causes = append(causes, err)
+				return err
+			}})
 		after(95 * time.Second)
 		// Forty seconds, ten of back-off, forty more.
-		if _, hidden := q.state(); len(causes) != 2 || !errors.Is(causes[0], worker.ErrTimeLimit) || !slices.Contains(hidden, 20*time.Second) {
+		if _, hidden := q.state(); len(causes) != 2 || !errors.Is(causes[0], worker.ErrTimeLimit) ||
+			!slices.Contains(hidden, 20*time.Second) {
 			t.Errorf("stopped because of %v, hidden for %v", causes, hidden)
 		}
 		r.told()
@@ -165,24 +167,25 @@ func TestRunHandsOutBatchesAndSettlesEachMessage(t *testing.T) {
 		var mu sync.Mutex
 		var sizes []int
 		now, most := 0, 0
-		r := run(t, worker.Options{Queue: q, Reporter: c, Slots: 2, Batch: 4, DoBatch: func(ctx context.Context, batch []worker.Message) []error {
-			mu.Lock()
-			sizes = append(sizes, len(batch))
-			now++
-			most = max(most, now)
-			mu.Unlock()
-			_ = takes(10*time.Second)(ctx, batch[0])
-			mu.Lock()
-			now--
-			mu.Unlock()
-			errs := make([]error, len(batch))
-			for i, m := range batch {
-				if m.ID == "c" && m.ReceiveCount == 1 {
-					errs[i] = errBad
+		r := run(t, worker.Options{Queue: q, Reporter: c, Slots: 2, Batch: 4,
+			DoBatch: func(ctx context.Context, batch []worker.Message) []error {
+				mu.Lock()
+				sizes = append(sizes, len(batch))
+				now++
+				most = max(most, now)
+				mu.Unlock()
+				_ = takes(10*time.Second)(ctx, batch[0])
+				mu.Lock()
+				now--
+				mu.Unlock()
+				errs := make([]error, len(batch))
+				for i, m := range batch {
+					if m.ID == "c" && m.ReceiveCount == 1 {
+						errs[i] = errBad
+					}
 				}
-			}
-			return errs
-		}})
+				return errs
+			}})
 		after(5 * time.Second)
 		if report := c.last(); report.Slots != 8 || report.Busy != 8 {
 			t.Errorf("reported %d of %d slots busy, want 8 of 8", report.Busy, report.Slots)
@@ -212,12 +215,13 @@ func TestRunHandsOutBatchesAndSettlesEachMessage(t *testing.T) {
 func TestRunDoesNotBelieveABatchWithTooFewResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("a", "b")
-		r := run(t, worker.Options{Queue: q, Batch: 2, DoBatch: func(_ context.Context, batch []worker.Message) []error {
-			if batch[0].ReceiveCount == 1 {
-				return []error{nil}
-			}
-			return nil
-		}})
+		r := run(t, worker.Options{Queue: q, Batch: 2,
+			DoBatch: func(_ context.Context, batch []worker.Message) []error {
+				if batch[0].ReceiveCount == 1 {
+					return []error{nil}
+				}
+				return nil
+			}})
 		after(time.Second)
 		if deleted, _ := q.state(); len(deleted) != 0 {
 			t.Errorf("deleted %v, but nobody knows which of the two was done", deleted)
@@ -231,8 +235,8 @@ func TestRunDoesNotBelieveABatchWithTooFewResults(t *testing.T) {
 	})
 }
 
-// TestRunKeepsTheOrderOfGroups has messages fail at their first attempt and looks at the order in which they begin and are
-// done, for single messages and for batches.
+// TestRunKeepsTheOrderOfGroups has messages fail at their first attempt and looks at the order in which they begin and
+// are done, for single messages and for batches.
 func TestRunKeepsTheOrderOfGroups(t *testing.T) {
 	for _, batch := range []int{1, 3, 10} {
 		t.Run(fmt.Sprint("batches of ", batch), func(t *testing.T) {
@@ -287,16 +291,17 @@ func TestRunCountsAttemptsAndBuriesWhatHasUsedThemUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, ledger, dead := newFakeQueue("poison", "good"), newCounter(), &grave{}
 		var seen []int
-		r := run(t, worker.Options{Queue: q, RetryBase: time.Second, Attempts: ledger, MaxAttempts: 3, DeadLetters: dead, Do: func(_ context.Context, m worker.Message) error {
-			if m.ID == "good" {
-				return nil
-			}
-			seen = append(seen, m.Attempt)
-			if got := ledger.of(m.ID); got != m.Attempt {
-				t.Errorf("attempt %d begins, and %d were counted before", m.Attempt, got)
-			}
-			return errBad
-		}})
+		r := run(t, worker.Options{Queue: q, RetryBase: time.Second, Attempts: ledger, MaxAttempts: 3,
+			DeadLetters: dead, Do: func(_ context.Context, m worker.Message) error {
+				if m.ID == "good" {
+					return nil
+				}
+				seen = append(seen, m.Attempt)
+				if got := ledger.of(m.ID); got != m.Attempt {
+					t.Errorf("attempt %d begins, and %d were counted before", m.Attempt, got)
+				}
+				return errBad
+			}})
 		after(4 * time.Second) // one second and two of back-off, and none after the last attempt
 		deleted, _ := q.state()
 		if !slices.Equal(seen, []int{1, 2, 3}) || !slices.Equal(dead.all(), []string{"poison"}) || len(deleted) != 2 {
@@ -316,13 +321,15 @@ func TestRunBuriesAMessageThatKillsItsWorker(t *testing.T) {
 		q, ledger, dead := newFakeQueue("killer"), newCounter(), &grave{fault: errAway}
 		ledger.attempts["killer"] = 3
 		c := &fakeController{rule: keepWorking}
-		r := run(t, worker.Options{Queue: q, Reporter: c, RetryBase: time.Second, Attempts: ledger, MaxAttempts: 3, DeadLetters: dead, Do: func(context.Context, worker.Message) error {
-			t.Error("it was begun a fourth time")
-			return nil
-		}})
+		r := run(t, worker.Options{Queue: q, Reporter: c, RetryBase: time.Second, Attempts: ledger, MaxAttempts: 3,
+			DeadLetters: dead, Do: func(context.Context, worker.Message) error {
+				t.Error("it was begun a fourth time")
+				return nil
+			}})
 		after(10 * time.Second)
 		if deleted, _ := q.state(); len(deleted) != 0 || ledger.of("killer") != 3 {
-			t.Errorf("deleted %v although the dead letters could not be reached; %d attempts", deleted, ledger.of("killer"))
+			t.Errorf("deleted %v although the dead letters could not be reached; %d attempts", deleted,
+				ledger.of("killer"))
 		}
 		dead.repair()
 		after(time.Minute)
@@ -355,13 +362,14 @@ func TestRunGivesTheAttemptBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q, ledger := newFakeQueue("m"), newCounter()
 				begun := false
-				r := run(t, worker.Options{Queue: q, Grace: 5 * time.Second, RetryBase: time.Minute, Attempts: ledger, Do: func(ctx context.Context, m worker.Message) error {
-					if begun {
-						return takes(time.Hour)(ctx, m)
-					}
-					begun = true
-					return test.do(ctx, m)
-				}})
+				r := run(t, worker.Options{Queue: q, Grace: 5 * time.Second, RetryBase: time.Minute, Attempts: ledger,
+					Do: func(ctx context.Context, m worker.Message) error {
+						if begun {
+							return takes(time.Hour)(ctx, m)
+						}
+						begun = true
+						return test.do(ctx, m)
+					}})
 				after(time.Second)
 				r.told()
 				r.left(10 * time.Second)
@@ -380,10 +388,11 @@ func TestRunGoesOnWithoutItsLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, dead := newFakeQueue("m"), &grave{}
 		attempts := []int{}
-		r := run(t, worker.Options{Queue: q, RetryBase: time.Second, Attempts: &counter{fails: true}, MaxAttempts: 2, DeadLetters: dead, Do: func(_ context.Context, m worker.Message) error {
-			attempts = append(attempts, m.Attempt)
-			return errBad
-		}})
+		r := run(t, worker.Options{Queue: q, RetryBase: time.Second, Attempts: &counter{fails: true}, MaxAttempts: 2,
+			DeadLetters: dead, Do: func(_ context.Context, m worker.Message) error {
+				attempts = append(attempts, m.Attempt)
+				return errBad
+			}})
 		after(time.Minute)
 		if !slices.Equal(attempts, []int{1, 2}) || len(dead.all()) != 1 {
 			t.Errorf("attempts %v by the receive count, dead letters %v", attempts, dead.all())
@@ -398,10 +407,11 @@ func TestRunBuriesWhatOtherMachinesTriedTooOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, dead := newFakeQueue("m"), &grave{}
 		q.messages[0].deliver = 10
-		r := run(t, worker.Options{Queue: q, Attempts: newCounter(), MaxAttempts: 2, DeadLetters: dead, Do: func(context.Context, worker.Message) error {
-			t.Error("it was begun after ten receives")
-			return nil
-		}})
+		r := run(t, worker.Options{Queue: q, Attempts: newCounter(), MaxAttempts: 2, DeadLetters: dead,
+			Do: func(context.Context, worker.Message) error {
+				t.Error("it was begun after ten receives")
+				return nil
+			}})
 		after(time.Second)
 		if len(dead.all()) != 1 {
 			t.Errorf("dead letters %v", dead.all())
@@ -423,22 +433,23 @@ func TestABatchLosesNoAttemptByTheLeaseOfAnother(t *testing.T) {
 		}
 		c := &fakeController{rule: keepWorking}
 		batches := 0
-		r := run(t, worker.Options{Queue: q, Reporter: c, Batch: 2, Attempts: ledger, DoBatch: func(ctx context.Context, batch []worker.Message) []error {
-			if batches++; batches > 1 {
-				return nil
-			}
-			err := takes(time.Hour)(ctx, batch[0])
-			if !errors.Is(err, worker.ErrLeaseLost) {
-				t.Errorf("ended with %v", err)
-			}
-			return []error{err, err}
-		}})
+		r := run(t, worker.Options{Queue: q, Reporter: c, Batch: 2, Attempts: ledger,
+			DoBatch: func(ctx context.Context, batch []worker.Message) []error {
+				if batches++; batches > 1 {
+					return nil
+				}
+				err := takes(time.Hour)(ctx, batch[0])
+				if !errors.Is(err, worker.ErrLeaseLost) {
+					t.Errorf("ended with %v", err)
+				}
+				return []error{err, err}
+			}})
 		after(16 * time.Second)
 		if kept := ledger.of("gone") + ledger.of("well"); kept != 1 {
 			t.Errorf("%d attempts count, want that of the lost message", kept)
 		}
 		after(time.Minute)
-		if state := c.last().State; state != muster.Receiving {
+		if state := c.last().State; state != protocol.Receiving {
 			t.Errorf("the worker is %s", state)
 		}
 		r.told()
@@ -450,7 +461,8 @@ func TestABatchLosesNoAttemptByTheLeaseOfAnother(t *testing.T) {
 func TestTheLedgerOutlivesAWorkerThatIsKilled(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
-		if err := plays("play-killer", dir).Run(t.Context(), worker.Message{}); err == nil || !strings.Contains(err.Error(), "signal \"killed\"") {
+		if err := plays("play-killer", dir).Run(t.Context(), worker.Message{}); err == nil ||
+			!strings.Contains(err.Error(), "signal \"killed\"") {
 			t.Fatalf("got %v", err)
 		}
 	}

@@ -68,7 +68,8 @@ func TestWhatLeftTheGroupOfACommandIsEndedWithIt(t *testing.T) {
 			defer cancel(nil)
 			done := make(chan error, 1)
 			go func() {
-				done <- execution.Command{Argv: []string{"/bin/sh", "-c", row.script, file}}.Run(ctx, worker.Message{ID: "m"})
+				done <- execution.Command{Argv: []string{"/bin/sh", "-c", row.script, file}}.Run(ctx,
+					worker.Message{ID: "m"})
 			}()
 			pid := leftBehind(t, file)
 			if row.cancel {
@@ -88,11 +89,13 @@ func TestACommandLeavesTheProcessesOfOthersAlone(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- execution.Command{Argv: []string{"/bin/sh", "-c", leaver + "; sleep 60", filepath.Join(dir, "other")}}.Run(ctx, worker.Message{ID: "m"})
+		done <- execution.Command{Argv: []string{"/bin/sh", "-c", leaver + "; sleep 60",
+			filepath.Join(dir, "other")}}.Run(ctx, worker.Message{ID: "m"})
 	}()
 	other := leftBehind(t, filepath.Join(dir, "other"))
 	// Even one for the same message: a worker may receive it again while the work before is being ended.
-	if err := (execution.Command{Argv: []string{"/bin/sh", "-c", leaver, filepath.Join(dir, "mine")}}).Run(t.Context(), worker.Message{ID: "m"}); err != nil {
+	if err := (execution.Command{Argv: []string{"/bin/sh", "-c", leaver, filepath.Join(dir, "mine")}}).Run(t.Context(),
+		worker.Message{ID: "m"}); err != nil {
 		t.Fatal(err)
 	}
 	if mine := leftBehind(t, filepath.Join(dir, "mine")); alive(mine) || !alive(other) {
@@ -106,7 +109,8 @@ func TestWhatLeftTheGroupOfAProgramIsEndedWithIt(t *testing.T) {
 	adopting(t)
 	file := filepath.Join(t.TempDir(), "pid")
 	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{
-		Command: execution.Command{Argv: []string{"/bin/sh", "-c", leaver + `; read hello; echo '{"type":"ready","protocol":1}'; cat >/dev/null`, file}},
+		Command: execution.Command{Argv: []string{"/bin/sh", "-c",
+			leaver + `; read hello; echo '{"type":"ready","protocol":1}'; cat >/dev/null`, file}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -211,7 +211,8 @@ func TestCommandEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"LET_THROUGH=yes", "TZ=UTC", "PATH=" + os.Getenv("PATH"), "MUSTER_MESSAGE_ID=id-1", "MUSTER_IDEMPOTENCY_KEY=id-1",
+		"LET_THROUGH=yes", "TZ=UTC", "PATH=" + os.Getenv("PATH"), "MUSTER_MESSAGE_ID=id-1",
+		"MUSTER_IDEMPOTENCY_KEY=id-1",
 		"MUSTER_QUEUE=orders", "MUSTER_RECEIVE_COUNT=3", "MUSTER_SENT_AT=2026-03-01T12:00:00.005Z",
 		"MUSTER_ATTRIBUTE_TENANT_NAME_X=a=b\nc", "MUSTER_ATTRIBUTE_SIZE=42",
 	} {
@@ -231,7 +232,8 @@ func TestCommandDoesNotSayWhatIsUnknown(t *testing.T) {
 	if err := plays("play-environment", file).Run(t.Context(), worker.Message{ID: "m"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := os.ReadFile(file); bytes.Contains(got, []byte("RECEIVE_COUNT")) || bytes.Contains(got, []byte("SENT_AT")) {
+	if got, _ := os.ReadFile(file); bytes.Contains(got, []byte("RECEIVE_COUNT")) ||
+		bytes.Contains(got, []byte("SENT_AT")) {
 		t.Errorf("an unknown count or instant was passed on:\n%s", got)
 	}
 }
@@ -242,13 +244,17 @@ func TestCommandRefusesAttributesThatCannotBeVariables(t *testing.T) {
 		attributes map[string]worker.Attribute
 		says       string
 	}{
-		{"a NUL in the value", map[string]worker.Attribute{"a": {Type: "String", Text: "x\x00y"}}, "MUSTER_ATTRIBUTE_A for the command: the value has a NUL"},
-		{"a value too long", map[string]worker.Attribute{"a": {Type: "String", Text: strings.Repeat("x", 32<<10+1)}}, "has 32769 bytes, at most 32768"},
-		{"two names that become one", map[string]worker.Attribute{"a.b": {Type: "String"}, "A_B": {Type: "Number"}}, `"A_B" and "a.b" would both become MUSTER_ATTRIBUTE_A_B`},
+		{"a NUL in the value", map[string]worker.Attribute{"a": {Type: "String", Text: "x\x00y"}},
+			"MUSTER_ATTRIBUTE_A for the command: the value has a NUL"},
+		{"a value too long", map[string]worker.Attribute{"a": {Type: "String", Text: strings.Repeat("x", 32<<10+1)}},
+			"has 32769 bytes, at most 32768"},
+		{"two names that become one", map[string]worker.Attribute{"a.b": {Type: "String"}, "A_B": {Type: "Number"}},
+			`"A_B" and "a.b" would both become MUSTER_ATTRIBUTE_A_B`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := execution.Command{Argv: []string{"true"}}.Run(t.Context(), worker.Message{Attributes: test.attributes})
+			err := execution.Command{Argv: []string{"true"}}.Run(t.Context(),
+				worker.Message{Attributes: test.attributes})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want an error that says %q", err, test.says)
 			}
@@ -266,15 +272,19 @@ func TestCommandSaysHowItFailed(t *testing.T) {
 	}{
 		{"the exit status and the last line", "echo first; echo 'cannot open x' >&2; exit 3", 3, "",
 			`command "/bin/sh" exited with status 3; its last output is "cannot open x"`},
-		{"the last three lines of standard error", "echo none; printf 'one\n\n  two  \nthree\r\nValueError: no\n\n' >&2; exit 1", 1, "",
+		{"the last three lines of standard error", "echo none; printf 'one\n\n  two  \nthree\r\nValueError: no\n\n' " +
+			">&2; exit 1", 1, "",
 			`exited with status 1; its last output is "two" / "three" / "ValueError: no"`},
-		{"of long lines the last", fmt.Sprintf("printf '%s\n%s\n' >&2; exit 1", strings.Repeat("a", 250), strings.Repeat("b", 100)), 1, "",
+		{"of long lines the last", fmt.Sprintf("printf '%s\n%s\n' >&2; exit 1", strings.Repeat("a", 250),
+			strings.Repeat("b", 100)), 1, "",
 			`its last output is "` + strings.Repeat("b", 100) + `"`},
 		{"of a longer one its end", fmt.Sprintf("printf '%s\n' >&2; exit 1", strings.Repeat("a", 300)+"the end"), 1, "",
 			`its last output is "` + strings.Repeat("a", 291) + `the end"`},
-		{"of one that is all escapes as much as there is room for", `i=0; while [ $i -lt 200 ]; do printf '\033'; i=$((i+1)); done >&2; exit 1`, 1, "",
+		{"of one that is all escapes as much as there is room for",
+			`i=0; while [ $i -lt 200 ]; do printf '\033'; i=$((i+1)); done >&2; exit 1`, 1, "",
 			`its last output is "` + strings.Repeat(`\x1b`, 74) + `"`},
-		{"standard output where nothing else was said", "echo first; echo last; exit 2", 2, "", `its last output is "first" / "last"`},
+		{"standard output where nothing else was said", "echo first; echo last; exit 2", 2, "",
+			`its last output is "first" / "last"`},
 		{"the signal", "kill -KILL $$", -1, "killed", `command "/bin/sh" was ended by signal "killed"`},
 		{"control characters escaped", `printf 'a\033[2Jb'; exit 1`, 1, "", `its last output is "a\x1b[2Jb"`},
 	}
@@ -282,7 +292,8 @@ func TestCommandSaysHowItFailed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			err := execution.Command{Argv: []string{"/bin/sh", "-c", test.script}}.Run(t.Context(), worker.Message{})
 			exit, ok := errors.AsType[*execution.ExitError](err)
-			if !ok || exit.Status != test.status || exit.Signal != test.signal || !strings.Contains(err.Error(), test.says) {
+			if !ok || exit.Status != test.status || exit.Signal != test.signal ||
+				!strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v (%+v), want one that says %q", err, exit, test.says)
 			}
 		})
@@ -351,7 +362,8 @@ func TestCommandIsKilledWhenItDoesNotEndInTime(t *testing.T) {
 	begun := time.Now()
 	stop(worker.ErrStopped)
 	err := <-done
-	if exit, ok := errors.AsType[*execution.ExitError](err); !ok || exit.Signal != "killed" || !errors.Is(err, worker.ErrStopped) {
+	if exit, ok := errors.AsType[*execution.ExitError](err); !ok || exit.Signal != "killed" ||
+		!errors.Is(err, worker.ErrStopped) {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(begun); took < 5*time.Second {
@@ -367,7 +379,8 @@ func TestCommandThatEndsWellWhenAskedHasNotSucceeded(t *testing.T) {
 	heard(t, up)
 	stop(worker.ErrStopped)
 	err := <-done
-	if exit, ok := errors.AsType[*execution.ExitError](err); !ok || exit.Status != 0 || !errors.Is(err, worker.ErrStopped) {
+	if exit, ok := errors.AsType[*execution.ExitError](err); !ok || exit.Status != 0 ||
+		!errors.Is(err, worker.ErrStopped) {
 		t.Errorf("got %v, want an error: the work may be half done", err)
 	}
 }
@@ -438,12 +451,14 @@ func TestCommandCheck(t *testing.T) {
 		{"a program by its path", execution.Command{Argv: []string{script}}, ""},
 		{"a program relative to the directory", execution.Command{Argv: []string{"./script"}, Dir: dir}, ""},
 		{"nothing to run", execution.Command{}, "found no program"},
-		{"a program that is not in PATH", execution.Command{Argv: []string{"no-such-program"}}, `no program "no-such-program" in PATH=/usr/bin:/bin`},
+		{"a program that is not in PATH", execution.Command{Argv: []string{"no-such-program"}},
+			`no program "no-such-program" in PATH=/usr/bin:/bin`},
 		{"a path that is not there", execution.Command{Argv: []string{"/no/such"}}, "cannot run /no/such"},
 		{"a file that may not be executed", execution.Command{Argv: []string{plain}}, "cannot run " + plain},
 		{"a directory that is not there", execution.Command{Argv: []string{"sh"}, Dir: "/no/such"}, "its directory"},
 		{"a file for a directory", execution.Command{Argv: []string{"sh"}, Dir: plain}, "is not a directory"},
-		{"an assignment for a name", execution.Command{Argv: []string{"sh"}, Env: []string{"A=b"}}, `found "A=b" among the variables`},
+		{"an assignment for a name", execution.Command{Argv: []string{"sh"}, Env: []string{"A=b"}},
+			`found "A=b" among the variables`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -507,7 +522,8 @@ func TestRunWithACommand(t *testing.T) {
 	q := newFakeQueue("a", "b")
 	file := filepath.Join(t.TempDir(), "out")
 	c := execution.Command{Argv: []string{"/bin/sh", "-c", `cat >> "$0"; echo >> "$0"`, file}}
-	err := worker.Run(t.Context(), worker.Options{Queue: q, Do: c.Run, IdleStop: 300 * time.Millisecond, Visibility: 2 * time.Second})
+	err := worker.Run(t.Context(), worker.Options{Queue: q, Do: c.Run, IdleStop: 300 * time.Millisecond,
+		Visibility: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

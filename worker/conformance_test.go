@@ -89,15 +89,17 @@ func conformance(samples ...string) *execution.Conformance {
 	return &execution.Conformance{Samples: samples, Bad: &bad, TimeLimit: 2 * time.Second}
 }
 
-// TestConformanceFindsTheBrokenRule has a program break each rule. A rule that comes after the broken one may be broken by it,
-// too; one that comes before it may not.
+// TestConformanceFindsTheBrokenRule has a program break each rule. A rule that comes after the broken one may be broken
+// by it, too; one that comes before it may not.
 func TestConformanceFindsTheBrokenRule(t *testing.T) {
-	rules := []string{"", "start", "success", "again", "failure", "any body", "batch", "once", "later fields", "later types", "end", "stop"}
+	rules := []string{"", "start", "success", "again", "failure", "any body", "batch", "once", "later fields",
+		"later types", "end", "stop"}
 	for _, rule := range rules {
 		t.Run("broken "+rule, func(t *testing.T) {
 			t.Parallel()
 			c := conformance("good")
-			c.OfLines(t.Context(), execution.LinesOptions{Command: plays("play-rules", rule), Batch: 2, StartLimit: 20 * time.Second})
+			c.OfLines(t.Context(), execution.LinesOptions{Command: plays("play-rules", rule), Batch: 2,
+				StartLimit: 20 * time.Second})
 			broken, found := brokenRules(c)
 			switch {
 			case c.Passed() != (rule == ""):
@@ -115,7 +117,8 @@ func TestConformanceFindsTheBrokenRule(t *testing.T) {
 
 func TestConformanceOfACommand(t *testing.T) {
 	c := conformance("good")
-	c.OfCommand(t.Context(), execution.Command{Argv: []string{"/bin/sh", "-c", `case $(tr -d '\0') in bad) exit 3;; esac`}})
+	c.OfCommand(t.Context(),
+		execution.Command{Argv: []string{"/bin/sh", "-c", `case $(tr -d '\0') in bad) exit 3;; esac`}})
 	if rules, found := brokenRules(c); rules != "" {
 		t.Errorf("found %q", found)
 	}
@@ -138,7 +141,8 @@ func TestConformanceOfAnEndpoint(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 	forgetful := endpoint(t, execution.EndpointOptions{Batch: 2}, func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // a server that answers without reading a large body may end the connection before its answer is read
+		// a server that answers without reading a large body may end the connection before its answer is read
+		io.Copy(io.Discard, r.Body)
 		if r.Header.Get("X-Muster-Batch") == "2" {
 			fmt.Fprint(w, `{"failed":[{"delivery":"nonesuch"}]}`)
 		}

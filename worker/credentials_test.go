@@ -23,22 +23,32 @@ func TestMissingCredentialsAreSaidWithoutTheLayersOfTheSDK(t *testing.T) {
 		says  string
 		not   string
 	}{
-		{"nothing anywhere", t.Context(), errors.New("failed to refresh cached credentials, no EC2 IMDS role found, operation error ec2imds: GetMetadata"),
+		{"nothing anywhere", t.Context(),
+			errors.New("failed to refresh cached credentials, no EC2 IMDS role found, operation error ec2imds: " +
+				"GetMetadata"),
 			"found no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile", "IMDS"},
-		{"a session that has ended", t.Context(), errors.Join(errors.New("failed to refresh cached credentials, the SSO session has expired")),
+		{"a session that has ended", t.Context(),
+			errors.Join(errors.New("failed to refresh cached credentials, the SSO session has expired")),
 			"the SSO session has expired); put that right, or set AWS_ACCESS_KEY_ID", ""},
 		{"a call that was given up", ended, context.Canceled, "context canceled", "credentials"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := awsapi.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, row.cause }))
+			p := awsapi.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials,
+				error) {
+				return aws.Credentials{}, row.cause
+			}))
 			_, err := p.Retrieve(row.ctx)
-			if err == nil || !strings.Contains(err.Error(), row.says) || row.not != "" && strings.Contains(err.Error(), row.not) || !errors.Is(err, row.cause) {
+			if err == nil || !strings.Contains(err.Error(), row.says) || row.not != "" &&
+				strings.Contains(err.Error(), row.not) || !errors.Is(err, row.cause) {
 				t.Errorf("%v; want %q in it, and not %q", err, row.says, row.not)
 			}
 		})
 	}
 	given := aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}
-	p := awsapi.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return given, nil }))
+	p := awsapi.SayWhatIsMissing(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials,
+		error) {
+		return given, nil
+	}))
 	if got, err := p.Retrieve(t.Context()); got != given || err != nil {
 		t.Errorf("credentials that are there: %v, %v", got, err)
 	}
@@ -46,8 +56,10 @@ func TestMissingCredentialsAreSaidWithoutTheLayersOfTheSDK(t *testing.T) {
 
 // TestAQueueOnSQSWithoutCredentials measures nothing over the network: without credentials no request is sent.
 func TestAQueueOnSQSWithoutCredentials(t *testing.T) {
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
-		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
+		"AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_ENDPOINT_URL_SQS",
+		"AWS_ENDPOINT_URL"} {
 		t.Setenv(name, "")
 	}
 	none := t.TempDir() + "/none"

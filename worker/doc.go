@@ -3,8 +3,8 @@
 //
 // [Run] is the shell. It polls a [Queue], calls Options.Do for each message, extends the visibility of what it holds,
 // deletes what succeeded, gives back what failed, and reports to a controller. What it may do next is never decided
-// there but by three pure state machines, which a simulator drives with the same code: [lease.Lease] is the worker's own,
-// [lease.Shield] the protection of its task or instance, [lease.Visibility] the hold on one message.
+// there but by three pure state machines, which a simulator drives with the same code: [lease.Lease] is the worker's
+// own, [lease.Shield] the protection of its task or instance, [lease.Visibility] the hold on one message.
 //
 // What the shell does not need has packages of its own:
 //

@@ -36,8 +36,8 @@ func another(t *testing.T, client *sqs.Client, name string) (queueURL string) {
 	return *created.QueueUrl
 }
 
-// TestRunKeepsTheOrderOfAnEmbeddedFIFOQueue has every third message fail at first, for single messages and for batches, with
-// two workers at once.
+// TestRunKeepsTheOrderOfAnEmbeddedFIFOQueue has every third message fail at first, for single messages and for batches,
+// with two workers at once.
 func TestRunKeepsTheOrderOfAnEmbeddedFIFOQueue(t *testing.T) {
 	_, client := embedded(t)
 	for _, batch := range []int{1, 5} {
@@ -45,7 +45,8 @@ func TestRunKeepsTheOrderOfAnEmbeddedFIFOQueue(t *testing.T) {
 			queueURL := another(t, client, fmt.Sprintf("ordered-%d.fifo", batch))
 			for i := range 30 {
 				_, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
-					QueueUrl: &queueURL, MessageBody: aws.String(fmt.Sprint(i)), MessageGroupId: aws.String(fmt.Sprint(i % 3)), MessageDeduplicationId: aws.String(fmt.Sprint(i)),
+					QueueUrl: &queueURL, MessageBody: aws.String(fmt.Sprint(i)),
+					MessageGroupId: aws.String(fmt.Sprint(i % 3)), MessageDeduplicationId: aws.String(fmt.Sprint(i)),
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -103,7 +104,8 @@ func TestRunKeepsTheOrderOfAnEmbeddedFIFOQueue(t *testing.T) {
 	}
 }
 
-// TestDeadLettersKeepTheMessageAndItsAttributes moves one by the worker and its ledger, and reads it from the other queue.
+// TestDeadLettersKeepTheMessageAndItsAttributes moves one by the worker and its ledger, and reads it from the other
+// queue.
 func TestDeadLettersKeepTheMessageAndItsAttributes(t *testing.T) {
 	queueURL, client := embedded(t)
 	for _, name := range []string{"dead", "dead.fifo"} {
@@ -119,7 +121,8 @@ func TestDeadLettersKeepTheMessageAndItsAttributes(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			err = worker.Run(ctx, worker.Options{
-				Queue: open(t, queueURL), RetryBase: time.Millisecond, Attempts: ledger, MaxAttempts: 2, DeadLetters: dead,
+				Queue: open(t, queueURL), RetryBase: time.Millisecond, Attempts: ledger, MaxAttempts: 2,
+				DeadLetters: dead,
 				Do: func(_ context.Context, m worker.Message) error {
 					if attempts = append(attempts, m.Attempt); m.Attempt == 2 {
 						stop()
@@ -132,7 +135,8 @@ func TestDeadLettersKeepTheMessageAndItsAttributes(t *testing.T) {
 			}
 			kept, err := dead.Receive(t.Context(), 10, time.Second, time.Minute)
 			if err != nil || len(kept) != 1 || kept[0].Body != "poison" ||
-				kept[0].Attributes["tenant"].Text != "acme" || string(kept[0].Attributes["raw"].Binary) != "\x01\x02" || len(kept[0].Attributes) != 2 {
+				kept[0].Attributes["tenant"].Text != "acme" || string(kept[0].Attributes["raw"].Binary) != "\x01\x02" ||
+				len(kept[0].Attributes) != 2 {
 				t.Errorf("kept %+v, %v", kept, err)
 			}
 			if left, err := open(t, queueURL).Receive(t.Context(), 10, 0, time.Minute); err != nil || len(left) != 0 {
@@ -165,7 +169,8 @@ func TestHandleWorksUntilItsContextEnds(t *testing.T) {
 		t.Errorf("left %+v, %v", left, err)
 	}
 	t.Setenv("MUSTER_API_URL", "http://10.0.0.1")
-	if err := sqsworker.Handle(t.Context(), queueURL, nil); err == nil || !strings.Contains(err.Error(), "http is allowed to this machine only") {
+	if err := sqsworker.Handle(t.Context(), queueURL, nil); err == nil ||
+		!strings.Contains(err.Error(), "http is allowed to this machine only") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -180,7 +185,8 @@ func TestTheProtocolPageNamesEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sources []string
-	for _, folder := range []string{".", "lease", "execution", "placement", "sqsqueue", "sqsworker", "httpreport", "ledger"} {
+	for _, folder := range []string{".", "lease", "execution", "placement", "sqsqueue", "sqsworker", "httpreport",
+		"ledger"} {
 		found, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		if err != nil || len(found) == 0 {
 			t.Fatal(folder, found, err)

@@ -37,8 +37,10 @@ func endpoint(t *testing.T, o execution.EndpointOptions, f http.HandlerFunc) *ex
 func TestEndpointPostsTheMessageAsElasticBeanstalkDoes(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890e6, time.UTC)
 	m := worker.Message{
-		ID: "id", Queue: "jobs", Body: "{\"a\":\n1}", Group: "g", ReceiveCount: 3, Attempt: 2, SenderID: "AIDA", SentAt: at, FirstReceivedAt: at,
-		Attributes: map[string]worker.Attribute{"kind": {Type: "String", Text: "réd"}, "n": {Type: "Number.int", Text: "7"}, "raw": {Type: "Binary", Binary: []byte{0}}},
+		ID: "id", Queue: "jobs", Body: "{\"a\":\n1}", Group: "g", ReceiveCount: 3, Attempt: 2, SenderID: "AIDA",
+		SentAt: at, FirstReceivedAt: at,
+		Attributes: map[string]worker.Attribute{"kind": {Type: "String", Text: "réd"},
+			"n": {Type: "Number.int", Text: "7"}, "raw": {Type: "Binary", Binary: []byte{0}}},
 	}
 	e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -50,9 +52,11 @@ func TestEndpointPostsTheMessageAsElasticBeanstalkDoes(t *testing.T) {
 		}
 		want := http.Header{
 			"Content-Type": {"application/json"}, "X-Aws-Sqsd-Msgid": {"id"}, "X-Aws-Sqsd-Queue": {"jobs"},
-			"X-Aws-Sqsd-First-Received-At": {"2026-03-04T05:06:07Z"}, "X-Aws-Sqsd-Receive-Count": {"3"}, "X-Aws-Sqsd-Sender-Id": {"AIDA"},
+			"X-Aws-Sqsd-First-Received-At": {"2026-03-04T05:06:07Z"}, "X-Aws-Sqsd-Receive-Count": {"3"},
+			"X-Aws-Sqsd-Sender-Id": {"AIDA"},
 			"X-Aws-Sqsd-Attr-Kind": {"réd"}, "X-Aws-Sqsd-Attr-N": {"7"},
-			"X-Muster-Idempotency-Key": {"id"}, "X-Muster-Attempt": {"2"}, "X-Muster-Sent-At": {"2026-03-04T05:06:07.890Z"}, "X-Muster-Group": {"g"},
+			"X-Muster-Idempotency-Key": {"id"}, "X-Muster-Attempt": {"2"},
+			"X-Muster-Sent-At": {"2026-03-04T05:06:07.890Z"}, "X-Muster-Group": {"g"},
 		}
 		if d := cmp.Diff(want, r.Header); d != "" {
 			t.Error(d)
@@ -61,7 +65,9 @@ func TestEndpointPostsTheMessageAsElasticBeanstalkDoes(t *testing.T) {
 	if err := e.Do(t.Context(), m); err != nil {
 		t.Error(err)
 	}
-	if err := e.Do(t.Context(), worker.Message{Attributes: map[string]worker.Attribute{"a": {Type: "String", Text: "x\r\nEvil: y"}}}); err == nil || !strings.Contains(err.Error(), "no header can hold") {
+	if err := e.Do(t.Context(),
+		worker.Message{Attributes: map[string]worker.Attribute{"a": {Type: "String",
+			Text: "x\r\nEvil: y"}}}); err == nil || !strings.Contains(err.Error(), "no header can hold") {
 		t.Errorf("a header could be smuggled in: %v", err)
 	}
 }
@@ -71,15 +77,18 @@ func TestEndpointTakesNothingButAnOrderlyAnswer(t *testing.T) {
 		name, says string
 		serve      http.HandlerFunc
 	}{
-		{"200 is success, whatever the body", "", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done, thanks") }},
-		{"another success is none", "answered 202 Accepted", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }},
+		{"200 is success, whatever the body", "",
+			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done, thanks") }},
+		{"another success is none", "answered 202 Accepted",
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) }},
 		{"an error", "answered 500 Internal Server Error", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(500)
 			_, _ = io.Copy(w, r.Body)
 		}},
-		{"a redirection is not followed", "answered 307 Temporary Redirect", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://169.254.169.254/", 307)
-		}},
+		{"a redirection is not followed", "answered 307 Temporary Redirect",
+			func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://169.254.169.254/", 307)
+			}},
 		{"an answer without end", "more than 65536 bytes", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 32<<10)); err != nil {
@@ -87,7 +96,8 @@ func TestEndpointTakesNothingButAnOrderlyAnswer(t *testing.T) {
 				}
 			}
 		}},
-		{"death", "went away before it answered", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		{"death", "went away before it answered",
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,7 +113,8 @@ func TestEndpointTakesNothingButAnOrderlyAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := e.Do(t.Context(), worker.Message{ID: "m", Body: "secret"})
-			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			if test.says == "" && err != nil || test.says != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("got %v, want an error that says %q", err, test.says)
 			}
 			if err != nil && strings.Contains(err.Error(), "secret") || errors.Is(err, worker.ErrNotBegun) {
@@ -173,7 +184,8 @@ func TestEndpointSettlesEachMessageOfABatch(t *testing.T) {
 		{"one failure", `{"failed":[{"delivery":"$1","error":"bad"}]}`, [3]string{"", `"bad"`, ""}},
 		{"a failure without a reason", `{"failed":[{"delivery":"$0"}]}`, [3]string{"not why", "", ""}},
 		{"an unknown delivery", `{"failed":[{"delivery":"nonesuch"}]}`, [3]string{"unknown", "unknown", "unknown"}},
-		{"a delivery twice", `{"failed":[{"delivery":"$2"},{"delivery":"$2"}]}`, [3]string{"named before", "named before", "named before"}},
+		{"a delivery twice", `{"failed":[{"delivery":"$2"},{"delivery":"$2"}]}`,
+			[3]string{"named before", "named before", "named before"}},
 		{"garbage", "<html>secret", [3]string{"not JSON", "not JSON", "not JSON"}},
 	}
 	for _, test := range tests {
@@ -182,7 +194,8 @@ func TestEndpointSettlesEachMessageOfABatch(t *testing.T) {
 				var request struct {
 					Messages []struct{ Delivery, Body string }
 				}
-				if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) != 3 || request.Messages[1].Body != "b" {
+				if err := json.NewDecoder(r.Body).Decode(&request); err != nil || len(request.Messages) != 3 ||
+					request.Messages[1].Body != "b" {
 					t.Errorf("got %+v, %v", request, err)
 					return
 				}
@@ -192,10 +205,12 @@ func TestEndpointSettlesEachMessageOfABatch(t *testing.T) {
 				}
 				fmt.Fprint(w, answer)
 			})
-			errs := e.DoBatch(t.Context(), []worker.Message{{ID: "1", Body: "a"}, {ID: "2", Body: "b"}, {ID: "3", Body: "c"}})
+			errs := e.DoBatch(t.Context(), []worker.Message{{ID: "1", Body: "a"}, {ID: "2", Body: "b"},
+				{ID: "3", Body: "c"}})
 			for i, err := range errs {
 				want := test.wants[i]
-				if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
+				if (err == nil) != (want == "") || err != nil &&
+					(!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
 					t.Errorf("message %d: got %v, want %q", i, err, want)
 				}
 			}
@@ -227,7 +242,8 @@ func TestEndpointIsOnThisMachine(t *testing.T) {
 			if err == nil {
 				e.Close()
 			}
-			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			if test.says == "" && err != nil || test.says != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("got %v, want %q", err, test.says)
 			}
 		})

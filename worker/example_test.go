@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/worker"
 )
 
-// list is a queue of messages in memory. What fails is lost with it; see [sqsqueue.SQS] for a queue that keeps messages.
+// list is a queue of messages in memory. What fails is lost with it; see [sqsqueue.SQS] for a queue that keeps
+// messages.
 type list chan worker.Message
 
 func (l list) Receive(ctx context.Context, _ int, wait, _ time.Duration) ([]worker.Message, error) {

@@ -67,16 +67,20 @@ func TestFailedAttemptsAreTold(t *testing.T) {
 		want  []string
 	}{
 		{"a success at once is not told", worker.Options{}, takes(time.Second), time.Minute, nil},
-		{"failures, and that it succeeded in the end", worker.Options{RetryBase: 10 * time.Second}, func(_ context.Context, m worker.Message) error {
-			if m.Attempt < 3 {
-				return no
-			}
-			return nil
-		}, time.Minute, []string{"m/1 after 0s: no, again in 10s", "m/2 after 0s: no, again in 20s", "m settled"}},
-		{"the one after which it is a dead letter", worker.Options{RetryBase: time.Second, MaxAttempts: 2, DeadLetters: &namingGrave{}},
-			func(context.Context, worker.Message) error { return no }, time.Minute, []string{"m/1 after 0s: no, again in 1s", "m/2 after 0s: no, dead as dead-m"}},
+		{"failures, and that it succeeded in the end", worker.Options{RetryBase: 10 * time.Second},
+			func(_ context.Context, m worker.Message) error {
+				if m.Attempt < 3 {
+					return no
+				}
+				return nil
+			}, time.Minute, []string{"m/1 after 0s: no, again in 10s", "m/2 after 0s: no, again in 20s", "m settled"}},
+		{"the one after which it is a dead letter", worker.Options{RetryBase: time.Second, MaxAttempts: 2,
+			DeadLetters: &namingGrave{}},
+			func(context.Context, worker.Message) error { return no }, time.Minute,
+			[]string{"m/1 after 0s: no, again in 1s", "m/2 after 0s: no, dead as dead-m"}},
 		{"where dead letters do not tell their ids", worker.Options{MaxAttempts: 1, DeadLetters: &grave{}},
-			func(context.Context, worker.Message) error { return no }, time.Minute, []string{"m/1 after 0s: no, dead as "}},
+			func(context.Context, worker.Message) error { return no }, time.Minute,
+			[]string{"m/1 after 0s: no, dead as "}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -87,7 +91,8 @@ func TestFailedAttemptsAreTold(t *testing.T) {
 				if got := w.all(); !slices.Equal(got, row.want) {
 					t.Errorf("told\n%q, want\n%q", got, row.want)
 				}
-				if logs := r.logs.String(); strings.Contains(logs, "level=WARN") || strings.Contains(logs, "level=ERROR") {
+				if logs := r.logs.String(); strings.Contains(logs, "level=WARN") ||
+					strings.Contains(logs, "level=ERROR") {
 					t.Errorf("it was logged as well:\n%s", logs)
 				}
 				r.told()
@@ -103,7 +108,8 @@ func TestALostLeaseIsTold(t *testing.T) {
 		q.changeFault = func(int) error { return worker.ErrGone }
 		r := run(t, worker.Options{Queue: q, Failures: w, Do: takes(time.Hour)})
 		after(16 * time.Second)
-		if got, want := w.all(), []string{"m/1 after 15s: the lease on the message is lost, lost"}; !slices.Equal(got, want) {
+		if got, want := w.all(), []string{"m/1 after 15s: the lease on the message is lost, lost"}; !slices.Equal(got,
+			want) {
 			t.Errorf("told %q, want %q", got, want)
 		}
 		r.told()
@@ -131,11 +137,13 @@ func (p *printing) sorted() []string {
 
 func TestWhatACommandPrintsIsHandedOnByTheLine(t *testing.T) {
 	p := &printing{}
-	c := execution.Command{Argv: []string{"/bin/sh", "-c", `printf 'one\r\ntwo'; printf '\nbad \377 byte\n\033[31mred\n' >&2; exit 3`}, Print: p.take}
+	c := execution.Command{Argv: []string{"/bin/sh", "-c",
+		`printf 'one\r\ntwo'; printf '\nbad \377 byte\n\033[31mred\n' >&2; exit 3`}, Print: p.take}
 	if err := c.Run(t.Context(), worker.Message{ID: "m"}); err == nil {
 		t.Error("it succeeded")
 	}
-	want := []string{"m stderr: ", "m stderr: \x1b[31mred", "m stderr: bad \uFFFD byte", "m stdout: one", "m stdout: two"}
+	want := []string{"m stderr: ", "m stderr: \x1b[31mred", "m stderr: bad \uFFFD byte", "m stdout: one",
+		"m stdout: two"}
 	if got := p.sorted(); !slices.Equal(got, want) {
 		t.Errorf("handed on %q, want %q", got, want)
 	}
@@ -146,7 +154,8 @@ func TestWhatAProgramPrintsBelongsToItsMessage(t *testing.T) {
 	program := `read hello; echo '{"type":"ready","protocol":1}'
 while read line; do echo "working $FLAVOUR" >&2; sleep 0.2; d=$(echo "$line" | sed 's/.*"delivery":"\([0-9]*\)".*/\1/'); echo "{\"type\":\"done\",\"delivery\":\"$d\",\"ok\":true}"; done`
 	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{
-		Command: execution.Command{Argv: []string{"/bin/sh", "-c", program}, Set: []string{"FLAVOUR=sour"}, Print: p.take},
+		Command: execution.Command{Argv: []string{"/bin/sh", "-c", program}, Set: []string{"FLAVOUR=sour"},
+			Print: p.take},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +183,9 @@ func TestAnAnswerThatIsNoSuccessIsKept(t *testing.T) {
 	defer e.Close()
 	err = e.Do(t.Context(), worker.Message{ID: "m", Body: "secret"})
 	answer, ok := errors.AsType[*execution.AnswerError](err)
-	if !ok || answer.Status != 500 || !strings.HasPrefix(answer.Body, "no disk") || len(answer.Body) != 2<<10 || strings.Contains(err.Error(), "no disk") {
-		t.Errorf("got %v with a body of %d bytes, want the beginning of the answer beside the text", err, len(answer.Body))
+	if !ok || answer.Status != 500 || !strings.HasPrefix(answer.Body, "no disk") || len(answer.Body) != 2<<10 ||
+		strings.Contains(err.Error(), "no disk") {
+		t.Errorf("got %v with a body of %d bytes, want the beginning of the answer beside the text", err,
+			len(answer.Body))
 	}
 }

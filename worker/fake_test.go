@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // fakeQueue is a queue in memory, on the clock of the test's bubble. Its faults are set by the tests.
@@ -69,7 +69,8 @@ func (q *fakeQueue) send(ids ...string) {
 func (q *fakeQueue) sendGroups(ids ...string) {
 	q.mu.Lock()
 	for _, id := range ids {
-		q.messages = append(q.messages, &fakeMessage{Message: worker.Message{ID: id, Queue: "q.fifo", Group: id[:1], Body: "secret-" + id}})
+		q.messages = append(q.messages,
+			&fakeMessage{Message: worker.Message{ID: id, Queue: "q.fifo", Group: id[:1], Body: "secret-" + id}})
 	}
 	q.mu.Unlock()
 	q.send()
@@ -242,15 +243,15 @@ var errAway = errors.New("connection refused")
 // fakeController answers reports as its rule says and remembers them.
 type fakeController struct {
 	mu      sync.Mutex
-	reports []muster.Report
+	reports []protocol.Report
 	times   []time.Time
 	// rule is called for each report with its number, from 1.
-	rule func(n int, r muster.Report) (muster.Directive, error)
+	rule func(n int, r protocol.Report) (protocol.Directive, error)
 	// takes is how long each report is under way.
 	takes time.Duration
 }
 
-func (c *fakeController) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
+func (c *fakeController) Report(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
 	c.mu.Lock()
 	c.reports = append(c.reports, r)
 	c.times = append(c.times, time.Now())
@@ -260,41 +261,41 @@ func (c *fakeController) Report(ctx context.Context, r muster.Report) (muster.Di
 		select {
 		case <-time.After(c.takes):
 		case <-ctx.Done():
-			return muster.Directive{}, ctx.Err()
+			return protocol.Directive{}, ctx.Err()
 		}
 	}
 	return rule(n, r)
 }
 
-func (c *fakeController) all() []muster.Report {
+func (c *fakeController) all() []protocol.Report {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.reports)
 }
 
-func (c *fakeController) last() muster.Report {
+func (c *fakeController) last() protocol.Report {
 	all := c.all()
 	return all[len(all)-1]
 }
 
 // states returns the states reported, without repeats.
-func (c *fakeController) states() []muster.WorkerState {
-	var states []muster.WorkerState
+func (c *fakeController) states() []protocol.WorkerState {
+	var states []protocol.WorkerState
 	for _, r := range c.all() {
 		states = append(states, r.State)
 	}
 	return slices.Compact(states)
 }
 
-var work = muster.Directive{Ask: muster.Work}
+var work = protocol.Directive{Ask: protocol.Work}
 
 // keepWorking asks for nothing but work.
-func keepWorking(int, muster.Report) (muster.Directive, error) { return work, nil }
+func keepWorking(int, protocol.Report) (protocol.Directive, error) { return work, nil }
 
 // release asks for a drain and grants every token.
-func release(_ int, r muster.Report) (muster.Directive, error) {
+func release(_ int, r protocol.Report) (protocol.Directive, error) {
 	if r.Token != "" {
-		return muster.Directive{Ask: muster.Leave, Token: r.Token}, nil
+		return protocol.Directive{Ask: protocol.Leave, Token: r.Token}, nil
 	}
-	return muster.Directive{Ask: muster.Drain}, nil
+	return protocol.Directive{Ask: protocol.Drain}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // dice are shared by goroutines that run at once, so that a seed names a mix of faults and not one exact course.
@@ -43,43 +43,45 @@ func TestRunFinishesEveryMessageAndNeverWorksOnOneTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// faultyRun works off a queue whose calls fail, for a controller that drains and loses answers at random and never grants.
+// faultyRun works off a queue whose calls fail, for a controller that drains and loses answers at random and never
+// grants.
 func faultyRun(t *testing.T, d *dice) {
 	q := newFakeQueue()
 	for i := range 60 {
 		q.send(fmt.Sprint("m", i))
 	}
 	q.receiveFault, q.deleteFault, q.changeFault = d.fault(0.3), d.fault(0.3), d.fault(0.75)
-	c := &fakeController{rule: func(int, muster.Report) (muster.Directive, error) {
+	c := &fakeController{rule: func(int, protocol.Report) (protocol.Directive, error) {
 		switch {
 		case d.chance(0.2):
-			return muster.Directive{}, errAway
+			return protocol.Directive{}, errAway
 		case d.chance(0.1):
-			return muster.Directive{Ask: muster.Drain}, nil
+			return protocol.Directive{Ask: protocol.Drain}, nil
 		}
 		return work, nil
 	}}
 	var mu sync.Mutex
 	now, lost := map[string]bool{}, 0
-	r := run(t, worker.Options{Queue: q, Reporter: c, Slots: 4, RetryBase: time.Second, Do: func(ctx context.Context, m worker.Message) error {
-		mu.Lock()
-		if now[m.ID] {
-			t.Errorf("message %s is worked on twice at once", m.ID)
-		}
-		now[m.ID] = true
-		mu.Unlock()
-		defer func() { mu.Lock(); delete(now, m.ID); mu.Unlock() }()
-		err := takes(time.Duration(1+m.ReceiveCount*7%50)*time.Second)(ctx, m)
-		if errors.Is(err, worker.ErrLeaseLost) {
+	r := run(t, worker.Options{Queue: q, Reporter: c, Slots: 4, RetryBase: time.Second,
+		Do: func(ctx context.Context, m worker.Message) error {
 			mu.Lock()
-			lost++
+			if now[m.ID] {
+				t.Errorf("message %s is worked on twice at once", m.ID)
+			}
+			now[m.ID] = true
 			mu.Unlock()
-		}
-		if err == nil && d.chance(0.2) {
-			return errors.New("failed by chance")
-		}
-		return err
-	}})
+			defer func() { mu.Lock(); delete(now, m.ID); mu.Unlock() }()
+			err := takes(time.Duration(1+m.ReceiveCount*7%50)*time.Second)(ctx, m)
+			if errors.Is(err, worker.ErrLeaseLost) {
+				mu.Lock()
+				lost++
+				mu.Unlock()
+			}
+			if err == nil && d.chance(0.2) {
+				return errors.New("failed by chance")
+			}
+			return err
+		}})
 	after(time.Hour)
 	deleted, _ := q.state()
 	if len(deleted) != 60 {
@@ -98,8 +100,8 @@ func TestRunSettlesEveryBatchOfAnOrderedQueueWhateverFails(t *testing.T) {
 	}
 }
 
-// faultyBatches works off groups of messages in batches, some of which fail, for a queue whose calls fail and with a ledger
-// and dead letters.
+// faultyBatches works off groups of messages in batches, some of which fail, for a queue whose calls fail and with a
+// ledger and dead letters.
 func faultyBatches(t *testing.T, d *dice) {
 	q, ledger, dead := newFakeQueue(), newCounter(), &grave{}
 	const each = 12

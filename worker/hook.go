@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
@@ -24,14 +24,15 @@ const (
 // ErrOthersWork means that other workers of the machine have not finished, so that it may not end yet.
 var ErrOthersWork = errors.New("other workers of the machine have not finished")
 
-// Hook is what keeps a machine that is to end until its worker has finished: the lifecycle hook of an Auto Scaling group. Package
-// worker/autoscaling has one for a machine with one worker, and one for several that share it.
+// Hook is what keeps a machine that is to end until its worker has finished: the lifecycle hook of an Auto Scaling
+// group. Package worker/autoscaling has one for a machine with one worker, and one for several that share it.
 type Hook interface {
-	// Extend keeps the machine for longer, and returns for how long from now on; 0 when that is not known. A machine cannot be
-	// kept for ever: the calls then fail.
+	// Extend keeps the machine for longer, and returns for how long from now on; 0 when that is not known. A machine
+	// cannot be kept for ever: the calls then fail.
 	Extend(ctx context.Context) (time.Duration, error)
-	// Complete lets the machine end: this worker has finished, and needs it no more. It succeeds when nothing keeps the machine any
-	// more. While other workers need it the error matches [ErrOthersWork], and it is called again every few seconds: they may crash.
+	// Complete lets the machine end: this worker has finished, and needs it no more. It succeeds when nothing keeps the
+	// machine any more. While other workers need it the error matches [ErrOthersWork], and it is called again every few
+	// seconds: they may crash.
 	Complete(ctx context.Context) error
 }
 
@@ -62,7 +63,7 @@ func (h *hooked) advance(now time.Time, next *alarm, r *runner) {
 	if !h.until.IsZero() && next.due(now, h.until.Add(-handBackWithin)) {
 		r.stopWorkAt(now)
 	}
-	if h.calling || r.lease.State() == muster.Leaving || !next.due(now, h.nextAt) {
+	if h.calling || r.lease.State() == protocol.Leaving || !next.due(now, h.nextAt) {
 		return
 	}
 	h.calling = true
@@ -72,7 +73,7 @@ func (h *hooked) advance(now time.Time, next *alarm, r *runner) {
 		kept, err := h.Extend(ctx)
 		return func(ended time.Time) {
 			if err != nil {
-				r.lease.Incident(muster.HookFailed, err.Error())
+				r.lease.Incident(protocol.HookFailed, err.Error())
 			}
 			h.extended(now, ended, kept, err)
 		}
@@ -94,8 +95,8 @@ func (h *hooked) extended(begun, now time.Time, kept time.Duration, err error) {
 	}
 }
 
-// last lets the machine end that waits for the worker. A worker that was released waits for that first, as long as hookPatience:
-// the machine is ended because of it, and would wait in vain.
+// last lets the machine end that waits for the worker. A worker that was released waits for that first, as long as
+// hookPatience: the machine is ended because of it, and would wait in vain.
 func (h *hooked) last(base, stop context.Context, r *runner) {
 	if h.Hook == nil || !h.waiting && !r.awaitEnd(base, stop) {
 		return
@@ -115,10 +116,12 @@ func (h *hooked) last(base, stop context.Context, r *runner) {
 			<-time.After(hookPause)
 		}
 	}
-	h.log.Error("the machine could not be told that it may end: it waits until its lifecycle hook times out", "err", err)
+	h.log.Error("the machine could not be told that it may end: it waits until its lifecycle hook times out", "err",
+		err)
 }
 
-// complete lets the machine end once its other workers have finished or crashed; when stop ends, it waits for them no longer.
+// complete lets the machine end once its other workers have finished or crashed; when stop ends, it waits for them no
+// longer.
 func (h *hooked) complete(base, stop context.Context) error {
 	for waited := false; ; waited = true {
 		ctx, cancel := context.WithTimeout(base, hookTimeout)

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // fakeHook keeps a machine for the timeout with each heartbeat, until it is completed.
@@ -74,13 +74,16 @@ func TestRunKeepsItsMachineUntilItHasFinished(t *testing.T) {
 		{"short work needs one heartbeat", time.Hour, nil, 10 * time.Second, 0, true, 15 * time.Second, 1, 1},
 		{"long work many", time.Minute, nil, 10 * time.Minute, 0, true, 11 * time.Minute, 20, 1},
 		{"the grace counts", time.Minute, nil, 10 * time.Minute, 2 * time.Minute, false, 130 * time.Second, 4, 1},
-		{"heartbeats fail: what is not finished is given back before the machine ends", time.Minute, failing(3), time.Hour, 0, false, 90 * time.Second, 7, 2},
+		{"heartbeats fail: what is not finished is given back before the machine ends", time.Minute, failing(3),
+			time.Hour, 0, false, 90 * time.Second, 7, 2},
 		{"the timeout is not known", 0, nil, 2 * time.Minute, 0, true, 2*time.Minute + 10*time.Second, 6, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				q, s, h := newFakeQueue("held"), mustertest.NewIMDS(time.Now), &fakeHook{timeout: row.timeout, fault: row.fault}
-				r := run(t, worker.Options{Queue: q, Reporter: &fakeController{rule: keepWorking}, Do: takes(row.takes), Notices: onEC2(s), Hook: h, Grace: row.grace})
+				q, s, h := newFakeQueue("held"), mustertest.NewIMDS(time.Now), &fakeHook{timeout: row.timeout,
+					fault: row.fault}
+				r := run(t, worker.Options{Queue: q, Reporter: &fakeController{rule: keepWorking}, Do: takes(row.takes),
+					Notices: onEC2(s), Hook: h, Grace: row.grace})
 				after(3 * time.Second)
 				s.Target("Terminated")
 				begun := time.Now()
@@ -113,7 +116,7 @@ func TestRunThatWasReleasedLetsItsMachineEnd(t *testing.T) {
 		c := &fakeController{rule: release}
 		r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: c, Do: takes(0), Notices: onEC2(s), Hook: h})
 		after(time.Minute)
-		if c.last().State != muster.Leaving {
+		if c.last().State != protocol.Leaving {
 			t.Fatalf("the last report is %+v", c.last())
 		}
 		if _, completed := h.calls(); len(completed) > 0 {
@@ -136,7 +139,8 @@ func TestRunDoesNotWaitForEverForItsMachineToEnd(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, h := mustertest.NewIMDS(time.Now), &fakeHook{timeout: time.Hour}
-				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: release}, Do: takes(0), Notices: onEC2(s), Hook: h})
+				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: release},
+					Do: takes(0), Notices: onEC2(s), Hook: h})
 				after(time.Minute)
 				if row.told {
 					r.told()
@@ -180,7 +184,8 @@ func TestRunWaitsForTheOtherWorkersOfItsMachine(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := mustertest.NewIMDS(time.Now)
 				h := &sharedHook{fakeHook: fakeHook{timeout: time.Hour}, until: time.Now().Add(row.others)}
-				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: keepWorking}, Do: takes(0), Notices: onEC2(s), Hook: h})
+				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: keepWorking},
+					Do: takes(0), Notices: onEC2(s), Hook: h})
 				begun := time.Now()
 				after(3 * time.Second)
 				s.Target("Terminated")
@@ -203,7 +208,8 @@ func TestRunWaitsForTheOtherWorkersOfItsMachine(t *testing.T) {
 func TestAReleaseIsNoneOfAMachineThatIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := mustertest.NewIMDS(time.Now), &fakeHook{timeout: time.Hour}
-		r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: release}, Do: takes(0), Notices: onEC2(s), Hook: h, MachineShared: true})
+		r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: &fakeController{rule: release}, Do: takes(0),
+			Notices: onEC2(s), Hook: h, MachineShared: true})
 		r.left(2 * time.Minute)
 		if _, completed := h.calls(); len(completed) > 0 {
 			t.Error("completed although the machine stays")

@@ -10,23 +10,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/httpreport"
 )
 
 func TestHTTPReporterReports(t *testing.T) {
-	sent := muster.Report{Fleet: "f", Member: "m", Worker: "w", Seq: 7, State: muster.Idle, Token: "t", Slots: 2, Finished: 3}
+	sent := protocol.Report{Fleet: "f", Member: "m", Worker: "w", Seq: 7, State: protocol.Idle, Token: "t", Slots: 2,
+		Finished: 3}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var got muster.Report
+		var got protocol.Report
 		body, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(body, &got); err != nil || got.Seq != 7 || got.Token != "t" || got.Finished != 3 {
 			t.Errorf("received %s, %v", body, err)
 		}
-		if r.Method != http.MethodPost || r.URL.Path != "/v1/reports" || r.Header.Get("Authorization") != "Bearer s3cret" {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/reports" ||
+			r.Header.Get("Authorization") != "Bearer s3cret" {
 			t.Errorf("received %s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
 		}
-		_ = json.NewEncoder(w).Encode(muster.Directive{Ask: muster.Leave, Token: "t", ReportWithin: time.Second})
+		_ = json.NewEncoder(w).Encode(protocol.Directive{Ask: protocol.Leave, Token: "t", ReportWithin: time.Second})
 	}))
 	defer server.Close()
 	reporter, err := httpreport.NewReporter(server.URL, "s3cret")
@@ -34,7 +36,8 @@ func TestHTTPReporterReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := reporter.Report(t.Context(), sent)
-	if want := (muster.Directive{Ask: muster.Leave, Token: "t", ReportWithin: time.Second}); err != nil || got != want {
+	want := protocol.Directive{Ask: protocol.Leave, Token: "t", ReportWithin: time.Second}
+	if err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 }
@@ -67,8 +70,8 @@ func TestHTTPReporterRefusesWhatIsNoDirective(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := reporter.Report(t.Context(), muster.Report{})
-			if err == nil || !strings.Contains(err.Error(), test.says) || d != (muster.Directive{}) || calls != 1 {
+			d, err := reporter.Report(t.Context(), protocol.Report{})
+			if err == nil || !strings.Contains(err.Error(), test.says) || d != (protocol.Directive{}) || calls != 1 {
 				t.Errorf("got %+v, %v after %d calls; want an error that says %q", d, err, calls, test.says)
 			}
 			if err != nil && strings.Contains(err.Error(), "s3cret") {

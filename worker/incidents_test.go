@@ -7,13 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // incidentsOf runs a worker for a while and returns the incidents that it reported last.
-func incidentsOf(t *testing.T, o worker.Options, during time.Duration) map[muster.IncidentKind]muster.Incident {
+func incidentsOf(t *testing.T, o worker.Options, during time.Duration) map[protocol.IncidentKind]protocol.Incident {
 	t.Helper()
 	c := &fakeController{rule: keepWorking}
 	o.Reporter = c
@@ -22,7 +22,7 @@ func incidentsOf(t *testing.T, o worker.Options, during time.Duration) map[muste
 	r.told()
 	after(time.Hour)
 	r.left(time.Minute)
-	found := map[muster.IncidentKind]muster.Incident{}
+	found := map[protocol.IncidentKind]protocol.Incident{}
 	for _, i := range c.last().Incidents {
 		if strings.Contains(i.Text, "secret") {
 			t.Errorf("a message's body was reported: %q", i.Text)
@@ -36,30 +36,31 @@ func TestRunReportsWhatWentWrong(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		o    func(t *testing.T) worker.Options
-		kind muster.IncidentKind
+		kind protocol.IncidentKind
 		text string
 	}{
 		{"a hold that could not be extended", func(*testing.T) worker.Options {
 			q := newFakeQueue("m1")
 			q.changeFault = func(int) error { return errAway }
 			return worker.Options{Queue: q, Do: takes(time.Hour), Visibility: 10 * time.Second}
-		}, muster.LeaseLost, "message m1: its hold was lost after "},
+		}, protocol.LeaseLost, "message m1: its hold was lost after "},
 		{"a message that could not be deleted", func(*testing.T) worker.Options {
 			q := newFakeQueue("m1")
 			q.deleteFault = func(int) error { return errAway }
 			return worker.Options{Queue: q, Do: takes(time.Second)}
-		}, muster.DeleteFailed, "message m1: connection refused"},
+		}, protocol.DeleteFailed, "message m1: connection refused"},
 		{"a protection that could not be renewed", func(t *testing.T) worker.Options {
 			a := mustertest.NewECSAgent(time.Now)
 			o := protectedOptions(a, guarded(t, a, "m1"), time.Second)
 			time.AfterFunc(time.Minute, func() { a.Refuse("ServerException", 500) })
 			time.AfterFunc(6*time.Minute, func() { a.Refuse("", 0) })
 			return o
-		}, muster.ProtectionFailed, "protect the task: ServerException"},
+		}, protocol.ProtectionFailed, "protect the task: ServerException"},
 		{"a report that was not taken", func(*testing.T) worker.Options {
 			sink := &fakeSink{fault: func(int) error { return errors.New("Throttling") }}
-			return worker.Options{Queue: newFakeQueue(), Do: takes(0), Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: time.Minute}}}
-		}, muster.ReportFailed, "metrics: Throttling"},
+			return worker.Options{Queue: newFakeQueue(), Do: takes(0),
+				Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: time.Minute}}}
+		}, protocol.ReportFailed, "metrics: Throttling"},
 		{"a machine that could not be kept", func(*testing.T) worker.Options {
 			s := mustertest.NewIMDS(time.Now)
 			h := &fakeHook{timeout: time.Minute, fault: func(call int) error {
@@ -70,7 +71,7 @@ func TestRunReportsWhatWentWrong(t *testing.T) {
 			}}
 			time.AfterFunc(time.Minute, func() { s.Target("Terminated") })
 			return worker.Options{Queue: newFakeQueue("m1"), Do: takes(5 * time.Minute), Notices: onEC2(s), Hook: h}
-		}, muster.HookFailed, "AccessDenied"},
+		}, protocol.HookFailed, "AccessDenied"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,13 +87,15 @@ func TestRunReportsWhatWentWrong(t *testing.T) {
 
 func TestRunWithoutFaultsReportsNoIncident(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if found := incidentsOf(t, worker.Options{Queue: newFakeQueue("a", "b"), Do: takes(time.Minute)}, 5*time.Minute); len(found) > 0 {
+		if found := incidentsOf(t, worker.Options{Queue: newFakeQueue("a", "b"), Do: takes(time.Minute)},
+			5*time.Minute); len(found) > 0 {
 			t.Errorf("found %+v", found)
 		}
 	})
 }
 
-// What keeps work from beginning is told once each time: who looks at the fleet would see messages wait and nothing else.
+// What keeps work from beginning is told once each time: who looks at the fleet would see messages wait and nothing
+// else.
 func TestWhatKeepsWorkFromBeginningIsAnIncident(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fakeController{rule: keepWorking}
@@ -100,7 +103,7 @@ func TestWhatKeepsWorkFromBeginningIsAnIncident(t *testing.T) {
 		r := run(t, worker.Options{Queue: newFakeQueue("a"), Readiness: g, Reporter: c, Do: takes(time.Second)})
 		incidents := func() int64 {
 			for _, i := range c.last().Incidents {
-				if i.Kind == muster.EndpointDown && i.Text == "nobody listens" {
+				if i.Kind == protocol.EndpointDown && i.Text == "nobody listens" {
 					return i.Count
 				}
 			}

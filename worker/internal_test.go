@@ -12,7 +12,8 @@ func TestReceiveCallsWaitAsLongAsTheyMay(t *testing.T) {
 		want time.Duration
 	}{
 		{"twenty seconds when nobody can ask to drain", Options{Visibility: time.Minute}, 20 * time.Second},
-		{"half of the visibility, so that no message is lost by waiting", Options{Visibility: 30 * time.Second}, 15 * time.Second},
+		{"half of the visibility, so that no message is lost by waiting", Options{Visibility: 30 * time.Second},
+			15 * time.Second},
 		{"two seconds with a controller", Options{Visibility: time.Minute, Reporter: silent{}}, 2 * time.Second},
 		{"two seconds with an idle stop", Options{Visibility: time.Minute, IdleStop: time.Hour}, 2 * time.Second},
 		{"whole seconds", Options{Visibility: 5 * time.Second}, 2 * time.Second},

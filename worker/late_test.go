@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // farController is a controller that every report and every answer takes a while to and from.
@@ -18,7 +18,7 @@ type farController struct {
 	mu  sync.Mutex
 	way time.Duration
 	// answer is called for each report when it arrives.
-	answer func(r muster.Report) muster.Directive
+	answer func(r protocol.Report) protocol.Directive
 	// lose has answers lost.
 	lose bool
 	// counted counts what was finished; each message counts once. newest is the newest report that arrived.
@@ -26,13 +26,13 @@ type farController struct {
 	calls, most     int
 }
 
-func (c *farController) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
+func (c *farController) Report(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
 	c.mu.Lock()
 	c.calls++
 	c.most = max(c.most, c.calls)
 	c.mu.Unlock()
 	defer func() { c.mu.Lock(); c.calls--; c.mu.Unlock() }()
-	answer := make(chan muster.Directive, 1)
+	answer := make(chan protocol.Directive, 1)
 	go func() { // what is under way arrives, also when nobody waits for it any more
 		time.Sleep(c.way)
 		d := c.take(r)
@@ -45,11 +45,11 @@ func (c *farController) Report(ctx context.Context, r muster.Report) (muster.Dir
 	case d := <-answer:
 		return d, nil
 	case <-ctx.Done():
-		return muster.Directive{}, ctx.Err()
+		return protocol.Directive{}, ctx.Err()
 	}
 }
 
-func (c *farController) take(r muster.Report) muster.Directive {
+func (c *farController) take(r protocol.Report) protocol.Directive {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.Seq > c.newest {
@@ -74,17 +74,18 @@ func TestRunHearsLateAnswers(t *testing.T) {
 	for _, way := range []time.Duration{50 * time.Millisecond, 2 * time.Second, 8 * time.Second, 30 * time.Second} {
 		t.Run(way.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &farController{way: way, answer: func(r muster.Report) muster.Directive {
+				c := &farController{way: way, answer: func(r protocol.Report) protocol.Directive {
 					switch {
 					case r.Token != "":
-						return muster.Directive{Ask: muster.Leave, Token: r.Token}
+						return protocol.Directive{Ask: protocol.Leave, Token: r.Token}
 					case r.SentAt.Before(time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC)):
-						return muster.Directive{Ask: muster.Work}
+						return protocol.Directive{Ask: protocol.Work}
 					}
-					return muster.Directive{Ask: muster.Drain}
+					return protocol.Directive{Ask: protocol.Drain}
 				}}
 				ids := strings.Fields(strings.Repeat("m ", 200))
-				r := run(t, worker.Options{Queue: newFakeQueue(ids...), Reporter: c, Slots: 2, Do: takes(700 * time.Millisecond)})
+				r := run(t, worker.Options{Queue: newFakeQueue(ids...), Reporter: c, Slots: 2,
+					Do: takes(700 * time.Millisecond)})
 				r.left(5*time.Minute + 4*way + 20*time.Second)
 				after(2*way + time.Second)
 				counted, most := c.seen()
@@ -102,10 +103,11 @@ func TestRunHearsLateAnswers(t *testing.T) {
 	}
 }
 
-// A controller that takes reports and never answers gets no more than a bounded number at a time, and is said to be silent.
+// A controller that takes reports and never answers gets no more than a bounded number at a time, and is said to be
+// silent.
 func TestRunBoundsTheReportsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &farController{lose: true, answer: func(muster.Report) muster.Directive { return work }}
+		c := &farController{lose: true, answer: func(protocol.Report) protocol.Directive { return work }}
 		r := run(t, worker.Options{Queue: newFakeQueue("a", "b", "c"), Reporter: c, Do: takes(time.Minute)})
 		after(4 * time.Minute)
 		if counted, most := c.seen(); counted != 3 || most > 17 {
@@ -123,15 +125,16 @@ func TestRunBoundsTheReportsInFlight(t *testing.T) {
 // What reports that failed at once had counted is repeated and counted once.
 func TestRunRepeatsWhatFailedReportsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &farController{answer: func(muster.Report) muster.Directive { return work }}
+		c := &farController{answer: func(protocol.Report) protocol.Directive { return work }}
 		n := 0
-		r := run(t, worker.Options{Queue: newFakeQueue("a", "b", "c", "d"), Reporter: reporterFunc(func(ctx context.Context, r muster.Report) (muster.Directive, error) {
-			d, err := c.Report(ctx, r)
-			if n++; n%3 > 0 {
-				return muster.Directive{}, errors.New("the answer was lost")
-			}
-			return d, err
-		}), Do: takes(700 * time.Millisecond)})
+		r := run(t, worker.Options{Queue: newFakeQueue("a", "b", "c", "d"),
+			Reporter: reporterFunc(func(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
+				d, err := c.Report(ctx, r)
+				if n++; n%3 > 0 {
+					return protocol.Directive{}, errors.New("the answer was lost")
+				}
+				return d, err
+			}), Do: takes(700 * time.Millisecond)})
 		after(time.Minute)
 		if counted, _ := c.seen(); counted != 4 {
 			t.Errorf("4 messages were finished, the controller counted %d", counted)
@@ -142,8 +145,8 @@ func TestRunRepeatsWhatFailedReportsCounted(t *testing.T) {
 	})
 }
 
-type reporterFunc func(ctx context.Context, r muster.Report) (muster.Directive, error)
+type reporterFunc func(ctx context.Context, r protocol.Report) (protocol.Directive, error)
 
-func (f reporterFunc) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
+func (f reporterFunc) Report(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
 	return f(ctx, r)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/muster-scale/muster/worker/execution"
 )
 
-// playLines is a program that speaks JSON lines. Its first argument is how it starts, its second a file that gets a line for
-// each start and each message. The body of a message says what to do with it.
+// playLines is a program that speaks JSON lines. Its first argument is how it starts, its second a file that gets a
+// line for each start and each message. The body of a message says what to do with it.
 func playLines(args []string) int {
 	log, err := os.OpenFile(args[1], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -232,9 +232,11 @@ func TestLinesSaysWhyAProgramDoesNotStart(t *testing.T) {
 
 func TestLinesBringsABatchAndTakesEachAnswer(t *testing.T) {
 	lines, log := speakers(t, "well", execution.LinesOptions{Batch: 4})
-	batch := []worker.Message{{ID: "a", Body: "ok"}, {ID: "b", Body: "fail"}, {ID: "c", Body: "ok"}, {ID: "d", Body: "die"}}
+	batch := []worker.Message{{ID: "a", Body: "ok"}, {ID: "b", Body: "fail"}, {ID: "c", Body: "ok"},
+		{ID: "d", Body: "die"}}
 	errs := lines.DoBatch(t.Context(), batch)
-	if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] == nil || !strings.Contains(errs[3].Error(), "status 9") {
+	if errs[0] != nil || errs[1] == nil || errs[2] != nil || errs[3] == nil ||
+		!strings.Contains(errs[3].Error(), "status 9") {
 		t.Errorf("got %v", errs)
 	}
 	if got := logged(t, log); !slices.Equal(got[:5], []string{"start", "a 0", "b 0", "c 0", "d 0"}) {
@@ -267,14 +269,16 @@ func TestLinesShowsAProgramOnlyTheAllowedEnvironment(t *testing.T) {
 	t.Setenv("GIVEN", "yes")
 	file := filepath.Join(t.TempDir(), "environment")
 	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: execution.Command{
-		Argv: []string{"/bin/sh", "-c", `env >"$0"; echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`, file}, Env: []string{"GIVEN"},
+		Argv: []string{"/bin/sh", "-c", `env >"$0"; echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`, file},
+		Env:  []string{"GIVEN"},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lines.Close()
 	text, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(text), "secret") || !strings.Contains(string(text), "GIVEN=yes\n") || !strings.Contains(string(text), "MUSTER_SLOT=0\n") {
+	if err != nil || strings.Contains(string(text), "secret") || !strings.Contains(string(text), "GIVEN=yes\n") ||
+		!strings.Contains(string(text), "MUSTER_SLOT=0\n") {
 		t.Errorf("the program saw %v\n%s", err, text)
 	}
 }
@@ -308,13 +312,15 @@ func playLinesCopy(file string) int {
 	}
 }
 
-// TestRunWithFaultyPrograms holds what matters in the end: each message is done, each attempt is counted, and the worker
-// goes on.
+// TestRunWithFaultyPrograms holds what matters in the end: each message is done, each attempt is counted, and the
+// worker goes on.
 func TestRunWithFaultyPrograms(t *testing.T) {
-	bodies := []string{"die once", "garbage once", "unknown once", "twice", "flood once", "deaf once", "fail once", "close once", "ok"}
+	bodies := []string{"die once", "garbage once", "unknown once", "twice", "flood once", "deaf once", "fail once",
+		"close once", "ok"}
 	q := newFakeQueue()
 	for i, body := range bodies {
-		q.messages = append(q.messages, &fakeMessage{Message: worker.Message{ID: fmt.Sprint(i), Queue: "q", Body: body}})
+		q.messages = append(q.messages,
+			&fakeMessage{Message: worker.Message{ID: fmt.Sprint(i), Queue: "q", Body: body}})
 	}
 	var logs bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&syncedWriter{to: &logs}, nil))
@@ -381,10 +387,11 @@ func TestRunReceivesNothingWhileNoProgramIsReady(t *testing.T) {
 	worked := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- worker.Run(ctx, worker.Options{Queue: q, Readiness: gate, IdleStop: 50 * time.Millisecond, Do: func(context.Context, worker.Message) error {
-			close(worked)
-			return nil
-		}})
+		done <- worker.Run(ctx, worker.Options{Queue: q, Readiness: gate, IdleStop: 50 * time.Millisecond,
+			Do: func(context.Context, worker.Message) error {
+				close(worked)
+				return nil
+			}})
 	}()
 	select {
 	case <-worked:

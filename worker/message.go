@@ -105,7 +105,8 @@ func (m Message) ordered() bool { return m.Group != "" && strings.HasSuffix(m.Qu
 // FifoSuffix ends the names of FIFO queues, and of no others: SQS demands it.
 const FifoSuffix = ".fifo"
 
-// LeaseKey is where the context of a message's work holds a context that ends with the lease on the message; see [LeaseLost].
+// LeaseKey is where the context of a message's work holds a context that ends with the lease on the message; see
+// [LeaseLost].
 type LeaseKey struct{}
 
 // LeaseLost returns a channel that is closed when the lease on the message is lost for whose work ctx was given, even

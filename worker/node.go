@@ -13,15 +13,15 @@ import (
 	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
-// Node says of a message that names a node of a tree which one it is, and takes the node's children. Package tree/runner
-// makes it; work on several messages at once gets it in [Message.Node].
+// Node says of a message that names a node of a tree which one it is, and takes the node's children. Package
+// tree/runner makes it; work on several messages at once gets it in [Message.Node].
 type Node struct {
 	// Root is the tree's name, ID the node's, which is the same for every attempt, and Key the name its parent gave it.
 	Root, ID, Key string
 	// Depth counts from 0, the root node's. DepthLeft is how much deeper children may lie; at 0 the work may name none.
 	Depth, DepthLeft int
-	// Name names children, and Flush has those that were named registered and sent. After an error the work on the node should
-	// end: its attempt fails, or it is over already. Both are safe for use by several goroutines.
+	// Name names children, and Flush has those that were named registered and sent. After an error the work on the node
+	// should end: its attempt fails, or it is over already. Both are safe for use by several goroutines.
 	Name  func(ctx context.Context, children ...tree.Child) error
 	Flush func(ctx context.Context) error
 }
@@ -93,7 +93,8 @@ func NameEach(ctx context.Context, children []WireChild, batch []Message, places
 	for _, c := range children {
 		place, ok := places[c.Delivery]
 		if !ok || batch[place].Node == nil {
-			return fmt.Errorf("the endpoint names a child of the delivery %s, which is unknown or no node of a tree", trouble.Excerpt([]byte(c.Delivery)))
+			return fmt.Errorf("the endpoint names a child of the delivery %s, which is unknown or no node of a tree",
+				trouble.Excerpt([]byte(c.Delivery)))
 		}
 	}
 	for _, c := range children {

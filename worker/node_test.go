@@ -93,33 +93,46 @@ func TestAProgramNamesTheChildrenOfANode(t *testing.T) {
 		says         string // of the error; empty for success
 		restarts     bool
 	}{
-		{"two children", `{"type":"child","delivery":"D","key":"a"}` + "\n" + `{"type":"child","delivery":"D","key":"b","body":"c","later":1}` + "\n" + `{"type":"done","delivery":"D","ok":true}`, nil, "a= b=c", 1, "", false},
-		{"the largest child", `{"type":"child","delivery":"D","key":"a","body":"` + large + `"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`, nil, "a=" + large, 1, "", false},
-		{"it fails after a child", `{"type":"child","delivery":"D","key":"a"}` + "\n" + `{"type":"done","delivery":"D","ok":false,"error":"no disk"}`, nil, "a=", 0, "no disk", false},
-		{"children are refused", `{"type":"child","delivery":"D","key":"a"}` + "\n" + `{"type":"child","delivery":"D","key":"b"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`, tree.ErrDepth, "a=", 0, "depth is used up", false},
-		{"a child without a key", `{"type":"child","delivery":"D"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`, nil, "", 0, "a key of 0 bytes", false},
-		{"a child of an unknown delivery", `{"type":"child","delivery":"99D","key":"a"}`, nil, "", 0, "it named a child of a delivery that is unknown", true},
-		{"a child after the end", `{"type":"done","delivery":"D","ok":true}` + "\n" + `{"type":"child","delivery":"D","key":"a"}`, nil, "", 1, "", true},
+		{"two children", `{"type":"child","delivery":"D","key":"a"}` + "\n" +
+			`{"type":"child","delivery":"D","key":"b","body":"c","later":1}` + "\n" +
+			`{"type":"done","delivery":"D","ok":true}`, nil, "a= b=c", 1, "", false},
+		{"the largest child", `{"type":"child","delivery":"D","key":"a","body":"` + large + `"}` + "\n" +
+			`{"type":"done","delivery":"D","ok":true}`, nil, "a=" + large, 1, "", false},
+		{"it fails after a child", `{"type":"child","delivery":"D","key":"a"}` + "\n" +
+			`{"type":"done","delivery":"D","ok":false,"error":"no disk"}`, nil, "a=", 0, "no disk", false},
+		{"children are refused", `{"type":"child","delivery":"D","key":"a"}` + "\n" +
+			`{"type":"child","delivery":"D","key":"b"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`,
+			tree.ErrDepth, "a=", 0, "depth is used up", false},
+		{"a child without a key", `{"type":"child","delivery":"D"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`,
+			nil, "", 0, "a key of 0 bytes", false},
+		{"a child of an unknown delivery", `{"type":"child","delivery":"99D","key":"a"}`, nil, "", 0,
+			"it named a child of a delivery that is unknown", true},
+		{"a child after the end", `{"type":"done","delivery":"D","ok":true}` + "\n" +
+			`{"type":"child","delivery":"D","key":"a"}`, nil, "", 1, "", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			program := script(t, namer)
 			write(t, program+".answer", test.answer+"\n")
-			lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: execution.Command{Argv: []string{"/bin/sh", program}}})
+			lines, err := execution.StartLines(t.Context(),
+				execution.LinesOptions{Command: execution.Command{Argv: []string{"/bin/sh", program}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(lines.Close)
 			p := parent{refuse: test.refuse}
 			err = lines.Do(t.Context(), p.of("x"))
-			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			if test.says == "" && err != nil || test.says != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("it became %v, want %q", err, test.says)
 			}
 			if got := p.children(); got != test.children || p.flushed != test.flushed {
-				t.Errorf("named %.100q and flushed %d times, want %.100q and %d", got, p.flushed, test.children, test.flushed)
+				t.Errorf("named %.100q and flushed %d times, want %.100q and %d", got, p.flushed, test.children,
+					test.flushed)
 			}
 			sent := strings.Join(logged(t, program+".log"), "\n")
-			for _, want := range []string{`"tree":{"root":"t","node":"node-x","key":"a b/é","depth":2,"depth_left":7}`, `"idempotency_key":"node-x"`, `"attempt":3`} {
+			for _, want := range []string{`"tree":{"root":"t","node":"node-x","key":"a b/é","depth":2,"depth_left":7}`,
+				`"idempotency_key":"node-x"`, `"attempt":3`} {
 				if !strings.Contains(sent, want) {
 					t.Errorf("it got %s, want %s in it", sent, want)
 				}
@@ -131,12 +144,14 @@ func TestAProgramNamesTheChildrenOfANode(t *testing.T) {
 func TestAProgramThatNamesAChildOfAnotherMessageIsEnded(t *testing.T) {
 	program := script(t, namer)
 	write(t, program+".answer", `{"type":"child","delivery":"D","key":"a"}`+"\n")
-	lines, err := execution.StartLines(t.Context(), execution.LinesOptions{Command: execution.Command{Argv: []string{"/bin/sh", program}}})
+	lines, err := execution.StartLines(t.Context(),
+		execution.LinesOptions{Command: execution.Command{Argv: []string{"/bin/sh", program}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(lines.Close)
-	if err := lines.Do(t.Context(), worker.Message{ID: "m", Body: "x"}); err == nil || !strings.Contains(err.Error(), "no node of a tree") {
+	if err := lines.Do(t.Context(), worker.Message{ID: "m", Body: "x"}); err == nil ||
+		!strings.Contains(err.Error(), "no node of a tree") {
 		t.Errorf("it became %v", err)
 	}
 }
@@ -154,7 +169,8 @@ func TestAnEndpointNamesTheChildrenOfANode(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
 				for name, want := range map[string]string{
-					"X-Muster-Tree-Root": "t", "X-Muster-Tree-Node": "node-x", "X-Muster-Tree-Key": "a%20b%2F%C3%A9", "X-Muster-Tree-Depth": "2",
+					"X-Muster-Tree-Root": "t", "X-Muster-Tree-Node": "node-x", "X-Muster-Tree-Key": "a%20b%2F%C3%A9",
+					"X-Muster-Tree-Depth":      "2",
 					"X-Muster-Tree-Depth-Left": "7", "X-Muster-Idempotency-Key": "node-x", "X-Muster-Attempt": "3",
 				} {
 					if got := r.Header.Get(name); got != want {
@@ -165,7 +181,8 @@ func TestAnEndpointNamesTheChildrenOfANode(t *testing.T) {
 			})
 			p := parent{refuse: test.refuse}
 			err := e.Do(t.Context(), p.of("x"))
-			if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
+			if test.says == "" && err != nil || test.says != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("it became %v, want %q", err, test.says)
 			}
 			if got := p.children(); got != test.children || (p.flushed == 1) != (test.says == "") {
@@ -194,10 +211,13 @@ func TestAnEndpointNamesChildrenInABatch(t *testing.T) {
 		name, answer, children string
 		failed                 []bool
 	}{
-		{"each its own", `{"children":[{"delivery":"<x>","key":"a"},{"delivery":"<y>","key":"b","body":"c"}]}`, "a= b=c", []bool{false, false, false}},
+		{"each its own", `{"children":[{"delivery":"<x>","key":"a"},{"delivery":"<y>","key":"b","body":"c"}]}`,
+			"a= b=c", []bool{false, false, false}},
 		{"one has failed", `{"failed":[{"delivery":"<x>"}],"children":[{"delivery":"<x>","key":"a"},{"delivery":"<y>","key":"b"}]}`, "b=", []bool{true, false, false}},
-		{"one names a child without a key", `{"children":[{"delivery":"<x>"},{"delivery":"<y>","key":"b"}]}`, "b=", []bool{true, false, false}},
-		{"one that is no node names a child", `{"children":[{"delivery":"<y>","key":"b"},{"delivery":"<z>","key":"a"}]}`, "", []bool{true, true, true}},
+		{"one names a child without a key", `{"children":[{"delivery":"<x>"},{"delivery":"<y>","key":"b"}]}`, "b=",
+			[]bool{true, false, false}},
+		{"one that is no node names a child",
+			`{"children":[{"delivery":"<y>","key":"b"},{"delivery":"<z>","key":"a"}]}`, "", []bool{true, true, true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer = test.answer

@@ -4,16 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
-	// handBackWithin is how long before the end of its machine a worker gives back what it has not finished: five seconds
-	// for a command to stop, and five for the calls.
+	// handBackWithin is how long before the end of its machine a worker gives back what it has not finished: five
+	// seconds for a command to stop, and five for the calls.
 	handBackWithin = 10 * time.Second
-	// firstLook is how long the first receive waits for the first look at notices; a service that does not answer by then is
-	// most likely not there.
+	// firstLook is how long the first receive waits for the first look at notices; a service that does not answer by
+	// then is most likely not there.
 	firstLook = 3 * time.Second
 	// NoticeEvery is the usual time between two looks, as EC2 advises.
 	NoticeEvery = 5 * time.Second
@@ -45,8 +45,8 @@ type Notice struct {
 	Why string
 }
 
-// handBackAt returns when what is not finished must be given back, when the notice came at now: shortly before the end, and
-// after two thirds of the time where there is little. It is false when nobody knows when the end comes.
+// handBackAt returns when what is not finished must be given back, when the notice came at now: shortly before the end,
+// and after two thirds of the time where there is little. It is false when nobody knows when the end comes.
 func (n Notice) handBackAt(now time.Time) (time.Time, bool) {
 	if n.By.IsZero() {
 		return time.Time{}, false
@@ -55,11 +55,12 @@ func (n Notice) handBackAt(now time.Time) (time.Time, bool) {
 	return now.Add(left - min(handBackWithin, left/3)), true
 }
 
-// Notices are where a worker learns that what it runs on will end. [placement.EC2Notices] and [placement.ECSNotices] are such places.
+// Notices are where a worker learns that what it runs on will end. [placement.EC2Notices] and [placement.ECSNotices]
+// are such places.
 type Notices interface {
-	// Watch looks for notices until ctx ends. It calls tell with what the first look found that succeeded, be it the zero
-	// Notice, and whenever that changes; and with an error for each look that failed, which says nothing about notices and
-	// takes none back. After errors it tells again what it finds.
+	// Watch looks for notices until ctx ends. It calls tell with what the first look found that succeeded, be it the
+	// zero Notice, and whenever that changes; and with an error for each look that failed, which says nothing about
+	// notices and takes none back. After errors it tells again what it finds.
 	Watch(ctx context.Context, tell func(n Notice, err error))
 }
 
@@ -105,10 +106,10 @@ func (r *runner) told(now time.Time, i int, n Notice, err error) {
 	}
 }
 
-// noticed does what a notice asks for: the worker takes no more, uses the time that is left, and
-// gives back in time what it cannot finish. A worker that has taken nothing yet waits while its machine is out of service.
+// noticed does what a notice asks for: the worker takes no more, uses the time that is left, and gives back in time
+// what it cannot finish. A worker that has taken nothing yet waits while its machine is out of service.
 func (r *runner) noticed(now time.Time, n Notice) {
-	if n.Kind == "" || n.Kind == OutOfService && r.lease.State() == muster.Starting {
+	if n.Kind == "" || n.Kind == OutOfService && r.lease.State() == protocol.Starting {
 		return
 	}
 	r.hook.noticed(n)

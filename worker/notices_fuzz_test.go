@@ -12,8 +12,8 @@ import (
 	"github.com/muster-scale/muster/worker/placement"
 )
 
-// FuzzInterruption: whatever instance metadata answers where an interruption is announced, it is one, and never later than two
-// minutes from now; where nothing is announced there is none.
+// FuzzInterruption: whatever instance metadata answers where an interruption is announced, it is one, and never later
+// than two minutes from now; where nothing is announced there is none.
 func FuzzInterruption(f *testing.F) {
 	f.Add(`{"action":"terminate","time":"2026-03-01T12:00:00Z"}`, "Sun, 01 Mar 2026 11:59:00 GMT", 200)
 	f.Add(`{"action":"stop","time":"9999-12-31T23:59:59Z"}`, "", 200)
@@ -45,8 +45,10 @@ func FuzzInterruption(f *testing.F) {
 		})
 		announced := status == http.StatusOK && strings.TrimSpace(body) != ""
 		switch {
-		case announced && (failure != nil || found.Kind != worker.Interrupted || found.By.Before(begun) || found.By.After(time.Now().Add(2*time.Minute))):
-			t.Errorf("%d %q at %q: %+v, %v; want an interruption within two minutes", status, body, date, found, failure)
+		case announced && (failure != nil || found.Kind != worker.Interrupted || found.By.Before(begun) ||
+			found.By.After(time.Now().Add(2*time.Minute))):
+			t.Errorf("%d %q at %q: %+v, %v; want an interruption within two minutes", status, body, date, found,
+				failure)
 		case !announced && found.Kind != "":
 			t.Errorf("%d %q: %+v, want no notice", status, body, found)
 		case !announced && (failure == nil) != (status == http.StatusNotFound || status == http.StatusOK):
@@ -80,7 +82,8 @@ func FuzzAgentAnswer(f *testing.F) {
 			Error      any
 		}
 		err := json.NewDecoder(strings.NewReader(body)).Decode(&said)
-		if err != nil || status != http.StatusOK || !said.Protection.ProtectionEnabled || said.Failure != nil || said.Error != nil {
+		if err != nil || status != http.StatusOK || !said.Protection.ProtectionEnabled || said.Failure != nil ||
+			said.Error != nil {
 			t.Errorf("%d %q counts as protected", status, body)
 		}
 	})

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/placement"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // direct asks a service without a network between, so that the time of a bubble passes.
@@ -48,10 +48,13 @@ func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
 		done   bool
 		within time.Duration // from the notice
 	}{
-		{"work that ends in time is finished", "terminate", 2 * time.Minute, 0, 100 * time.Second, true, 101 * time.Second},
-		{"what would not is given back ten seconds before", "terminate", 2 * time.Minute, 0, time.Hour, false, 111 * time.Second},
+		{"work that ends in time is finished", "terminate", 2 * time.Minute, 0, 100 * time.Second, true,
+			101 * time.Second},
+		{"what would not is given back ten seconds before", "terminate", 2 * time.Minute, 0, time.Hour, false,
+			111 * time.Second},
 		{"also when the instance is to be stopped", "stop", 2 * time.Minute, 0, time.Hour, false, 111 * time.Second},
-		{"the clock of the instance may be an hour fast", "terminate", 2 * time.Minute, time.Hour, 100 * time.Second, true, 101 * time.Second},
+		{"the clock of the instance may be an hour fast", "terminate", 2 * time.Minute, time.Hour, 100 * time.Second,
+			true, 101 * time.Second},
 		{"or slow", "terminate", 2 * time.Minute, -time.Hour, time.Hour, false, 116 * time.Second},
 		{"a late notice leaves less", "terminate", 30 * time.Second, 0, time.Hour, false, 21 * time.Second},
 		{"hibernation begins at once", "hibernate", 2 * time.Minute, 0, time.Hour, false, 6 * time.Second},
@@ -64,7 +67,8 @@ func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
 				s := mustertest.NewIMDS(theirs)
 				c := &fakeController{rule: keepWorking}
 				attempts := newCounter()
-				r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(row.takes), Notices: onEC2(s), Attempts: attempts})
+				r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(row.takes), Notices: onEC2(s),
+					Attempts: attempts})
 				after(3 * time.Second)
 				if n := attempts.of("held"); n != 1 {
 					t.Errorf("%d attempts are counted, want 1", n)
@@ -99,7 +103,8 @@ func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
 				if n := strings.Count(r.logs.String(), "takes no more"); n != 1 {
 					t.Errorf("the notice was logged %d times, want once\n%s", n, r.logs)
 				}
-				if last := c.last(); last.State != muster.Leaving || last.Cause != muster.Signalled || last.Failed != 0 {
+				if last := c.last(); last.State != protocol.Leaving || last.Cause != protocol.Signalled ||
+					last.Failed != 0 {
 					t.Errorf("the last report is %+v: an interruption is no failure", last)
 				}
 			})
@@ -116,11 +121,15 @@ func TestRunMindsTheOtherNotices(t *testing.T) {
 		done  bool
 		left  time.Duration // at the latest, from the notice
 	}{
-		{"a recommendation to rebalance leaves all the time that is needed", time.Minute, func(s *mustertest.IMDS) { s.Rebalance(time.Now()) }, time.Hour, true, time.Hour},
+		{"a recommendation to rebalance leaves all the time that is needed", time.Minute,
+			func(s *mustertest.IMDS) { s.Rebalance(time.Now()) }, time.Hour, true, time.Hour},
 		{"a lifecycle hook too", 0, func(s *mustertest.IMDS) { s.Target("Terminated") }, time.Hour, true, time.Hour},
-		{"but within the grace", time.Minute, func(s *mustertest.IMDS) { s.Target("Terminated") }, time.Hour, false, 66 * time.Second},
-		{"return to a warm pool is an end like others", 0, func(s *mustertest.IMDS) { s.Target("Warmed:Stopped") }, time.Minute, true, time.Minute},
-		{"the end in a warm pool too", 0, func(s *mustertest.IMDS) { s.Target("Warmed:Terminated") }, time.Minute, true, time.Minute},
+		{"but within the grace", time.Minute, func(s *mustertest.IMDS) { s.Target("Terminated") }, time.Hour, false,
+			66 * time.Second},
+		{"return to a warm pool is an end like others", 0, func(s *mustertest.IMDS) { s.Target("Warmed:Stopped") },
+			time.Minute, true, time.Minute},
+		{"the end in a warm pool too", 0, func(s *mustertest.IMDS) { s.Target("Warmed:Terminated") }, time.Minute, true,
+			time.Minute},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -208,10 +217,12 @@ func TestRunWaitsInAWarmPoolAndBeginsInService(t *testing.T) {
 		c := &fakeController{rule: keepWorking}
 		a := mustertest.NewECSAgent(time.Now) // stands for any protection
 		_, protection := onECS(a)
-		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(time.Second), Notices: onEC2(s), Protection: protection})
+		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(time.Second), Notices: onEC2(s),
+			Protection: protection})
 		after(time.Hour)
-		if n := q.calls().receives; n != 0 || c.last().State != muster.Starting || a.Protected() {
-			t.Errorf("%d receive calls in the warm pool, it says %s, and is protected: %t", n, c.last().State, a.Protected())
+		if n := q.calls().receives; n != 0 || c.last().State != protocol.Starting || a.Protected() {
+			t.Errorf("%d receive calls in the warm pool, it says %s, and is protected: %t", n, c.last().State,
+				a.Protected())
 		}
 		s.Target("InService")
 		after(10 * time.Second)
@@ -246,9 +257,11 @@ func TestRunWorksWhereThereIsNoMetadata(t *testing.T) {
 					t.Errorf("finished %v", deleted)
 				}
 				if n, _ := s.Requests(); n > 14 {
-					t.Errorf("%d requests in a minute: one that shows that there is no answer is enough for each look", n)
+					t.Errorf("%d requests in a minute: one that shows that there is no answer is enough for each look",
+						n)
 				}
-				if n := strings.Count(r.logs.String(), row.says); n == 0 || strings.Count(r.logs.String(), "level=WARN") != 1 {
+				if n := strings.Count(r.logs.String(), row.says); n == 0 ||
+					strings.Count(r.logs.String(), "level=WARN") != 1 {
 					t.Errorf("want one warning that says %q\n%s", row.says, r.logs)
 				}
 				// It may come back, and an interruption is still noticed.
@@ -280,7 +293,8 @@ func TestRunFindsNoticesAfterItsTokenHasEnded(t *testing.T) {
 func onECS(a *mustertest.ECSAgent) (placement.ECSNotices, placement.ECSProtection) {
 	env := a.Environment("http://169.254.170.2")
 	return placement.ECSNotices{MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"], Client: via(a)},
-		placement.ECSProtection{AgentURI: env["ECS_AGENT_URI"], MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"], Client: via(a)}
+		placement.ECSProtection{AgentURI: env["ECS_AGENT_URI"], MetadataURI: env["ECS_CONTAINER_METADATA_URI_V4"],
+			Client: via(a)}
 }
 
 func TestRunNoticesThatItsTaskIsStoppedWithoutASignal(t *testing.T) {
@@ -288,7 +302,8 @@ func TestRunNoticesThatItsTaskIsStoppedWithoutASignal(t *testing.T) {
 		q := newFakeQueue("held")
 		a := mustertest.NewECSAgent(time.Now)
 		notices, _ := onECS(a)
-		r := run(t, worker.Options{Queue: q, Do: takes(time.Hour), Notices: []worker.Notices{notices}, Grace: 15 * time.Second})
+		r := run(t, worker.Options{Queue: q, Do: takes(time.Hour), Notices: []worker.Notices{notices},
+			Grace: 15 * time.Second})
 		after(time.Minute)
 		a.Stop()
 		r.left(21 * time.Second)

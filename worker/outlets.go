@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
@@ -21,11 +21,11 @@ const (
 	changeGap = time.Second
 )
 
-// Sink takes what a worker says where nobody answers, such as a store of metrics or a table. Package worker/cloudwatch and
-// package worker/dynamoreport have some.
+// Sink takes what a worker says where nobody answers, such as a store of metrics or a table. Package worker/cloudwatch
+// and package worker/dynamoreport have some.
 type Sink interface {
-	// Take takes a digest. It is called for one at a time and returns soon after ctx ends. When it fails, what was counted
-	// comes again in the next digest, so that nothing is lost and something may be counted twice.
+	// Take takes a digest. It is called for one at a time and returns soon after ctx ends. When it fails, what was
+	// counted comes again in the next digest, so that nothing is lost and something may be counted twice.
 	Take(ctx context.Context, d Digest) error
 }
 
@@ -34,8 +34,8 @@ type Outlet struct {
 	Sink Sink
 	// Name says in the log what it is, as in "CloudWatch".
 	Name string
-	// Every is the period, above zero. Periods begin at its multiples by the wall clock; there is one digest in each, and none
-	// before the worker has begun to receive.
+	// Every is the period, above zero. Periods begin at its multiples by the wall clock; there is one digest in each,
+	// and none before the worker has begun to receive.
 	Every time.Duration
 	// Changes has it told at once of each change of the worker's state too, also before the worker begins to receive.
 	Changes bool
@@ -44,17 +44,17 @@ type Outlet struct {
 // Counts add up finished work.
 type Counts struct {
 	// Finished counts messages and Failed attempts. Processing holds the durations of the former, Classes those of each
-	// class, and Failing those of the latter, as in a [muster.Report].
+	// class, and Failing those of the latter, as in a [protocol.Report].
 	Finished, Failed    int64
-	Processing, Failing muster.Durations
-	Classes             map[string]muster.Durations
+	Processing, Failing series.Durations
+	Classes             map[string]series.Durations
 }
 
 // Digest is what a worker says to a [Sink].
 type Digest struct {
-	// Report is what the worker would say to a controller, with the counts since the last digest that this sink took. Its
-	// Seq grows with each digest of the worker, also over restarts.
-	Report muster.Report
+	// Report is what the worker would say to a controller, with the counts since the last digest that this sink took.
+	// Its Seq grows with each digest of the worker, also over restarts.
+	Report protocol.Report
 	// Total are the counts since the worker started, at the instant Started by its own clock.
 	Total   Counts
 	Started time.Time
@@ -85,7 +85,7 @@ type outlet struct {
 	sending bool
 	// period is the last period of which it was told; notBefore is the end of the pause after a failure.
 	period, notBefore, sentAt time.Time
-	said                      muster.WorkerState
+	said                      protocol.WorkerState
 	// failures are those in a row.
 	failures int
 	fault    trouble.Trouble
@@ -124,7 +124,7 @@ func (c Counts) Less(before Counts) Counts {
 	for class, d := range c.Classes {
 		if d = series.Less(d, before.Classes[class]); d.Count > 0 {
 			if more.Classes == nil {
-				more.Classes = make(map[string]muster.Durations, len(c.Classes))
+				more.Classes = make(map[string]series.Durations, len(c.Classes))
 			}
 			more.Classes[class] = d
 		}
@@ -148,12 +148,12 @@ func (s *outlets) advance(now time.Time, next *alarm, r *runner) {
 }
 
 // dueAt returns when the next digest is due; false while none is.
-func (o *outlet) dueAt(now time.Time, state muster.WorkerState, worker string) (time.Time, bool) {
+func (o *outlet) dueAt(now time.Time, state protocol.WorkerState, worker string) (time.Time, bool) {
 	if o.Changes && state != o.said {
 		return later(o.notBefore, o.sentAt.Add(changeGap)), true
 	}
 	switch {
-	case !o.Changes && (state == muster.Starting || state == muster.Leaving):
+	case !o.Changes && (state == protocol.Starting || state == protocol.Leaving):
 		return time.Time{}, false
 	case o.period.IsZero() || now.Before(o.period): // by a clock that was set back, it would be told nothing for long
 		return o.notBefore, true
@@ -180,7 +180,8 @@ func (s *outlets) digest(now time.Time, o *outlet, l *lease.Lease) Digest {
 	s.seq++
 	more := s.total.Less(o.taken)
 	report := l.Says(now)
-	report.Seq, report.Finished, report.Failed, report.Processing, report.Classes = s.seq, more.Finished, more.Failed, more.Processing, more.Classes
+	report.Seq, report.Finished, report.Failed, report.Processing, report.Classes = s.seq, more.Finished, more.Failed,
+		more.Processing, more.Classes
 	report.Failing = more.Failing
 	period := now.Round(0).Truncate(o.Every)
 	return Digest{
@@ -213,7 +214,7 @@ func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 		o.taken, o.failures, o.notBefore = d.Total, 0, time.Time{}
 		return
 	}
-	r.lease.Incident(muster.ReportFailed, o.Name+": "+err.Error())
+	r.lease.Incident(protocol.ReportFailed, o.Name+": "+err.Error())
 	o.failures++
 	o.said = "" // a change is told again
 	pause := changeGap

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // fakeSink remembers what it was told, and when.
@@ -72,9 +72,11 @@ func TestAnOutletIsToldOncePerPeriod(t *testing.T) {
 			}
 		}
 		if len(digests) < 5 || len(digests) > 6 || finished != 3 || digests[len(digests)-1].Total.Finished != 3 {
-			t.Errorf("told %d digests with %d messages, the last with a total of %d; want 5 or 6 with 3", len(digests), finished, digests[len(digests)-1].Total.Finished)
+			t.Errorf("told %d digests with %d messages, the last with a total of %d; want 5 or 6 with 3", len(digests),
+				finished, digests[len(digests)-1].Total.Finished)
 		}
-		if first := digests[0].Report; first.State != muster.Receiving || first.Slots != 1 || first.Fleet != "f" || first.Member != "m" {
+		if first := digests[0].Report; first.State != protocol.Receiving || first.Slots != 1 || first.Fleet != "f" ||
+			first.Member != "m" {
 			t.Errorf("the first digest says %+v", first)
 		}
 	})
@@ -89,7 +91,8 @@ func TestAnOutletIsToldWhatItMissed(t *testing.T) {
 			}
 			return nil
 		}
-		r := run(t, worker.Options{Queue: q, Do: takes(20 * time.Second), Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: 10 * time.Second}}})
+		r := run(t, worker.Options{Queue: q, Do: takes(20 * time.Second),
+			Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: 10 * time.Second}}})
 		after(3 * time.Minute)
 		r.told()
 		r.left(5 * time.Second)
@@ -118,7 +121,8 @@ func TestAnOutletIsToldWhatItMissed(t *testing.T) {
 func TestAnOutletThatHangsKeepsNothingFromGoingOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, sink := newFakeQueue("a", "b", "c"), &fakeSink{hangs: true}
-		r := run(t, worker.Options{Queue: q, Do: takes(time.Second), Outlets: []worker.Outlet{{Sink: sink, Name: "table", Every: 10 * time.Second, Changes: true}}})
+		r := run(t, worker.Options{Queue: q, Do: takes(time.Second),
+			Outlets: []worker.Outlet{{Sink: sink, Name: "table", Every: 10 * time.Second, Changes: true}}})
 		after(5 * time.Second)
 		if deleted, _ := q.state(); len(deleted) != 3 {
 			t.Errorf("%d messages were done with beside an outlet that hangs, want 3", len(deleted))
@@ -131,11 +135,12 @@ func TestAnOutletThatHangsKeepsNothingFromGoingOn(t *testing.T) {
 func TestAnOutletIsToldOfChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, sink := newFakeQueue("a"), &fakeSink{}
-		r := run(t, worker.Options{Queue: q, Do: takes(3 * time.Second), WarmUp: 2 * time.Second, IdleStop: 5 * time.Second,
-			Outlets: []worker.Outlet{{Sink: sink, Name: "table", Every: time.Minute, Changes: true}}})
+		r := run(t, worker.Options{Queue: q, Do: takes(3 * time.Second), WarmUp: 2 * time.Second,
+			IdleStop: 5 * time.Second,
+			Outlets:  []worker.Outlet{{Sink: sink, Name: "table", Every: time.Minute, Changes: true}}})
 		r.left(15 * time.Second)
 		digests, _ := sink.all()
-		var states []muster.WorkerState
+		var states []protocol.WorkerState
 		for _, d := range digests {
 			if n := len(states); n == 0 || states[n-1] != d.Report.State {
 				states = append(states, d.Report.State)
@@ -148,7 +153,8 @@ func TestAnOutletIsToldOfChanges(t *testing.T) {
 			}
 			first[d.Period] = true
 		}
-		if len(states) < 3 || states[0] != muster.Starting || states[1] != muster.Receiving || states[len(states)-1] != muster.Leaving {
+		if len(states) < 3 || states[0] != protocol.Starting || states[1] != protocol.Receiving ||
+			states[len(states)-1] != protocol.Leaving {
 			t.Errorf("told of %v, want starting, receiving and at last leaving", states)
 		}
 		if last := digests[len(digests)-1]; last.Total.Finished != 1 || last.Total.Processing.Count != 1 {
@@ -159,9 +165,12 @@ func TestAnOutletIsToldOfChanges(t *testing.T) {
 
 func TestOutletsThatAreNotAllowed(t *testing.T) {
 	for _, o := range [][]worker.Outlet{
-		{{Name: "no sink", Every: time.Second}}, {{Name: "no period", Sink: &fakeSink{}}}, make([]worker.Outlet, worker.MaxOutlets+1),
+		{{Name: "no sink", Every: time.Second}}, {{Name: "no period", Sink: &fakeSink{}}},
+		make([]worker.Outlet, worker.MaxOutlets+1),
 	} {
-		if err := worker.Run(t.Context(), worker.Options{Queue: newFakeQueue(), Do: takes(0), Outlets: o}); err == nil || !strings.Contains(err.Error(), "outlet") {
+		if err := worker.Run(t.Context(),
+			worker.Options{Queue: newFakeQueue(), Do: takes(0), Outlets: o}); err == nil ||
+			!strings.Contains(err.Error(), "outlet") {
 			t.Errorf("%d outlets gave the error %v", len(o), err)
 		}
 	}

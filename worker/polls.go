@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
@@ -51,7 +51,8 @@ func (p *polls) cutLong() {
 
 // advance makes the next call if there is room and time for one.
 func (p *polls) advance(now time.Time, next *alarm) {
-	if p.outstanding() || p.room() == 0 || p.lease.CanReceive() == 0 || !next.due(now, p.retryAt) || !p.protects.covers(now, p.longestPoll()) {
+	if p.outstanding() || p.room() == 0 || p.lease.CanReceive() == 0 || !next.due(now, p.retryAt) ||
+		!p.protects.covers(now, p.longestPoll()) {
 		return
 	}
 	asked := p.lease.BeginReceive(min(MaxBatch, p.room()))
@@ -70,7 +71,7 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	p.cancel = nil
 	if err != nil {
 		p.lease.FailReceive(now, asked)
-		if p.lease.State() == muster.Receiving {
+		if p.lease.State() == protocol.Receiving {
 			p.fault.What = "receiving messages"
 			p.fault.See(p.log, now, err)
 		}
@@ -88,7 +89,7 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 		p.retryAt = begun.Add(pause)
 	}
 	hold := lease.Hold(begun, p.Visibility)
-	if p.lease.Cause() != muster.Signalled {
+	if p.lease.Cause() != protocol.Signalled {
 		p.begin(messages, hold, now)
 		return
 	}
@@ -97,8 +98,8 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	}
 }
 
-// ReceivePause is the pause after the failures-th failed receive in a row: twice as long each time, at most half a minute,
-// and between half and all of that by jitter in [0, 1), so that many workers do not come back at once.
+// ReceivePause is the pause after the failures-th failed receive in a row: twice as long each time, at most half a
+// minute, and between half and all of that by jitter in [0, 1), so that many workers do not come back at once.
 func ReceivePause(failures int, jitter float64) time.Duration {
 	longest := min(500*time.Millisecond<<min(failures-1, 10), maxReceivePause)
 	return longest/2 + time.Duration(jitter*float64(longest/2))

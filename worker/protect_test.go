@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // guarded returns a queue that fails the test when a receive call is made without protection.
@@ -39,17 +39,17 @@ func TestRunIsProtectedFromBeforeTheFirstReceiveUntilItIsIdle(t *testing.T) {
 		for range 40 {
 			q.send("m")
 		}
-		held := make(chan muster.Directive, 1)
+		held := make(chan protocol.Directive, 1)
 		held <- work
-		c := &fakeController{rule: func(_ int, r muster.Report) (muster.Directive, error) {
+		c := &fakeController{rule: func(_ int, r protocol.Report) (protocol.Directive, error) {
 			d := <-held
 			held <- d
-			if d.Ask == muster.Leave {
+			if d.Ask == protocol.Leave {
 				d.Token = r.Token
 			}
 			return d, nil
 		}}
-		says := func(d muster.Directive) { <-held; held <- d }
+		says := func(d protocol.Directive) { <-held; held <- d }
 		o := protectedOptions(a, q, time.Minute)
 		o.Reporter = c
 		begun := time.Now()
@@ -60,26 +60,27 @@ func TestRunIsProtectedFromBeforeTheFirstReceiveUntilItIsIdle(t *testing.T) {
 			t.Errorf("finished %d messages, want 40\n%s", len(deleted), r.logs)
 		}
 		for i, call := range a.Calls() {
-			if want := time.Duration(i) * 5 * time.Minute; !call.Enabled || call.Minutes != 15 || !call.Done || call.At.Sub(begun) != want {
+			if want := time.Duration(i) * 5 * time.Minute; !call.Enabled || call.Minutes != 15 || !call.Done ||
+				call.At.Sub(begun) != want {
 				t.Errorf("call %d is %+v, want one for 15 minutes after %s", i, call, want)
 			}
 		}
 		if n := len(a.Calls()); n != 13 {
 			t.Errorf("%d calls in an hour, want 13: none for a message", n)
 		}
-		says(muster.Directive{Ask: muster.Drain})
+		says(protocol.Directive{Ask: protocol.Drain})
 		after(5 * time.Second)
-		if c.last().State != muster.Idle || a.Protected() {
+		if c.last().State != protocol.Idle || a.Protected() {
 			t.Errorf("it is %s and protected: %t, want idle and not", c.last().State, a.Protected())
 		}
 		says(work)
 		after(2 * time.Second)
-		if c.last().State != muster.Receiving || !a.Protected() {
+		if c.last().State != protocol.Receiving || !a.Protected() {
 			t.Errorf("it is %s and protected: %t, want receiving and protected", c.last().State, a.Protected())
 		}
-		says(muster.Directive{Ask: muster.Drain})
+		says(protocol.Directive{Ask: protocol.Drain})
 		after(5 * time.Second)
-		says(muster.Directive{Ask: muster.Leave})
+		says(protocol.Directive{Ask: protocol.Leave})
 		r.left(5 * time.Second)
 		if n := len(a.Calls()); a.Protected() || n != 16 {
 			t.Errorf("protected: %t after %d calls, want none after 16", a.Protected(), n)
@@ -112,10 +113,12 @@ func TestRunTakesNothingWhenTheProtectionRunsOutAndGoesOnWhenItIsBack(t *testing
 		fails func(a *mustertest.ECSAgent)
 		says  string
 	}{
-		{"the role may not", func(a *mustertest.ECSAgent) { a.Refuse("AccessDeniedException", 400) }, "ecs:UpdateTaskProtection"},
+		{"the role may not", func(a *mustertest.ECSAgent) { a.Refuse("AccessDeniedException", 400) },
+			"ecs:UpdateTaskProtection"},
 		{"the service fails", func(a *mustertest.ECSAgent) { a.Refuse("ServerException", 500) }, "ServerException"},
 		{"a deployment waits", func(a *mustertest.ECSAgent) { a.FailWith("DEPLOYMENT_BLOCKED") }, "DEPLOYMENT_BLOCKED"},
-		{"the service is not valid", func(a *mustertest.ECSAgent) { a.FailWith("TASK_NOT_VALID") }, "only tasks of a service"},
+		{"the service is not valid", func(a *mustertest.ECSAgent) { a.FailWith("TASK_NOT_VALID") },
+			"only tasks of a service"},
 		{"another failure", func(a *mustertest.ECSAgent) { a.FailWith("MISSING") }, "MISSING"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -133,7 +136,8 @@ func TestRunTakesNothingWhenTheProtectionRunsOutAndGoesOnWhenItIsBack(t *testing
 					t.Error("received without protection")
 				}
 				logs := r.logs.String()
-				if !strings.Contains(logs, row.says) || !strings.Contains(logs, "has run out") || !strings.Contains(logs, "level=ERROR msg=\"incident") {
+				if !strings.Contains(logs, row.says) || !strings.Contains(logs, "has run out") ||
+					!strings.Contains(logs, "level=ERROR msg=\"incident") {
 					t.Errorf("want the incident and %q in the log\n%s", row.says, logs)
 				}
 				if n := strings.Count(logs, "level=ERROR"); n < 60 || n > 90 {
@@ -152,8 +156,8 @@ func TestRunTakesNothingWhenTheProtectionRunsOutAndGoesOnWhenItIsBack(t *testing
 	}
 }
 
-// TestRunRestsWithoutProtectionWhereItHasNoController: the cleared flag tells the service that it may end the worker. To leave
-// by itself would only make the service start another.
+// TestRunRestsWithoutProtectionWhereItHasNoController: the cleared flag tells the service that it may end the worker.
+// To leave by itself would only make the service start another.
 func TestRunRestsWithoutProtectionWhereItHasNoController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := mustertest.NewECSAgent(time.Now)
@@ -214,7 +218,7 @@ func TestRunIsNotIdleBecauseItIsNotProtected(t *testing.T) {
 			q.send("m")
 		}
 		after(time.Hour)
-		if states := c.states(); !slices.Equal(states, []muster.WorkerState{muster.Starting, muster.Receiving}) {
+		if states := c.states(); !slices.Equal(states, []protocol.WorkerState{protocol.Starting, protocol.Receiving}) {
 			t.Errorf("it was %v while messages waited that it might not take\n%s", states, r.logs)
 		}
 		r.told()
@@ -232,8 +236,9 @@ func TestRunDoesNotStartWithoutProtection(t *testing.T) {
 		o.Reporter = c
 		r := run(t, o)
 		after(time.Hour)
-		if q.calls().receives > 0 || c.last().State != muster.Starting {
-			t.Errorf("%d receive calls, and it says %s; want it starting for as long", q.calls().receives, c.last().State)
+		if q.calls().receives > 0 || c.last().State != protocol.Starting {
+			t.Errorf("%d receive calls, and it says %s; want it starting for as long", q.calls().receives,
+				c.last().State)
 		}
 		r.told()
 		r.left(3 * time.Second)
@@ -282,7 +287,8 @@ func TestProtectionOfATaskBelievesOnlyWhatIsAnswered(t *testing.T) {
 	if err := p.Protect(t.Context(), 0); err != nil || a.Protected() {
 		t.Errorf("protected: %t, %v", a.Protected(), err)
 	}
-	if err := p.Protect(t.Context(), lease.MaxProtection+time.Minute); err == nil || !strings.Contains(err.Error(), "between 1 and 2880") {
+	if err := p.Protect(t.Context(), lease.MaxProtection+time.Minute); err == nil ||
+		!strings.Contains(err.Error(), "between 1 and 2880") {
 		t.Errorf("a term of two days and a minute: %v", err)
 	}
 	a.Standalone()
@@ -290,7 +296,8 @@ func TestProtectionOfATaskBelievesOnlyWhatIsAnswered(t *testing.T) {
 		t.Errorf("a task of no service: %v", err)
 	}
 	p.AgentURI += "x"
-	if err := p.Protect(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "ResourceNotFoundException") {
+	if err := p.Protect(t.Context(), time.Hour); err == nil ||
+		!strings.Contains(err.Error(), "ResourceNotFoundException") {
 		t.Errorf("a container that does not exist: %v", err)
 	}
 }
@@ -299,7 +306,8 @@ func TestProtectionTerm(t *testing.T) {
 	for _, row := range []struct {
 		term time.Duration
 		ok   bool
-	}{{time.Minute, true}, {48 * time.Hour, true}, {48*time.Hour + time.Minute, false}, {30 * time.Second, false}, {90 * time.Second, false}, {-time.Minute, false}} {
+	}{{time.Minute, true}, {48 * time.Hour, true}, {48*time.Hour + time.Minute, false}, {30 * time.Second,
+		false}, {90 * time.Second, false}, {-time.Minute, false}} {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		err := worker.Run(ctx, worker.Options{Queue: newFakeQueue(), Do: takes(0), ProtectFor: row.term})

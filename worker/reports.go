@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
@@ -16,8 +16,9 @@ const (
 	reportGap = 100 * time.Millisecond
 	// reportPatience is how long the next report waits for the answer to the newest one.
 	reportPatience = 5 * time.Second
-	// ReportTimeout bounds one report. A report and its answer may each be half a minute on their way, and the answer counts
-	// also when later reports were sent meanwhile. So at most reportTimeout / reportPatience + 1 reports are in flight.
+	// ReportTimeout bounds one report. A report and its answer may each be half a minute on their way, and the answer
+	// counts also when later reports were sent meanwhile. So at most reportTimeout / reportPatience + 1 reports are in
+	// flight.
 	ReportTimeout = 80 * time.Second
 	// lastReportTimeout bounds the report that says goodbye.
 	lastReportTimeout = 2 * time.Second
@@ -26,7 +27,8 @@ const (
 )
 
 // errSilent is the fault of a controller that leaves reports without an answer.
-var errSilent = errors.New("the controller has not answered for some time; it may be overloaded, or answers are lost on their way")
+var errSilent = errors.New("the controller has not answered for some time; it may be overloaded, or answers are lost " +
+	"on their way")
 
 // reports sends the reports of a run and never lets the work wait. It belongs to the goroutine of the run's loop.
 type reports struct {
@@ -36,8 +38,8 @@ type reports struct {
 	// life is the context of all calls, and cut ends them; both are made for the first.
 	life context.Context
 	cut  context.CancelFunc
-	// inFlight counts the calls that have not ended. waiting is true while the next report waits for the answer to the newest
-	// one: that has the number newest, was sent at sentAt, and told what said has.
+	// inFlight counts the calls that have not ended. waiting is true while the next report waits for the answer to the
+	// newest one: that has the number newest, was sent at sentAt, and told what said has.
 	inFlight int
 	waiting  bool
 	newest   int64
@@ -46,8 +48,8 @@ type reports struct {
 	// within is how soon the controller wants the next report, 0 if it does not say.
 	within  time.Duration
 	failing bool
-	// failedAt is when the first of the failures in a row was; zero while there are none. heardAt is when the newest answer
-	// came, or the first report was sent.
+	// failedAt is when the first of the failures in a row was; zero while there are none. heardAt is when the newest
+	// answer came, or the first report was sent.
 	failedAt, heardAt time.Time
 	// tried is the token of the newest report that was answered, failed, or was waited for in vain.
 	tried string
@@ -56,8 +58,8 @@ type reports struct {
 
 // gist is what, when it changes, is reported at once.
 type gist struct {
-	state muster.WorkerState
-	cause muster.Cause
+	state protocol.WorkerState
+	cause protocol.Cause
 	epoch int64
 	busy  int
 	token string
@@ -68,10 +70,10 @@ func gistOf(l *lease.Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), 
 // told tells whether a report of the token was tried, be it answered or not.
 func (s *reports) told(token string) bool { return s.tried == token }
 
-// advance sends a report if one is due. A failed one is not tried again early, whatever changes. A worker that leaves waits
-// for no answer.
+// advance sends a report if one is due. A failed one is not tried again early, whatever changes. A worker that leaves
+// waits for no answer.
 func (s *reports) advance(now time.Time, next *alarm, r *runner) {
-	leaving := r.lease.State() == muster.Leaving
+	leaving := r.lease.State() == protocol.Leaving
 	if leaving && s.inFlight > 0 {
 		s.cut()
 	}
@@ -105,8 +107,8 @@ func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 	})
 }
 
-// await gives up waiting for the newest answer when it is late, so that the next report may go; the answer still counts when
-// it comes.
+// await gives up waiting for the newest answer when it is late, so that the next report may go; the answer still counts
+// when it comes.
 func (s *reports) await(now time.Time, next *alarm) {
 	if !s.waiting || !next.due(now, s.sentAt.Add(reportPatience)) {
 		return
@@ -124,7 +126,7 @@ func (s *reports) failed(now time.Time, err error) {
 	s.fault.See(s.log, now, err)
 }
 
-func (s *reports) answered(now time.Time, r *runner, report muster.Report, d muster.Directive, err error) {
+func (s *reports) answered(now time.Time, r *runner, report protocol.Report, d protocol.Directive, err error) {
 	if s.inFlight--; s.life.Err() != nil {
 		return // the worker leaves
 	}

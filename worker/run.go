@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker/internal/trouble"
 	"github.com/muster-scale/muster/worker/lease"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Run receives messages and works on them until the worker has left: because its controller granted its release, because
-// it was idle for IdleStop, or because ctx ended, which is the operator's stop. It returns nil then, and an error only for
-// options that are not allowed. When it returns, no goroutine of its own is left.
+// Run receives messages and works on them until the worker has left: because its controller granted its release,
+// because it was idle for IdleStop, or because ctx ended, which is the operator's stop. It returns nil then, and an
+// error only for options that are not allowed. When it returns, no goroutine of its own is left.
 //
 // The end of ctx stops nothing at once: messages that are held are finished, within Grace. Messages that a receive call
 // still brings are given back.
@@ -39,8 +39,8 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// runner is one run. All of it belongs to the goroutine of loop; the goroutines it starts send back, as an event, what is
-// to happen there.
+// runner is one run. All of it belongs to the goroutine of loop; the goroutines it starts send back, as an event, what
+// is to happen there.
 type runner struct {
 	Options
 	log     *slog.Logger
@@ -60,12 +60,14 @@ type runner struct {
 	protects        protects
 	outlets         outlets
 	hook            hooked
-	// calls counts the calls of Do or DoBatch that are under way, and held are the messages that they or their forerunners hold.
+	// calls counts the calls of Do or DoBatch that are under way, and held are the messages that they or their
+	// forerunners hold.
 	calls int
 	held  map[*job]bool
 	// changed receives when Readiness changes; nil without one.
 	changed <-chan struct{}
-	// hindered is what kept work from beginning last; empty for nothing.
+	// hinders tells what keeps work from beginning; nil where Readiness does not. hindered is what it told last.
+	hinders  Hindered
 	hindered string
 }
 
@@ -76,7 +78,8 @@ func newRunner(ctx context.Context, o Options) *runner {
 	now := time.Now()
 	r := &runner{Options: o, log: o.Logger, held: map[*job]bool{}, events: make(chan event), warmAt: now.Add(o.WarmUp)}
 	r.lease = lease.New(lease.Options{
-		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop, Billing: o.Billing, Born: now.UnixMilli(),
+		Fleet: o.Fleet, Member: o.Member, Worker: o.Worker, Slots: o.Slots * o.Batch, IdleStop: o.IdleStop,
+		Billing: o.Billing, Born: now.UnixMilli(),
 	})
 	r.base, r.stopAll = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.work, r.stopWork = context.WithCancelCause(r.base)
@@ -84,8 +87,10 @@ func newRunner(ctx context.Context, o Options) *runner {
 	r.polls.runner = r
 	if o.Readiness != nil {
 		r.changed = o.Readiness.Changed()
+		r.hinders, _ = o.Readiness.(Hindered)
 	}
-	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger, fault: trouble.Trouble{What: "reporting to the controller"}}
+	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger,
+		fault: trouble.Trouble{What: "reporting to the controller"}}
 	r.protects = protects{Protection: o.Protection, shield: lease.NewShield(o.ProtectFor), log: o.Logger}
 	r.outlets = newOutlets(r.base, o, now)
 	r.hook = hooked{Hook: o.Hook, log: o.Logger}
@@ -116,23 +121,22 @@ func (r *runner) loop(ctx context.Context) {
 
 // hindrance reports what keeps work from beginning, once each time.
 func (r *runner) hindrance() {
-	able, ok := r.Readiness.(Hindered)
-	if !ok {
+	if r.hinders == nil {
 		return
 	}
 	now := ""
-	if err := able.Hindered(); err != nil {
+	if err := r.hinders.Hindered(); err != nil {
 		now = err.Error()
 	}
 	if now != "" && now != r.hindered {
-		r.lease.Incident(muster.EndpointDown, now)
+		r.lease.Incident(protocol.EndpointDown, now)
 	}
 	r.hindered = now
 }
 
 // over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
 func (r *runner) over() bool {
-	return r.lease.State() == muster.Leaving && r.reports.inFlight == 0 && !r.protects.calling && !r.hook.calling
+	return r.lease.State() == protocol.Leaving && r.reports.inFlight == 0 && !r.protects.calling && !r.hook.calling
 }
 
 func (r *runner) signalled(now time.Time, cause error) {
@@ -201,10 +205,11 @@ func (r *runner) advance(now time.Time) time.Time {
 	return next.at
 }
 
-// forsaken tells a worker to stop that holds nothing and has reached neither its queue nor its controller for so long that
-// both must be gone for good: nobody could give it work or let it go.
+// forsaken tells a worker to stop that holds nothing and has reached neither its queue nor its controller for so long
+// that both must be gone for good: nobody could give it work or let it go.
 func (r *runner) forsaken(now time.Time, next *alarm) {
-	if r.Reporter == nil || r.polls.failedAt.IsZero() || r.reports.failedAt.IsZero() || r.lease.Busy() > 0 || r.lease.State() != muster.Receiving {
+	if r.Reporter == nil || r.polls.failedAt.IsZero() || r.reports.failedAt.IsZero() || r.lease.Busy() > 0 ||
+		r.lease.State() != protocol.Receiving {
 		return
 	}
 	since := r.polls.failedAt
@@ -225,7 +230,7 @@ func (r *runner) leaveUnasked(now time.Time, next *alarm) {
 	case r.Reporter == nil && r.protects.rests(now, next, &r.lease):
 	case r.Reporter == nil:
 		r.lease.Leave()
-	case r.lease.Cause() == muster.Signalled && r.reports.told(r.lease.Token()):
+	case r.lease.Cause() == protocol.Signalled && r.reports.told(r.lease.Token()):
 		r.lease.Leave()
 	case next.due(now, at):
 		r.log.Warn("worker leaves without a grant: the controller has not answered", "for", r.Orphaned)

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // running is a worker in a test's bubble.
@@ -101,19 +101,21 @@ func TestRunDeletesWhatSucceeds(t *testing.T) {
 func TestRunGivesBackWhatFailsWithABackoffAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("poison")
-		r := run(t, worker.Options{Queue: q, RetryBase: 10 * time.Second, Do: func(_ context.Context, m worker.Message) error {
-			if m.ID == "poison" {
-				return errors.New("cannot read this")
-			}
-			return nil
-		}})
+		r := run(t, worker.Options{Queue: q, RetryBase: 10 * time.Second,
+			Do: func(_ context.Context, m worker.Message) error {
+				if m.ID == "poison" {
+					return errors.New("cannot read this")
+				}
+				return nil
+			}})
 		q.send("good")
 		after(2 * time.Minute)
 		deleted, hidden := q.state()
 		if !slices.Equal(deleted, []string{"good"}) {
 			t.Errorf("deleted %v, want only the good message", deleted)
 		}
-		if want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}; !slices.Equal(hidden, want) {
+		if want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second,
+			80 * time.Second}; !slices.Equal(hidden, want) {
 			t.Errorf("hid the bad message for %v, want %v", hidden, want)
 		}
 		r.told()
@@ -168,7 +170,8 @@ func TestRunStopsTheWorkBeforeTheMessageCanBeSeenAgain(t *testing.T) {
 				r.told()
 				r.left(30 * time.Second)
 				if n := queue.calls().changes; n != changes {
-					t.Errorf("changed the visibility %d times after the lease was lost: the message may be another worker's", n-changes)
+					t.Errorf("changed the visibility %d times after the lease was lost: the message may be another "+
+						"worker's", n-changes)
 				}
 			})
 		})
@@ -218,7 +221,8 @@ func TestRunTriesToDeleteAgain(t *testing.T) {
 				r := run(t, worker.Options{Queue: q, Do: takes(time.Second)})
 				after(10 * time.Second)
 				if deleted, _ := q.state(); len(deleted) != test.deleted || q.calls().deletes != test.calls {
-					t.Errorf("deleted %v in %d calls, want %d in %d", deleted, q.calls().deletes, test.deleted, test.calls)
+					t.Errorf("deleted %v in %d calls, want %d in %d", deleted, q.calls().deletes, test.deleted,
+						test.calls)
 				}
 				r.told()
 				r.left(time.Minute)
@@ -231,15 +235,15 @@ func TestRunStopsWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("a")
 		c := &fakeController{rule: release}
-		c.rule = func(n int, r muster.Report) (muster.Directive, error) {
-			if r.State == muster.Receiving {
+		c.rule = func(n int, r protocol.Report) (protocol.Directive, error) {
+			if r.State == protocol.Receiving {
 				return work, nil
 			}
 			return release(n, r)
 		}
 		r := run(t, worker.Options{Queue: q, Reporter: c, IdleStop: 20 * time.Second, Do: takes(5 * time.Second)})
 		r.left(28 * time.Second)
-		if last := c.last(); last.State != muster.Leaving || last.Cause != muster.IdleTooLong {
+		if last := c.last(); last.State != protocol.Leaving || last.Cause != protocol.IdleTooLong {
 			t.Errorf("the last report is %+v", last)
 		}
 		if slices.Max(q.calls().waits) > 2*time.Second {
@@ -266,14 +270,15 @@ func TestRunDoesNotStopAsIdleWhileTheQueueCannotBeReached(t *testing.T) {
 		c := &fakeController{rule: keepWorking}
 		r := run(t, worker.Options{Queue: q, Reporter: c, IdleStop: time.Minute, Do: takes(time.Second)})
 		after(10 * time.Minute)
-		if got := c.last(); got.State != muster.Receiving || len(c.all()) < 500 {
+		if got := c.last(); got.State != protocol.Receiving || len(c.all()) < 500 {
 			t.Errorf("after ten minutes without the queue it has sent %d reports, the last is %+v", len(c.all()), got)
 		}
 		if n := strings.Count(r.logs.String(), "receiving messages fails"); n != 1 {
 			t.Errorf("the same fault was logged %d times", n)
 		}
 		if q.calls().receives > 60 {
-			t.Errorf("called the queue %d times in ten minutes of failure, want a back-off up to 30 s", q.calls().receives)
+			t.Errorf("called the queue %d times in ten minutes of failure, want a back-off up to 30 s",
+				q.calls().receives)
 		}
 		r.told()
 		r.left(time.Second)
@@ -285,7 +290,7 @@ func TestRunDrainsWhenAskedAndLeavesWhenGranted(t *testing.T) {
 		q := newFakeQueue("a", "b")
 		drain := make(chan struct{})
 		c := &fakeController{}
-		c.rule = func(n int, r muster.Report) (muster.Directive, error) {
+		c.rule = func(n int, r protocol.Report) (protocol.Directive, error) {
 			select {
 			case <-drain:
 				if r.Token != "" && (r.Busy > 0 || q.calls().outstanding > 0) {
@@ -303,7 +308,9 @@ func TestRunDrainsWhenAskedAndLeavesWhenGranted(t *testing.T) {
 		if deleted, _ := q.state(); len(deleted) != 2 {
 			t.Errorf("left with %v finished, want both", deleted)
 		}
-		want := []muster.WorkerState{muster.Starting, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving}
+		want := []protocol.WorkerState{
+			protocol.Starting, protocol.Receiving, protocol.Draining, protocol.Idle, protocol.Leaving,
+		}
 		if got := c.states(); !slices.Equal(got, want) && !slices.Equal(got, want[1:]) {
 			t.Errorf("reported the states %v", got)
 		}
@@ -322,13 +329,13 @@ func TestRunRepeatsItsTokenWhenTheGrantIsLost(t *testing.T) {
 		q := newFakeQueue()
 		var tokens []string
 		c := &fakeController{}
-		c.rule = func(n int, r muster.Report) (muster.Directive, error) {
+		c.rule = func(n int, r protocol.Report) (protocol.Directive, error) {
 			d, _ := release(n, r)
 			if r.Token == "" {
 				return d, nil
 			}
 			if tokens = append(tokens, r.Token); len(tokens) < 5 {
-				return muster.Directive{}, errAway // granted, and the answer is lost
+				return protocol.Directive{}, errAway // granted, and the answer is lost
 			}
 			return d, nil
 		}
@@ -349,10 +356,10 @@ func TestRunWorksAgainWhenItsTokenIsAnsweredWithWork(t *testing.T) {
 		q := newFakeQueue()
 		asked := false
 		c := &fakeController{}
-		c.rule = func(n int, r muster.Report) (muster.Directive, error) {
-			if r.State == muster.Receiving && !asked {
+		c.rule = func(n int, r protocol.Report) (protocol.Directive, error) {
+			if r.State == protocol.Receiving && !asked {
 				asked = true
-				return muster.Directive{Ask: muster.Drain}, nil
+				return protocol.Directive{Ask: protocol.Drain}, nil
 			}
 			return work, nil
 		}
@@ -374,7 +381,9 @@ func TestRunWorksAgainWhenItsTokenIsAnsweredWithWork(t *testing.T) {
 func TestRunGoesOnWithoutItsController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("a", "b", "c")
-		c := &fakeController{rule: func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }}
+		c := &fakeController{rule: func(int, protocol.Report) (protocol.Directive, error) {
+			return protocol.Directive{}, errAway
+		}}
 		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(time.Minute)})
 		after(4 * time.Minute)
 		if deleted, _ := q.state(); len(deleted) != 3 {
@@ -384,16 +393,18 @@ func TestRunGoesOnWithoutItsController(t *testing.T) {
 		c.rule = keepWorking
 		c.mu.Unlock()
 		after(3 * time.Second)
-		fails, again := strings.Count(r.logs.String(), "reporting to the controller fails"), strings.Count(r.logs.String(), "reporting to the controller works again")
+		fails, again := strings.Count(r.logs.String(), "reporting to the controller fails"),
+			strings.Count(r.logs.String(), "reporting to the controller works again")
 		if fails != 1 || again != 1 {
-			t.Errorf("the controller's absence was logged %d times and its return %d times, want one each", fails, again)
+			t.Errorf("the controller's absence was logged %d times and its return %d times, want one each", fails,
+				again)
 		}
 		all := c.all()
 		reported, last := int64(0), all[len(all)-1]
 		for _, x := range all {
 			reported += x.Finished
 		}
-		first := slices.IndexFunc(all, func(r muster.Report) bool { return len(r.Unanswered) == 3 })
+		first := slices.IndexFunc(all, func(r protocol.Report) bool { return len(r.Unanswered) == 3 })
 		if reported != 3 || first < 0 || len(last.Unanswered) > 0 {
 			t.Errorf("what was finished meanwhile was not reported once the controller came back")
 		}
@@ -403,14 +414,15 @@ func TestRunGoesOnWithoutItsController(t *testing.T) {
 }
 
 func TestRunLeavesAsAnOrphan(t *testing.T) {
-	away := func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }
+	away := func(int, protocol.Report) (protocol.Directive, error) { return protocol.Directive{}, errAway }
 	for name, c := range map[string]*fakeController{
 		"when the controller is away":         {rule: away},
 		"when the controller does not answer": {rule: away, takes: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: c, IdleStop: 10 * time.Second, Orphaned: time.Minute, Do: takes(0)})
+				r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: c, IdleStop: 10 * time.Second,
+					Orphaned: time.Minute, Do: takes(0)})
 				after(65 * time.Second)
 				select {
 				case <-r.done:
@@ -429,7 +441,7 @@ func TestRunWarmsUpBeforeTheFirstReceive(t *testing.T) {
 		c := &fakeController{rule: keepWorking}
 		r := run(t, worker.Options{Queue: q, Reporter: c, WarmUp: 30 * time.Second, Do: takes(time.Second)})
 		after(29 * time.Second)
-		if q.calls().receives != 0 || c.last().State != muster.Starting {
+		if q.calls().receives != 0 || c.last().State != protocol.Starting {
 			t.Errorf("warming up it made %d receives and said %s", q.calls().receives, c.last().State)
 		}
 		after(3 * time.Second)
@@ -470,7 +482,9 @@ func TestRunDoesNotReportEachChangeToAControllerThatIsAway(t *testing.T) {
 		for range 1000 {
 			q.send("m")
 		}
-		c := &fakeController{rule: func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }}
+		c := &fakeController{rule: func(int, protocol.Report) (protocol.Directive, error) {
+			return protocol.Directive{}, errAway
+		}}
 		r := run(t, worker.Options{Queue: q, Reporter: c, Do: takes(7 * time.Millisecond)})
 		after(5 * time.Second)
 		if n := len(c.all()); n > 6 {
@@ -483,8 +497,8 @@ func TestRunDoesNotReportEachChangeToAControllerThatIsAway(t *testing.T) {
 
 func TestRunReportsAsSoonAsTheControllerWants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &fakeController{rule: func(int, muster.Report) (muster.Directive, error) {
-			return muster.Directive{Ask: muster.Work, ReportWithin: 200 * time.Millisecond}, nil
+		c := &fakeController{rule: func(int, protocol.Report) (protocol.Directive, error) {
+			return protocol.Directive{Ask: protocol.Work, ReportWithin: 200 * time.Millisecond}, nil
 		}}
 		r := run(t, worker.Options{Queue: newFakeQueue(), Reporter: c, ReportEvery: time.Minute, Do: takes(0)})
 		after(10 * time.Second)
@@ -550,7 +564,8 @@ func TestRunRefusesOptionsThatCannotWork(t *testing.T) {
 		{"a negative number of slots", func(o *worker.Options) { o.Slots = -1 }, "found -1 slots"},
 		{"a visibility too short to extend", func(o *worker.Options) { o.Visibility = time.Second }, "from 2s to 12h"},
 		{"a visibility beyond the wall", func(o *worker.Options) { o.Visibility = 13 * time.Hour }, "from 2s to 12h"},
-		{"a visibility of half seconds", func(o *worker.Options) { o.Visibility = 2500 * time.Millisecond }, "whole seconds"},
+		{"a visibility of half seconds", func(o *worker.Options) { o.Visibility = 2500 * time.Millisecond },
+			"whole seconds"},
 		{"a retry base beyond the wall", func(o *worker.Options) { o.RetryBase = time.Hour }, "at most 20m"},
 		{"a negative grace", func(o *worker.Options) { o.Grace = -1 }, "found a grace of -1ns"},
 	}

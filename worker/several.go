@@ -25,8 +25,8 @@ type several struct {
 	turn   int
 }
 
-// Receive implements [Queue]. A queue that cannot be reached does not keep the others from being served: it is an error only
-// when none can, because an error makes the worker pause.
+// Receive implements [Queue]. A queue that cannot be reached does not keep the others from being served: it is an error
+// only when none can, because an error makes the worker pause.
 func (s *several) Receive(ctx context.Context, limit int, wait, visibility time.Duration) ([]Message, error) {
 	s.mu.Lock()
 	first := s.turn

@@ -63,7 +63,8 @@ func TestSeveralQueuesAreServedInTurnAndNoneWaitsForAnother(t *testing.T) {
 	if !slices.Equal(a.deleted, []string{"a1", "a2"}) || !slices.Equal(b.deleted, []string{"b1", "b2"}) {
 		t.Errorf("deleted %v at a and %v at b", a.deleted, b.deleted)
 	}
-	if got, err := q.Receive(t.Context(), 1, 20*time.Second, time.Minute); err != nil || len(got) > 0 || a.waited[len(a.waited)-1] != time.Second {
+	if got, err := q.Receive(t.Context(), 1, 20*time.Second, time.Minute); err != nil || len(got) > 0 ||
+		a.waited[len(a.waited)-1] != time.Second {
 		t.Errorf("empty queues: received %v, %v; waited %v", got, err, a.waited)
 	}
 }

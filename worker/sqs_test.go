@@ -30,8 +30,10 @@ import (
 func bareEnvironment(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
-		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-		"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+		"AWS_SESSION_TOKEN",
+		"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI",
 		"AWS_WEB_IDENTITY_TOKEN_FILE", "HTTP_PROXY", "http_proxy",
 	} {
 		t.Setenv(name, "")
@@ -112,7 +114,8 @@ func TestSQSReceivesGivesBackAndDeletes(t *testing.T) {
 	m := first[0]
 	if m.ID == "" || m.Handle == "" || m.Queue != "work" || m.Body != "héllo" || m.ReceiveCount != 1 ||
 		m.SentAt.Before(before) || m.FirstReceivedAt.Before(m.SentAt) ||
-		m.Attributes["tenant"].Text != "acme" || m.Attributes["tenant"].Type != "String" || len(m.Attributes["raw"].Binary) != 2 {
+		m.Attributes["tenant"].Text != "acme" || m.Attributes["tenant"].Type != "String" ||
+		len(m.Attributes["raw"].Binary) != 2 {
 		t.Errorf("received %+v", m)
 	}
 	if err := q.ChangeVisibility(t.Context(), m, 0); err != nil {
@@ -198,7 +201,8 @@ func TestSQSErrorsSayWhichQueueAndWhatToDo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		for call, err := range map[string]error{
-			"change": q.ChangeVisibility(ctx, worker.Message{Handle: "h"}, time.Second), "delete": q.Delete(ctx, worker.Message{Handle: "h"}),
+			"change": q.ChangeVisibility(ctx, worker.Message{Handle: "h"}, time.Second),
+			"delete": q.Delete(ctx, worker.Message{Handle: "h"}),
 		} {
 			if !errors.Is(err, worker.ErrAway) {
 				t.Errorf("%s: got %v, want ErrAway: nobody can receive a message", call, err)
@@ -222,7 +226,8 @@ func TestSQSErrorsSayWhichQueueAndWhatToDo(t *testing.T) {
 		_, err := sqsqueue.NewSQS(t.Context(), "https://queue.example.com/1/work")
 		wants(t, err, "https://queue.example.com/1/work", "set AWS_REGION")
 	})
-	for _, bad := range []string{"", "work", "ftp://127.0.0.1/1/q", "http://127.0.0.1:9324", "http://127.0.0.1:9324/", "http://u:p@127.0.0.1/1/q"} {
+	for _, bad := range []string{"", "work", "ftp://127.0.0.1/1/q", "http://127.0.0.1:9324", "http://127.0.0.1:9324/",
+		"http://u:p@127.0.0.1/1/q"} {
 		t.Run("no queue URL: "+bad, func(t *testing.T) {
 			_, err := sqsqueue.NewSQS(t.Context(), bad)
 			wants(t, err, "is allowed")
@@ -242,7 +247,8 @@ func wants(t *testing.T, err error, says ...string) {
 func TestNewSQSTakesTheRegionFromAnAmazonURL(t *testing.T) {
 	bareEnvironment(t)
 	for _, url := range []string{
-		"https://sqs.eu-west-1.amazonaws.com/123456789012/work", "https://sqs.cn-north-1.amazonaws.com.cn/123456789012/work",
+		"https://sqs.eu-west-1.amazonaws.com/123456789012/work",
+		"https://sqs.cn-north-1.amazonaws.com.cn/123456789012/work",
 		"https://sqs-fips.us-gov-west-1.amazonaws.com/123456789012/work",
 	} {
 		if _, err := sqsqueue.NewSQS(t.Context(), url); err != nil {
@@ -272,12 +278,15 @@ func TestOnlyWhatTheEnvironmentSaysInFullIsTakenFromItAlone(t *testing.T) {
 		alone     bool
 	}{
 		{"keys and a region", queueURL, nil, true},
-		{"the region as older tools say it", queueURL, map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "us-east-1"}, true},
-		{"an endpoint on this machine", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": queueURL[:strings.Index(queueURL, "/000000000000")]}, true},
+		{"the region as older tools say it", queueURL,
+			map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "us-east-1"}, true},
+		{"an endpoint on this machine", queueURL,
+			map[string]string{"AWS_ENDPOINT_URL_SQS": queueURL[:strings.Index(queueURL, "/000000000000")]}, true},
 		{"no region", queueURL, map[string]string{"AWS_REGION": ""}, false},
 		{"half of the keys", queueURL, map[string]string{"AWS_SECRET_ACCESS_KEY": ""}, false},
 		{"no keys", queueURL, map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, false},
-		{"an endpoint that is to be ignored", queueURL, map[string]string{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, false},
+		{"an endpoint that is to be ignored", queueURL,
+			map[string]string{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, false},
 		{"a profile", queueURL, map[string]string{"AWS_PROFILE": "work"}, false},
 		{"an endpoint elsewhere", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": "http://sqs.test"}, false},
 		{"an endpoint with TLS", queueURL, map[string]string{"AWS_ENDPOINT_URL_SQS": "https://127.0.0.1:1"}, false},
@@ -321,10 +330,12 @@ func TestRetriesAreThoseThatTheEnvironmentAsksFor(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer server.Close()
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "1"} {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s",
+		"AWS_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "1"} {
 		t.Setenv(name, value)
 	}
-	if _, err := open(t, server.URL+"/000000000000/work").Receive(t.Context(), 1, 0, 30*time.Second); err == nil || calls.Load() != 1 {
+	if _, err := open(t, server.URL+"/000000000000/work").Receive(t.Context(), 1, 0, 30*time.Second); err == nil ||
+		calls.Load() != 1 {
 		t.Errorf("%d calls and %v, want a failure after 1 call", calls.Load(), err)
 	}
 }

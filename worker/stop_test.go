@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestRunOperatorsStop(t *testing.T) {
@@ -40,7 +40,7 @@ func TestRunOperatorsStop(t *testing.T) {
 					t.Errorf("the last change of visibility is %v, want 0", hidden)
 				}
 				last := c.last()
-				if last.State != muster.Leaving || last.Cause != muster.Signalled || last.Failed != 0 {
+				if last.State != protocol.Leaving || last.Cause != protocol.Signalled || last.Failed != 0 {
 					t.Errorf("the last report is %+v", last)
 				}
 			})
@@ -49,7 +49,7 @@ func TestRunOperatorsStop(t *testing.T) {
 }
 
 func TestRunOperatorsStopWithoutWork(t *testing.T) {
-	away := func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }
+	away := func(int, protocol.Report) (protocol.Directive, error) { return protocol.Directive{}, errAway }
 	tests := []struct {
 		name   string
 		o      worker.Options
@@ -57,9 +57,11 @@ func TestRunOperatorsStopWithoutWork(t *testing.T) {
 		cut    int
 	}{
 		{"a long poll is cut off", worker.Options{}, 0, 1},
-		{"a short poll may end", worker.Options{Reporter: &fakeController{rule: keepWorking}}, 2500 * time.Millisecond, 0},
+		{"a short poll may end", worker.Options{Reporter: &fakeController{rule: keepWorking}}, 2500 * time.Millisecond,
+			0},
 		{"no controller is waited for", worker.Options{Reporter: &fakeController{rule: away}}, 4 * time.Second, 0},
-		{"nor one that hangs", worker.Options{Reporter: &fakeController{rule: away, takes: time.Hour}}, 13 * time.Second, 0},
+		{"nor one that hangs", worker.Options{Reporter: &fakeController{rule: away, takes: time.Hour}},
+			13 * time.Second, 0},
 		{"nor warming up", worker.Options{WarmUp: time.Hour}, 0, 0},
 	}
 	for _, test := range tests {
@@ -82,10 +84,11 @@ func TestRunOperatorsStopWithoutWork(t *testing.T) {
 func TestRunGivesBackWhatComesAfterTheOperatorsStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue()
-		r := run(t, worker.Options{Queue: q, Reporter: &fakeController{rule: keepWorking}, Do: func(context.Context, worker.Message) error {
-			t.Error("began new work after the stop")
-			return nil
-		}})
+		r := run(t, worker.Options{Queue: q, Reporter: &fakeController{rule: keepWorking},
+			Do: func(context.Context, worker.Message) error {
+				t.Error("began new work after the stop")
+				return nil
+			}})
 		r.told()
 		synctest.Wait()
 		q.send("late")
@@ -98,11 +101,11 @@ func TestRunGivesBackWhatComesAfterTheOperatorsStop(t *testing.T) {
 
 func TestRunLeavesWhenQueueAndControllerAreGoneForGood(t *testing.T) {
 	fails := func(int) error { return errAway }
-	away := func(int, muster.Report) (muster.Directive, error) { return muster.Directive{}, errAway }
+	away := func(int, protocol.Report) (protocol.Directive, error) { return protocol.Directive{}, errAway }
 	for _, row := range []struct {
 		name       string
 		queue      func(int) error
-		controller func(int, muster.Report) (muster.Directive, error)
+		controller func(int, protocol.Report) (protocol.Directive, error)
 		leaves     bool
 	}{
 		{"both away: nobody could give it work or let it go", fails, away, true},
@@ -113,7 +116,8 @@ func TestRunLeavesWhenQueueAndControllerAreGoneForGood(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newFakeQueue()
 				q.receiveFault = row.queue
-				r := run(t, worker.Options{Queue: q, Do: takes(time.Second), Reporter: &fakeController{rule: row.controller}, Orphaned: time.Minute})
+				r := run(t, worker.Options{Queue: q, Do: takes(time.Second),
+					Reporter: &fakeController{rule: row.controller}, Orphaned: time.Minute})
 				after(55 * time.Second)
 				if len(r.done) > 0 {
 					t.Fatalf("left too early\n%s", r.logs)
@@ -144,12 +148,14 @@ func TestAStopSaysWhatIsStillWorkedOn(t *testing.T) {
 		r.told()
 		r.left(10 * time.Minute)
 		logs := r.logs.String()
-		for _, want := range []string{`holding=13`, `msg="still working on a message" message=first for=1m30s`, `for=30s`, `msg="still working on more messages" count=3`} {
+		for _, want := range []string{`holding=13`, `msg="still working on a message" message=first for=1m30s`,
+			`for=30s`, `msg="still working on more messages" count=3`} {
 			if !strings.Contains(logs, want) {
 				t.Errorf("the log does not say %s:\n%s", want, logs)
 			}
 		}
-		if n := strings.Count(logs, "still working on a message"); n != 10 || strings.Contains(logs, `still working on a message" message=done`) {
+		if n := strings.Count(logs, "still working on a message"); n != 10 ||
+			strings.Contains(logs, `still working on a message" message=done`) {
 			t.Errorf("%d messages are named, want 10 of those that are held:\n%s", n, logs)
 		}
 	})

@@ -98,7 +98,8 @@ func (j *job) extend(v lease.Visibility, now time.Time) lease.Visibility {
 		j.lose(ErrLeaseLost)
 	case errors.Is(err, ErrAway) && j.lease.Err() == nil:
 		if v.AloneUntil().IsZero() || now.After(v.AloneUntil()) {
-			j.log.Warn("nothing listens at the queue's endpoint: no other worker can receive the message, so its work goes on",
+			j.log.Warn("nothing listens at the queue's endpoint: no other worker can receive the message, so its "+
+				"work goes on",
 				"err", err)
 		}
 		return v.Away(now)

@@ -14,23 +14,26 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/plan"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	"github.com/muster-scale/muster/server"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
-// onFakeAWS starts a world with the queue work, which holds so many messages, and the empty group web, and returns a configuration
-// of a fleet there.
-func onFakeAWS(t *testing.T, backlog int, asg string) (*cloud.Server, *config.Config) {
+// onFakeAWS starts a world with the queue work, which holds so many messages, and the empty group web, and returns a
+// configuration of a fleet there.
+func onFakeAWS(t *testing.T, backlog int, asg string) (*fakeaws.Server, *config.Config) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	world := model.New(model.Settings{Start: time.Now().Add(-time.Hour), Region: "eu-west-1"})
 	size := 10
 	_, err := world.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-		AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &size, AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+		AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &size, AvailabilityZones: []string{"eu-west-1a"},
+		LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -41,15 +44,17 @@ func onFakeAWS(t *testing.T, backlog int, asg string) (*cloud.Server, *config.Co
 	if err := world.SetQueue("work", model.QueueCounts{Visible: backlog}, model.Traffic{Sent: backlog}); err != nil {
 		t.Fatal(err)
 	}
-	server := cloud.New(world)
+	server := fakeaws.New(world)
 	server.Follow(time.Now)
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ENDPOINT_URL", web.URL)
-	text := fmt.Sprintf("version: 1\ndata: %s\nfleets: [{name: web, queue: \"https://sqs.eu-west-1.amazonaws.com/000000000000/work\", max: 10, objective: {latency: 300s}, policy: {name: dynamic-backlog, processing: 25s}, asg: %s}]",
+	text := fmt.Sprintf("version: 1\ndata: %s\nfleets: [{name: web, queue: "+
+		"\"https://sqs.eu-west-1.amazonaws.com/000000000000/work\", max: 10, objective: {latency: 300s}, policy: "+
+		"{name: dynamic-backlog, processing: 25s}, asg: %s}]",
 		filepath.Join(t.TempDir(), "none"), asg)
-	c, err := config.Parse("muster.yaml", []byte(text), func(string) (string, bool) { return "", false })
+	c, err := kinds.Parse("muster.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +63,7 @@ func onFakeAWS(t *testing.T, backlog int, asg string) (*cloud.Server, *config.Co
 
 func TestPlanShowsWhatAGroupWouldBeSetToAndSetsNothing(t *testing.T) {
 	server, c := onFakeAWS(t, 48, "{group: web}")
-	plans, err := planHere(t.Context(), c)
+	plans, err := plan.Make(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,17 +86,20 @@ func TestPlanGoesByWhatWorkersPublish(t *testing.T) {
 	server.Do(func(w *model.World) {
 		w.Advance(time.Now().Add(-90 * time.Second))
 		value := 50.0
-		_, err := w.CloudWatch().PutMetricData(model.PutMetrics{Namespace: "App", MetricData: []model.MetricDatum{{MetricName: "MPD", Value: &value, Timestamp: time.Now().Add(-3 * time.Minute)}}})
+		_, err := w.CloudWatch().PutMetricData(model.PutMetrics{Namespace: "App",
+			MetricData: []model.MetricDatum{{MetricName: "MPD", Value: &value,
+				Timestamp: time.Now().Add(-3 * time.Minute)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	plans, err := planHere(t.Context(), c)
+	plans, err := plan.Make(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p := plans[0]; p.Desired != 8 || p.Observation.Processing.MeanSeconds != 50 {
-		t.Errorf("found %d with %+v, want 8 instances for 48 messages of 50 s within 300 s", p.Desired, p.Observation.Processing)
+		t.Errorf("found %d with %+v, want 8 instances for 48 messages of 50 s within 300 s", p.Desired,
+			p.Observation.Processing)
 	}
 }
 
@@ -126,11 +134,12 @@ func TestTheTokenOfAFleetOfInstancesIsKeptForItsOwnerAlone(t *testing.T) {
 func upUntil(t *testing.T, c *config.Config, shadow bool, what string, seen func(controller.Outcome) bool) {
 	t.Helper()
 	found, once, last := make(chan struct{}), sync.Once{}, controller.Outcome{}
-	a, err := app.Open(t.Context(), c, app.Options{Logger: slog.New(slog.DiscardHandler), Ephemeral: true, Shadow: shadow, Notify: func(o controller.Outcome) {
-		if last = o; seen(o) {
-			once.Do(func() { close(found) })
-		}
-	}})
+	a, err := app.Open(t.Context(), c, app.Options{Logger: slog.New(slog.DiscardHandler), Ephemeral: true,
+		Shadow: shadow, Notify: func(o controller.Outcome) {
+			if last = o; seen(o) {
+				once.Do(func() { close(found) })
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,14 +155,16 @@ func upUntil(t *testing.T, c *config.Config, shadow bool, what string, seen func
 	}
 	stop()
 	if err := <-ended; err != nil || missing {
-		t.Errorf("run: %v; %s missing after half a minute: %t; the capacity was %+v", err, what, missing, last.Observation.Capacity)
+		t.Errorf("run: %v; %s missing after half a minute: %t; the capacity was %+v", err, what, missing,
+			last.Observation.Capacity)
 	}
 }
 
 func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
 	server, c := onFakeAWS(t, 48, "{group: web, warm_pool: {size: 0}}")
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
-	upUntil(t, c, false, "an instance that boots", func(o controller.Outcome) bool { return o.Observation.Capacity.Booting > 0 })
+	upUntil(t, c, false, "an instance that boots",
+		func(o controller.Outcome) bool { return o.Observation.Capacity.Booting > 0 })
 	server.Do(func(w *model.World) {
 		g, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{})
 		if err != nil || g.AutoScalingGroups[0].DesiredCapacity != 4 {
@@ -176,19 +187,21 @@ func writesNothingInShadow(t *testing.T, asg string) {
 	server, c := onFakeAWS(t, 48, asg)
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
 	server.Do(func(w *model.World) {
-		if _, err := w.AutoScaling().SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web", DesiredCapacity: new(2)}); err != nil {
+		if _, err := w.AutoScaling().SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web",
+			DesiredCapacity: new(2)}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	followed := make(chan muster.Decision, 1)
-	o := app.Options{Logger: slog.New(slog.DiscardHandler), Ephemeral: true, Shadow: true, Notify: func(o controller.Outcome) {
-		if d := o.Decision; d.Verdict == muster.Shadow && d.Previous == 2 {
-			select {
-			case followed <- d:
-			default:
+	o := app.Options{Logger: slog.New(slog.DiscardHandler), Ephemeral: true, Shadow: true,
+		Notify: func(o controller.Outcome) {
+			if d := o.Decision; d.Verdict == muster.Shadow && d.Previous == 2 {
+				select {
+				case followed <- d:
+				default:
+				}
 			}
-		}
-	}}
+		}}
 	a, err := app.Open(t.Context(), c, o)
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +235,7 @@ func writesNothingInShadow(t *testing.T, asg string) {
 
 func TestPlanSaysThatThereIsNoSuchGroup(t *testing.T) {
 	_, c := onFakeAWS(t, 48, "{group: wep}")
-	plans, err := planHere(t.Context(), c)
+	plans, err := plan.Make(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

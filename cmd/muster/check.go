@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -24,7 +25,7 @@ func newCheck(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := config.Load(path)
+			c, err := kinds.Load(path)
 			if err == nil {
 				err = app.CheckCommands(c)
 			}
@@ -37,7 +38,9 @@ func newCheck(g *global) *cobra.Command {
 				remarks = allRemarks(c, host.Cores())
 			}
 			if g.json() {
-				if err := printJSON(cmd.OutOrStdout(), map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...), "remarks": append([]config.Fault{}, remarks...)}); err != nil {
+				if err := printJSON(cmd.OutOrStdout(),
+					map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...),
+						"remarks": append([]config.Fault{}, remarks...)}); err != nil {
 					return err
 				}
 				if isFaults {
@@ -48,13 +51,14 @@ func newCheck(g *global) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: no faults, %s\n", path, muster.Plural(len(c.Fleets), "fleet"))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: no faults, %s\n", path, render.Plural(len(c.Fleets), "fleet"))
 			for _, f := range c.Fleets {
 				watched := ""
 				if f.Policy.Shadow {
 					watched = ", watched only: another system sizes it"
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)%s\n", f.Name, f.Limits.Min, f.Limits.Max,
+				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)%s\n", f.Name, f.Limits.Min,
+					f.Limits.Max,
 					fleetQueue(f), f.Policy.Name, policy.Describe(f.Policy.Name), watched)
 			}
 			for _, r := range remarks {

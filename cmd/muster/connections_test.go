@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestUpGoesOnUnderIdleConnections lets muster up have 256 files open and opens 600 connections at its two ports, which say
-// nothing. It goes on, is ready, takes messages, and keeps files for itself.
+// TestUpGoesOnUnderIdleConnections lets muster up have 256 files open and opens 600 connections at its two ports, which
+// say nothing. It goes on, is ready, takes messages, and keeps files for itself.
 func TestUpGoesOnUnderIdleConnections(t *testing.T) {
 	st := newStage(t)
 	defer st.end()
@@ -36,7 +36,8 @@ func TestUpGoesOnUnderIdleConnections(t *testing.T) {
 		}
 		return nil
 	}
-	waitUntil(t, 50*time.Millisecond, func() bool { return ready() == nil }, func() string { return fmt.Sprint(ready()) })
+	waitUntil(t, 50*time.Millisecond, func() bool { return ready() == nil },
+		func() string { return fmt.Sprint(ready()) })
 	for i := range 600 {
 		port := st.ports["QUEUE_PORT"]
 		if i%3 == 0 {
@@ -51,7 +52,8 @@ func TestUpGoesOnUnderIdleConnections(t *testing.T) {
 	if err := ready(); err != nil {
 		t.Errorf("not ready: %v", err)
 	}
-	send := "muster send -f muster.yaml --queue http://127.0.0.1:" + st.ports["QUEUE_PORT"] + "/000000000000/default --body x --count 3"
+	send := "muster send -f muster.yaml --queue http://127.0.0.1:" + st.ports["QUEUE_PORT"] +
+		"/000000000000/default --body x --count 3"
 	if out, err := st.run("muster queue -f muster.yaml create default; " + send); err != nil {
 		t.Errorf("a send: %v: %s", err, out)
 	}

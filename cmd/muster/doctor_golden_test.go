@@ -13,7 +13,9 @@ import (
 
 // What scripts read of doctor: every kind of finding, with its fields.
 func TestWhatDoctorPrintsAsJSON(t *testing.T) {
-	const service = "  - {name: slides, queue: \"https://sqs.eu-west-1.amazonaws.com/000000000000/slides\", objective: {latency: 300s}, max: 9, policy: {name: worker-utilization, target: 0.7}, ecs: {cluster: prod, service: web}, delegate: {}, workers: {boot: 4m}}\n"
+	const service = "  - {name: slides, queue: \"https://sqs.eu-west-1.amazonaws.com/000000000000/slides\", " +
+		"objective: {latency: 300s}, max: 9, policy: {name: worker-utilization, target: 0.7}, ecs: {cluster: prod, " +
+		"service: web}, delegate: {}, workers: {boot: 4m}}\n"
 	_, file := onFakeECS(t, func(w *model.World) {
 		if _, err := w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "slides"}); err != nil {
 			t.Fatal(err)
@@ -35,17 +37,21 @@ func TestWhatDoctorPrintsAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), out); d != "" {
-		t.Errorf("doctor prints another JSON than %s has (-want +got), run the test with -update to accept it:\n%s", golden, d)
+		t.Errorf("doctor prints another JSON than %s has (-want +got), run the test with -update to accept it:\n%s",
+			golden, d)
 	}
 }
 
 func TestDoctorSaysWhenACooldownIsShorterThanTheMetricIsLate(t *testing.T) {
 	service := func(delegate, boot string) string {
-		return "  - {name: slides, " + onWork + ", max: 9, policy: {name: worker-utilization, target: 0.7}, ecs: {cluster: prod, service: web}, delegate: {" + delegate + "}, workers: {boot: " + boot + "}}\n"
+		return "  - {name: slides, " + onWork + ", max: 9, policy: {name: worker-utilization, target: 0.7}, ecs: " +
+			"{cluster: prod, service: web}, delegate: {" + delegate + "}, workers: {boot: " + boot + "}}\n"
 	}
 	for _, row := range []struct{ name, fleets, says string }{
-		{"AWS's own cooldown and a long boot", service("", "4m"), "the scaling policy muster-slides waits 5m0s after a rise, and its metric shows what that did only after 6m0s"},
-		{"one that was configured too short", service("cooldown: 90s", "30s"), "muster-slides waits 1m30s after a rise"},
+		{"AWS's own cooldown and a long boot", service("", "4m"), "the scaling policy muster-slides waits 5m0s after " +
+			"a rise, and its metric shows what that did only after 6m0s"},
+		{"one that was configured too short", service("cooldown: 90s", "30s"),
+			"muster-slides waits 1m30s after a rise"},
 		{"one that is long enough", service("cooldown: 6m", "4m"), ""},
 		{"AWS's own and a short boot", service("", "60s"), ""},
 	} {

@@ -10,26 +10,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/app/importing"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign"
+	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/policy"
 )
 
 // carrying is what muster import was asked for.
 type carrying struct {
-	comparison
+	comparing
 	written, trace, fleet string
 }
 
 func newImport(g *global) *cobra.Command {
-	x := &carrying{comparison: comparison{arena: &arena{g: &global{output: "text"}}, parallel: runtime.NumCPU()}}
+	x := &carrying{comparing: comparing{arena: &arena{g: &global{output: "text"}}, parallel: runtime.NumCPU()}}
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Make a configuration from the scaling of CloudFormation, Terraform, the AWS CLI or Kubernetes",
 		Long: `Import reads how another system scales today and writes the configuration that means the same. It reads:
 
   CloudFormation and SAM templates, also those that CDK writes (cdk synth), in YAML or JSON
-  Terraform: *.tf and *.tfvars files or their directory, and what terraform show -json prints of a plan or a state
+  Terraform: *.tf and *.tfvars files or their directory, also in JSON (*.tf.json), and what terraform show -json
+    prints of a plan or a state
   the AWS CLI: aws autoscaling describe-policies, aws application-autoscaling describe-scaling-policies, beside them
     describe-alarms, describe-auto-scaling-groups, describe-scalable-targets and scheduled actions, and the JSON that
     put-scaling-policy takes
@@ -62,8 +65,8 @@ that was found and under deadline, as muster compare does, and prints what each 
 	cmd.ValidArgsFunction = nil
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if g.output != "text" && g.output != "json" {
-			return usage(fmt.Errorf("--output: found %q, allowed is text or json; to write the configuration to a file, "+
-				"say --write %s", g.output, g.output))
+			return usage(fmt.Errorf("--output: found %q, allowed is text or json; to write the configuration to a "+
+				"file, say --write %s", g.output, g.output))
 		}
 		return nil
 	}
@@ -72,16 +75,16 @@ that was found and under deadline, as muster compare does, and prints what each 
 }
 
 func (x *carrying) run(cmd *cobra.Command, names []string) error {
-	files, err := filesOf(cmd.InOrStdin(), names)
+	files, err := importing.Files(cmd.InOrStdin(), names)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	r, err := foreign.Read(files...)
 	if err != nil {
 		return usage(err)
 	}
 	written := r.YAML()
-	if _, err := parseWritten(written); err != nil {
+	if _, err := importing.Parse(written); err != nil {
 		return fmt.Errorf("what was written from %s is no configuration, please report it: %w", names[0], err)
 	}
 	if !x.g.json() {
@@ -90,7 +93,8 @@ func (x *carrying) run(cmd *cobra.Command, names []string) error {
 		}
 	}
 	if x.written != "" {
-		if err := writeFile(x.written, func(w io.Writer) error { _, err := w.Write(written); return err }); err != nil {
+		if err := durable.Replace(x.written,
+			func(w io.Writer) error { _, err := w.Write(written); return err }); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s\n", x.written, r.Summary())
@@ -99,7 +103,7 @@ func (x *carrying) run(cmd *cobra.Command, names []string) error {
 	case x.trace != "":
 		return x.compare(cmd, r, written)
 	case x.g.json():
-		return printJSON(cmd.OutOrStdout(), carried(r, written))
+		return printJSON(cmd.OutOrStdout(), importing.Describe(r, written))
 	case x.written == "":
 		_, err := cmd.OutOrStdout().Write(written)
 		return err
@@ -114,50 +118,9 @@ func queueNames(f config.Fleet) (names []string) {
 	return names
 }
 
-// parseWritten reads what import writes, which has no variables.
-func parseWritten(text []byte) (*config.Config, error) {
-	return config.Parse("the configuration", text, func(string) (string, bool) { return "", false })
-}
-
-// carriedOver is what muster import -o json prints.
-type carriedOver struct {
-	// Configuration is the text of the configuration, with its comments.
-	Configuration string         `json:"configuration"`
-	Fleets        []carriedFleet `json:"fleets"`
-	// Notes are what could not be carried over, or means something else, with their places.
-	Notes []config.Fault `json:"notes"`
-}
-
-// carriedFleet is one fleet of the configuration.
-type carriedFleet struct {
-	Name string `json:"name"`
-	// From says in words what it was; Kind is what it consists of: "asg", "ecs", "kubernetes" or "unknown".
-	From string `json:"from"`
-	Kind string `json:"kind"`
-	// Queues are URLs, with REGION and ACCOUNT where nothing states them.
-	Queues []string `json:"queues"`
-	Min    int      `json:"min"`
-	Max    int      `json:"max"`
-	Policy string   `json:"policy"`
-	// Remarks say what was chosen and why.
-	Remarks []string `json:"remarks"`
-}
-
-func carried(r foreign.Result, written []byte) carriedOver {
-	result := carriedOver{Configuration: string(written), Notes: append([]config.Fault{}, r.Notes...)}
-	for _, f := range r.Fleets {
-		result.Fleets = append(
-			result.Fleets,
-			carriedFleet{Name: f.Name, From: f.From, Kind: f.Kind(), Queues: append([]string{}, f.Queues...),
-				Min: f.Min, Max: f.Max, Policy: f.Spec().Name, Remarks: append([]string{}, f.Remarks...)},
-		)
-	}
-	return result
-}
-
 // compare replays the trace under the fleet's policy, the rule it was taken from where that is known, and deadline.
 func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte) error {
-	c, err := parseWritten(written)
+	c, err := importing.Parse(written)
 	if err != nil {
 		return err
 	}
@@ -182,8 +145,9 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 	x.only = f.Name
 	for _, u := range f.Policy.Metrics(f.Name, queueNames(f)) {
 		if !u.Own {
-			fmt.Fprintf(cmd.ErrOrStderr(), "--compare: there is no metric %s %s in a simulated world, so what was carried "+
-				"over holds its size there\n", u.Query.Namespace, u.Query.Name)
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"--compare: there is no metric %s %s in a simulated world, so what was carried "+
+					"over holds its size there\n", u.Query.Namespace, u.Query.Name)
 		}
 	}
 	if f.Policy.Name != policy.Default {
@@ -200,5 +164,5 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 			cmd.OutOrStdout(), "%s: as it is carried over (%s), beside %s\n\n", f.Name, f.Policy.Name, policy.Default,
 		)
 	}
-	return x.comparison.run(cmd, []string{x.trace})
+	return x.comparing.run(cmd, []string{x.trace})
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/config/foreign"
 )
 
-// TestTheImportPageShowsWhatImportWrites keeps docs/import.md true: the second block is what import writes of the first.
+// TestTheImportPageShowsWhatImportWrites keeps docs/import.md true: the second block is what import writes of the
+// first.
 func TestTheImportPageShowsWhatImportWrites(t *testing.T) {
 	page := read(t, "../../docs/import.md")
 	template := block(page, "```yaml")

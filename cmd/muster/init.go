@@ -30,7 +30,8 @@ stays.`,
 			}
 			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, os.ErrExist) {
-				return usage(fmt.Errorf("init: %s is there already and stays as it is; name another file, or remove it", path))
+				return usage(fmt.Errorf("init: %s is there already and stays as it is; name another file, or remove it",
+					path))
 			}
 			if err != nil {
 				return fmt.Errorf("init: %w", err)

@@ -4,11 +4,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // schedules know their zones on every machine
+
+	"github.com/muster-scale/muster/internal/misuse"
+	"github.com/muster-scale/muster/sim/threshold"
 )
 
 // The exit codes, the same for every command.
@@ -22,8 +26,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run runs the command line of this process and returns its exit code. The first interrupt ends the command in order; the
-// second kills it.
+// run runs the command line of this process and returns its exit code. The first interrupt ends the command in order;
+// the second kills it.
 func run() int {
 	collectLater(os.Getenv)
 	ctx, stop := context.WithCancel(context.Background())
@@ -49,12 +53,27 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	if err == nil {
 		return exitOK
 	}
-	coded, ok := errors.AsType[*exitError](err)
-	if !ok {
-		coded = &exitError{exitFailed, err}
-	}
+	coded := withCode(err)
 	printFailure(errOut, coded, wantsJSON(args))
 	return coded.code
+}
+
+// withCode returns the error of a command with the exit code that it ends the process with.
+func withCode(err error) *exitError {
+	if coded, ok := errors.AsType[*exitError](err); ok {
+		return coded
+	}
+	if _, missed := errors.AsType[*threshold.MissedError](err); missed {
+		return &exitError{exitThreshold, err}
+	}
+	wrong, ok := errors.AsType[*misuse.Error](err)
+	switch {
+	case !ok:
+		return &exitError{exitFailed, err}
+	case wrong.Setting != "" && err.Error() == wrong.Error():
+		return &exitError{exitUsage, fmt.Errorf("--%w", err)} // a setting is a flag here
+	}
+	return &exitError{exitUsage, err}
 }
 
 // exitError is an error with the exit code it ends the process with.

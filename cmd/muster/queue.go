@@ -1,106 +1,65 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/smithy-go"
 	"github.com/spf13/cobra"
 
-	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/queue"
-	"github.com/muster-scale/muster/server"
-	"github.com/muster-scale/muster/worker/sqsqueue"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/app/queuetool"
 )
 
 func newQueue(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; look at messages, redrive, export and import them"}
-	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g), newQueueExport(g), newQueueImport(g),
+	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; look at messages, redrive, " +
+		"export and import them"}
+	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g),
+		newQueueExport(g), newQueueImport(g),
 		newQueueCheck(g))
 	return cmd
 }
 
-// addEndpoint gives a command that speaks the SQS protocol the flag for where.
-func addEndpoint(cmd *cobra.Command, into *string) {
-	cmd.Flags().StringVar(into, "endpoint", "", "the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
+// whereFlags gives a command the flags for where its queues are.
+func whereFlags(cmd *cobra.Command, w *queuetool.Where) {
+	f := cmd.Flags()
+	f.StringVar(&w.Endpoint, "endpoint", "",
+		"the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
+	f.StringVar(&w.Region, "region", "",
+		"the region of the queues (default: that of the environment, "+queuetool.DefaultRegion+
+			" for an embedded queue)")
+	f.StringVar(&w.Account, "account", "",
+		"the account of the queues, for an embedded queue (default: "+queuetool.DefaultAccount+")")
 }
 
-// queueURL asks for the URL of a queue. When there is none, the error names those that there are.
-func queueURL(ctx context.Context, c *awssqs.Client, name string) (string, error) {
-	out, err := c.GetQueueUrl(ctx, &awssqs.GetQueueUrlInput{QueueName: &name})
-	if err == nil {
-		return deref(out.QueueUrl), nil
+// completeQueues completes a queue's name as the first argument: from the running muster up, or else from the
+// configuration. What follows is a file.
+func (g *global) completeQueues(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
 	}
-	if _, absent := errors.AsType[*types.QueueDoesNotExist](err); !absent {
-		return "", explainSQS(err)
-	}
-	list, err := c.ListQueues(ctx, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})
-	if err != nil {
-		return "", explainSQS(err)
-	}
-	var names []string
-	for _, url := range list.QueueUrls {
-		names = append(names, url[strings.LastIndexByte(url, '/')+1:])
-	}
-	return "", noSuchQueue(name, names)
-}
-
-// queueRow is one queue as muster queue ls prints it.
-type queueRow struct {
-	Name     string `json:"name"`
-	URL      string `json:"url"`
-	Backlog  int    `json:"backlog"`
-	InFlight int    `json:"in_flight"`
-	// Working and Retrying are the messages in flight that workers hold, and those that wait for their retry; nil where
-	// that is not known.
-	Working  *int `json:"working,omitzero"`
-	Retrying *int `json:"retrying,omitzero"`
-	Delayed  int  `json:"delayed"`
-}
-
-// split tells what of the messages in flight waits for a retry.
-func (r *queueRow) split(c server.QueueCounts) {
-	if c.Retrying == nil {
-		return
-	}
-	retrying := min(*c.Retrying, r.InFlight) // both were counted at different times
-	working := r.InFlight - retrying
-	r.Working, r.Retrying = &working, &retrying
+	names, _ := queuetool.Names(cmd.Context(), g.place)
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func newQueueList(g *global) *cobra.Command {
-	var place queuePlace
+	var where queuetool.Where
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the queues with their counts",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := g.client(cmd.Context(), &place)
+			c, err := where.Client(cmd.Context(), g.place)
 			if err != nil {
 				return err
 			}
-			rows, err := listQueues(cmd.Context(), c)
+			rows, err := queuetool.List(cmd.Context(), c)
 			if err != nil {
-				return explainSQS(err)
+				return client.Explain(err)
 			}
-			others := g.splitInFlight(cmd.Context(), &place, rows)
+			others := queuetool.SplitInFlight(cmd.Context(), g.place, &where, rows)
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"queues": rows})
 			}
-			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tWORKING\tRETRYING\tDELAYED\tURL")
-			for _, r := range rows {
-				fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", r.Name, r.Backlog, r.InFlight,
-					orUnknown(r.Working), orUnknown(r.Retrying), r.Delayed, r.URL)
-			}
-			if err := t.Flush(); err != nil {
+			if err := queuetool.PrintRows(cmd.OutOrStdout(), rows); err != nil {
 				return err
 			}
 			for _, other := range others {
@@ -109,83 +68,18 @@ func newQueueList(g *global) *cobra.Command {
 			return nil
 		},
 	}
-	place.flags(cmd)
+	whereFlags(cmd, &where)
 	return cmd
 }
 
-// orUnknown prints a number, or a question mark for one that is not known.
-func orUnknown(n *int) string {
-	if n == nil {
-		return "?"
-	}
-	return strconv.Itoa(*n)
-}
-
-// splitInFlight puts into the rows what waits for a retry, where a muster up runs that knows it. It returns a line for
-// each other region and account that has queues there.
-func (g *global) splitInFlight(ctx context.Context, place *queuePlace, rows []queueRow) (others []string) {
-	c, err := g.place()
-	if err != nil || place.endpoint != "" && place.endpoint != "http://"+c.Listen.Queue {
-		return nil
-	}
-	var known server.QueueNames
-	if g.get(ctx, c, "/v1/queues", &known) != nil {
-		return nil // the counts of the endpoint are all that there is
-	}
-	for i := range rows {
-		rows[i].split(known.Counts[place.key(rows[i].Name)])
-	}
-	counts := map[queuePlace]int{}
-	for _, key := range known.Queues {
-		region, account, name := queue.CutScope(key)
-		if place.key(name) != key {
-			counts[queuePlace{region: cmp.Or(region, defaultRegion), account: cmp.Or(account, defaultAccount)}]++
-		}
-	}
-	for at, n := range counts {
-		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s --account %s",
-			muster.Plural(n, "queue"), at.region, at.account, at.region, at.account))
-	}
-	slices.Sort(others)
-	return others
-}
-
-func listQueues(ctx context.Context, c *awssqs.Client) ([]queueRow, error) {
-	rows := []queueRow{}
-	pages := awssqs.NewListQueuesPaginator(c, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, url := range page.QueueUrls {
-			a, err := c.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
-			if err != nil {
-				return nil, err
-			}
-			number := func(name types.QueueAttributeName) int {
-				n, _ := strconv.Atoi(a.Attributes[string(name)])
-				return n
-			}
-			rows = append(rows, queueRow{
-				Name: url[strings.LastIndexByte(url, '/')+1:], URL: url,
-				Backlog:  number(types.QueueAttributeNameApproximateNumberOfMessages),
-				InFlight: number(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible),
-				Delayed:  number(types.QueueAttributeNameApproximateNumberOfMessagesDelayed),
-			})
-		}
-	}
-	return rows, nil
-}
-
 func newQueueCreate(g *global) *cobra.Command {
-	var place queuePlace
+	var where queuetool.Where
 	var attributes []string
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a queue, or confirm that it exists", Args: cobra.ExactArgs(1),
 		Example: "  muster queue create thumbnails --attribute VisibilityTimeout=60",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := place.name(args[0])
+			name, err := where.Name(args[0])
 			if err != nil {
 				return err
 			}
@@ -197,13 +91,13 @@ func newQueueCreate(g *global) *cobra.Command {
 				}
 				in.Attributes[name] = value
 			}
-			c, err := g.client(cmd.Context(), &place)
+			c, err := where.Client(cmd.Context(), g.place)
 			if err != nil {
 				return err
 			}
 			out, err := c.CreateQueue(cmd.Context(), in)
 			if err != nil {
-				return explainSQS(err)
+				return client.Explain(err)
 			}
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), map[string]string{"url": *out.QueueUrl})
@@ -212,13 +106,13 @@ func newQueueCreate(g *global) *cobra.Command {
 			return err
 		},
 	}
-	place.flags(cmd)
+	whereFlags(cmd, &where)
 	cmd.Flags().StringArrayVar(&attributes, "attribute", nil, "an SQS attribute as NAME=VALUE; may be repeated")
 	return cmd
 }
 
 func newQueuePurge(g *global) *cobra.Command {
-	var place queuePlace
+	var where queuetool.Where
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "purge NAME --yes", Short: "Delete all messages of a queue", Args: cobra.ExactArgs(1),
@@ -227,40 +121,26 @@ func newQueuePurge(g *global) *cobra.Command {
 			if !yes {
 				return usage(fmt.Errorf("purge deletes all messages of %s for good; say so with --yes", args[0]))
 			}
-			name, err := place.name(args[0])
+			name, err := where.Name(args[0])
 			if err != nil {
 				return err
 			}
-			c, err := g.client(cmd.Context(), &place)
+			c, err := where.Client(cmd.Context(), g.place)
 			if err != nil {
 				return err
 			}
-			url, err := queueURL(cmd.Context(), c, name)
+			url, err := client.FindQueue(cmd.Context(), c, name)
 			if err != nil {
 				return err
 			}
 			if _, err := c.PurgeQueue(cmd.Context(), &awssqs.PurgeQueueInput{QueueUrl: &url}); err != nil {
-				return explainSQS(err)
+				return client.Explain(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "purged %s\n", name)
 			return err
 		},
 	}
-	place.flags(cmd)
+	whereFlags(cmd, &where)
 	cmd.Flags().BoolVar(&yes, "yes", false, "really delete them")
 	return cmd
-}
-
-// explainSQS says what a person can do about an SQS error, without the layers of the SDK.
-func explainSQS(err error) error {
-	if unsigned, ok := errors.AsType[*sqsqueue.NoCredentialsError](err); ok {
-		return fmt.Errorf("%w; for an embedded queue muster up prints export lines, and commands with its -f need none", unsigned)
-	}
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
-	}
-	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
-		return fmt.Errorf("%s: %w; is muster up running, and are its export lines set?", op.OperationName, op.Err)
-	}
-	return err
 }

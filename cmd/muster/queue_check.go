@@ -3,16 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/queuetool"
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/queue/check"
 )
 
 func newQueueCheck(g *global) *cobra.Command {
@@ -36,7 +33,7 @@ Exit codes: 0 nothing is damaged, or all that is whole was repaired; 1 something
 				}
 				data = c.Data
 			}
-			found, err := queue.Check(cmd.Context(), data, queue.CheckOptions{Repair: repair, At: time.Now()})
+			found, err := check.Files(cmd.Context(), data, check.Options{Repair: repair, At: time.Now()})
 			switch {
 			case errors.Is(err, queue.ErrLocked):
 				return fmt.Errorf("%w; stop it, then check", err)
@@ -45,7 +42,7 @@ Exit codes: 0 nothing is damaged, or all that is whole was repaired; 1 something
 			case g.json():
 				err = printJSON(cmd.OutOrStdout(), found)
 			default:
-				err = printCheckup(cmd.OutOrStdout(), found)
+				err = queuetool.PrintCheckup(cmd.OutOrStdout(), found)
 			}
 			if err == nil && !found.Whole() && found.Kept == "" {
 				err = &exitError{exitFailed, nil} // all was said
@@ -58,99 +55,4 @@ Exit codes: 0 nothing is damaged, or all that is whole was repaired; 1 something
 	f.BoolVar(&repair, "repair", false, "go on with what is whole, and keep the damaged files")
 	cmd.MarkFlagDirname("data")
 	return cmd
-}
-
-// maxCheckShown bounds the lines of each kind that a person is shown.
-const maxCheckShown = 20
-
-// printCheckup says what a check found.
-func printCheckup(w io.Writer, c *queue.Checkup) error {
-	if c.Whole() {
-		if c.Kept != "" {
-			fmt.Fprintf(w, "ended the repair that was cut short; the damaged files are in %s\n", c.Kept)
-		}
-		_, err := fmt.Fprintf(w, "checked %s: nothing is damaged, %s\n", c.Dir, muster.Plural(c.Messages, "message"))
-		return err
-	}
-	fmt.Fprintf(w, "checked %s: %s found\n", c.Dir, muster.Plural(len(c.Findings), "problem"))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	listed(t, c.Findings, func(f queue.Finding) string { return f.File + "\t" + f.Found })
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if len(c.Damaged) > 0 {
-		fmt.Fprintf(w, "\n%s with a damaged content, which no worker gets:\n", muster.Plural(len(c.Damaged), "message"))
-		listed(w, c.Damaged, func(m queue.CheckedMessage) string {
-			return fmt.Sprintf("queue %s, sent %s, id %s, number %d", m.Queue, moment(m.Sent), m.ID, m.Sequence)
-		})
-	}
-	if len(c.Missing) > 0 {
-		fmt.Fprintln(w, "\nmessages may be missing that were sent")
-		listed(w, c.Missing, gapText)
-	}
-	fmt.Fprintf(w, "\n%s\n", balance(c))
-	var err error
-	if c.Kept != "" {
-		_, err = fmt.Fprintf(w, "repaired: new files hold the messages that are whole; the damaged files and report.json are in %s\n", c.Kept)
-	} else {
-		_, err = fmt.Fprintln(w, "nothing was changed; restore all files of the directory from a backup, or go on with what is whole:\n"+
-			"  muster queue check --repair --data "+shellWord(c.Dir))
-	}
-	return err
-}
-
-// listed writes a line for each of all, up to a bound.
-func listed[T any](w io.Writer, all []T, line func(T) string) {
-	for _, one := range all[:min(len(all), maxCheckShown)] {
-		fmt.Fprintf(w, "  %s\n", line(one))
-	}
-	if more := len(all) - maxCheckShown; more > 0 {
-		fmt.Fprintf(w, "  and %d more; -o json names up to 1000\n", more)
-	}
-}
-
-// balance says how many messages there are.
-func balance(c *queue.Checkup) string {
-	text := muster.Plural(c.Messages, "message") + " whole"
-	if c.Lost > 0 {
-		return fmt.Sprintf("%s, at least %s missing", text, muster.Plural(c.Lost, "message"))
-	}
-	if len(c.Missing) > 0 {
-		return text + "; how many are missing is unknown"
-	}
-	return text + ", none missing"
-}
-
-// gapText says when the messages of a gap were sent.
-func gapText(g queue.Gap) string {
-	var parts []string
-	switch {
-	case g.After.IsZero() && g.Before.IsZero():
-		parts = append(parts, "at any time")
-	case g.Before.IsZero():
-		parts = append(parts, "at "+moment(g.After)+" or later")
-	case g.After.IsZero():
-		parts = append(parts, "at "+moment(g.Before)+" or earlier")
-	default:
-		parts = append(parts, "from "+moment(g.After)+" to "+moment(g.Before))
-	}
-	switch {
-	case g.To != 0 && g.To == g.From:
-		parts = append(parts, fmt.Sprintf("number %d", g.From))
-	case g.To != 0:
-		parts = append(parts, fmt.Sprintf("numbers %d to %d", g.From, g.To))
-	case g.From != 0:
-		parts = append(parts, "numbers from "+strconv.FormatUint(g.From, 10))
-	}
-	return strings.Join(parts, ", ") + ": " + g.Why
-}
-
-func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
-
-// shellWord is a text as one word of a shell.
-func shellWord(text string) string {
-	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:+@%") == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

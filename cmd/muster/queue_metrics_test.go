@@ -15,7 +15,8 @@ func TestQueueMetricsCanBeLeftOut(t *testing.T) {
 			server, file := onFakeECS(t, nil, groupWeb)
 			text, err := os.ReadFile(file)
 			if err == nil {
-				err = os.WriteFile(file, []byte(strings.Replace(string(text), "fleets:", row.setting+"fleets:", 1)), 0o600)
+				err = os.WriteFile(file, []byte(strings.Replace(string(text), "fleets:", row.setting+"fleets:", 1)),
+					0o600)
 			}
 			if err != nil {
 				t.Fatal(err)

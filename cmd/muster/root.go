@@ -7,9 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/muster-scale/muster/kinds"
 	"github.com/spf13/cobra"
-
-	"github.com/muster-scale/muster/config"
 )
 
 // global holds the flags that every command knows.
@@ -24,9 +23,12 @@ type global struct {
 func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
-		{"explain", newExplain}, {"status", newStatus}, {"logs", newLogs}, {"queue", newQueue}, {"tree", newTree}, {"trace", newTrace},
-		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport}, {"schema", newSchema},
-		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody}, {"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
+		{"explain", newExplain}, {"status", newStatus}, {"logs", newLogs}, {"queue", newQueue}, {"tree", newTree},
+		{"trace", newTrace},
+		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
+		{"schema", newSchema},
+		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody},
+		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
 	}
 }
 
@@ -36,8 +38,8 @@ type command struct {
 	make func(*global) *cobra.Command
 }
 
-// called returns the one command that the arguments begin with. When they begin with anything else, as they do for help and
-// completion, it returns all. Making them all takes longer than many a command runs.
+// called returns the one command that the arguments begin with. When they begin with anything else, as they do for help
+// and completion, it returns all. Making them all takes longer than many a command runs.
 func called(args []string) []command {
 	all := commands()
 	for _, c := range all {
@@ -65,9 +67,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		SilenceUsage: true, SilenceErrors: true,
 		SuggestionsMinimumDistance: 2,
 	}
-	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration (default: muster.yaml in this directory, where there is one)")
+	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration (default: muster.yaml in this "+
+		"directory, where there is one)")
 	root.PersistentFlags().StringVarP(&g.output, "output", "o", "text", "how results are printed: text or json")
-	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	root.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if g.output != "text" && g.output != "json" {
 			return usage(fmt.Errorf("--output: found %q, allowed is text or json", g.output))
@@ -101,8 +105,8 @@ func addVersionFlag(root *cobra.Command) {
 	}
 }
 
-// withUsageErrors makes wrong arguments of any command below cmd an error of usage, with a suggestion for a word that was
-// mistyped.
+// withUsageErrors makes wrong arguments of any command below cmd an error of usage, with a suggestion for a word that
+// was mistyped.
 func withUsageErrors(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		withUsageErrors(c)
@@ -150,6 +154,6 @@ func newSchema(*global) *cobra.Command {
 it, when the configuration begins with
   # yaml-language-server: $schema=muster.schema.json`,
 		Example: "  muster schema >muster.schema.json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return printJSON(cmd.OutOrStdout(), config.Schema()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printJSON(cmd.OutOrStdout(), kinds.Schema()) },
 	}
 }

@@ -31,7 +31,8 @@ func TestScripts(t *testing.T) {
 			e.Values["stand-ins"] = &standIns{}
 			return setupEnv(func(name, value string) { e.Setenv(name, value) }, e.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "exits": exits, "standin": standIn},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "exits": exits,
+			"standin": standIn},
 	})
 }
 
@@ -69,7 +70,7 @@ func freePort() (int, error) {
 }
 
 // eventually runs a command again and again until it succeeds and its output contains the last argument, which is set
-// apart by --. It gives up after twenty seconds.
+// apart by --. It gives up after two minutes, which a machine under load may need.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	want := ""
 	for i, a := range args {
@@ -81,7 +82,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: eventually command... [-- text]")
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -119,7 +120,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 func quietly(ts *testscript.TestScript, args []string) (string, error) {
 	c := exec.Command("/usr/bin/env", args...)
 	c.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "QUEUE_PORT", "API_PORT", "ENDPOINT_PORT", "AWS_EC2_METADATA_DISABLED", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+	for _, name := range []string{"PATH", "HOME", "QUEUE_PORT", "API_PORT", "ENDPOINT_PORT",
+		"AWS_EC2_METADATA_DISABLED", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
 		c.Env = append(c.Env, name+"="+ts.Getenv(name))
 	}
 	out, err := c.CombinedOutput()
@@ -197,7 +199,8 @@ func runSession(t *testing.T, s session, dir string, env []string, background *[
 	if !behind {
 		out, err := c.CombinedOutput()
 		if !matches(strings.Split(strings.TrimRight(string(out), "\n"), "\n"), s.output) {
-			t.Errorf("README: $ %s (%v)\nprinted\n%s\nand is said to print\n%s", s.command, err, out, strings.Join(s.output, "\n"))
+			t.Errorf("README: $ %s (%v)\nprinted\n%s\nand is said to print\n%s", s.command, err, out,
+				strings.Join(s.output, "\n"))
 		}
 		return
 	}
@@ -216,14 +219,15 @@ func runSession(t *testing.T, s session, dir string, env []string, background *[
 		return matches(strings.Split(strings.TrimRight(string(text), "\n"), "\n"), s.output)
 	}, func() string {
 		text, _ := os.ReadFile(out.Name())
-		return fmt.Sprintf("README: $ %s\nprinted\n%s\nand is said to print\n%s", s.command, text, strings.Join(s.output, "\n"))
+		return fmt.Sprintf("README: $ %s\nprinted\n%s\nand is said to print\n%s", s.command, text,
+			strings.Join(s.output, "\n"))
 	})
 }
 
 // waitUntil waits until is tells so, asking as often as given. After twenty seconds the test fails with what otherwise says.
 func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func() string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -1,234 +1,21 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/report"
-	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/tables"
+	"github.com/muster-scale/muster/sim/threshold"
 )
-
-// arena are the circumstances of simulated runs, as flags state them.
-type arena struct {
-	g        *global
-	options  trace.Options
-	format   string
-	spread   string
-	latency  time.Duration
-	quantile float64
-	late     time.Duration
-	boot     time.Duration
-	slots    int
-	cores    int
-	min, max int
-	stated   stated
-	poll     time.Duration
-	world    []string
-
-	html, svg  string
-	thresholds []string
-	noLimit    bool
-}
-
-func (a *arena) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.DurationVar(&a.latency, "objective", 5*time.Minute, "the latency objective; a scenario has its own")
-	f.Float64Var(&a.quantile, "quantile", 0.99, "the share of messages that must be in time")
-	f.DurationVar(&a.late, "late", 0, "what a late message is worth, as the time of one worker; 0s: its boot, 1m at least, 100 x the work of a message at most")
-	f.DurationVar(&a.boot, "boot", time.Minute,
-		"the true boot time of a worker; with -f by default workers.boot; a scenario has its own")
-	f.IntVar(&a.slots, "slots", 1, "how many messages a worker handles at once")
-	f.IntVar(&a.cores, "cores", 0, "how many cores all workers share, as processes of one machine do: with more of them at work each takes longer in proportion; 0 is enough")
-	f.IntVar(&a.min, "min", 0, "the least workers")
-	f.IntVar(&a.max, "max", 500, "the most workers")
-	a.stated.flags(cmd)
-	f.DurationVar(&a.poll, "poll", time.Second, "the time between two polls of the queue")
-	f.StringArrayVar(&a.world, "world", nil, "parameters of the world as KEY=VALUE,KEY=VALUE; see below")
-	f.StringVar(&a.format, "format", "", "of the trace: csv, swf or counts; found by name and content when it is not given")
-	f.DurationVar(&a.options.Service, "service", 0, "for counts: the mean service")
-	f.Float64Var(&a.options.ServiceCV, "service-cv", 0, "for counts: the service's standard deviation over its mean")
-	f.StringVar(&a.spread, "spread", "", "for counts: how messages are spread over their interval, even (the default) or poisson")
-	f.StringVar(&a.html, "report", "", "write a page with the curves, every decision and the cost to this file, .html")
-	f.StringVar(&a.svg, "svg", "", "write the curves, or of several runs attainment against cost, to this file, .svg")
-	f.StringArrayVar(&a.thresholds, "threshold", nil, "fail with exit code 4 when missed, as 'in_time_ratio>=0.99'; may be repeated")
-	f.BoolVar(&a.noLimit, "no-limit", false, "do not compute the lower bounds of the cost")
-	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "swf", "counts"}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("spread", cobra.FixedCompletions([]string{"even", "poisson"}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("world", completeWorld)
-	cmd.MarkFlagFilename("report", "html")
-	cmd.MarkFlagFilename("svg", "svg")
-	cmd.ValidArgsFunction = completeTrace
-}
-
-// worldHelp lists the parameters of the world.
-func worldHelp() string {
-	var b strings.Builder
-	b.WriteString("The world is kind unless --world says otherwise. Its parameters:\n\n")
-	for _, p := range sim.Parameters() {
-		fmt.Fprintf(&b, "  %-30s %s\n", p.Name+"="+p.Value, p.What)
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-func completeWorld(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	given := text[:strings.LastIndexByte(text, ',')+1]
-	var all []cobra.Completion
-	for _, p := range sim.Parameters() {
-		all = append(all, cobra.CompletionWithDesc(given+p.Name+"=", p.What))
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// event returns what the flags and the trace's name say.
-func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
-	a.options.Format, a.options.Spread = trace.Format(a.format), trace.Spread(a.spread)
-	if s, ok := trace.FindScenario(name); ok {
-		a.takeOver(cmd, s)
-	}
-	e := contest.Event{
-		Name: name, Objective: muster.Objective{Latency: a.latency, Quantile: a.quantile, Late: a.late},
-		Limits: muster.Limits{Min: a.min, Max: a.max, LaunchesPerHour: contest.LaunchesPerHour},
-		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots, Cores: a.cores}, Poll: a.poll,
-		Trace: func(seed uint64) (trace.Trace, error) {
-			o := a.options
-			o.Seed = seed
-			return trace.Load(name, o)
-		},
-	}
-	switch {
-	case a.latency < time.Millisecond || a.latency > 14*24*time.Hour:
-		return e, usage(fmt.Errorf("--objective: found %s, allowed is 1ms to 336h", a.latency))
-	case !(a.quantile > 0 && a.quantile <= 1):
-		return e, usage(fmt.Errorf("--quantile: found %v, allowed is above 0 and at most 1", a.quantile))
-	case a.min < 0 || a.max < a.min || a.max < 1 || a.max > 100_000:
-		return e, usage(fmt.Errorf("--min and --max: found %d and %d, allowed is 0 <= min <= max, and max from 1 to 100000", a.min, a.max))
-	case a.poll < 50*time.Millisecond || a.poll > time.Hour:
-		return e, usage(fmt.Errorf("--poll: found %s, allowed is 50ms to 1h", a.poll))
-	case a.late < 0 || a.late > 14*24*time.Hour:
-		return e, usage(fmt.Errorf("--late: found %s, allowed is 0s to 336h", a.late))
-	}
-	if err := a.stated.tell(&e); err != nil {
-		return e, err
-	}
-	for _, text := range a.world {
-		for _, pair := range strings.Split(text, ",") {
-			key, value, ok := strings.Cut(pair, "=")
-			if !ok {
-				return e, usage(fmt.Errorf("--world: found %q, write KEY=VALUE", pair))
-			}
-			if err := e.World.Set(key, value); err != nil {
-				return e, usage(fmt.Errorf("--world: %w", worldHint(key, err)))
-			}
-		}
-	}
-	if _, err := e.World.Check(); err != nil {
-		return e, usage(err)
-	}
-	_, err := e.Trace(1)
-	return e, traceUsage(err)
-}
-
-// worldHint adds the parameter that was probably meant to the error about an unknown one.
-func worldHint(key string, err error) error {
-	var names []string
-	for _, p := range sim.Parameters() {
-		if p.Name == key {
-			return err
-		}
-		names = append(names, p.Name)
-	}
-	if hint := config.Suggest(key, names); hint != "" {
-		return fmt.Errorf("there is no world parameter %q; %s", key, hint)
-	}
-	return err
-}
-
-func traceUsage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return usage(err)
-}
-
-// takeOver fills in what the scenario says and no flag does.
-func (a *arena) takeOver(cmd *cobra.Command, s trace.Scenario) {
-	for flag, set := range map[string]func(){
-		"objective": func() { a.latency = s.Objective.Latency },
-		"quantile":  func() { a.quantile = s.Objective.Quantile },
-		"boot":      func() { a.boot = s.Boot },
-		"slots":     func() { a.slots = s.Slots },
-		"max":       func() { a.max = s.Max },
-	} {
-		if !cmd.Flags().Changed(flag) {
-			set()
-		}
-	}
-}
-
-// configured makes the event and the contender those of a fleet of the configuration. Flags that were given win.
-func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender, error) {
-	c, err := a.g.load()
-	if err != nil {
-		return contest.Contender{}, err
-	}
-	f, err := fleetOf(c, fleet)
-	if err != nil {
-		return contest.Contender{}, usage(err)
-	}
-	for flag, set := range map[string]func(){
-		"objective": func() { a.latency = f.Objective.Latency },
-		"quantile":  func() { a.quantile = f.Objective.Quantile },
-		"late":      func() { a.late = f.Objective.Late },
-		"boot":      func() { a.boot = f.Workers.Boot },
-		"slots":     func() { a.slots = f.Workers.AtOnce() },
-		"min":       func() { a.min = f.Limits.Min },
-		"max":       func() { a.max = f.Limits.Max },
-		"poll":      func() { a.poll = f.Poll },
-		"processing": func() {
-			if f.Policy.Processing > 0 {
-				a.stated.processing = f.Policy.Processing.String()
-			}
-		},
-	} {
-		if !cmd.Flags().Changed(flag) {
-			set()
-		}
-	}
-	a.stated.boot = f.Workers.Boot
-	f.Policy.Processing = 0 // the event states it
-	f.Policy.Shadow = false // in a simulated world nobody else is in charge
-	f.Policy.Delegate = nil // and no cloud tracks: the policy whose target it would take is played
-	return contest.Ours(f.Policy, f.Workers.Idle, f.Poll), nil
-}
-
-// fleetOf returns the fleet of the given name, or the only one.
-func fleetOf(c *config.Config, name string) (config.Fleet, error) {
-	var names []string
-	for _, f := range c.Fleets {
-		if f.Name == name || name == "" && len(c.Fleets) == 1 {
-			return f, nil
-		}
-		names = append(names, f.Name)
-	}
-	if name == "" {
-		return config.Fleet{}, fmt.Errorf("the configuration has several fleets, name one with --fleet: %s", strings.Join(names, ", "))
-	}
-	return config.Fleet{}, fmt.Errorf("there is no fleet %q; there are %s", name, strings.Join(names, ", "))
-}
 
 func newSimulate(g *global) *cobra.Command {
 	a := &arena{g: g}
@@ -240,7 +27,7 @@ func newSimulate(g *global) *cobra.Command {
 		Long: `Simulate replays a trace with the controller, policies, roster and worker leases of production in virtual time. The
 same trace, flags and seed give the same bytes. TRACE is a file, a generator or a scenario, as muster trace has them.
 A policy is one of ours or another autoscaler's rule, of which NAME[VALUE] sets the main setting. -f FILE --fleet NAME
-takes the policy, the objective and the limits of a fleet.
+plays that fleet: with its policy, objective and limits, and with the delays of what it consists of and of its queue.
 
 ` + toldHelp + "\n\n" + worldHelp(),
 		Example: `  muster simulate requests.csv.gz --policy exact --objective 60s --boot 60s
@@ -258,19 +45,11 @@ takes the policy, the objective and the limits of a fleet.
 	}
 	a.flags(cmd)
 	cmd.Flags().StringVar(&policyName, "policy", "", "the policy: "+strings.Join(contest.Names(), ", "))
-	cmd.Flags().StringVar(&fleet, "fleet", "", "the fleet of the configuration (-f) whose policy, objective and limits are taken")
+	cmd.Flags().StringVar(&fleet, "fleet", "",
+		"the fleet of the configuration (-f) that is played")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of everything that is drawn")
 	cmd.RegisterFlagCompletionFunc("policy", completePolicy)
 	return cmd
-}
-
-func completePolicy(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	given := text[:strings.LastIndexByte(text, ',')+1]
-	var all []cobra.Completion
-	for _, c := range contest.All() {
-		all = append(all, cobra.CompletionWithDesc(given+c.Name, c.What))
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp
 }
 
 // contender returns the policy that the flags name.
@@ -293,9 +72,9 @@ func (a *arena) contender(cmd *cobra.Command, name, fleet string) (contest.Conte
 
 // simulate makes one run and shows what it came to.
 func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, seed uint64) error {
-	limits, err := parseThresholds(a.thresholds)
+	limits, err := threshold.OfResults(a.thresholds)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	if err := a.checkFiles(); err != nil {
 		return err
@@ -304,7 +83,7 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 	if err != nil {
 		return err
 	}
-	if err := runnable(c, e); err != nil {
+	if err := c.Runnable(e); err != nil {
 		return err
 	}
 	defer lessCollecting()()
@@ -318,12 +97,12 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 		}
 	}
 	recorder := report.NewRecorder(e.Objective)
-	bar := newProgress(cmd.ErrOrStderr(), "% of the trace replayed:", 100)
+	bar := terminal.NewProgress(cmd.ErrOrStderr(), "% of the trace replayed:", 100)
 	length := time.Duration(prepared.Statistics.DurationSeconds * float64(time.Second))
 	result, err := prepared.Run(cmd.Context(), c, recorder.Stepped, func(at time.Duration) {
-		bar.at(int(100 * min(1, at.Seconds()/max(1, length.Seconds()))))
+		bar.At(int(100 * min(1, at.Seconds()/max(1, length.Seconds()))))
 	})
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return traceError(err)
 	}
@@ -334,72 +113,8 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 	if a.g.json() {
 		err = printJSON(cmd.OutOrStdout(), []sim.Result{result})
 	} else {
-		printRun(cmd.OutOrStdout(), result, prepared, told(c, prepared))
+		tables.Run(cmd.OutOrStdout(), result, prepared, c)
 	}
-	return errors.Join(err, brokenPromises([]sim.Result{result}), missed([]sim.Result{result}, limits))
-}
-
-// lessCollecting lets the garbage collector run less often, for work that makes much garbage and keeps little; the returned
-// function undoes that.
-func lessCollecting() func() {
-	before := debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(before) }
-}
-
-// write writes the pictures that were asked for.
-func (a *arena) write(runs []report.Run, svg func(io.Writer) error) error {
-	title := "Muster: simulated runs"
-	if len(runs) > 0 {
-		title = "Muster: " + runs[0].Result.Trace
-	}
-	err := writeFile(a.html, func(w io.Writer) error { return report.HTML(w, title, runs) })
-	return errors.Join(err, writeFile(a.svg, svg))
-}
-
-// writeFile draws a file, which is there whole or not at all.
-func writeFile(path string, draw func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	drawn := path
-	if stat, err := os.Stat(path); err != nil || stat.Mode().IsRegular() { // and no terminal or pipe
-		drawn = fmt.Sprintf("%s.%d.new", path, os.Getpid())
-		defer os.Remove(drawn)
-	}
-	f, err := os.Create(drawn)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	out := bufio.NewWriter(f)
-	if err := errors.Join(draw(out), out.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if drawn == path {
-		return nil
-	}
-	return os.Rename(drawn, path)
-}
-
-// checkFiles finds out before minutes of work that the pictures could not be written.
-func (a *arena) checkFiles() error {
-	for _, file := range []struct{ flag, path string }{{"--report", a.html}, {"--svg", a.svg}} {
-		if file.path == "" {
-			continue
-		}
-		dir := filepath.Dir(file.path)
-		if stat, err := os.Stat(dir); err != nil || !stat.IsDir() {
-			return usage(fmt.Errorf("%s: found %s, and there is no directory %s; make it first", file.flag, file.path, dir))
-		}
-	}
-	return nil
-}
-
-// brokenPromises is an error when a run found one: then its figures mean nothing.
-func brokenPromises(results []sim.Result) error {
-	for _, r := range results {
-		if len(r.Faults) > 0 {
-			return fmt.Errorf("%s on %s, seed %d: the simulator found a broken promise, please report it: %s", r.Policy, r.Trace, r.Seed, strings.Join(slices.Compact(r.Faults), "; "))
-		}
-	}
-	return nil
+	a.leftOut(cmd.ErrOrStderr())
+	return errors.Join(err, contest.Broken([]sim.Result{result}), threshold.Missed([]sim.Result{result}, limits))
 }

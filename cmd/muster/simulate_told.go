@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,8 +37,8 @@ type stated struct {
 func (s *stated) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.processing, "processing", statesNone,
-		"what the configuration states of the mean processing duration: none, mean for that of the trace, or a duration;\n"+
-			"with -f by default the policy.processing of the fleet")
+		"what the configuration states of the mean processing duration: none, mean for that of the trace, or a "+
+			"duration;\nwith -f by default the policy.processing of the fleet")
 	f.BoolVar(&s.bootKnown, "boot-known", false,
 		"the configuration states the true boot time; without it that of -f, workers.boot, or none")
 	cmd.RegisterFlagCompletionFunc("processing", cobra.FixedCompletions([]cobra.Completion{
@@ -80,30 +79,3 @@ func (s *stated) hint(err error) string {
 	}
 	return ""
 }
-
-// runnable returns an error when c cannot run with what e states.
-func runnable(c contest.Contender, e contest.Event) error {
-	if c.NeedsMean() && e.Prior == 0 && !e.TellMean {
-		return usage(fmt.Errorf("the policy %s needs the mean processing duration, and nothing states it; "+
-			"give --processing mean, or a duration", c.Name))
-	}
-	return nil
-}
-
-// told says what the policy c knew before anything was measured.
-func told(c contest.Contender, p contest.Prepared) string {
-	var all []string
-	if mean := p.Event.Prior; mean > 0 {
-		all = append(all, "a mean of "+exact(mean))
-	} else if c.Peer {
-		mean := time.Duration(p.Statistics.Service.MeanSeconds * float64(time.Second))
-		all = append(all, "a mean of "+exact(mean)+" where its rule has a place for it")
-	}
-	if boot := p.Event.BootPrior; boot > 0 {
-		all = append(all, "a boot of "+exact(boot))
-	}
-	return cmp.Or(strings.Join(all, ", "), "nothing beforehand")
-}
-
-// exact renders a duration to the millisecond, and a shorter one in full.
-func exact(d time.Duration) string { return d.Round(min(time.Millisecond, d)).String() }

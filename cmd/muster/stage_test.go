@@ -22,13 +22,15 @@ func newStage(t *testing.T) *stage {
 	st := &stage{dir: t.TempDir(), ports: map[string]string{}}
 	// Under the race detector every process waits a second before it ends, unless told otherwise.
 	st.env = append(os.Environ(), "PATH="+binDir(t)+":"+os.Getenv("PATH"), "GORACE=atexit_sleep_ms=100")
-	if err := setupEnv(func(name, value string) { st.env, st.ports[name] = append(st.env, name+"="+value), value }, st.dir); err != nil {
+	if err := setupEnv(func(name, value string) { st.env, st.ports[name] = append(st.env, name+"="+value), value },
+		st.dir); err != nil {
 		t.Fatal(err)
 	}
 	return st
 }
 
-// local returns a text with the ports of this stage. Texts for people speak of the usual ones, which may be in use here.
+// local returns a text with the ports of this stage. Texts for people speak of the usual ones, which may be in use
+// here.
 func (st *stage) local(text string) string {
 	return strings.NewReplacer(":9324", ":"+st.ports["QUEUE_PORT"], ":9325", ":"+st.ports["API_PORT"]).Replace(text)
 }
@@ -36,7 +38,8 @@ func (st *stage) local(text string) string {
 // configure writes muster.yaml, which says nothing of ports.
 func (st *stage) configure(t *testing.T, yaml string) {
 	t.Helper()
-	listen := fmt.Sprintf("listen: {queue: \"127.0.0.1:%s\", api: \"127.0.0.1:%s\"}\n", st.ports["QUEUE_PORT"], st.ports["API_PORT"])
+	listen := fmt.Sprintf("listen: {queue: \"127.0.0.1:%s\", api: \"127.0.0.1:%s\"}\n", st.ports["QUEUE_PORT"],
+		st.ports["API_PORT"])
 	if err := os.WriteFile(filepath.Join(st.dir, "muster.yaml"), []byte(yaml+listen), 0o600); err != nil {
 		t.Fatal(err)
 	}

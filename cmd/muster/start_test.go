@@ -48,7 +48,8 @@ func TestACommandIsTheSameAloneAndAmongAll(t *testing.T) {
 }
 
 func TestWhatIsNoCommandMakesAllOfThem(t *testing.T) {
-	for _, args := range [][]string{nil, {"help", "work"}, {"--help"}, {"-f", "muster.yaml", "check"}, {"completion", "bash"}, {"__complete", ""}, {"wrok"}} {
+	for _, args := range [][]string{nil, {"help", "work"}, {"--help"}, {"-f", "muster.yaml", "check"},
+		{"completion", "bash"}, {"__complete", ""}, {"wrok"}} {
 		if got, all := len(called(args)), len(commands()); got != all {
 			t.Errorf("muster %q makes %d commands, want all %d", args, got, all)
 		}
@@ -90,8 +91,8 @@ func TestCollectionWaitsForTheStartUnlessTheUserHasDecided(t *testing.T) {
 	}
 }
 
-// TestPackagesMakeLittleWhenTheyAreInitialized keeps the start of every command short, and below the 4 MB at which the first
-// garbage collection begins: collectLater comes after the packages.
+// TestPackagesMakeLittleWhenTheyAreInitialized keeps the start of every command short, and below the 4 MB at which the
+// first garbage collection begins: collectLater comes after the packages.
 func TestPackagesMakeLittleWhenTheyAreInitialized(t *testing.T) {
 	const most = 5 << 19 // 2.5 MiB
 	// The program as it is installed: under the race detector packages make more, and how much changes.
@@ -124,7 +125,9 @@ func TestPackagesMakeLittleWhenTheyAreInitialized(t *testing.T) {
 	t.Logf("%d packages make %d bytes", len(all), total)
 	if total > most {
 		slices.SortFunc(all, func(a, b made) int { return cmp.Compare(b.bytes, a.bytes) })
-		t.Errorf("packages make %d bytes when they are initialized, most of all %v.\nwhy: every start of every command and worker pays for it. fix: do without the dependency, or with a version of it that does not; docs/dependencies.md tells of two",
+		t.Errorf("packages make %d bytes when they are initialized, most of all %v.\nwhy: every start of every "+
+			"command and worker pays for it. fix: do without the dependency, or with a version of it that does not; "+
+			"docs/dependencies.md tells of two",
 			total, all[:8])
 	}
 }

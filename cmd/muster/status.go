@@ -1,21 +1,10 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"io"
-	"strconv"
-	"strings"
-	"text/tabwriter"
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/app"
-	"github.com/muster-scale/muster/internal/joblog"
-	"github.com/muster-scale/muster/internal/lifecycle"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/app/status"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -28,127 +17,16 @@ func newStatus(g *global) *cobra.Command {
 				return err
 			}
 			var s server.Status
-			if err := g.get(cmd.Context(), c, "/v1/status", &s); err != nil {
+			if err := client.Get(cmd.Context(), c, "/v1/status", &s); err != nil {
 				return err
 			}
 			g.noted(cmd.ErrOrStderr())
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), s)
 			}
-			return printStatus(cmd.OutOrStdout(), s, func(fleet string) string { return failedLately(cmd.Context(), c.Data, fleet, s.At) })
+			return status.Print(cmd.OutOrStdout(), s, func(fleet string) string {
+				return status.FailedLately(cmd.Context(), c.Data, fleet, s.At)
+			})
 		},
 	}
-}
-
-// printStatus prints the fleets; failed says what failed of late at one, and nothing when nothing did.
-func printStatus(w io.Writer, s server.Status, failed func(fleet string) string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "FLEET\tBACKLOG\tWORKING\tRETRYING\tOLDEST\tOBJECTIVE\tIN TIME"+
-		"\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
-	for _, f := range s.Fleets {
-		if !f.Sized() {
-			f.Observation = muster.Observation{Objective: f.Observation.Objective} // what was seen last says nothing about now
-		}
-		o, c := f.Observation, f.Observation.Capacity
-		members := []string{"?", "?", "?", "?", "?"}
-		if f.Ready && c.Known {
-			for i, n := range []int{c.InService(), c.Busy, o.Pending(), c.Draining + c.Released, c.Lost} {
-				members[i] = strconv.Itoa(n)
-			}
-		}
-		desired := "?"
-		if f.Ready {
-			desired = strconv.Itoa(f.Decision.Desired)
-		}
-		p := o.Progress.Value()
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, count(o.Backlog()), atWorkers(o), count(p.Retrying),
-			age(o.Oldest()), objective(o.Objective), shareInTime(p.InTime), desired, strings.Join(members, "\t"))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	for _, fault := range s.Faults {
-		fmt.Fprintf(w, "\n%s\n", fault)
-	}
-	for _, f := range s.Fleets {
-		if !f.Sized() {
-			fmt.Fprintf(w, "\n%s: %s\n", f.Name, cmp.Or(f.Trouble, lifeline(f.Phase)))
-			continue
-		}
-		fmt.Fprintf(w, "\n%s: %s\n", f.Name, f.Sentence)
-		if f.CostPerHour > 0 {
-			fmt.Fprintf(w, "  it costs %s an hour\n", muster.Number(f.CostPerHour))
-		}
-		if line := classesLine(f.Observation); line != "" {
-			fmt.Fprintf(w, "  classes: %s\n", line)
-		}
-		if f.Trouble != "" {
-			fmt.Fprintf(w, "  %s\n", f.Trouble)
-		}
-		if !f.Observation.Capacity.Known && f.Observation.Capacity.Reason != "" {
-			fmt.Fprintf(w, "  members: %s\n", f.Observation.Capacity.Reason)
-		}
-		for _, note := range f.Observation.Notes {
-			fmt.Fprintf(w, "  note: %s\n", note)
-		}
-		text := failed(f.Name)
-		printProgress(w, f.Observation, text != "")
-		if text != "" {
-			fmt.Fprintf(w, "  %s\n", text)
-		}
-		printIncidents(w, f, s.At)
-		for _, q := range f.Observation.Queues {
-			if !q.Backlog.Known {
-				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)
-			}
-		}
-	}
-	if len(s.Fleets) == 0 {
-		fmt.Fprintln(w, "muster up runs without fleets: give it a configuration with -f")
-	}
-	return nil
-}
-
-// lifeline says in words where a fleet stands that is not sized and has not failed.
-func lifeline(phase string) string {
-	if phase == string(lifecycle.Stopping) {
-		return "stopping: its workers finish what they hold"
-	}
-	return phase + ": it is not sized yet"
-}
-
-// objective renders a latency objective, which is not known before a fleet was seen.
-func objective(o muster.Objective) string {
-	if o.Latency == 0 {
-		return "?"
-	}
-	return muster.Seconds(o.Latency.Seconds())
-}
-
-// count and age render what is unknown as a question mark, never as zero.
-func count(s muster.Sample) string {
-	if !s.Known {
-		return "?"
-	}
-	return muster.Number(s.Value)
-}
-
-func age(s muster.Sample) string {
-	if !s.Known {
-		return "?"
-	}
-	return muster.Seconds(s.Value)
-}
-
-// lately is how far back status says what failed.
-const lately = 5 * time.Minute
-
-// failedLately says what failed of late at a fleet of local processes, as its log has it.
-func failedLately(ctx context.Context, data, fleet string, now time.Time) string {
-	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
-	if err != nil || recent.Last == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s failed in the last %d minutes, the last %s ago: %s; see muster logs %s --failed", muster.Plural(recent.Failed, "attempt"),
-		int(lately.Minutes()), muster.Seconds(max(0, now.Sub(recent.Last.At).Seconds())), failureText(recent.Last), fleet)
 }

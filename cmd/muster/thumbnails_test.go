@@ -22,8 +22,8 @@ const (
 	lookEvery = 300 * time.Millisecond
 )
 
-// TestTheThumbnailsExample runs the sessions of the example as its README shows them, with real images and workers. What
-// only looks is tried again until it prints what it is said to print, as a person would.
+// TestTheThumbnailsExample runs the sessions of the example as its README shows them, with real images and workers.
+// What only looks is tried again until it prints what it is said to print, as a person would.
 func TestTheThumbnailsExample(t *testing.T) {
 	st := newStage(t)
 	defer st.end()
@@ -48,7 +48,8 @@ func TestTheThumbnailsExample(t *testing.T) {
 		}
 	}
 	if both.MeanSeconds < 2*small.MeanSeconds {
-		t.Errorf("the mean processing duration does not follow the images: %v s after the small ones, %v s after the large ones too",
+		t.Errorf("the mean processing duration does not follow the images: %v s after the small ones, %v s after the "+
+			"large ones too",
 			small.MeanSeconds, both.MeanSeconds)
 	}
 	st.checkThumbnails(t, "small.jsonl", 12)
@@ -80,7 +81,8 @@ func (st *stage) retry(t *testing.T, s session) {
 		out, _ = st.run(s.command)
 		return matches(strings.Split(string(out), "\n"), s.output)
 	}, func() string {
-		return fmt.Sprintf("README: $ %s\nprinted\n%s\nand is said to print\n%s", s.command, out, strings.Join(s.output, "\n"))
+		return fmt.Sprintf("README: $ %s\nprinted\n%s\nand is said to print\n%s", s.command, out,
+			strings.Join(s.output, "\n"))
 	})
 }
 
@@ -101,7 +103,8 @@ func (st *stage) processed(t *testing.T, count int64) (e muster.Estimate) {
 	return e
 }
 
-// checkThumbnails looks for the thumbnail of every image in a list: its longer edge has 160 pixels, the other one follows.
+// checkThumbnails looks for the thumbnail of every image in a list: its longer edge has 160 pixels, the other one
+// follows.
 func (st *stage) checkThumbnails(t *testing.T, list string, want int) {
 	t.Helper()
 	lines := strings.Fields(read(t, filepath.Join(st.dir, list)))
@@ -123,7 +126,8 @@ func (st *stage) checkThumbnails(t *testing.T, list string, want int) {
 			t.Fatalf("the thumbnail of %s: %v", message.Image, err)
 		}
 		original, small := image.Pt(c.Width, c.Height), m.Bounds().Size()
-		if h := float64(original.Y) * 160 / float64(original.X); small.X != 160 || float64(small.Y) < h-0.5 || float64(small.Y) > h+0.5 {
+		if h := float64(original.Y) * 160 / float64(original.X); small.X != 160 || float64(small.Y) < h-0.5 ||
+			float64(small.Y) > h+0.5 {
 			t.Errorf("the thumbnail of %s (%v) is %v, want 160 by %.1f", message.Image, original, small, h)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/internal/terminal"
+	"github.com/muster-scale/muster/sim/tables"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -38,18 +40,23 @@ func newTrace(g *global) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd, g, args[0]) },
 	}
 	f := cmd.Flags()
-	f.DurationVar(&m.goal.Objective.Latency, "objective", 0, "the latency objective the trace is held against; a scenario has its own")
+	f.DurationVar(&m.goal.Objective.Latency, "objective", 0,
+		"the latency objective the trace is held against; a scenario has its own")
 	f.Float64Var(&m.quantile, "quantile", 0.99, "the share of messages that must be in time")
 	f.DurationVar(&m.goal.Boot, "boot", 0, "the boot time of a worker")
 	f.IntVar(&m.goal.Slots, "slots", 1, "how many messages a worker handles at once")
 	f.Uint64Var(&m.options.Seed, "seed", 1, "the seed of what is generated or drawn")
 	f.StringVar(&m.format, "format", "", "csv, swf or counts; found by name and content when it is not given")
 	f.DurationVar(&m.options.Service, "service", 0, "for counts: the mean service")
-	f.Float64Var(&m.options.ServiceCV, "service-cv", 0, "for counts: the service's standard deviation over its mean, lognormal above 0")
-	f.StringVar(&m.spread, "spread", "", "for counts: how messages are spread over their interval, even (the default) or poisson")
+	f.Float64Var(&m.options.ServiceCV, "service-cv", 0,
+		"for counts: the service's standard deviation over its mean, lognormal above 0")
+	f.StringVar(&m.spread, "spread", "",
+		"for counts: how messages are spread over their interval, even (the default) or poisson")
 	f.StringVar(&m.out, "out", "", "write the trace to this file, .csv or .csv.gz")
-	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "swf", "counts"}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("spread", cobra.FixedCompletions([]string{"even", "poisson"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "swf", "counts"},
+		cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("spread", cobra.FixedCompletions([]string{"even", "poisson"},
+		cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagFilename("out", "csv", "gz")
 	cmd.ValidArgsFunction = completeTrace
 	return cmd
@@ -108,9 +115,9 @@ func (m *measurement) run(cmd *cobra.Command, g *global, name string) error {
 		return traceError(err)
 	}
 	if m.out != "" {
-		p := newProgress(cmd.ErrOrStderr(), "wrote", int(stats.Messages))
-		_, err := trace.Write(t, m.out, func(n int64) { p.at(int(n)) })
-		p.done()
+		p := terminal.NewProgress(cmd.ErrOrStderr(), "wrote", int(stats.Messages))
+		_, err := trace.Write(t, m.out, func(n int64) { p.At(int(n)) })
+		p.Done()
 		if err != nil {
 			return traceError(err)
 		}
@@ -122,9 +129,9 @@ func (m *measurement) run(cmd *cobra.Command, g *global, name string) error {
 			Written string `json:"written,omitzero"`
 		}{stats, m.out})
 	}
-	printStatistics(cmd.OutOrStdout(), stats, m.goal)
+	tables.Statistics(cmd.OutOrStdout(), stats, m.goal)
 	if m.out != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "\nwrote %s to %s\n", muster.Plural(int(stats.Messages), "message"), m.out)
+		fmt.Fprintf(cmd.OutOrStdout(), "\nwrote %s to %s\n", render.Plural(int(stats.Messages), "message"), m.out)
 	}
 	return nil
 }

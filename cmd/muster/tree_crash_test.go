@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-scale/muster/app/treetool"
 )
 
-// TestKilledWorkersLoseNoNode kills workers again and again, with what they run, while they work on a tree; others take their
-// messages when the visibility ends. In the end every node is done, and the tree was complete once.
+// TestKilledWorkersLoseNoNode kills workers again and again, with what they run, while they work on a tree; others take
+// their messages when the visibility ends. In the end every node is done, and the tree was complete once.
 func TestKilledWorkersLoseNoNode(t *testing.T) {
 	const branching, depth, nodes, kills = 3, 4, 1 + 3 + 9 + 27 + 81, 12
 	st := newStage(t)
@@ -29,12 +31,14 @@ func TestKilledWorkersLoseNoNode(t *testing.T) {
 	queue := func(name string) string {
 		return "http://127.0.0.1:" + st.ports["QUEUE_PORT"] + "/000000000000/" + name
 	}
-	submit := fmt.Sprintf("muster tree -f muster.yaml submit --queue %s --id t --attempts 100 --depth %d --final-queue %s root", queue("jobs"), depth, queue("ends"))
+	submit := fmt.Sprintf("muster tree -f muster.yaml submit --queue %s --id t --attempts 100 --depth %d "+
+		"--final-queue %s root", queue("jobs"), depth, queue("ends"))
 	waitUntil(t, 100*time.Millisecond, func() bool { _, err := st.run(submit); return err == nil },
 		func() string { out, _ := st.run(submit); return string(out) })
 	script := `test "$MUSTER_TREE_DEPTH_LEFT" = 0 || for i in 1 2 3; do echo "{\"key\":\"$i\"}"; done; echo "$MUSTER_TREE_NODE" >>nodes`
 	start := func() *exec.Cmd {
-		c := exec.Command(filepath.Join(binDir(t), "muster"), "work", "-f", "muster.yaml", "--queue", queue("jobs"), "--visibility", "2s", "--retry", "1s",
+		c := exec.Command(filepath.Join(binDir(t), "muster"), "work", "-f", "muster.yaml", "--queue", queue("jobs"),
+			"--visibility", "2s", "--retry", "1s",
 			"--slots", "2", "--trees", "data/trees.db", "--log", "error", "--", "sh", "-c", script)
 		c.Dir, c.Env = st.dir, st.env
 		if err := c.Start(); err != nil {
@@ -45,7 +49,7 @@ func TestKilledWorkersLoseNoNode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
 	workers := []*exec.Cmd{start(), start(), start()}
 	killed := 0
-	var s treeStatus
+	var s treetool.Status
 	waitUntil(t, 150*time.Millisecond, func() bool {
 		out, err := st.run("muster tree -f muster.yaml status t -o json")
 		if err != nil || json.Unmarshal(out, &s) != nil {

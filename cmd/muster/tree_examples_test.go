@@ -25,7 +25,8 @@ func TestTheTreeExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, list := range lists {
-				if err := os.WriteFile(filepath.Join(st.dir, filepath.Base(list)), []byte(read(t, list)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(st.dir, filepath.Base(list)), []byte(read(t, list)),
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

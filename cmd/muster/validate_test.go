@@ -1,89 +1,31 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 )
 
-func pair(real, simulated float64) [2][]demoResult {
-	r := []demoResult{{Name: "test-1", Policy: "exact", WorkerSeconds: real, P95: 10}}
-	s := []demoResult{{Name: "test-1", Policy: "exact", WorkerSeconds: simulated, P95: 10}}
-	return [2][]demoResult{r, s}
-}
-
-func TestRepetitionsAreComparedPairByPair(t *testing.T) {
+func TestWhatValidateIsAskedFor(t *testing.T) {
 	for _, x := range []struct {
-		name   string
-		all    [][2][]demoResult
-		off    float64
-		passes bool
+		options validateOptions
+		says    string
 	}{
-		{"the same", [][2][]demoResult{pair(100, 100)}, 0, true},
-		{"a little more each time", [][2][]demoResult{pair(100, 104), pair(200, 208), pair(50, 52)}, 0.04, true},
-		{"one repetition went another way", [][2][]demoResult{pair(100, 101), pair(100, 150), pair(100, 99)}, 0.01, true},
-		{"most went another way", [][2][]demoResult{pair(100, 90), pair(100, 92), pair(100, 100)}, -0.08, false},
-		{"means that agree by chance", [][2][]demoResult{pair(100, 120), pair(120, 145), pair(145, 100)}, 0.2, false},
+		{validateOptions{5, 0.05, 2 * time.Minute}, ""},
+		{validateOptions{5, 0.05, 0}, ""},
+		{validateOptions{0, 0.05, 10 * time.Second}, ""},
+		{validateOptions{-1, 0.05, 0}, "--repetitions"},
+		{validateOptions{101, 0.05, 0}, "--repetitions"},
+		{validateOptions{5, 0, 0}, "--within"},
+		{validateOptions{5, 1, 0}, "--within"},
+		{validateOptions{5, 0.05, time.Second}, "--steady"},
+		{validateOptions{5, 0.05, time.Hour}, "--steady"},
+		{validateOptions{0, 0.05, 0}, "nothing to compare"},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			rows := compareDemos(x.all)
-			if len(rows) != 2 || rows[0].Figure != "worker-seconds" || rows[0].Off < x.off-1e-9 || rows[0].Off > x.off+1e-9 || rows[1].Off != 0 {
-				t.Fatalf("found %+v, want a difference of %v in worker-seconds and none in p95", rows, x.off)
-			}
-			err := disagreement(rows, 0.05)
-			if (err == nil) != x.passes {
-				t.Errorf("found %v, passes should be %v", err, x.passes)
-			}
-			if err != nil && !strings.Contains(err.Error(), "test-1 under exact: the simulator is off by") {
-				t.Errorf("found %v, want it to say where", err)
-			}
-		})
-	}
-}
-
-// What a simulated run is told is what it does: nothing is drawn, so it is the same each time.
-func TestASimulatedDemoIsWhatItsCircumstancesMakeIt(t *testing.T) {
-	_, runs := demoConfig(t.TempDir(), "muster")
-	var c circumstances
-	for range demoMessages {
-		c.sent = append(c.sent, 10*time.Millisecond)
-		c.work = append(c.work, 1250*time.Millisecond)
-	}
-	c.boots = []time.Duration{demoBoot}
-	for _, r := range runs {
-		if r.test.name != "test-1" {
-			continue
-		}
-		first, err := simulateDemo(r, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := simulateDemo(r, c)
-		if err != nil || again != first {
-			t.Errorf("%s: found %+v (%v), then %+v", r.fleet.Name, first, err, again)
-		}
-		if first.Processed != demoMessages || first.Twice > 0 || first.P95 <= 0 || first.WorkerSeconds < 50*1.25 {
-			t.Errorf("%s: found %+v, want all messages once", r.fleet.Name, first)
-		}
-		if r.fleet.Policy.Name == "exact" && (first.PeakWorkers != demoMax || first.P95 < 7 || first.P95 > 7.2) {
-			t.Errorf("exact gives each message a worker up to %d, the second half waits for the first: found %+v", demoMax, first)
-		}
-	}
-}
-
-func TestTheWayToTheNextMessageIsMeasured(t *testing.T) {
-	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
-	for _, x := range []struct {
-		name    string
-		workers map[string][]time.Time
-		want    time.Duration
-	}{
-		{"nobody worked", nil, 0},
-		{"one message each tells nothing", map[string][]time.Time{"a": {at(0)}, "b": {at(9)}}, 0},
-		{"the mean over all workers", map[string][]time.Time{"a": {at(300), at(100), at(200)}, "b": {at(50), at(110)}}, 86*time.Millisecond + 666*time.Microsecond + 666},
-	} {
-		if got := pace(x.workers); got != x.want {
-			t.Errorf("%s: found %s, want %s", x.name, got, x.want)
+		if err := x.options.check(); fmt.Sprint(err) != "<nil>" && x.says == "" || x.says != "" &&
+			(err == nil || !strings.Contains(err.Error(), x.says)) {
+			t.Errorf("%+v: found %v, want %q", x.options, err, x.says)
 		}
 	}
 }

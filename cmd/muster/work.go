@@ -1,41 +1,41 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/muster-scale/muster/app"
-	"github.com/muster-scale/muster/internal/descendants"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/app/work"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/execution"
-	"github.com/muster-scale/muster/worker/httpreport"
-	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
 // working is muster work with its flags.
 type working struct {
-	o          worker.Options
-	how        means
-	around     surroundings
-	reporting  reporting
-	api, level string
-	urls       []string
-	// logs is the directory of logs; empty for standard error.
-	logs string
+	work.Settings
+	// workers is what the flags say that are keys of a configuration, too.
+	workers config.Workers
+	// conformance checks what does the work with the samples, and ends.
+	conformance           bool
+	samples               []string
+	badSample, nodeSample string
 }
 
 func newWork(g *global) *cobra.Command {
-	w := &working{around: newSurroundings(), reporting: reporting{configure: awsConfiguration}}
+	w := &working{Settings: work.Settings{Placement: work.NewPlacement(), Place: g.place}, workers: config.Workers{
+		Slots: 1, Batch: 1, Visibility: 30 * time.Second, Retry: 30 * time.Second, StartLimit: time.Minute, Log: "info",
+		ReportEvery: time.Minute,
+	}}
 	cmd := &cobra.Command{
 		Use:   "work --queue NAME|URL -- COMMAND [ARGUMENT...]",
 		Short: "Handle the messages of a queue with any command",
@@ -58,185 +58,169 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(g, cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&w.urls, "queue", nil, "the queue's name, or its URL; may be repeated, to take from several in turn")
-	f.IntVar(&w.o.Slots, "slots", 1, "how many messages to handle at once")
-	f.DurationVar(&w.o.IdleStop, "idle", 0, "leave after so long without a message; 0 stays")
-	f.DurationVar(&w.o.Billing.Period, "billing-period", 0, "what the machine is paid by, as in 1h: when it is idle shortly before the end of a period, the worker offers to leave; 0 is by the second")
-	f.DurationVar(&w.o.Billing.Margin, "billing-margin", 0, "how long before the end of a billing period; by default 2m, at most half a period")
-	f.TimeVar(&w.o.Billing.Start, "billing-start", time.Time{}, []string{time.RFC3339}, "when the first billing period began, by default when the worker starts")
-	f.DurationVar(&w.o.Visibility, "visibility", 30*time.Second, "how long a message is held before its hold is extended")
-	f.DurationVar(&w.o.RetryBase, "retry", 30*time.Second, "how long a message waits after its first failure; doubled each time")
-	f.DurationVar(&w.o.Grace, "grace", 0, "how long messages may take when told to stop; 0 lets them finish, the default in an ECS task is 20s")
-	f.StringVar(&w.around.notices, "notices", "auto", "where to look for notices of an end: auto, ec2, ecs or none")
-	f.StringVar(&w.around.protection, "protection", "auto", "auto protects the task from scale-in while it is not idle, in an ECS service; instance does so for the instance, in an Auto Scaling group that AWS sizes; none does not")
-	f.DurationVar(&w.o.WarmUp, "warm-up", 0, "wait so long before the first message, to show slow boots")
-	f.StringVar(&w.api, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
-	f.StringVar(&w.o.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
-	f.StringVar(&w.o.Member, "member", worker.DefaultMember(), "the member this worker runs on; auto asks the metadata of the task or the instance, unless MUSTER_MEMBER names it")
-	f.StringVar(&w.o.Worker, "worker", os.Getenv("MUSTER_WORKER"), "the worker's name on its member, by default the member's: of several workers on one member each needs its own, and keeps it over restarts")
-	f.StringVar(&w.around.hook, "lifecycle-hook", "", "the lifecycle hook of the Auto Scaling group that keeps the instance while the worker finishes: its name, or auto for the only one")
-	f.StringVar(&w.around.group, "auto-scaling-group", "", "with --lifecycle-hook or --protection instance, the group's name; it is asked for by default")
-	f.StringVar(&w.level, "log", "info", "what to log: debug, info, warn or error")
-	f.StringVar(&w.logs, "logs", os.Getenv(app.LogsVariable), "the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard error; muster logs reads them")
-	w.how.flags(f, &w.o)
-	w.reporting.flags(f)
+	f.StringArrayVar(&w.Queues, "queue", nil,
+		"the queue's name, or its URL; may be repeated, to take from several in turn")
+	keyFlags(f, w.workers.Keys(), map[string]string{
+		"grace": "; in an ECS task 20s by default",
+		"report": "; also http (the controller at --api, always with it) and emf[:NAMESPACE] (lines on " +
+			"standard output)",
+		"auto-scaling-group": "; with --protection instance, too",
+	}, "boot", "log", "env")
+	f.StringVar(&w.workers.Log, "log", w.workers.Log, "what to log: debug, info, warn or error")
+	f.StringSliceVar(&w.workers.Env, "env", nil, "variables for the command: NAME passes one on, NAME=VALUE sets one")
+	f.StringVar(&w.Placement.Notices, "notices", "auto", "where to look for notices of an end: auto, ec2, ecs or none")
+	f.StringVar(&w.Placement.Protection, "protection", "auto",
+		"auto protects the task from scale-in while it is not idle, in an ECS service; instance does so for the "+
+			"instance, in an Auto Scaling group that AWS sizes; none does not")
+	f.StringVar(&w.API, "api", os.Getenv("MUSTER_API_URL"), "the controller's URL; MUSTER_TOKEN holds its token")
+	f.StringVar(&w.Options.Fleet, "fleet", os.Getenv("MUSTER_FLEET"), "the fleet this worker belongs to")
+	f.StringVar(&w.Options.Member, "member", worker.DefaultMember(),
+		"the member this worker runs on; auto asks the metadata of the task or the instance, unless MUSTER_MEMBER "+
+			"names it")
+	f.StringVar(&w.Options.Worker, "worker", os.Getenv("MUSTER_WORKER"),
+		"the worker's name on its member, by default the member's: of several workers on one member each needs its "+
+			"own, and keeps it over restarts")
+	f.StringVar(&w.Logs, "logs", os.Getenv(app.LogsVariable),
+		"the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard "+
+			"error; muster logs reads them")
+	w.executionFlags(f)
 	return cmd
 }
 
-// check reads what the flags and the environment say, and whether it fits together. It returns from which level on is logged.
-func (w *working) check(g *global, flags *pflag.FlagSet, args []string) (l slog.Level, err error) {
-	if err := l.UnmarshalText([]byte(w.level)); err != nil {
-		return l, usage(fmt.Errorf("--log: found %q, allowed is debug, info, warn or error", w.level))
+// executionFlags are the flags for what does the work, and for what becomes of what fails.
+func (w *working) executionFlags(f *pflag.FlagSet) {
+	m := &w.Execution
+	f.StringVar(&m.ContentType, "content-type", "application/json", "with --http, the type of the messages")
+	f.StringVar(&m.DeadLetter, "dead-letter", "",
+		"the name or URL of the queue for messages whose attempts are used up")
+	f.StringVar(&m.Data, "data", defaultData(),
+		"the directory in which --max-attempts are counted and in which the workers of an instance with a "+
+			"--lifecycle-hook meet; MUSTER_DATA is its default")
+	f.StringVar(&m.Trees.Path, "trees", os.Getenv(app.TreesVariable),
+		"the file of the trees whose nodes the command works on, or dynamodb:TABLE")
+	f.StringVar(&m.Trees.WhenComplete, "when-complete", "",
+		"a program to run when a tree is complete, the completion in JSON on its standard input")
+	f.BoolVar(&w.conformance, "conformance", false,
+		"check that the command keeps to the protocol, and end; no queue is needed")
+	f.StringArrayVar(&w.samples, "sample", []string{"{}"},
+		"with --conformance, the body of a message that must succeed; may be repeated")
+	f.StringVar(&w.nodeSample, "node-sample", "", "with --conformance, the body of a node of a tree that has children")
+	f.StringVar(&w.badSample, "bad-sample", "", "with --conformance, the body of a message that must fail")
+}
+
+func defaultData() string {
+	if dir := os.Getenv("MUSTER_DATA"); dir != "" {
+		return dir
 	}
-	if w.urls, err = g.queueURLs(w.urls); err != nil {
-		return l, err
+	return ".muster"
+}
+
+// fits tells whether the flags and the command line after them fit together.
+func (w *working) fits(argv []string) error {
+	m := w.workers
+	switch {
+	case m.HTTP != "" && (m.JSONLines || len(argv) > 0):
+		return errors.New("found --http and a command or --json-lines, one of them is allowed")
+	case m.HTTP == "" && len(argv) == 0:
+		return errors.New("found neither a command after -- nor --http; say what does the work")
+	case m.Batch > 1 && m.HTTP == "" && !m.JSONLines:
+		return errors.New("found --batch and a command for each message; batches need --json-lines or --http")
+	case w.conformance && len(w.samples) == 0:
+		return errors.New("--sample: found none, at least one is required")
+	case w.conformance:
+		return nil
+	case len(w.Queues) == 0:
+		return errors.New(`required flag(s) "queue" not set`)
+	case (m.MaxAttempts > 0) != (w.Execution.DeadLetter != ""):
+		return errors.New("found one of --max-attempts and --dead-letter, both or neither are allowed")
+	case slices.Contains(w.Queues, w.Execution.DeadLetter):
+		return fmt.Errorf("--dead-letter: found %s, which is the queue itself; give another", w.Execution.DeadLetter)
 	}
-	if w.how.deadLetter, err = g.queueURL(w.how.deadLetter); err != nil {
-		return l, err
+	return nil
+}
+
+// check reads what the flags, the arguments and the environment say, and whether it fits together. A worker that a
+// fleet has started is told all in the environment.
+func (w *working) check(g *global, flags *pflag.FlagSet, args []string) error {
+	started, err := false, error(nil)
+	if flags.NFlag() == 0 && len(args) == 0 {
+		started, err = w.TakeStarted(os.LookupEnv, os.Unsetenv)
 	}
-	if err := w.how.check(w.o, args, w.urls); err != nil {
-		return l, usage(err)
+	if err == nil && !started {
+		err = w.stated(g, flags, args)
 	}
-	if err := w.how.takeVariables(); err != nil {
-		return l, usage(err)
+	if err != nil {
+		return err
 	}
-	return l, usage(w.around.apply(&w.o, flags.Changed("grace")))
+	if err := w.Execution.SortVariables(); err != nil {
+		return err
+	}
+	return w.Placement.Apply(&w.Options, started || flags.Changed("grace"))
+}
+
+// stated takes what the flags and the arguments say.
+func (w *working) stated(g *global, flags *pflag.FlagSet, args []string) (err error) {
+	if err := keys.CheckOptions(w.workers.Keys(), flags.Changed); err != nil {
+		return usage(err)
+	}
+	if w.Queues, err = client.QueueURLs(g.place, w.Queues); err != nil {
+		return err
+	}
+	if w.Execution.DeadLetter, err = client.QueueURL(g.place, w.Execution.DeadLetter); err != nil {
+		return err
+	}
+	if err := w.fits(args); err != nil {
+		return usage(err)
+	}
+	w.workers.Command = args
+	return w.Take(w.workers)
 }
 
 // run works until the worker has left, or checks the work and ends.
-func (w *working) run(g *global, cmd *cobra.Command, args []string) (ended error) {
+func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
-	l, err := w.check(g, flags, args)
-	if err != nil {
+	if err := w.check(g, flags, args); err != nil {
 		return err
 	}
-	task, err := w.around.task(cmd.Context())
-	if err != nil {
-		return err
+	w.LogTo, w.Lines, w.Token = cmd.ErrOrStderr(), cmd.OutOrStdout(), os.Getenv("MUSTER_TOKEN")
+	w.MemberNamed = flags.Changed("member") || os.Getenv("MUSTER_MEMBER") != ""
+	if w.conformance {
+		return w.conform(g, cmd)
 	}
-	if task.ID != "" && !flags.Changed("member") && os.Getenv("MUSTER_MEMBER") == "" {
-		w.o.Member = task.ID
-	}
-	if err := execution.KeepMemberLock(); err != nil {
-		return err
-	}
-	if err := w.prepare(cmd); err != nil {
-		return err
-	}
-	if !useGivenKeys() {
-		for _, url := range slices.Concat(w.urls, w.how.deadLetters()) {
-			g.useLocalKeys(url)
-		}
-	}
-	w.how.command.Argv, w.o.Logger = args, newLogger(cmd.ErrOrStderr(), l)
-	w.how.command.Logger = w.o.Logger
-	closeLogs := w.keepLogs(w.o.Logger, l)
-	defer func() { ended = errors.Join(ended, closeLogs()) }()
-	if w.how.http == "" {
-		if err := w.how.command.Check(); err != nil {
-			return usage(err)
-		}
-	}
-	if w.how.conformance {
-		return w.how.conform(cmd.Context(), w.o, flags.Changed("bad-sample"), g.json(), cmd.OutOrStdout())
-	}
-	if err := openQueues(cmd.Context(), &w.o, w.urls); err != nil {
-		return usage(err)
-	}
-	member, err := w.around.member(cmd.Context(), w.o.Member)
-	if err != nil {
-		return err
-	}
-	w.o.Member, w.o.MachineShared = member, w.around.instance != "" && w.around.instance != member
-	if w.api != "" {
-		reporter, err := httpreport.NewReporter(w.api, os.Getenv("MUSTER_TOKEN"))
-		if err != nil {
-			return usage(err)
-		}
-		w.o.Reporter = reporter
-	}
-	if err := descendants.Adopt(); err != nil {
-		w.o.Logger.Warn("programs that leave the group of the command will not be ended with it", "err", err)
-	}
-	defer descendants.EndAll()
-	if err := w.how.run(cmd.Context(), w.o); err != nil {
-		return err
-	}
-	if w.api != "" && task.Service != "" {
-		w.around.stay(cmd.Context(), w.o.Logger)
-	}
-	return nil
+	return work.Run(cmd.Context(), w.Settings)
 }
 
-// prepare makes ready what is reached with keys for AWS: the reports, the instance's hook and protection, and the table of trees. It comes before
-// the keys of an embedded queue are taken from its directory, which are not for AWS.
-func (w *working) prepare(cmd *cobra.Command) error {
-	if w.how.conformance {
-		return nil
+// conform checks what does the work against the protocol, and prints a line for each rule.
+func (w *working) conform(g *global, cmd *cobra.Command) error {
+	samples := work.Samples{Good: w.samples}
+	if cmd.Flags().Changed("bad-sample") {
+		samples.Bad = &w.badSample
 	}
-	w.reporting.out = cmd.OutOrStdout()
-	if err := w.reporting.apply(cmd.Context(), &w.o, w.api); err != nil {
-		return usage(err)
+	if w.nodeSample != "" {
+		samples.Node = &w.nodeSample
 	}
-	if err := w.around.lifecycle(cmd.Context(), &w.o, w.reporting.configure, w.how.data); err != nil {
-		return err
+	out := cmd.OutOrStdout()
+	var tell func(execution.Finding)
+	if !g.json() {
+		tell = func(f execution.Finding) { printFinding(out, f) }
 	}
-	if err := w.how.trees.openTable(cmd.Context()); err != nil {
-		return err
+	all, kept, err := work.Conform(cmd.Context(), w.Settings, samples, tell)
+	if err == nil && g.json() {
+		err = printJSON(out, all)
 	}
-	return nil
-}
-
-// openQueues puts into o the queue, or the queues, to work for.
-func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
-	var queues []worker.Queue
-	for _, url := range urls {
-		queue, err := sqsqueue.NewSQS(ctx, url)
-		if err != nil {
-			return err
-		}
-		queue.TakeTogether(o.Batch)
-		queues = append(queues, queue)
+	if err == nil && !kept {
+		err = errors.New("the protocol is not kept; docs/worker-protocol.md says what each rule demands")
 	}
-	o.Queue = worker.Several(queues...)
-	return nil
-}
-
-// newSleepBody is the work of the demo and of test load: it sleeps as long as the message says.
-func newSleepBody(*global) *cobra.Command {
-	return &cobra.Command{
-		Use: "sleep-body", Hidden: true,
-		Short: "Sleep for the duration that standard input holds",
-		Long: `Sleep-body is the command behind the demo and behind muster send --duration: it sleeps for the duration in
-the message body. With MUSTER_DONE_LOG set it then adds a line to that file: queue, message id, when it was sent, now,
-the process that started it, and when it began.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			began := time.Now()
-			body, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 64))
-			if err != nil {
-				return err
-			}
-			d, err := time.ParseDuration(strings.TrimSpace(string(body)))
-			if err != nil || d < 0 || d > 12*time.Hour {
-				return usage(fmt.Errorf("the message body: found %.20q, allowed is a duration of at most 12h, such as 1.25s", body))
-			}
-			time.Sleep(d)
-			return logDone(os.Getenv("MUSTER_DONE_LOG"), began)
-		},
-	}
-}
-
-// logDone appends one line, in one write, so that lines of many workers do not mix.
-func logDone(path string, began time.Time) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = fmt.Fprintf(f, "%s %s %s %s %d %s\n", os.Getenv("MUSTER_QUEUE"), os.Getenv("MUSTER_MESSAGE_ID"), os.Getenv("MUSTER_SENT_AT"),
-		time.Now().UTC().Format(time.RFC3339Nano), os.Getppid(), began.UTC().Format(time.RFC3339Nano))
 	return err
+}
+
+func printFinding(out io.Writer, f execution.Finding) {
+	switch {
+	case f.Err != nil:
+		fmt.Fprintf(out, "broken   %s: %v\n", f.Rule, f.Err)
+	case f.Skipped != "":
+		fmt.Fprintf(out, "skipped  %s: %s\n", f.Rule, f.Skipped)
+	default:
+		fmt.Fprintf(out, "kept     %s\n", f.Rule)
+	}
 }

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// serveWork is the command endpoint of the scripts: an HTTP endpoint that does work. It takes its address and a file that gets a
-// line for each request, refuses a body the first time when it begins with "once", and ends when it is killed.
+// serveWork is the command endpoint of the scripts: an HTTP endpoint that does work. It takes its address and a file
+// that gets a line for each request, refuses a body the first time when it begins with "once", and ends when it is
+// killed.
 func serveWork() {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -22,7 +23,8 @@ func serveWork() {
 		mu.Lock()
 		defer mu.Unlock()
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintln(log, r.Method, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("X-Aws-Sqsd-Queue"), r.Header.Get("X-Muster-Attempt"), string(body))
+		fmt.Fprintln(log, r.Method, r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("X-Aws-Sqsd-Queue"),
+			r.Header.Get("X-Muster-Attempt"), string(body))
 		if id := r.Header.Get("X-Aws-Sqsd-Msgid"); len(body) > 4 && string(body[:4]) == "once" && !seen[id] {
 			seen[id] = true
 			w.WriteHeader(http.StatusServiceUnavailable)

@@ -24,8 +24,10 @@ func TestAnAlarmOnAnExpressionIsCarriedOverWhereItMeansTheSame(t *testing.T) {
 		{"a / 60", policy.MetricOldestAge, 4800}, {"b / n", policy.MetricBacklogPerWorker, 80},
 		{"IF(FILL(n, 0) > 0, b / n, b)", policy.MetricBacklogPerWorker, 80},
 		{"100 * (b + f) / w", policy.MetricUtilization, 0.8},
-		{"IF(w > 0, (b + f) / w, IF(b + f > 0, 1, 0))", policy.MetricUtilization, 80}, {"b + f", policy.MetricTotalWork, 80},
-		{"FILL(b, REPEAT) + FILL(f, REPEAT)", policy.MetricTotalWork, 80}, {"2 * (b + f)", policy.MetricTotalWork, 40}, {"b + 2 * f", "", 0},
+		{"IF(w > 0, (b + f) / w, IF(b + f > 0, 1, 0))", policy.MetricUtilization, 80},
+		{"b + f", policy.MetricTotalWork, 80},
+		{"FILL(b, REPEAT) + FILL(f, REPEAT)", policy.MetricTotalWork, 80}, {"2 * (b + f)", policy.MetricTotalWork, 40},
+		{"b + 2 * f", "", 0},
 		{"b / w", "", 0}, {"RATE(b)", "", 0}, {"MAX([b, f])", "", 0}, {"b - n", "", 0}, {"IF(b > 500, b, 0)", "", 0},
 		{"AVG(b) + 0 * b", "", 0}, {"b /", "", 0},
 	} {

@@ -9,9 +9,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -28,6 +28,8 @@ type Fleet struct {
 	Group, Cluster, Service, Region string
 	// Kubernetes is the system that sizes a workload of Kubernetes; empty for any other fleet.
 	Kubernetes string
+	// Prometheus is where its backlog is read; empty where it is known by its queues.
+	Prometheus Prometheus
 	// Min and Max are sizes.
 	Min, Max int
 	// Slots is how many messages a member takes at once; zero where nothing was said of it.
@@ -47,6 +49,9 @@ type Fleet struct {
 	// unsure says which names of Group, Cluster and Service stand in for others, and why.
 	unsure map[string]string
 }
+
+// Prometheus is a query, and the URL of the server that answers it.
+type Prometheus struct{ URL, Query string }
 
 // Spec is the policy of all.
 func (f Fleet) Spec() policy.Spec {
@@ -355,7 +360,7 @@ func (d *draft) seconds(n *yaml.Node, text, what string, most time.Duration) tim
 }
 
 // words renders a number for a remark.
-func words(v float64) string { return muster.Number(v) }
+func words(v float64) string { return render.Number(v) }
 
 // Kind is what the fleet consists of, as the configuration calls it: asg or ecs; kubernetes where that is a workload of
 // Kubernetes, which Muster does not size yet, and unknown where nothing tells.

@@ -15,11 +15,10 @@ import (
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign"
+	"github.com/muster-scale/muster/kinds"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-func nothing(string) (string, bool) { return "", false }
 
 // A policy that waits for its queue stands there as a comment. Without the marks it is the policy, indentation and all.
 func TestAPolicyInACommentCanBeUsed(t *testing.T) {
@@ -42,7 +41,7 @@ func TestAPolicyInACommentCanBeUsed(t *testing.T) {
 	}
 	text = strings.Replace(text, "    policy: {name: worker-utilization, signal: reports}\n", used, 1)
 	text = strings.Replace(text, "    min: ", "    queue: https://sqs.eu-west-1.amazonaws.com/1/q\n    min: ", 1)
-	c, err := config.Parse("t.yaml", []byte(text), nothing)
+	c, err := kinds.Parse("t.yaml", []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -59,7 +58,7 @@ func readText(name string, text []byte) (foreign.Result, error) {
 // valid parses what was written, which must be without fault.
 func valid(t testing.TB, r foreign.Result) *config.Config {
 	t.Helper()
-	c, err := config.Parse("written.yaml", r.YAML(), nothing)
+	c, err := kinds.Parse("written.yaml", r.YAML())
 	if err != nil {
 		t.Fatalf("what was written has faults:\n%v\n%s", err, r.YAML())
 	}
@@ -98,7 +97,8 @@ func TestWhatIsWritten(t *testing.T) {
 			}
 			if d := cmp.Diff(string(want), string(r.YAML())); d != "" {
 				t.Errorf(
-					"written is another configuration than %s has (-want +got), run the test with -update to accept it:\n%s",
+					"written is another configuration than %s has (-want +got), run the test with -update to accept "+
+						"it:\n%s",
 					golden, d,
 				)
 			}
@@ -222,14 +222,23 @@ func TestStepsCountFromTheThreshold(t *testing.T) {
 		name, operator, metric, steps string
 		want                          string
 	}{
-		{"above, strictly", "GreaterThanThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible", "[{MetricIntervalLowerBound: 0, MetricIntervalUpperBound: 10, ScalingAdjustment: 1}, {MetricIntervalLowerBound: 10, ScalingAdjustment: 3}]",
+		{"above, strictly", "GreaterThanThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible",
+			"[{MetricIntervalLowerBound: 0, MetricIntervalUpperBound: 10, ScalingAdjustment: 1}, " +
+				"{MetricIntervalLowerBound: 10, ScalingAdjustment: 3}]",
 			"backlog [101,110) +1, [110,) +3"},
-		{"above or equal", "GreaterThanOrEqualToThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible", "[{ScalingAdjustment: 2}]", "backlog [100,) +2"},
-		{"below, strictly", "LessThanThreshold", "AWS/SQS ApproximateAgeOfOldestMessage", "[{MetricIntervalUpperBound: 0, ScalingAdjustment: -1}]", "oldest-age [0,100) -1"},
-		{"below or equal, in two steps", "LessThanOrEqualToThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible", "[{MetricIntervalUpperBound: 0, MetricIntervalLowerBound: -50, ScalingAdjustment: -1}, {MetricIntervalUpperBound: -50, ScalingAdjustment: -2}]",
+		{"above or equal", "GreaterThanOrEqualToThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible",
+			"[{ScalingAdjustment: 2}]", "backlog [100,) +2"},
+		{"below, strictly", "LessThanThreshold", "AWS/SQS ApproximateAgeOfOldestMessage",
+			"[{MetricIntervalUpperBound: 0, ScalingAdjustment: -1}]", "oldest-age [0,100) -1"},
+		{"below or equal, in two steps", "LessThanOrEqualToThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible",
+			"[{MetricIntervalUpperBound: 0, MetricIntervalLowerBound: -50, ScalingAdjustment: -1}, " +
+				"{MetricIntervalUpperBound: -50, ScalingAdjustment: -2}]",
 			"backlog [51,101) -1, [0,51) -2"},
-		{"fractions", "GreaterThanThreshold", "My BacklogPerInstance", "[{ScalingAdjustment: 2}]", "backlog-per-worker [100.001,) +2"},
-		{"a step at values that never are", "LessThanThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible", "[{MetricIntervalUpperBound: -200, ScalingAdjustment: -2}, {MetricIntervalLowerBound: -200, ScalingAdjustment: -1}]", "backlog [0,100) -1"},
+		{"fractions", "GreaterThanThreshold", "My BacklogPerInstance", "[{ScalingAdjustment: 2}]",
+			"backlog-per-worker [100.001,) +2"},
+		{"a step at values that never are", "LessThanThreshold", "AWS/SQS ApproximateNumberOfMessagesVisible",
+			"[{MetricIntervalUpperBound: -200, ScalingAdjustment: -2}, {MetricIntervalLowerBound: -200, " +
+				"ScalingAdjustment: -1}]", "backlog [0,100) -1"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			namespace, metric, _ := strings.Cut(row.metric, " ")
@@ -304,8 +313,11 @@ func TestTimesOfDayBecomeASchedule(t *testing.T) {
 func TestATextThatCannotBeReadIsRefusedAtItsPlace(t *testing.T) {
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for _, row := range []struct{ name, text, want string }{
-		{"nothing that scales", "Resources: {Queue: {Type: 'AWS::SQS::Queue'}}", "found nothing that scales; expected scaling policies or scheduled actions of Auto Scaling groups or ECS services in a CloudFormation or SAM template"},
-		{"only what is no fleet", "Resources:\n  P: {Type: 'AWS::ApplicationAutoScaling::ScalingPolicy', Properties: {ScalableDimension: x}}", "t:2:3: P scales \"x\", which is no fleet of workers"},
+		{"nothing that scales", "Resources: {Queue: {Type: 'AWS::SQS::Queue'}}", "found nothing that scales; " +
+			"expected scaling policies or scheduled actions of Auto Scaling groups or ECS services in a " +
+			"CloudFormation or SAM template"},
+		{"only what is no fleet", "Resources:\n  P: {Type: 'AWS::ApplicationAutoScaling::ScalingPolicy', Properties: " +
+			"{ScalableDimension: x}}", "t:2:3: P scales \"x\", which is no fleet of workers"},
 		{"empty", "", "found nothing that scales"},
 		{"no YAML", "a: [1,\nb: }", "t:2:4"},
 		{"a chart", "a: {{ .Values.b }}\nc: }", "it looks like a chart; render it first, as with helm template"},
@@ -335,14 +347,17 @@ func TestATemplateThatGrowsWithoutBoundIsCutOff(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that Read never panics, that notes lie within the text, and that what is written is a valid configuration
-// of fleets that only watch.
+// FuzzRead holds that Read never panics, that notes lie within the text, and that what is written is a valid
+// configuration of fleets that only watch.
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "testdata/*.json", "testdata/*.txtar"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
 			for _, one := range filesIn(f, file) {
 				f.Add(one.Text, strings.HasPrefix(filepath.Ext(one.Name), ".tf"))
+				if filepath.Ext(one.Name) == ".tf" {
+					f.Add(inJSON(f, one).Text, true)
+				}
 			}
 		}
 	}
@@ -353,6 +368,9 @@ func FuzzRead(f *testing.F) {
 		name := "fuzz.yaml"
 		if hcl {
 			name = "fuzz.tf"
+		}
+		if hcl && strings.HasPrefix(string(text), "{") {
+			name = "fuzz.tf.json"
 		}
 		r, err := readText(name, text)
 		if err != nil {

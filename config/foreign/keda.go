@@ -53,7 +53,7 @@ func (r *reader) scaledObject(n *yaml.Node) {
 		spec, "spec", "scaleTargetRef", "minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod",
 		"triggers", "advanced",
 	)
-	if len(d.Queues) == 0 {
+	if len(d.Queues) == 0 && d.Prometheus.Query == "" {
 		d.remark("No queue is known of it. Name the queue whose messages its workers take.")
 	}
 	r.fleets = append(r.fleets, d.done())
@@ -210,6 +210,8 @@ func (d *draft) trigger(n *yaml.Node) {
 		d.sqs(n)
 	case "aws-cloudwatch":
 		d.cloudwatch(n)
+	case "prometheus":
+		d.prometheus(n)
 	default:
 		d.other(n, kind)
 	}

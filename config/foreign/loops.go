@@ -61,7 +61,8 @@ func (t *template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	name := strings.TrimPrefix(key.Value, loopKey)
 	parts := nodes.Elements(loop)
 	if len(parts) != 3 || nodes.Plain(parts[0]) == "" || parts[2].Kind != yaml.MappingNode {
-		t.note(key, "the loop %s is not made of an identifier, a list and a mapping; what it gives is left out", brief(name))
+		t.note(key, "the loop %s is not made of an identifier, a list and a mapping; what it gives is left out",
+			brief(name))
 		return outputs
 	}
 	all := t.resolve(parts[1], 0)
@@ -76,7 +77,8 @@ func (t *template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	}
 	for _, element := range all.list {
 		if element.why != "" {
-			t.note(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out", brief(name), element.why)
+			t.note(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out", brief(name),
+				element.why)
 			continue
 		}
 		nodes.Pairs(parts[2], func(of, value *yaml.Node) {

@@ -14,10 +14,10 @@ import (
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/config/foreign/terraform"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // MaxBytes bounds the text of all files together. CloudFormation takes a template of 1 MiB at most; states of Terraform
@@ -93,7 +93,7 @@ func nameOfAll(files []File) (name, argument string) {
 	case together && directory != ".":
 		return directory, directory
 	}
-	return fmt.Sprintf("%s and %s", first, muster.Plural(len(files)-1, "more file")), "FILE..."
+	return fmt.Sprintf("%s and %s", first, render.Plural(len(files)-1, "more file")), "FILE..."
 }
 
 // sortNotes puts notes into the order of the text.
@@ -146,11 +146,6 @@ func (r *reader) readAll(files []File) error {
 			return fmt.Errorf("%s: found more than %d bytes, allowed are at most that", f.Name, MaxBytes)
 		}
 		before := r.files.Add(f.Name, f.Text)
-		if strings.HasSuffix(f.Name, ".tf.json") {
-			r.note(&yaml.Node{Line: before + 1, Column: 1}, "the JSON syntax of Terraform is not read, so what %s states is left out; "+
-				"what terraform show -json prints of a plan or a state has it", f.Name)
-			continue
-		}
 		if isHCL(f) {
 			modules = append(modules, terraform.File{Name: f.Name, Text: f.Text, Before: before, Called: f.Called})
 			continue
@@ -160,6 +155,10 @@ func (r *reader) readAll(files []File) error {
 			return err
 		}
 		for _, d := range documents {
+			if isTerraform(f, d) {
+				modules = append(modules, terraform.File{Name: f.Name, Before: before, Called: f.Called, JSON: d})
+				continue
+			}
 			r.document(d)
 		}
 	}
@@ -185,6 +184,16 @@ func isHCL(f File) bool {
 		return true
 	}
 	return strings.HasPrefix(f.Name, standardInput) && hclBlock.Match(f.Text)
+}
+
+// isTerraform tells whether a document has Terraform's JSON syntax: by the name of its file, or because it states
+// resources as that does.
+func isTerraform(f File, d *yaml.Node) bool {
+	if strings.HasSuffix(f.Name, ".tf.json") || strings.HasSuffix(f.Name, ".tfvars.json") {
+		return true
+	}
+	resources := nodes.Get(d, "resource")
+	return resources != nil && resources.Kind == yaml.MappingNode && nodes.Get(d, "Resources") == nil
 }
 
 // standardInput is what a text is called that no file holds.

@@ -28,7 +28,8 @@ func TestAScheduleHasTheSizeOfTheLastAction(t *testing.T) {
 				all = append(all, set{(d*24+hour)*60 + k, size})
 			}
 			text += fmt.Sprintf(
-				"  A%d: {Type: 'AWS::AutoScaling::ScheduledAction', Properties: {AutoScalingGroupName: !Ref G, DesiredCapacity: %d, Recurrence: '%d %d * * %s'}}\n",
+				"  A%d: {Type: 'AWS::AutoScaling::ScheduledAction', Properties: {AutoScalingGroupName: !Ref G, "+
+					"DesiredCapacity: %d, Recurrence: '%d %d * * %s'}}\n",
 				k, size, k, hour, strings.Join(names, ","),
 			)
 		}
@@ -63,14 +64,21 @@ func TestAScheduleHasTheSizeOfTheLastAction(t *testing.T) {
 
 func TestWhenAScheduledActionIs(t *testing.T) {
 	for _, row := range []struct{ name, action, want string }{
-		{"on Saturday, which is 7 there", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: 4}}", ""},
-		{"every Saturday and Sunday, from the one to Monday", "{Schedule: 'cron(0 6 ? * SAT-SUN *)', ScalableTargetAction: {MinCapacity: 4}}", ""},
-		{"at a rate", "{Schedule: 'rate(5 minutes)', ScalableTargetAction: {MinCapacity: 4}}", `found "rate(5 minutes)", which is not one time of each week`},
-		{"once", "{Schedule: 'at(2026-01-01T00:00:00)', ScalableTargetAction: {MinCapacity: 4}}", "which is not one time of each week"},
-		{"in one year", "{Schedule: 'cron(0 6 ? * 7 2026)', ScalableTargetAction: {MinCapacity: 4}}", "which is not one time of each week"},
-		{"on the first of a month", "{Schedule: 'cron(0 6 1 * ? *)', ScalableTargetAction: {MinCapacity: 4}}", "which is not one time of each day"},
+		{"on Saturday, which is 7 there", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: 4}}",
+			""},
+		{"every Saturday and Sunday, from the one to Monday", "{Schedule: 'cron(0 6 ? * SAT-SUN *)', " +
+			"ScalableTargetAction: {MinCapacity: 4}}", ""},
+		{"at a rate", "{Schedule: 'rate(5 minutes)', ScalableTargetAction: {MinCapacity: 4}}",
+			`found "rate(5 minutes)", which is not one time of each week`},
+		{"once", "{Schedule: 'at(2026-01-01T00:00:00)', ScalableTargetAction: {MinCapacity: 4}}",
+			"which is not one time of each week"},
+		{"in one year", "{Schedule: 'cron(0 6 ? * 7 2026)', ScalableTargetAction: {MinCapacity: 4}}",
+			"which is not one time of each week"},
+		{"on the first of a month", "{Schedule: 'cron(0 6 1 * ? *)', ScalableTargetAction: {MinCapacity: 4}}",
+			"which is not one time of each day"},
 		{"without a size", "{Schedule: 'cron(0 6 ? * 7 *)'}", "it sets no size"},
-		{"with a size that nobody can tell", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: !Ref N}}", "its MinCapacity cannot be told"},
+		{"with a size that nobody can tell", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: " +
+			"!Ref N}}", "its MinCapacity cannot be told"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r, err := readText("t.yaml", []byte(`Resources:

@@ -43,9 +43,11 @@ func (d *draft) cloudwatch(n *yaml.Node) {
 	}
 	read := []metricmath.Query{{ID: "metric", ReturnData: new(false), MetricStat: stat}}
 	activation := d.amount(m, "activationTargetMetricValue", 0)
-	spec := policy.Spec{Name: "metric-math", Target: target, Queries: perReplica(read, "FILL(metric, REPEAT)", activation)}
+	spec := policy.Spec{Name: "metric-math", Target: target,
+		Queries: perReplica(read, "FILL(metric, REPEAT)", activation)}
 	if err := spec.Check(); err != nil {
-		d.note(n, "a trigger of the type aws-cloudwatch is not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		d.note(n, "a trigger of the type aws-cloudwatch is not carried over: %s",
+			strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
 	d.add(n, spec)
@@ -57,7 +59,8 @@ func (d *draft) cloudwatch(n *yaml.Node) {
 
 // cloudwatchMetric is the metric that a trigger names. One of a queue names the fleet's queue.
 func (d *draft) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok bool) {
-	metric.Namespace, metric.MetricName = nodes.Plain(nodes.Get(m, "namespace")), nodes.Plain(nodes.Get(m, "metricName"))
+	metric.Namespace, metric.MetricName = nodes.Plain(nodes.Get(m, "namespace")), nodes.Plain(nodes.Get(m,
+		"metricName"))
 	names := strings.Split(nodes.Plain(nodes.Get(m, "dimensionName")), ";")
 	values := strings.Split(nodes.Plain(nodes.Get(m, "dimensionValue")), ";")
 	if metric.Namespace == "" || metric.MetricName == "" || len(names) != len(values) {
@@ -76,6 +79,34 @@ func (d *draft) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok boo
 	return metric, true
 }
 
+// prometheus takes in a trigger on a query of Prometheus: the number over the replicas is kept at a threshold. What the
+// query gives is taken for the backlog.
+func (d *draft) prometheus(n *yaml.Node) {
+	m := nodes.Get(n, "metadata")
+	at := nodes.Or(nodes.Get(n, "type"), n)
+	server, query := nodes.Plain(nodes.Get(m, "serverAddress")), nodes.Plain(nodes.Get(m, "query"))
+	threshold := d.amount(m, "threshold", 0)
+	switch {
+	case server == "" || query == "" || threshold == 0:
+		d.note(at, "a trigger of the type prometheus is not carried over: it states no serverAddress, no query, or "+
+			"no threshold above 0")
+		return
+	case len(d.Queues) > 0 || d.Prometheus.Query != "":
+		d.note(at, "a trigger of the type prometheus is not carried over: the fleet goes by another backlog already. "+
+			"Its query is %s, kept "+
+			"at %s", brief(query), words(threshold))
+		return
+	}
+	d.average(n)
+	d.rest(n, "the trigger", "type", "metadata", "metricType", "name", "useCachedMetrics")
+	d.rest(m, "the trigger", "serverAddress", "query", "threshold", "metricName", "ignoreNullValues")
+	d.Prometheus = Prometheus{URL: server, Query: query}
+	d.add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: threshold})
+	d.remark("What the query gives is taken for the messages that wait. While it gives nothing KEDA takes 0; Muster " +
+		"holds the size, " +
+		"because an unknown number is not zero.")
+}
+
 // regionName matches the name of a region.
 var regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`)
 
@@ -89,18 +120,7 @@ func (d *draft) regionOf(m *yaml.Node) {
 // other says what Muster lacks for a trigger that is not carried over.
 func (d *draft) other(n *yaml.Node, kind string) {
 	at := nodes.Or(nodes.Get(n, "type"), n)
-	m := nodes.Get(n, "metadata")
 	switch kind {
-	case "prometheus":
-		d.note(
-			at,
-			"a trigger of the type prometheus is not carried over: Muster has no source that queries Prometheus. "+
-				"Its query is %s, kept at %s. Where it counts the messages of a queue on SQS, name the queue, "+
-				"and policy: {name: backlog-per-worker, acceptable: %s} is that rule",
-			brief(nodes.Plain(nodes.Get(m, "query"))),
-			orElse(nodes.Plain(nodes.Get(m, "threshold")), "an unstated threshold"),
-			orElse(nodes.Plain(nodes.Get(m, "threshold")), "THRESHOLD"),
-		)
 	case "cpu", "memory":
 		d.note(at, "%s", noUsage(kind))
 	case "external", "external-push", "metrics-api":
@@ -113,7 +133,7 @@ func (d *draft) other(n *yaml.Node, kind string) {
 		d.note(
 			at,
 			"a trigger of the type %s is not carried over: Muster has no source for it. It reads queues of its "+
-				"own, queues on Amazon SQS and metrics of CloudWatch",
+				"own, queues on Amazon SQS, metrics of CloudWatch and queries of Prometheus",
 			brief(kind),
 		)
 	}

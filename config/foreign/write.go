@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
@@ -142,6 +142,11 @@ func (b *writer) fleet(f Fleet) {
 	b.line(4, "objective: {latency: %s}", latency)
 	b.line(4, "min: %d", f.Min)
 	b.line(4, "max: %d", f.Max)
+	if p := f.Prometheus; p.Query != "" {
+		b.line(4, "prometheus:")
+		b.line(6, "url: %s", text(p.URL))
+		b.line(6, "backlog: %s", text(p.Query))
+	}
 	if f.Poll > 0 {
 		b.line(4, "poll: %s", span(f.Poll))
 	}
@@ -149,23 +154,26 @@ func (b *writer) fleet(f Fleet) {
 	b.shape("scale_out", f.Out, false)
 	b.shape(
 		"scale_in", f.In,
-		len(f.Policies) > 0 && !slices.Contains([]string{"deadline", "exact", "schedule"}, f.Spec().Name),
+		len(f.Policies) > 0 && !f.Spec().FallsByItself(),
 	)
 	b.target(f)
 	b.workers(f)
 }
 
+// counted tells whether anything tells how many messages wait.
+func (f Fleet) counted() bool { return len(f.Queues) > 0 || f.Prometheus.Query != "" }
+
 // sizing writes the policy, or one that stands in for it while no queue is named.
 func (b *writer) sizing(f Fleet) {
 	switch {
-	case len(f.Queues) == 0 && len(f.Policies) == 0:
+	case !f.counted() && len(f.Policies) == 0:
 		b.comment(
 			4,
 			"Nothing that sizes it could be carried over, and without a queue there is nothing that deadline "+
 				"could go by. Name the queue and put policy: deadline in place of this one.",
 		)
 		b.line(4, "policy: {name: worker-utilization, signal: reports}")
-	case len(f.Queues) == 0 && needsQueue(f.Policies):
+	case !f.counted() && needsQueue(f.Policies):
 		b.comment(
 			4, "Its policy needs a queue: name it with the key queue, and put the policy below in place of this one.",
 		)
@@ -270,12 +278,7 @@ func (b *writer) workers(f Fleet) {
 
 // needsQueue tells whether a policy goes by the backlog of a queue.
 func needsQueue(all []policy.Spec) bool {
-	for _, s := range all {
-		if s.Name != "metric-math" && s.Name != "schedule" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(s policy.Spec) bool { return !s.NeedsNoQueue() })
 }
 
 func (b *writer) policy(s policy.Spec) {
@@ -448,5 +451,5 @@ func span(d time.Duration) string {
 
 // Summary says in a line what was found.
 func (r Result) Summary() string {
-	return fmt.Sprintf("%s, %s", muster.Plural(len(r.Fleets), "fleet"), muster.Plural(len(r.Notes), "note"))
+	return fmt.Sprintf("%s, %s", render.Plural(len(r.Fleets), "fleet"), render.Plural(len(r.Notes), "note"))
 }

@@ -24,7 +24,8 @@ func program(t *testing.T) (p execution.LinesOptions, receipts string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	return execution.LinesOptions{Command: execution.Command{Argv: []string{node, script}, Dir: dir}, Batch: 5}, filepath.Join(dir, "receipts")
+	return execution.LinesOptions{Command: execution.Command{Argv: []string{node, script}, Dir: dir},
+		Batch: 5}, filepath.Join(dir, "receipts")
 }
 
 const order = `{"lines": [{"pieces": 2, "cents": 150}, {"pieces": 1, "cents": 5}]}`

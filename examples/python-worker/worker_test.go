@@ -22,7 +22,8 @@ func program(t *testing.T) (p execution.LinesOptions, totals string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	return execution.LinesOptions{Command: execution.Command{Argv: []string{python, script}, Dir: dir}, Slots: 2, Batch: 5}, filepath.Join(dir, "words.db")
+	return execution.LinesOptions{Command: execution.Command{Argv: []string{python, script}, Dir: dir}, Slots: 2,
+		Batch: 5}, filepath.Join(dir, "words.db")
 }
 
 func TestThePythonWorkerKeepsToTheProtocol(t *testing.T) {
@@ -50,7 +51,8 @@ func TestThePythonWorkerCountsEachMessageOnce(t *testing.T) {
 		for first := 0; first < 20; first += p.Batch {
 			var batch []worker.Message
 			for i := range p.Batch {
-				batch = append(batch, worker.Message{ID: fmt.Sprint(first + i), Attempt: delivery + 1, Body: `{"text": "Ja, ja und nein"}`})
+				batch = append(batch, worker.Message{ID: fmt.Sprint(first + i), Attempt: delivery + 1,
+					Body: `{"text": "Ja, ja und nein"}`})
 			}
 			go func() { results <- lines.DoBatch(t.Context(), batch) }()
 		}
@@ -62,7 +64,8 @@ func TestThePythonWorkerCountsEachMessageOnce(t *testing.T) {
 			}
 		}
 	}
-	query := "import sqlite3, sys; print(dict(sqlite3.connect(sys.argv[1]).execute('SELECT word, n FROM words ORDER BY word')))"
+	query := "import sqlite3, sys; print(dict(sqlite3.connect(sys.argv[1]).execute('SELECT word, n FROM words ORDER " +
+		"BY word')))"
 	out, err := exec.Command(p.Command.Argv[0], "-c", query, totals).CombinedOutput()
 	if want := "{'ja': 20, 'ja,': 20, 'nein': 20, 'und': 20}\n"; string(out) != want || err != nil {
 		t.Errorf("got %s %v, want %s", out, err, want)

@@ -1,15 +1,16 @@
 // Package asg sizes a fleet of EC2 instances through an Auto Scaling group.
 //
-// The group starts and replaces instances; Muster says how many there shall be and which of them end. A rise sets the group's
-// desired size, or launches the instances by name where the group allows that, so that a lack of capacity is known at once. A
-// fall never lowers the size below what lives: the worker on an instance first gives back its release token, and then that one
-// instance is ended, and the desired size lowered by the same call. Instances are protected from the group's own scale-in from
-// birth, by the group or as soon as they are in service.
+// The group starts and replaces instances; Muster says how many there shall be and which of them end. A rise sets the
+// group's desired size, or launches the instances by name where the group allows that, so that a lack of capacity is
+// known at once. A fall never lowers the size below what lives: the worker on an instance first gives back its release
+// token, and then that one instance is ended, and the desired size lowered by the same call. Instances are protected
+// from the group's own scale-in from birth, by the group or as soon as they are in service.
 //
-// Members are instances, by their ids. Instances in a warm pool are no members. Those in standby, and those that are retained,
-// are left alone.
+// Members are instances, by their ids. Instances in a warm pool are no members. Those in standby, and those that are
+// retained, are left alone.
 //
-// The group is described every few seconds while it changes and twice a minute while it does not, together with up to 49 others.
+// The group is described every few seconds while it changes and twice a minute while it does not, together with up to
+// 49 others.
 package asg
 
 import (
@@ -37,7 +38,8 @@ const (
 	Auto Launching = "auto"
 	// BySize sets the group's desired size.
 	BySize Launching = "size"
-	// ByName calls LaunchInstances. In a group of several zones it spreads instances over them, unless the options name one.
+	// ByName calls LaunchInstances. In a group of several zones it spreads instances over them, unless the options name
+	// one.
 	ByName Launching = "name"
 )
 
@@ -47,7 +49,8 @@ type Options struct {
 	Group, Region string
 	// Min and Max are the fleet's limits; they only make notes of what the group does not allow.
 	Min, Max int
-	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; empty means all of the group's.
+	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; empty means all of the
+	// group's.
 	Launch Launching
 	Zone   string
 	// Protect tells that the controller has instances protected; it only silences notes.
@@ -58,8 +61,8 @@ type Options struct {
 	Every time.Duration
 }
 
-// Fleet is a fleet of instances. It implements [muster.Fleet], [muster.Releaser], [muster.Protector], [muster.WarmPool] and
-// [muster.Expecter]. It is safe for use by several goroutines.
+// Fleet is a fleet of instances. It implements [muster.Fleet], [muster.Releaser], [muster.Protector], [muster.WarmPool]
+// and [muster.Expecter]. It is safe for use by several goroutines.
 type Fleet struct {
 	o      Options
 	region *region
@@ -76,8 +79,8 @@ type Fleet struct {
 	refreshAt  time.Time
 	// prepared is what was seen of the warm pool; what is in it is replaced, never changed.
 	prepared prepared
-	// sizeOnly is true once launching by name was refused for good; faults counts the orders for which the service had a fault
-	// since it last worked.
+	// sizeOnly is true once launching by name was refused for good; faults counts the orders for which the service had
+	// a fault since it last worked.
 	sizeOnly bool
 	faults   int
 }
@@ -128,7 +131,8 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at := s.at.UTC().Round(0)
-	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Set: aws.Int(v.desired()), Least: (v.min() + v.weight - 1) / v.weight, Notes: pool.note(v.notes(f.o, refreshing))}, Ready: pool.ready}
+	l := muster.Listing{At: at, Service: &muster.Service{Desired: v.aim(), Set: aws.Int(v.desired()),
+		Least: (v.min() + v.weight - 1) / v.weight, Notes: pool.note(v.notes(f.o, refreshing))}, Ready: pool.ready}
 	known := map[string]time.Time{}
 	since := func(i types.Instance) time.Time {
 		id := aws.ToString(i.InstanceId)
@@ -137,8 +141,10 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	}
 	for _, i := range v.living {
 		l.Members = append(l.Members, muster.Member{
-			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i), Serving: i.LifecycleState == types.LifecycleStateInService,
-			Exposed: i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn), Tier: pool.tier(aws.ToString(i.InstanceId)),
+			ID: aws.ToString(i.InstanceId), LaunchedAt: since(i),
+			Serving: i.LifecycleState == types.LifecycleStateInService,
+			Exposed: i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn),
+			Tier:    pool.tier(aws.ToString(i.InstanceId)),
 		})
 	}
 	for _, i := range v.ending {
@@ -152,7 +158,8 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	return l, nil
 }
 
-// refresh tells the state of an instance refresh that is under way, asking rarely; empty where none is, or nobody may know.
+// refresh tells the state of an instance refresh that is under way, asking rarely; empty where none is, or nobody may
+// know.
 func (f *Fleet) refresh(ctx context.Context) string {
 	f.mu.Lock()
 	if f.refreshAt.IsZero() {
@@ -167,11 +174,14 @@ func (f *Fleet) refresh(ctx context.Context) string {
 	if !due {
 		return state
 	}
-	out, err := f.region.client.DescribeInstanceRefreshes(ctx, &autoscaling.DescribeInstanceRefreshesInput{AutoScalingGroupName: aws.String(f.o.Group), MaxRecords: aws.Int32(10)})
+	out, err := f.region.client.DescribeInstanceRefreshes(ctx,
+		&autoscaling.DescribeInstanceRefreshesInput{AutoScalingGroupName: aws.String(f.o.Group),
+			MaxRecords: aws.Int32(10)})
 	state = ""
 	if err == nil {
 		under := []types.InstanceRefreshStatus{
-			types.InstanceRefreshStatusPending, types.InstanceRefreshStatusInProgress, types.InstanceRefreshStatusCancelling,
+			types.InstanceRefreshStatusPending, types.InstanceRefreshStatusInProgress,
+			types.InstanceRefreshStatusCancelling,
 			types.InstanceRefreshStatusRollbackInProgress, types.InstanceRefreshStatusBaking,
 		}
 		for _, r := range out.InstanceRefreshes {

@@ -12,26 +12,27 @@ import (
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
 // stage is a world with a group called web and a fleet of it, in virtual time.
 type stage struct {
 	t     *testing.T
-	cloud *cloud.Server
+	cloud *fakeaws.Server
 	fleet *asg.Fleet
 }
 
 func num(n int) *int { return &n }
 
-// inTime runs a test in a world with the group web, which has one zone, a minimum of 0 and a maximum of 10 unless change says
-// otherwise.
+// inTime runs a test in a world with the group web, which has one zone, a minimum of 0 and a maximum of 10 unless
+// change says otherwise.
 func inTime(t *testing.T, change func(*model.CreateGroup), o asg.Options, test func(s stage)) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
-		server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1, WarmPoolsMayMix: true}))
+		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1, WarmPoolsMayMix: true})
+		server := fakeaws.New(world)
 		server.Follow(time.Now)
 		in := model.CreateGroup{GroupSettings: model.GroupSettings{
 			AutoScalingGroupName: "web", MinSize: num(0), MaxSize: num(10), AvailabilityZones: []string{"eu-west-1a"},
@@ -65,7 +66,8 @@ func inTime(t *testing.T, change func(*model.CreateGroup), o asg.Options, test f
 
 func (s stage) order(total int, launch ...string) error {
 	s.t.Helper()
-	return s.fleet.SetDesired(s.t.Context(), muster.Order{ID: fmt.Sprint("o", total, launch), Desired: total, Total: total, Launch: launch})
+	return s.fleet.SetDesired(s.t.Context(), muster.Order{ID: fmt.Sprint("o", total, launch), Desired: total,
+		Total: total, Launch: launch})
 }
 
 func (s stage) must(err error) {
@@ -113,7 +115,8 @@ func (s stage) do(f func(a model.AutoScaling) error) {
 
 // writes is how many calls came that change something.
 func (s stage) writes() (n int) {
-	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "TerminateInstanceInAutoScalingGroup", "SetInstanceProtection", "PutWarmPool", "DeleteWarmPool"} {
+	for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "TerminateInstanceInAutoScalingGroup",
+		"SetInstanceProtection", "PutWarmPool", "DeleteWarmPool"} {
 		n += s.cloud.Calls(action)
 	}
 	return n
@@ -144,7 +147,8 @@ func TestAnOrderIsAbsoluteAndTheSecondTimeNothing(t *testing.T) {
 				s.must(s.order(3, "a", "b", "c"))
 				s.must(s.order(2))
 				if s.writes() != before || s.group().DesiredCapacity != 3 {
-					s.t.Errorf("the second order and a smaller one made %d writes, and %d are desired", s.writes()-before, s.group().DesiredCapacity)
+					s.t.Errorf("the second order and a smaller one made %d writes, and %d are desired",
+						s.writes()-before, s.group().DesiredCapacity)
 				}
 				if (s.cloud.Calls("LaunchInstances") > 0) != (launch != asg.BySize) {
 					s.t.Errorf("launched by name %d times with %s", s.cloud.Calls("LaunchInstances"), launch)
@@ -156,7 +160,8 @@ func TestAnOrderIsAbsoluteAndTheSecondTimeNothing(t *testing.T) {
 
 func TestInstancesAreMembersFromPendingUntilTheyEnd(t *testing.T) {
 	hook := func(in *model.CreateGroup) {
-		in.LifecycleHookSpecificationList = []model.LifecycleHook{{LifecycleHookName: "bye", LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING", HeartbeatTimeout: num(300)}}
+		in.LifecycleHookSpecificationList = []model.LifecycleHook{{LifecycleHookName: "bye",
+			LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING", HeartbeatTimeout: num(300)}}
 	}
 	inTime(t, hook, asg.Options{}, func(s stage) {
 		s.must(s.order(2, "a", "b"))
@@ -167,7 +172,8 @@ func TestInstancesAreMembersFromPendingUntilTheyEnd(t *testing.T) {
 		at := s.list().Members[0].LaunchedAt
 		time.Sleep(2 * time.Minute)
 		l := s.list()
-		if !l.Members[0].LaunchedAt.Equal(at) || l.Service == nil || l.Service.Desired != 2 || l.At.Location() != time.UTC {
+		if !l.Members[0].LaunchedAt.Equal(at) || l.Service == nil || l.Service.Desired != 2 ||
+			l.At.Location() != time.UTC {
 			s.t.Errorf("found %+v, want the launch instants as first seen, and a service that aims at 2", l)
 		}
 		id := l.Members[0].ID
@@ -192,7 +198,8 @@ func TestEndingLowersTheSizeWithTheInstance(t *testing.T) {
 		s.must(s.fleet.End(s.t.Context(), []string{ids[1], ids[2], "i-never"}))
 		time.Sleep(3 * time.Minute)
 		if left := s.living(); !slices.Equal(left, []string{ids[0], ids[3]}) || s.group().DesiredCapacity != 2 {
-			s.t.Errorf("left are %v of %v with %d desired, want the first and last and 2", left, ids, s.group().DesiredCapacity)
+			s.t.Errorf("left are %v of %v with %d desired, want the first and last and 2", left, ids,
+				s.group().DesiredCapacity)
 		}
 		before := s.writes()
 		s.must(s.fleet.End(s.t.Context(), []string{ids[1], ids[2]}))
@@ -217,7 +224,8 @@ func TestASizeThatSomebodyLoweredIsNotLoweredTwice(t *testing.T) {
 		time.Sleep(time.Minute)
 		ids := s.living()
 		if len(ids) != 4 || s.list().Service.Desired != 2 {
-			s.t.Fatalf("%d live and the service aims at %d, want all 4 protected ones and 2", len(ids), s.list().Service.Desired)
+			s.t.Fatalf("%d live and the service aims at %d, want all 4 protected ones and 2", len(ids),
+				s.list().Service.Desired)
 		}
 		s.must(s.fleet.End(s.t.Context(), ids[:2]))
 		time.Sleep(2 * time.Minute)
@@ -261,7 +269,8 @@ func TestASizeAboveTheGroupsMaximumIsClampedAndExplained(t *testing.T) {
 		})
 		before := s.writes()
 		if err := s.order(2); err == nil || s.writes() != before {
-			s.t.Errorf("SetDesired with a maximum below what lives = %v after %d writes, want an error and none", err, s.writes()-before)
+			s.t.Errorf("SetDesired with a maximum below what lives = %v after %d writes, want an error and none", err,
+				s.writes()-before)
 		}
 	})
 }
@@ -275,11 +284,13 @@ func TestALackOfCapacityIsKnownAtOnceWhenLaunchingByName(t *testing.T) {
 	inTime(t, nil, asg.Options{}, func(s stage) {
 		limit(s, 2)
 		err := s.order(4, "a", "b", "c", "d")
-		if err == nil || !strings.Contains(err.Error(), "InsufficientInstanceCapacity") || !strings.Contains(err.Error(), "2 of 4 started") {
+		if err == nil || !strings.Contains(err.Error(), "InsufficientInstanceCapacity") ||
+			!strings.Contains(err.Error(), "2 of 4 started") {
 			s.t.Errorf("SetDesired = %v, want the lack of capacity", err)
 		}
 		if g := s.group(); g.DesiredCapacity != 2 || len(s.living()) != 2 {
-			s.t.Errorf("%d desired and %d live, want 2: the group shall not go on trying", g.DesiredCapacity, len(s.living()))
+			s.t.Errorf("%d desired and %d live, want 2: the group shall not go on trying", g.DesiredCapacity,
+				len(s.living()))
 		}
 	})
 }
@@ -290,7 +301,8 @@ func limit(s stage, n int) {
 	kind := ""
 	s.cloud.Do(func(w *model.World) {
 		a := w.AutoScaling()
-		in := model.GroupSettings{AutoScalingGroupName: "probe", MinSize: num(1), MaxSize: num(1), AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"}}
+		in := model.GroupSettings{AutoScalingGroupName: "probe", MinSize: num(1), MaxSize: num(1),
+			AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"}}
 		_, err := a.CreateAutoScalingGroup(model.CreateGroup{GroupSettings: in})
 		s.must(err)
 	})
@@ -302,7 +314,8 @@ func limit(s stage, n int) {
 		s.must(err)
 		kind = l.AutoScalingGroups[0].Instances[0].InstanceType
 		yes := true
-		_, err = w.AutoScaling().DeleteAutoScalingGroup(model.DeleteGroup{AutoScalingGroupName: "probe", ForceDelete: &yes})
+		_, err = w.AutoScaling().DeleteAutoScalingGroup(model.DeleteGroup{AutoScalingGroupName: "probe",
+			ForceDelete: &yes})
 		s.must(err)
 		w.LimitCapacity(model.Pool{InstanceType: kind, AvailabilityZone: "eu-west-1a", Market: model.OnDemand}, n)
 	})
@@ -376,7 +389,8 @@ func TestReleasedInstancesGoBackIntoTheWarmPool(t *testing.T) {
 		ids := s.living()
 		s.must(s.fleet.End(s.t.Context(), ids[:1]))
 		time.Sleep(5 * time.Minute)
-		if left := s.living(); !slices.Equal(left, ids[1:]) || s.cloud.Calls("TerminateInstanceInAutoScalingGroup") != 0 {
+		if left := s.living(); !slices.Equal(left, ids[1:]) ||
+			s.cloud.Calls("TerminateInstanceInAutoScalingGroup") != 0 {
 			s.t.Errorf("left are %v of %v, want all but the first, which went back into the pool", left, ids)
 		}
 		s.must(s.fleet.SetWarm(s.t.Context(), 0))
@@ -396,7 +410,8 @@ func TestAReuseThatCouldTakeABusyOneIsNotLeftToTheGroup(t *testing.T) {
 		ids := s.living() // none is protected
 		s.must(s.fleet.End(s.t.Context(), ids[:1]))
 		time.Sleep(5 * time.Minute)
-		if left := s.living(); !slices.Equal(left, ids[1:]) || s.cloud.Calls("TerminateInstanceInAutoScalingGroup") != 1 {
+		if left := s.living(); !slices.Equal(left, ids[1:]) ||
+			s.cloud.Calls("TerminateInstanceInAutoScalingGroup") != 1 {
 			s.t.Errorf("left are %v of %v, want all but the first, ended by name", left, ids)
 		}
 	})
@@ -446,7 +461,8 @@ func TestWeightsAreCountedInMembers(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		ids := s.living()
 		if g := s.group(); len(ids) != 3 || g.DesiredCapacity != 12 || s.list().Service.Desired != 3 {
-			s.t.Fatalf("%d live with %d desired in units and an aim of %d, want 3, 12 and 3", len(ids), g.DesiredCapacity, s.list().Service.Desired)
+			s.t.Fatalf("%d live with %d desired in units and an aim of %d, want 3, 12 and 3", len(ids),
+				g.DesiredCapacity, s.list().Service.Desired)
 		}
 		s.must(s.fleet.End(s.t.Context(), ids[:1]))
 		time.Sleep(2 * time.Minute)
@@ -466,11 +482,16 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 	}{
 		{"another operator", func(in *model.CreateGroup) { in.Operator = &model.Operator{Principal: "eks.amazonaws.com"} }, nil, "eks.amazonaws.com operates the group"},
 		{"launching is suspended", nil, func(a model.AutoScaling) error {
-			_, err := a.SuspendProcesses(model.Processes{AutoScalingGroupName: "web", ScalingProcesses: []string{"Launch"}})
+			_, err := a.SuspendProcesses(model.Processes{AutoScalingGroupName: "web",
+				ScalingProcesses: []string{"Launch"}})
 			return err
 		}, "launching is suspended"},
-		{"zones are balanced", func(in *model.CreateGroup) { in.AvailabilityZones = []string{"eu-west-1a", "eu-west-1b"} }, nil, "suspend AZRebalance"},
-		{"Spot instances are replaced", func(in *model.CreateGroup) { in.CapacityRebalance = &yes }, nil, "two minutes"},
+		{"zones are balanced", func(in *model.CreateGroup) {
+			in.AvailabilityZones = []string{"eu-west-1a",
+				"eu-west-1b"}
+		}, nil, "suspend AZRebalance"},
+		{"Spot instances are replaced", func(in *model.CreateGroup) { in.CapacityRebalance = &yes }, nil,
+			"two minutes"},
 		{"nothing protects new instances", nil, nil, "not protected from scale-in"},
 		{"an instance refresh", func(in *model.CreateGroup) { in.MinSize = num(1) }, func(a model.AutoScaling) error {
 			_, err := a.StartInstanceRefresh(model.StartRefresh{AutoScalingGroupName: "web"})
@@ -496,7 +517,8 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 func TestAGroupOfAnotherOperatorIsLeftAlone(t *testing.T) {
 	operated := func(in *model.CreateGroup) { in.Operator = &model.Operator{Principal: "eks.amazonaws.com"} }
 	inTime(t, operated, asg.Options{}, func(s stage) {
-		if err := s.order(3, "a", "b", "c"); err == nil || !strings.Contains(err.Error(), "eks.amazonaws.com operates") || s.writes() != 0 {
+		if err := s.order(3, "a", "b", "c"); err == nil ||
+			!strings.Contains(err.Error(), "eks.amazonaws.com operates") || s.writes() != 0 {
 			s.t.Errorf("SetDesired = %v after %d writes, want who operates it and no write", err, s.writes())
 		}
 	})
@@ -508,7 +530,8 @@ func TestAGroupThatDoesNotExistIsAnError(t *testing.T) {
 			"Members":    func() error { _, err := s.fleet.Members(s.t.Context()); return err }(),
 			"SetDesired": s.order(1, "a"), "End": s.fleet.End(s.t.Context(), []string{"i-1"}),
 		} {
-			if err == nil || !strings.Contains(err.Error(), "group wep") || !strings.Contains(err.Error(), "eu-west-1") {
+			if err == nil || !strings.Contains(err.Error(), "group wep") ||
+				!strings.Contains(err.Error(), "eu-west-1") {
 				s.t.Errorf("%s = %v, want that there is no such group there", name, err)
 			}
 		}
@@ -545,8 +568,10 @@ func TestAShrinkingSizeLeavesTheChoiceToTheGroupWhichSparesProtectedOnes(t *test
 		s.must(s.fleet.Protect(s.t.Context(), ids[1:3])) // their workers are busy
 		s.must(s.fleet.SetDesired(s.t.Context(), muster.Order{ID: "less", Desired: 1, Total: 1, Shrink: true}))
 		time.Sleep(3 * time.Minute)
-		if left := s.living(); !slices.Equal(left, ids[1:3]) || s.group().DesiredCapacity != 1 || s.list().Service.Desired != 1 {
-			s.t.Errorf("left are %v of %v with %d desired, want the protected ones and 1", left, ids, s.group().DesiredCapacity)
+		if left := s.living(); !slices.Equal(left, ids[1:3]) || s.group().DesiredCapacity != 1 ||
+			s.list().Service.Desired != 1 {
+			s.t.Errorf("left are %v of %v with %d desired, want the protected ones and 1", left, ids,
+				s.group().DesiredCapacity)
 		}
 	})
 }
@@ -554,7 +579,7 @@ func TestAShrinkingSizeLeavesTheChoiceToTheGroupWhichSparesProtectedOnes(t *test
 func TestLooksAreRareWhileNothingHappensAndManyGroupsShareACall(t *testing.T) {
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
-		server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1"}))
+		server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1"}))
 		server.Follow(time.Now)
 		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: server}})
 		if err != nil {
@@ -566,7 +591,9 @@ func TestLooksAreRareWhileNothingHappensAndManyGroupsShareACall(t *testing.T) {
 			name := fmt.Sprint("web-", i)
 			server.Do(func(w *model.World) {
 				_, err = w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-					AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(10), AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+					AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(10),
+					AvailabilityZones: []string{"eu-west-1a"},
+					LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
 				}})
 			})
 			f, openErr := groups.Fleet(asg.Options{Group: name, Max: 10})

@@ -21,9 +21,10 @@ const (
 	maxEnd = 20
 )
 
-// End implements [muster.Releaser]. It ends the named instances that live, each by a call that lowers the group's desired size by
-// its weight, so that the group starts no other in its place. Where the size is lower than what lives already, because somebody
-// else has lowered it, the call does not lower it further. With a warm pool that takes instances back they go there.
+// End implements [muster.Releaser]. It ends the named instances that live, each by a call that lowers the group's
+// desired size by its weight, so that the group starts no other in its place. Where the size is lower than what lives
+// already, because somebody else has lowered it, the call does not lower it further. With a warm pool that takes
+// instances back they go there.
 func (f *Fleet) End(ctx context.Context, members []string) error {
 	var failures []error
 	for some := range slices.Chunk(members, maxEnd) {
@@ -61,12 +62,15 @@ func (f *Fleet) endSome(ctx context.Context, members []string) error {
 		w := unitsOf(i)
 		lower := desired > units-w
 		if lower && desired-w < s.min() {
-			failures = append(failures, fmt.Errorf("end the instance %s of the Auto Scaling group %s: found the group's minimum %d; lower it to min of the fleet, or the group starts another in its place", id, f.o.Group, s.min()))
+			failures = append(failures,
+				fmt.Errorf("end the instance %s of the Auto Scaling group %s: found the group's minimum %d; lower it "+
+					"to min of the fleet, or the group starts another in its place", id, f.o.Group, s.min()))
 			continue
 		}
-		_, err := f.region.client.TerminateInstanceInAutoScalingGroup(ctx, &autoscaling.TerminateInstanceInAutoScalingGroupInput{
-			InstanceId: aws.String(id), ShouldDecrementDesiredCapacity: aws.Bool(lower),
-		})
+		_, err := f.region.client.TerminateInstanceInAutoScalingGroup(ctx,
+			&autoscaling.TerminateInstanceInAutoScalingGroupInput{
+				InstanceId: aws.String(id), ShouldDecrementDesiredCapacity: aws.Bool(lower),
+			})
 		switch {
 		case err == nil:
 			units -= w
@@ -87,11 +91,12 @@ func gone(err error) bool {
 	return going || strings.Contains(err.Error(), "No managed instance found")
 }
 
-// reuses tells whether the group's own scale-in takes exactly these instances into its warm pool: it does when all others are
-// protected.
+// reuses tells whether the group's own scale-in takes exactly these instances into its warm pool: it does when all
+// others are protected.
 func (f *Fleet) reuses(s survey, ids []string) bool {
 	pool := s.WarmPoolConfiguration
-	if pool == nil || pool.Status != "" || pool.InstanceReusePolicy == nil || !aws.ToBool(pool.InstanceReusePolicy.ReuseOnScaleIn) || s.suspended("Terminate") {
+	if pool == nil || pool.Status != "" || pool.InstanceReusePolicy == nil ||
+		!aws.ToBool(pool.InstanceReusePolicy.ReuseOnScaleIn) || s.suspended("Terminate") {
 		return false
 	}
 	units := s.units
@@ -118,7 +123,8 @@ func (f *Fleet) giveBack(ctx context.Context, s survey, ids []string) error {
 		want -= unitsOf(i)
 	}
 	_, err := f.region.client.SetDesiredCapacity(ctx, &autoscaling.SetDesiredCapacityInput{
-		AutoScalingGroupName: aws.String(f.o.Group), DesiredCapacity: aws.Int32(int32(want)), HonorCooldown: aws.Bool(false),
+		AutoScalingGroupName: aws.String(f.o.Group), DesiredCapacity: aws.Int32(int32(want)),
+		HonorCooldown: aws.Bool(false),
 	})
 	return f.explain("give instances back to the warm pool of", err)
 }
@@ -132,7 +138,8 @@ func (f *Fleet) Protect(ctx context.Context, members []string) error {
 	defer done()
 	var ids []string
 	for _, id := range members {
-		if i, lives := s.find(id); lives && i.LifecycleState == types.LifecycleStateInService && !aws.ToBool(i.ProtectedFromScaleIn) {
+		if i, lives := s.find(id); lives && i.LifecycleState == types.LifecycleStateInService &&
+			!aws.ToBool(i.ProtectedFromScaleIn) {
 			ids = append(ids, id)
 		}
 	}
@@ -159,8 +166,8 @@ type Warm struct {
 	Reuse bool
 }
 
-// SetWarm implements [muster.WarmPool]: the group keeps so many instances prepared, whatever its size is. It calls nothing when that
-// is how it is.
+// SetWarm implements [muster.WarmPool]: the group keeps so many instances prepared, whatever its size is. It calls
+// nothing when that is how it is.
 func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 	s, done, err := f.hold(ctx)
 	if err != nil {
@@ -173,7 +180,8 @@ func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 		if pool == nil || pool.Status != "" {
 			return nil
 		}
-		_, err := f.region.client.DeleteWarmPool(ctx, &autoscaling.DeleteWarmPoolInput{AutoScalingGroupName: aws.String(f.o.Group)})
+		_, err := f.region.client.DeleteWarmPool(ctx,
+			&autoscaling.DeleteWarmPoolInput{AutoScalingGroupName: aws.String(f.o.Group)})
 		return f.explain("remove the warm pool of", err)
 	}
 	if err := s.mayChange("prepare instances of the group " + s.name); err != nil {
@@ -184,14 +192,17 @@ func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 		state = types.WarmPoolStateStopped
 	}
 	n := int32(members)
-	same := pool != nil && pool.Status == "" && pool.PoolState == state && aws.ToInt32(pool.MinSize) == n && aws.ToInt32(pool.MaxGroupPreparedCapacity) == n &&
+	same := pool != nil && pool.Status == "" && pool.PoolState == state && aws.ToInt32(pool.MinSize) == n &&
+		aws.ToInt32(pool.MaxGroupPreparedCapacity) == n &&
 		(pool.InstanceReusePolicy != nil && aws.ToBool(pool.InstanceReusePolicy.ReuseOnScaleIn)) == f.o.Warm.Reuse
 	if same {
 		return nil
 	}
 	_, err = f.region.client.PutWarmPool(ctx, &autoscaling.PutWarmPoolInput{
-		// The pool holds what is prepared beyond the size, and MinSize at least; with both the same it holds that many at any size.
-		AutoScalingGroupName: aws.String(f.o.Group), MinSize: aws.Int32(n), MaxGroupPreparedCapacity: aws.Int32(n), PoolState: state,
+		// The pool holds what is prepared beyond the size, and MinSize at least; with both the same it holds that many
+		// at any size.
+		AutoScalingGroupName: aws.String(f.o.Group), MinSize: aws.Int32(n), MaxGroupPreparedCapacity: aws.Int32(n),
+		PoolState:           state,
 		InstanceReusePolicy: &types.InstanceReusePolicy{ReuseOnScaleIn: aws.Bool(f.o.Warm.Reuse)},
 	})
 	err = f.explain("prepare instances in the warm pool of", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
@@ -49,20 +49,23 @@ func TestWhereLaunchingByNameIsNotImplementedTheSizeIsSet(t *testing.T) {
 		status     int
 		once       bool // it is tried by name once, and never again
 	}{
-		{"an answer that says so", fmt.Sprintf(answer, "InternalFailure", "API action 'LaunchInstances' for service 'autoscaling' not yet implemented"), 501, true},
+		{"an answer that says so", fmt.Sprintf(answer, "InternalFailure", "API action 'LaunchInstances' for service "+
+			"'autoscaling' not yet implemented"), 501, true},
 		{"a code that says so", fmt.Sprintf(answer, "NotImplemented", "no"), 400, true},
-		{"an unknown action", fmt.Sprintf(answer, "InvalidAction", "Could not find operation LaunchInstances"), 400, true},
+		{"an unknown action", fmt.Sprintf(answer, "InvalidAction", "Could not find operation LaunchInstances"), 400,
+			true},
 		{"a page of a program that failed", "<!doctype html><title>500 Internal Server Error</title>", 500, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			mustertest.AWSSurroundings(t)
 			synctest.Test(t, func(t *testing.T) {
-				server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
+				server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
 				server.Follow(time.Now)
 				server.Do(func(w *model.World) {
 					if _, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-						AutoScalingGroupName: "web", MinSize: num(0), MaxSize: num(10), AvailabilityZones: []string{"eu-west-1a"},
-						LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+						AutoScalingGroupName: "web", MinSize: num(0), MaxSize: num(10),
+						AvailabilityZones: []string{"eu-west-1a"},
+						LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
 					}}); err != nil {
 						t.Fatal(err)
 					}
@@ -80,7 +83,8 @@ func TestWhereLaunchingByNameIsNotImplementedTheSizeIsSet(t *testing.T) {
 				s.must(s.order(2, "a", "b"))
 				tried := in.refused
 				if g := s.group(); g.DesiredCapacity != 2 || tried == 0 {
-					t.Errorf("%d are desired after %d launches by name, want 2 after one at least", g.DesiredCapacity, tried)
+					t.Errorf("%d are desired after %d launches by name, want 2 after one at least", g.DesiredCapacity,
+						tried)
 				}
 				time.Sleep(time.Minute)
 				for total := 3; total <= 6; total++ {
@@ -94,7 +98,8 @@ func TestWhereLaunchingByNameIsNotImplementedTheSizeIsSet(t *testing.T) {
 					t.Errorf("it was tried by name %d times, want never again after the first %d", in.refused, tried)
 				}
 				if !row.once && in.refused > 3*tried {
-					t.Errorf("it was tried by name %d times, want no more than three orders' worth of %d", in.refused, tried)
+					t.Errorf("it was tried by name %d times, want no more than three orders' worth of %d", in.refused,
+						tried)
 				}
 			})
 		})
@@ -123,7 +128,10 @@ func TestAFaultOfAWSWhileLaunchingByNameSetsTheSizeAndIsNotForGood(t *testing.T)
 
 func TestAContentionIsNoReasonToLeaveLaunchingByName(t *testing.T) {
 	inTime(t, nil, asg.Options{}, func(s stage) {
-		s.cloud.Do(func(w *model.World) { w.Inject(model.Injection{Trouble: model.Contention, Action: "LaunchInstances"}) })
+		s.cloud.Do(func(w *model.World) {
+			w.Inject(model.Injection{Trouble: model.Contention,
+				Action: "LaunchInstances"})
+		})
 		if err := s.order(1, "a"); err == nil {
 			s.t.Error("a contention is no error; want that the order is given again later")
 		}
@@ -132,7 +140,8 @@ func TestAContentionIsNoReasonToLeaveLaunchingByName(t *testing.T) {
 		s.must(s.order(1, "a"))
 		time.Sleep(time.Minute)
 		if n := len(s.living()); n != 1 || s.cloud.Calls("SetDesiredCapacity") != 0 {
-			s.t.Errorf("%d live after %d sizes that were set, want 1 launched by name", n, s.cloud.Calls("SetDesiredCapacity"))
+			s.t.Errorf("%d live after %d sizes that were set, want 1 launched by name", n,
+				s.cloud.Calls("SetDesiredCapacity"))
 		}
 	})
 }

@@ -24,7 +24,8 @@ const (
 	forget = 10 * time.Minute
 )
 
-// Groups describes Auto Scaling groups for all fleets of a controller, 50 in a call. It is safe for use by several goroutines.
+// Groups describes Auto Scaling groups for all fleets of a controller, 50 in a call. It is safe for use by several
+// goroutines.
 type Groups struct {
 	account *awsapi.Account
 
@@ -77,12 +78,14 @@ func (g *Groups) region(name string) (*region, error) {
 	if r, ok := g.regions[cfg.Region]; ok {
 		return r, nil
 	}
-	r := &region{name: cfg.Region, client: autoscaling.NewFromConfig(cfg), turn: make(chan struct{}, 1), groups: map[string]*described{}}
+	r := &region{name: cfg.Region, client: autoscaling.NewFromConfig(cfg), turn: make(chan struct{}, 1),
+		groups: map[string]*described{}}
 	g.regions[cfg.Region] = r
 	return r, nil
 }
 
-// entry returns what is known of a group, which is looked at at least so often while it changes. The caller holds the lock.
+// entry returns what is known of a group, which is looked at at least so often while it changes. The caller holds the
+// lock.
 func (r *region) entry(name string, every time.Duration) *described {
 	d := r.groups[name]
 	if d == nil {
@@ -132,9 +135,9 @@ func (r *region) cached(name string, every time.Duration) (seen, bool) {
 	return d.seen, !d.at.IsZero() && !d.pace.Due(now)
 }
 
-// due returns the names of the groups that are due now or soon, and forgets those that nobody asks for. Whatever is due within
-// half of the slowest rate comes along, if its own last look is not newer than the fastest rate: so groups that were first seen at
-// different times come to be described together.
+// due returns the names of the groups that are due now or soon, and forgets those that nobody asks for. Whatever is due
+// within half of the slowest rate comes along, if its own last look is not newer than the fastest rate: so groups that
+// were first seen at different times come to be described together.
 func (r *region) due(now time.Time) (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -216,7 +219,8 @@ func (r *region) expect(name string, apart time.Duration) {
 }
 
 func missing(name, region string) error {
-	return fmt.Errorf("find the Auto Scaling group %s: there is none in the region %s and the account of these credentials; create it, or put asg.group and asg.region right", name, region)
+	return fmt.Errorf("find the Auto Scaling group %s: there is none in the region %s and the account of these "+
+		"credentials; create it, or put asg.group and asg.region right", name, region)
 }
 
 // printOf sums up what of a group matters to whether it changes.
@@ -224,9 +228,11 @@ func printOf(g *types.AutoScalingGroup) string {
 	if g == nil {
 		return "none"
 	}
-	text := fmt.Sprintf("%d %d %d %d", aws.ToInt32(g.DesiredCapacity), aws.ToInt32(g.MinSize), aws.ToInt32(g.MaxSize), aws.ToInt32(g.WarmPoolSize))
+	text := fmt.Sprintf("%d %d %d %d", aws.ToInt32(g.DesiredCapacity), aws.ToInt32(g.MinSize), aws.ToInt32(g.MaxSize),
+		aws.ToInt32(g.WarmPoolSize))
 	for _, i := range g.Instances {
-		text += fmt.Sprintf(" %s %s %t", aws.ToString(i.InstanceId), i.LifecycleState, aws.ToBool(i.ProtectedFromScaleIn))
+		text += fmt.Sprintf(" %s %s %t", aws.ToString(i.InstanceId), i.LifecycleState,
+			aws.ToBool(i.ProtectedFromScaleIn))
 	}
 	return text
 }
@@ -234,7 +240,8 @@ func printOf(g *types.AutoScalingGroup) string {
 // fewGroups is up to how many groups may all ask for something at once.
 const fewGroups = 20
 
-// share returns how long the named group waits with what it does every so often, so that many groups are spread over that time.
+// share returns how long the named group waits with what it does every so often, so that many groups are spread over
+// that time.
 func (r *region) share(name string, every time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

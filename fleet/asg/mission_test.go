@@ -15,18 +15,19 @@ import (
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/source/sqs"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// plant is a queue on SQS, a group and the workers on its instances, in virtual time. The controller sees them through the real
-// clients alone.
+// plant is a queue on SQS, a group and the workers on its instances, in virtual time. The controller sees them through
+// the real clients alone.
 type plant struct {
 	t     *testing.T
-	cloud *cloud.Server
+	cloud *fakeaws.Server
 	loop  *controller.Loop
 	fleet *asg.Fleet
 	boot  time.Duration
@@ -115,7 +116,7 @@ func (p *plant) watch(ctx context.Context) {
 
 // work is a worker with one slot: it reports every second, takes messages, and goes when it is asked and holds none.
 func (p *plant) work(ctx context.Context, id string) {
-	r := muster.Report{Fleet: "web", Member: id, Worker: id, Slots: 1, State: muster.Receiving}
+	r := protocol.Report{Fleet: "web", Member: id, Worker: id, Slots: 1, State: protocol.Receiving}
 	var until time.Time
 	for ctx.Err() == nil {
 		p.mu.Lock()
@@ -131,16 +132,16 @@ func (p *plant) work(ctx context.Context, id string) {
 		if r.Busy > 0 && !now.Before(until) {
 			p.finish()
 			r.Busy, r.Finished, r.HeldSeconds = 0, 1, 0
-			r.Processing = series.Add(muster.Durations{}, p.mpd)
+			r.Processing = series.Add(series.Durations{}, p.mpd)
 		}
-		if r.Busy == 0 && r.State == muster.Receiving && p.receive() {
+		if r.Busy == 0 && r.State == protocol.Receiving && p.receive() {
 			r.Busy, until = 1, now.Add(p.mpd)
 		}
 		if r.Busy > 0 {
 			r.HeldSeconds = p.mpd.Seconds() - until.Sub(now).Seconds()
 		}
-		if r.State == muster.Draining && r.Busy == 0 {
-			r.State, r.Token = muster.Idle, fmt.Sprintf("%s.%d", id, r.Epoch)
+		if r.State == protocol.Draining && r.Busy == 0 {
+			r.State, r.Token = protocol.Idle, fmt.Sprintf("%s.%d", id, r.Epoch)
 		}
 		r.Seq++
 		p.mu.Lock()
@@ -148,12 +149,12 @@ func (p *plant) work(ctx context.Context, id string) {
 		p.mu.Unlock()
 		d, err := loop.Report(ctx, r)
 		if err == nil {
-			r.Finished, r.Processing, r.Challenge = 0, muster.Durations{}, d.Challenge
+			r.Finished, r.Processing, r.Challenge = 0, series.Durations{}, d.Challenge
 			switch {
-			case d.Ask == muster.Drain && r.State == muster.Receiving:
-				r.State, r.Cause = muster.Draining, muster.Asked
-			case d.Ask == muster.Work && r.State != muster.Receiving:
-				r.State, r.Cause, r.Token, r.Epoch = muster.Receiving, "", "", r.Epoch+1
+			case d.Ask == protocol.Drain && r.State == protocol.Receiving:
+				r.State, r.Cause = protocol.Draining, protocol.Asked
+			case d.Ask == protocol.Work && r.State != protocol.Receiving:
+				r.State, r.Cause, r.Token, r.Epoch = protocol.Receiving, "", "", r.Epoch+1
 			}
 		}
 		time.Sleep(time.Second)
@@ -175,19 +176,22 @@ type day struct {
 	pool int
 }
 
-// runPlant sizes a group of one instance for a batch of messages with the real clients until an hour has passed, and returns the
-// most instances there were and how long all messages took.
+// runPlant sizes a group of one instance for a batch of messages with the real clients until an hour has passed, and
+// returns the most instances there were and how long all messages took.
 func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Duration) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
-		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1, Counts: model.Counts{Stale: 3 * time.Second}})
-		server := cloud.New(world)
+		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1,
+			Counts: model.Counts{Stale: 3 * time.Second}})
+		server := fakeaws.New(world)
 		server.Follow(time.Now)
 		p := &plant{t: t, cloud: server, mpd: d.mpd, started: map[string]bool{}, ended: map[string]bool{}}
 		server.Do(func(w *model.World) {
 			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-				AutoScalingGroupName: "web", MinSize: num(1), MaxSize: num(20), AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+				AutoScalingGroupName: "web", MinSize: num(1), MaxSize: num(20),
+				AvailabilityZones: []string{"eu-west-1a"},
+				LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
 			}})
 			if err == nil {
 				err = w.ShapeGroup("web", model.Machines{Boot: 90 * time.Second})
@@ -207,19 +211,24 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.fleet, err = asg.NewGroups(account).Fleet(asg.Options{Group: "web", Min: 1, Max: 20, Protect: true, Launch: d.launch}); err != nil {
+		if p.fleet, err = asg.NewGroups(account).Fleet(asg.Options{Group: "web", Min: 1, Max: 20, Protect: true,
+			Launch: d.launch}); err != nil {
 			t.Fatal(err)
 		}
 		settings, err := controller.NewSettings(controller.Settings{
-			Fleet: "web", Queues: []string{"work"}, Spec: d.spec, Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
-			Limits: muster.Limits{Min: 1, Max: 20, LaunchesPerHour: 200}, BootPrior: 90 * time.Second, Poll: 5 * time.Second, Stale: 90 * time.Second, Protect: true,
+			Fleet: "web", Queues: []string{"work"}, Spec: d.spec,
+			Objective: muster.Objective{Latency: 300 * time.Second, Quantile: 0.99},
+			Limits:    muster.Limits{Min: 1, Max: 20, LaunchesPerHour: 200}, BootPrior: 90 * time.Second,
+			Poll: 5 * time.Second, Stale: 90 * time.Second, Protect: true,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := controller.LoopOptions{
-			Settings: settings, Sources: []muster.Source{source}, Wakes: []muster.Notifier{source}, Expecters: []muster.Expecter{source, p.fleet},
-			Fleet: p.fleet, Releaser: p.fleet, Protector: p.fleet, History: history.NewMemory(), Logger: slog.New(slog.DiscardHandler),
+			Settings: settings, Sources: []muster.Source{source}, Wakes: []muster.Notifier{source},
+			Expecters: []muster.Expecter{source, p.fleet},
+			Fleet:     p.fleet, Releaser: p.fleet, Protector: p.fleet, History: history.NewMemory(),
+			Logger: slog.New(slog.DiscardHandler),
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -248,11 +257,13 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 		if g := p.group(); d.capacity > 0 {
 			i := g.Instances[0]
 			server.Do(func(w *model.World) {
-				w.LimitCapacity(model.Pool{InstanceType: i.InstanceType, AvailabilityZone: i.AvailabilityZone, Market: model.OnDemand}, d.capacity)
+				w.LimitCapacity(model.Pool{InstanceType: i.InstanceType, AvailabilityZone: i.AvailabilityZone,
+					Market: model.OnDemand}, d.capacity)
 			})
 		}
 		p.send(d.messages)
-		for range restartsIn(time.Hour, d.restart) { // a controller that ends with all it knows but the history, again and again
+		for range restartsIn(time.Hour,
+			d.restart) { // a controller that ends with all it knows but the history, again and again
 			time.Sleep(d.restart)
 			end()
 			end = begin()
@@ -285,7 +296,8 @@ func restartsIn(d, every time.Duration) int {
 }
 
 func TestRestartsOfTheControllerLaunchNothingTwiceAndEndNobodyBusy(t *testing.T) {
-	spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: 5 * time.Minute}}
+	spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second,
+		In: policy.Shape{Stabilization: 5 * time.Minute}}
 	calm, _ := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second}, nil)
 	for _, every := range []time.Duration{7 * time.Second, 40 * time.Second, 3 * time.Minute} {
 		peak, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, restart: every}, func(p *plant) {
@@ -294,24 +306,28 @@ func TestRestartsOfTheControllerLaunchNothingTwiceAndEndNobodyBusy(t *testing.T)
 			}
 		})
 		if peak > calm {
-			t.Errorf("with a restart every %v there were %d instances, want no more than %d; all was done after %v", every, peak, calm, took)
+			t.Errorf("with a restart every %v there were %d instances, want no more than %d; all was done after %v",
+				every, peak, calm, took)
 		}
 	}
 }
 
-// Where the cloud has too few instances, those that there are do the work, and nobody goes on asking for more than was ever wanted.
+// Where the cloud has too few instances, those that there are do the work, and nobody goes on asking for more than was
+// ever wanted.
 func TestALackOfCapacityIsLivedWith(t *testing.T) {
 	for _, launch := range []asg.Launching{asg.BySize, asg.ByName} {
 		t.Run(string(launch), func(t *testing.T) {
-			spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: 5 * time.Minute}}
-			peak, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, launch: launch, capacity: 3}, func(p *plant) {
-				if g := p.group(); g.DesiredCapacity != 1 {
-					p.t.Errorf("an hour later %d are desired, want the minimum of 1", g.DesiredCapacity)
-				}
-				if n := p.cloud.Calls("SetDesiredCapacity") + p.cloud.Calls("LaunchInstances"); n > 60 {
-					p.t.Errorf("the group was told %d times to grow or to shrink, want ever more rarely", n)
-				}
-			})
+			spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second,
+				In: policy.Shape{Stabilization: 5 * time.Minute}}
+			peak, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, launch: launch, capacity: 3},
+				func(p *plant) {
+					if g := p.group(); g.DesiredCapacity != 1 {
+						p.t.Errorf("an hour later %d are desired, want the minimum of 1", g.DesiredCapacity)
+					}
+					if n := p.cloud.Calls("SetDesiredCapacity") + p.cloud.Calls("LaunchInstances"); n > 60 {
+						p.t.Errorf("the group was told %d times to grow or to shrink, want ever more rarely", n)
+					}
+				})
 			if peak != 3 || took > 12*time.Minute {
 				t.Errorf("with three instances to be had there were %d, and it took %v", peak, took)
 			}
@@ -320,11 +336,12 @@ func TestALackOfCapacityIsLivedWith(t *testing.T) {
 	}
 }
 
-// The mission's first example: 50 messages, a latency target of 300 s, one instance at the start. With 25 s of work for each, 12
-// are acceptable for an instance; with 50 s a dynamic target makes that 6 and needs twice the instances and the same time, and a
-// static one of 12 the same instances and twice the time.
+// The mission's first example: 50 messages, a latency target of 300 s, one instance at the start. With 25 s of work for
+// each, 12 are acceptable for an instance; with 50 s a dynamic target makes that 6 and needs twice the instances and
+// the same time, and a static one of 12 the same instances and twice the time.
 func TestADynamicTargetKeepsTheTimeAndAStaticOneTheInstances(t *testing.T) {
-	dynamic := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: 5 * time.Minute}}
+	dynamic := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second,
+		In: policy.Shape{Stabilization: 5 * time.Minute}}
 	static := policy.Spec{Name: "backlog-per-worker", Acceptable: 12, In: policy.Shape{Stabilization: 5 * time.Minute}}
 	settled := func(p *plant) {
 		if g := p.group(); g.DesiredCapacity != 1 {
@@ -337,7 +354,8 @@ func TestADynamicTargetKeepsTheTimeAndAStaticOneTheInstances(t *testing.T) {
 	firstPeak, firstTook := runPlant(t, day{spec: dynamic, messages: 50, mpd: 25 * time.Second}, settled)
 	secondPeak, secondTook := runPlant(t, day{spec: dynamic, messages: 50, mpd: 50 * time.Second}, settled)
 	staticPeak, staticTook := runPlant(t, day{spec: static, messages: 50, mpd: 50 * time.Second}, settled)
-	t.Logf("dynamic, 25 s: %d instances, %v; dynamic, 50 s: %d instances, %v; static, 50 s: %d instances, %v", firstPeak, firstTook, secondPeak, secondTook, staticPeak, staticTook)
+	t.Logf("dynamic, 25 s: %d instances, %v; dynamic, 50 s: %d instances, %v; static, 50 s: %d instances, %v",
+		firstPeak, firstTook, secondPeak, secondTook, staticPeak, staticTook)
 	if firstPeak < 4 || firstPeak > 5 {
 		t.Errorf("50 messages of 25 s had %d instances, want the 50 / 12 that the target asks for", firstPeak)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// poolEvery is how often the instances of a warm pool are looked at while nothing changes; while something does, at every look
-	// at the group.
+	// poolEvery is how often the instances of a warm pool are looked at while nothing changes; while something does, at
+	// every look at the group.
 	poolEvery = time.Minute
 	// poolDenied is how often that is tried where it is not allowed.
 	poolDenied = 10 * time.Minute
@@ -34,14 +34,14 @@ type prepared struct {
 	// ready is how many instances wait in it; nil where nobody can tell, for the reason failure.
 	ready   *int
 	failure string
-	// from is when each instance was last seen in the pool or out of it, for those that were in it; strange are the others of
-	// which nobody knows where they came from.
+	// from is when each instance was last seen in the pool or out of it, for those that were in it; strange are the
+	// others of which nobody knows where they came from.
 	from    map[string]time.Time
 	strange map[string]bool
 }
 
-// pool brings what is known of the group's warm pool up to date with a look at the group. The caller does not hold the lock: only one
-// look at a time gets here.
+// pool brings what is known of the group's warm pool up to date with a look at the group. The caller does not hold the
+// lock: only one look at a time gets here.
 func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 	f.mu.Lock()
 	p := f.prepared
@@ -59,7 +59,8 @@ func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 
 // readPool reads the pool. What is in last is not changed.
 func (f *Fleet) readPool(ctx context.Context, at time.Time, print string, v survey, last prepared) prepared {
-	p := prepared{at: at, due: at.Add(poolEvery), print: print, from: map[string]time.Time{}, strange: map[string]bool{}}
+	p := prepared{at: at, due: at.Add(poolEvery), print: print, from: map[string]time.Time{},
+		strange: map[string]bool{}}
 	instances, err := f.poolInstances(ctx)
 	if err != nil {
 		p.failure, p.from = err.Error(), last.from
@@ -138,6 +139,7 @@ func (p prepared) note(notes []string) []string {
 	if p.failure == "" || len(notes) >= muster.MaxNotes {
 		return notes
 	}
-	text := fmt.Sprintf("boots from the warm pool and others are learned together, because it cannot be read: %s", p.failure)
+	text := fmt.Sprintf("boots from the warm pool and others are learned together, because it cannot be read: %s",
+		p.failure)
 	return append(notes, text[:min(len(text), muster.MaxNoteBytes)])
 }

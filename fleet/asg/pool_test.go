@@ -29,7 +29,8 @@ func TestInstancesOfTheWarmPoolAreToldApart(t *testing.T) {
 		s.pass(2 * time.Minute)
 		s.must(s.fleet.SetWarm(s.t.Context(), 2))
 		if l := s.list(); l.Ready == nil || *l.Ready != 0 || tiers(l)[""] != 1 {
-			s.t.Errorf("a pool that is being filled has %v, want 0 that are ready; members are %+v, want one of which nobody knows", l.Ready, l.Members)
+			s.t.Errorf("a pool that is being filled has %v, want 0 that are ready; members are %+v, want one of "+
+				"which nobody knows", l.Ready, l.Members)
 		}
 		s.pass(5 * time.Minute)
 		if l := s.list(); l.Ready == nil || *l.Ready != 2 || len(l.Members) != 1 {
@@ -39,7 +40,8 @@ func TestInstancesOfTheWarmPoolAreToldApart(t *testing.T) {
 		s.pass(30 * time.Second)
 		l := s.list()
 		if n := tiers(l); n[muster.Warm] != 2 || n[muster.Cold] != 1 || n[""] != 1 || l.Ready == nil || *l.Ready != 0 {
-			s.t.Errorf("found %v and %v in the pool, want 2 that came from it, which is empty, a cold one, and the first", n, *l.Ready)
+			s.t.Errorf("found %v and %v in the pool, want 2 that came from it, which is empty, a cold one, and the "+
+				"first", n, *l.Ready)
 		}
 		s.pass(10 * time.Minute)
 		if l := s.list(); tiers(l)[muster.Warm] != 2 || *l.Ready != 2 {
@@ -68,8 +70,10 @@ func TestAPoolThatMayNotBeReadIsUnknownAndNotEmpty(t *testing.T) {
 		s.must(s.order(1, "a"))
 		s.pass(2 * time.Minute)
 		l := s.list()
-		if l.Ready != nil || tiers(l)[""] != 1 || !strings.Contains(strings.Join(l.Service.Notes, "\n"), "autoscaling:DescribeWarmPool") {
-			s.t.Errorf("found %+v (ready %v), want members of no tier and a note that names the permission", l.Service, l.Ready)
+		if l.Ready != nil || tiers(l)[""] != 1 ||
+			!strings.Contains(strings.Join(l.Service.Notes, "\n"), "autoscaling:DescribeWarmPool") {
+			s.t.Errorf("found %+v (ready %v), want members of no tier and a note that names the permission", l.Service,
+				l.Ready)
 		}
 		for range 24 {
 			s.pass(5 * time.Second)
@@ -81,16 +85,18 @@ func TestAPoolThatMayNotBeReadIsUnknownAndNotEmpty(t *testing.T) {
 	})
 }
 
-// A batch on a group with a pool of two: the controller learns both boot times, across a restart too, and plans with them.
+// A batch on a group with a pool of two: the controller learns both boot times, across a restart too, and plans with
+// them.
 func TestTheControllerLearnsTheBootsOfThePoolApart(t *testing.T) {
 	spec := policy.Spec{Name: "deadline", Processing: 25 * time.Second}
 	var last controller.Outcome
-	_, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, pool: 2, restart: 12 * time.Minute}, func(p *plant) {
-		last, _ = p.loop.Last()
-		if len(p.started) < 4 {
-			p.t.Errorf("%d instances worked, want some beyond the pool", len(p.started))
-		}
-	})
+	_, took := runPlant(t, day{spec: spec, messages: 50, mpd: 25 * time.Second, pool: 2, restart: 12 * time.Minute},
+		func(p *plant) {
+			last, _ = p.loop.Last()
+			if len(p.started) < 4 {
+				p.t.Errorf("%d instances worked, want some beyond the pool", len(p.started))
+			}
+		})
 	pool, cold := last.Observation.Pool, last.Observation.Boot
 	if pool == nil || pool.Ready != 2 || !pool.Boot.Known || pool.Boot.MeanSeconds > 45 || pool.Boot.Count < 1 {
 		t.Errorf("the pool is %+v, want 2 ready that boot within half a minute", pool)

@@ -20,8 +20,10 @@ import (
 )
 
 func TestAQuietFleetWritesNothingAndReadsSixTimesAMinuteAtMost(t *testing.T) {
-	reads := []string{"GetQueueAttributes", "DescribeAutoScalingGroups", "DescribeInstanceRefreshes", "DescribeScalingActivities", "DescribeWarmPool", "GetMetricData"}
-	runPlant(t, day{spec: policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, messages: 20, mpd: 25 * time.Second}, func(p *plant) {
+	reads := []string{"GetQueueAttributes", "DescribeAutoScalingGroups", "DescribeInstanceRefreshes",
+		"DescribeScalingActivities", "DescribeWarmPool", "GetMetricData"}
+	runPlant(t, day{spec: policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, messages: 20,
+		mpd: 25 * time.Second}, func(p *plant) {
 		count := func(actions []string) (n int) {
 			for _, a := range actions {
 				n += p.cloud.Calls(a)
@@ -32,34 +34,37 @@ func TestAQuietFleetWritesNothingAndReadsSixTimesAMinuteAtMost(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		read, written := count(reads)-readBefore, stage{t: p.t, cloud: p.cloud}.writes()-writtenBefore
 		if read > 6*30 || read < 30 || written != 0 {
-			p.t.Errorf("a quiet fleet read %d times in half an hour and wrote %d times; allowed are 180 reads and no write", read, written)
+			p.t.Errorf("a quiet fleet read %d times in half an hour and wrote %d times; allowed are 180 reads and no "+
+				"write", read, written)
 		}
 		p.t.Logf("%.1f reads a minute", float64(read)/30)
 	})
 }
 
 func TestALaunchNeedNotWaitUntilManyHaveEnded(t *testing.T) {
-	inTime(t, func(in *model.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize, Max: 200}, func(s stage) {
-		s.must(s.order(100, "a"))
-		time.Sleep(2 * time.Minute)
-		ids := s.living()
-		s.cloud.Do(func(w *model.World) { // by far not all calls get through
-			w.Inject(model.Injection{Trouble: model.Throttled, Action: "TerminateInstanceInAutoScalingGroup", Share: 0.3})
+	inTime(t, func(in *model.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize, Max: 200},
+		func(s stage) {
+			s.must(s.order(100, "a"))
+			time.Sleep(2 * time.Minute)
+			ids := s.living()
+			s.cloud.Do(func(w *model.World) { // by far not all calls get through
+				w.Inject(model.Injection{Trouble: model.Throttled, Action: "TerminateInstanceInAutoScalingGroup",
+					Share: 0.3})
+			})
+			ended, launched := make(chan error, 1), make(chan error, 1)
+			go func() { ended <- s.fleet.End(s.t.Context(), ids[:90]) }()
+			time.Sleep(time.Millisecond)
+			go func() {
+				launched <- s.fleet.SetDesired(s.t.Context(), muster.Order{ID: "more", Desired: 110, Total: 110})
+			}()
+			if err := <-launched; err != nil {
+				s.t.Errorf("SetDesired: %v", err)
+			}
+			if n := s.cloud.Calls("TerminateInstanceInAutoScalingGroup"); n > 60 {
+				s.t.Errorf("the launch waited for %d calls that end instances", n)
+			}
+			<-ended // some may have failed for good; the controller asks again
 		})
-		ended, launched := make(chan error, 1), make(chan error, 1)
-		go func() { ended <- s.fleet.End(s.t.Context(), ids[:90]) }()
-		time.Sleep(time.Millisecond)
-		go func() {
-			launched <- s.fleet.SetDesired(s.t.Context(), muster.Order{ID: "more", Desired: 110, Total: 110})
-		}()
-		if err := <-launched; err != nil {
-			s.t.Errorf("SetDesired: %v", err)
-		}
-		if n := s.cloud.Calls("TerminateInstanceInAutoScalingGroup"); n > 60 {
-			s.t.Errorf("the launch waited for %d calls that end instances", n)
-		}
-		<-ended // some may have failed for good; the controller asks again
-	})
 }
 
 // many answers for any number of queues and groups, all of them empty, and counts the calls of each second.
@@ -114,7 +119,8 @@ func TestAThousandFleetsStayWithinTheLimitOfCalls(t *testing.T) {
 		var late sync.Map
 		var all sync.WaitGroup
 		for i := range fleets {
-			source, err := queues.Queue(fmt.Sprintf("https://sqs.eu-west-1.amazonaws.com/123456789012/queue-%d", i), poll)
+			source, err := queues.Queue(fmt.Sprintf("https://sqs.eu-west-1.amazonaws.com/123456789012/queue-%d", i),
+				poll)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +133,9 @@ func TestAThousandFleetsStayWithinTheLimitOfCalls(t *testing.T) {
 					q, err := source.Observe(t.Context())
 					l, listErr := fleet.Members(t.Context())
 					// Once all have begun, what is seen is never as old as to be unknown.
-					if now := time.Now(); now.Sub(begun) > 5*time.Minute && (err != nil || listErr != nil || now.Sub(q.InFlight.At) > 90*time.Second || now.Sub(l.At) > 90*time.Second) {
+					if now := time.Now(); now.Sub(begun) > 5*time.Minute &&
+						(err != nil || listErr != nil || now.Sub(q.InFlight.At) > 90*time.Second ||
+							now.Sub(l.At) > 90*time.Second) {
 						late.Store(i, fmt.Sprint(err, listErr, now.Sub(q.InFlight.At), now.Sub(l.At)))
 					}
 					time.Sleep(poll)

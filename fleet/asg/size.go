@@ -31,9 +31,9 @@ type ordered struct {
 	failed map[string]string
 }
 
-// SetDesired implements [muster.Fleet]. The group's size becomes order.Total in its own units, and never less than what lives; where
-// that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances that are not protected. A
-// size beyond the group's maximum is set to the maximum, and then is an error.
+// SetDesired implements [muster.Fleet]. The group's size becomes order.Total in its own units, and never less than what
+// lives; where that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances
+// that are not protected. A size beyond the group's maximum is set to the maximum, and then is an error.
 func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	s, done, err := f.hold(ctx)
 	if err != nil {
@@ -51,9 +51,11 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	want = max(want, s.min())
 	short := error(nil)
 	if want > s.max() {
-		short = fmt.Errorf("%s: found its maximum %d, and %d is needed; it has been set to the maximum: raise that, or lower max of the fleet", what, s.max(), want)
+		short = fmt.Errorf("%s: found its maximum %d, and %d is needed; it has been set to the maximum: raise that, "+
+			"or lower max of the fleet", what, s.max(), want)
 		if want = s.max(); want < s.units && !order.Shrink {
-			// The group ends what is above a maximum that was lowered; Muster has no part in that, and leaves the size alone.
+			// The group ends what is above a maximum that was lowered; Muster has no part in that, and leaves the size
+			// alone.
 			return short
 		}
 	}
@@ -72,7 +74,8 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 		}
 	}
 	_, err = f.region.client.SetDesiredCapacity(ctx, &autoscaling.SetDesiredCapacityInput{
-		AutoScalingGroupName: aws.String(f.o.Group), DesiredCapacity: aws.Int32(int32(want)), HonorCooldown: aws.Bool(false),
+		AutoScalingGroupName: aws.String(f.o.Group), DesiredCapacity: aws.Int32(int32(want)),
+		HonorCooldown: aws.Bool(false),
 	})
 	return errors.Join(f.explain(fmt.Sprintf("set the size %d of", want), err), short)
 }
@@ -86,7 +89,8 @@ func (f *Fleet) await(order muster.Order) {
 	}
 }
 
-// byName tells whether instances are launched by name: where the group's way of launching is simple enough that nothing is lost.
+// byName tells whether instances are launched by name: where the group's way of launching is simple enough that nothing
+// is lost.
 func (f *Fleet) byName(s survey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,9 +101,9 @@ func (f *Fleet) byName(s survey) bool {
 // maxFaults is after how many orders that met a fault of the service instances are no longer launched by name.
 const maxFaults = 3
 
-// fallsBack tells whether the size is to be set because a launch by name failed, and remembers where that will always be so:
-// this group, these credentials or this service cannot launch by name. The size is absolute, so what was launched before the
-// failure is not launched again.
+// fallsBack tells whether the size is to be set because a launch by name failed, and remembers where that will always
+// be so: this group, these credentials or this service cannot launch by name. The size is absolute, so what was
+// launched before the failure is not launched again.
 func (f *Fleet) fallsBack(err error) bool {
 	e, ok := errors.AsType[*awsapi.Error](err)
 	if !ok || strings.Contains(e.Code, "ResourceContention") {
@@ -129,8 +133,10 @@ func (f *Fleet) works() {
 // unimplemented tells whether what answered has no such action, as stand-ins for AWS have not.
 func unimplemented(e *awsapi.Error) bool {
 	code, message := strings.ToLower(e.Code), strings.ToLower(e.Message)
-	return e.Status == http.StatusNotImplemented || strings.Contains(code, "invalidaction") || strings.Contains(code, "unknownoperation") ||
-		strings.Contains(code, "notimplemented") || strings.Contains(message, "not implemented") || strings.Contains(message, "not yet implemented") ||
+	return e.Status == http.StatusNotImplemented || strings.Contains(code, "invalidaction") ||
+		strings.Contains(code, "unknownoperation") ||
+		strings.Contains(code, "notimplemented") || strings.Contains(message, "not implemented") ||
+		strings.Contains(message, "not yet implemented") ||
 		strings.Contains(message, "has not been implemented")
 }
 
@@ -141,20 +147,22 @@ func token(order string, part int) string {
 }
 
 const (
-	// activitiesAfter is how long after an order its failures are looked for, and how often again while instances are missing.
+	// activitiesAfter is how long after an order its failures are looked for, and how often again while instances are
+	// missing.
 	activitiesAfter = 10 * time.Second
 	activitiesEvery = 30 * time.Second
 	// awaitFor is how long failures of an order are looked for.
 	awaitFor = 15 * time.Minute
 )
 
-// failedLaunches returns the ordered members whose launch the group reports as failed, as members that have ended. The group goes
-// on trying by itself; the controller lowers its size, and tries again when its own rules say so.
+// failedLaunches returns the ordered members whose launch the group reports as failed, as members that have ended. The
+// group goes on trying by itself; the controller lowers its size, and tries again when its own rules say so.
 func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (ended []muster.Member) {
 	f.mu.Lock()
 	o := &f.order
 	short := min((max(0, s.desired()-s.units)+s.weight-1)/s.weight, len(o.names))
-	due := short > 0 && at.Sub(o.at) >= activitiesAfter && at.Sub(o.at) < awaitFor && at.Sub(o.looked) >= activitiesEvery
+	due := short > 0 && at.Sub(o.at) >= activitiesAfter && at.Sub(o.at) < awaitFor &&
+		at.Sub(o.looked) >= activitiesEvery
 	if due {
 		o.looked = at
 	}
@@ -192,7 +200,8 @@ func (f *Fleet) failure(ctx context.Context, since time.Time) string {
 	}
 	for _, a := range out.Activities {
 		launching := strings.Contains(aws.ToString(a.Description), "Launching")
-		if launching && a.StatusCode == types.ScalingActivityStatusCodeFailed && !aws.ToTime(a.StartTime).Before(since.Truncate(time.Second)) {
+		if launching && a.StatusCode == types.ScalingActivityStatusCodeFailed &&
+			!aws.ToTime(a.StartTime).Before(since.Truncate(time.Second)) {
 			return "the group could not launch it: " + aws.ToString(a.StatusMessage)
 		}
 	}

@@ -10,18 +10,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling/types"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // survey is a described group with its instances sorted out.
 type survey struct {
 	*types.AutoScalingGroup
 	name string
-	// living count towards the group's desired size; ending are on their way out; aside are in standby or retained, which the
-	// group does not count.
+	// living count towards the group's desired size; ending are on their way out; aside are in standby or retained,
+	// which the group does not count.
 	living, ending, aside []types.Instance
 	// units is the weight of the living, which is their number where there are no weights.
 	units int
-	// weight is what a further instance is taken to weigh: the smallest of the weights that the group may launch, at least 1.
+	// weight is what a further instance is taken to weigh: the smallest of the weights that the group may launch, at
+	// least 1.
 	weight int
 }
 
@@ -49,13 +51,14 @@ func unitsOf(i types.Instance) int {
 	return 1
 }
 
-// weightOf takes the smallest weight: a size that rises too little is raised again at the next look, one that rises too much
-// starts machines for nothing.
+// weightOf takes the smallest weight: a size that rises too little is raised again at the next look, one that rises too
+// much starts machines for nothing.
 func weightOf(g *types.AutoScalingGroup) int {
 	weight := 0
 	if m := g.MixedInstancesPolicy; m != nil && m.LaunchTemplate != nil {
 		for _, o := range m.LaunchTemplate.Overrides {
-			if w, err := strconv.Atoi(aws.ToString(o.WeightedCapacity)); err == nil && w > 0 && (weight == 0 || w < weight) {
+			if w, err := strconv.Atoi(aws.ToString(o.WeightedCapacity)); err == nil && w > 0 &&
+				(weight == 0 || w < weight) {
 				weight = w
 			}
 		}
@@ -76,8 +79,8 @@ func (s survey) aim() int {
 	return max(0, len(s.living)-(-missing)/s.weight)
 }
 
-// unitsFor is the desired size for so many members in all, of which those that live are some. It is never below what the living
-// weigh: a size below that would end some.
+// unitsFor is the desired size for so many members in all, of which those that live are some. It is never below what
+// the living weigh: a size below that would end some.
 func (s survey) unitsFor(total int) int {
 	return s.units + max(0, total-len(s.living))*s.weight
 }
@@ -97,7 +100,8 @@ func (s survey) find(id string) (types.Instance, bool) {
 }
 
 func (s survey) suspended(process string) bool {
-	return slices.ContainsFunc(s.SuspendedProcesses, func(p types.SuspendedProcess) bool { return aws.ToString(p.ProcessName) == process })
+	return slices.ContainsFunc(s.SuspendedProcesses,
+		func(p types.SuspendedProcess) bool { return aws.ToString(p.ProcessName) == process })
 }
 
 // operator names who else owns the group; empty for nobody.
@@ -111,15 +115,18 @@ func (s survey) operator() string {
 // mayChange returns why the group cannot be changed by anybody but somebody else, or now.
 func (s survey) mayChange(what string) error {
 	if o := s.operator(); o != "" {
-		return fmt.Errorf("%s: found that %s operates the group, which alone may change it; let it size the group, or give the fleet a group of its own", what, o)
+		return fmt.Errorf("%s: found that %s operates the group, which alone may change it; let it size the group, "+
+			"or give the fleet a group of its own", what, o)
 	}
 	if status := aws.ToString(s.Status); status != "" {
-		return fmt.Errorf("%s: found the group in the state %q; it can be changed when it is not being deleted", what, status)
+		return fmt.Errorf("%s: found the group in the state %q; it can be changed when it is not being deleted", what,
+			status)
 	}
 	switch unit := aws.ToString(s.DesiredCapacityType); unit {
 	case "", "units":
 	default:
-		return fmt.Errorf("%s: found a group whose size counts %s; allowed is one that counts instances (DesiredCapacityType units)", what, unit)
+		return fmt.Errorf("%s: found a group whose size counts %s; allowed is one that counts instances "+
+			"(DesiredCapacityType units)", what, unit)
 	}
 	return nil
 }
@@ -135,19 +142,29 @@ func (s survey) notes(o Options, refreshing string) []string {
 	if err := s.mayChange("size the group " + s.name); err != nil {
 		note(true, "%v", err)
 	}
-	note(s.suspended("Launch"), "launching is suspended in the group %s: no instance starts until it is resumed", s.name)
-	note(s.suspended("Terminate"), "terminating is suspended in the group %s: released instances stay until it is resumed", s.name)
-	note(refreshing != "", "an instance refresh of the group %s is %s: it replaces instances, busy ones too unless they are protected and it waits for them", s.name, refreshing)
+	note(s.suspended("Launch"), "launching is suspended in the group %s: no instance starts until it is resumed",
+		s.name)
+	note(s.suspended("Terminate"), "terminating is suspended in the group %s: released instances stay until it is "+
+		"resumed", s.name)
+	note(refreshing != "", "an instance refresh of the group %s is %s: it replaces instances, busy ones too unless "+
+		"they are protected and it waits for them", s.name, refreshing)
 	protected := aws.ToBool(s.NewInstancesProtectedFromScaleIn) || o.Protect
 	zones := len(s.AvailabilityZones) > 1
-	note(zones && !s.suspended("AZRebalance") && !protected, "the group %s may end busy instances to balance its zones: suspend AZRebalance, or protect new instances from scale-in", s.name)
+	note(zones && !s.suspended("AZRebalance") && !protected, "the group %s may end busy instances to balance its "+
+		"zones: suspend AZRebalance, or protect new instances from scale-in", s.name)
 	life := aws.ToInt32(s.MaxInstanceLifetime)
-	note(life > 0, "instances of the group %s live for %s at most: the group replaces older ones, busy or not", s.name, muster.Seconds(float64(life)))
-	note(aws.ToBool(s.CapacityRebalance), "the group %s replaces Spot instances that are at risk: a busy one gets two minutes to hand its message back", s.name)
+	note(life > 0, "instances of the group %s live for %s at most: the group replaces older ones, busy or not", s.name,
+		render.Seconds(float64(life)))
+	note(aws.ToBool(s.CapacityRebalance), "the group %s replaces Spot instances that are at risk: a busy one gets "+
+		"two minutes to hand its message back", s.name)
 	note(!protected, "new instances of the group %s are not protected from scale-in: its own policies may end busy ones", s.name)
-	note(s.min() > o.Min, "the group %s keeps at least %d instances, and the fleet asks for as few as %d: lower the group's minimum", s.name, s.min(), o.Min)
-	note(s.max() < o.Max*s.weight, "the group %s allows at most %d, and the fleet asks for up to %d: raise the group's maximum", s.name, s.max(), o.Max*s.weight)
-	note(s.weight > 1, "instances of the group %s have weights: a further one is taken to weigh %d, the least", s.name, s.weight)
-	note(len(s.aside) > 0, "%s of the group %s in standby or retained: they are left alone", muster.Plural(len(s.aside), "instance"), s.name)
+	note(s.min() > o.Min, "the group %s keeps at least %d instances, and the fleet asks for as few as %d: lower the "+
+		"group's minimum", s.name, s.min(), o.Min)
+	note(s.max() < o.Max*s.weight, "the group %s allows at most %d, and the fleet asks for up to %d: raise the "+
+		"group's maximum", s.name, s.max(), o.Max*s.weight)
+	note(s.weight > 1, "instances of the group %s have weights: a further one is taken to weigh %d, the least", s.name,
+		s.weight)
+	note(len(s.aside) > 0, "%s of the group %s in standby or retained: they are left alone",
+		render.Plural(len(s.aside), "instance"), s.name)
 	return notes
 }

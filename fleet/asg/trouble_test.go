@@ -10,8 +10,8 @@ import (
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
-// While AWS does not let anybody look, or change anything, nobody is let go, although all have become idle; once it does, they go. What
-// was wrong is told by the decision and by its notes.
+// While AWS does not let anybody look, or change anything, nobody is let go, although all have become idle; once it
+// does, they go. What was wrong is told by the decision and by its notes.
 func TestTroubleWithAWSLetsNobodyGo(t *testing.T) {
 	all := func(trouble model.Trouble, actions ...string) (in []model.Injection) {
 		for _, a := range actions {
@@ -27,13 +27,17 @@ func TestTroubleWithAWSLetsNobodyGo(t *testing.T) {
 		{"no permission to measure the queue", all(model.AccessDenied, "GetQueueAttributes"), muster.UnknownBacklog},
 		{"the queue is throttled", all(model.Throttled, "GetQueueAttributes"), muster.UnknownBacklog},
 		{"the queue does not answer", all(model.Timeout, "GetQueueAttributes"), muster.UnknownBacklog},
-		{"no permission to look at the group", all(model.AccessDenied, "DescribeAutoScalingGroups"), muster.UnknownCapacity},
-		{"the group cannot be described", all(model.InternalFailure, "DescribeAutoScalingGroups"), muster.UnknownCapacity},
+		{"no permission to look at the group", all(model.AccessDenied, "DescribeAutoScalingGroups"),
+			muster.UnknownCapacity},
+		{"the group cannot be described", all(model.InternalFailure, "DescribeAutoScalingGroups"),
+			muster.UnknownCapacity},
 		{"expired credentials", all(model.ExpiredToken, ""), muster.UnknownBacklog},
-		{"nothing may be changed", all(model.AccessDenied, "TerminateInstanceInAutoScalingGroup", "SetDesiredCapacity", "LaunchInstances"), ""},
+		{"nothing may be changed", all(model.AccessDenied, "TerminateInstanceInAutoScalingGroup", "SetDesiredCapacity",
+			"LaunchInstances"), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second, In: policy.Shape{Stabilization: time.Minute}}
+			spec := policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second,
+				In: policy.Shape{Stabilization: time.Minute}}
 			runPlant(t, day{spec: spec, messages: 1, mpd: 25 * time.Second}, func(p *plant) {
 				p.send(60)
 				time.Sleep(4 * time.Minute)

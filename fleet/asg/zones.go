@@ -20,8 +20,8 @@ type zone struct {
 	has  int
 }
 
-// zonesFor returns the zones in which instances of the group may be launched by name: the one of the options, or all of the group's
-// with what lives in each. A group of one zone needs none to be named, which is the empty name.
+// zonesFor returns the zones in which instances of the group may be launched by name: the one of the options, or all of
+// the group's with what lives in each. A group of one zone needs none to be named, which is the empty name.
 func (f *Fleet) zonesFor(s survey) []zone {
 	switch {
 	case len(s.AvailabilityZones) <= 1:
@@ -42,14 +42,15 @@ func (f *Fleet) zonesFor(s survey) []zone {
 	return all
 }
 
-// spread says how many of n instances go into each zone so that the zones become as even as they can: always into the one that has
-// the fewest, of several the first by name.
+// spread says how many of n instances go into each zone so that the zones become as even as they can: always into the
+// one that has the fewest, of several the first by name.
 func spread(n int, zones []zone) []int {
 	into := make([]int, len(zones))
 	for range n {
 		best := 0
 		for i := range zones {
-			if c := cmp.Or(cmp.Compare(zones[i].has+into[i], zones[best].has+into[best]), cmp.Compare(zones[i].name, zones[best].name)); c < 0 {
+			if c := cmp.Or(cmp.Compare(zones[i].has+into[i], zones[best].has+into[best]),
+				cmp.Compare(zones[i].name, zones[best].name)); c < 0 {
 				best = i
 			}
 		}
@@ -66,13 +67,14 @@ type launching struct {
 	calls    int
 }
 
-// launch launches n instances by name. It is false when that cannot be done to this group, and the size is to be set instead. In a
-// group of several zones they are spread as its own balance would, and what a zone has no capacity for goes to the others, unless
-// the group is to be balanced whatever happens.
+// launch launches n instances by name. It is false when that cannot be done to this group, and the size is to be set
+// instead. In a group of several zones they are spread as its own balance would, and what a zone has no capacity for
+// goes to the others, unless the group is to be balanced whatever happens.
 func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int) (handled bool, err error) {
 	l := launching{order: order}
 	zones := f.zonesFor(s)
-	strict := s.AvailabilityZoneDistribution != nil && s.AvailabilityZoneDistribution.CapacityDistributionStrategy == types.CapacityDistributionStrategyBalancedOnly
+	strict := s.AvailabilityZoneDistribution != nil &&
+		s.AvailabilityZoneDistribution.CapacityDistributionStrategy == types.CapacityDistributionStrategyBalancedOnly
 	for round := 0; n > 0 && len(zones) > 0; round++ {
 		short := 0
 		var left []zone
@@ -100,14 +102,16 @@ func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int)
 	return true, nil
 }
 
-// launchIn launches n instances in a zone and returns how many of them it did not get; onlyHere is true where another zone may have
-// them. The client tokens derive from the order: one that is given twice launches once.
-func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, n int) (missing int, onlyHere bool, err error) {
+// launchIn launches n instances in a zone and returns how many of them it did not get; onlyHere is true where another
+// zone may have them. The client tokens derive from the order: one that is given twice launches once.
+func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, n int) (missing int, onlyHere bool,
+	err error) {
 	for part := 0; n > 0; part++ {
 		k := min(n, maxLaunch)
 		in := &autoscaling.LaunchInstancesInput{
-			AutoScalingGroupName: aws.String(f.o.Group), RequestedCapacity: aws.Int32(int32(k)), RetryStrategy: types.RetryStrategyNone,
-			ClientToken: aws.String(token(fmt.Sprintf("%s/%s/%d/%d", l.order.ID, zone, round, k), part)),
+			AutoScalingGroupName: aws.String(f.o.Group), RequestedCapacity: aws.Int32(int32(k)),
+			RetryStrategy: types.RetryStrategyNone,
+			ClientToken:   aws.String(token(fmt.Sprintf("%s/%s/%d/%d", l.order.ID, zone, round, k), part)),
 		}
 		if zone != "" {
 			in.AvailabilityZones = []string{zone}
@@ -127,7 +131,8 @@ func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, 
 		for _, e := range out.Errors {
 			code := aws.ToString(e.ErrorCode)
 			onlyHere = onlyHere && (strings.Contains(code, "Capacity") || strings.Contains(code, "Unsupported"))
-			text := fmt.Sprintf("%s in %s of %s (%s)", code, aws.ToString(e.AvailabilityZone), aws.ToString(e.InstanceType), aws.ToString(e.ErrorMessage))
+			text := fmt.Sprintf("%s in %s of %s (%s)", code, aws.ToString(e.AvailabilityZone),
+				aws.ToString(e.InstanceType), aws.ToString(e.ErrorMessage))
 			if !slices.Contains(l.failures, text) {
 				l.failures = append(l.failures, text)
 			}
@@ -142,7 +147,8 @@ func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, 
 
 // failed says what could not be launched, and why.
 func (l launching) failed(f *Fleet) error {
-	return fmt.Errorf("launch instances in the Auto Scaling group %s: %d of %d started; %s; the next attempts wait, or add instance types and zones to the group",
+	return fmt.Errorf("launch instances in the Auto Scaling group %s: %d of %d started; %s; the next attempts wait, "+
+		"or add instance types and zones to the group",
 		f.o.Group, l.launched, len(l.order.Launch), strings.Join(l.failures[:min(3, len(l.failures))], "; "))
 }
 

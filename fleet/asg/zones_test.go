@@ -65,7 +65,8 @@ func TestWhatAZoneHasNoCapacityForGoesToTheOthers(t *testing.T) {
 		want, failure string
 	}{
 		{"the others have enough", map[string]int{"a": 1}, "", "a1b3c2", ""},
-		{"all have too few", map[string]int{"a": 1, "b": 1, "c": 0}, "", "a1b1", "2 of 6 started; InsufficientInstanceCapacity in eu-west-1a"},
+		{"all have too few", map[string]int{"a": 1, "b": 1, "c": 0}, "", "a1b1",
+			"2 of 6 started; InsufficientInstanceCapacity in eu-west-1a"},
 		{"a group that is balanced whatever happens", map[string]int{"a": 1}, "balanced-only", "a1", "1 of 6 started"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -82,7 +83,8 @@ func TestWhatAZoneHasNoCapacityForGoesToTheOthers(t *testing.T) {
 				time.Sleep(5 * time.Minute)
 				s.cloud.Do(func(w *model.World) {
 					for zone, n := range row.rest {
-						w.LimitCapacity(model.Pool{InstanceType: id.InstanceType, AvailabilityZone: "eu-west-1" + zone, Market: model.OnDemand}, n)
+						w.LimitCapacity(model.Pool{InstanceType: id.InstanceType, AvailabilityZone: "eu-west-1" + zone,
+							Market: model.OnDemand}, n)
 					}
 				})
 				err := s.order(6, "a", "b", "c", "d", "e", "f")

@@ -1,12 +1,13 @@
-// Package delegate hands the size of a fleet to the target tracking of AWS: of EC2 Auto Scaling for a group, and of Application Auto
-// Scaling for a service of ECS. It publishes what is tracked, keeps the scaling policy as it should be, and sets its target. It sets
-// no size.
+// Package delegate hands the size of a fleet to the target tracking of AWS: of EC2 Auto Scaling for a group, and of
+// Application Auto Scaling for a service of ECS. It publishes what is tracked, keeps the scaling policy as it should
+// be, and sets its target. It sets no size.
 //
-// What is tracked is the backlog per worker or the worker utilization, as a metric that Muster publishes or as metric math over those
-// of the queue and the fleet. With no worker in service and messages waiting, the tracked number is above its target, so that a fleet
-// rises from none.
+// What is tracked is the backlog per worker or the worker utilization, as a metric that Muster publishes or as metric
+// math over those of the queue and the fleet. With no worker in service and messages waiting, the tracked number is
+// above its target, so that a fleet rises from none.
 //
-// A policy that is put anew makes AWS measure anew, which costs minutes. So it is put only when it differs from what there is.
+// A policy that is put anew makes AWS measure anew, which costs minutes. So it is put only when it differs from what
+// there is.
 package delegate
 
 import (
@@ -59,14 +60,17 @@ type Options struct {
 	Namespace string
 	// Period is 10 s, 30 s or a minute, which is also the default.
 	Period time.Duration
-	// ChangePercent is by how much the target that AWS has may differ from the one that is handed over, per hundred, before it is put
-	// again: a round that remembers nothing must not put it each time. Zero means that it may not differ.
+	// ChangePercent is by how much the target that AWS has may differ from the one that is handed over, per hundred,
+	// before it is put again: a round that remembers nothing must not put it each time. Zero means that it may not
+	// differ.
 	ChangePercent float64
-	// Cooldown is how long AWS waits after a rise of a service before the next; zero leaves that to AWS, which takes 5 minutes.
+	// Cooldown is how long AWS waits after a rise of a service before the next; zero leaves that to AWS, which takes 5
+	// minutes.
 	Cooldown time.Duration
 	// KeepUp has AWS raise the size only.
 	KeepUp bool
-	// Lines, if it is set, gets the metrics as lines in the embedded metric format, for CloudWatch Logs; they are not published otherwise.
+	// Lines, if it is set, gets the metrics as lines in the embedded metric format, for CloudWatch Logs; they are not
+	// published otherwise.
 	Lines io.Writer
 	// CloudWatch changes the options of the client for metrics.
 	CloudWatch []func(*cloudwatch.Options)
@@ -80,7 +84,8 @@ type Publisher struct {
 	metrics *cloudwatch.Client
 }
 
-// NewPublisher returns a publisher for a fleet, which may be of any kind. Nothing is called. Account, Fleet and Formula are required.
+// NewPublisher returns a publisher for a fleet, which may be of any kind. Nothing is called. Account, Fleet and Formula
+// are required.
 func NewPublisher(o Options) (*Publisher, error) {
 	if o.Account == nil || o.Fleet == "" {
 		return nil, fmt.Errorf("publish the metrics of the fleet %q: an account and a name are needed", o.Fleet)
@@ -90,7 +95,8 @@ func NewPublisher(o Options) (*Publisher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("publish the metrics of the fleet %s: %w", o.Fleet, err)
 	}
-	return &Publisher{o: o, region: cfg.Region, what: "the fleet " + o.Fleet, metrics: cloudwatch.NewFromConfig(cfg, o.CloudWatch...)}, nil
+	return &Publisher{o: o, region: cfg.Region, what: "the fleet " + o.Fleet,
+		metrics: cloudwatch.NewFromConfig(cfg, o.CloudWatch...)}, nil
 }
 
 // Delegate hands over. It implements [muster.Delegator] and is safe for use by several goroutines.
@@ -115,7 +121,8 @@ type tracker interface {
 // New returns a delegate. Nothing is called.
 func New(o Options) (*Delegate, error) {
 	if o.Account == nil || o.Fleet == "" || (o.Group == "") == (o.Cluster == "" || o.Service == "") {
-		return nil, fmt.Errorf("delegate the fleet %q: found the group %q, the cluster %q and the service %q; a group or a service is needed", o.Fleet, o.Group, o.Cluster, o.Service)
+		return nil, fmt.Errorf("delegate the fleet %q: found the group %q, the cluster %q and the service %q; a "+
+			"group or a service is needed", o.Fleet, o.Group, o.Cluster, o.Service)
 	}
 	p, err := NewPublisher(o)
 	if err != nil {
@@ -142,7 +149,8 @@ func PolicyName(fleet string) string { return "muster-" + fleet }
 // recheck is how often the policy is looked at although nothing should have changed it.
 const recheck = 5 * time.Minute
 
-// HandOver implements [muster.Delegator]: it publishes what is known, and puts the scaling policy when that is not as it should be.
+// HandOver implements [muster.Delegator]: it publishes what is known, and puts the scaling policy when that is not as
+// it should be.
 func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
 	published := d.Publish(ctx, h)
 	if !(h.Target > 0) {

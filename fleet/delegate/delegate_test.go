@@ -13,14 +13,14 @@ import (
 	"github.com/muster-scale/muster/fleet/delegate"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
 // stage is a world with the group web and the service web of the cluster prod.
 type stage struct {
 	t       *testing.T
-	cloud   *cloud.Server
+	cloud   *fakeaws.Server
 	account *awsapi.Account
 }
 
@@ -28,7 +28,7 @@ func inTime(t *testing.T, test func(s stage)) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
-		server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
+		server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
 		server.Follow(time.Now)
 		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: server}})
 		if err != nil {
@@ -38,21 +38,26 @@ func inTime(t *testing.T, test func(s stage)) {
 		nine := 9
 		s.do(func(w *model.World) error {
 			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-				AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &nine, AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+				AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &nine,
+				AvailabilityZones: []string{"eu-west-1a"},
+				LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
 			}})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod", CapacityProviders: []string{model.Fargate}})
+			_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
+				CapacityProviders: []string{model.Fargate}})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{Family: "work", Cpu: "512", Memory: "1024", NetworkMode: "awsvpc", RequiresCompatibilities: []string{"FARGATE"},
+			_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{Family: "work", Cpu: "512", Memory: "1024",
+				NetworkMode: "awsvpc", RequiresCompatibilities: []string{"FARGATE"},
 				ContainerDefinitions: []model.ContainerDefinition{{Name: "work", Image: "work:1"}}})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().CreateService(model.CreateServiceInput{Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: new(int), LaunchType: model.Fargate,
+			_, err := w.ECS().CreateService(model.CreateServiceInput{Cluster: "prod", ServiceName: "web",
+				TaskDefinition: "work", DesiredCount: new(int), LaunchType: model.Fargate,
 				NetworkConfiguration: &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}})
 			return err
 		})
@@ -85,15 +90,18 @@ func handover(target float64) muster.Handover {
 	now := time.Now().UTC()
 	return muster.Handover{
 		ID: "x", At: now, Target: target, Backlog: muster.Measured(now, 1500), InFlight: muster.Measured(now, 10),
-		Capacity: muster.Capacity{Known: true, Idle: 10, Slots: 10, SlotsPerWorker: 1}, Processing: muster.Estimate{Known: true, MeanSeconds: 25},
+		Capacity:   muster.Capacity{Known: true, Idle: 10, Slots: 10, SlotsPerWorker: 1},
+		Processing: muster.Estimate{Known: true, MeanSeconds: 25},
 	}
 }
 
 // both are a group and a service.
 var both = map[string]delegate.Options{
-	"a group": {Group: "web", Formula: delegate.BacklogPerWorker}, "a group with metric math": {Group: "web", Formula: delegate.BacklogPerWorker, Math: true},
-	"a service":                  {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization},
-	"a service with a cooldown":  {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization, Cooldown: 10 * time.Minute},
+	"a group":                  {Group: "web", Formula: delegate.BacklogPerWorker},
+	"a group with metric math": {Group: "web", Formula: delegate.BacklogPerWorker, Math: true},
+	"a service":                {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization},
+	"a service with a cooldown": {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization,
+		Cooldown: 10 * time.Minute},
 	"a service with metric math": {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization, Math: true},
 }
 
@@ -129,10 +137,13 @@ func TestAPolicyIsPutOnlyWhenItDiffers(t *testing.T) {
 				hand(s.delegate(forgetful), 0.8, 3, "with one that is not")
 				s.do(func(w *model.World) error { // somebody deletes it
 					if o.Group != "" {
-						_, err := w.AutoScaling().DeletePolicy(model.PolicyName{AutoScalingGroupName: "web", PolicyName: "muster-web"})
+						_, err := w.AutoScaling().DeletePolicy(model.PolicyName{AutoScalingGroupName: "web",
+							PolicyName: "muster-web"})
 						return err
 					}
-					_, err := w.ApplicationScaling().DeleteScalingPolicy(model.TargetPolicyName{ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount", PolicyName: "muster-web"})
+					_, err := w.ApplicationScaling().DeleteScalingPolicy(model.TargetPolicyName{ServiceNamespace: "ecs",
+						ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
+						PolicyName: "muster-web"})
 					return err
 				})
 				d = s.delegate(o)
@@ -152,18 +163,28 @@ func TestWhatIsUnknownIsNotPublished(t *testing.T) {
 		want   map[string]float64
 	}{
 		{"all is known", func(*muster.Handover) {}, map[string]float64{
-			"BacklogPerWorker": 150, "AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10, "WorkersInService": 10, "WorkerUtilization": 151,
+			"BacklogPerWorker": 150, "AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10,
+			"WorkersInService": 10, "WorkerUtilization": 151,
 		}},
 		{"no backlog", func(h *muster.Handover) { h.Backlog = muster.Unknown(h.At, "no answer") },
-			map[string]float64{"AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10, "WorkersInService": 10}},
-		{"no members", func(h *muster.Handover) { h.Capacity.Known = false }, map[string]float64{"AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25}},
-		{"a duration that nobody measured", func(h *muster.Handover) { h.Processing.Prior, h.Capacity.Known = true, false }, map[string]float64{"AcceptableBacklogPerWorker": 12}},
+			map[string]float64{"AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10,
+				"WorkersInService": 10}},
+		{"no members", func(h *muster.Handover) { h.Capacity.Known = false },
+			map[string]float64{"AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25}},
+		{"a duration that nobody measured", func(h *muster.Handover) {
+			h.Processing.Prior, h.Capacity.Known = true,
+				false
+		}, map[string]float64{"AcceptableBacklogPerWorker": 12}},
 		{"nobody in service and messages waiting is above the target", func(h *muster.Handover) {
-			h.Capacity.Idle, h.Capacity.Slots, h.Backlog, h.InFlight, h.Processing.Known = 0, 0, muster.Measured(h.At, 1), muster.Measured(h.At, 0), false
-		}, map[string]float64{"BacklogPerWorker": 13, "AcceptableBacklogPerWorker": 12, "TotalWorkers": 0, "WorkersInService": 0, "WorkerUtilization": 1}},
+			h.Capacity.Idle, h.Capacity.Slots, h.Backlog, h.InFlight, h.Processing.Known = 0, 0, muster.Measured(h.At,
+				1), muster.Measured(h.At, 0), false
+		}, map[string]float64{"BacklogPerWorker": 13, "AcceptableBacklogPerWorker": 12, "TotalWorkers": 0,
+			"WorkersInService": 0, "WorkerUtilization": 1}},
 		{"nobody in service and nothing waiting", func(h *muster.Handover) {
-			h.Capacity.Idle, h.Capacity.Slots, h.Backlog, h.InFlight, h.Processing.Known = 0, 0, muster.Measured(h.At, 0), muster.Measured(h.At, 0), false
-		}, map[string]float64{"BacklogPerWorker": 0, "AcceptableBacklogPerWorker": 12, "TotalWorkers": 0, "WorkersInService": 0, "WorkerUtilization": 0}},
+			h.Capacity.Idle, h.Capacity.Slots, h.Backlog, h.InFlight, h.Processing.Known = 0, 0, muster.Measured(h.At,
+				0), muster.Measured(h.At, 0), false
+		}, map[string]float64{"BacklogPerWorker": 0, "AcceptableBacklogPerWorker": 12, "TotalWorkers": 0,
+			"WorkersInService": 0, "WorkerUtilization": 0}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -171,7 +192,8 @@ func TestWhatIsUnknownIsNotPublished(t *testing.T) {
 				var lines bytes.Buffer
 				h := handover(12)
 				row.change(&h)
-				if err := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker, Lines: &lines}).Publish(s.t.Context(), h); err != nil {
+				if err := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker,
+					Lines: &lines}).Publish(s.t.Context(), h); err != nil {
 					s.t.Fatal(err)
 				}
 				var line map[string]any
@@ -201,7 +223,8 @@ func TestALineIsInTheEmbeddedMetricFormat(t *testing.T) {
 			var lines bytes.Buffer
 			h := handover(12)
 			h.Processing.Known = false
-			d := s.delegate(delegate.Options{Group: "web", Formula: delegate.Utilization, Lines: &lines, Namespace: "Own", Period: period})
+			d := s.delegate(delegate.Options{Group: "web", Formula: delegate.Utilization, Lines: &lines,
+				Namespace: "Own", Period: period})
 			if err := d.Publish(s.t.Context(), h); err != nil || !strings.Contains(lines.String(), want) {
 				s.t.Errorf("%v; got\n%swant\n%s", err, lines.String(), want)
 			}
@@ -215,9 +238,12 @@ func TestMetricsThatAreRefusedDoNotKeepThePolicyBack(t *testing.T) {
 			w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "PutMetricData"})
 			return nil
 		})
-		err := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker}).HandOver(s.t.Context(), handover(12))
-		if err == nil || !strings.Contains(err.Error(), "allow cloudwatch:PutMetricData") || s.cloud.Calls("PutScalingPolicy") != 1 {
-			s.t.Errorf("got %v, and the policy was put %d times, want the missing permission and once", err, s.cloud.Calls("PutScalingPolicy"))
+		err := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker}).HandOver(s.t.Context(),
+			handover(12))
+		if err == nil || !strings.Contains(err.Error(), "allow cloudwatch:PutMetricData") ||
+			s.cloud.Calls("PutScalingPolicy") != 1 {
+			s.t.Errorf("got %v, and the policy was put %d times, want the missing permission and once", err,
+				s.cloud.Calls("PutScalingPolicy"))
 		}
 	})
 }
@@ -229,7 +255,8 @@ func TestAPolicyThatFailsIsPutAgain(t *testing.T) {
 			return nil
 		})
 		d := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker})
-		if err := d.HandOver(s.t.Context(), handover(12)); err == nil || !strings.Contains(err.Error(), "autoscaling:PutScalingPolicy") {
+		if err := d.HandOver(s.t.Context(), handover(12)); err == nil ||
+			!strings.Contains(err.Error(), "autoscaling:PutScalingPolicy") {
 			s.t.Errorf("got %v", err)
 		}
 		if err := d.HandOver(s.t.Context(), handover(12)); err != nil || s.cloud.Calls("PutScalingPolicy") != 2 {

@@ -34,8 +34,8 @@ type figure struct {
 	value float64
 }
 
-// figures are what is known at a handover. What is unknown is not published: a hole says so, and a zero would not. What other
-// articles call a worker is a slot here: TotalWorkers counts slots.
+// figures are what is known at a handover. What is unknown is not published: a hole says so, and a zero would not. What
+// other articles call a worker is a slot here: TotalWorkers counts slots.
 func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	add := func(name string, unit types.StandardUnit, v float64) { all = append(all, figure{name, unit, v}) }
 	if h.Capacity.Known {
@@ -90,7 +90,8 @@ func (d *Publisher) Publish(ctx context.Context, h muster.Handover) error {
 	for _, f := range figures {
 		in.MetricData = append(in.MetricData, types.MetricDatum{
 			MetricName: aws.String(f.name), Unit: f.unit, Value: number(f.value), Timestamp: aws.Time(h.At),
-			Dimensions: []types.Dimension{{Name: aws.String(dimension), Value: aws.String(d.o.Fleet)}}, StorageResolution: aws.Int32(int32(d.resolution())),
+			Dimensions:        []types.Dimension{{Name: aws.String(dimension), Value: aws.String(d.o.Fleet)}},
+			StorageResolution: aws.Int32(int32(d.resolution())),
 		})
 	}
 	_, err := d.metrics.PutMetricData(ctx, in)

@@ -17,7 +17,8 @@ type groupPolicy struct {
 }
 
 func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
-	out, err := g.client.DescribePolicies(ctx, &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
+	out, err := g.client.DescribePolicies(ctx,
+		&autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
 	if err != nil {
 		return false, g.explain("find the scaling policy of", err)
 	}
@@ -29,7 +30,8 @@ func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (b
 		}
 	}
 	_, err = g.client.PutScalingPolicy(ctx, &autoscaling.PutScalingPolicyInput{
-		AutoScalingGroupName: aws.String(g.o.Group), PolicyName: aws.String(name), PolicyType: aws.String("TargetTrackingScaling"), TargetTrackingConfiguration: g.tracking(target),
+		AutoScalingGroupName: aws.String(g.o.Group), PolicyName: aws.String(name),
+		PolicyType: aws.String("TargetTrackingScaling"), TargetTrackingConfiguration: g.tracking(target),
 	})
 	return true, g.explain("put the scaling policy of", err)
 }
@@ -42,11 +44,13 @@ func same(a, b any) bool {
 }
 
 func (g groupPolicy) tracking(target float64) *types.TargetTrackingConfiguration {
-	c := &types.TargetTrackingConfiguration{TargetValue: number(target), DisableScaleIn: aws.Bool(g.o.KeepUp), CustomizedMetricSpecification: &types.CustomizedMetricSpecification{}}
+	c := &types.TargetTrackingConfiguration{TargetValue: number(target), DisableScaleIn: aws.Bool(g.o.KeepUp),
+		CustomizedMetricSpecification: &types.CustomizedMetricSpecification{}}
 	m := c.CustomizedMetricSpecification
 	if !g.o.Math {
 		s := g.published()
-		m.Namespace, m.MetricName, m.Statistic = aws.String(s.namespace), aws.String(s.name), types.MetricStatistic(s.stat)
+		m.Namespace, m.MetricName, m.Statistic = aws.String(s.namespace), aws.String(s.name),
+			types.MetricStatistic(s.stat)
 		m.Dimensions, m.Period = s.group(), aws.Int32(int32(g.o.Period/time.Second))
 		return c
 	}
@@ -57,7 +61,8 @@ func (g groupPolicy) tracking(target float64) *types.TargetTrackingConfiguration
 			w.Expression = aws.String(q.expression)
 		} else {
 			w.MetricStat = &types.TargetTrackingMetricStat{
-				Metric: &types.Metric{Namespace: aws.String(q.stat.namespace), MetricName: aws.String(q.stat.name), Dimensions: q.stat.group()}, Stat: aws.String(q.stat.stat),
+				Metric: &types.Metric{Namespace: aws.String(q.stat.namespace), MetricName: aws.String(q.stat.name),
+					Dimensions: q.stat.group()}, Stat: aws.String(q.stat.stat),
 			}
 		}
 		m.Metrics = append(m.Metrics, w)
@@ -68,7 +73,8 @@ func (g groupPolicy) tracking(target float64) *types.TargetTrackingConfiguration
 // group are the dimensions as EC2 Auto Scaling takes them.
 func (s stat) group() (all []types.MetricDimension) {
 	for i := 0; i+1 < len(s.dimensions); i += 2 {
-		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]), Value: aws.String(s.dimensions[i+1])})
+		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]),
+			Value: aws.String(s.dimensions[i+1])})
 	}
 	return all
 }

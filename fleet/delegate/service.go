@@ -26,7 +26,8 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 		return false, err
 	}
 	out, err := s.client.DescribeScalingPolicies(ctx, &applicationautoscaling.DescribeScalingPoliciesInput{
-		ServiceNamespace: types.ServiceNamespaceEcs, ResourceId: s.resource(), ScalableDimension: desiredCount, PolicyNames: []string{name},
+		ServiceNamespace: types.ServiceNamespaceEcs, ResourceId: s.resource(), ScalableDimension: desiredCount,
+		PolicyNames: []string{name},
 	})
 	if err != nil {
 		return false, s.explain("find the scaling policy of", err)
@@ -40,7 +41,8 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 	}
 	_, err = s.client.PutScalingPolicy(ctx, &applicationautoscaling.PutScalingPolicyInput{
 		ServiceNamespace: types.ServiceNamespaceEcs, ResourceId: s.resource(), ScalableDimension: desiredCount,
-		PolicyName: aws.String(name), PolicyType: types.PolicyTypeTargetTrackingScaling, TargetTrackingScalingPolicyConfiguration: s.tracking(target),
+		PolicyName: aws.String(name), PolicyType: types.PolicyTypeTargetTrackingScaling,
+		TargetTrackingScalingPolicyConfiguration: s.tracking(target),
 	})
 	return true, s.explain("put the scaling policy of", err)
 }
@@ -48,7 +50,8 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 // register tells Application Auto Scaling of the service and its limits, when it does not know them.
 func (s servicePolicy) register(ctx context.Context) error {
 	out, err := s.client.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{
-		ServiceNamespace: types.ServiceNamespaceEcs, ResourceIds: []string{*s.resource()}, ScalableDimension: desiredCount,
+		ServiceNamespace: types.ServiceNamespaceEcs, ResourceIds: []string{*s.resource()},
+		ScalableDimension: desiredCount,
 	})
 	if err != nil {
 		return s.explain("find the scalable target of", err)
@@ -67,7 +70,8 @@ func (s servicePolicy) register(ctx context.Context) error {
 
 func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPolicyConfiguration {
 	c := &types.TargetTrackingScalingPolicyConfiguration{
-		TargetValue: number(target), DisableScaleIn: aws.Bool(s.o.KeepUp), CustomizedMetricSpecification: &types.CustomizedMetricSpecification{},
+		TargetValue: number(target), DisableScaleIn: aws.Bool(s.o.KeepUp),
+		CustomizedMetricSpecification: &types.CustomizedMetricSpecification{},
 	}
 	if s.o.Cooldown > 0 {
 		c.ScaleOutCooldown = aws.Int32(int32(s.o.Cooldown / time.Second))
@@ -75,7 +79,8 @@ func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPoli
 	m := c.CustomizedMetricSpecification
 	if !s.o.Math {
 		p := s.published()
-		m.Namespace, m.MetricName, m.Statistic, m.Dimensions = aws.String(p.namespace), aws.String(p.name), types.MetricStatistic(p.stat), p.service()
+		m.Namespace, m.MetricName, m.Statistic, m.Dimensions = aws.String(p.namespace), aws.String(p.name),
+			types.MetricStatistic(p.stat), p.service()
 		return c
 	}
 	queries := s.computed(target)
@@ -84,9 +89,11 @@ func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPoli
 		if q.expression != "" {
 			w.Expression = aws.String(q.expression)
 		} else {
-			metric := &types.TargetTrackingMetric{Namespace: aws.String(q.stat.namespace), MetricName: aws.String(q.stat.name)}
+			metric := &types.TargetTrackingMetric{Namespace: aws.String(q.stat.namespace),
+				MetricName: aws.String(q.stat.name)}
 			for _, d := range q.stat.service() {
-				metric.Dimensions = append(metric.Dimensions, types.TargetTrackingMetricDimension{Name: d.Name, Value: d.Value})
+				metric.Dimensions = append(metric.Dimensions,
+					types.TargetTrackingMetricDimension{Name: d.Name, Value: d.Value})
 			}
 			w.MetricStat = &types.TargetTrackingMetricStat{Metric: metric, Stat: aws.String(q.stat.stat)}
 		}
@@ -98,7 +105,8 @@ func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPoli
 // service are the dimensions as Application Auto Scaling takes them.
 func (s stat) service() (all []types.MetricDimension) {
 	for i := 0; i+1 < len(s.dimensions); i += 2 {
-		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]), Value: aws.String(s.dimensions[i+1])})
+		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]),
+			Value: aws.String(s.dimensions[i+1])})
 	}
 	return all
 }

@@ -34,8 +34,8 @@ func (d *Publisher) published() stat {
 	return d.own(MetricUtilization)
 }
 
-// computed are the queries of what is tracked where CloudWatch computes it; the last one is tracked. A queue that publishes nothing,
-// because nobody used it, counts as it was last.
+// computed are the queries of what is tracked where CloudWatch computes it; the last one is tracked. A queue that
+// publishes nothing, because nobody used it, counts as it was last.
 func (d *Delegate) computed(target float64) []query {
 	var all []query
 	sum := func(id, metric string) string {
@@ -54,7 +54,8 @@ func (d *Delegate) computed(target float64) []query {
 		waiting := sum("backlog", "ApproximateNumberOfMessagesVisible")
 		return append(all, query{id: "workers", stat: d.inService()}, query{id: "waiting", expression: waiting},
 			query{id: "backlogPerWorker", expression: "waiting / workers"},
-			query{id: "tracked", expression: fmt.Sprintf("IF(FILL(workers, 0) > 0, backlogPerWorker, IF(waiting > 0, waiting + %s, 0))", strconv.FormatFloat(target, 'f', -1, 64))})
+			query{id: "tracked", expression: fmt.Sprintf("IF(FILL(workers, 0) > 0, backlogPerWorker, IF(waiting > 0, "+
+				"waiting + %s, 0))", strconv.FormatFloat(target, 'f', -1, 64))})
 	}
 	work := ""
 	if d.o.Formula == Utilization {
@@ -69,9 +70,11 @@ func (d *Delegate) computed(target float64) []query {
 // inService is AWS's own count of members: the group must collect it, and the cluster must have Container Insights.
 func (d *Delegate) inService() stat {
 	if d.o.Group != "" {
-		return stat{"AWS/AutoScaling", "GroupInServiceInstances", "Average", []string{"AutoScalingGroupName", d.o.Group}}
+		return stat{"AWS/AutoScaling", "GroupInServiceInstances", "Average",
+			[]string{"AutoScalingGroupName", d.o.Group}}
 	}
-	return stat{"ECS/ContainerInsights", "RunningTaskCount", "Average", []string{"ClusterName", last(d.o.Cluster), "ServiceName", last(d.o.Service)}}
+	return stat{"ECS/ContainerInsights", "RunningTaskCount", "Average",
+		[]string{"ClusterName", last(d.o.Cluster), "ServiceName", last(d.o.Service)}}
 }
 
 // last returns the last part of an ARN or a path.

@@ -12,7 +12,8 @@ import (
 
 // reads are the calls that look at services and tasks.
 var reads = []string{
-	"DescribeServices", "ListTasks", "DescribeTasks", "GetTaskProtection", "ListContainerInstances", "DescribeContainerInstances", "DescribeCapacityProviders",
+	"DescribeServices", "ListTasks", "DescribeTasks", "GetTaskProtection", "ListContainerInstances",
+	"DescribeContainerInstances", "DescribeCapacityProviders",
 	"DescribeScalableTargets", "DescribeScalingPolicies", "DescribeAutoScalingGroups",
 }
 
@@ -45,7 +46,8 @@ func TestAQuietFleetReadsThreeTimesAMinuteAtMost(t *testing.T) {
 			return f
 		}},
 		{"tasks", func(s stage) muster.Fleet {
-			f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{Fleet: "web", Cluster: "prod", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}}})
+			f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{Fleet: "web", Cluster: "prod",
+				Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}}})
 			s.must(err)
 			s.must(f.SetDesired(s.t.Context(), order(3, "a", "b", "c")))
 			return f

@@ -10,14 +10,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // Capacity are the instances of an Auto Scaling group that the tasks of a service are placed on.
 type Capacity struct {
 	// TasksPerInstance is how many tasks fit on one instance, at least 1.
 	TasksPerInstance int
-	// Group sizes the group, as package fleet/asg does: its orders count instances, and it sets no size beyond the group's maximum.
-	// Ender ends instances by name, and lowers the group's size by as many.
+	// Group sizes the group, as package fleet/asg does: its orders count instances, and it sets no size beyond the
+	// group's maximum. Ender ends instances by name, and lowers the group's size by as many.
 	Group muster.Fleet
 	Ender muster.Releaser
 	// Name is the group's name, for what is said to people.
@@ -57,14 +58,16 @@ func (c *Capacity) raise(ctx context.Context, p place, id string, tasks int) err
 		order.Launch = append(order.Launch, fmt.Sprintf("%s.host.%d", id, i+1))
 	}
 	if err := c.Group.SetDesired(ctx, order); err != nil {
-		return fmt.Errorf("find instances for %s: %d are needed for %s: %w", p.what, need, muster.Plural(tasks, "task"), err)
+		return fmt.Errorf("find instances for %s: %d are needed for %s: %w", p.what, need, render.Plural(tasks, "task"),
+			err)
 	}
 	return nil
 }
 
 // hosts are the instances of a group, as ECS and the group know them.
 type hosts struct {
-	// living is how many instances the group has; idle are those of them that hold no task, by their ids, oldest registration first.
+	// living is how many instances the group has; idle are those of them that hold no task, by their ids, oldest
+	// registration first.
 	living int
 	idle   []string
 }
@@ -96,7 +99,8 @@ func (c *Capacity) hosts(ctx context.Context, p place) (hosts, error) {
 			return h, nil
 		}
 	}
-	return hosts{}, fmt.Errorf("list the instances under %s: found more than %d pages of them, allowed are up to that", p.what, maxPages)
+	return hosts{}, fmt.Errorf("list the instances under %s: found more than %d pages of them, allowed are up to that",
+		p.what, maxPages)
 }
 
 // idle adds to h those of the instances that are of the group and hold no task.
@@ -104,20 +108,22 @@ func (c *Capacity) idle(ctx context.Context, p place, h *hosts, group, arns []st
 	if len(arns) == 0 {
 		return nil
 	}
-	out, err := p.ecs.DescribeContainerInstances(ctx, &ecs.DescribeContainerInstancesInput{Cluster: aws.String(p.cluster), ContainerInstances: arns})
+	out, err := p.ecs.DescribeContainerInstances(ctx,
+		&ecs.DescribeContainerInstancesInput{Cluster: aws.String(p.cluster), ContainerInstances: arns})
 	if err != nil {
 		return p.explain("describe the instances under", err)
 	}
 	for _, i := range out.ContainerInstances {
-		if id := aws.ToString(i.Ec2InstanceId); i.RunningTasksCount+i.PendingTasksCount == 0 && slices.Contains(group, id) {
+		if id := aws.ToString(i.Ec2InstanceId); i.RunningTasksCount+i.PendingTasksCount == 0 &&
+			slices.Contains(group, id) {
 			h.idle = append(h.idle, id)
 		}
 	}
 	return nil
 }
 
-// spare are the instances to end: idle ones, as many as there are beyond what the service needs. There are none while tasks have no
-// place, since ECS may place them any moment, and none where others see to that.
+// spare are the instances to end: idle ones, as many as there are beyond what the service needs. There are none while
+// tasks have no place, since ECS may place them any moment, and none where others see to that.
 func (c *Capacity) spare(h hosts, svc types.Service, living int) []string {
 	if c.Keep || int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) || svc.PendingCount > 0 {
 		return nil

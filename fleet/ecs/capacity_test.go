@@ -31,7 +31,8 @@ func TestTheGroupRisesWithTheService(t *testing.T) {
 				s.t.Errorf("%d tasks have %d instances, want %d", row.tasks, n, row.instances)
 			}
 			if n := s.shown(); n.DesiredCount != row.tasks || n.RunningCount != min(row.tasks, 8) {
-				s.t.Errorf("%d of %d tasks run, want as many of %d as there is room for", n.RunningCount, n.DesiredCount, row.tasks)
+				s.t.Errorf("%d of %d tasks run, want as many of %d as there is room for", n.RunningCount,
+					n.DesiredCount, row.tasks)
 			}
 		})
 	}
@@ -117,18 +118,21 @@ func TestAnInstanceThatTheServiceCouldNeedIsKept(t *testing.T) {
 		s.must(group.SetDesired(s.t.Context(), order(4, "a", "b", "c")))
 		pass(3 * time.Minute)
 		for per, spare := range map[int]int{1: 2, 2: 3} { // both tasks are on one of four instances
-			f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: per, Group: group, Ender: group}})
+			f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web",
+				Capacity: &ecs.Capacity{TasksPerInstance: per, Group: group, Ender: group}})
 			s.must(err)
 			if n := s.list(f).Service.Spare; n != spare {
 				s.t.Errorf("with %d tasks for each instance %d of 4 are to spare, want %d", per, n, spare)
 			}
-			kept, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: per, Group: group, Ender: group, Keep: true}})
+			kept, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web",
+				Capacity: &ecs.Capacity{TasksPerInstance: per, Group: group, Ender: group, Keep: true}})
 			s.must(err)
 			if n := s.list(kept).Service.Spare; n != 0 {
 				s.t.Errorf("%d are to spare although they are left to ECS", n)
 			}
 		}
-		f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group}})
+		f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web",
+			Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group}})
 		s.must(err)
 		s.must(f.SetDesired(s.t.Context(), order(3, "d")))
 		pass(3 * time.Second) // the third task is on its way
@@ -143,7 +147,8 @@ func TestAnInstanceThatTheServiceCouldNeedIsKept(t *testing.T) {
 }
 
 func TestManagedScalingIsNoted(t *testing.T) {
-	for managed, says := range map[string]string{"ENABLED": "ECS sizes the group hosts too", "DISABLED": "managed scaling of the capacity provider hosts is off"} {
+	for managed, says := range map[string]string{"ENABLED": "ECS sizes the group hosts too",
+		"DISABLED": "managed scaling of the capacity provider hosts is off"} {
 		inTime(t, model.Settings{}, func(s stage) {
 			f, _ := s.hosted(2, managed)
 			if notes := strings.Join(s.list(f).Service.Notes, "\n"); !strings.Contains(notes, says) {

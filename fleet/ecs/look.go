@@ -37,13 +37,13 @@ type lookout struct {
 	listing muster.Listing
 	failure error
 	print   string
-	// wholeAt is when all tasks were looked at last, and calm what sums up what was seen then; it is empty where something went on.
-	// expected is true where something was expected since.
+	// wholeAt is when all tasks were looked at last, and calm what sums up what was seen then; it is empty where
+	// something went on. expected is true where something was expected since.
 	wholeAt  time.Time
 	calm     string
 	expected bool
-	// known says since when each task is known that lived at the last look or was started since, by its id; ended are those that
-	// ended lately.
+	// known says since when each task is known that lived at the last look or was started since, by its id; ended are
+	// those that ended lately.
 	known map[string]time.Time
 	ended map[string]ending
 }
@@ -77,7 +77,8 @@ func (l *lookout) cached() (muster.Listing, error, bool) {
 }
 
 // members returns what the last look gave, or looks when that is due.
-func (l *lookout) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing, error) {
+func (l *lookout) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing,
+	error) {
 	select {
 	case l.looking <- struct{}{}:
 		defer func() { <-l.looking }()
@@ -130,7 +131,8 @@ func (p place) list(ctx context.Context, in ecs.ListTasksInput) (arns []string, 
 			return arns, nil
 		}
 	}
-	return nil, fmt.Errorf("list the tasks of %s: found more than %d pages of them, allowed are up to that", p.what, maxPages)
+	return nil, fmt.Errorf("list the tasks of %s: found more than %d pages of them, allowed are up to that", p.what,
+		maxPages)
 }
 
 // describe returns tasks by their ids or ARNs. Those that ECS does not know, or not yet, are missing.
@@ -157,8 +159,8 @@ type seen struct {
 	members []muster.Member
 }
 
-// sort makes members of the tasks with these ARNs, and of those that were known and are not among them: they are looked at by name,
-// since a list may lag behind.
+// sort makes members of the tasks with these ARNs, and of those that were known and are not among them: they are looked
+// at by name, since a list may lag behind.
 func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string) (seen, error) {
 	ids := make([]string, 0, len(arns))
 	for _, arn := range arns {
@@ -174,7 +176,8 @@ func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string
 		return seen{}, err
 	}
 	slices.SortFunc(tasks, func(a, b types.Task) int {
-		return cmp.Or(aws.ToTime(a.CreatedAt).Compare(aws.ToTime(b.CreatedAt)), cmp.Compare(lastOf(a.TaskArn), lastOf(b.TaskArn)))
+		return cmp.Or(aws.ToTime(a.CreatedAt).Compare(aws.ToTime(b.CreatedAt)),
+			cmp.Compare(lastOf(a.TaskArn), lastOf(b.TaskArn)))
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()

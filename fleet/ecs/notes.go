@@ -31,15 +31,20 @@ const telling = 10 * time.Minute
 // service notes what the service says of itself, and who else changes its count.
 func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 	name := last(o.Service)
-	n.add(deploying(svc), "a deployment of the service %s is under way: tasks of both kinds live, and the count falls when it is over", name)
+	n.add(deploying(svc), "a deployment of the service %s is under way: tasks of both kinds live, and the count "+
+		"falls when it is over", name)
 	for _, d := range svc.Deployments {
-		n.add(d.RolloutState == types.DeploymentRolloutStateFailed, "a deployment of the service %s failed: %s", name, aws.ToString(d.RolloutStateReason))
+		n.add(d.RolloutState == types.DeploymentRolloutStateFailed, "a deployment of the service %s failed: %s", name,
+			aws.ToString(d.RolloutStateReason))
 	}
 	owners = slices.DeleteFunc(slices.Clone(owners), func(name string) bool { return name == o.Owner })
-	n.add(len(owners) > 0, "the scaling policy %s changes the count of the service %s too: remove it or suspend its scaling, or let it decide alone with delegate", strings.Join(owners, ", "), name)
+	n.add(len(owners) > 0, "the scaling policy %s changes the count of the service %s too: remove it or suspend its "+
+		"scaling, or let it decide alone with delegate", strings.Join(owners, ", "), name)
 	n.add(svc.AvailabilityZoneRebalancing == types.AvailabilityZoneRebalancingEnabled && !o.Protect,
-		"ECS may stop busy tasks of the service %s to balance its zones: turn availability zone rebalancing off, or have tasks protected", name)
-	n.add(svc.SchedulingStrategy == types.SchedulingStrategyDaemon, "the service %s is a DAEMON service, which cannot be sized", name)
+		"ECS may stop busy tasks of the service %s to balance its zones: turn availability zone rebalancing off, or "+
+			"have tasks protected", name)
+	n.add(svc.SchedulingStrategy == types.SchedulingStrategyDaemon, "the service %s is a DAEMON service, which "+
+		"cannot be sized", name)
 	if why, ok := trouble(svc, time.Now().Add(-telling)); ok {
 		n.add(true, "ECS says: %s%s", why, remedy(why))
 	}
@@ -52,7 +57,8 @@ func trouble(svc types.Service, since time.Time) (string, bool) {
 		if aws.ToTime(e.CreatedAt).Before(since) || strings.Contains(text, "has reached a steady state") {
 			break
 		}
-		if strings.Contains(text, "unable") || strings.Contains(text, "throttled") || strings.Contains(text, "protected") {
+		if strings.Contains(text, "unable") || strings.Contains(text, "throttled") ||
+			strings.Contains(text, "protected") {
 			return strings.TrimRight(text, "."), true
 		}
 	}
@@ -62,8 +68,8 @@ func trouble(svc types.Service, since time.Time) (string, bool) {
 // unplacedAfter is how long after an order its missing tasks are asked after.
 const unplacedAfter = 20 * time.Second
 
-// unplaced are the ordered members that ECS cannot place, as it says itself, as members that have ended. ECS goes on trying; the
-// controller lowers the count, and tries again when its own rules say so.
+// unplaced are the ordered members that ECS cannot place, as it says itself, as members that have ended. ECS goes on
+// trying; the controller lowers the count, and tries again when its own rules say so.
 func (f *Service) unplaced(at time.Time, svc types.Service, living int) (ended []muster.Member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,8 +113,8 @@ func (f *Service) scaledBy(ctx context.Context) []string {
 	return owners
 }
 
-// Owners returns the names of the scaling policies of Application Auto Scaling that change the service's count as well, with two reads.
-// A service that is not registered there, or whose scaling is suspended both ways, has none.
+// Owners returns the names of the scaling policies of Application Auto Scaling that change the service's count as well,
+// with two reads. A service that is not registered there, or whose scaling is suspended both ways, has none.
 func (f *Service) Owners(ctx context.Context) ([]string, error) {
 	policies, err := f.policies(ctx)
 	var owners []string
@@ -142,7 +148,8 @@ func (f *Service) Cooldowns(ctx context.Context) (map[string]time.Duration, erro
 func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error) {
 	resource := "service/" + last(f.cluster) + "/" + last(f.o.Service)
 	targets, err := f.scaling.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{
-		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceIds: []string{resource}, ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
+		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceIds: []string{resource},
+		ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
 	})
 	if err != nil {
 		return nil, f.explain("ask who else sizes", err)
@@ -155,7 +162,8 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 		return nil, nil
 	}
 	policies, err := f.scaling.DescribeScalingPolicies(ctx, &applicationautoscaling.DescribeScalingPoliciesInput{
-		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceId: aws.String(resource), ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
+		ServiceNamespace: scaling.ServiceNamespaceEcs, ResourceId: aws.String(resource),
+		ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
 	})
 	if err != nil {
 		return nil, f.explain("ask who else sizes", err)
@@ -166,8 +174,10 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 // capacity notes whether ECS sizes the group too, and what else stands in the way of that.
 func (n *notes) capacity(c *Capacity, svc types.Service, providers []types.CapacityProvider) {
 	names := strategy(svc)
-	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
-	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in place of waiting for one", aws.ToString(svc.ServiceName))
+	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the "+
+		"others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
+	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in "+
+		"place of waiting for one", aws.ToString(svc.ServiceName))
 	for _, p := range providers {
 		n.provider(c, p)
 	}
@@ -209,14 +219,19 @@ func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 		return
 	}
 	if group := last(aws.ToString(g.AutoScalingGroupArn)); c.Name != "" {
-		n.add(group != c.Name, "the capacity provider %s is of the group %s, and ecs.capacity.group is %s: state the group that the tasks are placed on", name, group, c.Name)
+		n.add(group != c.Name, "the capacity provider %s is of the group %s, and ecs.capacity.group is %s: state the "+
+			"group that the tasks are placed on", name, group, c.Name)
 	}
 	m := g.ManagedScaling
 	managed := m != nil && m.Status == types.ManagedScalingStatusEnabled
-	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it waits with tasks until there is room, which is wanted, and it ends idle instances later than Muster; "+
+	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it waits "+
+		"with tasks until there is room, which is wanted, and it ends idle instances later than Muster; "+
 		"a target of %d %% keeps more than are needed, unless ecs.capacity.shrink is false", c.Name, name, target(m))
-	n.add(!managed, "managed scaling of the capacity provider %s is off: a task that finds no room fails at once and is tried again, until the instance is there", name)
-	n.add(g.ManagedTerminationProtection == types.ManagedTerminationProtectionEnabled, "managed termination protection of the capacity provider %s is on: turn it off, since Muster ends only instances without tasks", name)
+	n.add(!managed, "managed scaling of the capacity provider %s is off: a task that finds no room fails at once and "+
+		"is tried again, until the instance is there", name)
+	n.add(g.ManagedTerminationProtection == types.ManagedTerminationProtectionEnabled,
+		"managed termination protection of the capacity provider %s is on: turn it off, since Muster ends only "+
+			"instances without tasks", name)
 }
 
 func target(m *types.ManagedScaling) int32 {

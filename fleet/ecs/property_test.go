@@ -23,7 +23,8 @@ type step struct {
 func drawSteps(t *rapid.T) (all []step) {
 	for range rapid.IntRange(1, 12).Draw(t, "steps") {
 		all = append(all, step{
-			rapid.SampledFrom([]string{"raise", "release", "again", "ends", "deny", "throttle", "lost", "wait"}).Draw(t, "what"),
+			rapid.SampledFrom([]string{"raise", "release", "again", "ends", "deny", "throttle", "lost", "wait"}).Draw(t,
+				"what"),
 			rapid.IntRange(0, 6).Draw(t, "n"), time.Duration(rapid.IntRange(0, 90).Draw(t, "seconds")) * time.Second,
 		})
 	}
@@ -79,7 +80,8 @@ func (s stage) live(steps []step) string {
 		}
 		switch x.what {
 		case "raise":
-			_ = f.SetDesired(s.t.Context(), muster.Order{ID: fmt.Sprint("o", i), Desired: total + x.n, Total: total + x.n, Launch: names(x.n)})
+			_ = f.SetDesired(s.t.Context(), muster.Order{ID: fmt.Sprint("o", i), Desired: total + x.n,
+				Total: total + x.n, Launch: names(x.n)})
 		case "release":
 			going := working[:min(x.n, len(working))]
 			released = append(released, going...)

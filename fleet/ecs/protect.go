@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 const (
 	// maxProtected is how many tasks one call protects.
 	maxProtected = 10
-	// protectFor is how long a protection lasts, and renewAt how long before its end a task counts as exposed. A controller that is
-	// gone must not keep a deployment waiting for days.
+	// protectFor is how long a protection lasts, and renewAt how long before its end a task counts as exposed. A
+	// controller that is gone must not keep a deployment waiting for days.
 	protectFor = time.Hour
 	renewAt    = 20 * time.Minute
 )
@@ -49,7 +49,8 @@ func (f *Service) expose(ctx context.Context, at time.Time, s seen) error {
 func (f *Service) protectedUntil(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	for batch := range slices.Chunk(ids, maxDescribed) {
-		out, err := f.ecs.GetTaskProtection(ctx, &ecs.GetTaskProtectionInput{Cluster: aws.String(f.cluster), Tasks: batch})
+		out, err := f.ecs.GetTaskProtection(ctx, &ecs.GetTaskProtectionInput{Cluster: aws.String(f.cluster),
+			Tasks: batch})
 		if err != nil {
 			return nil, f.explain("ask for the protection of tasks of", err)
 		}
@@ -80,7 +81,8 @@ func (f *Service) shield(ctx context.Context, ids []string) error {
 		return err
 	}
 	soon := time.Now().Add(5 * time.Minute)
-	return f.protection(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return until[id].After(soon) }), true)
+	return f.protection(ctx,
+		slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return until[id].After(soon) }), true)
 }
 
 // protection protects tasks, or lifts that. Tasks that are gone are no failure.
@@ -123,11 +125,13 @@ func unprotected(what string, all []types.Failure) error {
 		say := reason
 		switch reason {
 		case "DEPLOYMENT_BLOCKED":
-			say = "DEPLOYMENT_BLOCKED: a deployment waits for them, or more would be protected than the service's count; wait for the deployment, or raise the count"
+			say = "DEPLOYMENT_BLOCKED: a deployment waits for them, or more would be protected than the service's " +
+				"count; wait for the deployment, or raise the count"
 		case "TASK_NOT_VALID":
 			say = "TASK_NOT_VALID: only tasks of a service can be protected"
 		}
-		failures = append(failures, fmt.Errorf("%s: %s of %d: %s", what, muster.Plural(reasons[reason], "failure"), len(all), say))
+		failures = append(failures, fmt.Errorf("%s: %s of %d: %s", what, render.Plural(reasons[reason], "failure"),
+			len(all), say))
 	}
 	return errors.Join(failures...)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// whyEnded says why a task ended; empty for an orderly end: its own with the code 0, or one that ECS or somebody asked for.
+// whyEnded says why a task ended; empty for an orderly end: its own with the code 0, or one that ECS or somebody asked
+// for.
 func whyEnded(t types.Task) string {
 	said := strings.TrimRight(aws.ToString(t.StoppedReason), ".")
 	switch t.StopCode {
@@ -63,19 +64,27 @@ func refused(failures []types.Failure) string {
 var remedies = [...]struct{ part, do string }{
 	{"resource:cpu", "no instance of the cluster has that much CPU free: add instances, or larger ones"},
 	{"resource:memory", "no instance of the cluster has that much memory free: add instances, or larger ones"},
-	{"resource:eni", "no instance of the cluster has a network interface free: add instances, or larger ones, or turn on ENI trunking"},
+	{"resource:eni", "no instance of the cluster has a network interface free: add instances, or larger ones, or " +
+		"turn on ENI trunking"},
 	{"resource:gpu", "no instance of the cluster has a GPU free: add instances"},
 	{"resource:port", "a fixed host port is taken on every instance: add instances, or let ECS choose the port"},
-	{"attribute", "no instance has what the task definition or a placement constraint asks for: look at the launch type, the operating system and the constraints"},
+	{"attribute", "no instance has what the task definition or a placement constraint asks for: look at the launch " +
+		"type, the operating system and the constraints"},
 	{"agent", "the agents of the instances are not connected to ECS: look after the instances"},
-	{"no container instances", "the cluster has no instances: give it some through a capacity provider, or use Fargate"},
-	{"empty capacity provider", "the capacity provider has no instances and does not scale by itself: turn managed scaling on, or state ecs.capacity"},
-	{"capacity is unavailable", "AWS has no such capacity in these zones at the moment: add subnets in other zones, or another capacity provider"},
+	{"no container instances",
+		"the cluster has no instances: give it some through a capacity provider, or use Fargate"},
+	{"empty capacity provider", "the capacity provider has no instances and does not scale by itself: turn managed " +
+		"scaling on, or state ecs.capacity"},
+	{"capacity is unavailable", "AWS has no such capacity in these zones at the moment: add subnets in other zones, " +
+		"or another capacity provider"},
 	{"concurrent tasks", "the account's quota is used up: ask for a higher quota in Service Quotas, or lower max"},
 	{"vcpu", "the account's quota of vCPUs is used up: ask for a higher quota in Service Quotas, or lower max"},
-	{"location", "the task definition asks for a place that the subnets do not have: look at the platform version and the zones"},
-	{"cannotpullcontainer", "the image cannot be had: look at its name, the execution role, and the way from the subnets to the registry"},
-	{"resourceinitializationerror", "what the task needs before it starts cannot be had: look at its secrets, its execution role and the way out of its subnets"},
+	{"location", "the task definition asks for a place that the subnets do not have: look at the platform version " +
+		"and the zones"},
+	{"cannotpullcontainer", "the image cannot be had: look at its name, the execution role, and the way from the " +
+		"subnets to the registry"},
+	{"resourceinitializationerror", "what the task needs before it starts cannot be had: look at its secrets, its " +
+		"execution role and the way out of its subnets"},
 	{"outofmemory", "raise the memory in the task definition"},
 	{"missing", "it is gone: look at the task definition and the cluster"},
 	{"inactive", "it is being deleted: give the fleet another"},

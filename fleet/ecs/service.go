@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // ServiceOptions describe the fleet of a service. Cluster and Service are required.
@@ -23,7 +24,8 @@ type ServiceOptions struct {
 	Cluster, Service, Region string
 	// Protect tells that the controller has tasks protected; without, nothing asks whether they are.
 	Protect bool
-	// Capacity are the instances that the service's tasks are placed on; nil on Fargate, and where ECS alone sees to them.
+	// Capacity are the instances that the service's tasks are placed on; nil on Fargate, and where ECS alone sees to
+	// them.
 	Capacity *Capacity
 	// Owner is the scaling policy that is meant to size the service, where Muster does not; empty otherwise.
 	Owner string
@@ -31,8 +33,8 @@ type ServiceOptions struct {
 	Every time.Duration
 }
 
-// Service is the fleet of a service's tasks. It implements [muster.Fleet], [muster.Releaser], [muster.Protector], [muster.Trimmer] and
-// [muster.Expecter], and is safe for use by several goroutines.
+// Service is the fleet of a service's tasks. It implements [muster.Fleet], [muster.Releaser], [muster.Protector],
+// [muster.Trimmer] and [muster.Expecter], and is safe for use by several goroutines.
 type Service struct {
 	o ServiceOptions
 	place
@@ -70,10 +72,12 @@ var (
 func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
 	what := "the service " + last(o.Service)
 	if o.Cluster == "" || o.Service == "" {
-		return nil, fmt.Errorf("size an ECS service: found the cluster %q and the service %q, both are needed", o.Cluster, o.Service)
+		return nil, fmt.Errorf("size an ECS service: found the cluster %q and the service %q, both are needed",
+			o.Cluster, o.Service)
 	}
 	if o.Capacity != nil && (o.Capacity.TasksPerInstance < 1 || o.Capacity.Group == nil) {
-		return nil, fmt.Errorf("size %s: found %d tasks for each instance, allowed are 1 and more, with a group", what, o.Capacity.TasksPerInstance)
+		return nil, fmt.Errorf("size %s: found %d tasks for each instance, allowed are 1 and more, with a group", what,
+			o.Capacity.TasksPerInstance)
 	}
 	r, err := c.region(o.Region)
 	if err != nil {
@@ -109,7 +113,8 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 		if err := f.expose(ctx, at, s); err != nil {
 			return muster.Listing{}, err
 		}
-		l := muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: int(svc.DesiredCount), Set: aws.Int(int(svc.DesiredCount))}}
+		l := muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: int(svc.DesiredCount),
+			Set: aws.Int(int(svc.DesiredCount))}}
 		l.Members = append(l.Members, f.unplaced(at, svc, len(s.living))...)
 		var notes notes
 		notes.service(svc, f.o, f.scaledBy(ctx))
@@ -144,7 +149,8 @@ func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (s
 	}
 	if int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) {
 		// Tasks that ended before anybody saw them tell why others do not come.
-		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service), DesiredStatus: types.DesiredStatusStopped})
+		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service),
+			DesiredStatus: types.DesiredStatusStopped})
 		if err != nil {
 			return seen{}, err
 		}
@@ -155,12 +161,14 @@ func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (s
 
 // now describes the service.
 func (f *Service) now(ctx context.Context) (types.Service, error) {
-	out, err := f.ecs.DescribeServices(ctx, &ecs.DescribeServicesInput{Cluster: aws.String(f.cluster), Services: []string{f.o.Service}})
+	out, err := f.ecs.DescribeServices(ctx, &ecs.DescribeServicesInput{Cluster: aws.String(f.cluster),
+		Services: []string{f.o.Service}})
 	if err != nil {
 		return types.Service{}, f.explain("describe", err)
 	}
 	if len(out.Services) == 0 || aws.ToString(out.Services[0].Status) == "INACTIVE" {
-		return types.Service{}, fmt.Errorf("find %s: there is none in the region %s and the account of these credentials; create it, or put ecs.cluster, ecs.service and ecs.region right", f.what, f.name)
+		return types.Service{}, fmt.Errorf("find %s: there is none in the region %s and the account of these "+
+			"credentials; create it, or put ecs.cluster, ecs.service and ecs.region right", f.what, f.name)
 	}
 	return out.Services[0], nil
 }
@@ -171,7 +179,8 @@ func (f *Service) mayChange(svc types.Service) error {
 	case status != "ACTIVE":
 		return fmt.Errorf("size %s: found it in the state %s, allowed is ACTIVE", f.what, status)
 	case svc.SchedulingStrategy == types.SchedulingStrategyDaemon:
-		return fmt.Errorf("size %s: found a DAEMON service, which has one task on each instance, allowed is a REPLICA service", f.what)
+		return fmt.Errorf("size %s: found a DAEMON service, which has one task on each instance, allowed is a "+
+			"REPLICA service", f.what)
 	}
 	return nil
 }
@@ -179,7 +188,8 @@ func (f *Service) mayChange(svc types.Service) error {
 // deploying tells whether tasks of two deployments live side by side.
 func deploying(svc types.Service) bool { return len(svc.Deployments) > 1 }
 
-// hold takes the service for a write, as [Service.take] does, and surveys it as it is now, if it may be changed. done lets it go.
+// hold takes the service for a write, as [Service.take] does, and surveys it as it is now, if it may be changed. done
+// lets it go.
 func (f *Service) hold(ctx context.Context) (svc types.Service, s seen, done func(), err error) {
 	if done, err = f.take(ctx); err != nil {
 		return svc, s, nil, err
@@ -194,10 +204,10 @@ func (f *Service) hold(ctx context.Context) (svc types.Service, s seen, done fun
 	return svc, s, done, nil
 }
 
-// SetDesired implements [muster.Fleet]. The service's count becomes order.Total and never less than what lives; where that is what it
-// is, nothing is called. With order.Shrink it may be less, and ECS stops tasks that are not protected. While a deployment replaces tasks
-// both kinds live, and the count becomes order.Desired or stays. Instances are asked for first; too few of them are an error once
-// the count is set: ECS places what is missing when there is room.
+// SetDesired implements [muster.Fleet]. The service's count becomes order.Total and never less than what lives; where
+// that is what it is, nothing is called. With order.Shrink it may be less, and ECS stops tasks that are not protected.
+// While a deployment replaces tasks both kinds live, and the count becomes order.Desired or stays. Instances are asked
+// for first; too few of them are an error once the count is set: ECS places what is missing when there is room.
 func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 	svc, s, done, err := f.hold(ctx)
 	if err != nil {
@@ -225,7 +235,8 @@ func (f *Service) set(ctx context.Context, svc types.Service, want int) error {
 	if want == int(svc.DesiredCount) {
 		return nil
 	}
-	_, err := f.ecs.UpdateService(ctx, &ecs.UpdateServiceInput{Cluster: aws.String(f.cluster), Service: aws.String(f.o.Service), DesiredCount: aws.Int32(int32(want))})
+	_, err := f.ecs.UpdateService(ctx, &ecs.UpdateServiceInput{Cluster: aws.String(f.cluster),
+		Service: aws.String(f.o.Service), DesiredCount: aws.Int32(int32(want))})
 	return f.explain(fmt.Sprintf("set the count %d of", want), err)
 }
 
@@ -237,10 +248,11 @@ func (f *Service) await(order muster.Order) {
 	}
 }
 
-// End implements [muster.Releaser]: it has ECS stop exactly the named tasks that live. All other running tasks are protected first; if
-// that fails nothing is done, because ECS could stop a busy one. Then the protection of the named is lifted, and the count falls by as
-// many. Where it is lower already, as after the same call made before, it stays. While a deployment is under way only the protection
-// is lifted: the deployment stops old tasks that have none, and new ones go when it is over.
+// End implements [muster.Releaser]: it has ECS stop exactly the named tasks that live. All other running tasks are
+// protected first; if that fails nothing is done, because ECS could stop a busy one. Then the protection of the named
+// is lifted, and the count falls by as many. Where it is lower already, as after the same call made before, it stays.
+// While a deployment is under way only the protection is lifted: the deployment stops old tasks that have none, and new
+// ones go when it is over.
 func (f *Service) End(ctx context.Context, members []string) error {
 	svc, s, done, err := f.hold(ctx)
 	if err != nil {
@@ -264,7 +276,8 @@ func (f *Service) End(ctx context.Context, members []string) error {
 		return f.protection(ctx, going, false)
 	}
 	if err := f.shield(ctx, staying); err != nil {
-		return fmt.Errorf("end %s of %s: the others must be protected first, or ECS may stop a busy one: %w", muster.Plural(len(going), "task"), f.what, err)
+		return fmt.Errorf("end %s of %s: the others must be protected first, or ECS may stop a busy one: %w",
+			render.Plural(len(going), "task"), f.what, err)
 	}
 	if err := f.protection(ctx, going, false); err != nil {
 		return err
@@ -272,7 +285,8 @@ func (f *Service) End(ctx context.Context, members []string) error {
 	return f.set(ctx, svc, lowered(int(svc.DesiredCount), len(s.living), len(going)))
 }
 
-// lowered is the count that has ECS stop so many of those that live, of which desired may have been lowered for some already.
+// lowered is the count that has ECS stop so many of those that live, of which desired may have been lowered for some
+// already.
 func lowered(desired, living, going int) int {
 	if desired >= living {
 		return desired - going

@@ -66,7 +66,8 @@ func TestAServiceWhoseWorkersDoNotReportShrinksByItself(t *testing.T) {
 		s.must(f.SetDesired(s.t.Context(), muster.Order{ID: "x", Desired: 1, Total: 1, Shrink: true}))
 		pass(2 * time.Minute)
 		if left := s.living(f); !slices.Equal(left, busy) || s.shown().DesiredCount != 1 {
-			s.t.Errorf("%v live with a count of %d, want the protected %v until they are not", left, s.shown().DesiredCount, busy)
+			s.t.Errorf("%v live with a count of %d, want the protected %v until they are not", left,
+				s.shown().DesiredCount, busy)
 		}
 	})
 }
@@ -109,7 +110,8 @@ func TestATaskThatEndsInPlaceOfAReleasedOneSavesItForOneLook(t *testing.T) {
 			return err
 		})
 		pass(3 * time.Minute)
-		// The count fits again without the released task, so ECS has let it live; the controller asks for its end once more.
+		// The count fits again without the released task, so ECS has let it live; the controller asks for its end once
+		// more.
 		s.must(f.End(s.t.Context(), all[1:2]))
 		pass(3 * time.Minute)
 		if left := s.living(f); !slices.Equal(left, []string{all[0], all[3]}) {
@@ -127,7 +129,8 @@ func TestNothingEndsWhileTheOthersCannotBeProtected(t *testing.T) {
 			return nil
 		})
 		err := f.End(s.t.Context(), all[:1])
-		if err == nil || !strings.Contains(err.Error(), "the others must be protected first") || !strings.Contains(err.Error(), "ecs:UpdateTaskProtection") {
+		if err == nil || !strings.Contains(err.Error(), "the others must be protected first") ||
+			!strings.Contains(err.Error(), "ecs:UpdateTaskProtection") {
 			s.t.Errorf("got %v, want an error that names the permission", err)
 		}
 		pass(time.Minute)
@@ -142,13 +145,16 @@ func TestADeploymentIsLeftToReplaceTasks(t *testing.T) {
 		f := s.service(4, ecs.ServiceOptions{})
 		s.must(f.Protect(s.t.Context(), s.living(f)))
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().UpdateService(model.UpdateServiceInput{Cluster: "prod", Service: "web", ForceNewDeployment: true})
+			_, err := w.ECS().UpdateService(model.UpdateServiceInput{Cluster: "prod", Service: "web",
+				ForceNewDeployment: true})
 			return err
 		})
 		pass(2 * time.Minute)
 		l := s.list(f)
-		if len(s.living(f)) != 8 || !strings.Contains(strings.Join(l.Service.Notes, "\n"), "a deployment of the service web is under way") {
-			s.t.Fatalf("%d tasks live and the notes are %q, want old and new ones and a word about it", len(s.living(f)), l.Service.Notes)
+		if len(s.living(f)) != 8 ||
+			!strings.Contains(strings.Join(l.Service.Notes, "\n"), "a deployment of the service web is under way") {
+			s.t.Fatalf("%d tasks live and the notes are %q, want old and new ones and a word about it",
+				len(s.living(f)), l.Service.Notes)
 		}
 		s.must(f.SetDesired(s.t.Context(), muster.Order{ID: "x", Desired: 4, Total: 8}))
 		if n := s.shown().DesiredCount; n != 4 {
@@ -157,7 +163,8 @@ func TestADeploymentIsLeftToReplaceTasks(t *testing.T) {
 		old := s.living(f)[:4]
 		s.must(f.End(s.t.Context(), old))
 		pass(3 * time.Minute)
-		if left := s.living(f); len(left) != 4 || slices.ContainsFunc(left, func(id string) bool { return slices.Contains(old, id) }) {
+		if left := s.living(f); len(left) != 4 ||
+			slices.ContainsFunc(left, func(id string) bool { return slices.Contains(old, id) }) {
 			s.t.Errorf("%v live, want the four new ones", left)
 		}
 		if n := s.shown().DesiredCount; n != 4 {
@@ -170,7 +177,8 @@ func TestWhatECSCannotPlaceIsAFailureWithItsReason(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f, _ := s.hosted(2, "DISABLED")
 		s.do(func(w *model.World) error { // nobody adds instances
-			_, err := w.AutoScaling().SuspendProcesses(model.Processes{AutoScalingGroupName: "hosts", ScalingProcesses: []string{"Launch"}})
+			_, err := w.AutoScaling().SuspendProcesses(model.Processes{AutoScalingGroupName: "hosts",
+				ScalingProcesses: []string{"Launch"}})
 			return err
 		})
 		err := f.SetDesired(s.t.Context(), order(4, "a", "b"))
@@ -183,7 +191,8 @@ func TestWhatECSCannotPlaceIsAFailureWithItsReason(t *testing.T) {
 		l := s.list(f)
 		i := slices.IndexFunc(l.Members, func(m muster.Member) bool { return m.ID == "b" })
 		if i < 0 || !l.Members[i].Ended || !strings.Contains(l.Members[i].Failure, "ECS cannot place it") {
-			s.t.Errorf("listed %+v with the notes %q, want the order b as one that ended with ECS's reason", l.Members, l.Service.Notes)
+			s.t.Errorf("listed %+v with the notes %q, want the order b as one that ended with ECS's reason", l.Members,
+				l.Service.Notes)
 		}
 	})
 }
@@ -192,7 +201,9 @@ func TestWhatDoesNotExistIsSaid(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "nothing"})
 		s.must(err)
-		if _, err := f.Members(s.t.Context()); err == nil || !strings.Contains(err.Error(), "find the service nothing of the cluster prod: there is none in the region eu-west-1") {
+		if _, err := f.Members(s.t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "find the service nothing of the cluster prod: there is none in the "+
+				"region eu-west-1") {
 			s.t.Errorf("got %v", err)
 		}
 		if _, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod"}); err == nil {
@@ -206,20 +217,23 @@ func TestAnotherScalingPolicyIsNoted(t *testing.T) {
 		f := s.service(1, ecs.ServiceOptions{})
 		s.do(func(w *model.World) error {
 			_, err := w.ApplicationScaling().RegisterScalableTarget(model.RegisterTarget{
-				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount", MinCapacity: num(0), MaxCapacity: num(9),
+				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
+				MinCapacity: num(0), MaxCapacity: num(9),
 			})
 			return err
 		})
 		s.do(func(w *model.World) error {
 			_, err := w.ApplicationScaling().PutScalingPolicy(model.PutTargetPolicy{
-				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount", PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
+				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
+				PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
 				TargetTrackingScalingPolicyConfiguration: &model.ServiceTracking{TargetTracking: model.TargetTracking{
 					TargetValue: new(50.0), PredefinedMetricSpecification: &model.PredefinedMetric{PredefinedMetricType: "ECSServiceAverageCPUUtilization"},
 				}},
 			})
 			return err
 		})
-		if notes := strings.Join(s.list(f).Service.Notes, "\n"); !strings.Contains(notes, "the scaling policy cpu50 changes the count") {
+		if notes := strings.Join(s.list(f).Service.Notes, "\n"); !strings.Contains(notes, "the scaling policy cpu50 "+
+			"changes the count") {
 			s.t.Errorf("the notes are %q", notes)
 		}
 	})

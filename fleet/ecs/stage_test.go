@@ -12,41 +12,45 @@ import (
 	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
 )
 
 // stage is a world with the cluster prod and the task definition work:1, in virtual time.
 type stage struct {
 	t       *testing.T
-	cloud   *cloud.Server
+	cloud   *fakeaws.Server
 	account *awsapi.Account
 }
 
 func num(n int) *int { return &n }
 
-var network = &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}}}
+var network = &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"},
+	SecurityGroups: []string{"sg-1"}}}
 
 func inTime(t *testing.T, s model.Settings, test func(s stage)) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
 		s.Start, s.Region, s.Seed = time.Now(), "eu-west-1", 1
-		server := cloud.New(model.New(s))
+		server := fakeaws.New(model.New(s))
 		server.Follow(time.Now)
-		account, err := awsapi.Open(t.Context(), awsapi.Options{PerSecond: 10_000, Burst: 10_000, HTTP: mustertest.InProcess{Handler: server}})
+		account, err := awsapi.Open(t.Context(),
+			awsapi.Options{PerSecond: 10_000, Burst: 10_000, HTTP: mustertest.InProcess{Handler: server}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		st := stage{t, server, account}
 		st.do(func(w *model.World) error {
-			_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod", CapacityProviders: []string{model.Fargate}})
+			_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
+				CapacityProviders: []string{model.Fargate}})
 			return err
 		})
 		st.do(func(w *model.World) error {
 			_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{
-				Family: "work", Cpu: "512", Memory: "1024", NetworkMode: "awsvpc", RequiresCompatibilities: []string{"FARGATE", "EC2"},
-				ContainerDefinitions: []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+				Family: "work", Cpu: "512", Memory: "1024", NetworkMode: "awsvpc",
+				RequiresCompatibilities: []string{"FARGATE", "EC2"},
+				ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
 			})
 			return err
 		})
@@ -72,7 +76,8 @@ func (s stage) service(tasks int, o ecs.ServiceOptions) *ecs.Service {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
 		_, err := w.ECS().CreateService(model.CreateServiceInput{
-			Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: num(tasks), LaunchType: model.Fargate, NetworkConfiguration: network,
+			Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: num(tasks),
+			LaunchType: model.Fargate, NetworkConfiguration: network,
 		})
 		return err
 	})
@@ -142,32 +147,39 @@ func (s stage) hosted(tasks int, managed string) (*ecs.Service, *asg.Fleet) {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
 		_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-			AutoScalingGroupName: "hosts", MinSize: num(0), MaxSize: num(4), DesiredCapacity: num((tasks + 1) / 2), AvailabilityZones: []string{"eu-west-1a"},
-			LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "hosts"},
+			AutoScalingGroupName: "hosts", MinSize: num(0), MaxSize: num(4), DesiredCapacity: num((tasks + 1) / 2),
+			AvailabilityZones: []string{"eu-west-1a"},
+			LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "hosts"},
 		}})
 		return err
 	})
 	s.do(func(w *model.World) error {
 		_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{
-			Family: "half", Cpu: "1024", Memory: "1024", NetworkMode: "bridge", RequiresCompatibilities: []string{"EC2"},
-			ContainerDefinitions: []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+			Family: "half", Cpu: "1024", Memory: "1024", NetworkMode: "bridge",
+			RequiresCompatibilities: []string{"EC2"},
+			ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
 		})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().CreateCapacityProvider(model.CreateProvider{Name: "hosts", AutoScalingGroupProvider: &model.GroupProvider{
-			AutoScalingGroupArn: "hosts", ManagedScaling: &model.ManagedScaling{Status: managed, TargetCapacity: num(100)}, ManagedTerminationProtection: "DISABLED",
-		}})
+		_, err := w.ECS().CreateCapacityProvider(model.CreateProvider{Name: "hosts",
+			AutoScalingGroupProvider: &model.GroupProvider{
+				AutoScalingGroupArn:          "hosts",
+				ManagedScaling:               &model.ManagedScaling{Status: managed, TargetCapacity: num(100)},
+				ManagedTerminationProtection: "DISABLED",
+			}})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().PutClusterCapacityProviders(model.ClusterProviders{Cluster: "prod", CapacityProviders: []string{"hosts"}})
+		_, err := w.ECS().PutClusterCapacityProviders(model.ClusterProviders{Cluster: "prod",
+			CapacityProviders: []string{"hosts"}})
 		return err
 	})
 	s.do(func(w *model.World) error {
 		_, err := w.ECS().CreateService(model.CreateServiceInput{
-			Cluster: "prod", ServiceName: "web", TaskDefinition: "half", DesiredCount: num(tasks), CapacityProviderStrategy: []model.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
-			PlacementStrategy: []model.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
+			Cluster: "prod", ServiceName: "web", TaskDefinition: "half", DesiredCount: num(tasks),
+			CapacityProviderStrategy: []model.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
+			PlacementStrategy:        []model.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
 		})
 		return err
 	})
@@ -175,7 +187,8 @@ func (s stage) hosted(tasks int, managed string) (*ecs.Service, *asg.Fleet) {
 	group, err := asg.NewGroups(s.account).Fleet(asg.Options{Group: "hosts", Max: 4, Launch: asg.BySize})
 	s.must(err)
 	f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{
-		Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group, Name: "hosts"},
+		Cluster: "prod", Service: "web", Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group,
+			Name: "hosts"},
 	})
 	s.must(err)
 	return f, group
@@ -195,7 +208,8 @@ func (s stage) where() map[string]string {
 			return err
 		}
 		named := map[string]string{}
-		described, err := w.ECS().DescribeContainerInstances(model.HostNames{Cluster: "prod", ContainerInstances: hosts.ContainerInstanceArns})
+		described, err := w.ECS().DescribeContainerInstances(model.HostNames{Cluster: "prod",
+			ContainerInstances: hosts.ContainerInstanceArns})
 		for _, h := range described.ContainerInstances {
 			named[h.ContainerInstanceArn] = h.Ec2InstanceId
 		}

@@ -29,8 +29,8 @@ type TaskOptions struct {
 	Cluster, Region string
 	// Definition is the task definition: FAMILY, FAMILY:REVISION or an ARN.
 	Definition string
-	// LaunchType is FARGATE, EC2 or EXTERNAL, Providers a strategy of capacity providers. At most one of them is stated; with
-	// neither, the cluster's own strategy holds.
+	// LaunchType is FARGATE, EC2 or EXTERNAL, Providers a strategy of capacity providers. At most one of them is
+	// stated; with neither, the cluster's own strategy holds.
 	LaunchType string
 	Providers  []Provider
 	// Network is where tasks of the network mode awsvpc are, which those on Fargate all are.
@@ -39,7 +39,8 @@ type TaskOptions struct {
 	Every time.Duration
 }
 
-// Provider is one capacity provider of a strategy: the first Base tasks are its own, and of the others it gets its share by Weight.
+// Provider is one capacity provider of a strategy: the first Base tasks are its own, and of the others it gets its
+// share by Weight.
 type Provider struct {
 	Name         string
 	Base, Weight int
@@ -52,8 +53,8 @@ type Network struct {
 	PublicIP bool
 }
 
-// Tasks is a fleet of tasks without a service. It implements [muster.Fleet], [muster.Releaser] and [muster.Expecter], and is safe for
-// use by several goroutines.
+// Tasks is a fleet of tasks without a service. It implements [muster.Fleet], [muster.Releaser] and [muster.Expecter],
+// and is safe for use by several goroutines.
 type Tasks struct {
 	o TaskOptions
 	place
@@ -72,7 +73,8 @@ var (
 func (c *Clusters) Tasks(o TaskOptions) (*Tasks, error) {
 	what := "the tasks of the fleet " + o.Fleet
 	if o.Fleet == "" || o.Cluster == "" || o.Definition == "" {
-		return nil, fmt.Errorf("start %s: found the cluster %q and the task definition %q, both are needed", what, o.Cluster, o.Definition)
+		return nil, fmt.Errorf("start %s: found the cluster %q and the task definition %q, both are needed", what,
+			o.Cluster, o.Definition)
 	}
 	if o.LaunchType != "" && len(o.Providers) > 0 {
 		return nil, fmt.Errorf("start %s: found a launch type and capacity providers, allowed is one of them", what)
@@ -82,12 +84,13 @@ func (c *Clusters) Tasks(o TaskOptions) (*Tasks, error) {
 		return nil, fmt.Errorf("start %s: %w", what, err)
 	}
 	return &Tasks{
-		o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast)), startedBy: mark(o.Fleet),
+		o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast)),
+		startedBy: mark(o.Fleet),
 	}, nil
 }
 
-// mark is what the tasks of a fleet bear as startedBy, which allows letters, digits, hyphens, slashes and underscores: a name with
-// others gets them replaced, and a sum, so that no two fleets have the same.
+// mark is what the tasks of a fleet bear as startedBy, which allows letters, digits, hyphens, slashes and underscores:
+// a name with others gets them replaced, and a sum, so that no two fleets have the same.
 func mark(fleet string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -133,12 +136,14 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 			}
 		}
 		// ECS names the tasks, so they are members of a service as far as names go; it aims at what lives.
-		return f.look.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}}, calmTasks(arns)), nil
+		return f.look.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}},
+			calmTasks(arns)), nil
 	})
 }
 
-// SetDesired implements [muster.Fleet]: it starts as many tasks as the order has names to launch, ten in a call. The client tokens of
-// the calls derive from the order, so that an order given twice starts them once. A size without launches calls nothing.
+// SetDesired implements [muster.Fleet]: it starts as many tasks as the order has names to launch, ten in a call. The
+// client tokens of the calls derive from the order, so that an order given twice starts them once. A size without
+// launches calls nothing.
 func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 	if len(order.Launch) == 0 {
 		return nil
@@ -171,7 +176,8 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 	if started == len(order.Launch) {
 		return nil
 	}
-	return fmt.Errorf("start %s: %d of %d started: %s", f.what, started, len(order.Launch), cmp.Or(refused(failures), "ECS does not say why"))
+	return fmt.Errorf("start %s: %d of %d started: %s", f.what, started, len(order.Launch),
+		cmp.Or(refused(failures), "ECS does not say why"))
 }
 
 // run is the call that starts n tasks, the part-th of an order.
@@ -179,7 +185,8 @@ func (f *Tasks) run(order muster.Order, part, n int) *ecs.RunTaskInput {
 	in := &ecs.RunTaskInput{
 		Cluster: aws.String(f.cluster), TaskDefinition: aws.String(f.o.Definition), Count: aws.Int32(int32(n)),
 		ClientToken: aws.String(token(order.ID, part)), StartedBy: aws.String(f.startedBy),
-		LaunchType: types.LaunchType(f.o.LaunchType), EnableECSManagedTags: true, PropagateTags: types.PropagateTagsTaskDefinition,
+		LaunchType: types.LaunchType(f.o.LaunchType), EnableECSManagedTags: true,
+		PropagateTags: types.PropagateTagsTaskDefinition,
 	}
 	for _, p := range f.o.Providers {
 		in.CapacityProviderStrategy = append(in.CapacityProviderStrategy, types.CapacityProviderStrategyItem{
@@ -188,7 +195,8 @@ func (f *Tasks) run(order muster.Order, part, n int) *ecs.RunTaskInput {
 	}
 	if len(f.o.Network.Subnets) > 0 {
 		vpc := &types.AwsVpcConfiguration{
-			Subnets: f.o.Network.Subnets, SecurityGroups: f.o.Network.SecurityGroups, AssignPublicIp: types.AssignPublicIpDisabled,
+			Subnets: f.o.Network.Subnets, SecurityGroups: f.o.Network.SecurityGroups,
+			AssignPublicIp: types.AssignPublicIpDisabled,
 		}
 		if f.o.Network.PublicIP {
 			vpc.AssignPublicIp = types.AssignPublicIpEnabled
@@ -215,7 +223,8 @@ func (f *Tasks) End(ctx context.Context, members []string) error {
 		if !lives(t) {
 			continue
 		}
-		_, err := f.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: aws.String(f.cluster), Task: t.TaskArn, Reason: aws.String("released: it holds no message and takes no more")})
+		_, err := f.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: aws.String(f.cluster), Task: t.TaskArn,
+			Reason: aws.String("released: it holds no message and takes no more")})
 		failures = append(failures, f.explain("end the task "+lastOf(t.TaskArn)+" of", err))
 	}
 	return errors.Join(failures...)

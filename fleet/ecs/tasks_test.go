@@ -15,7 +15,8 @@ import (
 func (s stage) tasks(fleet string) *ecs.Tasks {
 	s.t.Helper()
 	f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{
-		Fleet: fleet, Cluster: "prod", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
+		Fleet: fleet, Cluster: "prod", Definition: "work", LaunchType: "FARGATE",
+		Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
 	})
 	s.must(err)
 	return f
@@ -67,7 +68,8 @@ func TestAWorkerThatExitsByItselfLeavesNothingBehind(t *testing.T) {
 		}
 		pass(time.Minute)
 		l := s.list(f)
-		if why := ended(l); len(s.living(f)) != 0 || !slices.Equal(why, []string{"", "", ""}) || l.Service.Desired != 0 {
+		if why := ended(l); len(s.living(f)) != 0 || !slices.Equal(why, []string{"", "", ""}) ||
+			l.Service.Desired != 0 {
 			s.t.Errorf("listed %+v, want three that ended in order", l)
 		}
 		pass(15 * time.Minute)
@@ -100,10 +102,12 @@ func TestANamedTaskIsStoppedAndNoOther(t *testing.T) {
 func TestWhatECSRefusesToStartIsExplained(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) { // the service fills its one instance
 		s.hosted(2, "DISABLED")
-		f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{Fleet: "web", Cluster: "prod", Definition: "half", LaunchType: "EC2"})
+		f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{Fleet: "web", Cluster: "prod", Definition: "half",
+			LaunchType: "EC2"})
 		s.must(err)
 		err = f.SetDesired(s.t.Context(), order(2, "a", "b"))
-		if err == nil || !strings.Contains(err.Error(), "0 of 2 started: RESOURCE:CPU: no instance of the cluster has that much CPU free") {
+		if err == nil || !strings.Contains(err.Error(), "0 of 2 started: RESOURCE:CPU: no instance of the cluster "+
+			"has that much CPU free") {
 			s.t.Errorf("got %v, want the reason in words", err)
 		}
 	})
@@ -120,7 +124,8 @@ func TestWhatECSRefusesToStartIsExplained(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			inTime(t, model.Settings{}, func(s stage) {
-				f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{Fleet: "web", Cluster: "prod", Definition: "work", LaunchType: "EC2", Network: ecs.Network{Subnets: []string{"subnet-1"}}})
+				f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{Fleet: "web", Cluster: "prod",
+					Definition: "work", LaunchType: "EC2", Network: ecs.Network{Subnets: []string{"subnet-1"}}})
 				s.must(err)
 				s.do(func(w *model.World) error { row.prepare(w); return nil })
 				err = f.SetDesired(s.t.Context(), order(2, "a", "b"))

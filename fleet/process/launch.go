@@ -17,7 +17,8 @@ import (
 // launch starts one member, unless it was started before.
 func (f *Fleet) launch(id string) error {
 	if id != filepath.Base(id) || id == string(filepath.Separator) || strings.HasPrefix(id, ".") {
-		return fmt.Errorf("start worker %q: its name is not a file name; one without / is allowed that does not begin with a dot", id)
+		return fmt.Errorf("start worker %q: its name is not a file name; one without / is allowed that does not "+
+			"begin with a dot", id)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +75,8 @@ func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 	defer log.Close()
 	cmd := exec.Command(f.argv[0], f.argv[1:]...)
 	cmd.Dir = f.o.WorkDir
-	cmd.Env = slices.DeleteFunc(f.env(id), func(v string) bool { return strings.HasPrefix(v, descendants.Variable+"=") })
+	cmd.Env = slices.DeleteFunc(f.env(id),
+		func(v string) bool { return strings.HasPrefix(v, descendants.Variable+"=") })
 	cmd.Env = append(cmd.Env, fmt.Sprintf("MUSTER_MEMBER_FD=%d", MemberFD))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{lock}

@@ -23,8 +23,8 @@ const (
 	memberSuffix = ".member"
 	logSuffix    = ".log"
 	// MemberFD is the descriptor under which a worker finds the file whose lock says that it lives; the environment
-	// variable MUSTER_MEMBER_FD names it too. A process that inherits it keeps the member alive, so a worker must not hand
-	// it on.
+	// variable MUSTER_MEMBER_FD names it too. A process that inherits it keeps the member alive, so a worker must not
+	// hand it on.
 	MemberFD = 3
 	// logTail is how much of a failed worker's log is read for the reason.
 	logTail = 4096
@@ -131,7 +131,8 @@ func (f *Fleet) collect(m *member) {
 	}
 	f.o.Printed(m.id, lines)
 	if err := log.Truncate(0); err != nil {
-		f.o.Logger.Warn("what a worker printed could not be removed from its file", "fleet", f.o.Fleet, "member", m.id, "error", err)
+		f.o.Logger.Warn("what a worker printed could not be removed from its file", "fleet", f.o.Fleet, "member", m.id,
+			"error", err)
 	}
 }
 

@@ -47,7 +47,8 @@ func TestWhatAMemberPrintsOutlivesIt(t *testing.T) {
 		want       []string
 	}{
 		{"one that is released", untilTerm, true, "a!", []string{"a: up"}},
-		{"one that fails, with the reason", failing, false, "a!exit status 3: no such queue", []string{"a: starting", "a: no such queue"}},
+		{"one that fails, with the reason", failing, false, "a!exit status 3: no such queue",
+			[]string{"a: starting", "a: no such queue"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -87,7 +88,8 @@ func TestTheFileOfALivingMemberStaysSmall(t *testing.T) {
 	}
 	list(t, f)
 	got := p.all()
-	if last := got[len(got)-1]; last != "a: the end" || !strings.HasSuffix(got[1], " bytes are left out here") || len(got) > 3000 {
+	if last := got[len(got)-1]; last != "a: the end" || !strings.HasSuffix(got[1], " bytes are left out here") ||
+		len(got) > 3000 {
 		t.Errorf("collected %d lines, the second %q, the last %q", len(got), got[1], last)
 	}
 	if stat, err := os.Stat(path); err != nil || stat.Size() != 0 {

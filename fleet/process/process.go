@@ -205,13 +205,16 @@ func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 		}
 		target := m.pid
 		if sig == syscall.SIGKILL {
-			target = -m.pid // its whole group; the commands it runs have groups of their own, and end with it where the system can do that
+			// its whole group; the commands it runs have groups of their own, and end with it where the system can do
+			// that
+			target = -m.pid
 		}
 		err := syscall.Kill(target, sig)
 		if err == nil {
 			sent = append(sent, id)
 		} else if !errors.Is(err, syscall.ESRCH) {
-			f.o.Logger.Warn("a worker process could not be signalled", "fleet", f.o.Fleet, "member", id, "signal", sig.String(), "error", err)
+			f.o.Logger.Warn("a worker process could not be signalled", "fleet", f.o.Fleet, "member", id, "signal",
+				sig.String(), "error", err)
 		}
 	}
 	return sent

@@ -86,13 +86,15 @@ func TestAProgramThatDoesNotExistFailsTheOrderAndTheMember(t *testing.T) {
 	if err == nil || strings.Count(err.Error(), "no-such-program: no such file or directory") != 2 {
 		t.Errorf("found error %v, want one that names the program for each member", err)
 	}
-	if got := list(t, f); !strings.HasPrefix(got, "a!start worker a: ") || !strings.Contains(got, "b!start worker b: ") {
+	if got := list(t, f); !strings.HasPrefix(got, "a!start worker a: ") ||
+		!strings.Contains(got, "b!start worker b: ") {
 		t.Errorf("found %s, want both to have failed", got)
 	}
 }
 
 func TestNamesThatAreNotFileNamesStartNothing(t *testing.T) {
-	for _, name := range []string{"", ".", "..", "/", "//", "a/b", "../a", "/a", "a/", ".hidden", "a\x00b", strings.Repeat("x", 300)} {
+	for _, name := range []string{"", ".", "..", "/", "//", "a/b", "../a", "/a", "a/", ".hidden", "a\x00b",
+		strings.Repeat("x", 300)} {
 		t.Run(fmt.Sprintf("%.20q", name), func(t *testing.T) {
 			dir := t.TempDir()
 			f := open(t, options(filepath.Join(dir, "members"), untilTerm))
@@ -295,7 +297,8 @@ func TestAMemberLivesAsLongAsItsLock(t *testing.T) {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
-				eventually(t, id+" is gone", func() bool { return !runs(pid) && locked(t, dir, id) == (test.want != "") })
+				eventually(t, id+" is gone",
+					func() bool { return !runs(pid) && locked(t, dir, id) == (test.want != "") })
 				if !runs(child) {
 					t.Fatal("what the worker started ended with it")
 				}
@@ -354,7 +357,8 @@ func TestTheLogsOfTheLatestFailuresStay(t *testing.T) {
 	launch(t, f, "a")
 	listed(t, f, "a!exit status 3: no such queue")
 	got := " " + files(t, dir) + " "
-	for name, want := range map[string]bool{"a": true, "old-5": false, "old-6": true, "old-10": true, "old-24": true, "old-0": false} {
+	for name, want := range map[string]bool{"a": true, "old-5": false, "old-6": true, "old-10": true, "old-24": true,
+		"old-0": false} {
 		if strings.Contains(got, " "+name+".log ") != want {
 			t.Errorf("of the failures before, found the logs %s; the latest twenty are to stay", got)
 		}
@@ -372,7 +376,8 @@ func TestWhatCannotBeOpenedIsRefused(t *testing.T) {
 		says string
 	}{
 		{"no program", process.Options{Fleet: "f", Dir: t.TempDir()}, "program is missing"},
-		{"a file where the directory should be", process.Options{Fleet: "f", Dir: occupied, Argv: []string{"x"}}, "make the directory"},
+		{"a file where the directory should be", process.Options{Fleet: "f", Dir: occupied, Argv: []string{"x"}},
+			"make the directory"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

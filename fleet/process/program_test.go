@@ -114,7 +114,8 @@ func options(dir, mode string) process.Options {
 		Fleet: "f", Dir: dir, Argv: []string{os.Args[0]}, Logger: slog.New(slog.DiscardHandler),
 		Env: func(member string) []string {
 			// The race detector would let every worker linger for a second before it exits.
-			return append(os.Environ(), "GORACE=atexit_sleep_ms=0", modeVariable+"="+mode, dirVariable+"="+dir, memberName+"="+member)
+			return append(os.Environ(), "GORACE=atexit_sleep_ms=0", modeVariable+"="+mode, dirVariable+"="+dir,
+				memberName+"="+member)
 		},
 	}
 }

@@ -30,8 +30,8 @@ type Part struct {
 	Releaser muster.Releaser
 }
 
-// Shares shares total out among the parts: the bases first, in order, then the rest by weight, rounded so that the shares
-// add up, never above a part's maximum. What no part can take is left out.
+// Shares shares total out among the parts: the bases first, in order, then the rest by weight, rounded so that the
+// shares add up, never above a part's maximum. What no part can take is left out.
 func Shares(total int, parts []Part) []int {
 	shares := make([]int, len(parts))
 	left := total
@@ -43,7 +43,8 @@ func Shares(total int, parts []Part) []int {
 	for ; left > 0; left-- {
 		best := -1
 		for i, p := range parts {
-			if p.Weight > 0 && room(p, shares[i]) > 0 && (best < 0 || owed(p, shares[i]) > owed(parts[best], shares[best])) {
+			if p.Weight > 0 && room(p, shares[i]) > 0 &&
+				(best < 0 || owed(p, shares[i]) > owed(parts[best], shares[best])) {
 				best = i
 			}
 		}
@@ -84,7 +85,8 @@ func New(parts []Part) (*Fleet, error) {
 	}
 	for _, p := range parts {
 		if p.Base < 0 || p.Weight < 0 || p.Max < 0 || p.Base == 0 && p.Weight == 0 {
-			return nil, fmt.Errorf("split a fleet: part %s: found base %d, weight %d, max %d; each is at least 0, and base or weight above it", p.Name, p.Base, p.Weight, p.Max)
+			return nil, fmt.Errorf("split a fleet: part %s: found base %d, weight %d, max %d; each is at least 0, "+
+				"and base or weight above it", p.Name, p.Base, p.Weight, p.Max)
 		}
 	}
 	return &Fleet{slices.Clone(parts)}, nil

@@ -40,7 +40,8 @@ func TestATotalIsSharedOutByBaseThenByWeight(t *testing.T) {
 func TestSharesAddUpAndNoneFallsWhenTheTotalGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) split.Part {
-			return split.Part{Base: rapid.IntRange(0, 4).Draw(t, "base"), Weight: rapid.IntRange(1, 5).Draw(t, "weight")}
+			return split.Part{Base: rapid.IntRange(0, 4).Draw(t, "base"),
+				Weight: rapid.IntRange(1, 5).Draw(t, "weight")}
 		}), 1, 4).Draw(t, "parts")
 		total := rapid.IntRange(0, 60).Draw(t, "total")
 		now, more := split.Shares(total, parts), split.Shares(total+1, parts)
@@ -87,7 +88,8 @@ func (m *memory) End(_ context.Context, ids []string) error {
 
 func two() (a, b *memory, f *split.Fleet) {
 	a, b = &memory{}, &memory{}
-	f, _ = split.New([]split.Part{{Name: "a", Base: 1, Weight: 1, Fleet: a, Releaser: a}, {Name: "b", Weight: 1, Fleet: b, Releaser: b}})
+	f, _ = split.New([]split.Part{{Name: "a", Base: 1, Weight: 1, Fleet: a, Releaser: a},
+		{Name: "b", Weight: 1, Fleet: b, Releaser: b}})
 	return a, b, f
 }
 

@@ -93,7 +93,8 @@ func (l *listener) leave() {
 
 // final tells whether no later accept can succeed.
 func final(err error) bool {
-	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSOCK)
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EINVAL) ||
+		errors.Is(err, syscall.ENOTSOCK)
 }
 
 // admit gives a connection its ticket; nil, and the connection is closed, if there is no room.
@@ -122,7 +123,8 @@ func (l *listener) works() {
 	l.err, l.retries = nil, 0
 	l.mu.Unlock()
 	if before != nil {
-		l.pool.log.Info("connections are accepted again", "listener", l.name, "address", l.Addr().String(), "retries", retries)
+		l.pool.log.Info("connections are accepted again", "listener", l.name, "address", l.Addr().String(), "retries",
+			retries)
 	}
 }
 

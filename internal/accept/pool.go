@@ -31,8 +31,8 @@ const (
 	leastReserve, mostReserve = 128, 1024
 	// few is how many connections there may be where the system allows hardly any files.
 	few = 16
-	// closing is how many connections may still be on their way out while new ones are taken in their place. For more than
-	// these a new connection waits, in steps of closingStep, for closingFor at most.
+	// closing is how many connections may still be on their way out while new ones are taken in their place. For more
+	// than these a new connection waits, in steps of closingStep, for closingFor at most.
 	closing     = 32
 	closingStep = time.Millisecond
 	closingFor  = 100 * time.Millisecond
@@ -70,7 +70,8 @@ func NewPool(limit int, log *slog.Logger) *Pool {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Pool{limit: limit, log: log, tickets: map[*Ticket]struct{}{}, unknown: list.New(), listeners: map[*listener]struct{}{}}
+	return &Pool{limit: limit, log: log, tickets: map[*Ticket]struct{}{}, unknown: list.New(),
+		listeners: map[*listener]struct{}{}}
 }
 
 // Open returns how many connections there are.

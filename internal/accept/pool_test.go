@@ -123,7 +123,8 @@ func TestAnErrorOfAcceptIsTriedAgain(t *testing.T) {
 		}()
 		inner.add(tooMany)
 		synctest.Wait()
-		if err := p.Failing(); err == nil || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "the SQS endpoint at 127.0.0.1:9324 cannot accept connections") {
+		if err := p.Failing(); err == nil || !errors.Is(err, syscall.EMFILE) ||
+			!strings.Contains(err.Error(), "the SQS endpoint at 127.0.0.1:9324 cannot accept connections") {
 			t.Errorf("while it fails: %v", err)
 		}
 		time.Sleep(time.Second)
@@ -139,7 +140,8 @@ func TestAnErrorOfAcceptIsTriedAgain(t *testing.T) {
 		if err := <-accepted; !errors.Is(err, net.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-		for want, times := range map[string]int{"connections cannot be accepted": 2, "connections are accepted again": 1} {
+		for want, times := range map[string]int{"connections cannot be accepted": 2,
+			"connections are accepted again": 1} {
 			if n := strings.Count(log.String(), want); n != times {
 				t.Errorf("%q was said %d times, want %d: %s", want, n, times, &log)
 			}

@@ -10,42 +10,21 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/fleet/asg"
-	"github.com/muster-scale/muster/fleet/delegate"
-	"github.com/muster-scale/muster/fleet/ecs"
-	"github.com/muster-scale/muster/fleet/process"
-	"github.com/muster-scale/muster/fleet/split"
 	"github.com/muster-scale/muster/history"
-	"github.com/muster-scale/muster/source/cloudwatch"
-	"github.com/muster-scale/muster/source/embedded"
-	"github.com/muster-scale/muster/source/sqs"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/kinds"
 )
 
 var update = flag.Bool("update", false, "write the table of adapters anew")
 
-// adapter is a type that stands for a system outside.
-type adapter struct {
-	kind reflect.Type
-	what string
+// adapters are those of all kinds, and of what the past is kept in.
+func adapters() []kind.Adapter {
+	return append(kinds.Table().Adapters(), kind.AdapterFor[*history.History]("one SQLite file"),
+		kind.AdapterFor[*history.Memory]("nothing: for tests"))
 }
 
-func adapters() []adapter {
-	return []adapter{
-		{reflect.TypeFor[embedded.Source](), "queues of `muster up` itself"},
-		{reflect.TypeFor[*sqs.Source](), "queues of Amazon SQS"},
-		{reflect.TypeFor[*cloudwatch.Source](), "any metric or expression of CloudWatch"},
-		{reflect.TypeFor[*process.Fleet](), "processes on this machine"},
-		{reflect.TypeFor[*split.Fleet](), "several kinds of workers under one size"},
-		{reflect.TypeFor[*asg.Fleet](), "EC2 Auto Scaling groups"},
-		{reflect.TypeFor[*ecs.Service](), "services of Amazon ECS"},
-		{reflect.TypeFor[*ecs.Tasks](), "tasks of Amazon ECS without a service"},
-		{reflect.TypeFor[*delegate.Delegate](), "AWS's own target tracking"},
-		{reflect.TypeFor[*history.History](), "one SQLite file"},
-		{reflect.TypeFor[*history.Memory](), "nothing: for tests"},
-	}
-}
-
-// port is an interface of the vocabulary and the suite of mustertest that holds it to its contract; an ability has none.
+// port is an interface of the vocabulary and the suite of mustertest that holds it to its contract; an ability has
+// none.
 type port struct {
 	name  string
 	kind  reflect.Type
@@ -89,17 +68,18 @@ func TestEachAdapterRunsTheSuiteOfItsPort(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Adapters\n\nWhat Muster observes, sizes and remembers with, and which abilities each has (`go doc " +
 		"github.com/muster-scale/muster` explains them). Written by `go test ./internal/arch -update`; do not edit.\n\n" +
-		"| adapter | for | port, and the suite of `mustertest` that holds it to its contract | abilities |\n|---|---|---|---|\n")
+		"| adapter | for | port, and the suite of `mustertest` that holds it to its contract | abilities " +
+		"|\n|---|---|---|---|\n")
 	for _, a := range adapters() {
-		kind := a.kind
-		if kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
+		of := a.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
 		}
-		pkg := strings.TrimPrefix(kind.PkgPath(), "github.com/muster-scale/muster/")
+		pkg := strings.TrimPrefix(of.PkgPath(), "github.com/muster-scale/muster/")
 		runs := suites(t, pkg)
 		var held, able []string
 		for _, p := range ports() {
-			if !a.kind.Implements(p.kind) {
+			if !a.Type.Implements(p.kind) {
 				continue
 			}
 			if p.suite == nil {
@@ -113,12 +93,14 @@ func TestEachAdapterRunsTheSuiteOfItsPort(t *testing.T) {
 				}
 			}
 			if suite == "" {
-				t.Errorf("%s.%s is a %s, and its tests run none of %s\n\twhy: an adapter keeps the whole contract, also where nobody thought of it. fix: run the suite in a test of %s",
-					pkg, kind.Name(), p.name, strings.Join(p.suite, ", "), pkg)
+				t.Errorf("%s.%s is a %s, and its tests run none of %s\n\twhy: an adapter keeps the whole contract, "+
+					"also where nobody thought of it. fix: run the suite in a test of %s",
+					pkg, of.Name(), p.name, strings.Join(p.suite, ", "), pkg)
 			}
 			held = append(held, fmt.Sprintf("%s: `%s`", p.name, suite))
 		}
-		fmt.Fprintf(&b, "| `%s`.%s | %s | %s | %s |\n", pkg, kind.Name(), a.what, strings.Join(held, ", "), strings.Join(able, ", "))
+		fmt.Fprintf(&b, "| `%s`.%s | %s | %s | %s |\n", pkg, of.Name(), a.For, strings.Join(held, ", "),
+			strings.Join(able, ", "))
 	}
 	page := filepath.Join("..", "..", "docs", "adapters.md")
 	if *update {
@@ -127,6 +109,7 @@ func TestEachAdapterRunsTheSuiteOfItsPort(t *testing.T) {
 		}
 	}
 	if text, err := os.ReadFile(page); err != nil || string(text) != b.String() {
-		t.Errorf("docs/adapters.md tells other adapters than there are: %v\n\tfix: go test ./internal/arch -run Adapter -update", err)
+		t.Errorf("docs/adapters.md tells other adapters than there are: %v\n\tfix: go test ./internal/arch -run "+
+			"Adapter -update", err)
 	}
 }

@@ -10,8 +10,25 @@ import (
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
-	"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "tree/treetest", "worker/lease", "controller", "config", "config/foreign/nodes", "config/foreign/terraform", "config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants", "internal/durable", "internal/lifecycle", "internal/sqlitefile", "internal/joblog", "internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine", "queue/internal/storage", "queue", "sqsapi", "worker/internal/trouble", "worker", "worker/execution", "worker/ledger", "worker/placement", "worker/sqsqueue", "worker/httpreport", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "worker/sqsworker", "tree/runner",
-	"source/", "fleet/", "sim/trace", "sim/limit", "sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy", "mustertest", "mustertest/cloud", "app", "cmd/", "internal/", "examples/", "interop", "interop/",
+	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
+	"metrics", "", "series", "worker/protocol", "metricmath", "policy", "policy/peer", "roster", "tree",
+	"tree/treetest",
+	"worker/lease", "controller", "config/keys", "config", "config/foreign/nodes", "config/foreign/terraform",
+	"config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants",
+	"internal/durable", "internal/exposition", "internal/lifecycle", "internal/sqlitefile", "internal/joblog",
+	"internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine",
+	"queue/internal/storage", "queue/internal/rules", "queue/check", "queue", "sqsapi/internal/protocol",
+	"sqsapi/internal/sigv4", "sqsapi/internal/action", "sqsapi/internal/transport", "sqsapi",
+	"worker/internal/trouble", "worker", "worker/execution", "worker/ledger", "worker/placement", "worker/sqsqueue",
+	"worker/httpreport", "worker/autoscaling", "worker/cloudwatch", "worker/dynamoreport", "worker/sqsworker",
+	"tree/runner", "kind",
+	"source/", "fleet/split", "fleet/asg", "fleet/ecs", "fleet/process", "fleet/delegate", "fleet/", "kinds",
+	"sim/trace", "sim/limit", "sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy",
+	"mustertest", "mustertest/fakeaws", "app",
+	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
+	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
+	"app/status", "app/doctor", "app/explain", "app/plan", "app/publish", "app/console", "app/demo", "app/validate",
+	"cmd/", "tools/", "internal/", "examples/", "interop", "interop/",
 }
 
 // layer returns the place of a package in layers, or -1.
@@ -25,7 +42,8 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 	for _, s := range sources(t) {
 		mine := layer(s.pkg)
 		if mine < 0 {
-			t.Errorf("%s: package %q has no place in the list of packages.\nwhy: a stranger finds code by the list in the design. fix: put it in layers, where it belongs", s.path, s.pkg)
+			t.Errorf("%s: package %q has no place in the list of packages.\nwhy: a stranger finds code by the list "+
+				"in the design. fix: put it in layers, where it belongs", s.path, s.pkg)
 			continue
 		}
 		if s.test {
@@ -38,17 +56,23 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 				continue
 			}
 			if theirs := layer(strings.TrimPrefix(pkg, "/")); theirs >= mine {
-				t.Errorf("%s imports %s, which is not above it.\nwhy: decisions depend on nothing that acts. fix: move the shared part up, or declare a small interface beside its consumer", s.path, path)
+				t.Errorf("%s imports %s, which is not above it.\nwhy: decisions depend on nothing that acts. fix: "+
+					"move the shared part up, or declare a small interface beside its consumer", s.path, path)
 			}
 		}
 	}
 }
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
-var pure = []string{"", "series", "metricmath", "policy", "policy/peer", "roster", "tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "sim/cloud"}
+var pure = []string{
+	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath", "policy", "policy/peer", "roster",
+	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
+	"sim/cloud",
+}
 
 var pureImports = []string{
-	"bytes", "cmp", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	"bytes", "cmp", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt",
+	"hash/crc32", "iter", "maps", "math", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
 }
 
 func TestPurePackagesUseOnlyThePureStandardLibrary(t *testing.T) {
@@ -58,9 +82,11 @@ func TestPurePackagesUseOnlyThePureStandardLibrary(t *testing.T) {
 		}
 		for _, i := range s.syntax.Imports {
 			path, _ := strconv.Unquote(i.Path.Value)
-			reads := path == "unsafe" && s.path == "queue/internal/machine/checksum.go" // a text as bytes, without a copy
+			reads := path == "unsafe" &&
+				s.path == "queue/internal/machine/checksum.go" // a text as bytes, without a copy
 			if !strings.HasPrefix(path, module) && !slices.Contains(pureImports, path) && !reads {
-				t.Errorf("%s imports %s.\nwhy: a decision is a function of values; files, networks, locks, logs and chance are for the shell. fix: pass the value in", s.path, path)
+				t.Errorf("%s imports %s.\nwhy: a decision is a function of values; files, networks, locks, logs and "+
+					"chance are for the shell. fix: pass the value in", s.path, path)
 			}
 		}
 	}
@@ -81,7 +107,27 @@ func TestTheSimulatorNeedsNothingThatActs(t *testing.T) {
 	for _, pkg := range found {
 		// Traces are files; x/sys moves them in one step.
 		if !strings.HasPrefix(pkg, module) && pkg != "golang.org/x/sys/unix" {
-			t.Errorf("package sim needs %s.\nwhy: what is simulated is a function of values; clients of AWS and SQLite act. fix: move the pure part that is needed to a package of its own", pkg)
+			t.Errorf("package sim needs %s.\nwhy: what is simulated is a function of values; clients of AWS and "+
+				"SQLite act. fix: move the pure part that is needed to a package of its own", pkg)
+		}
+	}
+}
+
+// TestAKindIsNamedInItsFolderAndInTheTableAlone holds that a kind of fleet or source can be added, and taken away, by
+// one folder and one row.
+func TestAKindIsNamedInItsFolderAndInTheTableAlone(t *testing.T) {
+	isKind := func(pkg string) bool { return strings.HasPrefix(pkg, "fleet/") || strings.HasPrefix(pkg, "source/") }
+	for _, s := range sources(t) {
+		if s.test || isKind(s.pkg) || s.pkg == "kinds" {
+			continue
+		}
+		for _, i := range s.syntax.Imports {
+			path, _ := strconv.Unquote(i.Path.Value)
+			if pkg, ours := strings.CutPrefix(path, module+"/"); ours && isKind(pkg) {
+				t.Errorf("%s imports %s.\nwhy: who names one kind has to be changed for the next. fix: ask package "+
+					"kinds for the table, "+
+					"and let package kind or config say what a kind must be able to tell", s.path, pkg)
+			}
 		}
 	}
 }

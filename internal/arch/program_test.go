@@ -28,7 +28,8 @@ func TestTheProgramIsSmallAndTheLinkerDropsUnusedMethods(t *testing.T) {
 		t.Fatalf("the linker did not say what depends on what:\n%s", tail(said.String()))
 	}
 	if found := reflectMethods(said.String()); len(found) > 0 {
-		t.Errorf("the program finds methods by a name that only the running program knows: %s.\nwhy: the linker then keeps "+
+		t.Errorf("the program finds methods by a name that only the running program knows: %s.\nwhy: the linker then "+
+			"keeps "+
 			"every exported method of every linked type, 13 MB of 46. fix: write pages with plain code and not with a "+
 			"template, use no template of cobra, and call methods by their names", strings.Join(found, ", "))
 	}

@@ -9,16 +9,22 @@ import (
 )
 
 // clocks are the files and packages that may read the clock: the live loop and what touches the world.
-var clocks = []string{"controller/loop.go", "queue/service.go", "queue/api.go", "queue/writer.go", "sqsapi/", "worker/", "tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/", "internal/awsmetrics/", "internal/bench/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/score/", "internal/powercut/", "internal/realcrash/", "internal/sqlitefile/shared.go", "examples/"}
+var clocks = []string{"controller/loop.go", "queue/service.go", "queue/api.go", "queue/writer.go", "sqsapi/", "worker/",
+	"tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/",
+	"internal/awsmetrics/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/powercut/",
+	"internal/realcrash/", "internal/sqlitefile/shared.go", "internal/terminal/", "examples/", "tools/"}
 
 func TestOnlyTheShellReadsAClock(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || !slices.Contains(pure, s.pkg) && slices.ContainsFunc(clocks, func(p string) bool { return strings.HasPrefix(s.path, p) }) {
+		if s.test || !slices.Contains(pure, s.pkg) &&
+			slices.ContainsFunc(clocks, func(p string) bool { return strings.HasPrefix(s.path, p) }) {
 			continue
 		}
 		calls(s, func(pkg, name string, n ast.Node) {
-			if pkg == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer", "NewTicker", "Tick", "AfterFunc"}, name) {
-				t.Errorf("%s: time.%s.\nwhy: what reads no clock can be replayed. fix: take the instant as an argument", s.at(n), name)
+			if pkg == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer",
+				"NewTicker", "Tick", "AfterFunc"}, name) {
+				t.Errorf("%s: time.%s.\nwhy: what reads no clock can be replayed. fix: take the instant as an argument",
+					s.at(n), name)
 			}
 		})
 	}
@@ -31,7 +37,8 @@ func TestTestsDoNotSleepOutsideABubble(t *testing.T) {
 		}
 		calls(s, func(pkg, name string, n ast.Node) {
 			if pkg == "time" && name == "Sleep" {
-				t.Errorf("%s: time.Sleep in a test.\nwhy: it is slow when right and flaky when wrong. fix: use testing/synctest, or wait for the event", s.at(n))
+				t.Errorf("%s: time.Sleep in a test.\nwhy: it is slow when right and flaky when wrong. fix: use "+
+					"testing/synctest, or wait for the event", s.at(n))
 			}
 		})
 	}
@@ -69,7 +76,8 @@ func TestPackagesKeepNoState(t *testing.T) {
 			for _, spec := range g.Specs {
 				v := spec.(*ast.ValueSpec)
 				if !constant(v) {
-					t.Errorf("%s: package variable %s.\nwhy: state shared by everybody belongs to nobody. fix: make it a constant, a function or a field", s.at(v), v.Names[0].Name)
+					t.Errorf("%s: package variable %s.\nwhy: state shared by everybody belongs to nobody. fix: make "+
+						"it a constant, a function or a field", s.at(v), v.Names[0].Name)
 				}
 			}
 		}
@@ -78,7 +86,8 @@ func TestPackagesKeepNoState(t *testing.T) {
 
 // embedded tells whether a declaration is of a file that the build puts in.
 func embedded(g *ast.GenDecl) bool {
-	return g.Doc != nil && slices.ContainsFunc(g.Doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed") })
+	return g.Doc != nil && slices.ContainsFunc(g.Doc.List,
+		func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed") })
 }
 
 // constant tells whether a package variable is one that nobody changes: an assertion, an error, an expression compiled
@@ -86,7 +95,8 @@ func embedded(g *ast.GenDecl) bool {
 func constant(v *ast.ValueSpec) bool {
 	for i, name := range v.Names {
 		switch {
-		case name.Name == "_" || name.Name == "version" || strings.HasPrefix(name.Name, "Err") || strings.HasPrefix(name.Name, "err"):
+		case name.Name == "_" || name.Name == "version" || strings.HasPrefix(name.Name, "Err") ||
+			strings.HasPrefix(name.Name, "err"):
 			continue
 		case i < len(v.Values) && readOnly(v.Values[i]):
 			continue
@@ -96,7 +106,8 @@ func constant(v *ast.ValueSpec) bool {
 	return true
 }
 
-// readOnly allows tables (composite literals), calls of regexp.MustCompile, errors.New, strings.NewReplacer and math, and arithmetic.
+// readOnly allows tables (composite literals), calls of regexp.MustCompile, errors.New, strings.NewReplacer and math,
+// and arithmetic.
 func readOnly(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.BinaryExpr, *ast.BasicLit, *ast.CompositeLit, *ast.ParenExpr:
@@ -104,7 +115,8 @@ func readOnly(e ast.Expr) bool {
 	case *ast.CallExpr:
 		if f, ok := x.Fun.(*ast.SelectorExpr); ok {
 			pkg, _ := f.X.(*ast.Ident)
-			return pkg != nil && slices.Contains([]string{"regexp", "errors", "strings", "math", "crc32", "base64", "base32", "template"}, pkg.Name) ||
+			return pkg != nil && slices.Contains([]string{"regexp", "errors", "strings", "math", "crc32", "base64",
+				"base32", "template"}, pkg.Name) ||
 				f.Sel.Name == "Date" || f.Sel.Name == "WithPadding" || f.Sel.Name == "Strict"
 		}
 	}
@@ -124,7 +136,8 @@ func TestNamesSayWhatThingsAre(t *testing.T) {
 			}
 			for _, word := range words(spec.Name.Name) {
 				if slices.Contains(avoid, word) {
-					t.Errorf("%s: type %s.\nwhy: %q fits everything and says nothing. fix: name it by what it is in the field's own words", s.at(spec), spec.Name.Name, word)
+					t.Errorf("%s: type %s.\nwhy: %q fits everything and says nothing. fix: name it by what it is in "+
+						"the field's own words", s.at(spec), spec.Name.Name, word)
 				}
 			}
 			return true

@@ -1,10 +1,12 @@
 package arch_test
 
 import (
+	"fmt"
 	"go/ast"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
@@ -21,7 +23,8 @@ func TestFunctionsAndFilesAreShort(t *testing.T) {
 		}
 		files = append(files, s.lines)
 		if s.lines > maxFile {
-			t.Errorf("%s has %d lines, at most %d are allowed.\nwhy: a file is one thought. fix: split it by what its parts are about", s.path, s.lines, maxFile)
+			t.Errorf("%s has %d lines, at most %d are allowed.\nwhy: a file is one thought. fix: split it by what "+
+				"its parts are about", s.path, s.lines, maxFile)
 		}
 		for _, d := range s.syntax.Decls {
 			f, ok := d.(*ast.FuncDecl)
@@ -31,7 +34,8 @@ func TestFunctionsAndFilesAreShort(t *testing.T) {
 			lines := s.fileset.Position(f.End()).Line - s.fileset.Position(f.Pos()).Line + 1
 			functions = append(functions, lines)
 			if lines > maxFunction {
-				t.Errorf("%s: %s has %d lines, at most %d are allowed.\nwhy: a function is read at one look. fix: give its parts names", s.at(f), f.Name.Name, lines, maxFunction)
+				t.Errorf("%s: %s has %d lines, at most %d are allowed.\nwhy: a function is read at one look. fix: "+
+					"give its parts names", s.at(f), f.Name.Name, lines, maxFunction)
 			}
 		}
 	}
@@ -40,6 +44,55 @@ func TestFunctionsAndFilesAreShort(t *testing.T) {
 	}
 	if p := p90(files); p > p90File {
 		t.Errorf("one file in ten is longer than %d lines, allowed is %d", p, p90File)
+	}
+}
+
+// maxPackage bounds the lines of a package beside tests, but for that of the commands, which has a bound of its own.
+const maxPackage = 2500
+
+// largePackages are those that are still larger, each with its bound. They may only shrink: the bound is lowered with
+// them, and a package of at most maxPackage lines leaves the list.
+var largePackages = map[string]int{
+	"config/foreign":         4600,
+	"controller":             4300,
+	"tools/score":            4300,
+	"metricmath":             3600,
+	"policy":                 5000,
+	"queue":                  3400,
+	"queue/internal/storage": 2900,
+	"sim":                    3700,
+	"sim/cloud":              7800,
+	"sim/limit":              3000,
+	"sim/trace":              2900,
+}
+
+func TestPackagesAreSmall(t *testing.T) {
+	size := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test && s.pkg != "cmd/muster" {
+			size[s.pkg] += s.lines
+		}
+	}
+	const why = "why: a package is what one can know as a whole. " +
+		"fix: find what its parts need not know of each other, and make packages of them"
+	for pkg, lines := range size {
+		bound, listed := largePackages[pkg]
+		switch {
+		case !listed && lines > maxPackage:
+			t.Errorf("package %q has %d lines beside tests, at most %d are allowed.\n"+why, pkg, lines, maxPackage)
+		case listed && lines <= maxPackage:
+			t.Errorf("package %q has %d lines beside tests: take it off the list of large packages", pkg, lines)
+		case listed && lines > bound:
+			t.Errorf("package %q has %d lines beside tests, and is not to grow above %d.\n"+why, pkg, lines, bound)
+		case listed && bound-lines > 300:
+			t.Errorf("package %q has %d lines beside tests: lower its bound of %d to the next hundred", pkg, lines,
+				bound)
+		}
+	}
+	for pkg := range largePackages {
+		if size[pkg] == 0 {
+			t.Errorf("there is no package %q: take it off the list of large packages", pkg)
+		}
 	}
 }
 
@@ -64,7 +117,9 @@ func TestInterfacesAreSmall(t *testing.T) {
 					methods += len(m.Names)
 				}
 				if methods > maxMethods {
-					t.Errorf("%s: interface %s has %d methods, at most %d are allowed.\nwhy: what is small is easy to implement and to fake. fix: split it by who uses it", s.at(spec), spec.Name.Name, methods, maxMethods)
+					t.Errorf("%s: interface %s has %d methods, at most %d are allowed.\nwhy: what is small is easy "+
+						"to implement and to fake. fix: split it by who uses it", s.at(spec), spec.Name.Name, methods,
+						maxMethods)
 				}
 			}
 			return true
@@ -85,7 +140,8 @@ func TestEveryPackageAndExportedNameIsDocumented(t *testing.T) {
 		}
 		for _, d := range s.syntax.Decls {
 			for _, name := range undocumented(d) {
-				t.Errorf("%s: %s has no comment that begins with its name.\nwhy: names alone hide units, ranges, errors and concurrency. fix: say them", s.at(d), name)
+				t.Errorf("%s: %s has no comment that begins with its name.\nwhy: names alone hide units, ranges, "+
+					"errors and concurrency. fix: say them", s.at(d), name)
 			}
 		}
 	}
@@ -148,7 +204,8 @@ func exportedReceiver(r *ast.FieldList) bool {
 
 // TestADecisionCanBeFollowed holds the promise that from source to fleet it is a few short files.
 func TestADecisionCanBeFollowed(t *testing.T) {
-	path := []string{"source/embedded/embedded.go", "controller/loop.go", "controller/step.go", "policy/exact.go", "controller/reconcile.go", "fleet/process/launch.go"}
+	path := []string{"source/embedded/embedded.go", "controller/loop.go", "controller/step.go", "policy/exact.go",
+		"controller/reconcile.go", "fleet/process/launch.go"}
 	total := 0
 	for _, s := range sources(t) {
 		if slices.Contains(path, s.path) {
@@ -156,6 +213,59 @@ func TestADecisionCanBeFollowed(t *testing.T) {
 		}
 	}
 	if total == 0 || total >= 900 {
-		t.Errorf("the way of a decision through %s has %d lines, under 900 are promised", strings.Join(path, ", "), total)
+		t.Errorf("the way of a decision through %s has %d lines, under 900 are promised", strings.Join(path, ", "),
+			total)
 	}
+}
+
+const (
+	// maxColumns bounds lines, a tab counted as four columns.
+	maxColumns = 120
+	// longLines is how many lines are longer: most end in a remark, or are one expression. The number is only to fall.
+	longLines = 85
+)
+
+// TestLinesAreShort holds all lines of Go to the bound, but those of raw strings, which are the text of something else,
+// and texts without a space, which nothing can break.
+func TestLinesAreShort(t *testing.T) {
+	var long []string
+	for _, s := range sources(t) {
+		raw := rawLines(s)
+		for i, line := range strings.Split(s.text, "\n") {
+			columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+			if columns > maxColumns && !raw[i+1] && !unbroken(line) {
+				long = append(long, fmt.Sprintf("%s:%d", s.path, i+1))
+			}
+		}
+	}
+	if len(long) > longLines {
+		t.Errorf("%d lines have more than %d columns, at most %d are allowed: %s.\nwhy: two files are read side by "+
+			"side. fix: break the new ones behind a comma or an operator", len(long), maxColumns, longLines,
+			strings.Join(long, ", "))
+	}
+	if len(long) < longLines-10 {
+		t.Errorf("%d lines have more than %d columns.\nwhy: the number is only to fall. fix: lower longLines", len(long),
+			maxColumns)
+	}
+}
+
+// rawLines are the lines that have a part of a raw string.
+func rawLines(s source) map[int]bool {
+	raw := map[int]bool{}
+	ast.Inspect(s.syntax, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(l.Value, "`") {
+			from, to := s.fileset.Position(l.Pos()).Line, s.fileset.Position(l.End()).Line
+			for line := from; line <= to; line++ {
+				raw[line] = true
+			}
+		}
+		return true
+	})
+	return raw
+}
+
+// unbroken tells whether a line has a word of such a length that the line cannot be broken before it reaches the bound.
+func unbroken(line string) bool {
+	return slices.ContainsFunc(strings.Fields(line),
+		func(word string) bool { return utf8.RuneCountInString(word) > 70 })
 }

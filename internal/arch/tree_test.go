@@ -24,7 +24,7 @@ type source struct {
 	fileset *token.FileSet
 }
 
-// sources parses every Go file of the module.
+// sources parses every Go file of the module, and of the tools beside it, which keep the same rules.
 func sources(t *testing.T) []source {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -41,8 +41,9 @@ func sources(t *testing.T) []source {
 			if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
 				return filepath.SkipDir
 			}
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root {
-				return filepath.SkipDir // a module of its own
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root &&
+				path != filepath.Join(root, "tools") {
+				return filepath.SkipDir // another module
 			}
 			return nil
 		}

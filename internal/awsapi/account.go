@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// DefaultPerSecond is how many attempts of calls an account makes in a second where nothing else is configured: a thousand
-	// quiet fleets need 35.
+	// DefaultPerSecond is how many attempts of calls an account makes in a second where nothing else is configured: a
+	// thousand quiet fleets need 35.
 	DefaultPerSecond = 50.0
 	// DefaultBurst is how many it makes at once.
 	DefaultBurst = 100
@@ -29,8 +29,8 @@ const (
 	maxPerSecond = 100_000
 	maxBurst     = 100_000
 
-	// maxAttempts is how often a call is tried in all, maxBackoff the longest wait between two tries. Waits are drawn at
-	// random up to a bound that doubles.
+	// maxAttempts is how often a call is tried in all, maxBackoff the longest wait between two tries. Waits are drawn
+	// at random up to a bound that doubles.
 	maxAttempts = 4
 	maxBackoff  = 5 * time.Second
 	// requestTimeout bounds one attempt.
@@ -41,10 +41,11 @@ const (
 
 // Options say how calls are made. The zero Options are the defaults.
 type Options struct {
-	// Region is used where nothing names another; empty means that of the SDK's configuration (AWS_REGION or the profile).
+	// Region is used where nothing names another; empty means that of the SDK's configuration (AWS_REGION or the
+	// profile).
 	Region string
-	// PerSecond is how many attempts of calls may be made in a second, above 0 and at most 100,000, over all clients; Burst is
-	// how many at once, 1 to 100,000. Zero means [DefaultPerSecond] and [DefaultBurst].
+	// PerSecond is how many attempts of calls may be made in a second, above 0 and at most 100,000, over all clients;
+	// Burst is how many at once, 1 to 100,000. Zero means [DefaultPerSecond] and [DefaultBurst].
 	PerSecond float64
 	Burst     int
 	// Timeout bounds one attempt; zero means 15 seconds.
@@ -60,12 +61,14 @@ type Account struct {
 	budget *budget
 }
 
-// Open reads the SDK's configuration. Nothing is called and no credentials are looked for: a missing permission shows with the
-// first call.
+// Open reads the SDK's configuration. Nothing is called and no credentials are looked for: a missing permission shows
+// with the first call.
 func Open(ctx context.Context, o Options) (*Account, error) {
-	o.PerSecond, o.Burst, o.Timeout = cmp.Or(o.PerSecond, DefaultPerSecond), cmp.Or(o.Burst, DefaultBurst), cmp.Or(o.Timeout, requestTimeout)
+	o.PerSecond, o.Burst, o.Timeout = cmp.Or(o.PerSecond, DefaultPerSecond), cmp.Or(o.Burst,
+		DefaultBurst), cmp.Or(o.Timeout, requestTimeout)
 	if !(o.PerSecond > 0 && o.PerSecond <= maxPerSecond) || o.Burst < 1 || o.Burst > maxBurst {
-		return nil, fmt.Errorf("limit the calls to AWS: found %g a second with a burst of %d, allowed are above 0 to %d and 1 to %d", o.PerSecond, o.Burst, maxPerSecond, maxBurst)
+		return nil, fmt.Errorf("limit the calls to AWS: found %g a second with a burst of %d, allowed are above 0 to "+
+			"%d and 1 to %d", o.PerSecond, o.Burst, maxPerSecond, maxBurst)
 	}
 	a := &Account{bucket: rate.NewLimiter(rate.Limit(o.PerSecond), o.Burst), budget: newBudget()}
 	if o.HTTP == nil {
@@ -89,17 +92,20 @@ func (a *Account) Region(name string) (aws.Config, error) {
 	cfg := a.base.Copy()
 	cfg.Region = cmp.Or(name, cfg.Region)
 	if cfg.Region == "" {
-		return aws.Config{}, errors.New("choose an AWS region: found none in the configuration; state region, or set AWS_REGION")
+		return aws.Config{}, errors.New("choose an AWS region: found none in the configuration; state region, or set " +
+			"AWS_REGION")
 	}
 	return cfg, nil
 }
 
-// Queue returns the configuration of clients for the queue with the given URL: in the URL's region, and for a queue on this
-// machine with the URL's host as endpoint unless AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL names another.
+// Queue returns the configuration of clients for the queue with the given URL: in the URL's region, and for a queue on
+// this machine with the URL's host as endpoint unless AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL names another.
 func (a *Account) Queue(queueURL string) (aws.Config, error) {
 	u, err := url.Parse(queueURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
-		return aws.Config{}, fmt.Errorf("open the queue: found the URL %q, one like https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed", queueURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" ||
+		u.User != nil {
+		return aws.Config{}, fmt.Errorf("open the queue: found the URL %q, one like "+
+			"https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed", queueURL)
 	}
 	region := QueueRegion(queueURL)
 	if region == "" && a.base.Region == "" && Local(queueURL) {

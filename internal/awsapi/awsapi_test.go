@@ -26,9 +26,11 @@ import (
 func surroundings(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "", "AWS_DEFAULT_REGION": "",
+		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "",
 		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_SQS": "", "AWS_CA_BUNDLE": "", "AWS_MAX_ATTEMPTS": "", "AWS_RETRY_MODE": "",
+		"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_SQS": "", "AWS_CA_BUNDLE": "", "AWS_MAX_ATTEMPTS": "",
+		"AWS_RETRY_MODE": "",
 	} {
 		t.Setenv(name, value)
 	}
@@ -83,18 +85,27 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		says                []string
 	}{
 		{"a missing permission that AWS names", "AccessDeniedException",
-			"User: arn:aws:sts::1:assumed-role/x/i-1 is not authorized to perform: sqs:getqueueattributes on resource: arn:aws:sqs:eu-west-1:1:work because no identity-based policy allows the action",
-			awsapi.Denied, []string{"measure the queue work", "allow sqs:getqueueattributes on arn:aws:sqs:eu-west-1:1:work"}},
+			"User: arn:aws:sts::1:assumed-role/x/i-1 is not authorized to perform: sqs:getqueueattributes on " +
+				"resource: arn:aws:sqs:eu-west-1:1:work because no identity-based policy allows the action",
+			awsapi.Denied, []string{"measure the queue work", "allow sqs:getqueueattributes on " +
+				"arn:aws:sqs:eu-west-1:1:work"}},
 		{"a missing permission that AWS does not name", "AccessDenied", "Access to the resource is denied.",
 			awsapi.Denied, []string{"allow sqs:GetQueueAttributes to the role or user"}},
-		{"a resource of another operator", "AccessDenied", "This operation can only be performed by the operator eks.amazonaws.com",
+		{"a resource of another operator", "AccessDenied", "This operation can only be performed by the operator " +
+			"eks.amazonaws.com",
 			awsapi.Denied, []string{"another operator manages it"}},
-		{"expired credentials", "ExpiredToken", "The security token included in the request is expired", awsapi.Credentials, []string{"renew the credentials"}},
-		{"wrong keys", "InvalidClientTokenId", "The security token included in the request is invalid.", awsapi.Credentials, []string{"set new keys"}},
-		{"a signature for another region", "SignatureDoesNotMatch", "Credential should be scoped to a valid region.", awsapi.Region, []string{"eu-west-1"}},
-		{"what does not exist", "QueueDoesNotExist", "The specified queue does not exist.", awsapi.Missing, []string{"there is none in the region eu-west-1", "create it"}},
-		{"a group that does not exist", "ValidationError", "AutoScalingGroup name not found - no such group: web", awsapi.Missing, []string{"there is none"}},
-		{"what is not allowed now", "ValidationError", "New SetDesiredCapacity value 9 is above max value 5 for the AutoScalingGroup.", awsapi.Refused, []string{"above max value 5"}},
+		{"expired credentials", "ExpiredToken", "The security token included in the request is expired",
+			awsapi.Credentials, []string{"renew the credentials"}},
+		{"wrong keys", "InvalidClientTokenId", "The security token included in the request is invalid.",
+			awsapi.Credentials, []string{"set new keys"}},
+		{"a signature for another region", "SignatureDoesNotMatch", "Credential should be scoped to a valid region.",
+			awsapi.Region, []string{"eu-west-1"}},
+		{"what does not exist", "QueueDoesNotExist", "The specified queue does not exist.", awsapi.Missing,
+			[]string{"there is none in the region eu-west-1", "create it"}},
+		{"a group that does not exist", "ValidationError", "AutoScalingGroup name not found - no such group: web",
+			awsapi.Missing, []string{"there is none"}},
+		{"what is not allowed now", "ValidationError", "New SetDesiredCapacity value 9 is above max value 5 for the " +
+			"AutoScalingGroup.", awsapi.Refused, []string{"above max value 5"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -131,10 +142,14 @@ func TestACallWithoutAnAnswerIsExplained(t *testing.T) {
 		kind awsapi.Kind
 		says string
 	}{
-		{"a host that does not exist", op(&net.DNSError{Err: "no such host", Name: "autoscaling.eu-wst-1.amazonaws.com", IsNotFound: true}), awsapi.Region, "is eu-wst-1 the right region?"},
-		{"a connection that fails", op(fmt.Errorf("send: %w", errors.New("connection refused"))), awsapi.Unreachable, "connection refused"},
+		{"a host that does not exist",
+			op(&net.DNSError{Err: "no such host", Name: "autoscaling.eu-wst-1.amazonaws.com", IsNotFound: true}),
+			awsapi.Region, "is eu-wst-1 the right region?"},
+		{"a connection that fails", op(fmt.Errorf("send: %w", errors.New("connection refused"))), awsapi.Unreachable,
+			"connection refused"},
 		{"a call that was given up", op(ended.Err()), awsapi.Unreachable, "no answer came in time"},
-		{"no credentials", op(&awsapi.NoCredentialsError{Err: errors.New("no EC2 IMDS role found")}), awsapi.Credentials, "found no AWS credentials"},
+		{"no credentials", op(&awsapi.NoCredentialsError{Err: errors.New("no EC2 IMDS role found")}),
+			awsapi.Credentials, "found no AWS credentials"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -161,7 +176,8 @@ func TestAThrottledCallIsTriedAgainWithinTheBudgetOfRetries(t *testing.T) {
 			fmt.Fprint(w, `{"__type":"ServiceUnavailable"}`)
 		})
 		const queueURL = "https://sqs.eu-west-1.amazonaws.com/123456789012/work"
-		c := client(t, open(t, awsapi.Options{PerSecond: 10_000, Burst: 10_000, HTTP: mustertest.InProcess{Handler: handler}}), queueURL)
+		c := client(t, open(t, awsapi.Options{PerSecond: 10_000, Burst: 10_000,
+			HTTP: mustertest.InProcess{Handler: handler}}), queueURL)
 		const calls = 30
 		failing := func() int64 {
 			before := attempts.Load()
@@ -220,13 +236,18 @@ func TestWhereCallsGo(t *testing.T) {
 		wantRegion, wantEndpoint string
 		fails                    string
 	}{
-		{name: "the URL's region wins", url: "https://sqs.eu-west-1.amazonaws.com/1/q", region: "us-west-2", wantRegion: "eu-west-1"},
-		{name: "an old URL has its region too", url: "https://eu-central-1.queue.amazonaws.com/1/q", wantRegion: "eu-central-1"},
+		{name: "the URL's region wins", url: "https://sqs.eu-west-1.amazonaws.com/1/q", region: "us-west-2",
+			wantRegion: "eu-west-1"},
+		{name: "an old URL has its region too", url: "https://eu-central-1.queue.amazonaws.com/1/q",
+			wantRegion: "eu-central-1"},
 		{name: "China", url: "https://sqs.cn-north-1.amazonaws.com.cn/1/q", wantRegion: "cn-north-1"},
-		{name: "another host takes the configured region", url: "https://queues.example.com/1/q", region: "us-west-2", wantRegion: "us-west-2"},
+		{name: "another host takes the configured region", url: "https://queues.example.com/1/q", region: "us-west-2",
+			wantRegion: "us-west-2"},
 		{name: "another host without a region", url: "https://queues.example.com/1/q", fails: "AWS_REGION"},
-		{name: "a queue on this machine is its own endpoint", url: "http://127.0.0.1:9324/0/q", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:9324"},
-		{name: "unless the environment names one", url: "http://127.0.0.1:9324/0/q", env: "http://127.0.0.1:5000", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:5000"},
+		{name: "a queue on this machine is its own endpoint", url: "http://127.0.0.1:9324/0/q", wantRegion: "us-east-1",
+			wantEndpoint: "http://127.0.0.1:9324"},
+		{name: "unless the environment names one", url: "http://127.0.0.1:9324/0/q", env: "http://127.0.0.1:5000",
+			wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:5000"},
 		{name: "not a queue", url: "https://sqs.eu-west-1.amazonaws.com/", fails: "one like"},
 		{name: "a password in the URL", url: "https://a:b@sqs.eu-west-1.amazonaws.com/1/q", fails: "one like"},
 	}
@@ -242,7 +263,8 @@ func TestWhereCallsGo(t *testing.T) {
 				return
 			}
 			if err != nil || cfg.Region != row.wantRegion || aws.ToString(cfg.BaseEndpoint) != row.wantEndpoint {
-				t.Errorf("region %q, endpoint %q, %v; want %q, %q", cfg.Region, aws.ToString(cfg.BaseEndpoint), err, row.wantRegion, row.wantEndpoint)
+				t.Errorf("region %q, endpoint %q, %v; want %q, %q", cfg.Region, aws.ToString(cfg.BaseEndpoint), err,
+					row.wantRegion, row.wantEndpoint)
 			}
 		})
 	}
@@ -257,23 +279,31 @@ func TestALimitThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-// What a worker or a command asks for goes the same ways, but that this machine's queue is its own endpoint whatever the other calls
-// are sent to.
+// What a worker or a command asks for goes the same ways, but that this machine's queue is its own endpoint whatever
+// the other calls are sent to.
 func TestWhereCallsOfWorkersGo(t *testing.T) {
 	for _, row := range []struct {
 		name, url, region, env, sqs string
 		wantRegion, wantEndpoint    string
 	}{
-		{name: "the URL's region wins", url: "https://sqs.eu-west-1.amazonaws.com/1/q", region: "us-west-2", wantRegion: "eu-west-1"},
-		{name: "an old URL has its region too", url: "https://eu-central-1.queue.amazonaws.com/1/q", wantRegion: "eu-central-1"},
-		{name: "another host takes the configured region", url: "https://queues.example.com/1/q", region: "us-west-2", wantRegion: "us-west-2"},
+		{name: "the URL's region wins", url: "https://sqs.eu-west-1.amazonaws.com/1/q", region: "us-west-2",
+			wantRegion: "eu-west-1"},
+		{name: "an old URL has its region too", url: "https://eu-central-1.queue.amazonaws.com/1/q",
+			wantRegion: "eu-central-1"},
+		{name: "another host takes the configured region", url: "https://queues.example.com/1/q", region: "us-west-2",
+			wantRegion: "us-west-2"},
 		{name: "another host without a region", url: "https://queues.example.com/1/q"},
-		{name: "a queue on this machine", url: "http://127.0.0.1:9324/0/q", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:9324"},
-		{name: "an endpoint on this machine", url: "http://localhost:9324", wantRegion: "us-east-1", wantEndpoint: "http://localhost:9324"},
-		{name: "a stand-in for AWS beside this machine's queue", url: "http://127.0.0.1:9324/0/q", env: "http://127.0.0.1:5000", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:9324"},
-		{name: "a stand-in for SQS", url: "http://127.0.0.1:9324/0/q", sqs: "http://127.0.0.1:5000", wantRegion: "us-east-1"},
+		{name: "a queue on this machine", url: "http://127.0.0.1:9324/0/q", wantRegion: "us-east-1",
+			wantEndpoint: "http://127.0.0.1:9324"},
+		{name: "an endpoint on this machine", url: "http://localhost:9324", wantRegion: "us-east-1",
+			wantEndpoint: "http://localhost:9324"},
+		{name: "a stand-in for AWS beside this machine's queue", url: "http://127.0.0.1:9324/0/q",
+			env: "http://127.0.0.1:5000", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:9324"},
+		{name: "a stand-in for SQS", url: "http://127.0.0.1:9324/0/q", sqs: "http://127.0.0.1:5000",
+			wantRegion: "us-east-1"},
 		{name: "no queue", region: "eu-west-1", wantRegion: "eu-west-1"},
-		{name: "no queue and a stand-in for AWS", env: "http://127.0.0.1:5000", wantRegion: "us-east-1", wantEndpoint: "http://127.0.0.1:5000"},
+		{name: "no queue and a stand-in for AWS", env: "http://127.0.0.1:5000", wantRegion: "us-east-1",
+			wantEndpoint: "http://127.0.0.1:5000"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			surroundings(t)
@@ -282,7 +312,8 @@ func TestWhereCallsOfWorkersGo(t *testing.T) {
 			t.Setenv("AWS_ENDPOINT_URL_SQS", row.sqs)
 			cfg, err := awsapi.At(t.Context(), row.url, nil)
 			if err != nil || cfg.Region != row.wantRegion || aws.ToString(cfg.BaseEndpoint) != row.wantEndpoint {
-				t.Errorf("region %q, endpoint %q, %v; want %q, %q", cfg.Region, aws.ToString(cfg.BaseEndpoint), err, row.wantRegion, row.wantEndpoint)
+				t.Errorf("region %q, endpoint %q, %v; want %q, %q", cfg.Region, aws.ToString(cfg.BaseEndpoint), err,
+					row.wantRegion, row.wantEndpoint)
 			}
 		})
 	}

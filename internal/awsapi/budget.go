@@ -13,8 +13,8 @@ const (
 	budgetTokens = 10 * retryCost
 )
 
-// budget bounds retries to a tenth of the calls that succeed. Unlike the SDK's own it gives nothing back for a retry that
-// succeeded: what was sent was sent. It implements [retry.RateLimiter].
+// budget bounds retries to a tenth of the calls that succeed. Unlike the SDK's own it gives nothing back for a retry
+// that succeeded: what was sent was sent. It implements [retry.RateLimiter].
 type budget struct {
 	mu     sync.Mutex
 	tokens uint

@@ -17,8 +17,10 @@ type NoCredentialsError struct {
 
 // Error says what is missing and where it may come from.
 func (e *NoCredentialsError) Error() string {
-	const remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile in AWS_PROFILE, or run on a machine with a role"
-	if strings.Contains(e.Err.Error(), "no EC2 IMDS role found") { // the last place that the SDK looks at: there is nothing in any
+	const remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile in AWS_PROFILE, or run on a " +
+		"machine with a role"
+	if strings.Contains(e.Err.Error(),
+		"no EC2 IMDS role found") { // the last place that the SDK looks at: there is nothing in any
 		return "found no AWS credentials; " + remedy
 	}
 	reason := e.Err
@@ -31,8 +33,8 @@ func (e *NoCredentialsError) Error() string {
 // Unwrap returns what the SDK said.
 func (e *NoCredentialsError) Unwrap() error { return e.Err }
 
-// SayWhatIsMissing makes the failures of a provider [NoCredentialsError], but for those of a context that ended. It is safe
-// for concurrent use if the provider is.
+// SayWhatIsMissing makes the failures of a provider [NoCredentialsError], but for those of a context that ended. It is
+// safe for concurrent use if the provider is.
 func SayWhatIsMissing(from aws.CredentialsProvider) aws.CredentialsProvider {
 	return aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 		c, err := from.Retrieve(ctx)

@@ -35,16 +35,16 @@ const (
 	Failed Kind = "failed"
 )
 
-// Error is a call that failed. Its text names what was attempted, what AWS said and what to do; it holds no request number, so
-// that the same fault reads the same each time.
+// Error is a call that failed. Its text names what was attempted, what AWS said and what to do; it holds no request
+// number, so that the same fault reads the same each time.
 type Error struct {
 	Kind Kind
 	// Code and Message are what AWS answered; empty when nothing was answered.
 	Code, Message string
 	// Status is the HTTP status of the answer; 0 when nothing was answered.
 	Status int
-	// Action is the permission that is missing, as in "autoscaling:SetDesiredCapacity", and Resource what it is missing for;
-	// both are set for Denied, Resource only where AWS named it.
+	// Action is the permission that is missing, as in "autoscaling:SetDesiredCapacity", and Resource what it is missing
+	// for; both are set for Denied, Resource only where AWS named it.
 	Action, Resource string
 
 	text string
@@ -65,8 +65,8 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Explain turns the error of a call into an [Error]; nil stays nil. What says what was attempted and on what, as in "set the
-// size of the Auto Scaling group web"; region is where.
+// Explain turns the error of a call into an [Error]; nil stays nil. What says what was attempted and on what, as in
+// "set the size of the Auto Scaling group web"; region is where.
 func Explain(what, region string, err error) error {
 	if err == nil {
 		return nil
@@ -99,7 +99,8 @@ func Explain(what, region string, err error) error {
 	case Region:
 		remedy = fmt.Sprintf("found the region %s; state the one where it is", region)
 	case Missing:
-		remedy = fmt.Sprintf("there is none in the region %s and the account of these credentials; create it, or put name, region or account right", region)
+		remedy = fmt.Sprintf("there is none in the region %s and the account of these credentials; create it, or put "+
+			"name, region or account right", region)
 	case Throttled:
 		remedy = "AWS takes no more calls of this account for now; fewer are made until it does"
 	}
@@ -143,7 +144,8 @@ var notAuthorized = regexp.MustCompile(`not authorized to perform:? ([a-z0-9-]+:
 
 func (e *Error) denied() string {
 	if strings.Contains(strings.ToLower(e.Message), "operator") {
-		return "another operator manages it and is the only one that may change it; let that operator size it, or give Muster one of its own"
+		return "another operator manages it and is the only one that may change it; let that operator size it, or " +
+			"give Muster one of its own"
 	}
 	if m := notAuthorized.FindStringSubmatch(e.Message); m != nil {
 		e.Action, e.Resource = m[1], strings.TrimRight(m[2], ".,")
@@ -169,7 +171,8 @@ func (e *Error) unanswered(what, region string, err error) {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: no answer came in time", what)
 	case noHost && lookup.IsNotFound:
-		e.Kind, e.text = Region, fmt.Sprintf("%s: there is no host %s; is %s the right region?", what, lookup.Name, cmp.Or(region, "none"))
+		e.Kind, e.text = Region, fmt.Sprintf("%s: there is no host %s; is %s the right region?", what, lookup.Name,
+			cmp.Or(region, "none"))
 	default:
 		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: no answer came: %v", what, innermost(err))
 	}
@@ -190,8 +193,10 @@ func innermost(err error) error {
 func kindOf(code, message string) Kind {
 	lower := strings.ToLower(message)
 	switch c := strings.ToLower(code); {
-	case strings.Contains(c, "expired") || strings.Contains(c, "unrecognizedclient") || strings.Contains(c, "invalidclienttokenid") ||
-		strings.Contains(c, "invalidaccesskeyid") || strings.Contains(c, "missingauthenticationtoken") || strings.Contains(c, "incompletesignature") ||
+	case strings.Contains(c, "expired") || strings.Contains(c, "unrecognizedclient") ||
+		strings.Contains(c, "invalidclienttokenid") ||
+		strings.Contains(c, "invalidaccesskeyid") || strings.Contains(c, "missingauthenticationtoken") ||
+		strings.Contains(c, "incompletesignature") ||
 		strings.Contains(c, "authfailure") || strings.Contains(c, "optinrequired"):
 		return Credentials
 	case strings.Contains(c, "signaturedoesnotmatch") || strings.Contains(c, "invalidsignature"):
@@ -199,15 +204,19 @@ func kindOf(code, message string) Kind {
 			return Region
 		}
 		return Credentials
-	case strings.Contains(c, "accessdenied") || strings.Contains(c, "unauthorized") || strings.Contains(c, "notauthorized"):
+	case strings.Contains(c, "accessdenied") || strings.Contains(c, "unauthorized") ||
+		strings.Contains(c, "notauthorized"):
 		return Denied
-	case strings.Contains(c, "throttl") || strings.Contains(c, "toomanyrequests") || strings.Contains(c, "requestlimitexceeded") || strings.Contains(c, "slowdown") ||
+	case strings.Contains(c, "throttl") || strings.Contains(c, "toomanyrequests") ||
+		strings.Contains(c, "requestlimitexceeded") || strings.Contains(c, "slowdown") ||
 		strings.Contains(lower, "rate exceeded"):
 		return Throttled
 	case strings.Contains(c, "doesnotexist") || strings.Contains(c, "nonexistent") || strings.Contains(c, "notfound") ||
-		strings.HasPrefix(c, "validation") && (strings.Contains(lower, "not found") || strings.Contains(lower, "does not exist")):
+		strings.HasPrefix(c, "validation") &&
+			(strings.Contains(lower, "not found") || strings.Contains(lower, "does not exist")):
 		return Missing
-	case strings.HasPrefix(c, "validation") || strings.HasPrefix(c, "invalidparameter") || strings.Contains(c, "resourcecontention") ||
+	case strings.HasPrefix(c, "validation") || strings.HasPrefix(c, "invalidparameter") ||
+		strings.Contains(c, "resourcecontention") ||
 		strings.Contains(c, "limitexceeded") || strings.Contains(c, "inprogress"):
 		return Refused
 	}

@@ -9,9 +9,9 @@ const (
 	Slow = 30 * time.Second
 )
 
-// Pace says when it is time for the next look at something that is asked for more often than AWS shall be. Looks come at the
-// fast rate while what they show changes, and half as often again each time that it does not, down to the slow rate. The zero
-// Pace is due at once. It is not safe for concurrent use.
+// Pace says when it is time for the next look at something that is asked for more often than AWS shall be. Looks come
+// at the fast rate while what they show changes, and half as often again each time that it does not, down to the slow
+// rate. The zero Pace is due at once. It is not safe for concurrent use.
 type Pace struct {
 	// Fast and Slow are above zero, Slow at least Fast; zero means the constants of these names.
 	Fast, Slow time.Duration
@@ -53,8 +53,8 @@ func (p *Pace) Within(now time.Time, d time.Duration) {
 // Expect makes a look due at once, and those that follow fast.
 func (p *Pace) Expect() { p.ExpectAt(time.Time{}) }
 
-// ExpectAt makes a look due at the instant at, or before when one is due before, and those that follow fast. Whoever may be asked to expect something often, by
-// events that come in storms, keeps a distance from the look before.
+// ExpectAt makes a look due at the instant at, or before when one is due before, and those that follow fast. Whoever
+// may be asked to expect something often, by events that come in storms, keeps a distance from the look before.
 func (p *Pace) ExpectAt(at time.Time) {
 	p.every = 0
 	if at.Before(p.next) {

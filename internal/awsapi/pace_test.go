@@ -44,7 +44,8 @@ func TestNoLookIsPutOffForLongerThanTheSlowRate(t *testing.T) {
 		var p awsapi.Pace
 		now := time.Unix(1_700_000_000, 0)
 		for _, what := range rapid.SliceOfN(rapid.IntRange(0, 4), 1, 40).Draw(t, "what happens") {
-			now = now.Add(time.Duration(rapid.IntRange(-100_000, 100_000).Draw(t, "ms")) * time.Millisecond) // clocks are set back, too
+			now = now.Add(time.Duration(rapid.IntRange(-100_000, 100_000).Draw(t,
+				"ms")) * time.Millisecond) // clocks are set back, too
 			switch what {
 			case 0, 1:
 				p.Looked(now, what == 1)

@@ -1,11 +1,12 @@
-// Package awsmetrics reads metrics of CloudWatch for everybody who needs some, 500 in a call and no more than once a minute.
+// Package awsmetrics reads metrics of CloudWatch for everybody who needs some, 500 in a call and no more than once a
+// minute.
 //
-// Whoever needs a metric asks the one [Reader] for it. The reader remembers what is asked for, and when one metric is due it reads
-// all that are nearly due with it, so that a thousand fleets make a few calls a minute together. A metric that nobody asks for
-// any more is forgotten.
+// Whoever needs a metric asks the one [Reader] for it. The reader remembers what is asked for, and when one metric is
+// due it reads all that are nearly due with it, so that a thousand fleets make a few calls a minute together. A metric
+// that nobody asks for any more is forgotten.
 //
-// A period whose end is only just past may still be incomplete, since publishers are late; it counts from [Settle] after its end
-// on. What is read carries the instants of the periods and never that of the call.
+// A period whose end is only just past may still be incomplete, since publishers are late; it counts from [Settle]
+// after its end on. What is read carries the instants of the periods and never that of the call.
 package awsmetrics
 
 import (
@@ -23,6 +24,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 )
 
@@ -32,7 +34,8 @@ const (
 	// MaxQueries is how many metrics one call reads.
 	MaxQueries = 500
 
-	// every is how often a metric with periods of a minute or more is read; one with shorter periods is read each fastest.
+	// every is how often a metric with periods of a minute or more is read; one with shorter periods is read each
+	// fastest.
 	every   = time.Minute
 	fastest = 10 * time.Second
 	// gather is how long the first who asks waits for others, whose metrics then come with the same call.
@@ -63,8 +66,8 @@ func NewReader(account *awsapi.Account, options ...func(*cloudwatch.Options)) *R
 
 // Read is what was read of one metric.
 type Read struct {
-	// Series has the periods of the window that are complete; its points are missing where nothing was published. It has no
-	// points when Failure is set.
+	// Series has the periods of the window that are complete; its points are missing where nothing was published. It
+	// has no points when Failure is set.
 	Series metricmath.Series
 	// At is when it was read.
 	At time.Time
@@ -74,7 +77,8 @@ type Read struct {
 
 // getter is the one call that a reader makes.
 type getter interface {
-	GetMetricData(context.Context, *cloudwatch.GetMetricDataInput, ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error)
+	GetMetricData(context.Context, *cloudwatch.GetMetricDataInput,
+		...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error)
 }
 
 // region holds the metrics of one region.
@@ -106,14 +110,16 @@ func (r *Reader) region(name string) (*region, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &region{name: cfg.Region, client: cloudwatch.NewFromConfig(cfg, r.options...), turn: make(chan struct{}, 1), stats: map[string]*stat{}}
+	g := &region{name: cfg.Region, client: cloudwatch.NewFromConfig(cfg, r.options...), turn: make(chan struct{}, 1),
+		stats: map[string]*stat{}}
 	r.regions[name] = g
 	return g, nil
 }
 
-// Series returns what is known of the metrics over the window before now, one for each, in a region; empty means the account's
-// own. It reads those that are due, and with them what else nearly is.
-func (r *Reader) Series(ctx context.Context, regionName string, over time.Duration, stats ...metricmath.MetricStat) []Read {
+// Series returns what is known of the metrics over the window before now, one for each, in a region; empty means the
+// account's own. It reads those that are due, and with them what else nearly is.
+func (r *Reader) Series(ctx context.Context, regionName string, over time.Duration,
+	stats ...metricmath.MetricStat) []Read {
 	g, err := r.region(regionName)
 	if err == nil {
 		err = g.fresh(ctx, min(max(over, window), maxWindow), stats)
@@ -133,8 +139,8 @@ func (r *Reader) Series(ctx context.Context, regionName string, over time.Durati
 	return reads
 }
 
-// Newest returns the newest datapoint of each metric whose period is complete, as a sample of the instant at which the period
-// ended.
+// Newest returns the newest datapoint of each metric whose period is complete, as a sample of the instant at which the
+// period ended.
 func (r *Reader) Newest(ctx context.Context, regionName string, stats ...metricmath.MetricStat) []muster.Sample {
 	samples := make([]muster.Sample, len(stats))
 	for i, read := range r.Series(ctx, regionName, 0, stats...) {
@@ -143,8 +149,10 @@ func (r *Reader) Newest(ctx context.Context, regionName string, stats ...metricm
 		case read.Failure != "":
 			samples[i] = muster.Unknown(read.At, read.Failure)
 		case !point.Known:
-			samples[i] = muster.Unknown(read.At, fmt.Sprintf("CloudWatch has no datapoint of %s %s of the last %s; metrics of SQS come with up to 15 min delay, and stop when a queue was quiet for six hours",
-				stats[i].Metric.Namespace, stats[i].Metric.MetricName, muster.Seconds(window.Seconds())))
+			samples[i] = muster.Unknown(read.At,
+				fmt.Sprintf("CloudWatch has no datapoint of %s %s of the last %s; metrics of SQS come with up to 15 "+
+					"min delay, and stop when a queue was quiet for six hours",
+					stats[i].Metric.Namespace, stats[i].Metric.MetricName, render.Seconds(window.Seconds())))
 		default:
 			samples[i] = muster.Measured(start.Add(read.Series.Period), point.Value)
 		}
@@ -201,7 +209,8 @@ func (g *region) ask(now time.Time, over time.Duration, stats []metricmath.Metri
 		k := key(s)
 		if g.stats[k] == nil {
 			if len(g.stats) >= maxStats {
-				return fmt.Errorf("read metrics of CloudWatch: found more than %d metrics in the region %s, at most so many are allowed; leave ages and rates out", maxStats, g.name)
+				return fmt.Errorf("read metrics of CloudWatch: found more than %d metrics in the region %s, at most "+
+					"so many are allowed; leave ages and rates out", maxStats, g.name)
 			}
 			g.stats[k] = &stat{MetricStat: s}
 		}
@@ -256,7 +265,8 @@ func (g *region) readBatch(ctx context.Context, now time.Time, batch []wanted) {
 	in := &cloudwatch.GetMetricDataInput{ScanBy: types.ScanByTimestampAscending, EndTime: aws.Time(now)}
 	start := now
 	for i, s := range batch {
-		in.MetricDataQueries = append(in.MetricDataQueries, types.MetricDataQuery{Id: aws.String(fmt.Sprintf("q%d", i)), MetricStat: wireStat(s.MetricStat), ReturnData: aws.Bool(true)})
+		in.MetricDataQueries = append(in.MetricDataQueries, types.MetricDataQuery{Id: aws.String(fmt.Sprintf("q%d", i)),
+			MetricStat: wireStat(s.MetricStat), ReturnData: aws.Bool(true)})
 		if from := now.Add(-s.window - periodOf(s.MetricStat)).Truncate(periodOf(s.MetricStat)); from.Before(start) {
 			start = from
 		}
@@ -290,13 +300,15 @@ func wireStat(s metricmath.MetricStat) *types.MetricStat {
 		Period: aws.Int32(int32(periodOf(s) / time.Second)), Stat: aws.String(s.Stat), Unit: types.StandardUnit(s.Unit),
 	}
 	for _, d := range s.Metric.Dimensions {
-		w.Metric.Dimensions = append(w.Metric.Dimensions, types.Dimension{Name: aws.String(d.Name), Value: aws.String(d.Value)})
+		w.Metric.Dimensions = append(w.Metric.Dimensions,
+			types.Dimension{Name: aws.String(d.Name), Value: aws.String(d.Value)})
 	}
 	return w
 }
 
 // pages makes the calls of one read and returns the points by id and start of their period, and what failed by id.
-func (g *region) pages(ctx context.Context, in *cloudwatch.GetMetricDataInput) (map[string]map[int64]float64, map[string]string, error) {
+func (g *region) pages(ctx context.Context, in *cloudwatch.GetMetricDataInput) (map[string]map[int64]float64,
+	map[string]string, error) {
 	points, failures := map[string]map[int64]float64{}, map[string]string{}
 	for range maxPages {
 		out, err := g.client.GetMetricData(ctx, in)
@@ -325,7 +337,8 @@ func (g *region) pages(ctx context.Context, in *cloudwatch.GetMetricDataInput) (
 		}
 		in.NextToken = out.NextToken
 	}
-	return nil, nil, fmt.Errorf("read metrics of CloudWatch: found more than %d pages, at most so many are read; ask for a shorter window", maxPages)
+	return nil, nil, fmt.Errorf("read metrics of CloudWatch: found more than %d pages, at most so many are read; ask "+
+		"for a shorter window", maxPages)
 }
 
 // rowOf arranges points by period, without the last one that may be incomplete.

@@ -30,8 +30,9 @@ func inTime(t *testing.T, test func(t *testing.T, r *awsmetrics.Reader, m *muste
 
 func sent(queue string) metricmath.MetricStat {
 	return metricmath.MetricStat{
-		Metric: metricmath.Metric{Namespace: "AWS/SQS", MetricName: "Sent", Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: queue}}},
-		Stat:   "Sum", PeriodSeconds: 60,
+		Metric: metricmath.Metric{Namespace: "AWS/SQS", MetricName: "Sent",
+			Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: queue}}},
+		Stat: "Sum", PeriodSeconds: 60,
 	}
 }
 
@@ -56,7 +57,8 @@ func TestTheNewestCompletePeriodCounts(t *testing.T) {
 
 func TestNoDatapointIsUnknownAndNotZero(t *testing.T) {
 	inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
-		if s := r.Newest(t.Context(), "", sent("a"))[0]; s.Known || !strings.Contains(s.Reason, "no datapoint of AWS/SQS Sent") {
+		if s := r.Newest(t.Context(), "", sent("a"))[0]; s.Known ||
+			!strings.Contains(s.Reason, "no datapoint of AWS/SQS Sent") {
 			t.Errorf("found %+v, want unknown with a reason", s)
 		}
 	})
@@ -68,7 +70,8 @@ func TestManyFleetsAreReadInFewCalls(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range 400 { // fleets
 				all.Go(func() {
-					r.Newest(t.Context(), "", sent(fmt.Sprint("queue-", i)), sent(fmt.Sprint("other-", i)), sent(fmt.Sprint("third-", i)))
+					r.Newest(t.Context(), "", sent(fmt.Sprint("queue-", i)), sent(fmt.Sprint("other-", i)),
+						sent(fmt.Sprint("third-", i)))
 				})
 			}
 			all.Wait()

@@ -11,10 +11,11 @@ import (
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// ByAWS has CloudWatch itself compute a list of queries, in a call of its own, over the window before now, and returns what the
-// query with the given id gives. It reads each time that it is asked: the caller keeps what it gave. The periods are those of
-// the query, or a minute.
-func (r *Reader) ByAWS(ctx context.Context, regionName string, over time.Duration, queries []metricmath.Query, id string) Read {
+// ByAWS has CloudWatch itself compute a list of queries, in a call of its own, over the window before now, and returns
+// what the query with the given id gives. It reads each time that it is asked: the caller keeps what it gave. The
+// periods are those of the query, or a minute.
+func (r *Reader) ByAWS(ctx context.Context, regionName string, over time.Duration, queries []metricmath.Query,
+	id string) Read {
 	now := time.Now()
 	at := now.UTC().Round(0)
 	g, err := r.region(regionName)

@@ -1,5 +1,5 @@
-// Package damage spoils files as broken disks, careless copies and people do: a bit is flipped, the end is cut off, a sector
-// or a page is zeroed or garbled, a file is missing. Tests use it to prove that a store says what it lost.
+// Package damage spoils files as broken disks, careless copies and people do: a bit is flipped, the end is cut off, a
+// sector or a page is zeroed or garbled, a file is missing. Tests use it to prove that a store says what it lost.
 package damage
 
 import (
@@ -38,7 +38,8 @@ const (
 
 // String names the kind.
 func (k Kind) String() string {
-	return [...]string{"a flipped bit", "a cut", "a zeroed sector", "a zeroed page", "a garbled sector", "a missing file"}[k]
+	return [...]string{"a flipped bit", "a cut", "a zeroed sector", "a zeroed page", "a garbled sector",
+		"a missing file"}[k]
 }
 
 // Damage is one damage of one file.
@@ -69,8 +70,8 @@ func (d Damage) String() string {
 	return d.File + ": missing"
 }
 
-// Draw chooses a damage of one of the files below dir that has any content. Half of the damages are drawn by file, so that
-// small files have their share, the others by byte.
+// Draw chooses a damage of one of the files below dir that has any content. Half of the damages are drawn by file, so
+// that small files have their share, the others by byte.
 func Draw(chance *rand.Rand, dir string) (Damage, error) {
 	files, err := Files(dir)
 	if err != nil {
@@ -98,7 +99,8 @@ func Draw(chance *rand.Rand, dir string) (Damage, error) {
 }
 
 func draw(chance *rand.Rand, name string, _, at int64) Damage {
-	d := Damage{Kind: Kind(chance.IntN(int(kinds))), File: name, At: at, Bit: uint8(chance.IntN(8)), seed: chance.Uint64()}
+	d := Damage{Kind: Kind(chance.IntN(int(kinds))), File: name, At: at, Bit: uint8(chance.IntN(8)),
+		seed: chance.Uint64()}
 	switch d.Kind {
 	case ZeroSector, Garble:
 		d.At = at / sectorBytes * sectorBytes

@@ -1,5 +1,6 @@
-// Package durable makes directories and small files that are still there after a power cut. A file that was synced can be
-// lost all the same: its name, and the names of the directories above it, are kept in directories that must be synced too.
+// Package durable makes directories and small files that are still there after a power cut. A file that was synced can
+// be lost all the same: its name, and the names of the directories above it, are kept in directories that must be
+// synced too.
 package durable
 
 import (
@@ -11,9 +12,9 @@ import (
 	"syscall"
 )
 
-// MkdirAll makes the directory dir, with those above it that are missing, and syncs the name of each before it makes the
-// next one. What exists keeps its mode. Its name is synced as well, because the program that made it may have ended before
-// it could; what then fails for lack of rights is the business of whoever made it.
+// MkdirAll makes the directory dir, with those above it that are missing, and syncs the name of each before it makes
+// the next one. What exists keeps its mode. Its name is synced as well, because the program that made it may have ended
+// before it could; what then fails for lack of rights is the business of whoever made it.
 func MkdirAll(dir string, mode fs.FileMode) error {
 	return makeAll(dir, func(name string) error { return os.Mkdir(name, mode) }, SyncDir)
 }
@@ -62,8 +63,8 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// Create makes the file path with the given content, for its owner alone. After a power cut it is there whole, or not at
-// all; once Create returned it is there. A file that exists is kept, and the error matches [fs.ErrExist].
+// Create makes the file path with the given content, for its owner alone. After a power cut it is there whole, or not
+// at all; once Create returned it is there. A file that exists is kept, and the error matches [fs.ErrExist].
 func Create(path string, content []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600

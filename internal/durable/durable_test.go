@@ -16,7 +16,8 @@ func TestTheNameOfEachDirectoryIsSyncedBeforeTheNextIsMade(t *testing.T) {
 		name, there, dir string
 		want             []string
 	}{
-		{"nothing is there", "", "a/b/c", []string{"sync ..", "make a", "sync .", "make a/b", "sync a", "make a/b/c", "sync a/b"}},
+		{"nothing is there", "", "a/b/c", []string{"sync ..", "make a", "sync .", "make a/b", "sync a", "make a/b/c",
+			"sync a/b"}},
 		{"the last one is missing", "a/b", "a/b/c", []string{"sync a", "make a/b/c", "sync a/b"}},
 		{"all are there, made by who knows whom", "a/b/c", "a/b/c", []string{"sync a/b"}},
 		{"a path that is not clean", "a", "a/./b//", []string{"sync .", "make a/b", "sync a"}},

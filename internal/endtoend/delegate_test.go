@@ -62,7 +62,8 @@ func TestTheTargetFollowsTheProcessingDuration(t *testing.T) {
 			onAWS(t, func(s *stage) {
 				s.takes = row.takes
 				s.group("workers", 20)
-				s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: row.takes}, delegate.Options{Formula: delegate.BacklogPerWorker})
+				s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: row.takes},
+					delegate.Options{Formula: delegate.BacklogPerWorker})
 				pass(3 * time.Minute)
 				if got := s.target(); got != row.target {
 					s.t.Errorf("the target is %g, want %g", got, row.target)
@@ -76,7 +77,8 @@ func TestTheTargetFollowsTheProcessingDuration(t *testing.T) {
 				if d, _ := s.loop.Last(); d.Decision.Verdict != muster.Delegate || d.Decision.Desired < row.instances {
 					s.t.Errorf("the verdict is %s and the size %d, want AWS's", d.Decision.Verdict, d.Decision.Desired)
 				}
-				for _, action := range []string{"SetDesiredCapacity", "LaunchInstances", "TerminateInstanceInAutoScalingGroup"} {
+				for _, action := range []string{"SetDesiredCapacity", "LaunchInstances",
+					"TerminateInstanceInAutoScalingGroup"} {
 					if n := s.cloud.Calls(action); n != 0 {
 						s.t.Errorf("Muster called %s %d times although AWS decides", action, n)
 					}
@@ -90,7 +92,8 @@ func TestATargetIsSetAgainOnlyWhenDurationsMove(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.takes = 25 * time.Second
 		s.group("workers", 20)
-		s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, delegate.Options{Formula: delegate.BacklogPerWorker})
+		s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second},
+			delegate.Options{Formula: delegate.BacklogPerWorker})
 		pass(time.Minute)
 		s.send(60)
 		s.peak(40 * time.Minute)
@@ -110,7 +113,8 @@ func TestWorkersThatOfferToLeaveAreKeptWhereAWSDecides(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.idle = 20 * time.Second
 		s.group("workers", 20)
-		s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second}, delegate.Options{Formula: delegate.BacklogPerWorker})
+		s.delegateGroup(policy.Spec{Name: "dynamic-backlog", Processing: 25 * time.Second},
+			delegate.Options{Formula: delegate.BacklogPerWorker})
 		pass(time.Minute)
 		s.send(30)
 		s.peak(40 * time.Minute)
@@ -123,7 +127,8 @@ func TestWorkersThatOfferToLeaveAreKeptWhereAWSDecides(t *testing.T) {
 func TestBacklogPerInstanceNeedsNoPublishedMetric(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.group("workers", 20)
-		s.delegateGroup(policy.Spec{Name: "backlog-per-worker", Acceptable: 12}, delegate.Options{Formula: delegate.BacklogPerWorker, Math: true})
+		s.delegateGroup(policy.Spec{Name: "backlog-per-worker", Acceptable: 12},
+			delegate.Options{Formula: delegate.BacklogPerWorker, Math: true})
 		s.takes = 25 * time.Second
 		pass(3 * time.Minute)
 		s.send(50)
@@ -136,7 +141,9 @@ func TestBacklogPerInstanceNeedsNoPublishedMetric(t *testing.T) {
 
 func TestUtilizationRisesFromNoInstance(t *testing.T) {
 	for _, o := range []delegate.Options{
-		{Formula: delegate.Utilization, Math: true}, {Formula: delegate.Utilization}, {Formula: delegate.Utilization, Period: 10 * time.Second}, {Formula: delegate.Utilization, Period: 30 * time.Second},
+		{Formula: delegate.Utilization, Math: true}, {Formula: delegate.Utilization},
+		{Formula: delegate.Utilization, Period: 10 * time.Second},
+		{Formula: delegate.Utilization, Period: 30 * time.Second},
 	} {
 		t.Run(fmt.Sprintf("math %t period %s", o.Math, o.Period), func(t *testing.T) {
 			onAWS(t, func(s *stage) {
@@ -168,13 +175,16 @@ func TestUtilizationOfAServiceRisesFromNoTask(t *testing.T) {
 					s.t.Fatal(err)
 				}
 				d, err := delegate.New(delegate.Options{
-					Account: s.account, Fleet: "work", Cluster: "prod", Service: "web", Max: 20, Queues: []string{"work"}, Formula: delegate.Utilization, Math: math,
+					Account: s.account, Fleet: "work", Cluster: "prod", Service: "web", Max: 20,
+					Queues: []string{"work"}, Formula: delegate.Utilization, Math: math,
 				})
 				if err != nil {
 					s.t.Fatal(err)
 				}
-				spec := policy.Spec{Name: "worker-utilization", Target: 0.7, Delegate: &policy.Delegation{ChangePercent: 20}}
-				s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 20}}, controller.LoopOptions{Fleet: f, Releaser: f, Delegator: d, Expecters: []muster.Expecter{f}})
+				spec := policy.Spec{Name: "worker-utilization", Target: 0.7,
+					Delegate: &policy.Delegation{ChangePercent: 20}}
+				s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 20}},
+					controller.LoopOptions{Fleet: f, Releaser: f, Delegator: d, Expecters: []muster.Expecter{f}})
 				pass(10 * time.Minute)
 				s.send(30)
 				took := s.until("a task at work", 20*time.Minute, func() bool { return s.serving() > 0 })
@@ -198,7 +208,8 @@ func TestUtilizationByMusterRisesFromNoInstance(t *testing.T) {
 			s.t.Fatal(err)
 		}
 		s.start(controller.Settings{
-			Spec: policy.Spec{Name: "worker-utilization", Target: 0.7}, Limits: muster.Limits{Max: 20}, Protect: true, BootPrior: time.Minute,
+			Spec: policy.Spec{Name: "worker-utilization", Target: 0.7}, Limits: muster.Limits{Max: 20}, Protect: true,
+			BootPrior: time.Minute,
 		}, controller.LoopOptions{Fleet: f, Releaser: f, Protector: f, Expecters: []muster.Expecter{f}})
 		pass(10 * time.Minute)
 		s.send(30)

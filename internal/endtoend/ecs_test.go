@@ -14,7 +14,8 @@ import (
 
 func (s *stage) driveService(most int, capacity *ecs.Capacity) {
 	s.t.Helper()
-	f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Protect: true, Capacity: capacity})
+	f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web", Protect: true,
+		Capacity: capacity})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func (s *stage) tasks() *ecs.Tasks {
 	s.t.Helper()
 	s.cluster()
 	f, err := ecs.NewClusters(s.account).Tasks(ecs.TaskOptions{
-		Fleet: "work", Cluster: "prod", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
+		Fleet: "work", Cluster: "prod", Definition: "work", LaunchType: "FARGATE",
+		Network: ecs.Network{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}},
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -70,7 +72,8 @@ func TestTasksWithoutAServiceEndByThemselvesDownToNone(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.idle, s.takes = 20*time.Second, time.Minute
 		f := s.tasks()
-		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30}, BootPrior: time.Minute},
+		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30},
+			BootPrior: time.Minute},
 			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}})
 		pass(time.Minute)
 		s.send(25)
@@ -97,19 +100,26 @@ func TestInstancesFollowTheirServiceAndOnlyEmptyOnesEnd(t *testing.T) {
 				s.cluster()
 				s.group("hosts", 8)
 				s.do(func(w *model.World) error {
-					_, err := w.ECS().CreateCapacityProvider(model.CreateProvider{Name: "hosts", AutoScalingGroupProvider: &model.GroupProvider{
-						AutoScalingGroupArn: "hosts", ManagedScaling: &model.ManagedScaling{Status: managed, TargetCapacity: num(100)}, ManagedTerminationProtection: "DISABLED",
-					}})
+					_, err := w.ECS().CreateCapacityProvider(model.CreateProvider{Name: "hosts",
+						AutoScalingGroupProvider: &model.GroupProvider{
+							AutoScalingGroupArn: "hosts",
+							ManagedScaling: &model.ManagedScaling{Status: managed,
+								TargetCapacity: num(100)},
+							ManagedTerminationProtection: "DISABLED",
+						}})
 					return err
 				})
 				s.do(func(w *model.World) error {
-					_, err := w.ECS().PutClusterCapacityProviders(model.ClusterProviders{Cluster: "prod", CapacityProviders: []string{"hosts"}})
+					_, err := w.ECS().PutClusterCapacityProviders(model.ClusterProviders{Cluster: "prod",
+						CapacityProviders: []string{"hosts"}})
 					return err
 				})
 				s.service(model.CreateServiceInput{
-					CapacityProviderStrategy: []model.StrategyPart{{CapacityProvider: "hosts", Weight: 1}}, PlacementStrategy: []model.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
+					CapacityProviderStrategy: []model.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
+					PlacementStrategy:        []model.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
 				})
-				group, err := asg.NewGroups(s.account).Fleet(asg.Options{Group: "hosts", Max: 8, Launch: asg.BySize, Protect: true})
+				group, err := asg.NewGroups(s.account).Fleet(asg.Options{Group: "hosts", Max: 8, Launch: asg.BySize,
+					Protect: true})
 				if err != nil {
 					s.t.Fatal(err)
 				}

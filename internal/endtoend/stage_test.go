@@ -18,7 +18,7 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/mustertest"
-	"github.com/muster-scale/muster/mustertest/cloud"
+	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/source/sqs"
 	"github.com/muster-scale/muster/worker"
@@ -29,7 +29,7 @@ const region = "eu-west-1"
 // stage is a world with the queue work, and the workers of the fleet that serves it.
 type stage struct {
 	t       *testing.T
-	cloud   *cloud.Server
+	cloud   *fakeaws.Server
 	account *awsapi.Account
 	line    *line
 	loop    *controller.Loop
@@ -40,7 +40,8 @@ type stage struct {
 	members func(w *model.World) []string
 	exits   func(w *model.World, member string)
 	began   time.Time
-	// reports is a table of DynamoDB; outlets are whom workers tell in place of the loop, nil for those that report to it.
+	// reports is a table of DynamoDB; outlets are whom workers tell in place of the loop, nil for those that report to
+	// it.
 	reports *mustertest.ReportTable
 	outlets []worker.Outlet
 	// measured puts something in front of the source of the queue; nil for nothing.
@@ -61,7 +62,7 @@ func onAWS(t *testing.T, test func(s *stage)) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
-		server := cloud.New(model.New(model.Settings{Start: time.Now(), Region: region, Seed: 1}))
+		server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: region, Seed: 1}))
 		server.Follow(time.Now)
 		reports := mustertest.NewReportTable("reports", 3)
 		services := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +76,8 @@ func onAWS(t *testing.T, test func(s *stage)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &stage{t: t, cloud: server, reports: reports, account: account, takes: 25 * time.Second, began: time.Now(), workers: map[string]context.CancelCauseFunc{}}
+		s := &stage{t: t, cloud: server, reports: reports, account: account, takes: 25 * time.Second, began: time.Now(),
+			workers: map[string]context.CancelCauseFunc{}}
 		s.line = &line{s: s, held: map[string]worker.Message{}}
 		s.do(func(w *model.World) error {
 			_, err := w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})
@@ -95,7 +97,8 @@ func onAWS(t *testing.T, test func(s *stage)) {
 func (s *stage) verify() {
 	s.t.Helper()
 	var records []muster.Record
-	err := s.history.Read(context.Background(), "work", time.Time{}, func(r muster.Record) bool { records = append(records, r); return true })
+	err := s.history.Read(context.Background(), "work", time.Time{},
+		func(r muster.Record) bool { records = append(records, r); return true })
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -119,7 +122,8 @@ const queueURL = "https://sqs." + region + ".amazonaws.com/000000000000/work"
 // start begins to drive a fleet, and lets workers run on its members.
 func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
 	s.t.Helper()
-	settings.Fleet, settings.Queues, settings.Poll, settings.Stale = "work", []string{"work"}, 5*time.Second, 90*time.Second
+	settings.Fleet, settings.Queues, settings.Poll, settings.Stale = "work", []string{"work"}, 5*time.Second,
+		90*time.Second
 	if settings.Objective.Latency == 0 {
 		settings.Objective = muster.Objective{Latency: 300 * time.Second, Quantile: 0.99}
 	}
@@ -128,11 +132,13 @@ func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	source, err := sqs.NewQueues(sqs.Options{Account: s.account, Metrics: awsmetrics.NewReader(s.account)}).Queue(queueURL, 5*time.Second)
+	source, err := sqs.NewQueues(sqs.Options{Account: s.account,
+		Metrics: awsmetrics.NewReader(s.account)}).Queue(queueURL, 5*time.Second)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	o.Settings, o.Sources, o.Wakes, o.Expecters = settings, []muster.Source{source}, []muster.Notifier{source}, append(o.Expecters, source)
+	o.Settings, o.Sources, o.Wakes, o.Expecters = settings, []muster.Source{source}, []muster.Notifier{source},
+		append(o.Expecters, source)
 	if s.measured != nil {
 		o.Sources[0] = s.measured(source)
 	}
@@ -184,7 +190,8 @@ func (s *stage) work(ctx context.Context, member string) {
 	s.workers[member] = end
 	s.running.Go(func() {
 		o := worker.Options{
-			Queue: &hand{s.line, member}, Fleet: "work", Member: member, IdleStop: s.idle, Reporter: s.loop, Grace: time.Second, ReportEvery: 5 * time.Second,
+			Queue: &hand{s.line, member}, Fleet: "work", Member: member, IdleStop: s.idle, Reporter: s.loop,
+			Grace: time.Second, ReportEvery: 5 * time.Second,
 			Do: func(ctx context.Context, m worker.Message) error {
 				select {
 				case <-time.After(s.takes):
@@ -212,7 +219,8 @@ func (s *stage) send(n int) {
 	defer s.line.mu.Unlock()
 	for range n {
 		s.line.n++
-		s.line.waiting = append(s.line.waiting, worker.Message{ID: fmt.Sprint("m", s.line.n), Queue: "work", SentAt: time.Now()})
+		s.line.waiting = append(s.line.waiting, worker.Message{ID: fmt.Sprint("m", s.line.n), Queue: "work",
+			SentAt: time.Now()})
 	}
 	s.line.tell(model.Traffic{Sent: n})
 }
@@ -224,7 +232,8 @@ func (s *stage) until(what string, within time.Duration, is func() bool) time.Du
 	for !is() {
 		if time.Since(began) > within {
 			o, _ := s.loop.Last()
-			s.t.Fatalf("not %s within %s; the last decision: %s; notes %q", what, within, o.Decision.Sentence(), o.Observation.Notes)
+			s.t.Fatalf("not %s within %s; the last decision: %s; notes %q", what, within, o.Decision.Sentence(),
+				o.Observation.Notes)
 		}
 		time.Sleep(time.Second)
 	}
@@ -344,13 +353,15 @@ func (s *stage) group(name string, most int) {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
 		_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-			AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(most), DesiredCapacity: num(0), AvailabilityZones: []string{region + "a"},
-			LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: name}, DefaultInstanceWarmup: num(60),
+			AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(most), DesiredCapacity: num(0),
+			AvailabilityZones: []string{region + "a"},
+			LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: name}, DefaultInstanceWarmup: num(60),
 		}})
 		if err != nil {
 			return err
 		}
-		_, err = w.AutoScaling().EnableMetricsCollection(model.GroupMetrics{AutoScalingGroupName: name, Granularity: "1Minute"})
+		_, err = w.AutoScaling().EnableMetricsCollection(model.GroupMetrics{AutoScalingGroupName: name,
+			Granularity: "1Minute"})
 		return err
 	})
 }
@@ -381,7 +392,8 @@ func tasks(w *model.World) (ids []string) {
 	if err != nil || len(arns.TaskArns) == 0 {
 		return nil
 	}
-	described, err := w.ECS().DescribeTasks(model.DescribeTasksInput{Cluster: "prod", Tasks: arns.TaskArns[:min(100, len(arns.TaskArns))]})
+	described, err := w.ECS().DescribeTasks(model.DescribeTasksInput{Cluster: "prod",
+		Tasks: arns.TaskArns[:min(100, len(arns.TaskArns))]})
 	if err != nil {
 		return nil
 	}
@@ -397,25 +409,30 @@ func tasks(w *model.World) (ids []string) {
 func (s *stage) cluster() {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod", CapacityProviders: []string{model.Fargate}, Settings: []model.ClusterSetting{{Name: "containerInsights", Value: "enabled"}}})
+		_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
+			CapacityProviders: []string{model.Fargate}, Settings: []model.ClusterSetting{{Name: "containerInsights",
+				Value: "enabled"}}})
 		return err
 	})
 	s.do(func(w *model.World) error {
 		_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{
-			Family: "work", Cpu: "1024", Memory: "2048", NetworkMode: "awsvpc", RequiresCompatibilities: []string{"FARGATE", "EC2"},
-			ContainerDefinitions: []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+			Family: "work", Cpu: "1024", Memory: "2048", NetworkMode: "awsvpc",
+			RequiresCompatibilities: []string{"FARGATE", "EC2"},
+			ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
 		})
 		return err
 	})
 	s.members = tasks
 }
 
-var network = &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}}}
+var network = &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"},
+	SecurityGroups: []string{"sg-1"}}}
 
 // service makes the empty service web.
 func (s *stage) service(in model.CreateServiceInput) {
 	s.t.Helper()
-	in.Cluster, in.ServiceName, in.TaskDefinition, in.DesiredCount, in.NetworkConfiguration = "prod", "web", "work", num(0), network
+	in.Cluster, in.ServiceName, in.TaskDefinition, in.DesiredCount, in.NetworkConfiguration = "prod", "web", "work",
+		num(0), network
 	s.do(func(w *model.World) error {
 		_, err := w.ECS().CreateService(in)
 		return err

@@ -19,10 +19,11 @@ import (
 	"github.com/muster-scale/muster/worker"
 	published "github.com/muster-scale/muster/worker/cloudwatch"
 	"github.com/muster-scale/muster/worker/dynamoreport"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // unanswered has the workers write into the table alone, and returns what reads it for the controller.
-func (s *stage) unanswered() func(context.Context) ([]muster.Report, error) {
+func (s *stage) unanswered() func(context.Context) ([]protocol.Report, error) {
 	s.t.Helper()
 	cfg, err := s.account.Region(region)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *stage) unanswered() func(context.Context) ([]muster.Report, error) {
 	}
 	s.outlets = []worker.Outlet{{Sink: table, Name: "the table", Every: 10 * time.Second, Changes: true}}
 	f := dynamoreport.NewReader(table, region).Follow("work")
-	return func(ctx context.Context) ([]muster.Report, error) { return f.Reports(ctx, time.Now()) }
+	return func(ctx context.Context) ([]protocol.Report, error) { return f.Reports(ctx, time.Now()) }
 }
 
 func TestAGroupIsKnownByWhatItsWorkersKeepInATable(t *testing.T) {
@@ -47,12 +48,15 @@ func TestAGroupIsKnownByWhatItsWorkersKeepInATable(t *testing.T) {
 		}
 		stored := s.unanswered()
 		s.start(controller.Settings{
-			Spec: policy.Spec{Name: "dynamic-backlog", Acceptable: 12, In: policy.Shape{Stabilization: 10 * time.Minute}}, Limits: muster.Limits{Max: 20}, Unreported: true, BootPrior: time.Minute,
+			Spec: policy.Spec{Name: "dynamic-backlog", Acceptable: 12,
+				In: policy.Shape{Stabilization: 10 * time.Minute}}, Limits: muster.Limits{Max: 20}, Unreported: true,
+			BootPrior: time.Minute,
 		}, controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})
 		pass(time.Minute)
 		s.send(60)
 		last := func() muster.Observation { o, _ := s.loop.Last(); return o.Observation }
-		s.until("durations known from the table", 10*time.Minute, func() bool { p := last().Processing; return p.Known && !p.Prior })
+		s.until("durations known from the table", 10*time.Minute,
+			func() bool { p := last().Processing; return p.Known && !p.Prior })
 		o := last()
 		if mean := o.Processing.MeanSeconds; mean < 24.9 || mean > 25.1 {
 			s.t.Errorf("a message takes %v s as far as is known, want 25", mean)
@@ -64,7 +68,8 @@ func TestAGroupIsKnownByWhatItsWorkersKeepInATable(t *testing.T) {
 		s.reports.Refuse("AccessDeniedException")
 		pass(5 * time.Minute)
 		if c := last().Capacity; c.Lost != 0 || c.InService() != 5 || s.serving() != 5 {
-			s.t.Errorf("found %+v while the table cannot be read, want the five instances that the group says are in service", c)
+			s.t.Errorf("found %+v while the table cannot be read, want the five instances that the group says are in "+
+				"service", c)
 		}
 		s.reports.Refuse("")
 		s.until("no instance left", 30*time.Minute, func() bool { return s.serving() == 0 })
@@ -79,7 +84,8 @@ func TestTasksThatNobodyAnswersLeaveByThemselvesDownToNone(t *testing.T) {
 		s.idle, s.takes = 20*time.Second, time.Minute
 		f := s.tasks()
 		stored := s.unanswered()
-		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30}, BootPrior: time.Minute},
+		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30},
+			BootPrior: time.Minute},
 			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})
 		pass(time.Minute)
 		s.send(12)
@@ -101,8 +107,8 @@ func TestTasksThatNobodyAnswersLeaveByThemselvesDownToNone(t *testing.T) {
 	})
 }
 
-// The figures of the two articles, published by workers that report to nobody: the mean processing duration is read as metrics.processing
-// is, the number of workers as a metric of a metric-math policy.
+// The figures of the two articles, published by workers that report to nobody: the mean processing duration is read as
+// metrics.processing is, the number of workers as a metric of a metric-math policy.
 func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.group("workers", 20)
@@ -111,22 +117,26 @@ func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		sink, err := published.New(awscloudwatch.NewFromConfig(cfg), published.Options{Namespace: "App", Fleet: "video"})
+		sink, err := published.New(awscloudwatch.NewFromConfig(cfg),
+			published.Options{Namespace: "App", Fleet: "video"})
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		s.outlets = []worker.Outlet{{Sink: sink, Name: "CloudWatch", Every: time.Minute}}
 		metric := func(id, name, stat string) metricmath.Query {
-			return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: stat, PeriodSeconds: 60, Metric: metricmath.Metric{
-				Namespace: "App", MetricName: name, Dimensions: []metricmath.Dimension{{Name: "Fleet", Value: "video"}},
-			}}}
+			return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: stat, PeriodSeconds: 60,
+				Metric: metricmath.Metric{
+					Namespace: "App", MetricName: name,
+					Dimensions: []metricmath.Dimension{{Name: "Fleet", Value: "video"}},
+				}}}
 		}
 		reader := awsmetrics.NewReader(s.account)
 		s.measured = func(base muster.Source) muster.Source {
 			q := metric("m", "MPD", "Average")
 			q.ReturnData = new(true)
 			source, err := cloudwatch.New(cloudwatch.Options{
-				Queue: "work", Region: region, Reader: reader, Base: base, Measures: []cloudwatch.Measure{{Signal: cloudwatch.Processing, Queries: []metricmath.Query{q}}},
+				Queue: "work", Region: region, Reader: reader, Base: base,
+				Measures: []cloudwatch.Measure{{Signal: cloudwatch.Processing, Queries: []metricmath.Query{q}}},
 			})
 			if err != nil {
 				s.t.Fatal(err)
@@ -137,25 +147,33 @@ func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		spec := policy.Spec{Name: "metric-math", Target: 10, In: policy.Shape{Stabilization: 10 * time.Minute}, Queries: []metricmath.Query{
-			{ID: "backlog", MetricStat: &metricmath.MetricStat{Stat: "Maximum", PeriodSeconds: 60, Metric: metricmath.Metric{
-				Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible", Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: "work"}},
-			}}},
-			metric("workers", "TotalWorkers", "Sum"),
-			{ID: "each", Expression: "IF(FILL(workers, 0) > 0, backlog / workers, IF(backlog > 0, 1000, 0))", ReturnData: new(true)},
-		}}
-		s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 4}, Unreported: true, BootPrior: time.Minute},
-			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Meter: cloudwatch.Meter{Reader: reader, Region: region}})
+		spec := policy.Spec{Name: "metric-math", Target: 10, In: policy.Shape{Stabilization: 10 * time.Minute},
+			Queries: []metricmath.Query{
+				{ID: "backlog", MetricStat: &metricmath.MetricStat{Stat: "Maximum", PeriodSeconds: 60,
+					Metric: metricmath.Metric{
+						Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible",
+						Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: "work"}},
+					}}},
+				metric("workers", "TotalWorkers", "Sum"),
+				{ID: "each", Expression: "IF(FILL(workers, 0) > 0, backlog / workers, IF(backlog > 0, 1000, 0))",
+					ReturnData: new(true)},
+			}}
+		s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 4}, Unreported: true,
+			BootPrior: time.Minute},
+			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f},
+				Meter: cloudwatch.Meter{Reader: reader, Region: region}})
 		pass(time.Minute)
 		s.send(60)
 		last := func() muster.Observation { o, _ := s.loop.Last(); return o.Observation }
-		s.until("the duration that is published", 10*time.Minute, func() bool { p := last().Processing; return p.Known && !p.Prior })
+		s.until("the duration that is published", 10*time.Minute,
+			func() bool { p := last().Processing; return p.Known && !p.Prior })
 		if mean := last().Processing.MeanSeconds; mean < 24.9 || mean > 25.1 {
 			s.t.Errorf("a message takes %v s as far as is known, want 25", mean)
 		}
 		s.until("the workers that are published", 10*time.Minute, func() bool {
 			for _, m := range last().Metrics {
-				if n := len(m.Points); m.Known && n > 0 && m.Points[n-1].Value == float64(s.serving()) && s.serving() == 4 {
+				if n := len(m.Points); m.Known && n > 0 && m.Points[n-1].Value == float64(s.serving()) &&
+					s.serving() == 4 {
 					return true
 				}
 			}

@@ -21,14 +21,16 @@ func Load() string {
 	return first
 }
 
-// SparePlace lets one goroutine more run at a time than the runtime does by itself, unless the environment says how many;
-// it is for the main function of a program that waits for its disk most of the time. Go leaves a goroutine that does so its
-// place and watches it, every 20 microseconds if nobody else has one to spare: that is a sixth of the processor time of a
-// busy queue.
-func SparePlace() {
+// SparePlace lets one goroutine more run at a time than the runtime does by itself, unless the environment says how
+// many; it is for the main function of a program that waits for its disk most of the time. Go leaves a goroutine that
+// does so its place and watches it, every 20 microseconds if nobody else has one to spare: that is a sixth of the
+// processor time of a busy queue. It returns how many cores there are, which [Cores] no longer tells afterwards.
+func SparePlace() (cores int) {
+	cores = Cores()
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		runtime.GOMAXPROCS(cores + 1)
 	}
+	return cores
 }
 
 // OwnTime returns what all threads of this process have used of the processors so far; unlike the time on the clock it
@@ -54,5 +56,6 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Cores is how many cores this process and those that it starts may use; a limit of their container counts.
+// Cores is how many cores this process and those that it starts may use; a limit of their container counts. It is one
+// too many after [SparePlace], which returns the right number.
 func Cores() int { return runtime.GOMAXPROCS(0) }

@@ -10,7 +10,9 @@ func TestASparePlaceIsOneMore(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
 	t.Setenv("GOMAXPROCS", "")
-	SparePlace()
+	if cores := SparePlace(); cores != before {
+		t.Errorf("found %d cores, want %d: a spare place is none", cores, before)
+	}
 	if got := runtime.GOMAXPROCS(0); got != before+1 {
 		t.Errorf("%d run at a time, want %d", got, before+1)
 	}

@@ -39,7 +39,8 @@ func TestTheLastFailureOfAMessageIsKept(t *testing.T) {
 				id := fmt.Sprintf("%d-%d", w, i)
 				status := i
 				f.Keep(id, Failure{At: time.Now(), Message: id, Error: "first"})
-				f.Keep(id, Failure{At: time.Now(), Message: id, Error: "second", Status: &status, Output: strings.Repeat("x\n", maxOutput)})
+				f.Keep(id, Failure{At: time.Now(), Message: id, Error: "second", Status: &status,
+					Output: strings.Repeat("x\n", maxOutput)})
 				if i%2 == 1 {
 					f.Forget(id)
 				}
@@ -50,7 +51,8 @@ func TestTheLastFailureOfAMessageIsKept(t *testing.T) {
 	}
 	writers.Wait()
 	found := kept(t, dir, "0-0", "3-48", "0-1", "late", "unknown")
-	if len(found) != 2 || found["0-0"].Error != "second" || *found["3-48"].Status != 48 || len(found["0-0"].Output) > maxOutput {
+	if len(found) != 2 || found["0-0"].Error != "second" || *found["3-48"].Status != 48 ||
+		len(found["0-0"].Output) > maxOutput {
 		t.Errorf("found %v, want the second failure of the two that were not forgotten", found)
 	}
 }
@@ -66,7 +68,8 @@ func TestFailuresAreForgottenByAgeAndNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		if err := store(t.Context(), tx, fmt.Sprint(i), &Failure{At: start.Add(time.Duration(i) * 24 * time.Hour), Message: fmt.Sprint(i)}); err != nil {
+		if err := store(t.Context(), tx, fmt.Sprint(i), &Failure{At: start.Add(time.Duration(i) * 24 * time.Hour),
+			Message: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -37,13 +37,20 @@ func TestRepeatedLinesAreCounted(t *testing.T) {
 		want    string
 	}{
 		{"different lines stand", []Record{line("m", "a"), line("m", "b"), line("m", "a")}, "a, b, a"},
-		{"equal lines in a row are one with a count, in their place", append(many(line("m", "a"), 4), line("m", "b")), "a, a +3, b"},
-		{"a job may print a line again between others", []Record{line("m", "},"), line("m", "x"), line("m", "},"), line("m", "y"), line("m", "},")}, "},, x, },, y, },"},
-		{"the same line for another message stands", []Record{line("m", "a"), line("n", "a"), line("m", "a")}, "a, a, a +1"},
-		{"the next attempt repeats nothing", []Record{line("m", "a"), line("m", "a"), failure("m", "x"), line("m", "a"), failure("m", "y")}, "a, a +1, x, a, y"},
-		{"the same line of the other stream stands", []Record{line("m", "a"), {Kind: Output, Message: "m", Stream: "stdout", Text: "a"}}, "a, a"},
-		{"equal failures of different messages are written twenty times", append(many(failure("m", "500"), 30), failure("n", "500")), strings.Repeat("500, ", 20) + "500 +11"},
-		{"what the worker says is counted so, too", many(Record{Kind: Worker, Text: "away"}, 100), strings.Repeat("away, ", 20) + "away +80"},
+		{"equal lines in a row are one with a count, in their place", append(many(line("m", "a"), 4), line("m", "b")),
+			"a, a +3, b"},
+		{"a job may print a line again between others", []Record{line("m", "},"), line("m", "x"), line("m", "},"),
+			line("m", "y"), line("m", "},")}, "},, x, },, y, },"},
+		{"the same line for another message stands", []Record{line("m", "a"), line("n", "a"), line("m", "a")},
+			"a, a, a +1"},
+		{"the next attempt repeats nothing", []Record{line("m", "a"), line("m", "a"), failure("m", "x"), line("m", "a"),
+			failure("m", "y")}, "a, a +1, x, a, y"},
+		{"the same line of the other stream stands",
+			[]Record{line("m", "a"), {Kind: Output, Message: "m", Stream: "stdout", Text: "a"}}, "a, a"},
+		{"equal failures of different messages are written twenty times",
+			append(many(failure("m", "500"), 30), failure("n", "500")), strings.Repeat("500, ", 20) + "500 +11"},
+		{"what the worker says is counted so, too", many(Record{Kind: Worker, Text: "away"}, 100),
+			strings.Repeat("away, ", 20) + "away +80"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f := newFolds()

@@ -94,7 +94,8 @@ func TestALogIsBoundedAndKeepsTheNewest(t *testing.T) {
 	p := placeOf(dir, "f")
 	const batches = Files*FileMegabytes + 20
 	for i := range batches {
-		line := fmt.Sprintf(`{"at":"2026-03-01T12:00:00Z","kind":"output","text":"%d%s"}`+"\n", i, strings.Repeat("x", 1000))
+		line := fmt.Sprintf(`{"at":"2026-03-01T12:00:00Z","kind":"output","text":"%d%s"}`+"\n", i,
+			strings.Repeat("x", 1000))
 		if err := p.append(bytes.Repeat([]byte(line), maxBatch/len(line))); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,8 @@ func TestALogIsBoundedAndKeepsTheNewest(t *testing.T) {
 		total += stat.Size()
 	}
 	if total > Files*FileMegabytes<<20 || total < (Files-2)*FileMegabytes<<20 {
-		t.Errorf("the log has %d bytes, at most %d MiB are allowed, and it should keep nearly as much", total, Files*FileMegabytes)
+		t.Errorf("the log has %d bytes, at most %d MiB are allowed, and it should keep nearly as much", total,
+			Files*FileMegabytes)
 	}
 	first, last := -1, -1
 	if err := Read(t.Context(), dir, "f", Query{}, func(r Record) error {
@@ -328,7 +330,8 @@ func TestWhatAWorkerLogsIsARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := all(t, dir, Query{})
-	if len(got) != 1 || got[0].Message != "m1" || got[0].Level != "WARN" || got[0].Text != `giving up attempt=2 err="no room" g.a=1` {
+	if len(got) != 1 || got[0].Message != "m1" || got[0].Level != "WARN" ||
+		got[0].Text != `giving up attempt=2 err="no room" g.a=1` {
 		t.Errorf("found %+v", got)
 	}
 }

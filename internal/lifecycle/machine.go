@@ -12,7 +12,8 @@ type Rules[C any] struct {
 	Equal func(a, b C) bool
 	// InPlace tells whether a running fleet can go from one configuration to the other without a stop.
 	InPlace func(from, to C) bool
-	// Conflict tells whether two fleets may not exist at the same time, because they size the same group; nil for never.
+	// Conflict tells whether two fleets may not exist at the same time, because they size the same group; nil for
+	// never.
 	Conflict func(a, b C) bool
 }
 
@@ -201,7 +202,8 @@ func (s *step[C]) want(w Want[C]) {
 			f.failures, f.RetryAt, f.idle = 0, s.now, false
 		}
 		if w.Retry && f.ended != nil {
-			f.ended = &Ended{Run: f.ended.Run, Failure: f.ended.Failure} // known once the order under way is carried out
+			f.ended = &Ended{Run: f.ended.Run,
+				Failure: f.ended.Failure} // known once the order under way is carried out
 		}
 		switch {
 		case !wanted && !f.Unwanted:
@@ -316,7 +318,8 @@ func (s *step[C]) failure(f *Fleet[C], what Happening, failure string, final boo
 		f.RetryAt = s.now.Add(delay(f.failures))
 	}
 	f.failures++
-	s.notes = append(s.notes, Note{Fleet: f.Name, What: what, Failure: failure, RetryAt: f.RetryAt, Again: f.failures > 1})
+	s.notes = append(s.notes, Note{Fleet: f.Name, What: what, Failure: failure, RetryAt: f.RetryAt,
+		Again: f.failures > 1})
 }
 
 // delay is how long something waits that has failed so many times before.

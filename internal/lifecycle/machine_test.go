@@ -123,7 +123,8 @@ func (w *world) allowed(o order, fleet string) {
 			w.t.Fatalf("change %s to %+v, wanted is %+v (%t), there is %+v", o.Name, o.Config, wanted, isWanted, here)
 		}
 	case lifecycle.Stop:
-		// A stop makes workers finish and end. One that nobody needs costs a busy fleet the time until its workers have.
+		// A stop makes workers finish and end. One that nobody needs costs a busy fleet the time until its workers
+		// have.
 		if here == nil || isWanted && !w.quit && rules().InPlace(here.conf, wanted) {
 			w.t.Fatalf("stop %s, which is %+v and wanted as %+v (%t)", o.Name, here, wanted, isWanted)
 		}
@@ -397,7 +398,8 @@ func TestStories(t *testing.T) {
 			s.finish("a", "")
 		}, "start a 0.0, stop a",
 			"fleet a is new; fleet a has changed and begins anew once its workers have finished what they hold; " +
-				"fleet a ends once its workers have finished what they hold; fleet a has ended: its workers have finished"},
+				"fleet a ends once its workers have finished what they hold; fleet a has ended: its workers have " +
+				"finished"},
 		{"removed and wanted again before its workers have finished", func(s *story) {
 			s.tell(only(plain))
 			s.finish("a", "")
@@ -429,7 +431,8 @@ func TestStories(t *testing.T) {
 			s.wait(time.Second)
 			s.finish("a", "")
 		}, "start a 0.0, start a 0.0, start a 0.0",
-			"fleet a is new; fleet a does not run, next try at 12:00:01: no room; fleet a does not run, next try at 12:00:03: no room; fleet a runs again"},
+			"fleet a is new; fleet a does not run, next try at 12:00:01: no room; fleet a does not run, next try at " +
+				"12:00:03: no room; fleet a runs again"},
 		{"failed, and its configuration was mended", func(s *story) {
 			s.tell(only(plain))
 			s.finish("a", "no such group")
@@ -450,7 +453,8 @@ func TestStories(t *testing.T) {
 			s.wait(time.Hour)
 			s.tell(only(plain)) // read again, and the same
 		}, "start a 0.0",
-			"fleet a is new; fleet a does not run, and is not started again by itself: change its configuration, or send a hang-up signal: another controller has taken over"},
+			"fleet a is new; fleet a does not run, and is not started again by itself: change its configuration, or " +
+				"send a hang-up signal: another controller has taken over"},
 		{"taken over by another controller, and taken back by a person", func(s *story) {
 			s.tell(only(plain))
 			s.finish("a", "")
@@ -474,7 +478,8 @@ func TestStories(t *testing.T) {
 			s.finish("a", "")
 			s.wait(time.Hour)
 		}, "start a 0.0, change a 0.1, change a 0.0",
-			"fleet a is new; fleet a has changed; fleet a runs with its earlier configuration, because the change failed, next try at 12:00:01: no such program; fleet a has changed"},
+			"fleet a is new; fleet a has changed; fleet a runs with its earlier configuration, because the change " +
+				"failed, next try at 12:00:01: no such program; fleet a has changed"},
 		{"a fleet gets another name and keeps its group", func(s *story) {
 			s.tell(only(conf{group: "g"}))
 			s.finish("a", "")

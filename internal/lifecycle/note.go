@@ -36,7 +36,8 @@ const (
 type Note struct {
 	Fleet string
 	What  Happening
-	// Failure and RetryAt are set for DoesNotRun and ChangeFailed. RetryAt is zero when nothing is tried again by itself.
+	// Failure and RetryAt are set for DoesNotRun and ChangeFailed. RetryAt is zero when nothing is tried again by
+	// itself.
 	Failure string
 	RetryAt time.Time
 	// Again is true for a failure that follows another one.

@@ -20,8 +20,8 @@ const (
 	garbled // some bits are wrong
 )
 
-// damage decides the fates of one power cut. Each cut has a character of its own: purely random fates would almost never
-// keep a long row of writes whole, or lose all of them.
+// damage decides the fates of one power cut. Each cut has a character of its own: purely random fates would almost
+// never keep a long row of writes whole, or lose all of them.
 type damage struct {
 	chance *rand.Rand
 	dull   bool // all that follows has the same fate
@@ -80,9 +80,9 @@ func (d *damage) piece(b []byte) []byte {
 	return nil
 }
 
-// Cut returns the disk as it may be after losing its power at this moment. Whatever was synced is there. Of what was not,
-// each sector is kept, dropped, half written, zeroed or garbled, independently of the order of writing; and each change of
-// the directory is made or not. The seed selects among the possibilities. The disk itself goes on.
+// Cut returns the disk as it may be after losing its power at this moment. Whatever was synced is there. Of what was
+// not, each sector is kept, dropped, half written, zeroed or garbled, independently of the order of writing; and each
+// change of the directory is made or not. The seed selects among the possibilities. The disk itself goes on.
 func (d *Disk) Cut(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

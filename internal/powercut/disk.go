@@ -3,9 +3,9 @@
 //
 // A [Disk] is one directory of files. [Disk.Mount] makes it known to the driver modernc.org/sqlite under a name, to be
 // given as the parameter vfs of a data source name. Locks and the shared memory of WAL mode are implemented, so several
-// connections of one process work as they do on a file system; the file systems' promise that a write does not damage the
-// bytes beside it (SQLite's "powersafe overwrite", its default on Unix) is kept. As there, the first sync of a journal or
-// write-ahead log also syncs the directory, and a deletion is only safe with the next sync of the directory.
+// connections of one process work as they do on a file system; the file systems' promise that a write does not damage
+// the bytes beside it (SQLite's "powersafe overwrite", its default on Unix) is kept. As there, the first sync of a
+// journal or write-ahead log also syncs the directory, and a deletion is only safe with the next sync of the directory.
 //
 // [Disk.Cut] may be called at any moment, also from within a change ([Disk.Before]), and costs no more than copying the
 // files: many cuts can be taken of one history. Faults are injected by [Disk.Before] (a change that fails),
@@ -40,8 +40,8 @@ const (
 
 // The faults that [Disk.Before] may inject.
 var (
-	// ErrIO makes the change fail as a broken disk does. After a failed sync the written bytes can still be read, but no
-	// later sync brings them to the disk: that is how Linux file systems behave.
+	// ErrIO makes the change fail as a broken disk does. After a failed sync the written bytes can still be read, but
+	// no later sync brings them to the disk: that is how Linux file systems behave.
 	ErrIO = errors.New("input/output error")
 	// ErrNoSpace makes the change fail as a full disk does.
 	ErrNoSpace error = syscall.ENOSPC
@@ -80,9 +80,9 @@ func New() *Disk {
 	return &Disk{names: map[string]*file{}, kept: map[string]*file{}}
 }
 
-// Before sets what is called before each change; an error makes the change fail without being made. It may call Cut, and
-// is called by the goroutine that asked for the change, by several at once where several do. Set it while nothing uses
-// the disk.
+// Before sets what is called before each change; an error makes the change fail without being made. It may call Cut,
+// and is called by the goroutine that asked for the change, by several at once where several do. Set it while nothing
+// uses the disk.
 func (d *Disk) Before(hook func(Op) error) { d.before = hook }
 
 // BeforeRead sets what is called before each read of a file; an error makes the read fail. As with Before, several
@@ -147,7 +147,8 @@ func (d *Disk) record(m move) {
 	d.moves = append(d.moves, m)
 }
 
-// Append writes bytes to the end of a file, which it makes if there is none. It fails, and changes nothing, on a full disk.
+// Append writes bytes to the end of a file, which it makes if there is none. It fails, and changes nothing, on a full
+// disk.
 func (d *Disk) Append(name string, b []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// WriteAt writes bytes into a file that exists. On a full disk it writes what there is room for and returns an error that
-// matches [ErrNoSpace].
+// WriteAt writes bytes into a file that exists. On a full disk it writes what there is room for and returns an error
+// that matches [ErrNoSpace].
 func (d *Disk) WriteAt(name string, b []byte, at int64) error {
 	if err := d.hook(Write); err != nil {
 		return fmt.Errorf("write to %s: %w", name, err)

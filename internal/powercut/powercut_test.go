@@ -21,7 +21,8 @@ func open(t *testing.T, d *powercut.Disk, mode string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:f?_pragma=busy_timeout(2000)&_pragma=synchronous(EXTRA)&_pragma=journal_mode("+mode+")&vfs="+vfs)
+	db, err := sql.Open("sqlite", "file:f?_pragma=busy_timeout(2000)&_pragma=synchronous(EXTRA)&_pragma=journal_mode("+
+		mode+")&vfs="+vfs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,9 @@ func TestTwoConnectionsSeeAndLockEachOther(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer second.Close()
-			if _, err := second.ExecContext(t.Context(), "PRAGMA busy_timeout = 1; INSERT INTO t VALUES (2)"); err == nil || !strings.Contains(err.Error(), "locked") {
+			if _, err := second.ExecContext(t.Context(),
+				"PRAGMA busy_timeout = 1; INSERT INTO t VALUES (2)"); err == nil ||
+				!strings.Contains(err.Error(), "locked") {
 				t.Errorf("a second writer: %v, want that the database is locked", err)
 			}
 			if err := first.Commit(); err != nil {
@@ -151,7 +154,8 @@ func TestTheDirectoryMayBeLostUntilItIsSynced(t *testing.T) {
 	}{
 		{"a new file may be there or not", func() error { return nil }, []string{"", "old"}},
 		{"after a sync it is there", func() error { d.SyncDirectory(); return nil }, []string{"old"}},
-		{"a file has its old name or its new one", func() error { return d.Rename("old", "new") }, []string{"new", "old"}},
+		{"a file has its old name or its new one", func() error { return d.Rename("old", "new") },
+			[]string{"new", "old"}},
 		{"after a sync it has the new one", func() error { d.SyncDirectory(); return nil }, []string{"new"}},
 		{"a deleted file may be back", func() error { return d.Remove("new") }, []string{"", "new"}},
 		{"after a sync it is gone", func() error { d.SyncDirectory(); return nil }, []string{""}},

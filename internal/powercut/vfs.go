@@ -10,8 +10,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// mount is what makes a disk known to SQLite. SQLite calls it with addresses in C memory; what it needs in Go is found by
-// the address of its file structure.
+// mount is what makes a disk known to SQLite. SQLite calls it with addresses in C memory; what it needs in Go is found
+// by the address of its file structure.
 type mount struct {
 	tls          *libc.TLS
 	name         string
@@ -39,7 +39,8 @@ func (d *Disk) Mount() (name string, err error) {
 	if d.mount != nil {
 		return d.mount.name, nil
 	}
-	m := &mount{tls: libc.NewTLS(), name: fmt.Sprintf("powercut-%p", d), open: map[uintptr]*handle{}, unmounted: make(chan struct{})}
+	m := &mount{tls: libc.NewTLS(), name: fmt.Sprintf("powercut-%p", d), open: map[uintptr]*handle{},
+		unmounted: make(chan struct{})}
 	if m.cname, err = libc.CString(m.name); err != nil {
 		return "", fmt.Errorf("mount a disk: %w", err)
 	}
@@ -87,7 +88,8 @@ func (d *Disk) fileMethods(io *sqlite3.Tsqlite3_io_methods) {
 	io.FxCheckReservedLock = function(m, d.xCheckReservedLock)
 	io.FxFileControl = function(m, func(*libc.TLS, uintptr, int32, uintptr) int32 { return sqlite3.SQLITE_NOTFOUND })
 	io.FxSectorSize = function(m, func(*libc.TLS, uintptr) int32 { return 4096 }) // as on Unix
-	io.FxDeviceCharacteristics = function(m, func(*libc.TLS, uintptr) int32 { return sqlite3.SQLITE_IOCAP_POWERSAFE_OVERWRITE })
+	io.FxDeviceCharacteristics = function(m,
+		func(*libc.TLS, uintptr) int32 { return sqlite3.SQLITE_IOCAP_POWERSAFE_OVERWRITE })
 	io.FxShmMap = function(m, d.xShmMap)
 	io.FxShmLock = function(m, d.xShmLock)
 	io.FxShmBarrier = function(m, d.xShmBarrier)

@@ -19,9 +19,9 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// TestEachAcknowledgementComesAfterASync lists the system calls of the program while a client sends one message after the
-// other: before each answer, and after the one before, the log of the queue must have been synced. Before the first one,
-// the name of the new data directory must have been, too.
+// TestEachAcknowledgementComesAfterASync lists the system calls of the program while a client sends one message after
+// the other: before each answer, and after the one before, the log of the queue must have been synced. Before the first
+// one, the name of the new data directory must have been, too.
 func TestEachAcknowledgementComesAfterASync(t *testing.T) {
 	slow(t)
 	strace, err := exec.LookPath("strace")
@@ -40,7 +40,8 @@ func TestEachAcknowledgementComesAfterASync(t *testing.T) {
 	c := p.client()
 	var ids []string
 	for i := range messages {
-		out, err := c.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: p.queue(), MessageBody: aws.String(fmt.Sprint("message ", i))})
+		out, err := c.SendMessage(t.Context(),
+			&sqs.SendMessageInput{QueueUrl: p.queue(), MessageBody: aws.String(fmt.Sprint("message ", i))})
 		if err != nil {
 			p.kill()
 			t.Fatal(err)
@@ -53,7 +54,8 @@ func TestEachAcknowledgementComesAfterASync(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := read(string(text))
-	if err := errors.Join(syncedBeforeEach(events, ids), namedBefore(events, filepath.Join(dir, "data"), ids[0])); err != nil {
+	if err := errors.Join(syncedBeforeEach(events, ids),
+		namedBefore(events, filepath.Join(dir, "data"), ids[0])); err != nil {
 		t.Error(err)
 	}
 	t.Logf("%d acknowledgements, each after a sync", len(ids))
@@ -99,7 +101,8 @@ func read(trace string) (events []event) {
 	return events
 }
 
-// syncedBeforeEach wants a successful sync of a log, SQLite's or the queue's own, between the answers with the given ids.
+// syncedBeforeEach wants a successful sync of a log, SQLite's or the queue's own, between the answers with the given
+// ids.
 func syncedBeforeEach(events []event, ids []string) error {
 	synced, next := false, 0
 	for _, e := range events {
@@ -165,14 +168,15 @@ func TestTheTraceIsReadRightly(t *testing.T) {
 		{"a directory that was there", old + named + sync + answered, false},
 	} {
 		events := read(row.trace)
-		if err := errors.Join(syncedBeforeEach(events, []string{"id-1"}), namedBefore(events, "/d", "id-1")); (err == nil) != row.fine {
+		if err := errors.Join(syncedBeforeEach(events, []string{"id-1"}),
+			namedBefore(events, "/d", "id-1")); (err == nil) != row.fine {
 			t.Errorf("%s: %v", row.name, err)
 		}
 	}
 }
 
-// TestAFullDiskIsSaidAndLosesNothing runs the program on a disk that is too small for a log of the queue's own, and on one
-// that has room for it.
+// TestAFullDiskIsSaidAndLosesNothing runs the program on a disk that is too small for a log of the queue's own, and on
+// one that has room for it.
 func TestAFullDiskIsSaidAndLosesNothing(t *testing.T) {
 	slow(t)
 	for _, size := range []string{"1m", "12m"} {
@@ -197,14 +201,16 @@ func fillDisk(t *testing.T, size string) {
 	for err := error(nil); err == nil; {
 		a.next++
 		n := a.next - 1
-		_, err = c.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: p.queue(), MessageBody: aws.String(fmt.Sprint(n, "|", filling(n)))})
+		_, err = c.SendMessage(t.Context(),
+			&sqs.SendMessageInput{QueueUrl: p.queue(), MessageBody: aws.String(fmt.Sprint(n, "|", filling(n)))})
 		if err == nil {
 			a.sent[n] = true
 			continue
 		}
 		if api, ok := errors.AsType[smithy.APIError](err); !ok || !strings.Contains(api.ErrorMessage(), "full") {
 			p.kill()
-			t.Fatalf("after %d sends: %v; want an error that says that the disk is full\n%s", len(a.sent), err, p.output)
+			t.Fatalf("after %d sends: %v; want an error that says that the disk is full\n%s", len(a.sent), err,
+				p.output)
 		}
 	}
 	p.kill()
@@ -215,7 +221,8 @@ func fillDisk(t *testing.T, size string) {
 			t.Errorf("message %d was acknowledged, and it is lost", n)
 		}
 	}
-	if _, err := c.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: p.queue(), MessageBody: aws.String("room")}); err != nil {
+	if _, err := c.SendMessage(t.Context(),
+		&sqs.SendMessageInput{QueueUrl: p.queue(), MessageBody: aws.String("room")}); err != nil {
 		t.Errorf("a send after everything was deleted: %v", err)
 	}
 	p.stop(t)

@@ -46,8 +46,9 @@ func (a *account) seen(body string) int {
 
 func filling(n int) string { return strings.Repeat(string(rune('a'+n%26)), n%700) }
 
-// TestKillingTheProgramLosesNothing kills it again and again, 5 to 100 ms after it began to answer or, every second time,
-// after a delete was acknowledged, under clients that send, receive and delete. At the end every message that was acknowledged and that nobody began to delete must be there.
+// TestKillingTheProgramLosesNothing kills it again and again, 5 to 100 ms after it began to answer or, every second
+// time, after a delete was acknowledged, under clients that send, receive and delete. At the end every message that was
+// acknowledged and that nobody began to delete must be there.
 func TestKillingTheProgramLosesNothing(t *testing.T) {
 	slow(t)
 	p := install(t, t.TempDir(), build(t))
@@ -83,7 +84,8 @@ func TestKillingTheProgramLosesNothing(t *testing.T) {
 	for _, text := range a.wrong {
 		t.Error(text)
 	}
-	t.Logf("%d kills; %d sends and %d deletes acknowledged, %d messages left", *kills, len(a.sent), len(a.deleted), len(there))
+	t.Logf("%d kills; %d sends and %d deletes acknowledged, %d messages left", *kills, len(a.sent), len(a.deleted),
+		len(there))
 	if len(a.sent) < *kills/2 || len(a.deleted) < *kills/2 {
 		t.Errorf("that is too little work for %d kills", *kills)
 	}
@@ -99,7 +101,8 @@ func TestAStopAnswersWhoWaits(t *testing.T) {
 		t.Error(err)
 	}
 	asked, answered := make(chan struct{}), make(chan error, 1)
-	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(asked) }})
+	ctx := httptrace.WithClientTrace(t.Context(),
+		&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(asked) }})
 	go func() {
 		_, err := c.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: p.queue(), WaitTimeSeconds: 20})
 		answered <- err
@@ -136,7 +139,8 @@ func use(ctx context.Context, p *program, a *account, worked chan<- struct{}) {
 			a.mu.Lock()
 			a.deleting[n] = true
 			a.mu.Unlock()
-			if _, err := c.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: p.queue(), ReceiptHandle: m.ReceiptHandle}); err != nil {
+			if _, err := c.DeleteMessage(ctx,
+				&sqs.DeleteMessageInput{QueueUrl: p.queue(), ReceiptHandle: m.ReceiptHandle}); err != nil {
 				return
 			}
 			if time.Since(began) < visibility { // nobody else can have received it since
@@ -187,7 +191,8 @@ func drain(t *testing.T, p *program, a *account) map[int]bool {
 	there := map[int]bool{}
 	failed := 0
 	for quiet := time.Now(); time.Since(quiet) < visibility+time.Second; {
-		got, err := c.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: p.queue(), MaxNumberOfMessages: 10, WaitTimeSeconds: 1})
+		got, err := c.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: p.queue(), MaxNumberOfMessages: 10,
+			WaitTimeSeconds: 1})
 		if err != nil {
 			if failed++; failed > 5 {
 				t.Fatal(err)
@@ -199,7 +204,8 @@ func drain(t *testing.T, p *program, a *account) map[int]bool {
 		for _, m := range got.Messages {
 			quiet = time.Now()
 			there[a.seen(*m.Body)] = true
-			if _, err := c.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: p.queue(), ReceiptHandle: m.ReceiptHandle}); err != nil {
+			if _, err := c.DeleteMessage(t.Context(),
+				&sqs.DeleteMessageInput{QueueUrl: p.queue(), ReceiptHandle: m.ReceiptHandle}); err != nil {
 				t.Fatal(err)
 			}
 		}

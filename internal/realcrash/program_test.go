@@ -65,7 +65,8 @@ func install(t *testing.T, dir, binary string) *program {
 // start runs the program and returns when its queue answers.
 func (p *program) start(t *testing.T) {
 	t.Helper()
-	args := append(append([]string(nil), p.wrap...), p.binary, "up", "--any-credentials", "-f", filepath.Join(p.dir, "muster.yaml"))
+	args := append(append([]string(nil), p.wrap...), p.binary, "up", "--any-credentials", "-f",
+		filepath.Join(p.dir, "muster.yaml"))
 	p.cmd, p.output = exec.Command(args[0], args[1:]...), new(bytes.Buffer)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,5 +1,5 @@
-// Package sqlitefile knows what SQLite's failures mean. It tells a file that is damaged from one that the disk did not let us
-// read: the first is to be repaired or replaced, the second must be left alone.
+// Package sqlitefile knows what SQLite's failures mean. It tells a file that is damaged from one that the disk did not
+// let us read: the first is to be repaired or replaced, the second must be left alone.
 package sqlitefile
 
 import (

@@ -33,12 +33,12 @@ func Code(err error) int {
 // Primary returns the primary result code of err, or 0 when it has none.
 func Primary(err error) int { return Code(err) & 0xff }
 
-// NoRoom tells whether err means that a disk is full. SQLite has a word of its own for a disk that has no room for what its
-// connections share beside the file.
+// NoRoom tells whether err means that a disk is full. SQLite has a word of its own for a disk that has no room for what
+// its connections share beside the file.
 func NoRoom(err error) bool { return Primary(err) == CodeFull || Code(err) == CodeSharedSize }
 
-// LostSync tells whether err means that the disk may have dropped what it had accepted. Whatever it says afterwards about
-// the same pages cannot be believed, so nothing may be acknowledged any more.
+// LostSync tells whether err means that the disk may have dropped what it had accepted. Whatever it says afterwards
+// about the same pages cannot be believed, so nothing may be acknowledged any more.
 func LostSync(err error) bool {
 	c := Code(err)
 	return c == CodeSync || c == CodeSyncDirectory

@@ -55,17 +55,18 @@ type BehindError struct{ Found, Marked Position }
 
 // Error says where they are and where they should be.
 func (e *BehindError) Error() string {
-	return fmt.Sprintf("the tables are at transaction %d, and transaction %d was acknowledged: the write-ahead log was lost or damaged", e.Found.Commit, e.Marked.Commit)
+	return fmt.Sprintf("the tables are at transaction %d, and transaction %d was acknowledged: the write-ahead log "+
+		"was lost or damaged", e.Found.Commit, e.Marked.Commit)
 }
 
-// Mark is a small file beside a database that says how far the tables were when a transaction was acknowledged last.
-// A write-ahead log that is cut short, or lost, leaves tables that look whole and are those of an earlier time; they are
+// Mark is a small file beside a database that says how far the tables were when a transaction was acknowledged last. A
+// write-ahead log that is cut short, or lost, leaves tables that look whole and are those of an earlier time; they are
 // behind their mark then. It is written after a transaction is on the disk, so that a power cut never leaves it ahead.
 //
-// Its file holds a few positions, one a sector. The first is the one it was made with, so that there is one whatever becomes
-// of the others in a power cut. Each write takes the place of the oldest of these. So one that is half written costs the newest
-// position alone, and several processes may write one after the other without a lock: a position that comes late takes no place
-// of a newer one, unless as many came in between as there are places.
+// Its file holds a few positions, one a sector. The first is the one it was made with, so that there is one whatever
+// becomes of the others in a power cut. Each write takes the place of the oldest of these. So one that is half written
+// costs the newest position alone, and several processes may write one after the other without a lock: a position that
+// comes late takes no place of a newer one, unless as many came in between as there are places.
 type Mark struct{ file MarkFile }
 
 const (
@@ -87,8 +88,8 @@ func NewMark(p Position) []byte {
 	return b
 }
 
-// OpenMark opens the mark of tables that are at a position. The error is one of those above, a [*BehindError], or that of the
-// place. Tables may be ahead of their mark: a crash may come before it is written.
+// OpenMark opens the mark of tables that are at a position. The error is one of those above, a [*BehindError], or that
+// of the place. Tables may be ahead of their mark: a crash may come before it is written.
 func OpenMark(place MarkPlace, at Position) (*Mark, error) {
 	content, err := place.Read()
 	if err != nil {
@@ -118,16 +119,19 @@ func encodeSlot(p Position) []byte {
 	for _, v := range []uint64{p.Identity, p.Commit, p.Rows} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	binary.LittleEndian.PutUint32(b[len(slotMark):], crc32.Checksum(b[len(slotMark)+4:], crc32.MakeTable(crc32.Castagnoli)))
+	binary.LittleEndian.PutUint32(b[len(slotMark):],
+		crc32.Checksum(b[len(slotMark)+4:], crc32.MakeTable(crc32.Castagnoli)))
 	return b
 }
 
-// ParseMark returns the newest position in the content of a mark. The error matches [ErrDamagedMark] when there is none.
+// ParseMark returns the newest position in the content of a mark. The error matches [ErrDamagedMark] when there is
+// none.
 func ParseMark(b []byte) (newest Position, err error) {
 	found := false
 	for ; len(b) >= slotBytes; b = b[min(len(b), sectorBytes):] {
 		fields := b[len(slotMark)+4:]
-		p := Position{binary.LittleEndian.Uint64(fields), binary.LittleEndian.Uint64(fields[8:]), binary.LittleEndian.Uint64(fields[16:])}
+		p := Position{binary.LittleEndian.Uint64(fields), binary.LittleEndian.Uint64(fields[8:]),
+			binary.LittleEndian.Uint64(fields[16:])}
 		if !bytes.Equal(encodeSlot(p), b[:slotBytes]) {
 			continue
 		}

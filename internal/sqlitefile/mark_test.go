@@ -11,12 +11,13 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// TestAMarkHoldsTheNewestPosition writes positions, each after the one before or, as a second process may, some later; then
-// it damages one sector: no more than the newest position may be lost, and none is invented.
+// TestAMarkHoldsTheNewestPosition writes positions, each after the one before or, as a second process may, some later;
+// then it damages one sector: no more than the newest position may be lost, and none is invented.
 func TestAMarkHoldsTheNewestPosition(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mark")
 	rapid.Check(t, func(rt *rapid.T) {
-		first := sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"), Commit: rapid.Uint64Range(0, 1<<60).Draw(rt, "commit")}
+		first := sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"),
+			Commit: rapid.Uint64Range(0, 1<<60).Draw(rt, "commit")}
 		if err := os.WriteFile(path, sqlitefile.NewMark(first), 0o600); err != nil {
 			rt.Fatal(err)
 		}
@@ -55,7 +56,8 @@ func TestAMarkHoldsTheNewestPosition(t *testing.T) {
 		case err != nil || p != newest && (len(written) < 2 || p != written[len(written)-2]):
 			rt.Fatalf("damaged: found %+v, %v; want %+v, or the one before", p, err, newest)
 		}
-		if _, err := sqlitefile.ParseMark(make([]byte, sqlitefile.MarkBytes)); !errors.Is(err, sqlitefile.ErrDamagedMark) {
+		if _, err := sqlitefile.ParseMark(make([]byte, sqlitefile.MarkBytes)); !errors.Is(err,
+			sqlitefile.ErrDamagedMark) {
 			rt.Fatalf("of zeros: %v", err)
 		}
 	})

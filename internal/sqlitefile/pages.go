@@ -16,8 +16,8 @@ import (
 // PageBytes is the size of a page of every file that is sealed.
 const PageBytes = 4096
 
-// A seal is the end of a page: a mark, and a checksum over the page's number and all that comes before it. SQLite keeps so
-// many bytes of each page free for that; byte 20 of the file says how many.
+// A seal is the end of a page: a mark, and a checksum over the page's number and all that comes before it. SQLite keeps
+// so many bytes of each page free for that; byte 20 of the file says how many.
 const (
 	sealBytes     = 8
 	sealMark      = "MUP1"
@@ -27,13 +27,13 @@ const (
 // maxNoted bounds the pages of which [Pages.Damaged] tells.
 const maxNoted = 64
 
-// Pages is a file system for SQLite that lies over another one and seals the pages of database files: it writes a checksum
-// into each page on its way to the file and checks it on the way back. What does not match reads as SQLITE_CORRUPT, so that
-// a changed bit is an error wherever it is. All that is not a database, the write-ahead log above all, passes through: it
-// has checksums of its own.
+// Pages is a file system for SQLite that lies over another one and seals the pages of database files: it writes a
+// checksum into each page on its way to the file and checks it on the way back. What does not match reads as
+// SQLITE_CORRUPT, so that a changed bit is an error wherever it is. All that is not a database, the write-ahead log
+// above all, passes through: it has checksums of its own.
 //
-// What it keeps is in C memory, where SQLite looks for it; only Go functions without a receiver are called from there. So
-// nothing of it is moved or collected. It is safe for use by several goroutines, but for Unmount, which comes last.
+// What it keeps is in C memory, where SQLite looks for it; only Go functions without a receiver are called from there.
+// So nothing of it is moved or collected. It is safe for use by several goroutines, but for Unmount, which comes last.
 type Pages struct {
 	tls   *libc.TLS // nil once it is unmounted
 	state uintptr   // *pagesState
@@ -78,8 +78,9 @@ func pointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
 // function is what is behind such an address.
 func function[F any](address uintptr) F { return *(*F)(unsafe.Pointer(&address)) }
 
-// Seal puts a file system that seals pages over the one named base; empty is the operating system's. With lenient, damaged
-// pages are noted and read all the same: that is for saving what can be saved. Unmount it when all connections are closed.
+// Seal puts a file system that seals pages over the one named base; empty is the operating system's. With lenient,
+// damaged pages are noted and read all the same: that is for saving what can be saved. Unmount it when all connections
+// are closed.
 func Seal(base string, lenient bool) (*Pages, error) {
 	p := &Pages{tls: libc.NewTLS()}
 	if err := p.mount(base, lenient); err != nil {
@@ -124,12 +125,14 @@ func (s *pagesState) fill() {
 	b, v := at[sqlite3.Tsqlite3_vfs](s.base), &s.vfs
 	v.FiVersion, v.FszOsFile, v.FmxPathname, v.FzName = 2, sealedSize+b.FszOsFile, b.FmxPathname, s.name
 	v.FpAppData = uintptr(unsafe.Pointer(s))
-	v.FxOpen, v.FxDelete, v.FxAccess, v.FxFullPathname = pointer(openFile), pointer(deleteFile), pointer(accessFile), pointer(fullPathname)
+	v.FxOpen, v.FxDelete, v.FxAccess, v.FxFullPathname = pointer(openFile), pointer(deleteFile), pointer(accessFile),
+		pointer(fullPathname)
 	v.FxRandomness, v.FxSleep, v.FxGetLastError = b.FxRandomness, b.FxSleep, b.FxGetLastError
 	v.FxCurrentTime, v.FxCurrentTimeInt64 = b.FxCurrentTime, b.FxCurrentTimeInt64
 	m := &s.methods
 	m.FiVersion = 2 // with shared memory, without memory mapping, which would read past the seals
-	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(closeFile), pointer(readFile), pointer(writeFile), pointer(truncateFile)
+	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(closeFile), pointer(readFile), pointer(writeFile),
+		pointer(truncateFile)
 	m.FxSync, m.FxFileSize, m.FxFileControl = pointer(syncFile), pointer(fileSize), pointer(controlFile)
 	m.FxLock, m.FxUnlock, m.FxCheckReservedLock = pointer(lockFile), pointer(unlockFile), pointer(checkReservedLock)
 	m.FxSectorSize, m.FxDeviceCharacteristics = pointer(sectorSize), pointer(deviceCharacteristics)
@@ -140,9 +143,9 @@ func (s *pagesState) fill() {
 // Name returns the name for the parameter vfs of a data source name.
 func (p *Pages) Name() string { return libc.GoString(at[pagesState](p.state).name) }
 
-// WriteLast has checkpoints write the page of that number when all others are on the disk. A file whose write-ahead log is lost
-// in the middle of a checkpoint holds pages of two times; the content of that page is of the earlier one then, whatever the
-// others are. It is called before a connection is opened.
+// WriteLast has checkpoints write the page of that number when all others are on the disk. A file whose write-ahead log
+// is lost in the middle of a checkpoint holds pages of two times; the content of that page is of the earlier one then,
+// whatever the others are. It is called before a connection is opened.
 func (p *Pages) WriteLast(number uint32) { at[pagesState](p.state).last = number }
 
 // Damaged returns the numbers of pages that were read and found damaged, at most 64 of them, sorted.
@@ -158,8 +161,8 @@ func (p *Pages) Damaged() []uint32 {
 	return slices.Compact(found)
 }
 
-// Unmount makes the file system unknown to SQLite. Connections that are open can still be used. So what it keeps in C memory,
-// less than a kilobyte, is never freed: a connection may be opened at this moment.
+// Unmount makes the file system unknown to SQLite. Connections that are open can still be used. So what it keeps in C
+// memory, less than a kilobyte, is never freed: a connection may be opened at this moment.
 func (p *Pages) Unmount() {
 	if p == nil || p.tls == nil {
 		return
@@ -186,7 +189,8 @@ func sealOf(number uint32, page []byte) (seal [sealBytes]byte) {
 	return seal
 }
 
-// Blank returns the content of a database file without tables whose pages have room for seals, with the marks of a program.
+// Blank returns the content of a database file without tables whose pages have room for seals, with the marks of a
+// program.
 func Blank(application, version uint32) []byte {
 	b := make([]byte, PageBytes)
 	copy(b, "SQLite format 3\x00")
@@ -207,7 +211,8 @@ func Blank(application, version uint32) []byte {
 // HasSeals tells whether a file that begins with header, at least 100 bytes, was made with room for seals.
 func HasSeals(header []byte) bool { return header[headerReserve] == sealBytes }
 
-// CheckPage tells whether page number of a sealed file is whole. It need not be: pages that are not used are never read.
+// CheckPage tells whether page number of a sealed file is whole. It need not be: pages that are not used are never
+// read.
 func CheckPage(number uint32, page []byte) bool {
 	if len(page) != PageBytes {
 		return false
@@ -216,8 +221,8 @@ func CheckPage(number uint32, page []byte) bool {
 	return string(page[PageBytes-sealBytes:]) == string(seal[:])
 }
 
-// pageAt is the number of the page that an access of n bytes is to, or 0 if it is to less than a page. ok is false for an
-// access to pages of another size, as a damaged header may name it: those have no seals.
+// pageAt is the number of the page that an access of n bytes is to, or 0 if it is to less than a page. ok is false for
+// an access to pages of another size, as a damaged header may name it: those have no seals.
 func pageAt(n int32, from int64) (number uint32, ok bool) {
 	if n != PageBytes || from%PageBytes != 0 {
 		return 0, n < leastPage
@@ -242,7 +247,8 @@ func below(file uintptr) (uintptr, *sqlite3.Tsqlite3_io_methods) {
 
 func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32 {
 	s := at[pagesState](at[sqlite3.Tsqlite3_vfs](vfs).FpAppData)
-	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](at[sqlite3.Tsqlite3_vfs](s.base).FxOpen)
+	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32,
+		uintptr) int32](at[sqlite3.Tsqlite3_vfs](s.base).FxOpen)
 	if flags&sqlite3.SQLITE_OPEN_MAIN_DB == 0 {
 		return open(tls, s.base, name, file, flags, outFlags)
 	}
@@ -271,8 +277,8 @@ func closeFile(tls *libc.TLS, file uintptr) int32 {
 	return function[func(*libc.TLS, uintptr) int32](m.FxClose)(tls, inner)
 }
 
-// readFile checks a page that it reads. A page that SQLite asks for and the file is too short for is damage, too: SQLite
-// reads no page that was not written before.
+// readFile checks a page that it reads. A page that SQLite asks for and the file is too short for is damage, too:
+// SQLite reads no page that was not written before.
 func readFile(tls *libc.TLS, file, buffer uintptr, n int32, from int64) int32 {
 	inner, m := below(file)
 	rc := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](m.FxRead)(tls, inner, buffer, n, from)
@@ -346,8 +352,8 @@ func controlFile(tls *libc.TLS, file uintptr, op int32, argument uintptr) int32 
 	return function[func(*libc.TLS, uintptr, int32, uintptr) int32](m.FxFileControl)(tls, inner, op, argument)
 }
 
-// writeHeld writes the last page, when the others are on the disk. What it returns SQLite never hears, since it asks for
-// nothing here; but it truncates and syncs the file next.
+// writeHeld writes the last page, when the others are on the disk. What it returns SQLite never hears, since it asks
+// for nothing here; but it truncates and syncs the file next.
 func writeHeld(tls *libc.TLS, file uintptr) int32 {
 	inner, m := below(file)
 	f := at[sealedFile](file)

@@ -22,7 +22,8 @@ func sealed(t *testing.T, base, path string, lenient bool, use func(*sqlitefile.
 		t.Fatal(err)
 	}
 	defer p.Unmount()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=cache_size(5)&_pragma=synchronous(OFF)&vfs="+p.Name())
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=journal_mode(WAL)&_pragma=cache_size(5)&_pragma=synchronous(OFF)&vfs="+p.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func sealedFile(t *testing.T) string {
 		t.Fatal(err)
 	}
 	sealed(t, "", path, false, func(p *sqlitefile.Pages, db *sql.DB) {
-		for _, text := range []string{"CREATE TABLE t (body TEXT)", "CREATE INDEX i ON t (body)", "PRAGMA wal_autocheckpoint = 5"} {
+		for _, text := range []string{"CREATE TABLE t (body TEXT)", "CREATE INDEX i ON t (body)",
+			"PRAGMA wal_autocheckpoint = 5"} {
 			if _, err := db.Exec(text); err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +52,8 @@ func sealedFile(t *testing.T) string {
 				t.Fatal(err)
 			}
 		}
-		for _, text := range []string{"DELETE FROM t WHERE length(body) BETWEEN 5000 AND 9000", "INSERT INTO t SELECT body || 'y' FROM t WHERE length(body) < 3000"} {
+		for _, text := range []string{"DELETE FROM t WHERE length(body) BETWEEN 5000 AND 9000",
+			"INSERT INTO t SELECT body || 'y' FROM t WHERE length(body) < 3000"} {
 			if _, err := db.Exec(text); err != nil {
 				t.Fatal(err)
 			}
@@ -133,8 +136,8 @@ func TestEachBitOfAPageIsSealed(t *testing.T) {
 	}
 }
 
-// TestWhatAnotherProgramWritesHasNoSeal is what keeps a person who opened the file with another program from being told that
-// all is well.
+// TestWhatAnotherProgramWritesHasNoSeal is what keeps a person who opened the file with another program from being told
+// that all is well.
 func TestWhatAnotherProgramWritesHasNoSeal(t *testing.T) {
 	path := sealedFile(t)
 	plain, err := sql.Open("sqlite", "file:"+path)
@@ -192,12 +195,14 @@ func TestSealsLieOverAnyFileSystem(t *testing.T) {
 }
 
 func TestAnUnknownFileSystemIsAnError(t *testing.T) {
-	if _, err := sqlitefile.Seal("nobody knows it", false); err == nil || !strings.Contains(err.Error(), "nobody knows it") {
+	if _, err := sqlitefile.Seal("nobody knows it", false); err == nil ||
+		!strings.Contains(err.Error(), "nobody knows it") {
 		t.Error(err)
 	}
 }
 
-// TestADamagedPageSizeIsFound changes the size of pages in the file's header, which SQLite believes before it reads a page.
+// TestADamagedPageSizeIsFound changes the size of pages in the file's header, which SQLite believes before it reads a
+// page.
 func TestADamagedPageSizeIsFound(t *testing.T) {
 	path := sealedFile(t)
 	whole, err := os.ReadFile(path)
@@ -218,8 +223,9 @@ func TestADamagedPageSizeIsFound(t *testing.T) {
 	}
 }
 
-// TestTheLastPageIsWrittenAfterTheOthers cuts the power at all moments of checkpoints, and takes the write-ahead log away. A
-// last page that says what was committed last must be right then; one that says less tells that something is missing.
+// TestTheLastPageIsWrittenAfterTheOthers cuts the power at all moments of checkpoints, and takes the write-ahead log
+// away. A last page that says what was committed last must be right then; one that says less tells that something is
+// missing.
 func TestTheLastPageIsWrittenAfterTheOthers(t *testing.T) {
 	d := powercut.New()
 	if err := d.Append("f", sqlitefile.Blank(1, 7)); err != nil {
@@ -273,12 +279,13 @@ func TestTheLastPageIsWrittenAfterTheOthers(t *testing.T) {
 		}
 	}
 	if complete == 0 || behind == 0 || torn == 0 {
-		t.Errorf("of %d cuts, %d files were complete, %d of an earlier time, %d of two times; want some of each", len(cuts), complete, behind, torn)
+		t.Errorf("of %d cuts, %d files were complete, %d of an earlier time, %d of two times; want some of each",
+			len(cuts), complete, behind, torn)
 	}
 }
 
-// writeWithLastPage writes rows to a file whose second page says how many, and returns the bytes of all after each. It tells of
-// each that was committed.
+// writeWithLastPage writes rows to a file whose second page says how many, and returns the bytes of all after each. It
+// tells of each that was committed.
 func writeWithLastPage(t *testing.T, base string, committed func(n int)) (bytes []int) {
 	t.Helper()
 	p, err := sqlitefile.Seal(base, false)
@@ -287,7 +294,8 @@ func writeWithLastPage(t *testing.T, base string, committed func(n int)) (bytes 
 	}
 	defer p.Unmount()
 	p.WriteLast(2)
-	db, err := sql.Open("sqlite", "file:f?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(0)&vfs="+p.Name())
+	db, err := sql.Open("sqlite",
+		"file:f?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(0)&vfs="+p.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,12 +308,14 @@ func writeWithLastPage(t *testing.T, base string, committed func(n int)) (bytes 
 			}
 		}
 	}
-	run("CREATE TABLE said (n INTEGER)", "INSERT INTO said VALUES (0)", "CREATE TABLE t (body TEXT)", "PRAGMA wal_checkpoint")
+	run("CREATE TABLE said (n INTEGER)", "INSERT INTO said VALUES (0)", "CREATE TABLE t (body TEXT)",
+		"PRAGMA wal_checkpoint")
 	bytes, sum := []int{0}, 0
 	for n := 1; n <= 12; n++ {
 		sum += 1000 * n
 		bytes = append(bytes, sum)
-		run("BEGIN", fmt.Sprintf("INSERT INTO t VALUES (printf('%%.*c', %d, 'x'))", 1000*n), fmt.Sprintf("UPDATE said SET n = %d", n), "COMMIT")
+		run("BEGIN", fmt.Sprintf("INSERT INTO t VALUES (printf('%%.*c', %d, 'x'))", 1000*n),
+			fmt.Sprintf("UPDATE said SET n = %d", n), "COMMIT")
 		committed(n)
 		if n%4 == 0 {
 			run("PRAGMA wal_checkpoint")

@@ -9,17 +9,20 @@ import (
 
 func deleteFile(tls *libc.TLS, vfs, name uintptr, syncDirectory int32) int32 {
 	base := at[pagesState](at[sqlite3.Tsqlite3_vfs](vfs).FpAppData).base
-	return function[func(*libc.TLS, uintptr, uintptr, int32) int32](at[sqlite3.Tsqlite3_vfs](base).FxDelete)(tls, base, name, syncDirectory)
+	return function[func(*libc.TLS, uintptr, uintptr, int32) int32](at[sqlite3.Tsqlite3_vfs](base).FxDelete)(tls, base,
+		name, syncDirectory)
 }
 
 func accessFile(tls *libc.TLS, vfs, name uintptr, flags int32, result uintptr) int32 {
 	base := at[pagesState](at[sqlite3.Tsqlite3_vfs](vfs).FpAppData).base
-	return function[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](at[sqlite3.Tsqlite3_vfs](base).FxAccess)(tls, base, name, flags, result)
+	return function[func(*libc.TLS, uintptr, uintptr, int32,
+		uintptr) int32](at[sqlite3.Tsqlite3_vfs](base).FxAccess)(tls, base, name, flags, result)
 }
 
 func fullPathname(tls *libc.TLS, vfs, name uintptr, n int32, out uintptr) int32 {
 	base := at[pagesState](at[sqlite3.Tsqlite3_vfs](vfs).FpAppData).base
-	return function[func(*libc.TLS, uintptr, uintptr, int32, uintptr) int32](at[sqlite3.Tsqlite3_vfs](base).FxFullPathname)(tls, base, name, n, out)
+	return function[func(*libc.TLS, uintptr, uintptr, int32,
+		uintptr) int32](at[sqlite3.Tsqlite3_vfs](base).FxFullPathname)(tls, base, name, n, out)
 }
 
 func syncFile(tls *libc.TLS, file uintptr, flags int32) int32 {
@@ -55,12 +58,14 @@ func sectorSize(tls *libc.TLS, file uintptr) int32 {
 // deviceCharacteristics says that pages are read whole, or their seals would not be.
 func deviceCharacteristics(tls *libc.TLS, file uintptr) int32 {
 	inner, m := below(file)
-	return function[func(*libc.TLS, uintptr) int32](m.FxDeviceCharacteristics)(tls, inner) &^ sqlite3.SQLITE_IOCAP_SUBPAGE_READ
+	return function[func(*libc.TLS, uintptr) int32](m.FxDeviceCharacteristics)(tls,
+		inner) &^ sqlite3.SQLITE_IOCAP_SUBPAGE_READ
 }
 
 func shmMap(tls *libc.TLS, file uintptr, n, size, extend int32, address uintptr) int32 {
 	inner, m := below(file)
-	return function[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](m.FxShmMap)(tls, inner, n, size, extend, address)
+	return function[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](m.FxShmMap)(tls, inner, n, size,
+		extend, address)
 }
 
 func shmLock(tls *libc.TLS, file uintptr, first, n, flags int32) int32 {

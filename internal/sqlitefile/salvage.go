@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Image reads the pages of a sealed file, and of the write-ahead log beside it, without SQLite, which gives up at the first
-// damage. It never changes a file.
+// Image reads the pages of a sealed file, and of the write-ahead log beside it, without SQLite, which gives up at the
+// first damage. It never changes a file.
 type Image struct {
 	file  io.ReaderAt
 	size  int64 // of the file
@@ -19,8 +19,8 @@ type Image struct {
 	Damaged []uint32
 }
 
-// NewImage returns the image of a file and of the content of its write-ahead log. With all, what follows a damaged frame of
-// the log counts too; without, the log ends there, as it does for SQLite.
+// NewImage returns the image of a file and of the content of its write-ahead log. With all, what follows a damaged
+// frame of the log counts too; without, the log ends there, as it does for SQLite.
 func NewImage(file io.ReaderAt, size int64, log []byte, all bool) *Image {
 	m := &Image{file: file, size: size, log: indexLog(log, all)}
 	m.count = uint32(min(size/PageBytes, math.MaxUint32-1))
@@ -65,8 +65,8 @@ type Node struct {
 	Page uint32
 	// Whole says that the page is as it was written.
 	Whole bool
-	// The keys of its rows, and of those of the pages below, are greater than After and at most Until. A tree without keys of
-	// its own has none.
+	// The keys of its rows, and of those of the pages below, are greater than After and at most Until. A tree without
+	// keys of its own has none.
 	After, Until int64
 	// Blind says that the pages below are not known.
 	Blind bool
@@ -90,8 +90,8 @@ type rest struct {
 	content []byte
 }
 
-// Rest calls visit with the pages of all trees that are not whole, and what looks like rows in them. It comes after all other
-// reading, since what they say of further pages cannot be believed.
+// Rest calls visit with the pages of all trees that are not whole, and what looks like rows in them. It comes after all
+// other reading, since what they say of further pages cannot be believed.
 func (m *Image) Rest(visit func(Node)) {
 	for _, r := range m.rest {
 		n, _ := m.node(r.Page, r.content)
@@ -236,7 +236,8 @@ func (m *Image) row(c *cell, keyed bool) (r Row, ok bool) {
 	return r, ok
 }
 
-// overflow appends what is on the pages of a chain. A page that is not whole still has content; what cannot be found is zeros.
+// overflow appends what is on the pages of a chain. A page that is not whole still has content; what cannot be found is
+// zeros.
 func (m *Image) overflow(payload []byte, size int64, next uint32) (_ []byte, whole bool) {
 	whole = true
 	for int64(len(payload)) < size {
@@ -343,7 +344,8 @@ func (c *cell) value(kind int64) any {
 	return nil
 }
 
-// Free notes the pages that are not in use, so that [Image.Strays] leaves them out. It tells whether all of them are known.
+// Free notes the pages that are not in use, so that [Image.Strays] leaves them out. It tells whether all of them are
+// known.
 func (m *Image) Free() bool {
 	first, whole := m.page(1)
 	if !whole || len(first) < 40 {
@@ -368,7 +370,8 @@ func (m *Image) Free() bool {
 	return true
 }
 
-// Strays calls visit with the leaves of tables to which no tree led, and that are not free: where a page above is damaged.
+// Strays calls visit with the leaves of tables to which no tree led, and that are not free: where a page above is
+// damaged.
 func (m *Image) Strays(visit func(Node)) {
 	buffer := make([]byte, PageBytes) // rows are copied out of it
 	for number := uint32(1); number <= m.count; number++ {
@@ -380,11 +383,13 @@ func (m *Image) Strays(visit func(Node)) {
 		switch {
 		case logged && p.whole:
 		case logged:
-			m.rest = append(m.rest, rest{Node{Page: number, After: math.MinInt64, Until: math.MaxInt64}, content[:usable]})
+			m.rest = append(m.rest, rest{Node{Page: number, After: math.MinInt64, Until: math.MaxInt64},
+				content[:usable]})
 			continue
 		default:
 			content = buffer
-			if _, err := m.file.ReadAt(content, int64(number-1)*PageBytes); err != nil || content[0] != tableLeaf || !CheckPage(number, content) {
+			if _, err := m.file.ReadAt(content, int64(number-1)*PageBytes); err != nil || content[0] != tableLeaf ||
+				!CheckPage(number, content) {
 				continue
 			}
 		}

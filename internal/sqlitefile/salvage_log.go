@@ -17,8 +17,8 @@ type logPage struct {
 	whole   bool
 }
 
-// A write-ahead log is a header of a mark, two salts and a checksum, and frames: a page's number, the size of the file if a
-// transaction ends with it, the salts, a checksum that goes on from that of the frame before, and the page.
+// A write-ahead log is a header of a mark, two salts and a checksum, and frames: a page's number, the size of the file
+// if a transaction ends with it, the salts, a checksum that goes on from that of the frame before, and the page.
 const (
 	logHead        = 32
 	logFrameHead   = 24
@@ -28,8 +28,8 @@ const (
 	logFrameCommit = 4
 )
 
-// indexLog reads a log. With all it goes on behind a damaged frame, since each frame's checksum only needs the one before,
-// and also takes frames that no end of a transaction follows.
+// indexLog reads a log. With all it goes on behind a damaged frame, since each frame's checksum only needs the one
+// before, and also takes frames that no end of a transaction follows.
 func indexLog(log []byte, all bool) *logIndex {
 	x := &logIndex{pages: map[uint32]logPage{}}
 	if len(log) < logHead+logFrameBytes {

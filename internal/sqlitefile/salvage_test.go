@@ -61,7 +61,8 @@ func TestAnImageHoldsWhatSQLiteReads(t *testing.T) {
 	m.Tree(root, func(n sqlitefile.Node) {
 		for _, r := range n.Rows {
 			if !n.Whole || !r.Whole || r.Key <= last || r.Key <= n.After || r.Key > n.Until {
-				t.Errorf("row %d after %d on page %d, with keys from %d to %d: whole %t, %t", r.Key, last, n.Page, n.After, n.Until, n.Whole, r.Whole)
+				t.Errorf("row %d after %d on page %d, with keys from %d to %d: whole %t, %t", r.Key, last, n.Page,
+					n.After, n.Until, n.Whole, r.Whole)
 			}
 			got[r.Key], last = r.Values[0].(string), r.Key
 		}

@@ -1,8 +1,9 @@
 //go:build interop
 
-// Package amazon_test makes every call that the adapters for AWS make to a stand-in of other people, and reads back what came of it.
-// The stand-in is where AWS_ENDPOINT_URL says. It shows that requests and answers are understood; what AWS does with them is modelled
-// in sim/cloud. What the stand-in does not have, such as the protection of tasks, is tested there alone.
+// Package amazon_test makes every call that the adapters for AWS make to a stand-in of other people, and reads back
+// what came of it. The stand-in is where AWS_ENDPOINT_URL says. It shows that requests and answers are understood; what
+// AWS does with them is modelled in sim/cloud. What the stand-in does not have, such as the protection of tasks, is
+// tested there alone.
 package amazon_test
 
 import (
@@ -86,11 +87,13 @@ func (d desk) group(name string) *autoscaling.Client {
 	d.Helper()
 	c := autoscaling.NewFromConfig(d.config)
 	_, err := c.CreateLaunchConfiguration(d.Context(), &autoscaling.CreateLaunchConfigurationInput{
-		LaunchConfigurationName: aws.String(name), ImageId: aws.String("ami-12c6146b"), InstanceType: aws.String("t2.micro"),
+		LaunchConfigurationName: aws.String(name), ImageId: aws.String("ami-12c6146b"),
+		InstanceType: aws.String("t2.micro"),
 	})
 	d.must(err)
 	_, err = c.CreateAutoScalingGroup(d.Context(), &autoscaling.CreateAutoScalingGroupInput{
-		AutoScalingGroupName: aws.String(name), LaunchConfigurationName: aws.String(name), MinSize: aws.Int32(0), MaxSize: aws.Int32(5), DesiredCapacity: aws.Int32(0),
+		AutoScalingGroupName: aws.String(name), LaunchConfigurationName: aws.String(name), MinSize: aws.Int32(0),
+		MaxSize: aws.Int32(5), DesiredCapacity: aws.Int32(0),
 		AvailabilityZones: []string{"us-east-1a"},
 	})
 	d.must(err)
@@ -103,10 +106,12 @@ func TestQueue(t *testing.T) {
 	made, err := c.CreateQueue(d.Context(), &awssqs.CreateQueueInput{QueueName: aws.String("work")})
 	d.must(err)
 	for range 3 {
-		_, err := c.SendMessage(d.Context(), &awssqs.SendMessageInput{QueueUrl: made.QueueUrl, MessageBody: aws.String("x")})
+		_, err := c.SendMessage(d.Context(),
+			&awssqs.SendMessageInput{QueueUrl: made.QueueUrl, MessageBody: aws.String("x")})
 		d.must(err)
 	}
-	source, err := sqs.NewQueues(sqs.Options{Account: d.account, Metrics: awsmetrics.NewReader(d.account, query)}).Queue(*made.QueueUrl, time.Second)
+	source, err := sqs.NewQueues(sqs.Options{Account: d.account,
+		Metrics: awsmetrics.NewReader(d.account, query)}).Queue(*made.QueueUrl, time.Second)
 	d.must(err)
 	o, err := source.Observe(d.Context())
 	d.must(err)
@@ -130,7 +135,8 @@ func TestGroup(t *testing.T) {
 	if left := d.living(f); len(left) != 2 {
 		t.Errorf("%v are left, want 2", left)
 	}
-	out, err := c.DescribeAutoScalingGroups(d.Context(), &autoscaling.DescribeAutoScalingGroupsInput{AutoScalingGroupNames: []string{"web"}})
+	out, err := c.DescribeAutoScalingGroups(d.Context(),
+		&autoscaling.DescribeAutoScalingGroupsInput{AutoScalingGroupNames: []string{"web"}})
 	d.must(err)
 	if n := *out.AutoScalingGroups[0].DesiredCapacity; n != 2 {
 		t.Errorf("the group's size is %d, want 2", n)
@@ -142,7 +148,8 @@ func TestGroup(t *testing.T) {
 	}
 	d.must(f.SetWarm(d.Context(), 1))
 	f.Expect()
-	if l, err := f.Members(d.Context()); err != nil || l.Ready == nil || len(l.Service.Notes) > 0 && strings.Contains(strings.Join(l.Service.Notes, "\n"), "cannot be read") {
+	if l, err := f.Members(d.Context()); err != nil || l.Ready == nil || len(l.Service.Notes) > 0 &&
+		strings.Contains(strings.Join(l.Service.Notes, "\n"), "cannot be read") {
 		t.Errorf("looked at the pool and found %+v, %v", l, err)
 	}
 	d.must(f.SetWarm(d.Context(), 0))
@@ -158,8 +165,11 @@ func (d desk) cluster(name string) *awsecs.Client {
 	_, err := c.CreateCluster(d.Context(), &awsecs.CreateClusterInput{ClusterName: aws.String(name)})
 	d.must(err)
 	_, err = c.RegisterTaskDefinition(d.Context(), &awsecs.RegisterTaskDefinitionInput{
-		Family: aws.String("work"), Cpu: aws.String("256"), Memory: aws.String("512"), NetworkMode: ecstypes.NetworkModeAwsvpc, RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
-		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("work"), Image: aws.String("work:1"), Memory: aws.Int32(128)}},
+		Family: aws.String("work"), Cpu: aws.String("256"), Memory: aws.String("512"),
+		NetworkMode:             ecstypes.NetworkModeAwsvpc,
+		RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate},
+		ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("work"), Image: aws.String("work:1"),
+			Memory: aws.Int32(128)}},
 	})
 	d.must(err)
 	return c
@@ -168,7 +178,8 @@ func (d desk) cluster(name string) *awsecs.Client {
 func (d desk) service(c *awsecs.Client, cluster string) {
 	d.Helper()
 	_, err := c.CreateService(d.Context(), &awsecs.CreateServiceInput{
-		Cluster: aws.String(cluster), ServiceName: aws.String("web"), TaskDefinition: aws.String("work"), DesiredCount: aws.Int32(0), LaunchType: ecstypes.LaunchTypeFargate,
+		Cluster: aws.String(cluster), ServiceName: aws.String("web"), TaskDefinition: aws.String("work"),
+		DesiredCount: aws.Int32(0), LaunchType: ecstypes.LaunchTypeFargate,
 	})
 	d.must(err)
 }
@@ -178,14 +189,17 @@ func TestService(t *testing.T) {
 	c := d.cluster("services")
 	d.service(c, "services")
 	d.group("hosts")
-	group, err := asg.NewGroups(d.account).Fleet(asg.Options{Group: "hosts", Region: "us-east-1", Max: 5, Launch: asg.BySize})
+	group, err := asg.NewGroups(d.account).Fleet(asg.Options{Group: "hosts", Region: "us-east-1", Max: 5,
+		Launch: asg.BySize})
 	d.must(err)
 	f, err := ecs.NewClusters(d.account).Service(ecs.ServiceOptions{
-		Cluster: "services", Service: "web", Region: "us-east-1", Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group, Name: "hosts"},
+		Cluster: "services", Service: "web", Region: "us-east-1",
+		Capacity: &ecs.Capacity{TasksPerInstance: 2, Group: group, Ender: group, Name: "hosts"},
 	})
 	d.must(err)
 	d.must(f.SetDesired(d.Context(), muster.Order{ID: "o.1", Desired: 3, Total: 3, Launch: []string{"a", "b", "c"}}))
-	out, err := c.DescribeServices(d.Context(), &awsecs.DescribeServicesInput{Cluster: aws.String("services"), Services: []string{"web"}})
+	out, err := c.DescribeServices(d.Context(), &awsecs.DescribeServicesInput{Cluster: aws.String("services"),
+		Services: []string{"web"}})
 	d.must(err)
 	if n := out.Services[0].DesiredCount; n != 3 || len(d.living(group)) != 2 {
 		t.Errorf("the count is %d on %d instances, want 3 on 2", n, len(d.living(group)))
@@ -197,20 +211,24 @@ func TestService(t *testing.T) {
 	if _, err := f.Owners(d.Context()); err != nil {
 		t.Errorf("ask who else sizes it: %v", err)
 	}
-	missing, err := ecs.NewClusters(d.account).Service(ecs.ServiceOptions{Cluster: "services", Service: "nothing", Region: "us-east-1"})
+	missing, err := ecs.NewClusters(d.account).Service(ecs.ServiceOptions{Cluster: "services", Service: "nothing",
+		Region: "us-east-1"})
 	d.must(err)
 	if _, err := missing.Members(d.Context()); err == nil || !strings.Contains(err.Error(), "there is none") {
 		t.Errorf("a service that does not exist: %v", err)
 	}
 }
 
-// found returns the first of what an action of EC2 lists, by the name of its element: no client of EC2 is worth its size here.
+// found returns the first of what an action of EC2 lists, by the name of its element: no client of EC2 is worth its
+// size here.
 func (d desk) found(action, element string) string {
 	d.Helper()
-	r, err := http.NewRequestWithContext(d.Context(), http.MethodPost, os.Getenv("AWS_ENDPOINT_URL"), strings.NewReader("Version=2016-11-15&Action="+action))
+	r, err := http.NewRequestWithContext(d.Context(), http.MethodPost, os.Getenv("AWS_ENDPOINT_URL"),
+		strings.NewReader("Version=2016-11-15&Action="+action))
 	d.must(err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature=0")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/ec2/aws4_request, "+
+		"SignedHeaders=host, Signature=0")
 	answer, err := http.DefaultClient.Do(r)
 	d.must(err)
 	defer answer.Body.Close()
@@ -229,7 +247,8 @@ func TestTasks(t *testing.T) {
 	subnet, group := d.found("DescribeSubnets", "subnetId"), d.found("DescribeSecurityGroups", "groupId")
 	d.cluster("tasks")
 	f, err := ecs.NewClusters(d.account).Tasks(ecs.TaskOptions{
-		Fleet: "web", Cluster: "tasks", Region: "us-east-1", Definition: "work", LaunchType: "FARGATE", Network: ecs.Network{Subnets: []string{subnet}, SecurityGroups: []string{group}},
+		Fleet: "web", Cluster: "tasks", Region: "us-east-1", Definition: "work", LaunchType: "FARGATE",
+		Network: ecs.Network{Subnets: []string{subnet}, SecurityGroups: []string{group}},
 	})
 	d.must(err)
 	var names []string
@@ -251,7 +270,8 @@ func handover(target float64) muster.Handover {
 	now := time.Now().UTC()
 	return muster.Handover{
 		ID: "x", At: now, Target: target, Backlog: muster.Measured(now, 150), InFlight: muster.Measured(now, 10),
-		Capacity: muster.Capacity{Known: true, Idle: 10, Slots: 10, SlotsPerWorker: 1}, Processing: muster.Estimate{Known: true, MeanSeconds: 25},
+		Capacity:   muster.Capacity{Known: true, Idle: 10, Slots: 10, SlotsPerWorker: 1},
+		Processing: muster.Estimate{Known: true, MeanSeconds: 25},
 	}
 }
 
@@ -260,7 +280,8 @@ func TestDelegatedGroup(t *testing.T) {
 	c := d.group("delegated")
 	for _, math := range []bool{false, true} {
 		o := delegate.Options{
-			Account: d.account, Region: "us-east-1", Fleet: "group", Group: "delegated", Queues: []string{"work"}, Formula: delegate.BacklogPerWorker, Math: math,
+			Account: d.account, Region: "us-east-1", Fleet: "group", Group: "delegated", Queues: []string{"work"},
+			Formula: delegate.BacklogPerWorker, Math: math,
 			CloudWatch: []func(*cloudwatch.Options){query},
 		}
 		if math {
@@ -271,27 +292,33 @@ func TestDelegatedGroup(t *testing.T) {
 			d.must(err)
 			d.must(one.HandOver(d.Context(), handover(12)))
 		}
-		out, err := c.DescribePolicies(d.Context(), &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String("delegated"), PolicyNames: []string{delegate.PolicyName(o.Fleet)}})
+		out, err := c.DescribePolicies(d.Context(),
+			&autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String("delegated"),
+				PolicyNames: []string{delegate.PolicyName(o.Fleet)}})
 		d.must(err)
 		if len(out.ScalingPolicies) != 1 || *out.ScalingPolicies[0].TargetTrackingConfiguration.TargetValue != 12 {
 			t.Fatalf("found the policies %+v", out.ScalingPolicies)
 		}
 		m := out.ScalingPolicies[0].TargetTrackingConfiguration.CustomizedMetricSpecification
-		if math && len(m.Metrics) != 5 || !math && (aws.ToString(m.MetricName) != "BacklogPerWorker" || len(m.Dimensions) != 1) {
+		if math && len(m.Metrics) != 5 || !math &&
+			(aws.ToString(m.MetricName) != "BacklogPerWorker" || len(m.Dimensions) != 1) {
 			t.Errorf("tracked is %+v", m)
 		}
 	}
 	metrics := cloudwatch.NewFromConfig(d.config, query)
 	got, err := metrics.GetMetricStatistics(d.Context(), &cloudwatch.GetMetricStatisticsInput{
-		Namespace: aws.String("Muster"), MetricName: aws.String("BacklogPerWorker"), Dimensions: []cwtypes.Dimension{{Name: aws.String("Fleet"), Value: aws.String("group")}},
-		StartTime: aws.Time(time.Now().Add(-5 * time.Minute)), EndTime: aws.Time(time.Now().Add(time.Minute)), Period: aws.Int32(60), Statistics: []cwtypes.Statistic{cwtypes.StatisticMaximum},
+		Namespace: aws.String("Muster"), MetricName: aws.String("BacklogPerWorker"),
+		Dimensions: []cwtypes.Dimension{{Name: aws.String("Fleet"), Value: aws.String("group")}},
+		StartTime:  aws.Time(time.Now().Add(-5 * time.Minute)), EndTime: aws.Time(time.Now().Add(time.Minute)),
+		Period: aws.Int32(60), Statistics: []cwtypes.Statistic{cwtypes.StatisticMaximum},
 	})
 	d.must(err)
 	if len(got.Datapoints) == 0 || *got.Datapoints[0].Maximum != 15 {
 		t.Errorf("read back %+v, want 15", got.Datapoints)
 	}
 	read := awsmetrics.NewReader(d.account, query).Newest(d.Context(), "us-east-1", metricmath.MetricStat{
-		Metric: metricmath.Metric{Namespace: "Muster", MetricName: "BacklogPerWorker", Dimensions: []metricmath.Dimension{{Name: "Fleet", Value: "group"}}}, Stat: "Maximum", PeriodSeconds: 60,
+		Metric: metricmath.Metric{Namespace: "Muster", MetricName: "BacklogPerWorker",
+			Dimensions: []metricmath.Dimension{{Name: "Fleet", Value: "group"}}}, Stat: "Maximum", PeriodSeconds: 60,
 	})
 	if len(read) != 1 || strings.Contains(read[0].Reason, "failed") {
 		t.Errorf("read %+v", read)
@@ -302,7 +329,8 @@ func TestDelegatedService(t *testing.T) {
 	d := open(t)
 	d.service(d.cluster("delegated"), "delegated")
 	o := delegate.Options{
-		Account: d.account, Region: "us-east-1", Fleet: "service", Cluster: "delegated", Service: "web", Max: 9, Queues: []string{"work"}, Formula: delegate.Utilization, Math: true,
+		Account: d.account, Region: "us-east-1", Fleet: "service", Cluster: "delegated", Service: "web", Max: 9,
+		Queues: []string{"work"}, Formula: delegate.Utilization, Math: true,
 		CloudWatch: []func(*cloudwatch.Options){query},
 	}
 	for range 2 {
@@ -311,11 +339,14 @@ func TestDelegatedService(t *testing.T) {
 		d.must(one.HandOver(d.Context(), handover(0.7)))
 	}
 	c := applicationautoscaling.NewFromConfig(d.config)
-	targets, err := c.DescribeScalableTargets(d.Context(), &applicationautoscaling.DescribeScalableTargetsInput{ServiceNamespace: apptypes.ServiceNamespaceEcs})
+	targets, err := c.DescribeScalableTargets(d.Context(),
+		&applicationautoscaling.DescribeScalableTargetsInput{ServiceNamespace: apptypes.ServiceNamespaceEcs})
 	d.must(err)
-	policies, err := c.DescribeScalingPolicies(d.Context(), &applicationautoscaling.DescribeScalingPoliciesInput{ServiceNamespace: apptypes.ServiceNamespaceEcs})
+	policies, err := c.DescribeScalingPolicies(d.Context(),
+		&applicationautoscaling.DescribeScalingPoliciesInput{ServiceNamespace: apptypes.ServiceNamespaceEcs})
 	d.must(err)
-	if len(targets.ScalableTargets) != 1 || *targets.ScalableTargets[0].MaxCapacity != 9 || len(policies.ScalingPolicies) != 1 ||
+	if len(targets.ScalableTargets) != 1 || *targets.ScalableTargets[0].MaxCapacity != 9 ||
+		len(policies.ScalingPolicies) != 1 ||
 		*policies.ScalingPolicies[0].TargetTrackingScalingPolicyConfiguration.TargetValue != 0.7 {
 		t.Errorf("found the targets %+v and the policies %+v", targets.ScalableTargets, policies.ScalingPolicies)
 	}

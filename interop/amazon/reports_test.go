@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/dynamoreport"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // TestReports has workers write into a table that was made as the documentation says, and a controller read it.
@@ -23,9 +23,11 @@ func TestReports(t *testing.T) {
 	_, err := c.CreateTable(d.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String("reports"), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
-			{AttributeName: aws.String("fleet"), AttributeType: types.ScalarAttributeTypeS}, {AttributeName: aws.String("worker"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("fleet"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("worker"), AttributeType: types.ScalarAttributeTypeS},
 		},
-		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("fleet"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("worker"), KeyType: types.KeyTypeRange}},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("fleet"), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String("worker"), KeyType: types.KeyTypeRange}},
 	})
 	d.must(err)
 	table, err := dynamoreport.New(c, "reports")
@@ -34,8 +36,10 @@ func TestReports(t *testing.T) {
 	says := func(name string, number int64, seconds ...time.Duration) {
 		t.Helper()
 		d.must(table.Take(d.Context(), worker.Digest{
-			Started: begun, Total: worker.Counts{Finished: int64(len(seconds)), Processing: series.Add(muster.Durations{}, seconds...)},
-			Report: muster.Report{Fleet: "jobs", Member: name, Worker: name, Seq: number, Epoch: 1, SentAt: time.Now().UTC(), State: muster.Receiving, Slots: 2, Busy: 1},
+			Started: begun, Total: worker.Counts{Finished: int64(len(seconds)),
+				Processing: series.Add(series.Durations{}, seconds...)},
+			Report: protocol.Report{Fleet: "jobs", Member: name, Worker: name, Seq: number, Epoch: 1,
+				SentAt: time.Now().UTC(), State: protocol.Receiving, Slots: 2, Busy: 1},
 		}))
 	}
 	for _, name := range []string{"a", "b", "c"} {

@@ -7,9 +7,9 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Alarm says when a metric has stood above or below its thresholds for long enough: a pair of CloudWatch alarms as target
-// tracking creates them. All of the newest High points must be above the target, or all of the newest Low ones below
-// Below * target.
+// Alarm says when a metric has stood above or below its thresholds for long enough: a pair of CloudWatch alarms as
+// target tracking creates them. All of the newest High points must be above the target, or all of the newest Low ones
+// below Below * target.
 type Alarm struct {
 	// Period is the time between two points, above zero.
 	Period time.Duration
@@ -19,12 +19,12 @@ type Alarm struct {
 	Below float64
 }
 
-// FixedAlarm is the pair that target tracking created for everybody until the end of 2024: 3 of 3 one-minute points above,
-// 15 of 15 below 0.9 of the target.
+// FixedAlarm is the pair that target tracking created for everybody until the end of 2024: 3 of 3 one-minute points
+// above, 15 of 15 below 0.9 of the target.
 func FixedAlarm() Alarm { return Alarm{Period: time.Minute, High: 3, Low: 15, Below: 0.9} }
 
-// FastAlarm is the same pair over points of ten seconds, the shortest period that target tracking takes. The service tunes
-// its alarms itself there and publishes no figures.
+// FastAlarm is the same pair over points of ten seconds, the shortest period that target tracking takes. The service
+// tunes its alarms itself there and publishes no figures.
 func FastAlarm() Alarm { return Alarm{Period: 10 * time.Second, High: 3, Low: 15, Below: 0.9} }
 
 // The names under which the alarms keep how many points in a row were above, below, and missing.
@@ -75,7 +75,8 @@ func warming(k *notes, o muster.Observation, warmup time.Duration) bool {
 	return ok && seconds(o.At) < until-tick
 }
 
-// acceptable returns the acceptable backlog per instance for a mean processing duration, or 0 when that is not above zero.
+// acceptable returns the acceptable backlog per instance for a mean processing duration, or 0 when that is not above
+// zero.
 func acceptable(o muster.Observation, mean time.Duration) float64 {
 	if mean <= 0 {
 		return 0

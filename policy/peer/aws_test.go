@@ -9,7 +9,8 @@ import (
 
 // points is what a target tracking policy keeps when the next point is due now.
 func points(high, low float64, more ...muster.Value) muster.Recent {
-	kept := append([]muster.Value{{Name: keptPoint, Value: seconds(t0)}, {Name: keptHigh, Value: high}, {Name: keptLow, Value: low}}, more...)
+	kept := append([]muster.Value{{Name: keptPoint, Value: seconds(t0)}, {Name: keptHigh, Value: high},
+		{Name: keptLow, Value: low}}, more...)
 	return muster.Recent{ago(time.Minute, 1, 1, kept...)}
 }
 
@@ -23,7 +24,8 @@ func TestTargetTrackingByItsPublishedExamples(t *testing.T) {
 		see    see
 		want   int
 	}{
-		{"1500 visible, 10 in service, 0.1 s each within 10 s: 100 are acceptable, so out by five", "aws-static", 100 * time.Millisecond,
+		{"1500 visible, 10 in service, 0.1 s each within 10 s: 100 are acceptable, so out by five", "aws-static",
+			100 * time.Millisecond,
 			points(2, 0), see{backlog: 1500, serving: 10, latency: 10 * time.Second}, 15},
 		{"the same at the second point: the alarm does not stand yet", "aws-static", 100 * time.Millisecond,
 			points(1, 0), see{backlog: 1500, serving: 10, latency: 10 * time.Second}, 10},
@@ -33,19 +35,32 @@ func TestTargetTrackingByItsPublishedExamples(t *testing.T) {
 			points(3, 0), see{backlog: 1801, serving: 10, coming: 5, latency: 10 * time.Second}, 19},
 		{"the high alarm never shrinks", "aws-static", 100 * time.Millisecond,
 			points(3, 0), see{backlog: 1500, serving: 10, coming: 20, latency: 10 * time.Second}, 30},
-		{"48 visible of 25 s within 300 s: 4", "aws-dynamic", time.Second, points(2, 0), see{backlog: 48, serving: 1, mpd: 25 * time.Second}, 4},
-		{"48 visible of 50 s within 300 s: 8", "aws-dynamic", time.Second, points(2, 0), see{backlog: 48, serving: 1, mpd: 50 * time.Second}, 8},
-		{"a fixed target does not know that they take 50 s", "aws-static", 25 * time.Second, points(2, 0), see{backlog: 48, serving: 1, mpd: 50 * time.Second}, 4},
-		{"nothing measured yet: the user's figure", "aws-dynamic", 25 * time.Second, points(2, 0), see{backlog: 48, serving: 1}, 4},
-		{"ten slots do ten messages at once", "aws-static", 25 * time.Second, points(2, 0), see{backlog: 481, serving: 1, slots: 10}, 5},
-		{"utilization 1.4 on ten workers at a target of 0.7", "aws-utilization", 0, points(2, 0), see{backlog: 4, inFlight: 10, serving: 10, busy: 10}, 20},
-		{"utilization of a fleet at zero with work is 1: at least one", "aws-utilization", 0, points(2, 0), see{backlog: 400}, 1},
-		{"at the target nothing happens", "aws-utilization", 0, points(2, 14), see{inFlight: 7, serving: 10, busy: 7}, 10},
-		{"0.64 is not a tenth below 0.7", "aws-utilization", 0, points(0, 14), see{inFlight: 64, serving: 100, busy: 64}, 100},
-		{"0.62 is, at the fifteenth point: 62/0.7 rounded up", "aws-utilization", 0, points(0, 14), see{inFlight: 62, serving: 100, busy: 62}, 89},
-		{"at the fourteenth it is not", "aws-utilization", 0, points(0, 13), see{inFlight: 62, serving: 100, busy: 62}, 100},
-		{"while instances warm up nothing shrinks", "aws-utilization", 0, points(0, 14, warm), see{inFlight: 62, serving: 100, busy: 62}, 100},
-		{"an empty queue shrinks to nothing, which the minimum stops", "aws-static", time.Second, points(0, 14), see{serving: 5, min: 1}, 0},
+		{"48 visible of 25 s within 300 s: 4", "aws-dynamic", time.Second, points(2, 0),
+			see{backlog: 48, serving: 1, mpd: 25 * time.Second}, 4},
+		{"48 visible of 50 s within 300 s: 8", "aws-dynamic", time.Second, points(2, 0),
+			see{backlog: 48, serving: 1, mpd: 50 * time.Second}, 8},
+		{"a fixed target does not know that they take 50 s", "aws-static", 25 * time.Second, points(2, 0),
+			see{backlog: 48, serving: 1, mpd: 50 * time.Second}, 4},
+		{"nothing measured yet: the user's figure", "aws-dynamic", 25 * time.Second, points(2, 0),
+			see{backlog: 48, serving: 1}, 4},
+		{"ten slots do ten messages at once", "aws-static", 25 * time.Second, points(2, 0),
+			see{backlog: 481, serving: 1, slots: 10}, 5},
+		{"utilization 1.4 on ten workers at a target of 0.7", "aws-utilization", 0, points(2, 0),
+			see{backlog: 4, inFlight: 10, serving: 10, busy: 10}, 20},
+		{"utilization of a fleet at zero with work is 1: at least one", "aws-utilization", 0, points(2, 0),
+			see{backlog: 400}, 1},
+		{"at the target nothing happens", "aws-utilization", 0, points(2, 14), see{inFlight: 7, serving: 10, busy: 7},
+			10},
+		{"0.64 is not a tenth below 0.7", "aws-utilization", 0, points(0, 14),
+			see{inFlight: 64, serving: 100, busy: 64}, 100},
+		{"0.62 is, at the fifteenth point: 62/0.7 rounded up", "aws-utilization", 0, points(0, 14),
+			see{inFlight: 62, serving: 100, busy: 62}, 89},
+		{"at the fourteenth it is not", "aws-utilization", 0, points(0, 13), see{inFlight: 62, serving: 100, busy: 62},
+			100},
+		{"while instances warm up nothing shrinks", "aws-utilization", 0, points(0, 14, warm),
+			see{inFlight: 62, serving: 100, busy: 62}, 100},
+		{"an empty queue shrinks to nothing, which the minimum stops", "aws-static", time.Second, points(0, 14),
+			see{serving: 5, min: 1}, 0},
 		{"zero instances have no backlog per instance", "aws-static", time.Second, points(2, 0), see{backlog: 900}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -59,7 +74,8 @@ func TestTargetTrackingByItsPublishedExamples(t *testing.T) {
 }
 
 func TestTheFixedAlarmsTakeThreeAndFifteenMinutes(t *testing.T) {
-	// The test of the dynamic target: 48 messages of 25 s within 300 s, boots of 90 s. Everything is done at second 600.
+	// The test of the dynamic target: 48 messages of 25 s within 300 s, boots of 90 s. Everything is done at second
+	// 600.
 	script := func(second int) see {
 		s := see{backlog: 48, inFlight: 1, mpd: 25 * time.Second, min: 1}
 		if second >= 600 {
@@ -67,7 +83,8 @@ func TestTheFixedAlarmsTakeThreeAndFifteenMinutes(t *testing.T) {
 		}
 		return s
 	}
-	expect(t, built(t, "aws-dynamic", 25*time.Second, 90*time.Second, 1).run(1800, script), []change{{180, 4}, {600 + 14*60, 1}})
+	expect(t, built(t, "aws-dynamic", 25*time.Second, 90*time.Second, 1).run(1800, script),
+		[]change{{180, 4}, {600 + 14*60, 1}})
 }
 
 func TestTheFastAlarmsTakeThreePointsOfTenSeconds(t *testing.T) {
@@ -78,9 +95,10 @@ func TestTheFastAlarmsTakeThreePointsOfTenSeconds(t *testing.T) {
 		}
 		return s
 	}
-	// The fall waits for fifteen points, and for the warm-up of 300 s that begins when the last instance is in service: it
-	// still came at second 119, so the last point that saw it is that of second 110.
-	expect(t, built(t, "aws-static-fast", 25*time.Second, 90*time.Second, 1).run(1200, script), []change{{30, 4}, {410, 1}})
+	// The fall waits for fifteen points, and for the warm-up of 300 s that begins when the last instance is in service:
+	// it still came at second 119, so the last point that saw it is that of second 110.
+	expect(t, built(t, "aws-static-fast", 25*time.Second, 90*time.Second, 1).run(1200, script),
+		[]change{{30, 4}, {410, 1}})
 }
 
 func TestAnAlarmForgetsAfterThreeMissingPoints(t *testing.T) {
@@ -126,7 +144,8 @@ func TestStepScalingByItsSteps(t *testing.T) {
 		{"at four times the threshold: four times as many", points(1, 0), see{backlog: 480, serving: 10}, 40},
 		{"less than one is one", points(1, 0), see{backlog: 12, serving: 1}, 2},
 		{"at the first point the alarm does not stand", points(0, 0), see{backlog: 480, serving: 10}, 10},
-		{"five on their way count, and are no part of what is increased", points(2, 0), see{backlog: 240, serving: 10, coming: 5}, 20},
+		{"five on their way count, and are no part of what is increased", points(2, 0),
+			see{backlog: 240, serving: 10, coming: 5}, 20},
 		{"enough on their way", points(2, 0), see{backlog: 240, serving: 10, coming: 10}, 20},
 		{"half the threshold: a quarter fewer, rounded towards zero", points(0, 1), see{backlog: 60, serving: 10}, 8},
 		{"nearly nothing: half", points(0, 1), see{backlog: 1, serving: 10}, 5},

@@ -4,10 +4,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Buildkite is the Buildkite agent scaler: one agent for each job that is scheduled or runs. It only ever grows; an instance
-// whose agents were idle for a while ends itself. Use it in an [Every], for workers that leave when they are idle.
+// Buildkite is the Buildkite agent scaler: one agent for each job that is scheduled or runs. It only ever grows; an
+// instance whose agents were idle for a while ends itself. Use it in an [Every], for workers that leave when they are
+// idle.
 //
 // Sources: buildkite/buildkite-agent-scaler scaler/scaling_calculator.go and scaler/scaler.go;
 // buildkite/elastic-ci-stack-for-aws templates/aws-stack.yml.
@@ -28,16 +30,18 @@ func (p Buildkite) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 	n := min(workers(work(o)/slots(o)), buildkiteMost)
 	in := []muster.Value{num("jobs", work(o)), num("agents_per_instance", slots(o))}
 	if n <= t.d.Previous {
-		d := t.settle(t.d.Previous, in, "%s of work are %s, and idle ones end themselves", muster.Number(work(o)), muster.Plural(n, "instance"))
+		d := t.settle(t.d.Previous, in, "%s of work are %s, and idle ones end themselves", render.Number(work(o)),
+			render.Plural(n, "instance"))
 		d.Floor = 0
 		return d
 	}
 	if ago, is := within(o, recent, p.Cooldown, up); is {
-		d := t.hold(muster.CoolingDown, in, "%s wanted, but the last rise was %s ago", muster.Plural(n, "instance"), muster.Seconds(ago.Seconds()))
+		d := t.hold(muster.CoolingDown, in, "%s wanted, but the last rise was %s ago", render.Plural(n, "instance"),
+			render.Seconds(ago.Seconds()))
 		d.Floor = 0
 		return d
 	}
-	d := t.settle(n, in, "%s of work are %s", muster.Number(work(o)), muster.Plural(n, "instance"))
+	d := t.settle(n, in, "%s of work are %s", render.Number(work(o)), render.Plural(n, "instance"))
 	d.Floor = 0
 	return d
 }

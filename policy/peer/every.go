@@ -14,8 +14,8 @@ type Every struct {
 	// Period is above zero.
 	Period time.Duration
 	Of     muster.Policy
-	// Leave is set for fleets whose workers end by themselves when they are idle, whatever the policy last said: then none
-	// is kept in between.
+	// Leave is set for fleets whose workers end by themselves when they are idle, whatever the policy last said: then
+	// none is kept in between.
 	Leave bool
 }
 

@@ -77,7 +77,8 @@ func TestEveryLetsIdleWorkersLeaveInBetween(t *testing.T) {
 		recent := muster.Recent{ago(time.Second, 4, 4, muster.Value{Name: everyClock, Value: seconds(t0) + 9})}
 		d := Every{Name: "x", Period: 10 * time.Second, Of: rising{}, Leave: row.leave}.Decide(row.see.at(t0), recent)
 		if d.Verdict != muster.Hold || d.Desired != 4 || d.Floor != row.floor {
-			t.Errorf("%s: %s at %d with floor %d, want a hold at 4 with floor %d", row.name, d.Verdict, d.Desired, d.Floor, row.floor)
+			t.Errorf("%s: %s at %d with floor %d, want a hold at 4 with floor %d", row.name, d.Verdict, d.Desired,
+				d.Floor, row.floor)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package peer
 
-import "github.com/muster-scale/muster"
+import (
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+)
 
 // Fixed is a fleet that is never scaled.
 type Fixed struct {
@@ -10,5 +13,5 @@ type Fixed struct {
 
 // Decide implements [muster.Policy].
 func (p Fixed) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
-	return begin(o, recent, "fixed").settle(p.Workers, nil, "%s, always", muster.Plural(p.Workers, "worker"))
+	return begin(o, recent, "fixed").settle(p.Workers, nil, "%s, always", render.Plural(p.Workers, "worker"))
 }

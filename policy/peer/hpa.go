@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // HPA is the rule of Kubernetes' horizontal pod autoscaler for one external metric with a target of type AverageValue.
@@ -19,7 +20,8 @@ type HPA struct {
 	Tolerance float64
 	// Sync is the time between two looks, above zero.
 	Sync time.Duration
-	// Behavior shapes the changes; nil is the older rule: a fall waits for 300 s, a rise at most doubles, to at least 4.
+	// Behavior shapes the changes; nil is the older rule: a fall waits for 300 s, a rise at most doubles, to at least
+	// 4.
 	Behavior *Behavior
 }
 
@@ -96,8 +98,10 @@ func (h HPA) look(t *turn, recent muster.Recent, at, metric float64) (n int, in 
 	default:
 		n = h.shaped(t, recent, at, size, proposal, low, high)
 	}
-	in = []muster.Value{num("metric", metric), num("target", h.Target), num("replicas", float64(c.Active())), num("proposal", float64(proposal))}
-	return n, in, fmt.Sprintf("%s at %s each is a proposal of %d; after windows and rates %d", muster.Number(metric), muster.Number(h.Target), proposal, n)
+	in = []muster.Value{num("metric", metric), num("target", h.Target), num("replicas", float64(c.Active())),
+		num("proposal", float64(proposal))}
+	return n, in, fmt.Sprintf("%s at %s each is a proposal of %d; after windows and rates %d", render.Number(metric),
+		render.Number(h.Target), proposal, n)
 }
 
 // shaped applies a behavior to a proposal.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // KEDA is a ScaledObject on an SQS queue: KEDA's operator takes the fleet from 0 to 1 and back, the HPA that it created
@@ -60,10 +61,11 @@ func (p KEDA) poll(t *turn, metric float64) (d muster.Decision, done bool) {
 	case metric > 0:
 		t.keep.set(keptActive, now)
 		if size == 0 {
-			return t.settle(max(1, low), in, "messages wait and nobody is there: KEDA activates, and the HPA goes on from there"), true
+			return t.settle(max(1, low), in, "messages wait and nobody is there: KEDA activates, and the HPA goes on "+
+				"from there"), true
 		}
 	case size > 0 && low == 0 && (!was || active+p.Cooldown.Seconds() < now-tick):
-		return t.settle(0, in, "nothing was active for %s", muster.Seconds(p.Cooldown.Seconds())), true
+		return t.settle(0, in, "nothing was active for %s", render.Seconds(p.Cooldown.Seconds())), true
 	}
 	return d, false
 }

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // The scaling strategies of a ScaledJob.
@@ -14,8 +15,8 @@ const (
 	JobEager = "eager"
 )
 
-// ScaledJob is KEDA's ScaledJob: at each poll it creates jobs and never takes one away; they end when they are done. Use it
-// in an [Every], for workers that leave as soon as nothing waits.
+// ScaledJob is KEDA's ScaledJob: at each poll it creates jobs and never takes one away; they end when they are done.
+// Use it in an [Every], for workers that leave as soon as nothing waits.
 //
 // Sources: kedacore/keda pkg/scaling/executor/scale_jobs.go, pkg/scaling/scaledjob/metrics.go; KEDA documentation, page
 // "ScaledJob specification".
@@ -38,13 +39,15 @@ func (p ScaledJob) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 		return d
 	}
 	running, pending := o.Capacity.Desired, o.Pending()
-	in := []muster.Value{num("length", length), num("target", p.Target), num("running", float64(running)), num("pending", float64(pending))}
+	in := []muster.Value{num("length", length), num("target", p.Target), num("running", float64(running)),
+		num("pending", float64(pending))}
 	create := 0
 	if length > 0 {
 		create = p.create(length, running, pending, o.Limits)
 	}
-	d := t.settle(running+create, in, "%s of work at %s a job, %d unfinished and %d of them pending: %s", muster.Number(length),
-		muster.Number(p.Target), running, pending, muster.Plural(create, "new job"))
+	d := t.settle(running+create, in, "%s of work at %s a job, %d unfinished and %d of them pending: %s",
+		render.Number(length),
+		render.Number(p.Target), running, pending, render.Plural(create, "new job"))
 	if o.InFlight().Known {
 		d.Floor = 0
 	}

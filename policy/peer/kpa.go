@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// KPA is the rule of Knative's pod autoscaler, with backlog plus in flight in the place of concurrent requests: the mean of
-// a minute decides, unless that of six seconds asks for twice the pods there are; then the fleet only grows for a minute.
+// KPA is the rule of Knative's pod autoscaler, with backlog plus in flight in the place of concurrent requests: the
+// mean of a minute decides, unless that of six seconds asks for twice the pods there are; then the fleet only grows for
+// a minute.
 //
 // Sources: knative/serving pkg/autoscaler/scaling/autoscaler.go, pkg/autoscaler/aggregation/bucketing.go,
 // pkg/autoscaler/config/config.go, pkg/reconciler/autoscaling/kpa/scaler.go.
@@ -45,7 +47,8 @@ const (
 
 // Decide implements [muster.Policy].
 func (p KPA) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
-	t := begin(o, recent, "kpa", keptScrape, keptTick, keptLoad, keptFed, keptStable, keptPanic, keptPanicked, keptMost, keptNothing)
+	t := begin(o, recent, "kpa", keptScrape, keptTick, keptLoad, keptFed, keptStable, keptPanic, keptPanicked, keptMost,
+		keptNothing)
 	if d, lacks := t.lacks(needWork | needCapacity); lacks {
 		return d
 	}
@@ -71,8 +74,8 @@ func (p KPA) Decide(o muster.Observation, recent muster.Recent) muster.Decision 
 	return p.scale(t, recent)
 }
 
-// feed takes in what a scrape found. With no pod and no request nobody reports, and a window that was silent for its whole
-// length begins anew.
+// feed takes in what a scrape found. With no pod and no request nobody reports, and a window that was silent for its
+// whole length begins anew.
 func feed(k *notes, now, load float64, serving int) {
 	k.set(keptLoad, load)
 	if load == 0 && serving == 0 {
@@ -145,8 +148,9 @@ func (p KPA) scale(t *turn, recent muster.Recent) muster.Decision {
 	}
 	if n > 0 {
 		t.keep.drop(keptNothing)
-		return t.settle(n, in, "%s in the minute and %s in six seconds, at %s a pod: %s in %s mode", muster.Number(stable),
-			muster.Number(burst), muster.Number(target), muster.Plural(n, "pod"), mode)
+		return t.settle(n, in, "%s in the minute and %s in six seconds, at %s a pod: %s in %s mode",
+			render.Number(stable),
+			render.Number(burst), render.Number(target), render.Plural(n, "pod"), mode)
 	}
 	return t.toZero(in)
 }

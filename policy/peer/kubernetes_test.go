@@ -58,8 +58,8 @@ func TestAnHPAFallsToTheLargestProposalOfFiveMinutes(t *testing.T) {
 		}
 		return see{backlog: 10} // of 2
 	}
-	// The last proposal of 10 is of second 97.5 (7.5 + 6 x 15). At 397.5 it is just within the window, at 412.5 it is not;
-	// the last one of 5 is of second 187.5 and gone from 502.5 on.
+	// The last proposal of 10 is of second 97.5 (7.5 + 6 x 15). At 397.5 it is just within the window, at 412.5 it is
+	// not; the last one of 5 is of second 187.5 and gone from 502.5 on.
 	for _, name := range []string{"keda", "keda-behavior"} {
 		want := []change{{413, 5}, {503, 2}}
 		if name == "keda-behavior" {
@@ -81,7 +81,8 @@ func TestRatesCountTheChangesOfTheirPeriod(t *testing.T) {
 		want int
 	}{
 		{"four pods a period: the four of ten seconds ago are all", 4, Pace{Pods: 4, Period: 15 * time.Second}, up, 8},
-		{"four pods in ten seconds: a change exactly that old is over", 4, Pace{Pods: 4, Period: 10 * time.Second}, up, 12},
+		{"four pods in ten seconds: a change exactly that old is over", 4, Pace{Pods: 4, Period: 10 * time.Second}, up,
+			12},
 		{"double what was there when the period began", 4, Pace{Percent: 100, Period: 15 * time.Second}, up, 8},
 		{"a third more, rounded up", 4, Pace{Percent: 30, Period: 5 * time.Second}, up, 11},
 		{"down counts from before the rise too", 4, Pace{Pods: 1, Period: 15 * time.Second}, down, 3},
@@ -119,18 +120,23 @@ func TestAScaledJobCreatesWhatItsStrategySays(t *testing.T) {
 		want     int // unfinished jobs afterwards
 	}{
 		{"17 at five each are four jobs", JobDefault, 5, see{backlog: 17}, 4},
-		{"in flight counts, and so do the jobs that hold them", JobDefault, 1, see{backlog: 3, inFlight: 5, serving: 5, busy: 5}, 8},
-		{"jobs that did not start count", JobDefault, 1, see{backlog: 3, inFlight: 5, serving: 5, busy: 5, coming: 3}, 8},
+		{"in flight counts, and so do the jobs that hold them", JobDefault, 1,
+			see{backlog: 3, inFlight: 5, serving: 5, busy: 5}, 8},
+		{"jobs that did not start count", JobDefault, 1, see{backlog: 3, inFlight: 5, serving: 5, busy: 5, coming: 3},
+			8},
 		{"the maximum holds", JobDefault, 1, see{backlog: 50, inFlight: 5, serving: 5, busy: 5, max: 20}, 20},
 		{"nothing is active: no job, not even for the minimum", JobDefault, 1, see{serving: 1, min: 3}, 1},
 		{"active and below the minimum: up to it", JobDefault, 1, see{backlog: 9, serving: 1, min: 3}, 3},
 		{"the minimum is no part of the running", JobDefault, 1, see{backlog: 9, serving: 3, min: 3}, 12},
 		{"accurate: one for each that waits", JobAccurate, 1, see{backlog: 3, inFlight: 5, serving: 5, busy: 5}, 8},
-		{"accurate: less those on their way", JobAccurate, 1, see{backlog: 3, inFlight: 5, serving: 5, busy: 5, coming: 2}, 8},
-		{"accurate: what is left to the maximum", JobAccurate, 1, see{backlog: 30, inFlight: 5, serving: 5, busy: 5, max: 20}, 20},
+		{"accurate: less those on their way", JobAccurate, 1,
+			see{backlog: 3, inFlight: 5, serving: 5, busy: 5, coming: 2}, 8},
+		{"accurate: what is left to the maximum", JobAccurate, 1,
+			see{backlog: 30, inFlight: 5, serving: 5, busy: 5, max: 20}, 20},
 		{"accurate does not need the messages in flight", JobAccurate, 1, see{backlog: 3, noInFlight: true}, 3},
 		{"eager: as many as wait", JobEager, 1, see{backlog: 3, inFlight: 5, serving: 5, busy: 5}, 8},
-		{"eager: pending jobs take room twice", JobEager, 1, see{backlog: 30, inFlight: 5, serving: 5, busy: 5, coming: 2, max: 20}, 18},
+		{"eager: pending jobs take room twice", JobEager, 1,
+			see{backlog: 30, inFlight: 5, serving: 5, busy: 5, coming: 2, max: 20}, 18},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := ScaledJob{Name: "x", Target: row.target, Strategy: row.strategy}.Decide(row.see.at(t0), nil)
@@ -216,8 +222,8 @@ func TestKnativeByItsFormula(t *testing.T) {
 }
 
 func TestTheTimeToOrderAgreesWithChance(t *testing.T) {
-	// The mean time from a burst to an order for so many workers, from zero, over thirty bursts a second apart in phase. The
-	// figures wanted are those of 20,000 runs of the published formulas with clocks in random phases.
+	// The mean time from a burst to an order for so many workers, from zero, over thirty bursts a second apart in
+	// phase. The figures wanted are those of 20,000 runs of the published formulas with clocks in random phases.
 	for _, row := range []struct {
 		peer    string
 		workers int
@@ -246,9 +252,10 @@ func TestTheTimeToOrderAgreesWithChance(t *testing.T) {
 }
 
 func TestTheStepsMeasuredOnARealHPA(t *testing.T) {
-	// KEDA 2.21.0 and Kubernetes 1.36.3 with a polling interval of 5 s, a queueLength of 5 and 250 messages: 1 replica, and
-	// then 4, 8, 16, 32 and 50, one step each 15 s from the HPA's next look on.
-	k := KEDA{Name: "keda", Poll: 5 * time.Second, Cooldown: kedaCooldown, HPA: HPA{Target: 5, Tolerance: 0.1, Sync: 15 * time.Second}}
+	// KEDA 2.21.0 and Kubernetes 1.36.3 with a polling interval of 5 s, a queueLength of 5 and 250 messages: 1 replica,
+	// and then 4, 8, 16, 32 and 50, one step each 15 s from the HPA's next look on.
+	k := KEDA{Name: "keda", Poll: 5 * time.Second, Cooldown: kedaCooldown,
+		HPA: HPA{Target: 5, Tolerance: 0.1, Sync: 15 * time.Second}}
 	expect(t, newWorld(k, 6*time.Minute, 0, 0).run(100, always(see{backlog: 250, max: 100})),
 		[]change{{0, 1}, {8, 4}, {23, 8}, {38, 16}, {53, 32}, {68, 50}})
 }

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Laravel is the hybrid strategy of cboxdk's Laravel queue autoscaler: the larger of what the arrival rate occupies and of
-// what drains the backlog before the goal is missed, the more the nearer that is. Use it in an [Every].
+// Laravel is the hybrid strategy of cboxdk's Laravel queue autoscaler: the larger of what the arrival rate occupies and
+// of what drains the backlog before the goal is missed, the more the nearer that is. Use it in an [Every].
 //
 // Sources: cboxdk/laravel-queue-autoscale src/Scaling/Strategies/HybridStrategy.php, src/Scaling/Calculators,
 // src/Policies/ConservativeScaleDownPolicy.php, src/Manager, config/queue-autoscale.php and its balanced profile.
@@ -30,7 +31,8 @@ const (
 	laravelRemove   = 0.25            // share of the workers that may go at once
 )
 
-// Names kept by the Laravel policy: when it looked, the backlog, the total work and the throughput then, and its target.
+// Names kept by the Laravel policy: when it looked, the backlog, the total work and the throughput then, and its
+// target.
 const (
 	keptLooked  = "looked_s"
 	keptBacklog = "backlog"
@@ -48,7 +50,8 @@ func (p Laravel) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 	now := look{at: seconds(o.At), backlog: o.Backlog().Value, total: work(o)}
 	now.done = throughput(o, looks, now)
 	looks = append(looks, now)
-	for _, v := range []muster.Value{{Name: keptLooked, Value: now.at}, {Name: keptBacklog, Value: now.backlog}, {Name: keptTotal, Value: now.total}, {Name: keptDone, Value: now.done}} {
+	for _, v := range []muster.Value{{Name: keptLooked, Value: now.at}, {Name: keptBacklog, Value: now.backlog},
+		{Name: keptTotal, Value: now.total}, {Name: keptDone, Value: now.done}} {
 		t.keep.set(v.Name, v.Value)
 	}
 	age := 0.0 // where the age cannot be had the strategy goes without
@@ -63,32 +66,37 @@ func (p Laravel) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 	if now.backlog > 0 && o.Capacity.Active() == 0 {
 		target = max(target, 1)
 	}
-	if c := o.Capacity; c.Slots > 0 && float64(c.BusySlots)/float64(c.Slots) >= laravelBusy && target <= float64(c.Active()) {
+	if c := o.Capacity; c.Slots > 0 && float64(c.BusySlots)/float64(c.Slots) >= laravelBusy &&
+		target <= float64(c.Active()) {
 		target = float64(c.Active() + 1)
 	}
 	n := clamp(workers(target), o.Limits.Min, o.Limits.Max)
 	n = clamp(smooth(t.keep, looks, n), o.Limits.Min, o.Limits.Max)
 	t.keep.set(keptTarget, float64(n))
-	in := []muster.Value{num("arrivals_per_s", rate), num("duration_s", duration), num("rate_needs", steady), num("drain_needs", drain), num("age_s", age)}
+	in := []muster.Value{num("arrivals_per_s", rate), num("duration_s", duration), num("rate_needs", steady),
+		num("drain_needs", drain), num("age_s", age)}
 	return p.change(t, recent, n, in, age > 0 && age >= goal)
 }
 
-// change applies what the product does to a target: no turn within the cooldown, unless up while the goal is missed, and no
-// more than a quarter of the workers at once.
+// change applies what the product does to a target: no turn within the cooldown, unless up while the goal is missed,
+// and no more than a quarter of the workers at once.
 func (p Laravel) change(t *turn, recent muster.Recent, n int, in []muster.Value, late bool) muster.Decision {
 	size := t.d.Previous
 	if n > size {
 		if ago, is := turned(t.o, recent, p.Cooldown, down); is && !late {
-			return t.hold(muster.CoolingDown, in, "%s wanted, but the size fell %s ago", muster.Plural(n, "worker"), muster.Seconds(ago.Seconds()))
+			return t.hold(muster.CoolingDown, in, "%s wanted, but the size fell %s ago", render.Plural(n, "worker"),
+				render.Seconds(ago.Seconds()))
 		}
 	}
 	if n < size {
 		if ago, is := turned(t.o, recent, p.Cooldown, up); is {
-			return t.hold(muster.CoolingDown, in, "%s wanted, but the size rose %s ago", muster.Plural(n, "worker"), muster.Seconds(ago.Seconds()))
+			return t.hold(muster.CoolingDown, in, "%s wanted, but the size rose %s ago", render.Plural(n, "worker"),
+				render.Seconds(ago.Seconds()))
 		}
 		n = max(n, size-max(1, workers(float64(size)*laravelRemove)))
 	}
-	return t.settle(n, in, "%s slots for the arrivals and %s for the backlog: %s", muster.Number(in[2].Value), muster.Number(in[3].Value), muster.Plural(n, "worker"))
+	return t.settle(n, in, "%s slots for the arrivals and %s for the backlog: %s", render.Number(in[2].Value),
+		render.Number(in[3].Value), render.Plural(n, "worker"))
 }
 
 // turned tells whether the last change of the size was in the given direction and less than d ago.

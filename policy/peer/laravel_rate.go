@@ -62,9 +62,9 @@ func throughput(o muster.Observation, looks []look, now look) float64 {
 	return min(max(0, o.Arrivals.Minute-grown), math.MaxFloat64)
 }
 
-// arrivalRate estimates the messages that come per second: what finishes plus what the backlog grows by, where the newest
-// growth weighs most; half of it a forecast, where a straight line fits. Without confidence it is what finishes, and
-// without that a guess from the backlog.
+// arrivalRate estimates the messages that come per second: what finishes plus what the backlog grows by, where the
+// newest growth weighs most; half of it a forecast, where a straight line fits. Without confidence it is what finishes,
+// and without that a guess from the backlog.
 func arrivalRate(looks []look, age, goal float64) float64 {
 	now := looks[len(looks)-1]
 	rate := now.done
@@ -113,8 +113,8 @@ func growing(looks []look) (growth, trust float64) {
 	return sum / weights, trust * (0.7 + 0.3*min(change/10, 1))
 }
 
-// forecast draws the line of least squares through the rates seen and reads it a minute ahead; it fits where it explains
-// enough of them.
+// forecast draws the line of least squares through the rates seen and reads it a minute ahead; it fits where it
+// explains enough of them.
 func forecast(looks []look, done float64) (rate float64, fits bool) {
 	n := float64(len(looks) - 1)
 	if n < ratePoints {

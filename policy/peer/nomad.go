@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Nomad is the Nomad autoscaler's target-value strategy on an AWS Auto Scaling group. One action runs at a time: nothing
-// is decided while a launch is unfinished or a member drains, nor for a cooldown after any action, so a long drain blocks
-// the next rise. Use it in an [Every].
+// Nomad is the Nomad autoscaler's target-value strategy on an AWS Auto Scaling group. One action runs at a time:
+// nothing is decided while a launch is unfinished or a member drains, nor for a cooldown after any action, so a long
+// drain blocks the next rise. Use it in an [Every].
 //
 // Sources: hashicorp/nomad-autoscaler plugins/builtin/strategy/target-value/plugin/plugin.go,
 // plugins/builtin/target/aws-asg/plugin, policy/handler.go, policy/check.go.
@@ -31,20 +32,23 @@ func (p Nomad) Decide(o muster.Observation, recent muster.Recent) muster.Decisio
 	count := o.Capacity.Desired
 	metric := work(o) / float64(max(1, count))
 	factor := metric / p.Target
-	in := []muster.Value{num("metric", metric), num("target", p.Target), num("count", float64(count)), num("factor", factor)}
+	in := []muster.Value{num("metric", metric), num("target", p.Target), num("count", float64(count)),
+		num("factor", factor)}
 	if leaving := o.Capacity.Draining + o.Capacity.Released; leaving > 0 {
-		return t.hold(muster.CoolingDown, in, "%s still draining, and nothing is scaled until that is done", muster.Plural(leaving, "member"))
+		return t.hold(muster.CoolingDown, in, "%s still draining, and nothing is scaled until that is done",
+			render.Plural(leaving, "member"))
 	}
 	if o.Capacity.Ordered > 0 {
 		return t.hold(muster.CoolingDown, in, "the last launch is not finished")
 	}
 	if ago, is := within(o, recent, p.Cooldown, up, down); is {
-		return t.hold(muster.CoolingDown, in, "the last action was %s ago", muster.Seconds(ago.Seconds()))
+		return t.hold(muster.CoolingDown, in, "the last action was %s ago", render.Seconds(ago.Seconds()))
 	}
 	if count > 0 && factor >= 1-nomadPrecision && factor <= 1+nomadPrecision {
-		return t.settle(count, in, "the factor is %s, near enough to 1", muster.Number(factor))
+		return t.settle(count, in, "the factor is %s, near enough to 1", render.Number(factor))
 	}
 	n := workers(float64(max(1, count)) * factor)
-	return t.settle(n, in, "%s each at a target of %s is a factor of %s, so %s", muster.Number(metric), muster.Number(p.Target),
-		muster.Number(factor), muster.Plural(n, "member"))
+	return t.settle(n, in, "%s each at a target of %s is a factor of %s, so %s", render.Number(metric),
+		render.Number(p.Target),
+		render.Number(factor), render.Plural(n, "member"))
 }

@@ -55,7 +55,8 @@ func TestBuildkiteGrowsAndLetsInstancesLeave(t *testing.T) {
 		{"an agent for each job that waits or runs", nil, see{backlog: 5, inFlight: 2, serving: 2, busy: 2}, 7},
 		{"four agents on an instance", nil, see{backlog: 9, slots: 4}, 3},
 		{"never down", nil, see{serving: 9}, 9},
-		{"a rise waits five minutes for the next", muster.Recent{ago(4*time.Minute, 2, 4)}, see{backlog: 50, serving: 4}, 4},
+		{"a rise waits five minutes for the next", muster.Recent{ago(4*time.Minute, 2, 4)},
+			see{backlog: 50, serving: 4}, 4},
 		{"and no longer", muster.Recent{ago(5*time.Minute, 2, 4)}, see{backlog: 50, serving: 4}, 50},
 		{"a thousand at most", nil, see{backlog: 5000}, 1000},
 	} {
@@ -76,17 +77,26 @@ func TestPractoByItsReadme(t *testing.T) {
 		see    see
 		want   int
 	}{
-		{"200 messages at 20 each are 10 workers", Practo{Target: 20}, nil, see{backlog: 90, inFlight: 110, serving: 2}, 10},
-		{"300 a minute of half a second: at least 3", Practo{Target: 20, Processing: 500 * time.Millisecond}, nil, see{serving: 1, rate: 5}, 3},
-		{"the floor holds with a small backlog", Practo{Target: 20, Processing: 500 * time.Millisecond}, nil, see{backlog: 1, serving: 1, rate: 5}, 3},
-		{"workers of two slots halve the floor", Practo{Target: 20, Processing: time.Second}, nil, see{serving: 1, rate: 6, slots: 2}, 3},
+		{"200 messages at 20 each are 10 workers", Practo{Target: 20}, nil, see{backlog: 90, inFlight: 110, serving: 2},
+			10},
+		{"300 a minute of half a second: at least 3", Practo{Target: 20, Processing: 500 * time.Millisecond}, nil,
+			see{serving: 1, rate: 5}, 3},
+		{"the floor holds with a small backlog", Practo{Target: 20, Processing: 500 * time.Millisecond}, nil,
+			see{backlog: 1, serving: 1, rate: 5}, 3},
+		{"workers of two slots halve the floor", Practo{Target: 20, Processing: time.Second}, nil,
+			see{serving: 1, rate: 6, slots: 2}, 3},
 		{"a tenth more is too small a change", Practo{Target: 1}, nil, see{backlog: 110, serving: 100}, 100},
 		{"a little more is made", Practo{Target: 1}, nil, see{backlog: 111, serving: 100}, 111},
-		{"falls at once when nothing ever changed", Practo{Target: 1, Delay: 10 * time.Minute}, nil, see{serving: 9}, 0},
-		{"not within ten minutes of a rise", Practo{Target: 1, Delay: 10 * time.Minute}, muster.Recent{ago(9*time.Minute, 1, 9)}, see{serving: 9}, 9},
-		{"nor of a fall", Practo{Target: 1, Delay: 10 * time.Minute}, muster.Recent{ago(9*time.Minute, 12, 9)}, see{serving: 9}, 9},
-		{"rises wait for nothing", Practo{Target: 1, Delay: 10 * time.Minute}, muster.Recent{ago(time.Minute, 1, 9)}, see{backlog: 12, serving: 9}, 12},
-		{"the maximum wins over the floor", Practo{Target: 1, Processing: time.Second}, nil, see{serving: 1, rate: 50, max: 20}, 20},
+		{"falls at once when nothing ever changed", Practo{Target: 1, Delay: 10 * time.Minute}, nil, see{serving: 9},
+			0},
+		{"not within ten minutes of a rise", Practo{Target: 1, Delay: 10 * time.Minute},
+			muster.Recent{ago(9*time.Minute, 1, 9)}, see{serving: 9}, 9},
+		{"nor of a fall", Practo{Target: 1, Delay: 10 * time.Minute}, muster.Recent{ago(9*time.Minute, 12, 9)},
+			see{serving: 9}, 9},
+		{"rises wait for nothing", Practo{Target: 1, Delay: 10 * time.Minute}, muster.Recent{ago(time.Minute, 1, 9)},
+			see{backlog: 12, serving: 9}, 12},
+		{"the maximum wins over the floor", Practo{Target: 1, Processing: time.Second}, nil,
+			see{serving: 1, rate: 50, max: 20}, 20},
 		{"no fall while the arrival rate is unknown", Practo{Target: 1}, nil, see{serving: 9, noRate: true}, 9},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -108,7 +118,8 @@ func TestQueueTimeStepsByOne(t *testing.T) {
 		return see{backlog: 1, age: 10} // below it
 	}
 	// Up at once, then once a minute; below the range from 300 on, down at 900 and ten minutes later again.
-	expect(t, built(t, "queue-time", 0, 0, 1).run(1600, script), []change{{0, 2}, {60, 3}, {120, 4}, {900, 3}, {1500, 2}})
+	expect(t, built(t, "queue-time", 0, 0, 1).run(1600, script),
+		[]change{{0, 2}, {60, 3}, {120, 4}, {900, 3}, {1500, 2}})
 }
 
 func TestQueueTimeHoldsAnUnknownAgeAndCountsAnew(t *testing.T) {
@@ -164,10 +175,12 @@ func TestLaravelEstimatesArrivalsFromTheBacklog(t *testing.T) {
 		{"nothing finishes: the backlog over the goal", every(0, 60), 0, 2},
 		{"the same when it is older than half the goal: at most twice that", every(0, 60), 45, 4},
 		{"two messages are no rate", every(0, 2), 0, 0},
-		{"a line that does not fit is not: growth by 10, 0, 10, 0, 10, 0", every(3, 0, 50, 50, 100, 100, 150, 150), 0, 3 + 10*42.0/126},
-		// Rates 2, 4, ... 12 at -25, -20, ... 0: the line reads 12 + 60 x 0.4 = 36 a minute ahead. The growth is weighted
-		// (2x2 + 4x4 + 8x6 + 16x8 + 32x10 + 64x12) / 126 = 10.19; half of each.
-		{"a line that fits is drawn out by a minute", every(0, 0, 10, 30, 60, 100, 150, 210), 0, 0.5*36 + 0.5*1284.0/126},
+		{"a line that does not fit is not: growth by 10, 0, 10, 0, 10, 0", every(3, 0, 50, 50, 100, 100, 150, 150), 0,
+			3 + 10*42.0/126},
+		// Rates 2, 4, ... 12 at -25, -20, ... 0: the line reads 12 + 60 x 0.4 = 36 a minute ahead. The growth is
+		// weighted (2x2 + 4x4 + 8x6 + 16x8 + 32x10 + 64x12) / 126 = 10.19; half of each.
+		{"a line that fits is drawn out by a minute", every(0, 0, 10, 30, 60, 100, 150, 210), 0,
+			0.5*36 + 0.5*1284.0/126},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := arrivalRate(row.looks, row.age, 30); math.Abs(got-row.want) > 1e-9 {
@@ -214,13 +227,20 @@ func TestLaravelSizes(t *testing.T) {
 		{"nothing to do", nil, see{serving: 1, mpd: time.Second}, 0},
 		{"five a second of two seconds: ten", nil, see{serving: 2, rate: 5, mpd: 2 * time.Second}, 10},
 		{"the same on workers of four slots: three", nil, see{serving: 2, rate: 5, mpd: 2 * time.Second, slots: 4}, 3},
-		{"nine in ten busy and no more wanted: one more", nil, see{inFlight: 9, serving: 10, busy: 9, rate: 1, mpd: time.Second}, 11},
+		{"nine in ten busy and no more wanted: one more", nil,
+			see{inFlight: 9, serving: 10, busy: 9, rate: 1, mpd: time.Second}, 11},
 		{"at most a quarter fewer", nil, see{serving: 10, rate: 1, mpd: time.Second}, 7},
-		{"no fall within a minute of a rise", muster.Recent{ago(59*time.Second, 5, 10)}, see{serving: 10, rate: 1, mpd: time.Second}, 10},
-		{"another fall within a minute of a fall", muster.Recent{ago(59*time.Second, 12, 10)}, see{serving: 10, rate: 1, mpd: time.Second}, 7},
-		{"another fall although a rise before it is less than a minute old", muster.Recent{ago(50*time.Second, 5, 12), ago(20*time.Second, 12, 10)}, see{serving: 10, rate: 1, mpd: time.Second}, 7},
-		{"no rise within a minute of a fall", muster.Recent{ago(59*time.Second, 12, 10)}, see{serving: 10, rate: 20, mpd: time.Second}, 10},
-		{"unless the goal is missed", muster.Recent{ago(59*time.Second, 12, 10)}, see{backlog: 1, age: 31, serving: 10, rate: 20, mpd: time.Second}, 20},
+		{"no fall within a minute of a rise", muster.Recent{ago(59*time.Second, 5, 10)},
+			see{serving: 10, rate: 1, mpd: time.Second}, 10},
+		{"another fall within a minute of a fall", muster.Recent{ago(59*time.Second, 12, 10)},
+			see{serving: 10, rate: 1, mpd: time.Second}, 7},
+		{"another fall although a rise before it is less than a minute old",
+			muster.Recent{ago(50*time.Second, 5, 12), ago(20*time.Second, 12, 10)},
+			see{serving: 10, rate: 1, mpd: time.Second}, 7},
+		{"no rise within a minute of a fall", muster.Recent{ago(59*time.Second, 12, 10)},
+			see{serving: 10, rate: 20, mpd: time.Second}, 10},
+		{"unless the goal is missed", muster.Recent{ago(59*time.Second, 12, 10)},
+			see{backlog: 1, age: 31, serving: 10, rate: 20, mpd: time.Second}, 20},
 		{"the fallback duration is two seconds", nil, see{serving: 2, rate: 5}, 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package peer restates the published rules of other autoscalers as policies, so that the same traces, fleets and limits
-// can be run against them. Each file names its source and leaves out what docs/peers.md says.
+// Package peer restates the published rules of other autoscalers as policies, so that the same traces, fleets and
+// limits can be run against them. Each file names its source and leaves out what docs/peers.md says.
 //
-// A peer decides at its own pace, although the controller steps every second: see [Every]. What it must remember from one
-// look to the next it keeps in its decisions. While a signal that it needs is unknown it holds, also where the original
-// would read nothing as zero.
+// A peer decides at its own pace, although the controller steps every second: see [Every]. What it must remember from
+// one look to the next it keeps in its decisions. While a signal that it needs is unknown it holds, also where the
+// original would read nothing as zero.
 package peer
 
 import (
@@ -19,9 +19,9 @@ import (
 type Peer struct {
 	// Name is what the peer is called, What its rule in one line.
 	Name, What string
-	// Setting names the one setting that users tune most, with its unit or what it is relative to, empty if there is none.
-	// Default is its published value, or ours where docs/peers.md says so. Sweep holds the values to try in hindsight,
-	// rising, the default among them.
+	// Setting names the one setting that users tune most, with its unit or what it is relative to, empty if there is
+	// none. Default is its published value, or ours where docs/peers.md says so. Sweep holds the values to try in
+	// hindsight, rising, the default among them.
 	Setting string
 	Default float64
 	Sweep   []float64
@@ -29,14 +29,14 @@ type Peer struct {
 	Idle func(setting float64) time.Duration
 	// Memory is how far back the policy looks into the recent decisions.
 	Memory time.Duration
-	// Build makes the policy. A setting that is not a finite number above 0 means the default. prior is the user's figure
-	// for the mean processing duration; without one, peers that cannot do without it hold.
+	// Build makes the policy. A setting that is not a finite number above 0 means the default. prior is the user's
+	// figure for the mean processing duration; without one, peers that cannot do without it hold.
 	Build func(setting float64, prior time.Duration) muster.Policy
 	// MinWorkers is the smallest minimum that the peer works with.
 	MinWorkers int
 	// Period divides all the times between two looks of the peer: a controller that steps no more often misses none of
-	// them. Zero is a peer that acts on whatever it sees, at once, or on rates and durations that the controller measures as
-	// it steps.
+	// them. Zero is a peer that acts on whatever it sees, at once, or on rates and durations that the controller
+	// measures as it steps.
 	Period time.Duration
 }
 
@@ -92,7 +92,8 @@ func awsPeers() []Peer {
 	const share, utilization = "share of the acceptable backlog per instance", "target utilization"
 	tracking := func(name, what string, base TargetTracking) Peer {
 		base.Name, base.Warmup = name, instanceWarmup
-		p := Peer{Name: name, What: what, Setting: share, Default: 1, Sweep: shares, Memory: time.Minute, MinWorkers: 1, Period: base.Alarm.Period}
+		p := Peer{Name: name, What: what, Setting: share, Default: 1, Sweep: shares, Memory: time.Minute, MinWorkers: 1,
+			Period: base.Alarm.Period}
 		if base.Measured {
 			p.Period = 0
 		}
@@ -115,16 +116,23 @@ func awsPeers() []Peer {
 	return []Peer{
 		tracking("aws-static", "target tracking on backlog per instance with a fixed target, alarms of 3 and 15 minutes", TargetTracking{Alarm: fixed}),
 		tracking("aws-static-fast", "aws-static with alarms on ten-second points", TargetTracking{Alarm: fast}),
-		tracking("aws-dynamic", "target tracking on backlog per instance, the target read from measured durations each minute", TargetTracking{Alarm: fixed, Measured: true}),
-		tracking("aws-dynamic-fast", "aws-dynamic with alarms on ten-second points", TargetTracking{Alarm: fast, Measured: true}),
-		tracking("aws-utilization", "target tracking on total work over total slots", TargetTracking{Alarm: fixed, Utilization: policy.DefaultTarget}),
-		tracking("aws-utilization-fast", "aws-utilization with alarms on ten-second points", TargetTracking{Alarm: fast, Utilization: policy.DefaultTarget}),
-		{Name: "aws-step", What: "step scaling on backlog per instance, alarms of two minutes", Setting: share, Default: 1, Sweep: shares,
-			Memory: time.Minute, MinWorkers: 1, Period: time.Minute, Build: func(setting float64, prior time.Duration) muster.Policy {
+		tracking("aws-dynamic", "target tracking on backlog per instance, the target read from measured durations "+
+			"each minute", TargetTracking{Alarm: fixed, Measured: true}),
+		tracking("aws-dynamic-fast", "aws-dynamic with alarms on ten-second points",
+			TargetTracking{Alarm: fast, Measured: true}),
+		tracking("aws-utilization", "target tracking on total work over total slots",
+			TargetTracking{Alarm: fixed, Utilization: policy.DefaultTarget}),
+		tracking("aws-utilization-fast", "aws-utilization with alarms on ten-second points",
+			TargetTracking{Alarm: fast, Utilization: policy.DefaultTarget}),
+		{Name: "aws-step", What: "step scaling on backlog per instance, alarms of two minutes", Setting: share,
+			Default: 1, Sweep: shares,
+			Memory: time.Minute, MinWorkers: 1, Period: time.Minute, Build: func(setting float64,
+				prior time.Duration) muster.Policy {
 				return StepScaling{Name: "aws-step", Share: setting, Prior: prior, Warmup: instanceWarmup,
 					Alarm: Alarm{Period: time.Minute, High: 2, Low: 2, Below: 0.5},
-					Out:   []Adjustment{{From: 0, To: 1, Percent: 50}, {From: 1, To: 3, Percent: 100}, {From: 3, Percent: 300}},
-					In:    []Adjustment{{From: 0, To: 0.4, Percent: -25}, {From: 0.4, Percent: -50}}}
+					Out: []Adjustment{{From: 0, To: 1, Percent: 50}, {From: 1, To: 3, Percent: 100},
+						{From: 3, Percent: 300}},
+					In: []Adjustment{{From: 0, To: 0.4, Percent: -25}, {From: 0.4, Percent: -50}}}
 			}},
 	}
 }
@@ -134,7 +142,8 @@ func kedaPeers() []Peer {
 	const length = "queueLength"
 	object := func(name, what string, k KEDA) Peer {
 		k.Name = name
-		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: downWindow + time.Minute, Period: 2500 * time.Millisecond,
+		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths,
+			Memory: downWindow + time.Minute, Period: 2500 * time.Millisecond,
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				q := k
 				q.HPA.Target = setting
@@ -142,10 +151,12 @@ func kedaPeers() []Peer {
 			}}
 	}
 	job := func(name, what, strategy string) Peer {
-		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: time.Minute, Period: kedaPoll,
-			Idle: func(float64) time.Duration { return time.Second },
+		return Peer{Name: name, What: what, Setting: length, Default: 5, Sweep: lengths, Memory: time.Minute,
+			Period: kedaPoll,
+			Idle:   func(float64) time.Duration { return time.Second },
 			Build: func(setting float64, _ time.Duration) muster.Policy {
-				return Every{Name: name, Period: kedaPoll, Leave: true, Of: ScaledJob{Name: name, Target: setting, Strategy: strategy}}
+				return Every{Name: name, Period: kedaPoll, Leave: true,
+					Of: ScaledJob{Name: name, Target: setting, Strategy: strategy}}
 			}}
 	}
 	hpa := HPA{Tolerance: 0.1, Sync: 15 * time.Second}
@@ -157,9 +168,12 @@ func kedaPeers() []Peer {
 		Down: Scaling{Window: time.Minute, Rates: []Pace{{Percent: 100, Period: 15 * time.Second}}},
 	}
 	return []Peer{
-		object("keda", "ScaledObject and its HPA with every default", KEDA{Poll: kedaPoll, Cooldown: kedaCooldown, HPA: hpa}),
-		object("keda-behavior", "keda with the HPA's default behavior made explicit", KEDA{Poll: kedaPoll, Cooldown: kedaCooldown, HPA: explicit}),
-		object("keda-tuned", "keda polling every 5 s, with a behavior that rises at once and falls after a minute", KEDA{Poll: 5 * time.Second, Cooldown: time.Minute, HPA: tuned}),
+		object("keda", "ScaledObject and its HPA with every default",
+			KEDA{Poll: kedaPoll, Cooldown: kedaCooldown, HPA: hpa}),
+		object("keda-behavior", "keda with the HPA's default behavior made explicit",
+			KEDA{Poll: kedaPoll, Cooldown: kedaCooldown, HPA: explicit}),
+		object("keda-tuned", "keda polling every 5 s, with a behavior that rises at once and falls after a minute",
+			KEDA{Poll: 5 * time.Second, Cooldown: time.Minute, HPA: tuned}),
 		job("keda-job", "ScaledJob with the default strategy", JobDefault),
 		job("keda-job-accurate", "ScaledJob with the accurate strategy", JobAccurate),
 		job("keda-job-eager", "ScaledJob with the eager strategy", JobEager),
@@ -175,33 +189,48 @@ const (
 func otherPeers() []Peer {
 	messages := []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200}
 	return []Peer{
-		{Name: "kpa", What: "Knative's pod autoscaler: means of a minute, and of six seconds in panic", Setting: "target utilization", Default: 0.7,
-			Sweep: []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.5, 2, 4}, Memory: kpaStable + time.Second, Period: kpaScrape,
-			Build: func(setting float64, _ time.Duration) muster.Policy { return KPA{Utilization: setting} }},
-		{Name: "nomad", What: "Nomad's target-value strategy, one action at a time and five minutes apart", Setting: "work per member", Default: 5,
+		{Name: "kpa", What: "Knative's pod autoscaler: means of a minute, and of six seconds in panic",
+			Setting: "target utilization", Default: 0.7,
+			Sweep: []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.5, 2, 4}, Memory: kpaStable + time.Second,
+			Period: kpaScrape,
+			Build:  func(setting float64, _ time.Duration) muster.Policy { return KPA{Utilization: setting} }},
+		{Name: "nomad", What: "Nomad's target-value strategy, one action at a time and five minutes apart",
+			Setting: "work per member", Default: 5,
 			Sweep: messages, Memory: nomadCooldown, Period: 10 * time.Second,
 			Build: func(setting float64, _ time.Duration) muster.Policy {
-				return Every{Name: "nomad", Period: 10 * time.Second, Of: Nomad{Target: setting, Cooldown: nomadCooldown}}
+				return Every{Name: "nomad", Period: 10 * time.Second,
+					Of: Nomad{Target: setting, Cooldown: nomadCooldown}}
 			}},
-		{Name: "buildkite", What: "an agent for each job; instances end themselves after ten idle minutes", Setting: "idle seconds", Default: 600,
-			Sweep: []float64{15, 30, 60, 90, 120, 180, 300, 600, 900, 1800}, Idle: idleSeconds, Memory: buildkiteCooldown, Period: 10 * time.Second,
+		{Name: "buildkite", What: "an agent for each job; instances end themselves after ten idle minutes",
+			Setting: "idle seconds", Default: 600,
+			Sweep: []float64{15, 30, 60, 90, 120, 180, 300, 600, 900, 1800}, Idle: idleSeconds,
+			Memory: buildkiteCooldown, Period: 10 * time.Second,
 			Build: func(float64, time.Duration) muster.Policy {
-				return Every{Name: "buildkite", Period: 10 * time.Second, Leave: true, Of: Buildkite{Cooldown: buildkiteCooldown}}
+				return Every{Name: "buildkite", Period: 10 * time.Second, Leave: true,
+					Of: Buildkite{Cooldown: buildkiteCooldown}}
 			}},
-		{Name: "practo", What: "total work over a target, a floor from the arrival rate, falls ten minutes after any change", Setting: "targetMessagesPerWorker",
+		{Name: "practo", What: "total work over a target, a floor from the arrival rate, falls ten minutes after any " +
+			"change", Setting: "targetMessagesPerWorker",
 			Default: 2, Sweep: messages, Memory: practoDelay,
 			Build: func(setting float64, prior time.Duration) muster.Policy {
-				return Every{Name: "practo", Period: 20 * time.Second, Of: Practo{Target: setting, Processing: prior, Delay: practoDelay}}
+				return Every{Name: "practo", Period: 20 * time.Second,
+					Of: Practo{Target: setting, Processing: prior, Delay: practoDelay}}
 			}},
-		{Name: "queue-time", What: "one worker more above a range of queue times, one fewer after ten minutes below it", Setting: "upper bound as a share of the objective",
-			Default: 0.5, Sweep: []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}, Memory: queueTimeDown, Period: 10 * time.Second,
+		{Name: "queue-time", What: "one worker more above a range of queue times, one fewer after ten minutes below it",
+			Setting: "upper bound as a share of the objective",
+			Default: 0.5, Sweep: []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}, Memory: queueTimeDown,
+			Period: 10 * time.Second,
 			Build: func(setting float64, _ time.Duration) muster.Policy {
-				return Every{Name: "queue-time", Period: 10 * time.Second, Of: QueueTime{Upper: setting, Lower: setting / 5, Jump: 1, UpEvery: time.Minute, DownAfter: queueTimeDown}}
+				return Every{Name: "queue-time", Period: 10 * time.Second,
+					Of: QueueTime{Upper: setting, Lower: setting / 5, Jump: 1, UpEvery: time.Minute,
+						DownAfter: queueTimeDown}}
 			}},
-		{Name: "laravel", What: "the larger of Little's law and a backlog drain that grows with age", Setting: "goal for the wait as a share of the objective",
+		{Name: "laravel", What: "the larger of Little's law and a backlog drain that grows with age",
+			Setting: "goal for the wait as a share of the objective",
 			Default: 1, Sweep: []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25}, Memory: 310 * time.Second,
 			Build: func(setting float64, prior time.Duration) muster.Policy {
-				return Every{Name: "laravel", Period: 5 * time.Second, Of: Laravel{Share: setting, Prior: prior, Cooldown: time.Minute}}
+				return Every{Name: "laravel", Period: 5 * time.Second,
+					Of: Laravel{Share: setting, Prior: prior, Cooldown: time.Minute}}
 			}},
 	}
 }
@@ -217,16 +246,20 @@ const (
 func exactPeers() []Peer {
 	exact := func(float64, time.Duration) muster.Policy { return policy.Exact{} }
 	return []Peer{
-		{Name: "fixed", What: "a fleet that is never scaled", Setting: "workers", Default: 10, Sweep: []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200},
+		{Name: "fixed", What: "a fleet that is never scaled", Setting: "workers", Default: 10,
+			Sweep: []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200},
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				return Fixed{Workers: workers(setting)}
 			}},
 		{Name: "formula", What: "all that waits or is in flight, over what a worker begins in time that is launched now", Setting: "share of the objective",
 			Default: 0.97, Sweep: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97},
 			Build: func(setting float64, _ time.Duration) muster.Policy { return Formula{Share: min(1, setting)} }},
-		{Name: "s3", What: "a task for every message that has none; tasks stop after an idle time", Setting: "idle seconds", Default: 30,
+		{Name: "s3", What: "a task for every message that has none; tasks stop after an idle time",
+			Setting: "idle seconds", Default: 30,
 			Sweep: []float64{1, 5, 10, 15, 30, 60, 90, 120, 180, 300, 600}, Idle: idleSeconds, Build: exact},
-		{Name: "delayedoff", What: "a server for every message that finds none; servers stop after an idle time that a start-up is worth", Setting: "idle seconds",
-			Default: 120, Sweep: []float64{15, 30, 60, 90, 120, 180, 260, 400, 600, 900}, Idle: idleSeconds, Build: exact},
+		{Name: "delayedoff", What: "a server for every message that finds none; servers stop after an idle time that " +
+			"a start-up is worth", Setting: "idle seconds",
+			Default: 120, Sweep: []float64{15, 30, 60, 90, 120, 180, 260, 400, 600, 900}, Idle: idleSeconds,
+			Build: exact},
 	}
 }

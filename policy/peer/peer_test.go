@@ -25,7 +25,8 @@ func TestEveryPeerIsComplete(t *testing.T) {
 		case p.Name == "" || seen[p.Name] || p.What == "" || strings.Contains(p.What, "\n"):
 			t.Errorf("%q: a name of its own and one line that says what it is are needed, found %q", p.Name, p.What)
 		case len(p.Sweep) < 8 || len(p.Sweep) > 14 || !slices.IsSorted(p.Sweep) || !slices.Contains(p.Sweep, p.Default):
-			t.Errorf("%s: the sweep %v has not 8 to 14 rising values with the default %v among them", p.Name, p.Sweep, p.Default)
+			t.Errorf("%s: the sweep %v has not 8 to 14 rising values with the default %v among them", p.Name, p.Sweep,
+				p.Default)
 		case p.Setting == "":
 			t.Errorf("%s: the setting that is swept has no name", p.Name)
 		case p.Idle(p.Default) < 0 || p.Memory < 0 || p.MinWorkers < 0:
@@ -67,7 +68,8 @@ func required(name string) (n need, age bool) {
 		return 0, true
 	case strings.HasPrefix(name, "aws-utilization"):
 		return needWork | needCapacity, false
-	case strings.HasPrefix(name, "aws-"), name == "s3", name == "delayedoff", name == "keda-job-accurate", name == "keda-job-eager":
+	case strings.HasPrefix(name, "aws-"), name == "s3", name == "delayedoff", name == "keda-job-accurate",
+		name == "keda-job-eager":
 		return needBacklog | needCapacity, false
 	}
 	return needWork | needCapacity, false
@@ -75,7 +77,8 @@ func required(name string) (n need, age bool) {
 
 // anything draws counts from nothing to absurd.
 func anything() *rapid.Generator[float64] {
-	return rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 3), rapid.Float64Range(0, 2000), rapid.SampledFrom([]float64{1e9, 1e300, math.MaxFloat64}))
+	return rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 3), rapid.Float64Range(0, 2000),
+		rapid.SampledFrom([]float64{1e9, 1e300, math.MaxFloat64}))
 }
 
 // sights draws observations from nothing to absurd, some of them unknown, some without any queue.
@@ -85,19 +88,23 @@ func sights(at time.Time, desired int) *rapid.Generator[muster.Observation] {
 			return rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 20), rapid.Just(1_000_000)).Draw(t, what)
 		}
 		s := see{
-			backlog: anything().Draw(t, "backlog"), inFlight: anything().Draw(t, "in flight"), age: anything().Draw(t, "age"), rate: anything().Draw(t, "rate"),
+			backlog: anything().Draw(t, "backlog"), inFlight: anything().Draw(t, "in flight"),
+			age: anything().Draw(t, "age"), rate: anything().Draw(t, "rate"),
 			draining: count("draining"), min: rapid.IntRange(0, 3).Draw(t, "min"),
-			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"), noListing: rapid.Bool().Draw(t, "no listing"),
-			noAge: rapid.Bool().Draw(t, "no age"), noRate: rapid.Bool().Draw(t, "no rate"),
+			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"),
+			noListing: rapid.Bool().Draw(t, "no listing"),
+			noAge:     rapid.Bool().Draw(t, "no age"), noRate: rapid.Bool().Draw(t, "no rate"),
 		}
 		o := s.at(at)
 		o.Limits.Max = s.min + count("span")
-		o.Objective.Latency = rapid.SampledFrom([]time.Duration{0, time.Nanosecond, 30 * time.Second, math.MaxInt64}).Draw(t, "latency")
+		o.Objective.Latency = rapid.SampledFrom([]time.Duration{0, time.Nanosecond, 30 * time.Second,
+			math.MaxInt64}).Draw(t, "latency")
 		o.Capacity.Desired, o.Capacity.Ordered, o.Capacity.Booting = desired, count("ordered"), count("booting")
 		o.Capacity.Idle, o.Capacity.Busy = count("idle"), count("busy")
 		o.Capacity.Slots, o.Capacity.BusySlots = count("slots"), count("busy slots")
 		o.Capacity.SlotsPerWorker = rapid.SampledFrom([]float64{0, 1, 4, 1e300}).Draw(t, "slots per worker")
-		o.Processing = muster.Estimate{Known: rapid.Bool().Draw(t, "measured"), Prior: rapid.Bool().Draw(t, "prior"), Count: 9, MeanSeconds: anything().Draw(t, "mean")}
+		o.Processing = muster.Estimate{Known: rapid.Bool().Draw(t, "measured"), Prior: rapid.Bool().Draw(t, "prior"),
+			Count: 9, MeanSeconds: anything().Draw(t, "mean")}
 		o.Boot = o.Processing
 		if rapid.IntRange(0, 9).Draw(t, "queues") == 0 {
 			o.Queues = nil
@@ -108,12 +115,17 @@ func sights(at time.Time, desired int) *rapid.Generator[muster.Observation] {
 
 // junk draws what another policy, or an older one, may have kept under the names of these.
 func junk(at time.Time) *rapid.Generator[[]muster.Value] {
-	names := []string{everyClock, keptPoint, keptHigh, keptWarm, keptTarget, keptRead, keptSync, keptAt, keptProposal, keptFirst, keptPoll, keptActive,
-		keptTick, keptScrape, keptLoad, keptFed, keptStable, keptPanicked, keptMost, keptNothing, keptLooked, keptBacklog, keptDone, "something else"}
+	names := []string{everyClock, keptPoint, keptHigh, keptWarm, keptTarget, keptRead, keptSync, keptAt, keptProposal,
+		keptFirst, keptPoll, keptActive,
+		keptTick, keptScrape, keptLoad, keptFed, keptStable, keptPanicked, keptMost, keptNothing, keptLooked,
+		keptBacklog, keptDone, "something else"}
 	return rapid.Custom(func(t *rapid.T) []muster.Value {
 		var kept []muster.Value
-		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, muster.MaxKept, rapid.ID).Draw(t, "names") {
-			kept = append(kept, muster.Value{Name: name, Value: rapid.SampledFrom([]float64{0, -1, 3, 1e300, -math.MaxFloat64, seconds(at), seconds(at) - 20, seconds(at) + 20}).Draw(t, name)})
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, muster.MaxKept, rapid.ID).Draw(t,
+			"names") {
+			kept = append(kept, muster.Value{Name: name,
+				Value: rapid.SampledFrom([]float64{0, -1, 3, 1e300, -math.MaxFloat64, seconds(at), seconds(at) - 20,
+					seconds(at) + 20}).Draw(t, name)})
 		}
 		return kept
 	})
@@ -156,7 +168,8 @@ func TestWhateverAPeerSees(t *testing.T) {
 					}
 					recent = recent.With(d, p.Memory)
 					desired = min(d.Desired, 5000)
-					at = at.Add(rapid.SampledFrom([]time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second, time.Minute, time.Hour}).Draw(t, "later"))
+					at = at.Add(rapid.SampledFrom([]time.Duration{100 * time.Millisecond, time.Second, 10 * time.Second,
+						time.Minute, time.Hour}).Draw(t, "later"))
 				}
 			})
 		})
@@ -172,7 +185,8 @@ func sound(t *rapid.T, p Peer, o muster.Observation, d muster.Decision) {
 	case unknown && d.Desired < d.Previous:
 		t.Fatalf("fell from %d to %d while a signal it needs is unknown: %s", d.Previous, d.Desired, d.Sentence())
 	case unknown && d.Floor < d.Previous:
-		t.Fatalf("lets workers leave, down to %d of %d, while a signal is unknown: %s", d.Floor, d.Previous, d.Sentence())
+		t.Fatalf("lets workers leave, down to %d of %d, while a signal is unknown: %s", d.Floor, d.Previous,
+			d.Sentence())
 	case d.Previous != o.Capacity.Desired || d.Desired < 0 || d.Floor < 0 || d.Floor > d.Desired:
 		t.Fatalf("from %d to %d with floor %d", d.Previous, d.Desired, d.Floor)
 	case d.Verdict == muster.Hold && d.Desired != d.Previous, (d.Verdict == muster.Hold) != (d.Reason != ""):

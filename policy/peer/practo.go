@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Practo is Practo's worker pod autoscaler: total work over a target, with a floor from the arrival rate and a long delay
-// before falls. Use it in an [Every].
+// Practo is Practo's worker pod autoscaler: total work over a target, with a floor from the arrival rate and a long
+// delay before falls. Use it in an [Every].
 //
 // Sources: practo/k8s-worker-pod-autoscaler pkg/controller/controller.go and scale_operation.go, README.
 type Practo struct {
@@ -43,14 +44,17 @@ func (p Practo) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 		}
 	}
 	n = min(max(n, low), high)
-	in := []muster.Value{num("messages", work(o)), num("target", p.Target), num("floor", float64(low)), num("rate_per_s", rate)}
+	in := []muster.Value{num("messages", work(o)), num("target", p.Target), num("floor", float64(low)),
+		num("rate_per_s", rate)}
 	if n < size {
 		if !o.Arrivals.Known {
 			return t.hold(muster.UnknownBacklog, in, "no fall while the arrival rate is unknown")
 		}
 		if ago, is := within(o, recent, p.Delay, up, down); is {
-			return t.hold(muster.CoolingDown, in, "%s wanted, but the last change was %s ago", muster.Plural(n, "worker"), muster.Seconds(ago.Seconds()))
+			return t.hold(muster.CoolingDown, in, "%s wanted, but the last change was %s ago",
+				render.Plural(n, "worker"), render.Seconds(ago.Seconds()))
 		}
 	}
-	return t.settle(n, in, "%s of work at %s each, at least %d for the arrivals: %s", muster.Number(work(o)), muster.Number(p.Target), low, muster.Plural(n, "worker"))
+	return t.settle(n, in, "%s of work at %s each, at least %d for the arrivals: %s", render.Number(work(o)),
+		render.Number(p.Target), low, render.Plural(n, "worker"))
 }

@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // QueueTime is the rule of the queue-time scalers, Judoscale and its like: keep the age of the oldest message within a
 // range, one worker more above it, one fewer after a long time below it. Use it in an [Every].
 //
-// Sources: Judoscale documentation, pages "Tuning your application" and "Refining your autoscaling behavior"; judoscale-ruby
-// config.rb.
+// Sources: Judoscale documentation, pages "Tuning your application" and "Refining your autoscaling behavior";
+// judoscale-ruby config.rb.
 type QueueTime struct {
 	// Upper and Lower bound the range, as shares of the latency objective: 0 <= Lower <= Upper.
 	Upper, Lower float64
@@ -40,13 +41,15 @@ func (p QueueTime) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 	}
 	if age.Value > p.Upper*objective {
 		if ago, is := within(o, recent, p.UpEvery, up); is {
-			return t.hold(muster.CoolingDown, in, "the oldest message is %s old, and the last rise was %s ago", muster.Seconds(age.Value), muster.Seconds(ago.Seconds()))
+			return t.hold(muster.CoolingDown, in, "the oldest message is %s old, and the last rise was %s ago",
+				render.Seconds(age.Value), render.Seconds(ago.Seconds()))
 		}
-		return t.settle(size+p.Jump, in, "the oldest message is %s old, above the range: %s", muster.Seconds(age.Value), muster.Plural(p.Jump, "more worker"))
+		return t.settle(size+p.Jump, in, "the oldest message is %s old, above the range: %s", render.Seconds(age.Value),
+			render.Plural(p.Jump, "more worker"))
 	}
 	since, below := t.keep.get(keptBelow)
 	if !below || size == 0 || now-since < p.DownAfter.Seconds()-tick {
-		return t.hold(muster.Steady, in, "the oldest message is %s old", muster.Seconds(age.Value))
+		return t.hold(muster.Steady, in, "the oldest message is %s old", render.Seconds(age.Value))
 	}
 	if _, is := within(o, recent, p.DownAfter, down); is {
 		return t.hold(muster.CoolingDown, in, "the last fall was less than %s ago", p.DownAfter)

@@ -5,17 +5,19 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // StepScaling is a step scaling policy of EC2 Auto Scaling on the backlog per instance: how far the metric is past the
-// threshold of an alarm says by what percentage the group changes. Instances that warm up are no part of the size that the
-// percentage is of, and count towards the result. The group shrinks only while nothing warms up.
+// threshold of an alarm says by what percentage the group changes. Instances that warm up are no part of the size that
+// the percentage is of, and count towards the result. The group shrinks only while nothing warms up.
 //
-// Source: EC2 Auto Scaling user guide, "Step and simple scaling policies". AWS publishes no steps: those are the user's.
+// Source: EC2 Auto Scaling user guide, "Step and simple scaling policies". AWS publishes no steps: those are the
+// user's.
 type StepScaling struct {
 	Name string
-	// Share is the part of the acceptable backlog per instance that is the threshold of the high alarm, above 0; the low
-	// alarm's is Alarm.Below times that. Prior is the user's figure for the mean processing duration.
+	// Share is the part of the acceptable backlog per instance that is the threshold of the high alarm, above 0; the
+	// low alarm's is Alarm.Below times that. Prior is the user's figure for the mean processing duration.
 	Share float64
 	Prior time.Duration
 	Alarm Alarm
@@ -24,15 +26,15 @@ type StepScaling struct {
 	Warmup  time.Duration
 }
 
-// Adjustment is one step: while the metric is From to To times the threshold away from that threshold (From included, To
-// not), the size changes by Percent. To is infinite when it is zero.
+// Adjustment is one step: while the metric is From to To times the threshold away from that threshold (From included,
+// To not), the size changes by Percent. To is infinite when it is zero.
 type Adjustment struct {
 	From, To float64
 	Percent  float64
 }
 
-// Of returns the size that a group of size n is changed to. Percentages are rounded as AWS does: towards zero, and to one
-// instance where that would be none.
+// Of returns the size that a group of size n is changed to. Percentages are rounded as AWS does: towards zero, and to
+// one instance where that would be none.
 func (a Adjustment) Of(n int) int {
 	by := float64(n) * a.Percent / 100
 	whole := math.Trunc(by)
@@ -85,8 +87,9 @@ func (p StepScaling) adjust(t *turn, metric, threshold float64, warm bool) muste
 		a, ok := step(p.Out, metric/threshold-1)
 		if wanted := a.Of(serving); ok && wanted > previous {
 			t.keep.set(keptWarm, seconds(t.o.At.Add(p.Warmup)))
-			return t.settle(wanted, in, "%s waiting per instance is past the threshold of %s: %+g %% of the %d in service",
-				muster.Number(metric), muster.Number(threshold), a.Percent, serving)
+			return t.settle(wanted, in, "%s waiting per instance is past the threshold of %s: %+g %% of the %d in "+
+				"service",
+				render.Number(metric), render.Number(threshold), a.Percent, serving)
 		}
 		return t.hold(muster.Steady, in, "the high alarm stands, and the instances on their way count")
 	}
@@ -97,9 +100,10 @@ func (p StepScaling) adjust(t *turn, metric, threshold float64, warm bool) muste
 		case ok && wanted < previous && warm:
 			return t.hold(muster.CoolingDown, in, "the low alarm stands, but instances are warming up")
 		case ok && wanted < previous:
-			return t.settle(wanted, in, "%s waiting per instance is below %s: %+g %%", muster.Number(metric),
-				muster.Number(p.Alarm.Below*threshold), a.Percent)
+			return t.settle(wanted, in, "%s waiting per instance is below %s: %+g %%", render.Number(metric),
+				render.Number(p.Alarm.Below*threshold), a.Percent)
 		}
 	}
-	return t.hold(muster.Steady, in, "%s waiting per instance, the threshold is %s", muster.Number(metric), muster.Number(threshold))
+	return t.hold(muster.Steady, in, "%s waiting per instance, the threshold is %s", render.Number(metric),
+		render.Number(threshold))
 }

@@ -5,26 +5,28 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // TargetTracking is a target tracking policy of EC2 Auto Scaling with the mechanics of its alarms.
 //
-// The metric is measured once a period. While the high alarm stands, each point asks for ceil(in service * metric/target);
-// instances that are ordered or warm up count towards that, so that a standing alarm does not order them again. While the
-// low alarm stands, nothing is warming up, and the same formula gives less, the group shrinks to it. A point that is
-// missing scales nothing: with no instance in service there is no backlog per instance.
+// The metric is measured once a period. While the high alarm stands, each point asks for ceil(in service *
+// metric/target); instances that are ordered or warm up count towards that, so that a standing alarm does not order
+// them again. While the low alarm stands, nothing is warming up, and the same formula gives less, the group shrinks to
+// it. A point that is missing scales nothing: with no instance in service there is no backlog per instance.
 //
-// Sources: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS" and "Target tracking scaling policies"; AWS
-// Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target" and "Enhancing auto scaling resilience by
-// tracking worker utilization metrics".
+// Sources: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS" and "Target tracking scaling policies";
+// AWS Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target" and "Enhancing auto scaling
+// resilience by tracking worker utilization metrics".
 type TargetTracking struct {
 	Name string
-	// Utilization is the target of total work over total slots, above 0; with zero the metric is the backlog per instance.
+	// Utilization is the target of total work over total slots, above 0; with zero the metric is the backlog per
+	// instance.
 	Utilization float64
 	// Share is the part of the acceptable backlog per instance that is the target, above 0.
 	Share float64
-	// Prior is the user's figure for the mean processing duration. Measured replaces it by what was measured, read once a
-	// minute.
+	// Prior is the user's figure for the mean processing duration. Measured replaces it by what was measured, read once
+	// a minute.
 	Prior    time.Duration
 	Measured bool
 	Alarm    Alarm
@@ -81,16 +83,19 @@ func (p TargetTracking) track(t *turn, metric, target float64, warm bool) muster
 	case high && wanted > previous:
 		t.keep.set(keptWarm, seconds(t.o.At.Add(p.Warmup)))
 		return t.settle(wanted, in, "%d points above the target: %d x %s / %s, so %s", p.Alarm.High, serving,
-			muster.Number(metric), muster.Number(target), muster.Plural(wanted, "worker"))
+			render.Number(metric), render.Number(target), render.Plural(wanted, "worker"))
 	case high:
-		return t.hold(muster.Steady, in, "the high alarm stands, and the instances on their way count: %d wanted", wanted)
+		return t.hold(muster.Steady, in, "the high alarm stands, and the instances on their way count: %d wanted",
+			wanted)
 	case low && wanted < previous && warm:
 		return t.hold(muster.CoolingDown, in, "the low alarm stands, but instances are warming up")
 	case low && wanted < previous:
 		return t.settle(wanted, in, "%d points below %s of the target: %d x %s / %s, so %s", p.Alarm.Low,
-			muster.Number(p.Alarm.Below), serving, muster.Number(metric), muster.Number(target), muster.Plural(wanted, "worker"))
+			render.Number(p.Alarm.Below), serving, render.Number(metric), render.Number(target), render.Plural(wanted,
+				"worker"))
 	}
-	return t.hold(muster.Steady, in, "the metric is %s, the target %s, and no alarm asks for another size", muster.Number(metric), muster.Number(target))
+	return t.hold(muster.Steady, in, "the metric is %s, the target %s, and no alarm asks for another size",
+		render.Number(metric), render.Number(target))
 }
 
 // metric measures the metric, and tells whether there is one.

@@ -108,8 +108,8 @@ func slots(o muster.Observation) float64 {
 	return 1
 }
 
-// workers rounds up to a size, forgiving the rounding error of a division that should have been whole. What is no number
-// is 0.
+// workers rounds up to a size, forgiving the rounding error of a division that should have been whole. What is no
+// number is 0.
 func workers(v float64) int {
 	if !(v > 0) {
 		return 0
@@ -164,9 +164,10 @@ func (n *notes) set(name string, v float64) {
 // drop forgets a name.
 func (n *notes) drop(name string) { n.set(name, math.NaN()) }
 
-// due tells whether the clock kept under a name strikes at the instant at, and returns the instant it should have struck
-// at. The first stroke comes after first. The next one is a period after the last, however late that was noticed, so
-// that a controller that steps every second keeps the peer's own pace; strokes that were missed are not made up for.
+// due tells whether the clock kept under a name strikes at the instant at, and returns the instant it should have
+// struck at. The first stroke comes after first. The next one is a period after the last, however late that was
+// noticed, so that a controller that steps every second keeps the peer's own pace; strokes that were missed are not
+// made up for.
 func (n *notes) due(name string, at time.Time, period, first time.Duration) (struck float64, due bool) {
 	now, every := seconds(at), period.Seconds()
 	next, ok := n.get(name)
@@ -198,7 +199,8 @@ func lastChange(recent muster.Recent, up bool) (time.Time, bool) {
 }
 
 // within tells whether desired changed, in one of the directions given, less than a time ago.
-func within(o muster.Observation, recent muster.Recent, d time.Duration, directions ...bool) (ago time.Duration, is bool) {
+func within(o muster.Observation, recent muster.Recent, d time.Duration, directions ...bool) (ago time.Duration,
+	is bool) {
 	for _, up := range directions {
 		if at, ok := lastChange(recent, up); ok && o.At.Sub(at) < d && (!is || o.At.Sub(at) < ago) {
 			ago, is = o.At.Sub(at), true

@@ -38,11 +38,15 @@ func (s see) at(now time.Time) muster.Observation {
 	o := muster.Observation{
 		Fleet: "f", At: now, Objective: muster.Objective{Latency: s.latency, Quantile: 0.99},
 		Limits: muster.Limits{Min: s.min, Max: s.max, LaunchesPerHour: 1_000_000},
-		Queues: []muster.QueueObservation{{Queue: "q", Backlog: sample(s.backlog, s.noBacklog), InFlight: sample(s.inFlight, s.noInFlight),
+		Queues: []muster.QueueObservation{{Queue: "q", Backlog: sample(s.backlog, s.noBacklog),
+			InFlight:  sample(s.inFlight, s.noInFlight),
 			OldestAge: sample(s.age, s.noAge)}},
-		Capacity: muster.Capacity{Known: !s.noListing, Reason: "refused", Desired: s.serving + s.coming, Idle: s.serving - s.busy, Busy: s.busy,
-			Booting: s.coming, Ordered: s.unseen, Draining: s.draining, Slots: s.serving * slots, BusySlots: s.busy * slots, SlotsPerWorker: float64(slots)},
-		Arrivals: muster.Arrivals{Known: !s.noRate, TenSeconds: s.rate, Minute: s.rate, FiveMinutes: s.rate, Hour: s.rate},
+		Capacity: muster.Capacity{Known: !s.noListing, Reason: "refused", Desired: s.serving + s.coming,
+			Idle: s.serving - s.busy, Busy: s.busy,
+			Booting: s.coming, Ordered: s.unseen, Draining: s.draining, Slots: s.serving * slots,
+			BusySlots: s.busy * slots, SlotsPerWorker: float64(slots)},
+		Arrivals: muster.Arrivals{Known: !s.noRate, TenSeconds: s.rate, Minute: s.rate, FiveMinutes: s.rate,
+			Hour: s.rate},
 	}
 	if s.desired > 0 {
 		o.Capacity.Desired = s.desired
@@ -59,8 +63,8 @@ func (s see) at(now time.Time) muster.Observation {
 	return o
 }
 
-// world steps a policy once a second, as the controller does, over a fleet whose members take boot to come into service.
-// What it remembers is what the controller remembers.
+// world steps a policy once a second, as the controller does, over a fleet whose members take boot to come into
+// service. What it remembers is what the controller remembers.
 type world struct {
 	of     muster.Policy
 	memory time.Duration

@@ -95,29 +95,36 @@ func (w *World) newAlarm(in MetricAlarm) (*alarm, error) {
 	case w.alarms[in.AlarmName] == nil && len(w.alarms) >= MaxAlarms:
 		return nil, fault("LimitExceeded", "The model keeps at most %d alarms.", MaxAlarms)
 	case in.Threshold == nil || n < 1 || m < 1 || m > n:
-		return nil, fault("ValidationError", "An alarm needs Threshold, EvaluationPeriods of 1 at least, and no more DatapointsToAlarm.")
+		return nil, fault("ValidationError", "An alarm needs Threshold, EvaluationPeriods of 1 at least, and no more "+
+			"DatapointsToAlarm.")
 	case len(in.AlarmActions) > 5:
 		return nil, fault("ValidationError", "At most 5 alarm actions are allowed.")
-	case !slices.Contains([]string{"GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold", "LessThanOrEqualToThreshold"}, in.ComparisonOperator):
-		return nil, fault("ValidationError", "The comparison operator '%s' is none of the model's.", in.ComparisonOperator)
+	case !slices.Contains([]string{"GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold",
+		"LessThanOrEqualToThreshold"}, in.ComparisonOperator):
+		return nil, fault("ValidationError", "The comparison operator '%s' is none of the model's.",
+			in.ComparisonOperator)
 	case !slices.Contains([]string{"missing", "ignore", "breaching", "notBreaching"}, in.TreatMissingData):
-		return nil, fault("ValidationError", "TreatMissingData '%s' must be missing, ignore, breaching or notBreaching.", in.TreatMissingData)
+		return nil, fault("ValidationError",
+			"TreatMissingData '%s' must be missing, ignore, breaching or notBreaching.", in.TreatMissingData)
 	}
 	list := in.Metrics
 	if len(list) == 0 {
 		stat := cmp.Or(in.Statistic, in.ExtendedStatistic)
-		list = []MetricQuery{{Id: "m1", MetricStat: &MetricStat{MetricName{in.Namespace, in.MetricName, in.Dimensions}, ptr(or(in.Period, 60)), stat, in.Unit}, ReturnData: ptr(true)}}
+		list = []MetricQuery{{Id: "m1", MetricStat: &MetricStat{MetricName{in.Namespace, in.MetricName, in.Dimensions},
+			ptr(or(in.Period, 60)), stat, in.Unit}, ReturnData: ptr(true)}}
 	}
 	for _, q := range list {
 		if err := w.checkQuery(q, w.now); err != nil {
 			return nil, err
 		}
 		if m := q.MetricStat; m != nil && or(m.Period, 60) < 10 {
-			return nil, fault("ValidationError", "The period of an alarm must be 10, 20, 30 or a multiple of 60 seconds, got %d.", *m.Period)
+			return nil, fault("ValidationError", "The period of an alarm must be 10, 20, 30 or a multiple of 60 "+
+				"seconds, got %d.", *m.Period)
 		}
 	}
 	var err error
-	if a.program, err = metricmath.Compile(queries(list), metricmath.Options{Use: metricmath.ForAlarm, StrictReturnData: true}); err != nil {
+	if a.program, err = metricmath.Compile(queries(list),
+		metricmath.Options{Use: metricmath.ForAlarm, StrictReturnData: true}); err != nil {
 		return nil, fault("ValidationError", "Invalid metrics list: %s", firstLine(err))
 	}
 	if a.program.Period()*time.Duration(n) > 24*time.Hour {
@@ -172,13 +179,15 @@ func (w *World) evaluate(a *alarm) {
 		}
 	}
 	if state := a.judge(points); state != a.StateValue {
-		a.StateReason = fmt.Sprintf("Threshold Crossed: from %s to %s; the newest point is %s, the threshold %v.", a.StateValue, state, a.last, *a.Threshold)
+		a.StateReason = fmt.Sprintf("Threshold Crossed: from %s to %s; the newest point is %s, the threshold %v.",
+			a.StateValue, state, a.last, *a.Threshold)
 		a.StateValue, a.StateUpdatedTimestamp = state, w.now
 		a.acted = time.Time{}
 		w.tell("aws.cloudwatch", "CloudWatch Alarm State Change", a.AlarmName, state)
 	}
 	// Actions of autoscalers repeat once a minute while the alarm lasts.
-	if a.StateValue == AlarmAlarm && a.act != nil && *a.ActionsEnabled && (a.acted.IsZero() || !w.now.Before(a.acted.Add(time.Minute))) {
+	if a.StateValue == AlarmAlarm && a.act != nil && *a.ActionsEnabled &&
+		(a.acted.IsZero() || !w.now.Before(a.acted.Add(time.Minute))) {
 		a.acted = w.now
 		a.act()
 	}
@@ -196,9 +205,9 @@ func (a *alarm) breaches(v float64) bool {
 	return v <= *a.Threshold
 }
 
-// judge is the state that follows from the points of the evaluation range, oldest first. Where enough points exist the newest of
-// them decide. Otherwise missing ones are filled in as the alarm says; with "missing" a breach counts only when the oldest breach
-// is as old as the alarm wants, so that no alarm is premature.
+// judge is the state that follows from the points of the evaluation range, oldest first. Where enough points exist the
+// newest of them decide. Otherwise missing ones are filled in as the alarm says; with "missing" a breach counts only
+// when the oldest breach is as old as the alarm wants, so that no alarm is premature.
 func (a *alarm) judge(points []metricmath.Point) string {
 	need, enough := *a.EvaluationPeriods, *a.DatapointsToAlarm
 	var existing []int // places of known points, oldest first
@@ -208,7 +217,8 @@ func (a *alarm) judge(points []metricmath.Point) string {
 		}
 	}
 	if len(existing) == 0 {
-		return map[string]string{"missing": AlarmInsufficient, "ignore": a.StateValue, "breaching": AlarmAlarm, "notBreaching": AlarmOK}[a.TreatMissingData]
+		return map[string]string{"missing": AlarmInsufficient, "ignore": a.StateValue, "breaching": AlarmAlarm,
+			"notBreaching": AlarmOK}[a.TreatMissingData]
 	}
 	if len(existing) > need {
 		existing = existing[len(existing)-need:]
@@ -245,7 +255,8 @@ func (c CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
 	var all []MetricAlarm
 	for _, name := range sorted(c.w.alarms) {
 		a := c.w.alarms[name]
-		if (len(in.AlarmNames) == 0 || slices.Contains(in.AlarmNames, name)) && strings.HasPrefix(name, in.AlarmNamePrefix) &&
+		if (len(in.AlarmNames) == 0 || slices.Contains(in.AlarmNames, name)) &&
+			strings.HasPrefix(name, in.AlarmNamePrefix) &&
 			(in.StateValue == "" || in.StateValue == a.StateValue) {
 			all = append(all, a.MetricAlarm)
 		}
@@ -258,7 +269,8 @@ func (c CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
 func (c CloudWatch) DeleteAlarms(in AlarmNames) (Nothing, error) {
 	for _, name := range in.AlarmNames {
 		if c.w.alarms[name] == nil {
-			return Nothing{}, &Fault{Code: "ResourceNotFound", Message: "The alarm " + name + " does not exist.", Status: 404}
+			return Nothing{}, &Fault{Code: "ResourceNotFound", Message: "The alarm " + name + " does not exist.",
+				Status: 404}
 		}
 	}
 	for _, name := range in.AlarmNames {

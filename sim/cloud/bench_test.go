@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster/sim/cloud"
 )
 
-// BenchmarkADay lets a day pass for a group of up to 100 instances whose size follows a metric that comes every minute, and for a
-// queue that is looked at every ten seconds.
+// BenchmarkADay lets a day pass for a group of up to 100 instances whose size follows a metric that comes every minute,
+// and for a queue that is looked at every ten seconds.
 func BenchmarkADay(b *testing.B) {
 	for range b.N {
 		f := newFleet(b, cloud.Settings{Counts: cloud.Counts{Stale: time.Minute}}, 1, 100, 50)
@@ -18,7 +18,8 @@ func BenchmarkADay(b *testing.B) {
 			if second%60 == 0 {
 				watch{b, f.World, f.CloudWatch()}.put("m", float64(5+second/3600%10))
 			}
-			must(f.SQS().GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "/q", AttributeNames: []string{"All"}}))(b)
+			must(f.SQS().GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "/q",
+				AttributeNames: []string{"All"}}))(b)
 			f.pass(10 * time.Second)
 		}
 	}
@@ -28,7 +29,8 @@ func BenchmarkADay(b *testing.B) {
 func BenchmarkAFall(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
-		f := newFleet(b, cloud.Settings{}, 0, 5000, 5000, func(in *cloud.CreateGroup) { in.AvailabilityZones = []string{"us-east-1a", "us-east-1b", "us-east-1c"} })
+		f := newFleet(b, cloud.Settings{}, 0, 5000, 5000,
+			func(in *cloud.CreateGroup) { in.AvailabilityZones = []string{"us-east-1a", "us-east-1b", "us-east-1c"} })
 		f.pass(5 * time.Minute)
 		b.StartTimer()
 		f.resize(0)

@@ -46,7 +46,8 @@ func newECSState(t Tasks, at time.Time) ecsState {
 	launches := func() *bucket {
 		return &bucket{rate: Rate{Burst: t.FargateBurst, PerSecond: t.FargateRate}, tokens: t.FargateBurst, at: at}
 	}
-	return ecsState{clusters: map[string]*cluster{}, providers: map[string]*CapacityProvider{}, fargate: map[string]*bucket{Fargate: launches(), FargateSpot: launches()}}
+	return ecsState{clusters: map[string]*cluster{}, providers: map[string]*CapacityProvider{},
+		fargate: map[string]*bucket{Fargate: launches(), FargateSpot: launches()}}
 }
 
 // cluster is a cluster with what runs in it.
@@ -88,10 +89,14 @@ func (e ECS) CreateCluster(in CreateClusterInput) (OneCluster, error) {
 	}
 	c := &cluster{services: map[string]*service{}, byID: map[string]*task{}, lows: map[string]int{}}
 	c.ClusterName, c.ClusterArn, c.Status = name, e.w.arn("ecs", "cluster/"+name), "ACTIVE"
-	c.insights = slices.ContainsFunc(in.Settings, func(s ClusterSetting) bool { return s.Name == "containerInsights" && s.Value != "disabled" })
+	c.insights = slices.ContainsFunc(in.Settings, func(s ClusterSetting) bool {
+		return s.Name == "containerInsights" &&
+			s.Value != "disabled"
+	})
 	e.w.ecs.clusters[name] = c
 	if len(in.CapacityProviders) > 0 || len(in.DefaultCapacityProviderStrategy) > 0 {
-		return e.PutClusterCapacityProviders(ClusterProviders{name, in.CapacityProviders, in.DefaultCapacityProviderStrategy})
+		return e.PutClusterCapacityProviders(ClusterProviders{name, in.CapacityProviders,
+			in.DefaultCapacityProviderStrategy})
 	}
 	return OneCluster{c.show()}, nil
 }
@@ -138,11 +143,13 @@ func (e ECS) RegisterTaskDefinition(in TaskDefinition) (OneTaskDefinition, error
 		return OneTaskDefinition{}, ecsFault("ClientException", "A task definition needs a family and a container.")
 	}
 	if len(e.w.ecs.definitions) >= MaxTaskDefinitions {
-		return OneTaskDefinition{}, ecsFault("LimitExceededException", "The model keeps at most %d task definitions.", MaxTaskDefinitions)
+		return OneTaskDefinition{}, ecsFault("LimitExceededException", "The model keeps at most %d task definitions.",
+			MaxTaskDefinitions)
 	}
 	for _, d := range in.ContainerDefinitions {
 		if n := or(d.StopTimeout, 0); n < 0 || n > maxSeconds || d.Cpu < 0 || or(d.Memory, 0) < 0 {
-			return OneTaskDefinition{}, ecsFault("ClientException", "A container's cpu, memory and stopTimeout must not be below 0.")
+			return OneTaskDefinition{}, ecsFault("ClientException", "A container's cpu, memory and stopTimeout must "+
+				"not be below 0.")
 		}
 	}
 	in.Revision, in.Status = 1, "ACTIVE"
@@ -164,7 +171,8 @@ func (w *World) definition(name string) (*TaskDefinition, error) {
 			return d, nil
 		}
 	}
-	return nil, ecsFault("ClientException", "Unable to describe task definition. The task definition '%s' does not exist.", name)
+	return nil, ecsFault("ClientException", "Unable to describe task definition. The task definition '%s' does not "+
+		"exist.", name)
 }
 
 // DescribeTaskDefinition shows a task definition.
@@ -208,11 +216,13 @@ func (e ECS) CreateService(in CreateServiceInput) (OneService, error) {
 	case c.services[in.ServiceName] != nil && c.services[in.ServiceName].Status == "ACTIVE":
 		return OneService{}, invalidParameter("Creation of service was not idempotent.")
 	case len(c.services) >= MaxServices:
-		return OneService{}, ecsFault("LimitExceededException", "The model keeps at most %d services in a cluster.", MaxServices)
+		return OneService{}, ecsFault("LimitExceededException", "The model keeps at most %d services in a cluster.",
+			MaxServices)
 	case n < 0 || n > MaxServiceTasks:
 		return OneService{}, invalidParameter("desiredCount must be from 0 to %d.", MaxServiceTasks)
 	case cmp.Or(in.SchedulingStrategy, "REPLICA") != "REPLICA":
-		return OneService{}, invalidParameter("The model has no scheduling strategy %s; it has REPLICA.", in.SchedulingStrategy)
+		return OneService{}, invalidParameter("The model has no scheduling strategy %s; it has REPLICA.",
+			in.SchedulingStrategy)
 	}
 	way, err := c.way(e.w, in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
 	if err != nil {
@@ -239,8 +249,10 @@ func (d *DeploymentConfiguration) check() error {
 	if d == nil {
 		return nil
 	}
-	if least, most := or(d.MinimumHealthyPercent, 100), or(d.MaximumPercent, 200); least < 0 || most < 1 || least > 1000 || most > 1000 || least >= most && most < 100 {
-		return invalidParameter("minimumHealthyPercent %d and maximumPercent %d must be in order, up to 1000.", least, most)
+	if least, most := or(d.MinimumHealthyPercent, 100), or(d.MaximumPercent, 200); least < 0 || most < 1 ||
+		least > 1000 || most > 1000 || least >= most && most < 100 {
+		return invalidParameter("minimumHealthyPercent %d and maximumPercent %d must be in order, up to 1000.", least,
+			most)
 	}
 	return nil
 }
@@ -396,7 +408,8 @@ type way struct {
 // way checks how tasks are to be launched.
 func (c *cluster) way(w *World, launchType string, strategy []StrategyPart, net *NetworkConfiguration) (way, error) {
 	if launchType != "" && len(strategy) > 0 {
-		return way{}, invalidParameter("Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
+		return way{}, invalidParameter("Specifying both a launch type and capacity provider strategy is not " +
+			"supported. Remove one and try again.")
 	}
 	if launchType == "" && len(strategy) == 0 {
 		if strategy = c.DefaultCapacityProviderStrategy; len(strategy) == 0 {
@@ -409,7 +422,8 @@ func (c *cluster) way(w *World, launchType string, strategy []StrategyPart, net 
 	fargate, bases, weights := launchType == Fargate, 0, 0
 	for _, p := range strategy {
 		if !slices.Contains(c.CapacityProviders, p.CapacityProvider) {
-			return way{}, invalidParameter("The specified capacity provider strategy cannot contain a capacity provider that is not associated with the cluster: %s.", p.CapacityProvider)
+			return way{}, invalidParameter("The specified capacity provider strategy cannot contain a capacity "+
+				"provider that is not associated with the cluster: %s.", p.CapacityProvider)
 		}
 		fargate = fargate || p.CapacityProvider == Fargate || p.CapacityProvider == FargateSpot
 		if p.Weight < 0 || p.Weight > 1000 || p.Base < 0 || p.Base > 100_000 {
@@ -421,7 +435,8 @@ func (c *cluster) way(w *World, launchType string, strategy []StrategyPart, net 
 	}
 	switch {
 	case bases > 1 || len(strategy) > 20:
-		return way{}, invalidParameter("A capacity provider strategy has at most 20 providers, and one of them may have a base.")
+		return way{}, invalidParameter("A capacity provider strategy has at most 20 providers, and one of them may " +
+			"have a base.")
 	case len(strategy) > 1 && weights == 0:
 		return way{}, invalidParameter("A capacity provider strategy needs a weight above 0.")
 	case fargate && (net == nil || net.AwsvpcConfiguration == nil || len(net.AwsvpcConfiguration.Subnets) == 0):

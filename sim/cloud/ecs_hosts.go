@@ -26,7 +26,8 @@ func (p *CapacityProvider) managed() bool {
 // providedGroup is the group of a provider, nil when it is gone.
 func (w *World) providedGroup(p *CapacityProvider) *group {
 	for _, name := range sorted(w.groups) {
-		if g := w.groups[name]; p.AutoScalingGroupProvider.AutoScalingGroupArn == g.AutoScalingGroupARN || p.AutoScalingGroupProvider.AutoScalingGroupArn == name {
+		if g := w.groups[name]; p.AutoScalingGroupProvider.AutoScalingGroupArn == g.AutoScalingGroupARN ||
+			p.AutoScalingGroupProvider.AutoScalingGroupArn == name {
 			return g
 		}
 	}
@@ -37,13 +38,16 @@ func (w *World) providedGroup(p *CapacityProvider) *group {
 func (e ECS) CreateCapacityProvider(in CreateProvider) (OneProvider, error) {
 	switch {
 	case in.Name == "" || in.AutoScalingGroupProvider == nil:
-		return OneProvider{}, ecsFault("ClientException", "A capacity provider of the model needs a name and an Auto Scaling group.")
+		return OneProvider{}, ecsFault("ClientException", "A capacity provider of the model needs a name and an Auto "+
+			"Scaling group.")
 	case e.w.ecs.providers[in.Name] != nil || in.Name == Fargate || in.Name == FargateSpot:
 		return OneProvider{}, ecsFault("ClientException", "The specified capacity provider already exists.")
 	case len(e.w.ecs.providers) >= MaxGroups:
-		return OneProvider{}, ecsFault("LimitExceededException", "The model keeps at most %d capacity providers.", MaxGroups)
+		return OneProvider{}, ecsFault("LimitExceededException", "The model keeps at most %d capacity providers.",
+			MaxGroups)
 	}
-	p := &CapacityProvider{Name: in.Name, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+in.Name), Status: "ACTIVE", Type: "EC2_AUTOSCALING",
+	p := &CapacityProvider{Name: in.Name, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+in.Name),
+		Status: "ACTIVE", Type: "EC2_AUTOSCALING",
 		AutoScalingGroupProvider: &GroupProvider{AutoScalingGroupArn: in.AutoScalingGroupProvider.AutoScalingGroupArn}}
 	if err := e.w.shape(p, *in.AutoScalingGroupProvider); err != nil {
 		return OneProvider{}, err
@@ -56,7 +60,8 @@ func (e ECS) CreateCapacityProvider(in CreateProvider) (OneProvider, error) {
 func (e ECS) UpdateCapacityProvider(in CreateProvider) (OneProvider, error) {
 	p := e.w.ecs.providers[in.Name]
 	if p == nil || in.AutoScalingGroupProvider == nil {
-		return OneProvider{}, ecsFault("ClientException", "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
+		return OneProvider{}, ecsFault("ClientException", "The specified capacity provider does not exist. Specify a "+
+			"valid name or ARN and try again.")
 	}
 	if err := e.w.shape(p, *in.AutoScalingGroupProvider); err != nil {
 		return OneProvider{}, err
@@ -68,11 +73,14 @@ func (e ECS) UpdateCapacityProvider(in CreateProvider) (OneProvider, error) {
 func (w *World) shape(p *CapacityProvider, in GroupProvider) error {
 	a := *p.AutoScalingGroupProvider
 	if m := in.ManagedScaling; m != nil {
-		target, least, most := or(m.TargetCapacity, 100), or(m.MinimumScalingStepSize, 1), or(m.MaximumScalingStepSize, 10_000)
+		target, least, most := or(m.TargetCapacity, 100), or(m.MinimumScalingStepSize, 1), or(m.MaximumScalingStepSize,
+			10_000)
 		if target < 1 || target > 100 || least < 1 || most < least || most > 10_000 {
-			return ecsFault("ClientException", "targetCapacity must be from 1 to 100 and the scaling steps from 1 to 10000, in order.")
+			return ecsFault("ClientException", "targetCapacity must be from 1 to 100 and the scaling steps from 1 to "+
+				"10000, in order.")
 		}
-		a.ManagedScaling = &ManagedScaling{cmp.Or(m.Status, "ENABLED"), &target, &least, &most, ptr(or(m.InstanceWarmupPeriod, 300))}
+		a.ManagedScaling = &ManagedScaling{cmp.Or(m.Status, "ENABLED"), &target, &least, &most,
+			ptr(or(m.InstanceWarmupPeriod, 300))}
 	}
 	a.ManagedTerminationProtection = cmp.Or(in.ManagedTerminationProtection, a.ManagedTerminationProtection, "DISABLED")
 	a.ManagedDraining = cmp.Or(in.ManagedDraining, a.ManagedDraining, "ENABLED")
@@ -86,7 +94,8 @@ func (w *World) shape(p *CapacityProvider, in GroupProvider) error {
 	case a.ManagedTerminationProtection == "ENABLED" && !shaped.managed():
 		return ecsFault("ClientException", "Managed termination protection needs managed scaling.")
 	case a.ManagedTerminationProtection == "ENABLED" && !g.NewInstancesProtectedFromScaleIn:
-		return ecsFault("ClientException", "Managed termination protection needs an Auto Scaling group whose new instances are protected from scale in.")
+		return ecsFault("ClientException", "Managed termination protection needs an Auto Scaling group whose new "+
+			"instances are protected from scale in.")
 	}
 	p.AutoScalingGroupProvider = &a
 	return nil
@@ -95,8 +104,10 @@ func (w *World) shape(p *CapacityProvider, in GroupProvider) error {
 // DescribeCapacityProviders shows capacity providers, those of Fargate among them.
 func (e ECS) DescribeCapacityProviders(in ProviderNames) (ProviderList, error) {
 	all := []CapacityProvider{
-		{Name: Fargate, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+Fargate), Status: "ACTIVE", Type: Fargate},
-		{Name: FargateSpot, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+FargateSpot), Status: "ACTIVE", Type: FargateSpot},
+		{Name: Fargate, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+Fargate), Status: "ACTIVE",
+			Type: Fargate},
+		{Name: FargateSpot, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+FargateSpot), Status: "ACTIVE",
+			Type: FargateSpot},
 	}
 	for _, name := range sorted(e.w.ecs.providers) {
 		all = append(all, *e.w.ecs.providers[name])
@@ -117,7 +128,8 @@ func (e ECS) DescribeCapacityProviders(in ProviderNames) (ProviderList, error) {
 	return out, err
 }
 
-// PutClusterCapacityProviders says which providers a cluster has. Instances of their groups that are in service join it.
+// PutClusterCapacityProviders says which providers a cluster has. Instances of their groups that are in service join
+// it.
 func (e ECS) PutClusterCapacityProviders(in ClusterProviders) (OneCluster, error) {
 	c, err := e.w.cluster(in.Cluster)
 	if err != nil {
@@ -130,10 +142,12 @@ func (e ECS) PutClusterCapacityProviders(in ClusterProviders) (OneCluster, error
 	}
 	for _, p := range in.DefaultCapacityProviderStrategy {
 		if !slices.Contains(in.CapacityProviders, p.CapacityProvider) {
-			return OneCluster{}, invalidParameter("The default strategy names %s, which is none of the cluster's capacity providers.", p.CapacityProvider)
+			return OneCluster{}, invalidParameter("The default strategy names %s, which is none of the cluster's "+
+				"capacity providers.", p.CapacityProvider)
 		}
 	}
-	c.CapacityProviders, c.DefaultCapacityProviderStrategy = slices.Clone(in.CapacityProviders), slices.Clone(in.DefaultCapacityProviderStrategy)
+	c.CapacityProviders, c.DefaultCapacityProviderStrategy = slices.Clone(in.CapacityProviders),
+		slices.Clone(in.DefaultCapacityProviderStrategy)
 	for _, id := range sorted(e.w.instances) {
 		if i := e.w.instances[id]; i.state == InService {
 			e.w.joinCluster(i)
@@ -163,8 +177,10 @@ func (w *World) joinCluster(i *instance) {
 }
 
 func (w *World) register(c *cluster, i *instance, provider string) {
-	h := &host{arn: w.arn("ecs", "container-instance/"+c.ClusterName+"/"+w.id(32)), instance: i, provider: provider, status: "ACTIVE",
-		cpu: w.settings.Tasks.HostCPU, memory: w.settings.Tasks.HostMemoryMiB, registeredAt: w.now, images: map[string]bool{}}
+	h := &host{arn: w.arn("ecs", "container-instance/"+c.ClusterName+"/"+w.id(32)), instance: i, provider: provider,
+		status: "ACTIVE",
+		cpu:    w.settings.Tasks.HostCPU, memory: w.settings.Tasks.HostMemoryMiB, registeredAt: w.now,
+		images: map[string]bool{}}
 	c.hosts = append(c.hosts, h)
 	w.tell("aws.ecs", "ECS Container Instance State Change", h.arn, "ACTIVE")
 	w.shieldHost(h)
@@ -199,7 +215,8 @@ func (w *World) leaveCluster(i *instance) {
 		for _, t := range slices.Clone(c.tasks) {
 			if t.host == h && t.LastStatus != Stopped {
 				t.host = nil
-				t.StopCode, t.StoppedReason = cmp.Or(t.StopCode, "InfrastructureHealth"), cmp.Or(t.StoppedReason, "Host EC2 (instance "+i.id+") terminated.")
+				t.StopCode, t.StoppedReason = cmp.Or(t.StopCode, "InfrastructureHealth"), cmp.Or(t.StoppedReason,
+					"Host EC2 (instance "+i.id+") terminated.")
 				w.stopped(t)
 			}
 		}
@@ -252,10 +269,12 @@ func (w *World) placeWaiting(c *cluster) {
 	}
 }
 
-// shieldHost protects an instance from scale-in while it has tasks, where the provider has managed termination protection.
+// shieldHost protects an instance from scale-in while it has tasks, where the provider has managed termination
+// protection.
 func (w *World) shieldHost(h *host) {
 	p := w.ecs.providers[h.provider]
-	if p == nil || p.AutoScalingGroupProvider.ManagedTerminationProtection != "ENABLED" || h.instance.state != InService {
+	if p == nil || p.AutoScalingGroupProvider.ManagedTerminationProtection != "ENABLED" ||
+		h.instance.state != InService {
 		return
 	}
 	if protect := h.tasks > 0; protect != h.instance.protected {
@@ -267,8 +286,8 @@ func (w *World) shieldHost(h *host) {
 // lowPoints is how many one-minute points below its target make a provider scale in.
 const lowPoints = 15
 
-// scaleProviders publishes CapacityProviderReservation and sizes the groups whose scaling is managed: out at the first point
-// above the target, in after 15 points below it, by half of the group at most.
+// scaleProviders publishes CapacityProviderReservation and sizes the groups whose scaling is managed: out at the first
+// point above the target, in after 15 points below it, by half of the group at most.
 func (w *World) scaleProviders(c *cluster) {
 	for _, name := range c.CapacityProviders {
 		p := w.ecs.providers[name]
@@ -279,7 +298,8 @@ func (w *World) scaleProviders(c *cluster) {
 		if g == nil {
 			continue
 		}
-		needed, have := w.neededHosts(c, name), len(keep(g.instances, func(i *instance) bool { return i.state == InService }))
+		needed, have := w.neededHosts(c,
+			name), len(keep(g.instances, func(i *instance) bool { return i.state == InService }))
 		reservation := 100.0
 		switch {
 		case have == 0 && needed > 0:
@@ -287,7 +307,8 @@ func (w *World) scaleProviders(c *cluster) {
 		case have > 0:
 			reservation = 100 * float64(needed) / float64(have)
 		}
-		w.publish(MetricName{"AWS/ECS/ManagedScaling", "CapacityProviderReservation", []Dimension{{"CapacityProviderName", name}, {"ClusterName", c.ClusterName}}}, reservation)
+		w.publish(MetricName{"AWS/ECS/ManagedScaling", "CapacityProviderReservation",
+			[]Dimension{{"CapacityProviderName", name}, {"ClusterName", c.ClusterName}}}, reservation)
 		m := p.AutoScalingGroupProvider.ManagedScaling
 		wanted := (needed*100 + *m.TargetCapacity - 1) / *m.TargetCapacity
 		if c.lows[name]++; reservation >= float64(*m.TargetCapacity) {
@@ -303,7 +324,8 @@ func (w *World) scaleProviders(c *cluster) {
 	}
 }
 
-// neededHosts is how many instances the tasks of a provider take: those that have tasks, and those that the waiting ones need.
+// neededHosts is how many instances the tasks of a provider take: those that have tasks, and those that the waiting
+// ones need.
 func (w *World) neededHosts(c *cluster, provider string) int {
 	n, cpu, memory := 0, 0, 0
 	for _, h := range c.hosts {
@@ -345,8 +367,8 @@ func (e ECS) DescribeContainerInstances(in HostNames) (HostList, error) {
 	return e.hosts(in, 100, func(*host) {})
 }
 
-// UpdateContainerInstancesState sets up to ten instances to ACTIVE or DRAINING. Tasks of services leave a draining instance as
-// soon as their service can start others, unless they are protected; tasks of their own stay.
+// UpdateContainerInstancesState sets up to ten instances to ACTIVE or DRAINING. Tasks of services leave a draining
+// instance as soon as their service can start others, unless they are protected; tasks of their own stay.
 func (e ECS) UpdateContainerInstancesState(in HostNames) (HostList, error) {
 	if in.Status != "ACTIVE" && in.Status != "DRAINING" {
 		return HostList{}, invalidParameter("status '%s' must be ACTIVE or DRAINING.", in.Status)
@@ -389,8 +411,10 @@ func (h *host) show(c *cluster, t Tasks) ContainerInstance {
 	of := func(cpu, memory int) []Resource {
 		return []Resource{{"CPU", "INTEGER", cpu}, {"MEMORY", "INTEGER", memory}}
 	}
-	s := ContainerInstance{ContainerInstanceArn: h.arn, Ec2InstanceId: h.instance.id, CapacityProviderName: h.provider, Status: h.status,
-		AgentConnected: true, RegisteredAt: h.registeredAt, RegisteredResources: of(t.HostCPU, t.HostMemoryMiB), RemainingResources: of(h.cpu, h.memory)}
+	s := ContainerInstance{ContainerInstanceArn: h.arn, Ec2InstanceId: h.instance.id, CapacityProviderName: h.provider,
+		Status:         h.status,
+		AgentConnected: true, RegisteredAt: h.registeredAt, RegisteredResources: of(t.HostCPU,
+			t.HostMemoryMiB), RemainingResources: of(h.cpu, h.memory)}
 	for _, x := range c.tasks {
 		switch {
 		case x.host != h || x.LastStatus == Stopped:

@@ -63,8 +63,10 @@ func (w *World) deploy(s *service, d *TaskDefinition) {
 		old.Status = "ACTIVE"
 	}
 	s.TaskDefinition = d.TaskDefinitionArn
-	s.deployments = append(s.deployments, &Deployment{Id: "ecs-svc/" + w.id(19), Status: "PRIMARY", TaskDefinition: d.TaskDefinitionArn,
-		RolloutState: "IN_PROGRESS", RolloutStateReason: "ECS deployment in progress.", LaunchType: s.LaunchType, CreatedAt: w.now, UpdatedAt: w.now})
+	s.deployments = append(s.deployments, &Deployment{Id: "ecs-svc/" + w.id(19), Status: "PRIMARY",
+		TaskDefinition: d.TaskDefinitionArn,
+		RolloutState:   "IN_PROGRESS", RolloutStateReason: "ECS deployment in progress.", LaunchType: s.LaunchType,
+		CreatedAt: w.now, UpdatedAt: w.now})
 }
 
 // deploying tells whether tasks of an older deployment are left.
@@ -163,7 +165,8 @@ func (w *World) startTasks(s *service, n int) {
 		}
 		provider := s.way.next(counts)
 		counts[provider]++
-		request := launchRequest{definition: d, provider: provider, service: s, startedBy: s.primary().Id, group: "service:" + s.ServiceName, strategy: s.PlacementStrategy}
+		request := launchRequest{definition: d, provider: provider, service: s, startedBy: s.primary().Id,
+			group: "service:" + s.ServiceName, strategy: s.PlacementStrategy}
 		if _, reason := w.place(s.cluster, request); reason != "" {
 			w.say(s, "was unable to place a task. Reason: %s.", reason)
 			s.paced = w.now.Add(retryPlacement)

@@ -57,9 +57,11 @@ func (w *World) place(c *cluster, r launchRequest) (*task, string) {
 		return nil, fmt.Sprintf("the model keeps at most %d tasks in a cluster", MaxTasks)
 	}
 	cpu, memory := r.definition.needs()
-	t := &task{id: w.id(32), cluster: c, service: r.service, definition: r.definition, cpu: cpu, memory: memory, strategy: r.strategy}
+	t := &task{id: w.id(32), cluster: c, service: r.service, definition: r.definition, cpu: cpu, memory: memory,
+		strategy: r.strategy}
 	t.TaskArn = w.arn("ecs", "task/"+c.ClusterName+"/"+t.id)
-	t.TaskDefinitionArn, t.ClusterArn, t.Group, t.StartedBy = r.definition.TaskDefinitionArn, c.ClusterArn, r.group, r.startedBy
+	t.TaskDefinitionArn, t.ClusterArn, t.Group, t.StartedBy = r.definition.TaskDefinitionArn, c.ClusterArn, r.group,
+		r.startedBy
 	t.DesiredStatus, t.CreatedAt, t.Overrides, t.Connectivity = Running, w.now, r.overrides, "CONNECTED"
 	t.Cpu, t.Memory, t.LaunchType = fmt.Sprint(cpu), fmt.Sprint(memory), EC2
 	switch provider := w.ecs.providers[r.provider]; {
@@ -78,7 +80,8 @@ func (w *World) place(c *cluster, r launchRequest) (*task, string) {
 		case reason == "":
 		case !provider.managed():
 			return nil, reason
-		case len(keepTasks(c.tasks, func(t *task) bool { return t.waits && t.DesiredStatus == Running })) >= maxWaitingTasks:
+		case len(keepTasks(c.tasks,
+			func(t *task) bool { return t.waits && t.DesiredStatus == Running })) >= maxWaitingTasks:
 			return nil, "CAPACITY_PROVIDER: too many tasks wait for capacity"
 		default:
 			w.waitForHost(t)
@@ -237,7 +240,8 @@ func (w *World) ExitTask(arn string) error {
 	return nil
 }
 
-// InterruptTask takes a task on Fargate Spot back: it gets SIGTERM, and what its stop timeout allows, two minutes at most.
+// InterruptTask takes a task on Fargate Spot back: it gets SIGTERM, and what its stop timeout allows, two minutes at
+// most.
 func (w *World) InterruptTask(arn string) error {
 	t := w.findTask(arn)
 	if t == nil || t.CapacityProviderName != FargateSpot || t.DesiredStatus == Stopped {
@@ -263,8 +267,8 @@ type runAnswer struct {
 	fails   []Failure
 }
 
-// RunTask starts up to ten tasks that belong to no service. What finds no place is a failure in the answer. The same client token
-// gives the same tasks and starts nothing more.
+// RunTask starts up to ten tasks that belong to no service. What finds no place is a failure in the answer. The same
+// client token gives the same tasks and starts nothing more.
 func (e ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	w := e.w
 	c, err := w.cluster(in.Cluster)
@@ -307,7 +311,8 @@ func (e ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	for k := range n {
 		provider := way.next(counts)
 		counts[provider]++
-		t, reason := w.place(c, launchRequest{definition: d, provider: provider, startedBy: in.StartedBy, group: cmp.Or(in.Group, "family:"+d.Family), overrides: in.Overrides, strategy: in.PlacementStrategy})
+		t, reason := w.place(c, launchRequest{definition: d, provider: provider, startedBy: in.StartedBy,
+			group: cmp.Or(in.Group, "family:"+d.Family), overrides: in.Overrides, strategy: in.PlacementStrategy})
 		switch {
 		case reason == "Rate exceeded" && k == 0:
 			return TaskList{}, trouble(Throttled, ECSService, "RunTask")
@@ -349,7 +354,8 @@ func (e ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
 		if t := c.byID[last(arn)]; e.w.seen(t) {
 			out.Tasks = append(out.Tasks, t.show(e.w.now))
 		} else {
-			out.Failures = append(out.Failures, Failure{Arn: e.w.arn("ecs", "task/"+c.ClusterName+"/"+last(arn)), Reason: "MISSING"})
+			out.Failures = append(out.Failures, Failure{Arn: e.w.arn("ecs", "task/"+c.ClusterName+"/"+last(arn)),
+				Reason: "MISSING"})
 		}
 	}
 	return out, nil
@@ -370,10 +376,14 @@ func (e ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
 	wanted := cmp.Or(in.DesiredStatus, Running)
 	var all []string
 	for _, t := range c.tasks {
-		status := t.DesiredStatus == wanted || wanted == TaskPending && t.DesiredStatus == Running && t.LastStatus == TaskPending
-		if e.w.seen(t) && status && (in.ServiceName == "" || t.service != nil && t.service.ServiceName == last(in.ServiceName)) &&
-			(in.Family == "" || t.definition.Family == in.Family) && (in.StartedBy == "" || t.StartedBy == in.StartedBy) &&
-			(in.LaunchType == "" || t.LaunchType == in.LaunchType) && (in.ContainerInstance == "" || t.host != nil && last(t.host.arn) == last(in.ContainerInstance)) {
+		status := t.DesiredStatus == wanted || wanted == TaskPending && t.DesiredStatus == Running &&
+			t.LastStatus == TaskPending
+		if e.w.seen(t) && status &&
+			(in.ServiceName == "" || t.service != nil && t.service.ServiceName == last(in.ServiceName)) &&
+			(in.Family == "" || t.definition.Family == in.Family) &&
+			(in.StartedBy == "" || t.StartedBy == in.StartedBy) &&
+			(in.LaunchType == "" || t.LaunchType == in.LaunchType) &&
+			(in.ContainerInstance == "" || t.host != nil && last(t.host.arn) == last(in.ContainerInstance)) {
 			all = append(all, t.TaskArn)
 		}
 	}
@@ -399,8 +409,9 @@ func (e ECS) StopTask(in StopTaskInput) (OneTask, error) {
 	return OneTask{t.show(e.w.now)}, nil
 }
 
-// UpdateTaskProtection protects up to ten tasks of services from scale-in and deployments, for two hours unless the call says
-// otherwise, or takes that back. While more would be protected than the service wants, it fails with DEPLOYMENT_BLOCKED.
+// UpdateTaskProtection protects up to ten tasks of services from scale-in and deployments, for two hours unless the
+// call says otherwise, or takes that back. While more would be protected than the service wants, it fails with
+// DEPLOYMENT_BLOCKED.
 func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 	c, err := e.w.cluster(in.Cluster)
 	if err != nil {
@@ -408,7 +419,8 @@ func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 	}
 	minutes := or(in.ExpiresInMinutes, 120)
 	if n := len(in.Tasks); n < 1 || n > 10 || minutes < 1 || minutes > 2880 {
-		return Protections{}, invalidParameter("1 to 10 tasks may be given and expiresInMinutes from 1 to 2880, got %d and %d.", n, minutes)
+		return Protections{}, invalidParameter("1 to 10 tasks may be given and expiresInMinutes from 1 to 2880, got "+
+			"%d and %d.", n, minutes)
 	}
 	var out Protections
 	for _, arn := range in.Tasks {
@@ -428,7 +440,8 @@ func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 	return out, nil
 }
 
-// watchProtection has the scheduler look again when the protection of a task is over, however often it is renewed until then.
+// watchProtection has the scheduler look again when the protection of a task is over, however often it is renewed until
+// then.
 func (w *World) watchProtection(t *task) {
 	if !t.watched.IsZero() && !t.protection.Before(t.watched) {
 		return

@@ -26,9 +26,11 @@ func newJobs(t testing.TB, s cloud.Settings, desired int, change ...func(*cloud.
 	s.Start = start
 	w := cloud.New(s)
 	j := jobs{t, w, w.ECS()}
-	must(j.ecs.CreateCluster(cloud.CreateClusterInput{ClusterName: "jobs", CapacityProviders: []string{cloud.Fargate, cloud.FargateSpot}}))(t)
+	must(j.ecs.CreateCluster(cloud.CreateClusterInput{ClusterName: "jobs",
+		CapacityProviders: []string{cloud.Fargate, cloud.FargateSpot}}))(t)
 	j.define("worker")
-	in := cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker", DesiredCount: &desired, LaunchType: cloud.Fargate, NetworkConfiguration: network}
+	in := cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
+		DesiredCount: &desired, LaunchType: cloud.Fargate, NetworkConfiguration: network}
 	for _, c := range change {
 		c(&in)
 	}
@@ -46,7 +48,8 @@ func (j jobs) pass(d time.Duration) { j.Advance(j.Now().Add(d)) }
 
 func (j jobs) service() cloud.Service {
 	j.Helper()
-	return must(j.ecs.DescribeServices(cloud.DescribeServicesInput{Cluster: "jobs", Services: []string{"workers"}}))(j).Services[0]
+	return must(j.ecs.DescribeServices(cloud.DescribeServicesInput{Cluster: "jobs",
+		Services: []string{"workers"}}))(j).Services[0]
 }
 
 func (j jobs) update(change func(*cloud.UpdateServiceInput)) {
@@ -79,7 +82,8 @@ func (j jobs) task(arn string) cloud.Task {
 // protect protects tasks and returns the reason of the first failure.
 func (j jobs) protect(on bool, minutes int, arns ...string) string {
 	j.Helper()
-	out := must(j.ecs.UpdateTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: arns, ProtectionEnabled: on, ExpiresInMinutes: &minutes}))(j)
+	out := must(j.ecs.UpdateTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: arns, ProtectionEnabled: on,
+		ExpiresInMinutes: &minutes}))(j)
 	if len(out.Failures) > 0 {
 		return out.Failures[0].Reason
 	}
@@ -103,7 +107,8 @@ func TestATaskGoesThroughItsStates(t *testing.T) {
 	same(t, "down", seen(time.Minute), []string{"RUNNING", "STOPPING", "DEPROVISIONING", "STOPPED"})
 	x := j.task(arn)
 	expect(t, "why", x.StopCode, "ServiceSchedulerInitiated")
-	expect(t, "its times", x.CreatedAt.Before(x.PullStartedAt) && x.PullStartedAt.Before(x.StartedAt) && x.StartedAt.Before(x.StoppingAt) && x.StoppingAt.Before(x.StoppedAt), true)
+	expect(t, "its times", x.CreatedAt.Before(x.PullStartedAt) && x.PullStartedAt.Before(x.StartedAt) &&
+		x.StartedAt.Before(x.StoppingAt) && x.StoppingAt.Before(x.StoppedAt), true)
 	j.pass(time.Hour)
 	expect(t, "after an hour", j.task(arn).LastStatus, "forgotten")
 }
@@ -149,7 +154,8 @@ func TestProtectionIsBlockedBeyondTheDesiredCount(t *testing.T) {
 	expect(t, "the first", j.protect(true, 10, ids[0]), "")
 	expect(t, "the second", j.protect(true, 10, ids[1]), "DEPLOYMENT_BLOCKED")
 	expect(t, "one that is not there", j.protect(true, 10, "none"), "MISSING")
-	_, err := j.ecs.UpdateTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: ids[:1], ProtectionEnabled: true, ExpiresInMinutes: ptr(2881)})
+	_, err := j.ecs.UpdateTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: ids[:1], ProtectionEnabled: true,
+		ExpiresInMinutes: ptr(2881)})
 	expect(t, "too long", code(err), "InvalidParameterException")
 	got := must(j.ecs.GetTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: ids[:2]}))(t).ProtectedTasks
 	expect(t, "shown", got[0].ProtectionEnabled && !got[1].ProtectionEnabled, true)
@@ -193,15 +199,18 @@ func TestTasksThatNeverRunAreStartedEverMoreSlowly(t *testing.T) {
 	j.pass(5 * time.Hour)
 	late := j.service().Deployments[0].FailedTasks - early
 	if early < 5 || late > 22 {
-		t.Errorf("%d starts in the first ten minutes and %d in five hours more, want one in 15 minutes in the end", early, late)
+		t.Errorf("%d starts in the first ten minutes and %d in five hours more, want one in 15 minutes in the end",
+			early, late)
 	}
-	expect(t, "an event says so", strings.Contains(fmt.Sprint(j.service().Events), "unable to consistently start tasks"), true)
+	expect(t, "an event says so",
+		strings.Contains(fmt.Sprint(j.service().Events), "unable to consistently start tasks"), true)
 }
 
 func TestFargateLaunchesAtItsRate(t *testing.T) {
 	j := newJobs(t, cloud.Settings{Tasks: cloud.Tasks{FargateBurst: 20, FargateRate: 2}}, 0)
 	run := func(token string) (cloud.TaskList, error) {
-		return j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(10), LaunchType: cloud.Fargate, NetworkConfiguration: network, ClientToken: token})
+		return j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(10),
+			LaunchType: cloud.Fargate, NetworkConfiguration: network, ClientToken: token})
 	}
 	expect(t, "ten", len(must(run("a"))(t).Tasks), 10)
 	expect(t, "ten more", len(must(run("b"))(t).Tasks), 10)
@@ -226,7 +235,8 @@ func TestAServiceStartsNoMoreThanItsPace(t *testing.T) {
 
 func TestNewTasksAreUnseenForAWhile(t *testing.T) {
 	j := newJobs(t, cloud.Settings{Tasks: cloud.Tasks{Lag: 3 * time.Second}}, 0)
-	out := must(j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", LaunchType: cloud.Fargate, NetworkConfiguration: network}))(t)
+	out := must(j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", LaunchType: cloud.Fargate,
+		NetworkConfiguration: network}))(t)
 	expect(t, "at once", j.task(out.Tasks[0].TaskArn).LastStatus, "forgotten")
 	j.pass(3 * time.Second)
 	expect(t, "later", j.task(out.Tasks[0].TaskArn).LastStatus, "PROVISIONING")
@@ -235,7 +245,8 @@ func TestNewTasksAreUnseenForAWhile(t *testing.T) {
 func TestAStrategySplitsByBaseAndWeight(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 9, func(in *cloud.CreateServiceInput) {
 		in.LaunchType = ""
-		in.CapacityProviderStrategy = []cloud.StrategyPart{{CapacityProvider: cloud.Fargate, Base: 3, Weight: 1}, {CapacityProvider: cloud.FargateSpot, Weight: 2}}
+		in.CapacityProviderStrategy = []cloud.StrategyPart{{CapacityProvider: cloud.Fargate, Base: 3, Weight: 1},
+			{CapacityProvider: cloud.FargateSpot, Weight: 2}}
 	})
 	j.pass(2 * time.Minute)
 	n := map[string]int{}
@@ -244,7 +255,8 @@ func TestAStrategySplitsByBaseAndWeight(t *testing.T) {
 	}
 	expect(t, "on Fargate: 3 and a third of 6", n[cloud.Fargate], 5)
 	expect(t, "on Fargate Spot", n[cloud.FargateSpot], 4)
-	spot := j.tasks()[slices.IndexFunc(j.tasks(), func(arn string) bool { return j.task(arn).CapacityProviderName == cloud.FargateSpot })]
+	spot := j.tasks()[slices.IndexFunc(j.tasks(),
+		func(arn string) bool { return j.task(arn).CapacityProviderName == cloud.FargateSpot })]
 	j.protect(true, 10, spot)
 	if err := j.InterruptTask(spot); err != nil {
 		t.Fatal(err)
@@ -255,17 +267,21 @@ func TestAStrategySplitsByBaseAndWeight(t *testing.T) {
 }
 
 // hosted is a service on the instances of a group of the given size.
-func hosted(t testing.TB, instances, desired int, change func(*cloud.GroupProvider), shape ...func(*cloud.CreateGroup)) (fleet, jobs) {
+func hosted(t testing.TB, instances, desired int, change func(*cloud.GroupProvider),
+	shape ...func(*cloud.CreateGroup)) (fleet, jobs) {
 	t.Helper()
 	f := newFleet(t, cloud.Settings{}, 0, 10, instances, shape...)
 	j := jobs{t, f.World, f.ECS()}
-	p := &cloud.GroupProvider{AutoScalingGroupArn: f.group().AutoScalingGroupARN, ManagedScaling: &cloud.ManagedScaling{Status: "DISABLED"}}
+	p := &cloud.GroupProvider{AutoScalingGroupArn: f.group().AutoScalingGroupARN,
+		ManagedScaling: &cloud.ManagedScaling{Status: "DISABLED"}}
 	change(p)
 	must(j.ecs.CreateCapacityProvider(cloud.CreateProvider{Name: "hosts", AutoScalingGroupProvider: p}))(t)
-	must(j.ecs.CreateCluster(cloud.CreateClusterInput{ClusterName: "jobs", CapacityProviders: []string{"hosts"}, DefaultCapacityProviderStrategy: []cloud.StrategyPart{{CapacityProvider: "hosts", Weight: 1}}}))(t)
+	must(j.ecs.CreateCluster(cloud.CreateClusterInput{ClusterName: "jobs", CapacityProviders: []string{"hosts"},
+		DefaultCapacityProviderStrategy: []cloud.StrategyPart{{CapacityProvider: "hosts", Weight: 1}}}))(t)
 	j.define("worker") // 1024 of 2048 CPU units: two on an instance
 	f.pass(2 * time.Minute)
-	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker", DesiredCount: &desired,
+	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
+		DesiredCount:      &desired,
 		PlacementStrategy: []cloud.PlacementStrategy{{Type: "binpack", Field: "memory"}}}))(t)
 	return f, j
 }
@@ -273,7 +289,8 @@ func hosted(t testing.TB, instances, desired int, change func(*cloud.GroupProvid
 func (j jobs) hosts() []cloud.ContainerInstance {
 	j.Helper()
 	arns := must(j.ecs.ListContainerInstances(cloud.ListHosts{Cluster: "jobs"}))(j).ContainerInstanceArns
-	return must(j.ecs.DescribeContainerInstances(cloud.HostNames{Cluster: "jobs", ContainerInstances: arns}))(j).ContainerInstances
+	return must(j.ecs.DescribeContainerInstances(cloud.HostNames{Cluster: "jobs",
+		ContainerInstances: arns}))(j).ContainerInstances
 }
 
 func TestWithoutManagedScalingTasksWithoutRoomFailAtOnce(t *testing.T) {
@@ -281,7 +298,8 @@ func TestWithoutManagedScalingTasksWithoutRoomFailAtOnce(t *testing.T) {
 	out := must(j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(5)}))(t)
 	expect(t, "placed", len(out.Tasks), 4)
 	expect(t, "reason", out.Failures[0].Reason, "RESOURCE:CPU")
-	_, err := j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", CapacityProviderStrategy: []cloud.StrategyPart{{CapacityProvider: "others"}}})
+	_, err := j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker",
+		CapacityProviderStrategy: []cloud.StrategyPart{{CapacityProvider: "others"}}})
 	expect(t, "a provider that the cluster does not have", code(err), "InvalidParameterException")
 }
 
@@ -303,7 +321,8 @@ func TestBinpackFillsInstancesAndEmptiesThemAgain(t *testing.T) {
 		t.Errorf("after scale-in: %v, want the instance that was emptiest empty", got)
 	}
 	full := j.hosts()[0].Ec2InstanceId
-	must(f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: full, ShouldDecrementDesiredCapacity: ptr(true)}))(t)
+	must(f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: full,
+		ShouldDecrementDesiredCapacity: ptr(true)}))(t)
 	ids := j.tasks()
 	j.pass(2 * time.Minute)
 	expect(t, "tasks end with their instance", j.task(ids[0]).StopCode, "InfrastructureHealth")
@@ -321,7 +340,8 @@ func TestManagedTerminationProtectionShieldsInstancesWithTasks(t *testing.T) {
 	j.pass(5 * time.Minute)
 	expect(t, "the instance with both tasks stays", len(f.in(cloud.InService)), 1)
 	expect(t, "running", j.service().RunningCount, 2)
-	_, err := j.ecs.UpdateCapacityProvider(cloud.CreateProvider{Name: "hosts", AutoScalingGroupProvider: &cloud.GroupProvider{ManagedScaling: &cloud.ManagedScaling{Status: "DISABLED"}}})
+	_, err := j.ecs.UpdateCapacityProvider(cloud.CreateProvider{Name: "hosts",
+		AutoScalingGroupProvider: &cloud.GroupProvider{ManagedScaling: &cloud.ManagedScaling{Status: "DISABLED"}}})
 	expect(t, "protection needs managed scaling", code(err), "ClientException")
 }
 
@@ -331,7 +351,8 @@ func TestADrainingInstanceLosesItsServiceTasks(t *testing.T) {
 	j.pass(time.Minute)
 	h := j.hosts()[0]
 	ids := j.tasks()
-	out := must(j.ecs.UpdateContainerInstancesState(cloud.HostNames{Cluster: "jobs", ContainerInstances: []string{h.ContainerInstanceArn, "none"}, Status: "DRAINING"}))(t)
+	out := must(j.ecs.UpdateContainerInstancesState(cloud.HostNames{Cluster: "jobs",
+		ContainerInstances: []string{h.ContainerInstanceArn, "none"}, Status: "DRAINING"}))(t)
 	expect(t, "failures", len(out.Failures), 1)
 	j.pass(time.Minute)
 	h = j.hosts()[0]
@@ -343,7 +364,8 @@ func TestADrainingInstanceLosesItsServiceTasks(t *testing.T) {
 
 func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		j := newJobs(t, cloud.Settings{Seed: rapid.Uint64().Draw(r, "seed"), Tasks: cloud.Tasks{Spread: 0.8, StartFails: rapid.Float64Range(0, 0.3).Draw(r, "fails")}}, 3)
+		j := newJobs(t, cloud.Settings{Seed: rapid.Uint64().Draw(r, "seed"),
+			Tasks: cloud.Tasks{Spread: 0.8, StartFails: rapid.Float64Range(0, 0.3).Draw(r, "fails")}}, 3)
 		protected := map[string]time.Time{}
 		for range rapid.IntRange(1, 30).Draw(r, "steps") {
 			n := rapid.IntRange(0, 9).Draw(r, "n")
@@ -369,11 +391,13 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 					delete(protected, arn)
 				}
 			}
-			for until := j.Now().Add(time.Duration(rapid.IntRange(0, 120).Draw(r, "after")) * time.Second); j.Now().Before(until); j.pass(5 * time.Second) {
+			for until := j.Now().Add(time.Duration(rapid.IntRange(0, 120).Draw(r,
+				"after")) * time.Second); j.Now().Before(until); j.pass(5 * time.Second) {
 				running := 0
 				for arn, end := range protected {
 					x := j.task(arn)
-					if end.After(j.Now()) && x.DesiredStatus != cloud.Running && x.StopCode == "ServiceSchedulerInitiated" && x.StoppingAt.Before(end) {
+					if end.After(j.Now()) && x.DesiredStatus != cloud.Running &&
+						x.StopCode == "ServiceSchedulerInitiated" && x.StoppingAt.Before(end) {
 						r.Fatalf("the scheduler stopped %s at %v, protected until %v", arn, x.StoppingAt, end)
 					}
 				}
@@ -384,7 +408,8 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 					}
 				}
 				if s.RunningCount != running || s.RunningCount+s.PendingCount != len(j.tasks()) {
-					r.Fatalf("%d running and %d pending of %d listed, of which %d run", s.RunningCount, s.PendingCount, len(j.tasks()), running)
+					r.Fatalf("%d running and %d pending of %d listed, of which %d run", s.RunningCount, s.PendingCount,
+						len(j.tasks()), running)
 				}
 			}
 		}
@@ -393,14 +418,16 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 		}
 		j.pass(2 * time.Hour)
 		if s := j.service(); s.RunningCount != s.DesiredCount || len(s.Deployments) != 1 {
-			r.Fatalf("after two quiet hours %d of %d run, in %d deployments", s.RunningCount, s.DesiredCount, len(s.Deployments))
+			r.Fatalf("after two quiet hours %d of %d run, in %d deployments", s.RunningCount, s.DesiredCount,
+				len(s.Deployments))
 		}
 	})
 }
 
 func TestADeploymentStaysWithinItsPercentages(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 4, func(in *cloud.CreateServiceInput) {
-		in.DeploymentConfiguration = &cloud.DeploymentConfiguration{MinimumHealthyPercent: ptr(50), MaximumPercent: ptr(100)}
+		in.DeploymentConfiguration = &cloud.DeploymentConfiguration{MinimumHealthyPercent: ptr(50),
+			MaximumPercent: ptr(100)}
 	})
 	j.pass(time.Minute)
 	j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
@@ -442,7 +469,8 @@ func TestADeletedServiceIsForgottenAndItsNameIsFree(t *testing.T) {
 	expect(t, "status", j.service().Status, "INACTIVE")
 	_, err = j.ecs.UpdateService(cloud.UpdateServiceInput{Cluster: "jobs", Service: "workers", DesiredCount: ptr(1)})
 	expect(t, "to change it", code(err), "ServiceNotActiveException")
-	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker", DesiredCount: ptr(1), LaunchType: cloud.Fargate, NetworkConfiguration: network}))(t)
+	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
+		DesiredCount: ptr(1), LaunchType: cloud.Fargate, NetworkConfiguration: network}))(t)
 	j.pass(2 * time.Hour)
 	expect(t, "the new one stays", j.service().RunningCount, 1)
 	expect(t, "services", must(j.ecs.DescribeClusters(cloud.ClusterNames{Clusters: []string{"jobs"}}))(t).Clusters[0].ActiveServicesCount, 1)

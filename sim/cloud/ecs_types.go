@@ -9,12 +9,12 @@ import (
 type Tasks struct {
 	// React is how long a service takes to notice that it has too few or too many tasks (1s).
 	React time.Duration
-	// Provision is the time in PROVISIONING on Fargate (10s), Pull the time in PENDING on Fargate (25s), where nothing is cached,
-	// and HostPull that of the first task of a definition on an instance (15s). Activate is the time in ACTIVATING (2s), and on
-	// an instance that has the image all that a start takes.
+	// Provision is the time in PROVISIONING on Fargate (10s), Pull the time in PENDING on Fargate (25s), where nothing
+	// is cached, and HostPull that of the first task of a definition on an instance (15s). Activate is the time in
+	// ACTIVATING (2s), and on an instance that has the image all that a start takes.
 	Provision, Pull, HostPull, Activate time.Duration
-	// Exit is how long a container takes to end after SIGTERM (2s); it is killed after StopTimeout (30s). Deprovision is the time
-	// after that until STOPPED (3s).
+	// Exit is how long a container takes to end after SIGTERM (2s); it is killed after StopTimeout (30s). Deprovision
+	// is the time after that until STOPPED (3s).
 	Exit, StopTimeout, Deprovision time.Duration
 	// Join is how long an instance in service takes until it is registered in its cluster (5s).
 	Join time.Duration
@@ -24,7 +24,8 @@ type Tasks struct {
 	StartFails float64
 	// ServicePace is how many tasks a service starts in a minute at most (500).
 	ServicePace int
-	// FargateBurst and FargateRate are the token bucket of Fargate launches (100, and 20 in a second); Fargate Spot has the same again.
+	// FargateBurst and FargateRate are the token bucket of Fargate launches (100, and 20 in a second); Fargate Spot has
+	// the same again.
 	FargateBurst, FargateRate float64
 	// Lag is how long a new task stays unseen by ListTasks and DescribeTasks (0s).
 	Lag time.Duration
@@ -37,8 +38,10 @@ func (t Tasks) withDefaults() Tasks {
 		of        *time.Duration
 		otherwise time.Duration
 	}{
-		{&t.React, time.Second}, {&t.Provision, 10 * time.Second}, {&t.Pull, 25 * time.Second}, {&t.HostPull, 15 * time.Second},
-		{&t.Activate, 2 * time.Second}, {&t.Exit, 2 * time.Second}, {&t.StopTimeout, 30 * time.Second}, {&t.Deprovision, 3 * time.Second},
+		{&t.React, time.Second}, {&t.Provision, 10 * time.Second}, {&t.Pull, 25 * time.Second},
+		{&t.HostPull, 15 * time.Second},
+		{&t.Activate, 2 * time.Second}, {&t.Exit, 2 * time.Second}, {&t.StopTimeout, 30 * time.Second},
+		{&t.Deprovision, 3 * time.Second},
 		{&t.Join, 5 * time.Second},
 	} {
 		*d.of = cmp.Or(*d.of, d.otherwise)

@@ -6,7 +6,8 @@ import (
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// JudgeRow is the state that an alarm with a threshold of 5 finds from a row of points: "0" is below, "X" above, "-" missing.
+// JudgeRow is the state that an alarm with a threshold of 5 finds from a row of points: "0" is below, "X" above, "-"
+// missing.
 func JudgeRow(in MetricAlarm, row, before string) (string, error) {
 	a := alarm{MetricAlarm: in}
 	a.StateValue = before

@@ -41,7 +41,8 @@ const (
 	SQSService                API = "sqs"
 )
 
-// Rate is a token bucket of the API: Burst calls at once, PerSecond over time. All actions that one Rate names share its bucket.
+// Rate is a token bucket of the API: Burst calls at once, PerSecond over time. All actions that one Rate names share
+// its bucket.
 type Rate struct {
 	Service API
 	// Actions share the bucket; empty means all actions of the service that no earlier Rate names.
@@ -50,8 +51,8 @@ type Rate struct {
 	Burst, PerSecond float64
 }
 
-// DefaultRates are the published rates, and for the services that publish none (EC2 Auto Scaling) or whose rates are known from
-// memory alone (ECS) plausible ones.
+// DefaultRates are the published rates, and for the services that publish none (EC2 Auto Scaling) or whose rates are
+// known from memory alone (ECS) plausible ones.
 func DefaultRates() []Rate {
 	return []Rate{
 		{CloudWatchService, []string{"PutMetricData"}, 500, 500},
@@ -110,7 +111,8 @@ const (
 	Throttled Trouble = "throttled"
 	// InternalFailure: the service has a fault, status 500.
 	InternalFailure Trouble = "internal failure"
-	// Contention: EC2 Auto Scaling has another update of the group under way, status 500; other services fail as with InternalFailure.
+	// Contention: EC2 Auto Scaling has another update of the group under way, status 500; other services fail as with
+	// InternalFailure.
 	Contention Trouble = "contention"
 	// Timeout: the call is not carried out and never answered.
 	Timeout Trouble = "timeout"
@@ -146,8 +148,8 @@ type Admission struct {
 	LoseAnswer bool
 }
 
-// Admit is the front door of the API: injected troubles, then the token bucket of the action. The actions themselves do not
-// ask it, so that a simulation without a network may call them freely; a server asks it before each.
+// Admit is the front door of the API: injected troubles, then the token bucket of the action. The actions themselves do
+// not ask it, so that a simulation without a network may call them freely; a server asks it before each.
 func (w *World) Admit(s API, action string) Admission {
 	for _, i := range w.injections {
 		if i.spent(w.now) || i.Service != "" && i.Service != s || i.Action != "" && i.Action != action {
@@ -186,7 +188,8 @@ func trouble(t Trouble, s API, action string) *Fault {
 	json := s == ECSService || s == ApplicationScalingService
 	switch t {
 	case AccessDenied:
-		message := fmt.Sprintf("User is not authorized to perform: %s:%s", strings.Replace(string(s), "monitoring", "cloudwatch", 1), action)
+		message := fmt.Sprintf("User is not authorized to perform: %s:%s",
+			strings.Replace(string(s), "monitoring", "cloudwatch", 1), action)
 		if json {
 			return fault("AccessDeniedException", "%s", message)
 		}
@@ -195,7 +198,8 @@ func trouble(t Trouble, s API, action string) *Fault {
 		if json {
 			return fault("ExpiredTokenException", "The security token included in the request is expired")
 		}
-		return &Fault{Code: "ExpiredToken", Message: "The security token included in the request is expired", Status: 403}
+		return &Fault{Code: "ExpiredToken", Message: "The security token included in the request is expired",
+			Status: 403}
 	case Throttled:
 		switch {
 		case json:
@@ -206,12 +210,14 @@ func trouble(t Trouble, s API, action string) *Fault {
 		return fault("Throttling", "Rate exceeded")
 	case InternalFailure, Contention:
 		if t == Contention && s == AutoScalingService {
-			return &Fault{Code: "ResourceContention", Message: "You already have a pending update to an Amazon EC2 Auto Scaling resource.", Status: 500}
+			return &Fault{Code: "ResourceContention", Message: "You already have a pending update to an Amazon EC2 " +
+				"Auto Scaling resource.", Status: 500}
 		}
 		if json {
 			return &Fault{Code: "ServerException", Message: "Service unavailable. Please try again later.", Status: 500}
 		}
-		return &Fault{Code: "InternalFailure", Message: "The request processing has failed because of an internal error.", Status: 500}
+		return &Fault{Code: "InternalFailure", Message: "The request processing has failed because of an internal " +
+			"error.", Status: 500}
 	}
 	return &Fault{Code: "Timeout", Message: "no answer", Status: 504, Hang: true}
 }

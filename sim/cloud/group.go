@@ -103,7 +103,8 @@ func (w *World) change(name string) (*group, error) {
 	}
 	if g.Operator != nil && g.Operator.Principal != w.settings.Caller {
 		return nil, &Fault{Code: "AccessDenied", Status: 403,
-			Message: fmt.Sprintf("The Auto Scaling group %s is operated by %s; other callers may not change it.", name, g.Operator.Principal)}
+			Message: fmt.Sprintf("The Auto Scaling group %s is operated by %s; other callers may not change it.", name,
+				g.Operator.Principal)}
 	}
 	return g, nil
 }
@@ -118,8 +119,8 @@ func (w *World) ShapeGroup(name string, m Machines) error {
 	return nil
 }
 
-// LimitCapacity says how many instances of a pool there are, those that run included; a negative number means enough. Launches
-// beyond it fail with InsufficientInstanceCapacity.
+// LimitCapacity says how many instances of a pool there are, those that run included; a negative number means enough.
+// Launches beyond it fail with InsufficientInstanceCapacity.
 func (w *World) LimitCapacity(p Pool, instances int) {
 	if instances < 0 {
 		delete(w.pools, p)
@@ -132,22 +133,27 @@ func (w *World) LimitCapacity(p Pool, instances int) {
 func (a AutoScaling) CreateAutoScalingGroup(in CreateGroup) (Nothing, error) {
 	w := a.w
 	switch {
-	case in.AutoScalingGroupName == "" || len(in.AutoScalingGroupName) > 255 || strings.ContainsAny(in.AutoScalingGroupName, ":/"):
+	case in.AutoScalingGroupName == "" || len(in.AutoScalingGroupName) > 255 ||
+		strings.ContainsAny(in.AutoScalingGroupName, ":/"):
 		return Nothing{}, invalid("The group name must have 1 to 255 characters without colons and slashes.")
 	case w.groups[in.AutoScalingGroupName] != nil:
-		return Nothing{}, fault("AlreadyExists", "AutoScalingGroup by this name already exists - A group with the name %s already exists", in.AutoScalingGroupName)
+		return Nothing{}, fault("AlreadyExists", "AutoScalingGroup by this name already exists - A group with the "+
+			"name %s already exists", in.AutoScalingGroupName)
 	case len(w.groups) >= MaxGroups:
 		return Nothing{}, fault("LimitExceeded", "The limit of %d groups is reached.", MaxGroups)
 	case in.MinSize == nil || in.MaxSize == nil:
 		return Nothing{}, invalid("MinSize and MaxSize are required.")
 	case in.LaunchTemplate == nil && in.LaunchConfigurationName == "" && in.MixedInstancesPolicy == nil:
-		return Nothing{}, invalid("Valid requests must contain either LaunchTemplate, LaunchConfigurationName, InstanceId or MixedInstancesPolicy parameter.")
+		return Nothing{}, invalid("Valid requests must contain either LaunchTemplate, LaunchConfigurationName, " +
+			"InstanceId or MixedInstancesPolicy parameter.")
 	case len(in.AvailabilityZones) == 0 && in.VPCZoneIdentifier == "":
 		return Nothing{}, invalid("At least one Availability Zone or VPC Subnet is required.")
 	}
-	g := &group{region: w.settings.Region, machines: w.settings.Machines, typical: "m7g.large", suspended: map[string]bool{}, metrics: map[string]bool{}}
+	g := &group{region: w.settings.Region, machines: w.settings.Machines, typical: "m7g.large",
+		suspended: map[string]bool{}, metrics: map[string]bool{}}
 	g.AutoScalingGroupName = in.AutoScalingGroupName
-	g.AutoScalingGroupARN = w.arn("autoscaling", "autoScalingGroup:"+w.uuid()+":autoScalingGroupName/"+in.AutoScalingGroupName)
+	g.AutoScalingGroupARN = w.arn("autoscaling", "autoScalingGroup:"+w.uuid()+":autoScalingGroupName/"+
+		in.AutoScalingGroupName)
 	g.CreatedTime, g.DefaultCooldown, g.HealthCheckType, g.DeletionProtection = w.now, 300, "EC2", "none"
 	g.TerminationPolicies, g.Tags = []string{"Default"}, slices.Clone(in.Tags)
 	for k := range g.Tags {
@@ -170,8 +176,8 @@ func (a AutoScaling) CreateAutoScalingGroup(in CreateGroup) (Nothing, error) {
 	return Nothing{}, nil
 }
 
-// UpdateAutoScalingGroup changes a group. Where a new bound excludes the desired capacity and none is given, it is moved to the
-// bound.
+// UpdateAutoScalingGroup changes a group. Where a new bound excludes the desired capacity and none is given, it is
+// moved to the bound.
 func (a AutoScaling) UpdateAutoScalingGroup(in GroupSettings) (Nothing, error) {
 	g, err := a.w.change(in.AutoScalingGroupName)
 	if err != nil {
@@ -194,13 +200,16 @@ func (g *group) apply(in GroupSettings) error {
 	case least < 0 || most < least || most > MaxGroupSize:
 		return invalid("MinSize %d and MaxSize %d must be in order, from 0 to %d.", least, most, MaxGroupSize)
 	case desired < least:
-		return invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d", desired, least, most)
+		return invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d", desired, least,
+			most)
 	case desired > most:
-		return invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d", desired, least, most)
+		return invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d", desired, least,
+			most)
 	}
 	for _, seconds := range []*int{in.DefaultCooldown, in.HealthCheckGracePeriod, in.DefaultInstanceWarmup} {
 		if n := or(seconds, 0); n < -1 || n > maxSeconds {
-			return invalid("DefaultCooldown, HealthCheckGracePeriod and DefaultInstanceWarmup must be from 0 to %d seconds, got %d.", maxSeconds, n)
+			return invalid("DefaultCooldown, HealthCheckGracePeriod and DefaultInstanceWarmup must be from 0 to %d "+
+				"seconds, got %d.", maxSeconds, n)
 		}
 	}
 	if err := checkPolicies(in.TerminationPolicies); err != nil {
@@ -297,8 +306,10 @@ func checkMix(m *MixedInstancesPolicy) error {
 		}
 	}
 	if d := m.InstancesDistribution; d != nil {
-		if p, base := or(d.OnDemandPercentageAboveBaseCapacity, 100), or(d.OnDemandBaseCapacity, 0); p < 0 || p > 100 || base < 0 {
-			return invalid("OnDemandPercentageAboveBaseCapacity %d must be from 0 to 100, and OnDemandBaseCapacity %d not below 0.", p, base)
+		if p, base := or(d.OnDemandPercentageAboveBaseCapacity, 100), or(d.OnDemandBaseCapacity, 0); p < 0 || p > 100 ||
+			base < 0 {
+			return invalid("OnDemandPercentageAboveBaseCapacity %d must be from 0 to 100, and OnDemandBaseCapacity "+
+				"%d not below 0.", p, base)
 		}
 	}
 	return nil
@@ -313,9 +324,11 @@ func (a AutoScaling) DeleteAutoScalingGroup(in DeleteGroup) (Nothing, error) {
 	force := or(in.ForceDelete, false)
 	switch {
 	case g.DeletionProtection == "prevent-all-deletion" || force && g.DeletionProtection == "prevent-force-deletion":
-		return Nothing{}, invalid("The group %s has deletion protection %s.", in.AutoScalingGroupName, g.DeletionProtection)
+		return Nothing{}, invalid("The group %s has deletion protection %s.", in.AutoScalingGroupName,
+			g.DeletionProtection)
 	case !force && len(g.instances) > 0:
-		return Nothing{}, fault("ResourceInUse", "You cannot delete an AutoScalingGroup while there are instances or pending Spot instance request(s) still in the group.")
+		return Nothing{}, fault("ResourceInUse", "You cannot delete an AutoScalingGroup while there are instances or "+
+			"pending Spot instance request(s) still in the group.")
 	}
 	for _, i := range slices.Clone(g.instances) {
 		a.w.gone(i)
@@ -340,12 +353,15 @@ func (a AutoScaling) SetDesiredCapacity(in SetDesired) (Nothing, error) {
 	n := *in.DesiredCapacity
 	switch {
 	case n > g.MaxSize:
-		return Nothing{}, invalid("New SetDesiredCapacity value %d is above max value %d for the AutoScalingGroup.", n, g.MaxSize)
+		return Nothing{}, invalid("New SetDesiredCapacity value %d is above max value %d for the AutoScalingGroup.", n,
+			g.MaxSize)
 	case n < g.MinSize:
-		return Nothing{}, invalid("New SetDesiredCapacity value %d is below min value %d for the AutoScalingGroup.", n, g.MinSize)
+		return Nothing{}, invalid("New SetDesiredCapacity value %d is below min value %d for the AutoScalingGroup.", n,
+			g.MinSize)
 	}
 	if or(in.HonorCooldown, false) && a.w.cooling(g) {
-		return Nothing{}, fault("ScalingActivityInProgress", "The group %s has scaling activities in progress or cools down, and cooldowns are to be honored.", in.AutoScalingGroupName)
+		return Nothing{}, fault("ScalingActivityInProgress", "The group %s has scaling activities in progress or "+
+			"cools down, and cooldowns are to be honored.", in.AutoScalingGroupName)
 	}
 	a.w.resize(g, n)
 	return Nothing{}, nil

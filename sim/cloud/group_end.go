@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// shrink ends what is too much. It never takes a protected instance, nor one that has not come into service yet, nor goes below
-// the desired capacity where instances have weights.
+// shrink ends what is too much. It never takes a protected instance, nor one that has not come into service yet, nor
+// goes below the desired capacity where instances have weights.
 func (w *World) shrink(g *group) {
 	if w.now.Before(g.askAgain) {
 		return
@@ -37,9 +37,11 @@ func (w *World) shrink(g *group) {
 
 // sayStuck writes down, once, that what is too much is all protected.
 func (w *World) sayStuck(g *group, surplus int) {
-	protected := surplus > 0 && slices.ContainsFunc(g.instances, func(i *instance) bool { return i.state == InService && i.protected })
+	protected := surplus > 0 &&
+		slices.ContainsFunc(g.instances, func(i *instance) bool { return i.state == InService && i.protected })
 	if protected && !g.stuck {
-		a := w.begin(g, "Could not scale to desired capacity because all remaining instances are protected from scale in.",
+		a := w.begin(g, "Could not scale to desired capacity because all remaining instances are protected from "+
+			"scale in.",
 			fmt.Sprintf("the capacity of %d is above the desired %d.", g.capacity(), g.desired))
 		w.end(g, a, "Cancelled", "")
 	}
@@ -48,7 +50,8 @@ func (w *World) sayStuck(g *group, surplus int) {
 
 // checkPolicies holds the order of termination policies: one function at most, and first; Default last.
 func checkPolicies(all []string) error {
-	known := []string{"Default", "AllocationStrategy", "OldestLaunchTemplate", "OldestLaunchConfiguration", "ClosestToNextInstanceHour", "NewestInstance", "OldestInstance"}
+	known := []string{"Default", "AllocationStrategy", "OldestLaunchTemplate", "OldestLaunchConfiguration",
+		"ClosestToNextInstanceHour", "NewestInstance", "OldestInstance"}
 	for k, p := range all {
 		function := strings.HasPrefix(p, "arn:")
 		switch {
@@ -96,8 +99,8 @@ type TerminationAnswer struct {
 	Failed bool
 }
 
-// TerminationPolicy is a Lambda function that chooses what to end. It must be a function of its argument and of what its owner
-// changes between calls of Advance; it must not call the world.
+// TerminationPolicy is a Lambda function that chooses what to end. It must be a function of its argument and of what
+// its owner changes between calls of Advance; it must not call the world.
 type TerminationPolicy func(TerminationRequest) TerminationAnswer
 
 // mostLambda is how long EC2 Auto Scaling waits for a termination policy.
@@ -106,8 +109,8 @@ const mostLambda = 2 * time.Second
 // OfferTerminationPolicy makes a function known by its ARN. A group that names an unknown one gets no answer from it.
 func (w *World) OfferTerminationPolicy(arn string, p TerminationPolicy) { w.lambdas[arn] = p }
 
-// ask asks the group's function, if it has one, which instances should go. waiting tells that it gave nothing that could be used:
-// it is asked again later, and until then nothing ends.
+// ask asks the group's function, if it has one, which instances should go. waiting tells that it gave nothing that
+// could be used: it is asked again later, and until then nothing ends.
 func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []string, waiting bool) {
 	if len(g.TerminationPolicies) == 0 || !strings.HasPrefix(g.TerminationPolicies[0], "arn:") {
 		return nil, false
@@ -137,7 +140,8 @@ func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []s
 
 // question is what the function is told: how much in which zone and market, and the instances that lie there.
 func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) TerminationRequest {
-	q := TerminationRequest{AutoScalingGroupARN: g.AutoScalingGroupARN, AutoScalingGroupName: g.AutoScalingGroupName, Cause: "SCALE_IN"}
+	q := TerminationRequest{AutoScalingGroupARN: g.AutoScalingGroupARN, AutoScalingGroupName: g.AutoScalingGroupName,
+		Cause: "SCALE_IN"}
 	v, taken := g.victims(fits, nil, now), map[*instance]bool{}
 	for surplus > 0 {
 		i := v.next(surplus, taken)
@@ -150,7 +154,8 @@ func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) 
 		})
 		if k < 0 {
 			k = len(q.CapacityToTerminate)
-			q.CapacityToTerminate = append(q.CapacityToTerminate, CapacityToTerminate{i.pool.AvailabilityZone, 0, i.pool.Market})
+			q.CapacityToTerminate = append(q.CapacityToTerminate,
+				CapacityToTerminate{i.pool.AvailabilityZone, 0, i.pool.Market})
 		}
 		q.CapacityToTerminate[k].Capacity += i.weight
 	}
@@ -158,13 +163,15 @@ func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) 
 		if fits(i) && slices.ContainsFunc(q.CapacityToTerminate, func(c CapacityToTerminate) bool {
 			return c.AvailabilityZone == i.pool.AvailabilityZone && c.InstanceMarketOption == i.pool.Market
 		}) {
-			q.Instances = append(q.Instances, TerminationCandidate{i.pool.AvailabilityZone, i.id, i.pool.InstanceType, i.pool.Market})
+			q.Instances = append(q.Instances, TerminationCandidate{i.pool.AvailabilityZone, i.id, i.pool.InstanceType,
+				i.pool.Market})
 		}
 	}
 	return q
 }
 
-// end1 takes one instance out of service: through its hooks, to its end or, where the pool takes back, to the warm pool.
+// end1 takes one instance out of service: through its hooks, to its end or, where the pool takes back, to the warm
+// pool.
 func (w *World) end1(i *instance, cause string, scaleIn bool) *Activity {
 	g := i.group
 	w.end(g, i.activity, "Cancelled", "")
@@ -230,8 +237,8 @@ func (w *World) member(id string) (*instance, error) {
 	return i, err
 }
 
-// TerminateInstanceInAutoScalingGroup ends an instance, protected or not. With decrement the desired capacity falls by its
-// weight; without, the group launches another.
+// TerminateInstanceInAutoScalingGroup ends an instance, protected or not. With decrement the desired capacity falls by
+// its weight; without, the group launches another.
 func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneActivity, error) {
 	i, err := a.w.member(in.InstanceId)
 	if err != nil {
@@ -243,7 +250,8 @@ func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneAct
 	}
 	switch {
 	case i.warmed():
-		return OneActivity{}, invalid("The instance %s is in the warm pool; it cannot be terminated by this action.", i.id)
+		return OneActivity{}, invalid("The instance %s is in the warm pool; it cannot be terminated by this action.",
+			i.id)
 	case i.state == TerminatingRetained:
 		i.activity = a.w.begin(g, "Terminating EC2 instance: "+i.id, "a user asked to end a retained instance.")
 		x := *i.activity
@@ -255,7 +263,9 @@ func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneAct
 	decrement := *in.ShouldDecrementDesiredCapacity
 	if decrement && i.counted() {
 		if g.desired-i.weight < g.MinSize {
-			return OneActivity{}, invalid("Currently, desiredSize equals minSize (%d). Terminating instance without replacement will violate group's min size constraint. Either set shouldDecrementDesiredCapacity flag to false or lower group's min size.", g.MinSize)
+			return OneActivity{}, invalid("Currently, desiredSize equals minSize (%d). Terminating instance without "+
+				"replacement will violate group's min size constraint. Either set shouldDecrementDesiredCapacity "+
+				"flag to false or lower group's min size.", g.MinSize)
 		}
 		g.desired -= i.weight
 	}
@@ -264,7 +274,8 @@ func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneAct
 	return OneActivity{x}, nil
 }
 
-// SetInstanceProtection protects instances from scale-in, or takes that back: all that are named or, if one cannot be, none.
+// SetInstanceProtection protects instances from scale-in, or takes that back: all that are named or, if one cannot be,
+// none.
 func (a AutoScaling) SetInstanceProtection(in SetProtection) (Nothing, error) {
 	g, err := a.w.change(in.AutoScalingGroupName)
 	if err != nil {
@@ -281,7 +292,8 @@ func (a AutoScaling) SetInstanceProtection(in SetProtection) (Nothing, error) {
 		i := a.w.instances[id]
 		switch {
 		case i == nil || i.group != g:
-			return Nothing{}, invalid("The instance %s is not part of Auto Scaling group %s.", id, in.AutoScalingGroupName)
+			return Nothing{}, invalid("The instance %s is not part of Auto Scaling group %s.", id,
+				in.AutoScalingGroupName)
 		case i.state != InService && i.state != EnteringStandby && i.state != Standby:
 			return Nothing{}, invalid("The instance %s is not in InService or EnteringStandby or Standby.", id)
 		}

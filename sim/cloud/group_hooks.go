@@ -68,7 +68,8 @@ func (a AutoScaling) PutLifecycleHook(in LifecycleHook) (Nothing, error) {
 }
 
 func (g *group) putHook(h LifecycleHook) error {
-	if k := slices.IndexFunc(g.hooks, func(x LifecycleHook) bool { return x.LifecycleHookName == h.LifecycleHookName }); k >= 0 {
+	if k := slices.IndexFunc(g.hooks,
+		func(x LifecycleHook) bool { return x.LifecycleHookName == h.LifecycleHookName }); k >= 0 {
 		if h.LifecycleTransition == "" {
 			h.LifecycleTransition = g.hooks[k].LifecycleTransition
 		}
@@ -113,13 +114,15 @@ func (a AutoScaling) DescribeLifecycleHooks(in HookNames) (HookList, error) {
 	return out, nil
 }
 
-// DeleteLifecycleHook removes a hook. What waits for it goes on: an instance that launches as if abandoned, any other as if continued.
+// DeleteLifecycleHook removes a hook. What waits for it goes on: an instance that launches as if abandoned, any other
+// as if continued.
 func (a AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
 	g, err := a.w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
-	g.hooks = slices.DeleteFunc(g.hooks, func(h LifecycleHook) bool { return h.LifecycleHookName == in.LifecycleHookName })
+	g.hooks = slices.DeleteFunc(g.hooks,
+		func(h LifecycleHook) bool { return h.LifecycleHookName == in.LifecycleHookName })
 	for _, i := range slices.Clone(g.instances) {
 		for _, p := range slices.Clone(i.waits) {
 			if p.hook.LifecycleHookName == in.LifecycleHookName && !p.done {
@@ -134,14 +137,15 @@ func (a AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
 	return Nothing{}, nil
 }
 
-// hold pauses an instance in a state until every hook of a transition is done; then it goes on with next. Without hooks it goes
-// on at once, in the state it is in.
+// hold pauses an instance in a state until every hook of a transition is done; then it goes on with next. Without hooks
+// it goes on at once, in the state it is in.
 func (w *World) hold(i *instance, transition string, paused LifecycleState, next func()) {
 	i.waits = nil
 	for _, h := range i.group.hooks {
 		if h.LifecycleTransition == transition {
 			beat := time.Duration(*h.HeartbeatTimeout) * time.Second
-			i.waits = append(i.waits, &wait{hook: h, token: w.uuid(), deadline: w.now.Add(beat), until: w.now.Add(time.Duration(*h.GlobalTimeout) * time.Second)})
+			i.waits = append(i.waits, &wait{hook: h, token: w.uuid(), deadline: w.now.Add(beat),
+				until: w.now.Add(time.Duration(*h.GlobalTimeout) * time.Second)})
 		}
 	}
 	if len(i.waits) == 0 {
@@ -178,8 +182,8 @@ func (w *World) watch(i *instance, p *wait) {
 	})
 }
 
-// complete ends one wait of an instance. An instance that launches ends with the first ABANDON, and goes on with the last
-// CONTINUE; one that ends goes on with either, and is retained if its group wants that of an ABANDON.
+// complete ends one wait of an instance. An instance that launches ends with the first ABANDON, and goes on with the
+// last CONTINUE; one that ends goes on with either, and is retained if its group wants that of an ABANDON.
 func (w *World) complete(i *instance, p *wait, result string) {
 	p.done = true
 	g := i.group
@@ -188,7 +192,8 @@ func (w *World) complete(i *instance, p *wait, result string) {
 		switch {
 		case p.hook.LifecycleTransition == Launching:
 			w.end(g, i.activity, "Cancelled", "A lifecycle hook abandoned the launch.")
-			i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance was taken out of service because a lifecycle hook abandoned its launch.")
+			i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance was taken out of service because "+
+				"a lifecycle hook abandoned its launch.")
 			w.move(i, Terminating, g.machines.End, func() { w.ended(i) })
 			w.look(g)
 			return
@@ -220,7 +225,8 @@ func (a AutoScaling) action(in LifecycleAction) (*instance, *wait, error) {
 	}
 	for _, i := range g.instances {
 		for _, p := range i.waits {
-			if p.hook.LifecycleHookName == in.LifecycleHookName && !p.done && (p.token == in.LifecycleActionToken || in.LifecycleActionToken == "" && i.id == in.InstanceId) {
+			if p.hook.LifecycleHookName == in.LifecycleHookName && !p.done &&
+				(p.token == in.LifecycleActionToken || in.LifecycleActionToken == "" && i.id == in.InstanceId) {
 				return i, p, nil
 			}
 		}
@@ -258,7 +264,8 @@ func (a AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing
 	return Nothing{}, nil
 }
 
-// LifecycleToken is the token of the wait of an instance for a hook, empty when it does not wait. AWS tells it in the event.
+// LifecycleToken is the token of the wait of an instance for a hook, empty when it does not wait. AWS tells it in the
+// event.
 func (w *World) LifecycleToken(instanceID, hook string) string {
 	if i := w.instances[instanceID]; i != nil {
 		for _, p := range i.waits {

@@ -14,7 +14,8 @@ func (w *World) grow(g *group) {
 		return
 	}
 	for have := g.capacity(); have < g.desired; have = g.capacity() {
-		cause := fmt.Sprintf("an instance was started because the capacity of %d is below the desired %d.", have, g.desired)
+		cause := fmt.Sprintf("an instance was started because the capacity of %d is below the desired %d.", have,
+			g.desired)
 		if i := g.warmReady(); i != nil {
 			w.leavePool(i, cause)
 			continue
@@ -26,8 +27,8 @@ func (w *World) grow(g *group) {
 	}
 }
 
-// launch starts one instance, in one of the given zones (nil is all of the group's), for the group or for its warm pool. When no
-// pool has capacity it says so for each pool it tried, and writes a failed activity down.
+// launch starts one instance, in one of the given zones (nil is all of the group's), for the group or for its warm
+// pool. When no pool has capacity it says so for each pool it tried, and writes a failed activity down.
 func (w *World) launch(g *group, zones []string, toPool bool, cause string) (*instance, []LaunchError) {
 	market := g.nextMarket()
 	var failed []LaunchError
@@ -35,8 +36,10 @@ func (w *World) launch(g *group, zones []string, toPool bool, cause string) (*in
 		for _, o := range w.choices(g, zone, market) {
 			p := Pool{o.InstanceType, zone, market}
 			if w.left(p) == 0 {
-				failed = append(failed, LaunchError{p.InstanceType, p.Market, p.AvailabilityZone, "InsufficientInstanceCapacity",
-					fmt.Sprintf("We currently do not have sufficient %s capacity in the Availability Zone you requested (%s).", p.InstanceType, zone)})
+				failed = append(failed, LaunchError{p.InstanceType, p.Market, p.AvailabilityZone,
+					"InsufficientInstanceCapacity",
+					fmt.Sprintf("We currently do not have sufficient %s capacity in the Availability Zone you "+
+						"requested (%s).", p.InstanceType, zone)})
 				continue
 			}
 			return w.start(g, p, o, toPool, cause), nil
@@ -167,8 +170,8 @@ func (g *group) perZone() map[string]int {
 	return n
 }
 
-// choices are the types that may be launched, best first: in the order of the overrides, or for Spot strategies that look at
-// capacity by how much is left.
+// choices are the types that may be launched, best first: in the order of the overrides, or for Spot strategies that
+// look at capacity by how much is left.
 func (w *World) choices(g *group, zone, market string) []Overrides {
 	if g.MixedInstancesPolicy == nil || len(g.MixedInstancesPolicy.LaunchTemplate.Overrides) == 0 {
 		return []Overrides{{InstanceType: g.typical}}
@@ -220,8 +223,8 @@ func (c *clientTokens) keep(token string, answer any) {
 	}
 }
 
-// LaunchInstances launches instances at once and raises the desired capacity by them. What has no capacity is an error in the
-// answer. The same client token gives the same answer and launches nothing more.
+// LaunchInstances launches instances at once and raises the desired capacity by them. What has no capacity is an error
+// in the answer. The same client token gives the same answer and launches nothing more.
 func (a AutoScaling) LaunchInstances(in LaunchInstances) (Launched, error) {
 	w := a.w
 	g, err := w.change(in.AutoScalingGroupName)
@@ -244,9 +247,11 @@ func (a AutoScaling) LaunchInstances(in LaunchInstances) (Launched, error) {
 	zones := slices.Concat(in.AvailabilityZones, in.AvailabilityZoneIds)
 	switch {
 	case g.desired+n > g.MaxSize:
-		return Launched{}, invalid("The desired capacity of %d and the requested %d are above the max size of %d.", g.desired, n, g.MaxSize)
+		return Launched{}, invalid("The desired capacity of %d and the requested %d are above the max size of %d.",
+			g.desired, n, g.MaxSize)
 	case len(g.AvailabilityZones) > 1 && len(zones)+len(in.SubnetIds) != 1:
-		return Launched{}, invalid("A group with several Availability Zones needs exactly one zone or subnet in the request.")
+		return Launched{}, invalid("A group with several Availability Zones needs exactly one zone or subnet in the " +
+			"request.")
 	case len(zones) == 1 && !slices.Contains(g.AvailabilityZones, zones[0]):
 		return Launched{}, invalid("The zone %s is none of the group's.", zones[0])
 	case g.warm() > 0:
@@ -288,7 +293,8 @@ func (w *World) launchNow(g *group, n int, zones []string) Launched {
 		})
 		if k < 0 {
 			k = len(out.Instances)
-			out.Instances = append(out.Instances, LaunchedInstances{i.pool.InstanceType, i.pool.Market, i.pool.AvailabilityZone, nil})
+			out.Instances = append(out.Instances,
+				LaunchedInstances{i.pool.InstanceType, i.pool.Market, i.pool.AvailabilityZone, nil})
 		}
 		out.Instances[k].InstanceIds = append(out.Instances[k].InstanceIds, i.id)
 	}
@@ -334,8 +340,8 @@ func (w *World) InterruptSpot(id string) error {
 	return nil
 }
 
-// Reclaim is when a Spot interruption ends an instance, the zero time if none is announced. It is what the instance would read
-// from its metadata.
+// Reclaim is when a Spot interruption ends an instance, the zero time if none is announced. It is what the instance
+// would read from its metadata.
 func (w *World) Reclaim(id string) time.Time {
 	if i := w.instances[id]; i != nil {
 		return i.reclaim
@@ -352,7 +358,8 @@ func (w *World) interrupt(i *instance) {
 		if g.capacity() < g.MaxSize+max(g.MaxSize/10, 1) { // a rebalance may go a tenth above the maximum
 			if i.atRisk = true; g.capacity() >= g.desired {
 				i.atRisk = false // there are enough without it
-			} else if other, failed := w.launch(g, nil, false, "an instance was started to replace "+i.id+", which is at risk of interruption."); failed != nil {
+			} else if other, failed := w.launch(g, nil, false, "an instance was started to replace "+i.id+
+				", which is at risk of interruption."); failed != nil {
 				i.atRisk = false
 			} else {
 				other.replaces = i
@@ -363,7 +370,8 @@ func (w *World) interrupt(i *instance) {
 		if w.instances[i.id] != i {
 			return
 		}
-		a := w.begin(g, "Terminating EC2 instance: "+i.id, "an instance was taken out of service in response to an EC2 health check: Spot interruption.")
+		a := w.begin(g, "Terminating EC2 instance: "+i.id, "an instance was taken out of service in response to an "+
+			"EC2 health check: Spot interruption.")
 		w.end(g, i.activity, "Cancelled", "")
 		w.gone(i)
 		w.end(g, a, "Successful", "")

@@ -7,7 +7,8 @@ import (
 
 // processes are what a group does by itself.
 func processes() []string {
-	return []string{"Launch", "Terminate", "AddToLoadBalancer", "AlarmNotification", "AZRebalance", "HealthCheck", "InstanceRefresh", "ReplaceUnhealthy", "ScheduledActions"}
+	return []string{"Launch", "Terminate", "AddToLoadBalancer", "AlarmNotification", "AZRebalance", "HealthCheck",
+		"InstanceRefresh", "ReplaceUnhealthy", "ScheduledActions"}
 }
 
 // SuspendProcesses stops processes of a group.
@@ -61,7 +62,8 @@ func (a AutoScaling) takeOut(in MoveInstances, to LifecycleState) (Moved, error)
 		weight += i.weight
 	}
 	if decrement && g.desired-weight < g.MinSize {
-		return Moved{}, invalid("The group %s would have a desired capacity of %d, below its min size %d.", in.AutoScalingGroupName, g.desired-weight, g.MinSize)
+		return Moved{}, invalid("The group %s would have a desired capacity of %d, below its min size %d.",
+			in.AutoScalingGroupName, g.desired-weight, g.MinSize)
 	}
 	if decrement {
 		g.desired -= weight
@@ -96,7 +98,8 @@ func (a AutoScaling) ExitStandby(in MoveInstances) (Moved, error) {
 		weight += i.weight
 	}
 	if g.desired+weight > g.MaxSize {
-		return Moved{}, invalid("The group %s would have a desired capacity of %d, above its max size %d.", in.AutoScalingGroupName, g.desired+weight, g.MaxSize)
+		return Moved{}, invalid("The group %s would have a desired capacity of %d, above its max size %d.",
+			in.AutoScalingGroupName, g.desired+weight, g.MaxSize)
 	}
 	g.desired += weight
 	var out Moved
@@ -128,8 +131,8 @@ func (a AutoScaling) several(in MoveInstances, state LifecycleState) (*group, []
 	return g, all, nil
 }
 
-// balance levels the zones, unless AZRebalance is suspended: it launches in the emptiest first and then ends one in the fullest,
-// so that the group is one too large for a while.
+// balance levels the zones, unless AZRebalance is suspended: it launches in the emptiest first and then ends one in the
+// fullest, so that the group is one too large for a while.
 func (w *World) balance(g *group) {
 	if !g.runs("AZRebalance") || !g.runs("Launch") || !g.runs("Terminate") || len(g.AvailabilityZones) < 2 {
 		return
@@ -154,7 +157,8 @@ func (w *World) balance(g *group) {
 			w.end1(v, "an instance was taken out of service to balance the zones.", true)
 		}
 		w.look(g)
-	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) || g.victim(fits, w.now) == nil || !w.roomIn(g, empty):
+	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) ||
+		g.victim(fits, w.now) == nil || !w.roomIn(g, empty):
 	default:
 		g.replacing, _ = w.launch(g, []string{empty}, false, "an instance was launched to balance the zones.")
 	}
@@ -163,7 +167,8 @@ func (w *World) balance(g *group) {
 // roomIn tells whether a zone has capacity for the group's next instance.
 func (w *World) roomIn(g *group, zone string) bool {
 	market := g.nextMarket()
-	return slices.ContainsFunc(w.choices(g, zone, market), func(o Overrides) bool { return w.left(Pool{o.InstanceType, zone, market}) > 0 })
+	return slices.ContainsFunc(w.choices(g, zone, market),
+		func(o Overrides) bool { return w.left(Pool{o.InstanceType, zone, market}) > 0 })
 }
 
 // RefreshPreferences say how an instance refresh goes about it.
@@ -239,17 +244,21 @@ func (a AutoScaling) StartInstanceRefresh(in StartRefresh) (RefreshID, error) {
 		return RefreshID{}, err
 	}
 	if g.refreshing() != nil {
-		return RefreshID{}, fault("InstanceRefreshInProgress", "An Instance Refresh is already in progress and blocks the execution of this Instance Refresh.")
+		return RefreshID{}, fault("InstanceRefreshInProgress", "An Instance Refresh is already in progress and "+
+			"blocks the execution of this Instance Refresh.")
 	}
 	p := or(in.Preferences, RefreshPreferences{})
 	if p.ScaleInProtectedInstances == "" {
 		p.ScaleInProtectedInstances = "Ignore"
 	}
-	if n := or(p.MinHealthyPercentage, 90); n < 0 || n > 100 || !slices.Contains([]string{"Wait", "Ignore", "Refresh"}, p.ScaleInProtectedInstances) {
-		return RefreshID{}, invalid("MinHealthyPercentage must be from 0 to 100, and ScaleInProtectedInstances Wait, Ignore or Refresh.")
+	if n := or(p.MinHealthyPercentage, 90); n < 0 || n > 100 || !slices.Contains([]string{"Wait", "Ignore", "Refresh"},
+		p.ScaleInProtectedInstances) {
+		return RefreshID{}, invalid("MinHealthyPercentage must be from 0 to 100, and ScaleInProtectedInstances Wait, " +
+			"Ignore or Refresh.")
 	}
-	r := &refresh{InstanceRefresh: InstanceRefresh{InstanceRefreshId: a.w.uuid(), AutoScalingGroupName: in.AutoScalingGroupName,
-		Status: "InProgress", StartTime: a.w.now, Preferences: &p}}
+	r := &refresh{InstanceRefresh: InstanceRefresh{InstanceRefreshId: a.w.uuid(),
+		AutoScalingGroupName: in.AutoScalingGroupName,
+		Status:               "InProgress", StartTime: a.w.now, Preferences: &p}}
 	for _, i := range g.instances {
 		i.refresh = i.counted() && (!or(p.SkipMatching, false) || i.generation < g.generation)
 		if i.refresh && i.protected && p.ScaleInProtectedInstances == "Ignore" {
@@ -275,7 +284,8 @@ func (a AutoScaling) CancelInstanceRefresh(in GroupName) (RefreshID, error) {
 	}
 	r := g.refreshing()
 	if r == nil {
-		return RefreshID{}, fault("ActiveInstanceRefreshNotFound", "No in progress or pending Instance Refresh found for Auto Scaling group %s", in.AutoScalingGroupName)
+		return RefreshID{}, fault("ActiveInstanceRefreshNotFound", "No in progress or pending Instance Refresh found "+
+			"for Auto Scaling group %s", in.AutoScalingGroupName)
 	}
 	a.w.close(g, r, "Cancelled", "")
 	return RefreshID{r.InstanceRefreshId}, nil

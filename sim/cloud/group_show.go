@@ -19,7 +19,8 @@ func (a AutoScaling) DescribeAutoScalingGroups(in DescribeGroups) (GroupList, er
 	var found []Group
 	for _, name := range sorted(a.w.groups) {
 		g := a.w.groups[name]
-		if (len(in.AutoScalingGroupNames) == 0 || slices.Contains(in.AutoScalingGroupNames, name)) && g.matches(in.Filters) {
+		if (len(in.AutoScalingGroupNames) == 0 || slices.Contains(in.AutoScalingGroupNames, name)) &&
+			g.matches(in.Filters) {
 			found = append(found, g.show(or(in.IncludeInstances, true)))
 		}
 	}
@@ -48,7 +49,8 @@ func (g *group) matches(filters []Filter) bool {
 func (g *group) show(instances bool) Group {
 	s := g.Group
 	s.DesiredCapacity = g.desired
-	s.AvailabilityZones, s.TerminationPolicies, s.Tags = slices.Clone(g.AvailabilityZones), slices.Clone(g.TerminationPolicies), slices.Clone(g.Tags)
+	s.AvailabilityZones, s.TerminationPolicies, s.Tags = slices.Clone(g.AvailabilityZones),
+		slices.Clone(g.TerminationPolicies), slices.Clone(g.Tags)
 	for _, p := range sorted(g.suspended) {
 		s.SuspendedProcesses = append(s.SuspendedProcesses, SuspendedProcess{p, "User suspended"})
 	}
@@ -70,7 +72,8 @@ func (g *group) show(instances bool) Group {
 
 func (i *instance) show() Instance {
 	s := Instance{
-		InstanceId: i.id, InstanceType: i.pool.InstanceType, AvailabilityZone: i.pool.AvailabilityZone, LifecycleState: i.state, HealthStatus: "Healthy", ProtectedFromScaleIn: i.protected,
+		InstanceId: i.id, InstanceType: i.pool.InstanceType, AvailabilityZone: i.pool.AvailabilityZone,
+		LifecycleState: i.state, HealthStatus: "Healthy", ProtectedFromScaleIn: i.protected,
 		LaunchTemplate: i.group.LaunchTemplate, LaunchConfigurationName: i.group.LaunchConfigurationName,
 	}
 	if m := i.group.MixedInstancesPolicy; m != nil {
@@ -87,9 +90,10 @@ func (i *instance) show() Instance {
 
 // weighted tells whether the overrides have weights.
 func (g *group) weighted() bool {
-	return g.MixedInstancesPolicy != nil && slices.ContainsFunc(g.MixedInstancesPolicy.LaunchTemplate.Overrides, func(o Overrides) bool {
-		return o.WeightedCapacity != ""
-	})
+	return g.MixedInstancesPolicy != nil && slices.ContainsFunc(g.MixedInstancesPolicy.LaunchTemplate.Overrides,
+		func(o Overrides) bool {
+			return o.WeightedCapacity != ""
+		})
 }
 
 // DescribeAutoScalingInstances shows instances of all groups and warm pools.
@@ -114,7 +118,8 @@ func (a AutoScaling) DescribeAutoScalingInstances(in DescribeInstances) (Instanc
 func (w *World) begin(g *group, description, cause string) *Activity {
 	a := &Activity{
 		ActivityId: w.uuid(), AutoScalingGroupName: g.AutoScalingGroupName, AutoScalingGroupARN: g.AutoScalingGroupARN,
-		Description: description, Cause: "At " + w.now.UTC().Format(time.RFC3339) + " " + cause, StartTime: w.now, StatusCode: "InProgress", Progress: 50,
+		Description: description, Cause: "At " + w.now.UTC().Format(time.RFC3339) + " " + cause, StartTime: w.now,
+		StatusCode: "InProgress", Progress: 50,
 	}
 	if strings.HasPrefix(description, "Launching") {
 		a.StatusCode, a.Progress = "PreInService", 30

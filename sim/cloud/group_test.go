@@ -12,7 +12,8 @@ import (
 func TestSizesOutsideOfTheBoundsAreRefused(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 1, 5, 2)
 	set := func(n int, honor bool) error {
-		_, err := f.asg.SetDesiredCapacity(cloud.SetDesired{AutoScalingGroupName: "g", DesiredCapacity: &n, HonorCooldown: &honor})
+		_, err := f.asg.SetDesiredCapacity(cloud.SetDesired{AutoScalingGroupName: "g", DesiredCapacity: &n,
+			HonorCooldown: &honor})
 		return err
 	}
 	expect(t, "above max", code(set(6, false)), "ValidationError")
@@ -26,17 +27,20 @@ func TestSizesOutsideOfTheBoundsAreRefused(t *testing.T) {
 	expect(t, "with HonorCooldown afterwards", code(set(3, true)), "")
 	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", MinSize: ptr(4)}))(t)
 	expect(t, "a new min raises desired", f.group().DesiredCapacity, 4)
-	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", MinSize: ptr(0), MaxSize: ptr(2)}))(t)
+	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", MinSize: ptr(0),
+		MaxSize: ptr(2)}))(t)
 	expect(t, "a new max lowers desired", f.group().DesiredCapacity, 2)
 }
 
 func TestInstancesBootAsLongAsTheirMachinesSay(t *testing.T) {
-	m := cloud.Machines{React: time.Second, Boot: 90 * time.Second, Proceed: time.Second, WarmBoot: 20 * time.Second, RunningBoot: 3 * time.Second, Prepare: 10 * time.Second}
+	m := cloud.Machines{React: time.Second, Boot: 90 * time.Second, Proceed: time.Second, WarmBoot: 20 * time.Second,
+		RunningBoot: 3 * time.Second, Prepare: 10 * time.Second}
 	for _, c := range []struct {
 		name, pool string
 		boots      time.Duration
 	}{
-		{"cold", "", 92 * time.Second}, {"out of a stopped pool", "Stopped", 22 * time.Second}, {"out of a running pool", "Running", 5 * time.Second},
+		{"cold", "", 92 * time.Second}, {"out of a stopped pool", "Stopped", 22 * time.Second},
+		{"out of a running pool", "Running", 5 * time.Second},
 		{"out of a hibernated pool", "Hibernated", 22 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,9 +68,12 @@ func TestScaleInChoosesAsTheRulesSay(t *testing.T) {
 		to      int
 		remains []int
 	}{
-		{"the fullest zone first", []func(*cloud.CreateGroup){zones("us-east-1a", "us-east-1b"), policies("NewestInstance")}, grow(3), 2, []int{0, 1}},
-		{"the newest by its policy", []func(*cloud.CreateGroup){policies("NewestInstance")}, grow(1, 1, 1), 2, []int{0, 1}},
-		{"the oldest by its policy", []func(*cloud.CreateGroup){policies("OldestInstance")}, grow(1, 1, 1), 2, []int{1, 2}},
+		{"the fullest zone first", []func(*cloud.CreateGroup){zones("us-east-1a", "us-east-1b"),
+			policies("NewestInstance")}, grow(3), 2, []int{0, 1}},
+		{"the newest by its policy", []func(*cloud.CreateGroup){policies("NewestInstance")}, grow(1, 1, 1), 2,
+			[]int{0, 1}},
+		{"the oldest by its policy", []func(*cloud.CreateGroup){policies("OldestInstance")}, grow(1, 1, 1), 2,
+			[]int{1, 2}},
 		{"by default the one whose next hour is closest", nil, func(f fleet) []string {
 			ids := grow(1)(f)
 			f.pass(hour) // the first is near the end of its hour
@@ -74,13 +81,15 @@ func TestScaleInChoosesAsTheRulesSay(t *testing.T) {
 			f.pass(2 * time.Minute)
 			return append(ids, f.in(cloud.InService)[1])
 		}, 1, []int{1}},
-		{"the oldest launch template before the newest instance", []func(*cloud.CreateGroup){policies("OldestLaunchTemplate", "NewestInstance")}, func(f fleet) []string {
-			grow(2)(f)
-			must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: "worker", Version: "2"}}))(f)
-			f.resize(3)
-			f.pass(2 * time.Minute)
-			return f.in(cloud.InService)
-		}, 2, []int{0, 2}},
+		{"the oldest launch template before the newest instance",
+			[]func(*cloud.CreateGroup){policies("OldestLaunchTemplate", "NewestInstance")}, func(f fleet) []string {
+				grow(2)(f)
+				must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g",
+					LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: "worker", Version: "2"}}))(f)
+				f.resize(3)
+				f.pass(2 * time.Minute)
+				return f.in(cloud.InService)
+			}, 2, []int{0, 2}},
 		{"what is protected stays", []func(*cloud.CreateGroup){policies("OldestInstance")}, func(f fleet) []string {
 			ids := grow(1, 1, 1)(f)
 			f.protect(true, ids[0], ids[1])
@@ -126,7 +135,8 @@ func TestAGroupWhoseSurplusIsProtectedSaysSoAndEndsItLater(t *testing.T) {
 	expect(t, "in service", len(g.Instances), 3)
 	last := f.activities()[3]
 	expect(t, "activities", len(f.activities()), 4)
-	expect(t, "the message", strings.Contains(last.Description, "protected from scale in") && last.StatusCode == "Cancelled", true)
+	expect(t, "the message", strings.Contains(last.Description, "protected from scale in") &&
+		last.StatusCode == "Cancelled", true)
 	f.protect(false, ids[1])
 	f.pass(time.Minute)
 	same(t, "when one is free again", f.in(cloud.InService), []string{ids[0], ids[2]})
@@ -143,8 +153,10 @@ func TestAnInstanceThatBootsIsNotEnded(t *testing.T) {
 }
 
 func TestAMixedGroupKeepsItsShares(t *testing.T) {
-	f := newFleet(t, cloud.Settings{}, 0, 20, 11, mixed(&cloud.InstancesDistribution{OnDemandBaseCapacity: ptr(1), OnDemandPercentageAboveBaseCapacity: ptr(30), SpotAllocationStrategy: "price-capacity-optimized"},
-		cloud.Overrides{InstanceType: "m7g.large"}, cloud.Overrides{InstanceType: "c7g.large"}))
+	f := newFleet(t, cloud.Settings{}, 0, 20, 11,
+		mixed(&cloud.InstancesDistribution{OnDemandBaseCapacity: ptr(1), OnDemandPercentageAboveBaseCapacity: ptr(30),
+			SpotAllocationStrategy: "price-capacity-optimized"},
+			cloud.Overrides{InstanceType: "m7g.large"}, cloud.Overrides{InstanceType: "c7g.large"}))
 	f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.Spot}, 2)
 	f.pass(2 * time.Minute)
 	n := map[string]int{}
@@ -164,7 +176,8 @@ func TestAMixedGroupKeepsItsShares(t *testing.T) {
 }
 
 func TestWeightsCountTowardsDesired(t *testing.T) {
-	f := newFleet(t, cloud.Settings{}, 0, 20, 10, mixed(nil, cloud.Overrides{InstanceType: "m7g.2xlarge", WeightedCapacity: "4"}))
+	f := newFleet(t, cloud.Settings{}, 0, 20, 10,
+		mixed(nil, cloud.Overrides{InstanceType: "m7g.2xlarge", WeightedCapacity: "4"}))
 	f.pass(2 * time.Minute)
 	expect(t, "instances for a desired 10", len(f.in(cloud.InService)), 3)
 	expect(t, "weight", f.group().Instances[0].WeightedCapacity, "4")
@@ -204,9 +217,11 @@ func TestATerminationPolicyDecidesWithinTwoSeconds(t *testing.T) {
 		{"what it names goes", true, func(q cloud.TerminationRequest) cloud.TerminationAnswer {
 			return cloud.TerminationAnswer{InstanceIDs: []string{q.Instances[2].InstanceId}, Took: time.Second}
 		}, 3, true},
-		{"an empty answer delays", true, func(cloud.TerminationRequest) cloud.TerminationAnswer { return cloud.TerminationAnswer{} }, 4, true},
+		{"an empty answer delays", true,
+			func(cloud.TerminationRequest) cloud.TerminationAnswer { return cloud.TerminationAnswer{} }, 4, true},
 		{"a late answer counts for nothing", true, func(q cloud.TerminationRequest) cloud.TerminationAnswer {
-			return cloud.TerminationAnswer{InstanceIDs: []string{q.Instances[0].InstanceId}, Took: 2100 * time.Millisecond}
+			return cloud.TerminationAnswer{InstanceIDs: []string{q.Instances[0].InstanceId},
+				Took: 2100 * time.Millisecond}
 		}, 4, true},
 		{"an error counts for nothing", true, func(q cloud.TerminationRequest) cloud.TerminationAnswer {
 			return cloud.TerminationAnswer{InstanceIDs: []string{q.Instances[0].InstanceId}, Failed: true}
@@ -238,7 +253,8 @@ func TestATerminationPolicyDecidesWithinTwoSeconds(t *testing.T) {
 			if c.name == "what it names goes" {
 				same(t, "in service", f.in(cloud.InService), []string{ids[0], ids[1], ids[3]})
 			}
-			expect(t, "asked", asked.Cause == "SCALE_IN" && len(asked.Instances) == 4 && asked.CapacityToTerminate[0].Capacity == 1, c.asked)
+			expect(t, "asked", asked.Cause == "SCALE_IN" && len(asked.Instances) == 4 &&
+				asked.CapacityToTerminate[0].Capacity == 1, c.asked)
 		})
 	}
 }
@@ -249,7 +265,8 @@ func TestEndingANamedInstance(t *testing.T) {
 	ids := f.in(cloud.InService)
 	f.protect(true, ids...)
 	end := func(id string, decrement bool) error {
-		_, err := f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: id, ShouldDecrementDesiredCapacity: &decrement})
+		_, err := f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: id,
+			ShouldDecrementDesiredCapacity: &decrement})
 		return err
 	}
 	expect(t, "protected or not, with decrement", code(end(ids[1], true)), "")
@@ -269,7 +286,8 @@ func TestProtectionIsSetForAllOrNone(t *testing.T) {
 	f.pass(5 * time.Minute)
 	ids, warm := f.in(cloud.InService), f.in(cloud.WarmedStopped)
 	set := func(all []string) string {
-		_, err := f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: "g", InstanceIds: all, ProtectedFromScaleIn: ptr(true)})
+		_, err := f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: "g", InstanceIds: all,
+			ProtectedFromScaleIn: ptr(true)})
 		return code(err)
 	}
 	expect(t, "with one of the warm pool", set([]string{ids[0], warm[0]}), "ValidationError")
@@ -282,7 +300,8 @@ func TestProtectionIsSetForAllOrNone(t *testing.T) {
 func TestLaunchInstancesAnswersAtOnce(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 0, 10, 0)
 	launch := func(n int, token string) (cloud.Launched, error) {
-		return f.asg.LaunchInstances(cloud.LaunchInstances{AutoScalingGroupName: "g", RequestedCapacity: &n, ClientToken: token})
+		return f.asg.LaunchInstances(cloud.LaunchInstances{AutoScalingGroupName: "g", RequestedCapacity: &n,
+			ClientToken: token})
 	}
 	first := must(launch(3, "a"))(t)
 	expect(t, "launched", len(first.Instances[0].InstanceIds), 3)
@@ -324,19 +343,23 @@ func TestSuspendedProcessesDoNothing(t *testing.T) {
 }
 
 func TestAGroupWithAnotherOperatorRefusesChanges(t *testing.T) {
-	f := newFleet(t, cloud.Settings{}, 0, 10, 1, func(in *cloud.CreateGroup) { in.Operator = &cloud.Operator{Principal: "eks.amazonaws.com"} })
+	f := newFleet(t, cloud.Settings{}, 0, 10, 1,
+		func(in *cloud.CreateGroup) { in.Operator = &cloud.Operator{Principal: "eks.amazonaws.com"} })
 	_, err := f.asg.SetDesiredCapacity(cloud.SetDesired{AutoScalingGroupName: "g", DesiredCapacity: ptr(2)})
 	expect(t, "SetDesiredCapacity", code(err), "AccessDenied")
 	f.pass(2 * time.Minute)
-	_, err = f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: f.in(cloud.InService)[0], ShouldDecrementDesiredCapacity: ptr(false)})
+	_, err = f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: f.in(cloud.InService)[0],
+		ShouldDecrementDesiredCapacity: ptr(false)})
 	expect(t, "TerminateInstanceInAutoScalingGroup", code(err), "AccessDenied")
 	expect(t, "looking is allowed", f.group().Operator.Principal, "eks.amazonaws.com")
 }
 
 func TestASpotInterruptionEndsAfterItsNoticeAndIsReplaced(t *testing.T) {
-	spot := mixed(&cloud.InstancesDistribution{OnDemandPercentageAboveBaseCapacity: ptr(0)}, cloud.Overrides{InstanceType: "m7g.large"})
+	spot := mixed(&cloud.InstancesDistribution{OnDemandPercentageAboveBaseCapacity: ptr(0)},
+		cloud.Overrides{InstanceType: "m7g.large"})
 	for _, rebalance := range []bool{false, true} {
-		f := newFleet(t, cloud.Settings{}, 0, 10, 2, spot, func(in *cloud.CreateGroup) { in.CapacityRebalance = &rebalance })
+		f := newFleet(t, cloud.Settings{}, 0, 10, 2, spot,
+			func(in *cloud.CreateGroup) { in.CapacityRebalance = &rebalance })
 		f.pass(2 * time.Minute)
 		id := f.in(cloud.InService)[0]
 		f.protect(true, id)
@@ -351,7 +374,8 @@ func TestASpotInterruptionEndsAfterItsNoticeAndIsReplaced(t *testing.T) {
 			f.pass(time.Second)
 			least = min(least, len(f.in(cloud.InService)))
 		}
-		expect(t, "with capacity rebalancing a replacement serves and the old one is on its way out", slices.Contains(f.in(cloud.InService), id), !rebalance)
+		expect(t, "with capacity rebalancing a replacement serves and the old one is on its way out",
+			slices.Contains(f.in(cloud.InService), id), !rebalance)
 		for range 120 {
 			f.pass(time.Second)
 			least = min(least, len(f.in(cloud.InService)))
@@ -365,14 +389,16 @@ func TestASpotInterruptionEndsAfterItsNoticeAndIsReplaced(t *testing.T) {
 	f.pass(6 * time.Hour)
 	c := must(f.Census("g"))(t)
 	if c.Ended < 180 || c.Ended > 300 || c.Launched-c.Ended < 20 {
-		t.Errorf("20 instances interrupted twice an hour for 6 hours: %d ended of %d launched, want about 240", c.Ended, c.Launched)
+		t.Errorf("20 instances interrupted twice an hour for 6 hours: %d ended of %d launched, want about 240", c.Ended,
+			c.Launched)
 	}
 }
 
 func TestZonesAreLevelledOneAtATime(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 0, 10, 4)
 	f.pass(2 * time.Minute)
-	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", AvailabilityZones: []string{"us-east-1a", "us-east-1b"}}))(t)
+	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g",
+		AvailabilityZones: []string{"us-east-1a", "us-east-1b"}}))(t)
 	most := 0
 	for range 600 {
 		f.pass(time.Second)
@@ -392,7 +418,9 @@ func TestAnInstanceRefreshReplacesEverythingAndKeepsMostInService(t *testing.T) 
 	f.pass(2 * time.Minute)
 	old := f.in(cloud.InService)
 	begin := func(protected string) error {
-		_, err := f.asg.StartInstanceRefresh(cloud.StartRefresh{AutoScalingGroupName: "g", Preferences: &cloud.RefreshPreferences{MinHealthyPercentage: ptr(75), ScaleInProtectedInstances: protected}})
+		_, err := f.asg.StartInstanceRefresh(cloud.StartRefresh{AutoScalingGroupName: "g",
+			Preferences: &cloud.RefreshPreferences{MinHealthyPercentage: ptr(75),
+				ScaleInProtectedInstances: protected}})
 		return err
 	}
 	f.protect(true, old[3])
@@ -424,8 +452,10 @@ func TestStandbyAndDetachedInstancesCountNoMore(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 0, 10, 3)
 	f.pass(2 * time.Minute)
 	ids := f.in(cloud.InService)
-	must(f.asg.EnterStandby(cloud.MoveInstances{AutoScalingGroupName: "g", InstanceIds: ids[:1], ShouldDecrementDesiredCapacity: ptr(true)}))(t)
-	must(f.asg.DetachInstances(cloud.MoveInstances{AutoScalingGroupName: "g", InstanceIds: ids[1:2], ShouldDecrementDesiredCapacity: ptr(false)}))(t)
+	must(f.asg.EnterStandby(cloud.MoveInstances{AutoScalingGroupName: "g", InstanceIds: ids[:1],
+		ShouldDecrementDesiredCapacity: ptr(true)}))(t)
+	must(f.asg.DetachInstances(cloud.MoveInstances{AutoScalingGroupName: "g", InstanceIds: ids[1:2],
+		ShouldDecrementDesiredCapacity: ptr(false)}))(t)
 	expect(t, "desired", f.group().DesiredCapacity, 2)
 	f.pass(2 * time.Minute)
 	expect(t, "the detached one is replaced, the one on standby not", len(f.in(cloud.InService)), 2)
@@ -443,7 +473,8 @@ func TestAGroupIsDeletedOnlyWhenItIsEmptyOrByForce(t *testing.T) {
 		return code(err)
 	}
 	expect(t, "with an instance", del(false), "ResourceInUse")
-	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", DeletionProtection: "prevent-force-deletion"}))(t)
+	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g",
+		DeletionProtection: "prevent-force-deletion"}))(t)
 	expect(t, "by force, protected", del(true), "ValidationError")
 	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", DeletionProtection: "none"}))(t)
 	expect(t, "by force", del(true), "")
@@ -453,13 +484,16 @@ func TestAGroupIsDeletedOnlyWhenItIsEmptyOrByForce(t *testing.T) {
 }
 
 func TestNewInstancesAreProtectedWhereTheGroupSaysSo(t *testing.T) {
-	f := newFleet(t, cloud.Settings{}, 0, 10, 2, func(in *cloud.CreateGroup) { in.NewInstancesProtectedFromScaleIn = ptr(true) })
+	f := newFleet(t, cloud.Settings{}, 0, 10, 2,
+		func(in *cloud.CreateGroup) { in.NewInstancesProtectedFromScaleIn = ptr(true) })
 	f.pass(2 * time.Minute)
 	ids := f.in(cloud.InService)
 	f.resize(0)
 	f.pass(5 * time.Minute)
 	same(t, "both stay", f.in(cloud.InService), ids)
-	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)}, MaxGroupPreparedCapacity: ptr(2)}))(t)
+	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g",
+		InstanceReusePolicy:      &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)},
+		MaxGroupPreparedCapacity: ptr(2)}))(t)
 	f.protect(false, ids...)
 	f.pass(5 * time.Minute)
 	expect(t, "unprotected they go to the pool", len(f.in(cloud.WarmedStopped)), 2)

@@ -192,7 +192,8 @@ type ShownSettings struct {
 	AvailabilityZoneDistribution *ZoneDistribution
 }
 
-// InstanceMaintenancePolicy bounds how far a group may go below and above its desired capacity while it replaces instances.
+// InstanceMaintenancePolicy bounds how far a group may go below and above its desired capacity while it replaces
+// instances.
 type InstanceMaintenancePolicy struct {
 	MinHealthyPercentage, MaxHealthyPercentage *int
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// victims are the instances of a group that may end, in the order in which it ends them: from the fullest zone, then from the market
-// that has too much, then by the termination policies. Instances that a policy named come before all others. They are sorted once,
-// so that it costs little to take many.
+// victims are the instances of a group that may end, in the order in which it ends them: from the fullest zone, then
+// from the market that has too much, then by the termination policies. Instances that a policy named come before all
+// others. They are sorted once, so that it costs little to take many.
 type victims struct {
 	g     *group
 	order func(a, b candidate) int
@@ -46,7 +46,8 @@ func (g *group) victims(fits func(*instance) bool, named []string, now time.Time
 		if first[i.id] {
 			v.named = append(v.named, candidate{i, at})
 		}
-		k, found := slices.BinarySearchFunc(v.zones, i.pool.AvailabilityZone, func(z zoneVictims, name string) int { return cmp.Compare(z.name, name) })
+		k, found := slices.BinarySearchFunc(v.zones, i.pool.AvailabilityZone,
+			func(z zoneVictims, name string) int { return cmp.Compare(z.name, name) })
 		if !found {
 			v.zones = slices.Insert(v.zones, k, zoneVictims{name: i.pool.AvailabilityZone})
 		}
@@ -64,7 +65,8 @@ func (g *group) victims(fits func(*instance) bool, named []string, now time.Time
 	return v
 }
 
-// next takes the next one that weighs no more than the surplus, which never grows from call to call; nil when none is left.
+// next takes the next one that weighs no more than the surplus, which never grows from call to call; nil when none is
+// left.
 func (v *victims) next(surplus int, taken map[*instance]bool) *instance {
 	fit := func(all *[]candidate) bool {
 		for len(*all) > 0 && ((*all)[0].weight > surplus || taken[(*all)[0].instance]) {
@@ -98,7 +100,8 @@ func (v *victims) next(surplus int, taken map[*instance]bool) *instance {
 func (v *victims) fullest(fit func(*[]candidate) bool) (fullest *zoneVictims) {
 	for k := range v.zones {
 		z := &v.zones[k]
-		if demand, spot := fit(&z.onDemand), fit(&z.spot); (demand || spot) && (fullest == nil || v.perZone[z.name] > v.perZone[fullest.name]) {
+		if demand, spot := fit(&z.onDemand), fit(&z.spot); (demand || spot) &&
+			(fullest == nil || v.perZone[z.name] > v.perZone[fullest.name]) {
 			fullest = z
 		}
 	}
@@ -122,7 +125,8 @@ func (g *group) victim(fits func(*instance) bool, now time.Time) *instance {
 	return g.victims(fits, nil, now).next(math.MaxInt, map[*instance]bool{})
 }
 
-// order is the order in which the termination policies end instances: each decides among those that the one before leaves.
+// order is the order in which the termination policies end instances: each decides among those that the one before
+// leaves.
 func (g *group) order(now time.Time) func(a, b candidate) int {
 	into := func(c candidate) time.Duration { return now.Sub(c.launchedAt) % time.Hour }
 	return func(a, b candidate) int {

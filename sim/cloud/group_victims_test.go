@@ -72,16 +72,19 @@ func TestVictimsAreTakenAsTheRulesSay(t *testing.T) {
 	now := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		g := &group{}
-		g.TerminationPolicies = rapid.SampledFrom([][]string{nil, {"Default"}, {"OldestInstance"}, {"NewestInstance"}, {"OldestLaunchTemplate", "NewestInstance"}, {"ClosestToNextInstanceHour"}}).Draw(t, "policies")
+		g.TerminationPolicies = rapid.SampledFrom([][]string{nil, {"Default"}, {"OldestInstance"}, {"NewestInstance"},
+			{"OldestLaunchTemplate", "NewestInstance"}, {"ClosestToNextInstanceHour"}}).Draw(t, "policies")
 		if rapid.Bool().Draw(t, "mixed") {
 			g.MixedInstancesPolicy = &MixedInstancesPolicy{InstancesDistribution: &InstancesDistribution{OnDemandPercentageAboveBaseCapacity: new(rapid.IntRange(0, 100).Draw(t, "on demand"))}}
 		}
 		var named []string
 		for k := range rapid.IntRange(0, 30).Draw(t, "instances") {
 			i := &instance{
-				id: fmt.Sprint("i", k), state: InService, weight: rapid.IntRange(1, 3).Draw(t, "weight"), generation: rapid.IntRange(1, 2).Draw(t, "generation"),
-				launchedAt: now.Add(-time.Duration(rapid.IntRange(0, 150).Draw(t, "minutes")) * time.Minute), protected: rapid.IntRange(0, 3).Draw(t, "protected") == 0,
-				atRisk: rapid.IntRange(0, 9).Draw(t, "at risk") == 0,
+				id: fmt.Sprint("i", k), state: InService, weight: rapid.IntRange(1, 3).Draw(t, "weight"),
+				generation: rapid.IntRange(1, 2).Draw(t, "generation"),
+				launchedAt: now.Add(-time.Duration(rapid.IntRange(0, 150).Draw(t, "minutes")) * time.Minute),
+				protected:  rapid.IntRange(0, 3).Draw(t, "protected") == 0,
+				atRisk:     rapid.IntRange(0, 9).Draw(t, "at risk") == 0,
 			}
 			i.pool.AvailabilityZone = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone")
 			i.pool.Market = rapid.SampledFrom([]string{OnDemand, Spot}).Draw(t, "market")

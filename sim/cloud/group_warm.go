@@ -78,10 +78,12 @@ func (a AutoScaling) PutWarmPool(in PutWarm) (Nothing, error) {
 	}
 	switch {
 	case g.MixedInstancesPolicy != nil && !a.w.settings.WarmPoolsMayMix:
-		return Nothing{}, invalid("You can't add a warm pool to an Auto Scaling group that has a mixed instances policy.")
+		return Nothing{}, invalid("You can't add a warm pool to an Auto Scaling group that has a mixed instances " +
+			"policy.")
 	case !slices.Contains([]string{"Stopped", "Running", "Hibernated"}, c.PoolState):
 		return Nothing{}, invalid("PoolState '%s' must be Stopped, Running or Hibernated.", c.PoolState)
-	case or(c.MinSize, 0) < 0 || or(c.MinSize, 0) > MaxGroupSize || or(c.MaxGroupPreparedCapacity, 0) < 0 || or(c.MaxGroupPreparedCapacity, 0) > MaxGroupSize:
+	case or(c.MinSize, 0) < 0 || or(c.MinSize, 0) > MaxGroupSize || or(c.MaxGroupPreparedCapacity, 0) < 0 ||
+		or(c.MaxGroupPreparedCapacity, 0) > MaxGroupSize:
 		return Nothing{}, invalid("MinSize and MaxGroupPreparedCapacity must be from 0 to %d.", MaxGroupSize)
 	}
 	g.pool = &c
@@ -143,7 +145,8 @@ func (g *group) warm() (n int) {
 }
 
 func (g *group) reuses() bool {
-	return g.pool != nil && g.pool.Status == "" && g.pool.InstanceReusePolicy != nil && or(g.pool.InstanceReusePolicy.ReuseOnScaleIn, false)
+	return g.pool != nil && g.pool.Status == "" && g.pool.InstanceReusePolicy != nil &&
+		or(g.pool.InstanceReusePolicy.ReuseOnScaleIn, false)
 }
 
 // poolSize is how many instances the pool should have: max(MinSize, (MaxGroupPreparedCapacity or MaxSize) - desired).
@@ -233,7 +236,8 @@ func (w *World) reconcilePool(g *group) {
 		if i == nil {
 			break // the others are on their way into the pool
 		}
-		i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance of the warm pool was ended because there are too many.")
+		i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance of the warm pool was ended because "+
+			"there are too many.")
 		w.finish(i)
 	}
 	if g.pool.Status == "PendingDelete" && !slices.ContainsFunc(g.instances, (*instance).warmed) {

@@ -18,14 +18,15 @@ type MetricDelays struct {
 	Evaluate time.Duration
 }
 
-// CloudWatch is the API of CloudWatch metrics and alarms. Its methods bear the names of the actions; errors are a *Fault.
+// CloudWatch is the API of CloudWatch metrics and alarms. Its methods bear the names of the actions; errors are a
+// *Fault.
 type CloudWatch struct{ w *World }
 
 // CloudWatch is the API of CloudWatch in this world.
 func (w *World) CloudWatch() CloudWatch { return CloudWatch{w} }
 
-// The bounds of one call, and how long values are kept: those of high resolution by the second for three hours, all others by
-// the minute for 15 days. What AWS keeps longer, by five minutes and by the hour, the model forgets.
+// The bounds of one call, and how long values are kept: those of high resolution by the second for three hours, all
+// others by the minute for 15 days. What AWS keeps longer, by five minutes and by the hour, the model forgets.
 const (
 	maxDatums       = 1_000
 	maxDatumValues  = 150
@@ -248,7 +249,8 @@ func (c CloudWatch) PutMetricData(in PutMetrics) (Nothing, error) {
 	w := c.w
 	switch {
 	case in.Namespace == "" || len(in.Namespace) > 255:
-		return Nothing{}, fault("MissingParameter", "The parameter Namespace is required and has at most 255 characters.")
+		return Nothing{}, fault("MissingParameter", "The parameter Namespace is required and has at most 255 "+
+			"characters.")
 	case strings.HasPrefix(in.Namespace, "AWS/"):
 		return Nothing{}, badValue("The value AWS/ for parameter Namespace is invalid.")
 	case len(in.MetricData) > maxDatums:
@@ -280,11 +282,13 @@ func (w *World) check(d MetricDatum) (cell, error) {
 	}
 	switch {
 	case d.MetricName == "" || len(d.MetricName) > 255:
-		return cell{}, fault("MissingParameter", "The parameter MetricData.member.MetricName is required and has at most 255 characters.")
+		return cell{}, fault("MissingParameter", "The parameter MetricData.member.MetricName is required and has at "+
+			"most 255 characters.")
 	case len(d.Dimensions) > maxDimensions:
 		return cell{}, badValue("At most %d dimensions are allowed, got %d.", maxDimensions, len(d.Dimensions))
 	case at.Before(w.now.Add(-oldestTimestamp)) || at.After(w.now.Add(newestTimestamp)):
-		return cell{}, badValue("The parameter MetricData.member.Timestamp must specify a time within the past two weeks and at most two hours ahead.")
+		return cell{}, badValue("The parameter MetricData.member.Timestamp must specify a time within the past two " +
+			"weeks and at most two hours ahead.")
 	case d.StorageResolution != nil && *d.StorageResolution != 1 && *d.StorageResolution != 60:
 		return cell{}, badValue("The parameter StorageResolution must be 1 or 60, got %d.", *d.StorageResolution)
 	case len(d.Values) > maxDatumValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values):
@@ -294,8 +298,10 @@ func (w *World) check(d MetricDatum) (cell, error) {
 	switch {
 	case d.StatisticValues != nil && d.Value == nil && len(d.Values) == 0:
 		s := d.StatisticValues
-		if s.SampleCount <= 0 || s.Minimum > s.Maximum || !finite(s.Sum) || !finite(s.Minimum) || !finite(s.Maximum) || !finite(s.SampleCount) {
-			return cell{}, badValue("StatisticValues must be finite, with a SampleCount above 0 and Minimum not above Maximum.")
+		if s.SampleCount <= 0 || s.Minimum > s.Maximum || !finite(s.Sum) || !finite(s.Minimum) || !finite(s.Maximum) ||
+			!finite(s.SampleCount) {
+			return cell{}, badValue("StatisticValues must be finite, with a SampleCount above 0 and Minimum not " +
+				"above Maximum.")
 		}
 		out.n, out.sum, out.low, out.top = s.SampleCount, s.Sum, s.Minimum, s.Maximum
 	case d.Value != nil && len(d.Values) == 0 && d.StatisticValues == nil:
@@ -311,7 +317,8 @@ func (w *World) check(d MetricDatum) (cell, error) {
 			}
 		}
 	default:
-		return cell{}, fault("InvalidParameterCombination", "Exactly one of Value, Values and StatisticValues must be given.")
+		return cell{}, fault("InvalidParameterCombination", "Exactly one of Value, Values and StatisticValues must "+
+			"be given.")
 	}
 	return out, nil
 }
@@ -373,7 +380,8 @@ func enter(cells []cell, c cell, seconds int64) []cell {
 // forget drops what is too old.
 func (w *World) forget() {
 	drop := func(cells []cell, kept time.Duration) []cell {
-		k, _ := slices.BinarySearchFunc(cells, w.now.Add(-kept).Unix(), func(x cell, at int64) int { return int(x.at - at) })
+		k, _ := slices.BinarySearchFunc(cells, w.now.Add(-kept).Unix(),
+			func(x cell, at int64) int { return int(x.at - at) })
 		return cells[k:]
 	}
 	for _, m := range w.metrics { // each for itself: the order does not matter
@@ -383,7 +391,8 @@ func (w *World) forget() {
 
 // read is a metric as a series: one point for each period in [from, to), both multiples of the period.
 func (w *World) read(s MetricStat, period time.Duration, from, to time.Time) metricmath.Series {
-	out := metricmath.Series{Start: from, Period: period, Points: make([]metricmath.Point, max(int(to.Sub(from)/period), 0))}
+	out := metricmath.Series{Start: from, Period: period,
+		Points: make([]metricmath.Point, max(int(to.Sub(from)/period), 0))}
 	m := w.metrics[s.Metric.key()]
 	if m == nil {
 		return out
@@ -414,9 +423,11 @@ func (c CloudWatch) ListMetrics(in ListMetricsInput) (MetricList, error) {
 	for _, key := range sorted(c.w.metrics) {
 		n := c.w.metrics[key].name
 		has := func(d Dimension) bool {
-			return slices.ContainsFunc(n.Dimensions, func(x Dimension) bool { return x.Name == d.Name && (d.Value == "" || x.Value == d.Value) })
+			return slices.ContainsFunc(n.Dimensions,
+				func(x Dimension) bool { return x.Name == d.Name && (d.Value == "" || x.Value == d.Value) })
 		}
-		if (in.Namespace == "" || n.Namespace == in.Namespace) && (in.MetricName == "" || n.MetricName == in.MetricName) &&
+		if (in.Namespace == "" || n.Namespace == in.Namespace) &&
+			(in.MetricName == "" || n.MetricName == in.MetricName) &&
 			!slices.ContainsFunc(in.Dimensions, func(d Dimension) bool { return !has(d) }) {
 			all = append(all, n)
 		}
@@ -432,11 +443,13 @@ func (c CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatist
 		return MetricStatistics{}, err
 	}
 	if len(in.Statistics)+len(in.ExtendedStatistics) == 0 || !in.StartTime.Before(in.EndTime) {
-		return MetricStatistics{}, badValue("The parameter StartTime must be less than EndTime, and Statistics or ExtendedStatistics given.")
+		return MetricStatistics{}, badValue("The parameter StartTime must be less than EndTime, and Statistics or " +
+			"ExtendedStatistics given.")
 	}
 	from, to := in.StartTime.Truncate(period), in.EndTime.Add(period-1).Truncate(period)
 	if to.Sub(from)/period > 1440 {
-		return MetricStatistics{}, fault("InvalidParameterCombination", "You have requested up to %d datapoints, which exceeds the limit of 1,440.", to.Sub(from)/period)
+		return MetricStatistics{}, fault("InvalidParameterCombination", "You have requested up to %d datapoints, "+
+			"which exceeds the limit of 1,440.", to.Sub(from)/period)
 	}
 	out := MetricStatistics{Label: in.MetricName}
 	points := make([]Datapoint, to.Sub(from)/period)
@@ -444,7 +457,8 @@ func (c CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatist
 		if !goodStat(stat) {
 			return MetricStatistics{}, badValue("The statistic '%s' is none of the model's.", stat)
 		}
-		s := c.w.read(MetricStat{MetricName{in.Namespace, in.MetricName, in.Dimensions}, in.Period, stat, in.Unit}, period, from, to)
+		s := c.w.read(MetricStat{MetricName{in.Namespace, in.MetricName, in.Dimensions}, in.Period, stat, in.Unit},
+			period, from, to)
 		for p, point := range s.Points {
 			if point.Known {
 				points[p].Timestamp, points[p].Unit = from.Add(time.Duration(p)*period), in.Unit

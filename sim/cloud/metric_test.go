@@ -43,8 +43,10 @@ func metricNamed(name string) cloud.MetricName {
 // get reads a statistic of a metric since the start, oldest first.
 func (w watch) get(m cloud.MetricName, stat string, period int) (values []float64, at []time.Duration) {
 	w.Helper()
-	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: max2(start, w.Now().Add(-3*time.Hour)), EndTime: w.Now(), ScanBy: "TimestampAscending",
-		MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: m, Period: &period, Stat: stat}}}}))(w)
+	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: max2(start, w.Now().Add(-3*time.Hour)), EndTime: w.Now(),
+		ScanBy: "TimestampAscending",
+		MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: m, Period: &period,
+			Stat: stat}}}}))(w)
 	for _, t := range out.MetricDataResults[0].Timestamps {
 		at = append(at, t.Sub(start))
 	}
@@ -68,7 +70,8 @@ func TestPeriodsAreAlignedAndHaveTheirStatistics(t *testing.T) {
 	for _, c := range []struct {
 		stat string
 		want []float64
-	}{{"Sum", []float64{5, 7}}, {"Average", []float64{2.5, 7}}, {"Minimum", []float64{1, 7}}, {"Maximum", []float64{4, 7}}, {"SampleCount", []float64{2, 1}}, {"p50", []float64{1, 7}}, {"p99", []float64{4, 7}}} {
+	}{{"Sum", []float64{5, 7}}, {"Average", []float64{2.5, 7}}, {"Minimum", []float64{1, 7}}, {"Maximum",
+		[]float64{4, 7}}, {"SampleCount", []float64{2, 1}}, {"p50", []float64{1, 7}}, {"p99", []float64{4, 7}}} {
 		got, at := w.get(metricNamed("m"), c.stat, 60)
 		if !slices.Equal(got, c.want) || at[0] != 0 || at[1] != time.Minute {
 			t.Errorf("%s: %v at %v, want %v at the begins of the minutes", c.stat, got, at, c.want)
@@ -93,7 +96,9 @@ func TestShortPeriodsNeedHighResolution(t *testing.T) {
 	got, _ = w.get(metricNamed("coarse"), "Average", 10)
 	expect(t, "points of a standard metric", len(got), 0)
 	w.pass(4 * time.Hour)
-	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: metricNamed("fine"), Period: ptr(10), Stat: "Sum"}}}})
+	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(),
+		MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: metricNamed("fine"),
+			Period: ptr(10), Stat: "Sum"}}}})
 	expect(t, "short periods of four hours ago", code(err), "InvalidParameterValue")
 }
 
@@ -103,14 +108,20 @@ func TestValuesThatCloudWatchDoesNotTake(t *testing.T) {
 		name, code, namespace string
 		datum                 cloud.MetricDatum
 	}{
-		{"the namespace of AWS", "InvalidParameterValue", "AWS/SQS", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0)}},
+		{"the namespace of AWS", "InvalidParameterValue", "AWS/SQS",
+			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0)}},
 		{"no value", "InvalidParameterCombination", "M", cloud.MetricDatum{MetricName: "m"}},
-		{"two kinds of value", "InvalidParameterCombination", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Values: []float64{1}}},
+		{"two kinds of value", "InvalidParameterCombination", "M",
+			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Values: []float64{1}}},
 		{"too large", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1e200)}},
-		{"older than two weeks", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(-15 * 24 * time.Hour)}},
-		{"three hours ahead", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(3 * time.Hour)}},
-		{"another resolution", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), StorageResolution: ptr(30)}},
-		{"fewer counts than values", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Values: []float64{1, 2}, Counts: []float64{1}}},
+		{"older than two weeks", "InvalidParameterValue", "M",
+			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(-15 * 24 * time.Hour)}},
+		{"three hours ahead", "InvalidParameterValue", "M",
+			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(3 * time.Hour)}},
+		{"another resolution", "InvalidParameterValue", "M",
+			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), StorageResolution: ptr(30)}},
+		{"fewer counts than values", "InvalidParameterValue", "M",
+			cloud.MetricDatum{MetricName: "m", Values: []float64{1, 2}, Counts: []float64{1}}},
 	} {
 		_, err := w.cw.PutMetricData(cloud.PutMetrics{Namespace: c.namespace, MetricData: []cloud.MetricDatum{c.datum}})
 		expect(t, c.name, code(err), c.code)
@@ -138,17 +149,20 @@ func TestExpressionsAreThoseOfMetricMath(t *testing.T) {
 	w.put("workers", 10)
 	w.pass(time.Minute)
 	query := func(name string) cloud.MetricQuery {
-		return cloud.MetricQuery{Id: name, MetricStat: &cloud.MetricStat{Metric: metricNamed(name), Period: ptr(60), Stat: "Maximum"}, ReturnData: ptr(false)}
+		return cloud.MetricQuery{Id: name, MetricStat: &cloud.MetricStat{Metric: metricNamed(name), Period: ptr(60),
+			Stat: "Maximum"}, ReturnData: ptr(false)}
 	}
-	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), ScanBy: "TimestampAscending", MetricDataQueries: []cloud.MetricQuery{
-		query("backlog"), query("workers"),
-		{Id: "ratio", Expression: "backlog / workers", ReturnData: ptr(false)},
-		{Id: "utilization", Expression: "IF(FILL(workers, 0) > 0, ratio, IF(backlog > 0, 1, 0))"},
-	}}))(t)
+	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), ScanBy: "TimestampAscending",
+		MetricDataQueries: []cloud.MetricQuery{
+			query("backlog"), query("workers"),
+			{Id: "ratio", Expression: "backlog / workers", ReturnData: ptr(false)},
+			{Id: "utilization", Expression: "IF(FILL(workers, 0) > 0, ratio, IF(backlog > 0, 1, 0))"},
+		}}))(t)
 	if r := out.MetricDataResults; len(r) != 1 || !slices.Equal(r[0].Values, []float64{1, 3}) {
 		t.Errorf("got %+v, want 1 while there are no workers, then 3", r)
 	}
-	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), MetricDataQueries: []cloud.MetricQuery{{Id: "x", Expression: "nobody + 1"}}})
+	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(),
+		MetricDataQueries: []cloud.MetricQuery{{Id: "x", Expression: "nobody + 1"}}})
 	expect(t, "an unknown id", code(err), "ValidationError")
 }
 
@@ -156,9 +170,12 @@ func TestExpressionsAreThoseOfMetricMath(t *testing.T) {
 func state(t *testing.T, row, missing string, before string, m, n int) string {
 	w := newWatch(t, cloud.Settings{})
 	w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
-	must(w.cw.PutMetricAlarm(cloud.MetricAlarm{AlarmName: "a", Namespace: "Muster", MetricName: "m", Statistic: "Maximum", Period: ptr(60),
-		EvaluationPeriods: &n, DatapointsToAlarm: &m, Threshold: ptr(5.0), ComparisonOperator: "GreaterThanThreshold", TreatMissingData: "ignore"}))(t)
-	// Bring the alarm into the state it begins with, with n points, and let them fall out of the range with missing data ignored.
+	must(w.cw.PutMetricAlarm(cloud.MetricAlarm{AlarmName: "a", Namespace: "Muster", MetricName: "m",
+		Statistic: "Maximum", Period: ptr(60),
+		EvaluationPeriods: &n, DatapointsToAlarm: &m, Threshold: ptr(5.0), ComparisonOperator: "GreaterThanThreshold",
+		TreatMissingData: "ignore"}))(t)
+	// Bring the alarm into the state it begins with, with n points, and let them fall out of the range with missing
+	// data ignored.
 	for range n {
 		w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
 		w.pass(time.Minute)
@@ -194,13 +211,15 @@ func TestAlarmsFollowThePublishedExamples(t *testing.T) {
 		{"00X0X", "ALARM", "ALARM", "ALARM", "ALARM", 2},
 		{"000X0", "OK", "OK", "OK", "OK", 2},
 	} {
-		for missing, want := range map[string]string{"missing": c.missing, "ignore": c.ignore, "breaching": c.breach, "notBreaching": c.quiet} {
+		for missing, want := range map[string]string{"missing": c.missing, "ignore": c.ignore, "breaching": c.breach,
+			"notBreaching": c.quiet} {
 			for _, before := range []string{cloud.AlarmOK, cloud.AlarmAlarm} {
 				expected := want
 				if want == "keep" {
 					expected = before
 				}
-				expect(t, c.row+" with "+missing+" in "+before+", "+strconv.Itoa(c.m)+" of 3", state(t, c.row, missing, before, c.m, 3), expected)
+				expect(t, c.row+" with "+missing+" in "+before+", "+strconv.Itoa(c.m)+" of 3",
+					state(t, c.row, missing, before, c.m, 3), expected)
 			}
 		}
 	}
@@ -210,7 +229,8 @@ func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
 	w := newWatch(t, cloud.Settings{Seed: 3})
 	sqs := w.SQS()
 	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(t)
-	visible := cloud.MetricName{Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible", Dimensions: []cloud.Dimension{{Name: "QueueName", Value: "q"}}}
+	visible := cloud.MetricName{Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible",
+		Dimensions: []cloud.Dimension{{Name: "QueueName", Value: "q"}}}
 	newest := func() time.Duration {
 		_, at := w.get(visible, "Maximum", 60)
 		if len(at) == 0 {
@@ -237,10 +257,12 @@ func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
 }
 
 func TestCountsOfFIFOQueuesAreFresherAndExact(t *testing.T) {
-	w := newWatch(t, cloud.Settings{Seed: 1, Counts: cloud.Counts{Stale: time.Minute, StaleFIFO: time.Second, Approximate: 0.2}})
+	w := newWatch(t, cloud.Settings{Seed: 1, Counts: cloud.Counts{Stale: time.Minute, StaleFIFO: time.Second,
+		Approximate: 0.2}})
 	sqs := w.SQS()
 	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(t)
-	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q.fifo", Attributes: map[string]string{"FifoQueue": "true"}}))(t)
+	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q.fifo",
+		Attributes: map[string]string{"FifoQueue": "true"}}))(t)
 	w.pass(2 * time.Minute)
 	for _, name := range []string{"q", "q.fifo"} {
 		if err := w.SetQueue(name, cloud.QueueCounts{Visible: 1000}, cloud.Traffic{Sent: 1000}); err != nil {
@@ -248,7 +270,8 @@ func TestCountsOfFIFOQueuesAreFresherAndExact(t *testing.T) {
 		}
 	}
 	look := func(name string) string {
-		return must(sqs.GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://x/0/" + name, AttributeNames: []string{"ApproximateNumberOfMessages"}}))(t).Attributes["ApproximateNumberOfMessages"]
+		return must(sqs.GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://x/0/" + name,
+			AttributeNames: []string{"ApproximateNumberOfMessages"}}))(t).Attributes["ApproximateNumberOfMessages"]
 	}
 	w.pass(time.Second)
 	expect(t, "FIFO after a second", look("q.fifo"), "1000")

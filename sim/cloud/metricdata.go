@@ -16,7 +16,8 @@ func (c CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 	case len(in.MetricDataQueries) == 0 || len(in.MetricDataQueries) > maxQueries:
 		return MetricResults{}, fault("ValidationError", "MetricDataQueries must have 1 to %d elements.", maxQueries)
 	case !in.StartTime.Before(in.EndTime):
-		return MetricResults{}, fault("ValidationError", "The parameter StartTime must be less than the parameter EndTime.")
+		return MetricResults{}, fault("ValidationError", "The parameter StartTime must be less than the parameter "+
+			"EndTime.")
 	case n < 1 || n > maxDatapoints:
 		return MetricResults{}, fault("ValidationError", "MaxDatapoints must be from 1 to %d.", maxDatapoints)
 	case in.NextToken != "":
@@ -28,7 +29,8 @@ func (c CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 		}
 	}
 	if n := points(in); n > maxDatapoints {
-		return MetricResults{}, fault("ValidationError", "The request is for up to %d points, more than the %d of one page; the model has no other pages.", n, maxDatapoints)
+		return MetricResults{}, fault("ValidationError", "The request is for up to %d points, more than the %d of "+
+			"one page; the model has no other pages.", n, maxDatapoints)
 	}
 	var out MetricResults
 	if !slices.ContainsFunc(in.MetricDataQueries, func(q MetricQuery) bool { return q.Expression != "" }) {
@@ -65,7 +67,8 @@ func cut(out MetricResults, most *int) error {
 		n += len(r.Values)
 	}
 	if n > or(most, maxDatapoints) {
-		return fault("ValidationError", "The answer has %d points, more than MaxDatapoints; the model has no pages here.", n)
+		return fault("ValidationError", "The answer has %d points, more than MaxDatapoints; the model has no pages "+
+			"here.", n)
 	}
 	return nil
 }
@@ -77,7 +80,8 @@ func (w *World) checkQuery(q MetricQuery, start time.Time) error {
 	case q.MetricStat == nil:
 		return nil
 	case !goodStat(q.MetricStat.Stat):
-		return badValue("The statistic '%s' of query %s is none of the model's: Average, Sum, Minimum, Maximum, SampleCount and percentiles.", q.MetricStat.Stat, q.Id)
+		return badValue("The statistic '%s' of query %s is none of the model's: Average, Sum, Minimum, Maximum, "+
+			"SampleCount and percentiles.", q.MetricStat.Stat, q.Id)
 	}
 	return w.checkPeriod(or(q.MetricStat.Period, 60), start)
 }
@@ -86,7 +90,8 @@ func (w *World) checkQuery(q MetricQuery, start time.Time) error {
 func (w *World) plain(q MetricQuery, in GetMetrics) MetricResult {
 	period := time.Duration(or(q.MetricStat.Period, 60)) * time.Second
 	from, to := bounds(in, period)
-	return result(q.Id, cmp.Or(q.Label, q.MetricStat.Metric.MetricName), w.read(*q.MetricStat, period, from, to), in.ScanBy)
+	return result(q.Id, cmp.Or(q.Label, q.MetricStat.Metric.MetricName), w.read(*q.MetricStat, period, from, to),
+		in.ScanBy)
 }
 
 // bounds are the periods of a request: from the one in which it starts to the last that starts before its end.
@@ -96,7 +101,8 @@ func bounds(in GetMetrics, period time.Duration) (from, to time.Time) {
 
 // computed evaluates a list with expressions.
 func (w *World) computed(in GetMetrics) ([]MetricResult, error) {
-	program, err := metricmath.Compile(queries(in.MetricDataQueries), metricmath.Options{Use: metricmath.ForGraph, MixedPeriods: metricmath.OwnTimestamps})
+	program, err := metricmath.Compile(queries(in.MetricDataQueries),
+		metricmath.Options{Use: metricmath.ForGraph, MixedPeriods: metricmath.OwnTimestamps})
 	if err != nil {
 		return nil, fault("ValidationError", "Error in expression: %s", firstLine(err))
 	}
@@ -162,7 +168,8 @@ func result(id, label string, s metricmath.Series, scan string) MetricResult {
 func queries(all []MetricQuery) []metricmath.Query {
 	out := make([]metricmath.Query, len(all))
 	for k, q := range all {
-		out[k] = metricmath.Query{ID: q.Id, Expression: q.Expression, Label: q.Label, ReturnData: q.ReturnData, PeriodSeconds: or(q.Period, 0)}
+		out[k] = metricmath.Query{ID: q.Id, Expression: q.Expression, Label: q.Label, ReturnData: q.ReturnData,
+			PeriodSeconds: or(q.Period, 0)}
 		if m := q.MetricStat; m != nil {
 			s := &metricmath.MetricStat{PeriodSeconds: or(m.Period, 0), Stat: m.Stat, Unit: m.Unit}
 			s.Metric = metricmath.Metric{Namespace: m.Metric.Namespace, MetricName: m.Metric.MetricName}
@@ -177,7 +184,8 @@ func queries(all []MetricQuery) []metricmath.Query {
 }
 
 func fromMath(m metricmath.MetricStat) MetricStat {
-	out := MetricStat{Metric: MetricName{Namespace: m.Metric.Namespace, MetricName: m.Metric.MetricName}, Stat: m.Stat, Unit: m.Unit}
+	out := MetricStat{Metric: MetricName{Namespace: m.Metric.Namespace, MetricName: m.Metric.MetricName}, Stat: m.Stat,
+		Unit: m.Unit}
 	for _, d := range m.Metric.Dimensions {
 		out.Metric.Dimensions = append(out.Metric.Dimensions, Dimension(d))
 	}

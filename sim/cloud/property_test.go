@@ -26,14 +26,17 @@ type step struct {
 }
 
 func drawScript(t *rapid.T) script {
-	kinds := []string{"resize", "resize", "protect", "unprotect", "capacity", "enough", "suspend", "resume", "zones", "template", "unhealthy", "refresh", "complete", "standby", "back", "launch"}
+	kinds := []string{"resize", "resize", "protect", "unprotect", "capacity", "enough", "suspend", "resume", "zones",
+		"template", "unhealthy", "refresh", "complete", "standby", "back", "launch"}
 	s := script{
-		settings: cloud.Settings{Seed: rapid.Uint64().Draw(t, "seed"), Machines: cloud.Machines{Spread: rapid.Float64Range(0, 0.9).Draw(t, "spread"),
-			BootFails: rapid.Float64Range(0, 0.3).Draw(t, "fails")}},
+		settings: cloud.Settings{Seed: rapid.Uint64().Draw(t, "seed"),
+			Machines: cloud.Machines{Spread: rapid.Float64Range(0, 0.9).Draw(t, "spread"),
+				BootFails: rapid.Float64Range(0, 0.3).Draw(t, "fails")}},
 		warm: rapid.Bool().Draw(t, "warm"), reuse: rapid.Bool().Draw(t, "reuse"),
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "steps") {
-		s.steps = append(s.steps, step{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(0, 9).Draw(t, "n"), time.Duration(rapid.IntRange(0, 200).Draw(t, "after")) * time.Second})
+		s.steps = append(s.steps, step{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(0, 9).Draw(t, "n"),
+			time.Duration(rapid.IntRange(0, 200).Draw(t, "after")) * time.Second})
 	}
 	return s
 }
@@ -42,7 +45,8 @@ func drawScript(t *rapid.T) script {
 func (s script) play(t testing.TB, check func(f fleet, did step)) fleet {
 	f := newFleet(t, s.settings, 0, 12, 3, zones("us-east-1a", "us-east-1b"))
 	if s.warm {
-		must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MaxGroupPreparedCapacity: ptr(8), InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: &s.reuse}}))(t)
+		must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MaxGroupPreparedCapacity: ptr(8),
+			InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: &s.reuse}}))(t)
 	}
 	for _, x := range s.steps {
 		x.do(f)
@@ -67,30 +71,36 @@ func (x step) do(f fleet) {
 	case "resize":
 		f.resize(x.n)
 	case "protect", "unprotect":
-		f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: name, InstanceIds: one(), ProtectedFromScaleIn: ptr(x.kind == "protect")})
+		f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: name, InstanceIds: one(),
+			ProtectedFromScaleIn: ptr(x.kind == "protect")})
 	case "capacity", "enough":
 		n := x.n
 		if x.kind == "enough" {
 			n = -1
 		}
-		f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand}, n)
+		f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand},
+			n)
 	case "suspend", "resume":
-		processes := cloud.Processes{AutoScalingGroupName: name, ScalingProcesses: []string{[]string{"Launch", "Terminate", "AZRebalance"}[x.n%3]}}
+		processes := cloud.Processes{AutoScalingGroupName: name,
+			ScalingProcesses: []string{[]string{"Launch", "Terminate", "AZRebalance"}[x.n%3]}}
 		if x.kind == "suspend" {
 			f.asg.SuspendProcesses(processes)
 		} else {
 			f.asg.ResumeProcesses(cloud.Processes{AutoScalingGroupName: name})
 		}
 	case "zones":
-		f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: name, AvailabilityZones: []string{"us-east-1a", "us-east-1b", "us-east-1c"}[x.n%2 : 2+x.n%2]})
+		f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: name,
+			AvailabilityZones: []string{"us-east-1a", "us-east-1b", "us-east-1c"}[x.n%2 : 2+x.n%2]})
 	case "template":
-		f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: name, LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: fmt.Sprint(x.n)}})
+		f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: name,
+			LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: fmt.Sprint(x.n)}})
 	case "unhealthy":
 		f.asg.SetInstanceHealth(cloud.SetHealth{InstanceId: one()[0], HealthStatus: "Unhealthy"})
 	case "refresh":
 		f.asg.StartInstanceRefresh(cloud.StartRefresh{AutoScalingGroupName: name})
 	case "standby", "back":
-		in := cloud.MoveInstances{AutoScalingGroupName: name, InstanceIds: one(), ShouldDecrementDesiredCapacity: ptr(x.n%2 == 0)}
+		in := cloud.MoveInstances{AutoScalingGroupName: name, InstanceIds: one(),
+			ShouldDecrementDesiredCapacity: ptr(x.n%2 == 0)}
 		if x.kind == "back" {
 			in.InstanceIds = f.in(cloud.Standby)
 			f.asg.ExitStandby(in)
@@ -98,7 +108,8 @@ func (x step) do(f fleet) {
 			f.asg.EnterStandby(in)
 		}
 	case "launch":
-		f.asg.LaunchInstances(cloud.LaunchInstances{AutoScalingGroupName: name, RequestedCapacity: ptr(1 + x.n%3), ClientToken: fmt.Sprint(x.n), AvailabilityZones: []string{"us-east-1b"}})
+		f.asg.LaunchInstances(cloud.LaunchInstances{AutoScalingGroupName: name, RequestedCapacity: ptr(1 + x.n%3),
+			ClientToken: fmt.Sprint(x.n), AvailabilityZones: []string{"us-east-1b"}})
 	}
 }
 
@@ -124,8 +135,11 @@ func TestInstancesAreConservedAndProtectedOnesNeverEnd(t *testing.T) {
 				now[i.InstanceId] = i
 			}
 			for id := range guarded {
-				// Only what ignores protection ends a protected instance: a health check. (An instance refresh skips it by default.)
-				if i, ok := now[id]; did.kind != "unhealthy" && (!ok || i.LifecycleState != cloud.InService && i.LifecycleState != cloud.Standby && i.LifecycleState != cloud.Pending && i.LifecycleState != cloud.PendingProceed) {
+				// Only what ignores protection ends a protected instance: a health check. (An instance refresh skips it
+				// by default.)
+				if i, ok := now[id]; did.kind != "unhealthy" &&
+					(!ok || i.LifecycleState != cloud.InService && i.LifecycleState != cloud.Standby &&
+						i.LifecycleState != cloud.Pending && i.LifecycleState != cloud.PendingProceed) {
 					r.Fatalf("the protected %s is %q after %s", id, i.LifecycleState, did.kind)
 				}
 			}
@@ -145,7 +159,8 @@ func TestAGroupComesToRestAtItsDesiredSize(t *testing.T) {
 		s.settings.Machines.BootFails = 0
 		f := s.play(t, func(fleet, step) {})
 		f.asg.ResumeProcesses(cloud.Processes{AutoScalingGroupName: "g"})
-		f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand}, -1)
+		f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand},
+			-1)
 		if ids := f.in(cloud.InService); len(ids) > 0 {
 			f.protect(false, ids...)
 		}

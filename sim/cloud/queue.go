@@ -13,8 +13,8 @@ import (
 type Counts struct {
 	// Stale is how old the counts of standard queues are, StaleFIFO those of FIFO queues.
 	Stale, StaleFIFO time.Duration
-	// Approximate is the largest relative error of the counts of standard queues, 0 to 1, drawn at each look. Counts of FIFO
-	// queues have none.
+	// Approximate is the largest relative error of the counts of standard queues, 0 to 1, drawn at each look. Counts of
+	// FIFO queues have none.
 	Approximate float64
 	// Lost is the share of looks at a standard queue that show nothing of a backlog: 0 where there is more.
 	Lost float64
@@ -55,22 +55,22 @@ type countsAt struct {
 	counts QueueCounts
 }
 
-// sleep is how long a queue without messages and calls goes on publishing metrics; waking is the longest time until they come
-// back.
+// sleep is how long a queue without messages and calls goes on publishing metrics; waking is the longest time until
+// they come back.
 const (
 	queueSleep  = 6 * time.Hour
 	queueWaking = 15 * time.Minute
 )
 
-// SQS is the part of the SQS API that looks at queues. Messages themselves are no part of the model: SetQueue says how many there
-// are. Methods bear the names of the actions; errors are a *Fault.
+// SQS is the part of the SQS API that looks at queues. Messages themselves are no part of the model: SetQueue says how
+// many there are. Methods bear the names of the actions; errors are a *Fault.
 type SQS struct{ w *World }
 
 // SQS is the API of SQS in this world.
 func (w *World) SQS() SQS { return SQS{w} }
 
-// SetQueue says what is in a queue now. Receives and deletes are what happened since the last call; they go into CloudWatch. The
-// last 4,096 changes are remembered for looks that are stale.
+// SetQueue says what is in a queue now. Receives and deletes are what happened since the last call; they go into
+// CloudWatch. The last 4,096 changes are remembered for looks that are stale.
 func (w *World) SetQueue(name string, c QueueCounts, since Traffic) error {
 	q := w.queues[name]
 	if q == nil {
@@ -198,7 +198,8 @@ func (s SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
 	}
 	switch {
 	case base == "" || len(in.QueueName) > 80 || strings.IndexFunc(base, func(r rune) bool { return !legal(r) }) >= 0:
-		return QueueURL{}, fault("InvalidParameterValue", "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length")
+		return QueueURL{}, fault("InvalidParameterValue", "Can only include alphanumeric characters, hyphens, or "+
+			"underscores. 1 to 80 in length")
 	case fifo != (in.Attributes["FifoQueue"] == "true"):
 		return QueueURL{}, fault("InvalidParameterValue", "The name of a FIFO queue, and of no other, ends in .fifo.")
 	case s.w.queues[in.QueueName] == nil && len(s.w.queues) >= MaxQueues:
@@ -244,7 +245,8 @@ func (s SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
 	}
 	n := or(in.MaxResults, 1000)
 	if n < 1 || n > 1000 {
-		return QueueList{}, fault("InvalidParameterValue", "Value %d for parameter MaxResults is invalid. Reason: Must be between 1 and 1000, if provided.", n)
+		return QueueList{}, fault("InvalidParameterValue", "Value %d for parameter MaxResults is invalid. Reason: "+
+			"Must be between 1 and 1000, if provided.", n)
 	}
 	urls, next, err := page(all, in.NextToken, n)
 	if in.MaxResults == nil {
@@ -253,8 +255,8 @@ func (s SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
 	return QueueList{urls, next}, err
 }
 
-// GetQueueAttributes shows attributes of a queue: its counts as they look from outside, and what it was made with. No names give
-// no attributes.
+// GetQueueAttributes shows attributes of a queue: its counts as they look from outside, and what it was made with. No
+// names give no attributes.
 func (s SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, error) {
 	q, err := s.w.queue(in.QueueUrl)
 	if err != nil {
@@ -268,7 +270,8 @@ func (s SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, error
 		"CreatedTimestamp":                      strconv.FormatInt(q.created.Unix(), 10),
 		"LastModifiedTimestamp":                 strconv.FormatInt(q.created.Unix(), 10),
 		"QueueArn":                              s.w.arn("sqs", q.name),
-		"DelaySeconds":                          "0", "MaximumMessageSize": "1048576", "MessageRetentionPeriod": "345600",
+		"DelaySeconds":                          "0", "MaximumMessageSize": "1048576",
+		"MessageRetentionPeriod":        "345600",
 		"ReceiveMessageWaitTimeSeconds": "0", "VisibilityTimeout": "30",
 	}
 	for k, v := range q.attrs {
@@ -293,7 +296,8 @@ func (s SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, error
 
 // optionalAttributes are those that a queue may not have.
 func optionalAttributes() []string {
-	return []string{"Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled",
+	return []string{"Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds",
+		"SqsManagedSseEnabled",
 		"FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"}
 }
 
@@ -341,9 +345,12 @@ func (w *World) publishGroups() {
 		pending := in[Pending] + in[PendingWait] + in[PendingProceed]
 		ending := in[Terminating] + in[TerminatingWait] + in[TerminatingProceed] + in[TerminatingRetained]
 		values := map[string]int{
-			"GroupMinSize": g.MinSize, "GroupMaxSize": g.MaxSize, "GroupDesiredCapacity": g.desired, "GroupInServiceInstances": in[InService],
-			"GroupPendingInstances": pending, "GroupStandbyInstances": in[Standby], "GroupTerminatingInstances": ending,
-			"GroupTotalInstances": pending + ending + in[InService] + in[Standby], "WarmPoolDesiredCapacity": g.poolSize(), "WarmPoolWarmedCapacity": g.warm(),
+			"GroupMinSize": g.MinSize, "GroupMaxSize": g.MaxSize, "GroupDesiredCapacity": g.desired,
+			"GroupInServiceInstances": in[InService],
+			"GroupPendingInstances":   pending, "GroupStandbyInstances": in[Standby],
+			"GroupTerminatingInstances": ending,
+			"GroupTotalInstances":       pending + ending + in[InService] + in[Standby],
+			"WarmPoolDesiredCapacity":   g.poolSize(), "WarmPoolWarmedCapacity": g.warm(),
 		}
 		for _, m := range sorted(g.metrics) {
 			w.publish(MetricName{"AWS/AutoScaling", m, []Dimension{{"AutoScalingGroupName", name}}}, float64(values[m]))
@@ -353,8 +360,10 @@ func (w *World) publishGroups() {
 
 // groupMetrics are the metrics that a group can publish.
 func groupMetrics() []string {
-	return []string{"GroupMinSize", "GroupMaxSize", "GroupDesiredCapacity", "GroupInServiceInstances", "GroupPendingInstances",
-		"GroupStandbyInstances", "GroupTerminatingInstances", "GroupTotalInstances", "WarmPoolDesiredCapacity", "WarmPoolWarmedCapacity"}
+	return []string{"GroupMinSize", "GroupMaxSize", "GroupDesiredCapacity", "GroupInServiceInstances",
+		"GroupPendingInstances",
+		"GroupStandbyInstances", "GroupTerminatingInstances", "GroupTotalInstances", "WarmPoolDesiredCapacity",
+		"WarmPoolWarmedCapacity"}
 }
 
 // EnableMetricsCollection has a group publish metrics once a minute.
@@ -381,7 +390,8 @@ func (a AutoScaling) collect(in GroupMetrics, on bool) (Nothing, error) {
 	}
 	for _, m := range names {
 		if !slices.Contains(groupMetrics(), m) {
-			return Nothing{}, invalid("'%s' is no group metric of the model; they are %s.", m, strings.Join(groupMetrics(), ", "))
+			return Nothing{}, invalid("'%s' is no group metric of the model; they are %s.", m,
+				strings.Join(groupMetrics(), ", "))
 		}
 	}
 	for _, m := range names {
@@ -409,7 +419,10 @@ type MetricName struct {
 // key is one text for all orders of the dimensions.
 func (m MetricName) key() string {
 	dims := slices.Clone(m.Dimensions)
-	slices.SortFunc(dims, func(a, b Dimension) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(dims, func(a, b Dimension) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Value, b.Value))
+	})
 	var b strings.Builder
 	b.WriteString(strconv.Quote(m.Namespace) + strconv.Quote(m.MetricName))
 	for _, d := range dims {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ApplicationScaling is the API of Application Auto Scaling, for services of ECS. Its methods bear the names of the actions;
-// errors are a *Fault.
+// ApplicationScaling is the API of Application Auto Scaling, for services of ECS. Its methods bear the names of the
+// actions; errors are a *Fault.
 type ApplicationScaling struct{ w *World }
 
 // ApplicationScaling is the API of Application Auto Scaling in this world.
@@ -137,7 +137,8 @@ func aasFault(format string, args ...any) *Fault {
 // target checks what names a target and returns the service.
 func (a ApplicationScaling) target(namespace, resource, dimension string) (*service, error) {
 	if namespace != ecsNamespace || dimension != ecsDimension {
-		return nil, aasFault("The model has targets of the namespace %s and the dimension %s, not %s and %s.", ecsNamespace, ecsDimension, namespace, dimension)
+		return nil, aasFault("The model has targets of the namespace %s and the dimension %s, not %s and %s.",
+			ecsNamespace, ecsDimension, namespace, dimension)
 	}
 	clusterName, serviceName := splitService(resource)
 	if c := a.w.ecs.clusters[clusterName]; c != nil {
@@ -152,10 +153,12 @@ func (a ApplicationScaling) registered(namespace, resource, dimension string) (*
 	if t := a.w.targets[resource]; t != nil && namespace == ecsNamespace && dimension == ecsDimension {
 		return t, nil
 	}
-	return nil, fault("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource ID: %s, scalable dimension: %s", namespace, resource, dimension)
+	return nil, fault("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource "+
+		"ID: %s, scalable dimension: %s", namespace, resource, dimension)
 }
 
-// RegisterScalableTarget registers a service or changes its bounds. A desired count outside of them is moved to the bound.
+// RegisterScalableTarget registers a service or changes its bounds. A desired count outside of them is moved to the
+// bound.
 func (a ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN, error) {
 	s, err := a.target(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
@@ -166,18 +169,22 @@ func (a ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN
 		if in.MinCapacity == nil || in.MaxCapacity == nil {
 			return TargetARN{}, aasFault("MinCapacity and MaxCapacity are required to register a target.")
 		}
-		t = &scalable{ScalableTarget: ScalableTarget{ServiceNamespace: ecsNamespace, ResourceId: in.ResourceId, ScalableDimension: ecsDimension, CreationTime: a.w.now,
-			ScalableTargetARN: a.w.arn("application-autoscaling", "scalable-target/"+a.w.uuid()), SuspendedState: &SuspendedState{ptr(false), ptr(false), ptr(false)}}}
+		t = &scalable{ScalableTarget: ScalableTarget{ServiceNamespace: ecsNamespace, ResourceId: in.ResourceId,
+			ScalableDimension: ecsDimension, CreationTime: a.w.now,
+			ScalableTargetARN: a.w.arn("application-autoscaling", "scalable-target/"+
+				a.w.uuid()), SuspendedState: &SuspendedState{ptr(false), ptr(false), ptr(false)}}}
 	}
 	least, most := or(in.MinCapacity, t.MinCapacity), or(in.MaxCapacity, t.MaxCapacity)
 	if least < 0 || most < least || most > MaxServiceTasks {
-		return TargetARN{}, aasFault("MinCapacity %d and MaxCapacity %d must be in order, from 0 to %d.", least, most, MaxServiceTasks)
+		return TargetARN{}, aasFault("MinCapacity %d and MaxCapacity %d must be in order, from 0 to %d.", least, most,
+			MaxServiceTasks)
 	}
 	t.service, t.MinCapacity, t.MaxCapacity, t.RoleARN = s, least, most, cmp.Or(in.RoleARN, t.RoleARN)
 	if x := in.SuspendedState; x != nil {
 		old := t.SuspendedState
 		t.SuspendedState = &SuspendedState{ptr(or(x.DynamicScalingInSuspended, *old.DynamicScalingInSuspended)),
-			ptr(or(x.DynamicScalingOutSuspended, *old.DynamicScalingOutSuspended)), ptr(or(x.ScheduledScalingSuspended, *old.ScheduledScalingSuspended))}
+			ptr(or(x.DynamicScalingOutSuspended, *old.DynamicScalingOutSuspended)), ptr(or(x.ScheduledScalingSuspended,
+				*old.ScheduledScalingSuspended))}
 	}
 	a.w.targets[in.ResourceId] = t
 	if n := min(max(s.DesiredCount, least), most); n != s.DesiredCount {
@@ -225,7 +232,8 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 	k := slices.IndexFunc(t.policies, func(p *servicePolicy) bool { return p.PolicyName == in.PolicyName })
 	switch {
 	case in.PolicyType != "TargetTrackingScaling" || c == nil:
-		return PutPolicyResult{}, aasFault("The model has policies of the type TargetTrackingScaling, with their configuration.")
+		return PutPolicyResult{}, aasFault("The model has policies of the type TargetTrackingScaling, with their " +
+			"configuration.")
 	case in.PolicyName == "" || k < 0 && len(t.policies) >= MaxPolicies:
 		return PutPolicyResult{}, aasFault("A policy needs a name, and a target has at most %d policies.", MaxPolicies)
 	}
@@ -235,7 +243,8 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 		}
 	}
 	p := &servicePolicy{config: *c, created: w.now}
-	p.PolicyName, p.PolicyType, p.Enabled, p.TargetTrackingConfiguration = in.PolicyName, in.PolicyType, true, &p.config.TargetTracking
+	p.PolicyName, p.PolicyType, p.Enabled, p.TargetTrackingConfiguration = in.PolicyName, in.PolicyType, true,
+		&p.config.TargetTracking
 	if m := c.CustomizedMetricSpecification; m != nil {
 		x := *m
 		x.Period = nil // there is no such member: 60 seconds
@@ -249,7 +258,8 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 		p.PolicyARN, p.created, t.policies[k] = old.PolicyARN, old.created, p
 		w.rename(&p.tracker, &old.tracker)
 	} else {
-		p.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":resource/ecs/"+in.ResourceId+":policyName/"+in.PolicyName)
+		p.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":resource/ecs/"+in.ResourceId+":policyName/"+
+			in.PolicyName)
 		t.policies = append(t.policies, p)
 	}
 	p.high.act, p.low.act = func() { w.serviceOut(t, p) }, func() { w.serviceIn(t) }
@@ -265,8 +275,10 @@ func (a ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPolic
 	var all []TargetPolicy
 	for _, id := range sorted(a.w.targets) {
 		for _, p := range a.w.targets[id].policies {
-			if (in.ResourceId == "" || in.ResourceId == id) && (len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, p.PolicyName)) {
-				all = append(all, TargetPolicy{p.PolicyARN, p.PolicyName, ecsNamespace, id, ecsDimension, p.PolicyType, ptr(p.config), p.Alarms, p.created})
+			if (in.ResourceId == "" || in.ResourceId == id) &&
+				(len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, p.PolicyName)) {
+				all = append(all, TargetPolicy{p.PolicyARN, p.PolicyName, ecsNamespace, id, ecsDimension, p.PolicyType,
+					ptr(p.config), p.Alarms, p.created})
 			}
 		}
 	}
@@ -282,7 +294,8 @@ func (a ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (Nothing, e
 	}
 	k := slices.IndexFunc(t.policies, func(p *servicePolicy) bool { return p.PolicyName == in.PolicyName })
 	if k < 0 {
-		return Nothing{}, fault("ObjectNotFoundException", "No scaling policy found for service namespace: %s, resource ID: %s, scalable dimension: %s", in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+		return Nothing{}, fault("ObjectNotFoundException", "No scaling policy found for service namespace: %s, "+
+			"resource ID: %s, scalable dimension: %s", in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	}
 	a.w.dropAlarms(&t.policies[k].tracker)
 	t.policies = slices.Delete(t.policies, k, k+1)
@@ -307,7 +320,8 @@ func (a ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetAct
 
 // setCount sets the desired count of a target's service and writes it down.
 func (w *World) setCount(t *scalable, n int, cause string) {
-	t.activities = append(t.activities, TargetActivity{ActivityId: w.uuid(), ServiceNamespace: ecsNamespace, ResourceId: t.ResourceId, ScalableDimension: ecsDimension,
+	t.activities = append(t.activities, TargetActivity{ActivityId: w.uuid(), ServiceNamespace: ecsNamespace,
+		ResourceId: t.ResourceId, ScalableDimension: ecsDimension,
 		Description: "Setting desired count to " + strconv.Itoa(n) + ".", Cause: cause, StatusCode: "Successful",
 		StatusMessage: "Successfully set desired count to " + strconv.Itoa(n) + ".", StartTime: w.now, EndTime: w.now})
 	if n := len(t.activities) - MaxActivities; n > 0 {
@@ -317,8 +331,8 @@ func (w *World) setCount(t *scalable, n int, cause string) {
 	w.attend(t.service)
 }
 
-// serviceOut scales a service out. Within the cooldown of a scale-out only a larger one counts: the metric is applied to the
-// count from before it.
+// serviceOut scales a service out. Within the cooldown of a scale-out only a larger one counts: the metric is applied
+// to the count from before it.
 func (w *World) serviceOut(t *scalable, p *servicePolicy) {
 	s := t.service
 	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingOutSuspended || !p.high.last.Known {
@@ -343,8 +357,8 @@ func (w *World) serviceOut(t *scalable, p *servicePolicy) {
 	w.setCount(t, wanted, "monitor alarm "+p.high.AlarmName+" in state ALARM triggered policy "+p.PolicyName)
 }
 
-// serviceIn scales a service in: when all policies that may agree, none wants out, no deployment is going on and the cooldown
-// since the last change is over.
+// serviceIn scales a service in: when all policies that may agree, none wants out, no deployment is going on and the
+// cooldown since the last change is over.
 func (w *World) serviceIn(t *scalable) {
 	s := t.service
 	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingInSuspended || s.deploying() {
@@ -358,7 +372,8 @@ func (w *World) serviceIn(t *scalable) {
 		if !p.scalesIn() {
 			continue
 		}
-		if p.low.StateValue != AlarmAlarm || !p.low.last.Known || w.now.Before(t.inAt.Add(p.cooldown(p.config.ScaleInCooldown))) {
+		if p.low.StateValue != AlarmAlarm || !p.low.last.Known ||
+			w.now.Before(t.inAt.Add(p.cooldown(p.config.ScaleInCooldown))) {
 			return
 		}
 		scales, cause = true, "monitor alarm "+p.low.AlarmName+" in state ALARM triggered policy "+p.PolicyName

@@ -12,19 +12,22 @@ const target = "service/jobs/workers"
 // register registers the service with Application Auto Scaling.
 func (j jobs) register(least, most int, suspended *cloud.SuspendedState) {
 	j.Helper()
-	must(j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs", ResourceId: target, ScalableDimension: "ecs:service:DesiredCount",
-		MinCapacity: &least, MaxCapacity: &most, SuspendedState: suspended}))(j)
+	must(j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs", ResourceId: target,
+		ScalableDimension: "ecs:service:DesiredCount",
+		MinCapacity:       &least, MaxCapacity: &most, SuspendedState: suspended}))(j)
 }
 
 func (j jobs) track(name string, at float64, change ...func(*cloud.ServiceTracking)) error {
 	j.Helper()
 	c := &cloud.ServiceTracking{ScaleInCooldown: ptr(0), ScaleOutCooldown: ptr(0)}
-	c.TargetValue, c.CustomizedMetricSpecification = &at, &cloud.CustomizedMetric{Namespace: "Muster", MetricName: name, Statistic: "Average", Period: ptr(10)}
+	c.TargetValue, c.CustomizedMetricSpecification = &at, &cloud.CustomizedMetric{Namespace: "Muster", MetricName: name,
+		Statistic: "Average", Period: ptr(10)}
 	for _, x := range change {
 		x(c)
 	}
-	_, err := j.ApplicationScaling().PutScalingPolicy(cloud.PutTargetPolicy{ServiceNamespace: "ecs", ResourceId: target, ScalableDimension: "ecs:service:DesiredCount",
-		PolicyName: name, PolicyType: "TargetTrackingScaling", TargetTrackingScalingPolicyConfiguration: c})
+	_, err := j.ApplicationScaling().PutScalingPolicy(cloud.PutTargetPolicy{ServiceNamespace: "ecs", ResourceId: target,
+		ScalableDimension: "ecs:service:DesiredCount",
+		PolicyName:        name, PolicyType: "TargetTrackingScaling", TargetTrackingScalingPolicyConfiguration: c})
 	return err
 }
 
@@ -45,11 +48,15 @@ func TestRegisteringMovesTheCountIntoTheBounds(t *testing.T) {
 	expect(t, "raised to min", j.service().DesiredCount, 4)
 	j.register(1, 3, nil)
 	expect(t, "lowered to max", j.service().DesiredCount, 3)
-	_, err := j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs", ResourceId: target, ScalableDimension: "ecs:service:DesiredCount", MinCapacity: ptr(5)})
+	_, err := j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs",
+		ResourceId: target, ScalableDimension: "ecs:service:DesiredCount", MinCapacity: ptr(5)})
 	expect(t, "min above max", code(err), "ValidationException")
-	_, err = j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs", ResourceId: "service/jobs/none", ScalableDimension: "ecs:service:DesiredCount", MinCapacity: ptr(1), MaxCapacity: ptr(2)})
+	_, err = j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs",
+		ResourceId: "service/jobs/none", ScalableDimension: "ecs:service:DesiredCount", MinCapacity: ptr(1),
+		MaxCapacity: ptr(2)})
 	expect(t, "no such service", code(err), "ValidationException")
-	must(j.ApplicationScaling().DeregisterScalableTarget(cloud.TargetName{ServiceNamespace: "ecs", ResourceId: target, ScalableDimension: "ecs:service:DesiredCount"}))(t)
+	must(j.ApplicationScaling().DeregisterScalableTarget(cloud.TargetName{ServiceNamespace: "ecs", ResourceId: target,
+		ScalableDimension: "ecs:service:DesiredCount"}))(t)
 	expect(t, "without a target no policy", code(j.track("m", 10)), "ObjectNotFoundException")
 }
 
@@ -81,7 +88,8 @@ func TestServicesDoNotScaleInDuringADeployment(t *testing.T) {
 
 func TestSuspendedScalingDoesNothing(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 4)
-	j.register(1, 20, &cloud.SuspendedState{DynamicScalingInSuspended: ptr(true), DynamicScalingOutSuspended: ptr(true)})
+	j.register(1, 20, &cloud.SuspendedState{DynamicScalingInSuspended: ptr(true),
+		DynamicScalingOutSuspended: ptr(true)})
 	must(0, j.track("m", 10))(t)
 	expect(t, "out", j.until("m", 50, 30*time.Minute), 30*time.Minute)
 	expect(t, "in", j.until("m", 1, 30*time.Minute), 30*time.Minute)

@@ -47,7 +47,8 @@ func newFleet(t testing.TB, s cloud.Settings, least, most, desired int, change .
 	t.Helper()
 	s.Start = start
 	w := cloud.New(s)
-	in := cloud.CreateGroup{GroupSettings: cloud.GroupSettings{AutoScalingGroupName: "g", MinSize: &least, MaxSize: &most, DesiredCapacity: &desired,
+	in := cloud.CreateGroup{GroupSettings: cloud.GroupSettings{AutoScalingGroupName: "g", MinSize: &least,
+		MaxSize: &most, DesiredCapacity: &desired,
 		AvailabilityZones: []string{"us-east-1a"}, LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: "worker"}}}
 	for _, c := range change {
 		c(&in)
@@ -68,7 +69,8 @@ func (f fleet) group() cloud.Group {
 func (f fleet) in(s cloud.LifecycleState) (ids []string) {
 	f.Helper()
 	all := f.group().Instances
-	for _, i := range append(all, must(f.asg.DescribeWarmPool(cloud.DescribeWarm{AutoScalingGroupName: "g"}))(f).Instances...) {
+	for _, i := range append(all,
+		must(f.asg.DescribeWarmPool(cloud.DescribeWarm{AutoScalingGroupName: "g"}))(f).Instances...) {
 		if i.LifecycleState == s {
 			ids = append(ids, i.InstanceId)
 		}
@@ -83,7 +85,8 @@ func (f fleet) resize(n int) {
 
 func (f fleet) protect(on bool, ids ...string) {
 	f.Helper()
-	must(f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: "g", InstanceIds: ids, ProtectedFromScaleIn: &on}))(f)
+	must(f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: "g", InstanceIds: ids,
+		ProtectedFromScaleIn: &on}))(f)
 }
 
 // activities are the descriptions and states of the group's activities, oldest first.

@@ -12,10 +12,11 @@ type AlarmTuning string
 
 // The tunings.
 const (
-	// FixedAlarms is the pair that everybody got until the end of 2024: 3 of 3 points above the target, 15 of 15 below 0.9 of it.
+	// FixedAlarms is the pair that everybody got until the end of 2024: 3 of 3 points above the target, 15 of 15 below
+	// 0.9 of it.
 	FixedAlarms AlarmTuning = "fixed"
-	// TunedAlarms stands for what EC2 Auto Scaling does since: it tunes the alarms to the group. The tuned values are not
-	// published; Tracking has those of the model.
+	// TunedAlarms stands for what EC2 Auto Scaling does since: it tunes the alarms to the group. The tuned values are
+	// not published; Tracking has those of the model.
 	TunedAlarms AlarmTuning = "tuned"
 )
 
@@ -24,8 +25,8 @@ type CapacityBase string
 
 // The bases.
 const (
-	// BaseInService is the capacity in service, warming instances included. It gives the results of the published tests, whose
-	// metric divides by the instances in service.
+	// BaseInService is the capacity in service, warming instances included. It gives the results of the published
+	// tests, whose metric divides by the instances in service.
 	BaseInService CapacityBase = "in service"
 	// BaseDesired is the desired capacity, launches that are under way included.
 	BaseDesired CapacityBase = "desired"
@@ -43,8 +44,9 @@ type Tracking struct {
 	Base CapacityBase
 	// FromZero is how many members a scale-out from no capacity adds; what AWS adds is not known (1).
 	FromZero int
-	// ForgetPoints makes the alarms of a changed policy look at no point from before the change. Otherwise they begin in
-	// INSUFFICIENT_DATA and look at what is there: the published test that changes its target every minute still scales.
+	// ForgetPoints makes the alarms of a changed policy look at no point from before the change. Otherwise they begin
+	// in INSUFFICIENT_DATA and look at what is there: the published test that changes its target every minute still
+	// scales.
 	ForgetPoints bool
 }
 
@@ -145,8 +147,8 @@ func (t *tracker) target() float64 { return *t.TargetTrackingConfiguration.Targe
 
 func (t *tracker) scalesIn() bool { return !or(t.TargetTrackingConfiguration.DisableScaleIn, false) }
 
-// PutScalingPolicy makes a target tracking policy and its two alarms, or changes one, which begins its alarms anew. Other kinds of
-// policies are no part of the model.
+// PutScalingPolicy makes a target tracking policy and its two alarms, or changes one, which begins its alarms anew.
+// Other kinds of policies are no part of the model.
 func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 	w := a.w
 	g, err := w.change(in.AutoScalingGroupName)
@@ -154,17 +156,21 @@ func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 		return PutPolicyResult{}, err
 	}
 	if in.PolicyType != "TargetTrackingScaling" {
-		return PutPolicyResult{}, invalid("The model has no policies of type '%s'; it has TargetTrackingScaling.", cmp.Or(in.PolicyType, "SimpleScaling"))
+		return PutPolicyResult{}, invalid("The model has no policies of type '%s'; it has TargetTrackingScaling.",
+			cmp.Or(in.PolicyType, "SimpleScaling"))
 	}
 	k := slices.IndexFunc(g.policies, func(t *tracker) bool { return t.PolicyName == in.PolicyName })
 	if in.PolicyName == "" || k < 0 && len(g.policies) >= MaxPolicies {
 		return PutPolicyResult{}, invalid("A policy needs a name, and a group has at most %d policies.", MaxPolicies)
 	}
 	if n := or(in.EstimatedInstanceWarmup, 0); n < 0 || n > maxSeconds {
-		return PutPolicyResult{}, invalid("EstimatedInstanceWarmup must be from 0 to %d seconds, got %d.", maxSeconds, n)
+		return PutPolicyResult{}, invalid("EstimatedInstanceWarmup must be from 0 to %d seconds, got %d.", maxSeconds,
+			n)
 	}
-	t := &tracker{ScalingPolicy: ScalingPolicy{AutoScalingGroupName: in.AutoScalingGroupName, PolicyName: in.PolicyName, PolicyType: in.PolicyType,
-		Enabled: or(in.Enabled, true), EstimatedInstanceWarmup: in.EstimatedInstanceWarmup, TargetTrackingConfiguration: in.TargetTrackingConfiguration}}
+	t := &tracker{ScalingPolicy: ScalingPolicy{AutoScalingGroupName: in.AutoScalingGroupName, PolicyName: in.PolicyName,
+		PolicyType: in.PolicyType,
+		Enabled:    or(in.Enabled, true), EstimatedInstanceWarmup: in.EstimatedInstanceWarmup,
+		TargetTrackingConfiguration: in.TargetTrackingConfiguration}}
 	high, low := 3, 15
 	if w.settings.Tracking.Alarms == TunedAlarms {
 		high, low = w.settings.Tracking.High, w.settings.Tracking.Low
@@ -177,7 +183,8 @@ func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 		t.PolicyARN, g.policies[k] = old.PolicyARN, t
 		w.rename(t, old)
 	} else {
-		t.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":autoScalingGroupName/"+in.AutoScalingGroupName+":policyName/"+in.PolicyName)
+		t.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":autoScalingGroupName/"+in.AutoScalingGroupName+
+			":policyName/"+in.PolicyName)
 		g.policies = append(g.policies, t)
 	}
 	t.high.act, t.low.act = func() { w.trackOut(g, t) }, func() { w.trackIn(g) }
@@ -236,7 +243,8 @@ func trackedMetric(c *TargetTracking, resource string, group bool) (MetricAlarm,
 	m := c.CustomizedMetricSpecification
 	switch {
 	case (m == nil) == (c.PredefinedMetricSpecification == nil):
-		return MetricAlarm{}, invalid("A target tracking configuration needs either a customized or a predefined metric.")
+		return MetricAlarm{}, invalid("A target tracking configuration needs either a customized or a predefined " +
+			"metric.")
 	case m == nil:
 		return predefined(c.PredefinedMetricSpecification, resource, group)
 	case len(m.Metrics) > 0:
@@ -244,15 +252,18 @@ func trackedMetric(c *TargetTracking, resource string, group bool) (MetricAlarm,
 	case group && !slices.Contains([]int{10, 30, 60}, or(m.Period, 60)):
 		return MetricAlarm{}, invalid("Period %d of a customized metric must be 10, 30 or 60.", *m.Period)
 	case !slices.Contains([]string{"Average", "Minimum", "Maximum", "SampleCount", "Sum"}, m.Statistic):
-		return MetricAlarm{}, invalid("Statistic '%s' of a customized metric must be Average, Minimum, Maximum, SampleCount or Sum.", m.Statistic)
+		return MetricAlarm{}, invalid("Statistic '%s' of a customized metric must be Average, Minimum, Maximum, "+
+			"SampleCount or Sum.", m.Statistic)
 	}
-	return MetricAlarm{Namespace: m.Namespace, MetricName: m.MetricName, Dimensions: m.Dimensions, Period: ptr(or(m.Period, 60)), Statistic: m.Statistic, Unit: m.Unit}, nil
+	return MetricAlarm{Namespace: m.Namespace, MetricName: m.MetricName, Dimensions: m.Dimensions,
+		Period: ptr(or(m.Period, 60)), Statistic: m.Statistic, Unit: m.Unit}, nil
 }
 
 // predefined are the metrics that the model knows by a name. Nothing in the model publishes them: a test does.
 func predefined(p *PredefinedMetric, resource string, group bool) (MetricAlarm, error) {
 	metric := func(namespace, name string, d ...Dimension) (MetricAlarm, error) {
-		return MetricAlarm{Namespace: namespace, MetricName: name, Dimensions: d, Period: ptr(60), Statistic: "Average"}, nil
+		return MetricAlarm{Namespace: namespace, MetricName: name, Dimensions: d, Period: ptr(60),
+			Statistic: "Average"}, nil
 	}
 	cluster, service := splitService(resource)
 	switch {
@@ -261,7 +272,8 @@ func predefined(p *PredefinedMetric, resource string, group bool) (MetricAlarm, 
 	case !group && p.PredefinedMetricType == "ECSServiceAverageCPUUtilization":
 		return metric("AWS/ECS", "CPUUtilization", Dimension{"ClusterName", cluster}, Dimension{"ServiceName", service})
 	case !group && p.PredefinedMetricType == "ECSServiceAverageMemoryUtilization":
-		return metric("AWS/ECS", "MemoryUtilization", Dimension{"ClusterName", cluster}, Dimension{"ServiceName", service})
+		return metric("AWS/ECS", "MemoryUtilization", Dimension{"ClusterName", cluster},
+			Dimension{"ServiceName", service})
 	}
 	return MetricAlarm{}, invalid("The predefined metric '%s' is none of the model's.", p.PredefinedMetricType)
 }
@@ -279,7 +291,8 @@ func (a AutoScaling) DescribePolicies(in PolicyNames) (PolicyList, error) {
 			continue
 		}
 		for _, t := range a.w.groups[name].policies {
-			named := len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, t.PolicyName) || slices.Contains(in.PolicyNames, t.PolicyARN)
+			named := len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, t.PolicyName) ||
+				slices.Contains(in.PolicyNames, t.PolicyARN)
 			if named && (len(in.PolicyTypes) == 0 || slices.Contains(in.PolicyTypes, t.PolicyType)) {
 				all = append(all, t.ScalingPolicy)
 			}
@@ -295,16 +308,21 @@ func (a AutoScaling) DeletePolicy(in PolicyName) (Nothing, error) {
 	if err != nil {
 		return Nothing{}, err
 	}
-	k := slices.IndexFunc(g.policies, func(t *tracker) bool { return t.PolicyName == in.PolicyName || t.PolicyARN == in.PolicyName })
+	k := slices.IndexFunc(g.policies, func(t *tracker) bool {
+		return t.PolicyName == in.PolicyName ||
+			t.PolicyARN == in.PolicyName
+	})
 	if k < 0 {
-		return Nothing{}, invalid("ScalingPolicy name not found - There is no scaling policy %s in group %s", in.PolicyName, in.AutoScalingGroupName)
+		return Nothing{}, invalid("ScalingPolicy name not found - There is no scaling policy %s in group %s",
+			in.PolicyName, in.AutoScalingGroupName)
 	}
 	a.w.dropAlarms(g.policies[k])
 	g.policies = slices.Delete(g.policies, k, k+1)
 	return Nothing{}, nil
 }
 
-// proportional is capacity x metric / target, rounded up: a scale-out takes no less than needed, a scale-in removes no more.
+// proportional is capacity x metric / target, rounded up: a scale-out takes no less than needed, a scale-in removes no
+// more.
 func proportional(capacity int, metric, target float64) int {
 	wanted := math.Ceil(float64(capacity)*metric/target - 1e-9)
 	return int(min(max(wanted, 0), 1e9))

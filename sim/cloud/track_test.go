@@ -12,9 +12,11 @@ import (
 // track gives the group a policy that keeps the metric m at a target.
 func (f fleet) track(target float64, change ...func(*cloud.PutPolicy)) cloud.PutPolicyResult {
 	f.Helper()
-	in := cloud.PutPolicy{AutoScalingGroupName: "g", PolicyName: "p", PolicyType: "TargetTrackingScaling", EstimatedInstanceWarmup: ptr(60),
+	in := cloud.PutPolicy{AutoScalingGroupName: "g", PolicyName: "p", PolicyType: "TargetTrackingScaling",
+		EstimatedInstanceWarmup: ptr(60),
 		TargetTrackingConfiguration: &cloud.TargetTracking{TargetValue: &target,
-			CustomizedMetricSpecification: &cloud.CustomizedMetric{Namespace: "Muster", MetricName: "m", Statistic: "Average"}}}
+			CustomizedMetricSpecification: &cloud.CustomizedMetric{Namespace: "Muster", MetricName: "m",
+				Statistic: "Average"}}}
 	for _, c := range change {
 		c(&in)
 	}
@@ -115,7 +117,8 @@ func TestAChangedPolicyBeginsItsAlarmsAnew(t *testing.T) {
 		expect(t, "below the target", f.until(50, time.Minute, 10*time.Minute), 10*time.Minute)
 		second := f.track(20)
 		expect(t, "the same alarms", second.Alarms[0] == first.Alarms[0] && second.PolicyARN == first.PolicyARN, true)
-		expect(t, "their state", must(f.CloudWatch().DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0].StateValue, cloud.AlarmInsufficient)
+		expect(t, "their state", must(f.CloudWatch().DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0].StateValue,
+			cloud.AlarmInsufficient)
 		took := f.until(50, time.Minute, 10*time.Minute)
 		expect(t, "4 x 50/20", f.group().DesiredCapacity, 10)
 		expect(t, "at the next look, unless points are forgotten", took <= 2*time.Minute, !forget)
@@ -125,14 +128,17 @@ func TestAChangedPolicyBeginsItsAlarmsAnew(t *testing.T) {
 // utilization is the published formula for workers' utilization.
 func utilization(returns *bool) func(*cloud.PutPolicy) {
 	metric := func(id, name, stat string) cloud.MetricQuery {
-		return cloud.MetricQuery{Id: id, MetricStat: &cloud.MetricStat{Metric: metricNamed(name), Stat: stat}, ReturnData: returns}
+		return cloud.MetricQuery{Id: id, MetricStat: &cloud.MetricStat{Metric: metricNamed(name), Stat: stat},
+			ReturnData: returns}
 	}
 	return func(p *cloud.PutPolicy) {
 		p.TargetTrackingConfiguration.CustomizedMetricSpecification = &cloud.CustomizedMetric{Metrics: []cloud.MetricQuery{
-			metric("backlog", "Visible", "Maximum"), metric("inFlight", "NotVisible", "Maximum"), metric("workers", "TotalWorkers", "Sum"),
+			metric("backlog", "Visible", "Maximum"), metric("inFlight", "NotVisible", "Maximum"),
+			metric("workers", "TotalWorkers", "Sum"),
 			{Id: "totalWork", Expression: "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)", ReturnData: returns},
 			{Id: "utilizationRatio", Expression: "totalWork / workers", ReturnData: returns},
-			{Id: "utilization", Expression: "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))", ReturnData: ptr(true)},
+			{Id: "utilization", Expression: "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))",
+				ReturnData: ptr(true)},
 		}}
 	}
 }
@@ -162,7 +168,8 @@ func TestTheUtilizationFormulaScalesFromZeroByOne(t *testing.T) {
 }
 
 func policyWith(change func(*cloud.PutPolicy)) cloud.PutPolicy {
-	in := cloud.PutPolicy{AutoScalingGroupName: "g", PolicyName: "q", PolicyType: "TargetTrackingScaling", TargetTrackingConfiguration: &cloud.TargetTracking{TargetValue: ptr(0.7)}}
+	in := cloud.PutPolicy{AutoScalingGroupName: "g", PolicyName: "q", PolicyType: "TargetTrackingScaling",
+		TargetTrackingConfiguration: &cloud.TargetTracking{TargetValue: ptr(0.7)}}
 	change(&in)
 	return in
 }
@@ -171,7 +178,8 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 0, 20, 0)
 	for name, change := range map[string]func(*cloud.PutPolicy){
 		"a period of 20 s": func(p *cloud.PutPolicy) {
-			p.TargetTrackingConfiguration.CustomizedMetricSpecification = &cloud.CustomizedMetric{Namespace: "M", MetricName: "m", Statistic: "Average", Period: ptr(20)}
+			p.TargetTrackingConfiguration.CustomizedMetricSpecification = &cloud.CustomizedMetric{Namespace: "M",
+				MetricName: "m", Statistic: "Average", Period: ptr(20)}
 		},
 		"no metric":        func(*cloud.PutPolicy) {},
 		"a target of zero": func(p *cloud.PutPolicy) { p.TargetTrackingConfiguration.TargetValue = ptr(0.0) },
@@ -186,9 +194,9 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestThePublishedTestOfTheDynamicTarget plays the two tests of a dynamic target: 50 messages that take 25 s, then 50 s, to be
-// finished within 300 s. Every minute the backlog per instance is published and the target set to 300 s / duration. It was seen
-// to scale to 4 instances and to 8.
+// TestThePublishedTestOfTheDynamicTarget plays the two tests of a dynamic target: 50 messages that take 25 s, then 50
+// s, to be finished within 300 s. Every minute the backlog per instance is published and the target set to 300 s /
+// duration. It was seen to scale to 4 instances and to 8.
 func TestThePublishedTestOfTheDynamicTarget(t *testing.T) {
 	for _, c := range []struct {
 		takes time.Duration
@@ -224,9 +232,11 @@ func TestGroupMetricsArePublishedOnceEnabled(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 1, 20, 3)
 	f.pass(10 * time.Minute)
 	expect(t, "before", len(must(f.CloudWatch().ListMetrics(cloud.ListMetricsInput{}))(t).Metrics), 0)
-	must(f.asg.EnableMetricsCollection(cloud.GroupMetrics{AutoScalingGroupName: "g", Granularity: "1Minute", Metrics: []string{"GroupInServiceInstances"}}))(t)
+	must(f.asg.EnableMetricsCollection(cloud.GroupMetrics{AutoScalingGroupName: "g", Granularity: "1Minute",
+		Metrics: []string{"GroupInServiceInstances"}}))(t)
 	f.pass(2 * time.Minute)
-	name := cloud.MetricName{Namespace: "AWS/AutoScaling", MetricName: "GroupInServiceInstances", Dimensions: []cloud.Dimension{{Name: "AutoScalingGroupName", Value: "g"}}}
+	name := cloud.MetricName{Namespace: "AWS/AutoScaling", MetricName: "GroupInServiceInstances",
+		Dimensions: []cloud.Dimension{{Name: "AutoScalingGroupName", Value: "g"}}}
 	got, _ := watch{t, f.World, f.CloudWatch()}.get(name, "Average", 60)
 	if !slices.Equal(got, []float64{3, 3}) {
 		t.Errorf("got %v, want 3 in each of two minutes", got)

@@ -14,11 +14,13 @@ func TestAWarmPoolIsAsLargeAsItsRuleSays(t *testing.T) {
 		desired, most          int
 		least, prepared, wants int // prepared -1 is the group's max
 	}{
-		{"up to the max size", 2, 6, 0, -1, 4}, {"up to the prepared capacity", 2, 6, 0, 3, 1}, {"never below its min size", 3, 6, 2, 3, 2}, {"none", 3, 6, 0, 3, 0},
+		{"up to the max size", 2, 6, 0, -1, 4}, {"up to the prepared capacity", 2, 6, 0, 3, 1},
+		{"never below its min size", 3, 6, 2, 3, 2}, {"none", 3, 6, 0, 3, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFleet(t, cloud.Settings{}, 0, c.most, c.desired)
-			must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MinSize: &c.least, MaxGroupPreparedCapacity: &c.prepared}))(t)
+			must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MinSize: &c.least,
+				MaxGroupPreparedCapacity: &c.prepared}))(t)
 			f.pass(10 * time.Minute)
 			expect(t, "prepared", len(f.in(cloud.WarmedStopped)), c.wants)
 			expect(t, "WarmPoolSize", *f.group().WarmPoolSize, c.wants)
@@ -29,7 +31,8 @@ func TestAWarmPoolIsAsLargeAsItsRuleSays(t *testing.T) {
 
 func TestAWarmPoolIsUsedFirstAndFilledAgain(t *testing.T) {
 	f := newFleet(t, cloud.Settings{}, 0, 10, 0)
-	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MinSize: ptr(2), MaxGroupPreparedCapacity: ptr(2)}))(t)
+	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MinSize: ptr(2),
+		MaxGroupPreparedCapacity: ptr(2)}))(t)
 	f.pass(5 * time.Minute)
 	warm := f.in(cloud.WarmedStopped)
 	f.resize(3)
@@ -44,7 +47,8 @@ func TestAWarmPoolIsUsedFirstAndFilledAgain(t *testing.T) {
 func TestReuseOnScaleInSendsInstancesBackToThePool(t *testing.T) {
 	for _, reuse := range []bool{true, false} {
 		f := newFleet(t, cloud.Settings{}, 0, 4, 4)
-		must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: &reuse}}))(t)
+		must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g",
+			InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: &reuse}}))(t)
 		f.pass(5 * time.Minute)
 		before := f.in(cloud.InService)
 		f.resize(1)
@@ -60,7 +64,8 @@ func TestReuseOnScaleInSendsInstancesBackToThePool(t *testing.T) {
 func TestWhatATerminationPolicyNamesGoesBackToThePool(t *testing.T) {
 	const arn = "arn:aws:lambda:us-east-1:000000000000:function:idle"
 	f := newFleet(t, cloud.Settings{}, 0, 4, 3, policies(arn))
-	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)}}))(t)
+	must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g",
+		InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)}}))(t)
 	f.pass(5 * time.Minute)
 	idle := f.in(cloud.InService)[1]
 	f.OfferTerminationPolicy(arn, func(cloud.TerminationRequest) cloud.TerminationAnswer {
@@ -85,7 +90,8 @@ func TestAWarmPoolGoesWithItsInstances(t *testing.T) {
 
 func TestAWarmPoolWithMixedInstancesIsRefusedUnlessTheWorldAllowsIt(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
-		f := newFleet(t, cloud.Settings{WarmPoolsMayMix: allowed}, 0, 4, 1, mixed(nil, cloud.Overrides{InstanceType: "m7g.large"}))
+		f := newFleet(t, cloud.Settings{WarmPoolsMayMix: allowed}, 0, 4, 1,
+			mixed(nil, cloud.Overrides{InstanceType: "m7g.large"}))
 		_, err := f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g"})
 		expect(t, "refused", code(err) == "ValidationError", !allowed)
 	}
@@ -94,14 +100,16 @@ func TestAWarmPoolWithMixedInstancesIsRefusedUnlessTheWorldAllowsIt(t *testing.T
 // hooked is a group of one with a hook of two minutes.
 func hooked(t *testing.T, transition, otherwise string, change ...func(*cloud.CreateGroup)) fleet {
 	f := newFleet(t, cloud.Settings{}, 0, 5, 1, append(change, func(in *cloud.CreateGroup) {
-		in.LifecycleHookSpecificationList = []cloud.LifecycleHook{{LifecycleHookName: "h", LifecycleTransition: transition, HeartbeatTimeout: ptr(120), DefaultResult: otherwise}}
+		in.LifecycleHookSpecificationList = []cloud.LifecycleHook{{LifecycleHookName: "h",
+			LifecycleTransition: transition, HeartbeatTimeout: ptr(120), DefaultResult: otherwise}}
 	})...)
 	f.pass(70 * time.Second)
 	return f
 }
 
 func (f fleet) complete(id, result string) string {
-	_, err := f.asg.CompleteLifecycleAction(cloud.LifecycleAction{AutoScalingGroupName: "g", LifecycleHookName: "h", InstanceId: id, LifecycleActionResult: result})
+	_, err := f.asg.CompleteLifecycleAction(cloud.LifecycleAction{AutoScalingGroupName: "g", LifecycleHookName: "h",
+		InstanceId: id, LifecycleActionResult: result})
 	return code(err)
 }
 
@@ -132,7 +140,8 @@ func TestAHeartbeatBeginsTheTimeAgain(t *testing.T) {
 	token := f.LifecycleToken(id, "h")
 	for range 3 {
 		f.pass(110 * time.Second)
-		must(f.asg.RecordLifecycleActionHeartbeat(cloud.LifecycleAction{AutoScalingGroupName: "g", LifecycleHookName: "h", LifecycleActionToken: token}))(t)
+		must(f.asg.RecordLifecycleActionHeartbeat(cloud.LifecycleAction{AutoScalingGroupName: "g",
+			LifecycleHookName: "h", LifecycleActionToken: token}))(t)
 	}
 	expect(t, "still held", len(f.in(cloud.PendingWait)), 1)
 	f.pass(121 * time.Second)
@@ -158,7 +167,8 @@ func TestATerminationHookHoldsAndMayRetain(t *testing.T) {
 	f.resize(0)
 	f.pass(10 * time.Minute)
 	same(t, "abandoned and retained", f.in(cloud.TerminatingRetained), []string{id})
-	must(f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: id, ShouldDecrementDesiredCapacity: ptr(false)}))(t)
+	must(f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: id,
+		ShouldDecrementDesiredCapacity: ptr(false)}))(t)
 	f.pass(time.Minute)
 	expect(t, "ended by name", len(f.group().Instances), 0)
 }

@@ -57,8 +57,8 @@ type Settings struct {
 	Tracking Tracking
 	// Rates are the token buckets of the API, by service and action; DefaultRates when nil.
 	Rates []Rate
-	// WarmPoolsMayMix lets a group have a warm pool and a mixed instances policy at a time. The documentation of 2023 says no;
-	// whether it is still so could not be settled.
+	// WarmPoolsMayMix lets a group have a warm pool and a mixed instances policy at a time. The documentation of 2023
+	// says no; whether it is still so could not be settled.
 	WarmPoolsMayMix bool
 }
 
@@ -98,8 +98,9 @@ func New(s Settings) *World {
 		s.Rates = DefaultRates()
 	}
 	w := &World{
-		settings: s, now: s.Start, drawn: map[string]uint64{}, groups: map[string]*group{}, instances: map[string]*instance{},
-		pools: map[Pool]int{}, lambdas: map[string]TerminationPolicy{}, queues: map[string]*queueCounts{},
+		settings: s, now: s.Start, drawn: map[string]uint64{}, groups: map[string]*group{},
+		instances: map[string]*instance{},
+		pools:     map[Pool]int{}, lambdas: map[string]TerminationPolicy{}, queues: map[string]*queueCounts{},
 		metrics: map[string]*metric{}, alarms: map[string]*alarm{}, targets: map[string]*scalable{},
 	}
 	w.ecs = newECSState(s.Tasks, s.Start)
@@ -116,8 +117,8 @@ func (w *World) Now() time.Time { return w.now }
 // Region is the region that the world is.
 func (w *World) Region() string { return w.settings.Region }
 
-// Advance lets time pass until an instant: everything that is due until then happens, in order of time. An earlier instant than
-// Now changes nothing.
+// Advance lets time pass until an instant: everything that is due until then happens, in order of time. An earlier
+// instant than Now changes nothing.
 func (w *World) Advance(to time.Time) {
 	for len(w.agenda) > 0 && !w.agenda[0].at.After(to) {
 		d := w.agenda.pop()

@@ -15,12 +15,12 @@ import (
 	"github.com/muster-scale/muster/sim"
 )
 
-// idleStop is how long workers of the policy exact wait for a message before they offer to leave; its fleets fall no other
-// way.
+// idleStop is how long workers of the policy exact wait for a message before they offer to leave; its fleets fall no
+// other way.
 const idleStop = 30 * time.Second
 
-// longestPoll bounds the time between two looks for peers that act less often: as often as the controller learns what was
-// measured since.
+// longestPoll bounds the time between two looks for peers that act less often: as often as the controller learns what
+// was measured since.
 const longestPoll = 5 * time.Second
 
 // Contender is a policy that can be run on a trace without further words: one of ours at its defaults, or a peer.
@@ -43,12 +43,23 @@ type Contender struct {
 	idle  time.Duration
 	poll  time.Duration
 	least int
+	// configured are the settings of a fleet as its configuration has it; nil for a policy alone.
+	configured *controller.Settings
 }
 
-// Ours returns the contender of a policy as it is configured. idle is the idle stop of its workers; poll the time between
-// looks at the queue, zero for the default of a second.
+// Ours returns the contender of a policy as it is configured. idle is the idle stop of its workers; poll the time
+// between looks at the queue, zero for the default of a second.
 func Ours(spec policy.Spec, idle, poll time.Duration) Contender {
-	return Contender{Name: spec.Name, base: spec.Name, What: policy.Describe(spec.Name), spec: spec, idle: idle, poll: poll}
+	return Contender{Name: spec.Name, base: spec.Name, What: policy.Describe(spec.Name), spec: spec, idle: idle,
+		poll: poll}
+}
+
+// Configured returns the contender of a fleet as its configuration has it. Objective, limits, slots, boot and poll are
+// those of the event that it plays; idle is the idle stop of its workers.
+func Configured(s controller.Settings, idle time.Duration) Contender {
+	c := Ours(s.Spec, idle, s.Poll)
+	c.configured = &s
+	return c
 }
 
 // All returns every contender that has a name: our policies that need no parameters, then the peers.
@@ -67,7 +78,8 @@ func All() []Contender {
 	}
 	for _, p := range peer.All() {
 		all = append(all, Contender{
-			Name: p.Name, base: p.Name, What: p.What, Peer: true, Setting: p.Setting, Value: p.Default, Sweep: p.Sweep, peer: p,
+			Name: p.Name, base: p.Name, What: p.What, Peer: true, Setting: p.Setting, Value: p.Default, Sweep: p.Sweep,
+			peer: p,
 			idle: p.Idle(p.Default), least: p.MinWorkers,
 		})
 	}
@@ -83,15 +95,16 @@ func Names() []string {
 	return names
 }
 
-// Find returns the contender of the given name. NAME[VALUE] is one with another value of its main setting, deadline[seasonal] is
-// deadline with a forecast.
+// Find returns the contender of the given name. NAME[VALUE] is one with another value of its main setting,
+// deadline[seasonal] is deadline with a forecast.
 func Find(name string) (Contender, error) {
 	base, rest, set := strings.Cut(name, "[")
 	all := All()
 	i := slices.IndexFunc(all, func(c Contender) bool { return c.Name == base })
 	switch {
 	case i < 0 && slices.Contains(policy.Names(), base):
-		return Contender{}, fmt.Errorf("the policy %s needs parameters: write them into a configuration and name it with -f", base)
+		return Contender{}, fmt.Errorf("the policy %s needs parameters: write them into a configuration and name it "+
+			"with -f", base)
 	case i < 0:
 		hint := config.Suggest(base, Names())
 		if hint != "" {
@@ -108,7 +121,8 @@ func Find(name string) (Contender, error) {
 	rest, closed := strings.CutSuffix(rest, "]")
 	value, err := strconv.ParseFloat(rest, 64)
 	if err != nil || !closed || !(value > 0) || math.IsInf(value, 0) {
-		return Contender{}, fmt.Errorf("policy %q: found a setting of %q, write NAME[VALUE] with a number above 0", name, rest)
+		return Contender{}, fmt.Errorf("policy %q: found a setting of %q, write NAME[VALUE] with a number above 0",
+			name, rest)
 	}
 	if all[i].Setting == "" {
 		return Contender{}, fmt.Errorf("policy %q: %s has no main setting", name, base)
@@ -127,8 +141,8 @@ func (c Contender) With(value float64) Contender {
 	return c
 }
 
-// settings returns the controller's settings, and the world, for c in the given circumstances, where mean is the true mean
-// of the trace's services.
+// settings returns the controller's settings, and the world, for c in the given circumstances, where mean is the true
+// mean of the trace's services.
 func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, sim.World, error) {
 	limits := e.Limits
 	limits.Min = max(limits.Min, c.least)
@@ -137,10 +151,14 @@ func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, s
 	if w.IdleStop == 0 {
 		w.IdleStop = c.idle
 	}
-	s := controller.Settings{
-		Fleet: "fleet", Queues: []string{queueOf(c.spec)}, Spec: c.spec, Objective: e.Objective, Limits: limits, Slots: e.World.Slots,
-		BootPrior: e.BootPrior, Poll: c.pace(e),
+	var s controller.Settings
+	if c.configured != nil {
+		s = *c.configured
 	}
+	s.Fleet, s.Queues, s.Spec = "fleet", []string{queueOf(c.spec)}, c.spec
+	s.Objective, s.Limits, s.Slots = e.Objective, limits, e.World.Slots
+	s.BootPrior, s.Poll = e.BootPrior, c.pace(e)
+	s.Unreported, s.Protect = false, false // simulated workers report, and nobody else ends them
 	if c.Peer {
 		s.Spec = policy.Spec{Name: "exact"} // it only stands in: the peer decides
 	} else if s.Spec.Processing == 0 {

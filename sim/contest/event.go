@@ -22,11 +22,12 @@ type Event struct {
 	Limits    muster.Limits
 	// World is the world; its Boot is also what the limit is computed with.
 	World sim.World
-	// Prior is the mean processing duration that the configuration states, BootPrior the boot time; zero states none, so that
-	// a policy knows only what was measured. TellMean and TellBoot state the true means of the trace and of the world.
+	// Prior is the mean processing duration that the configuration states, BootPrior the boot time; zero states none,
+	// so that a policy knows only what was measured. TellMean and TellBoot state the true means of the trace and of the
+	// world.
 	//
-	// Other autoscalers whose rule has a place for a stated duration are always told the true one: an engineer who runs them
-	// measures it first.
+	// Other autoscalers whose rule has a place for a stated duration are always told the true one: an engineer who runs
+	// them measures it first.
 	Prior, BootPrior   time.Duration
 	TellMean, TellBoot bool
 	// Poll is the time between two looks of the controller; a second when zero.
@@ -36,8 +37,9 @@ type Event struct {
 // Scenario returns the event of a scenario of the built-in suite, in which nothing is stated beforehand.
 func Scenario(s trace.Scenario) Event {
 	return Event{
-		Name: s.Name, Trace: s.Trace, Objective: s.Objective, Limits: muster.Limits{Max: s.Max, LaunchesPerHour: LaunchesPerHour},
-		World: sim.World{Boot: sim.Draw{Mean: s.Boot}, Slots: s.Slots},
+		Name: s.Name, Trace: s.Trace, Objective: s.Objective,
+		Limits: muster.Limits{Max: s.Max, LaunchesPerHour: LaunchesPerHour},
+		World:  sim.World{Boot: sim.Draw{Mean: s.Boot}, Slots: s.Slots},
 	}
 }
 
@@ -91,7 +93,8 @@ func (p Prepared) mean() time.Duration {
 	return time.Duration(p.Statistics.Service.MeanSeconds * float64(time.Second))
 }
 
-// Effort estimates how long a run on e takes, in seconds on some machine: only the ratio to other events means something.
+// Effort estimates how long a run on e takes, in seconds on some machine: only the ratio to other events means
+// something.
 func Effort(e Event, seed uint64) (float64, error) {
 	p, err := Prepare(e, seed)
 	if err != nil {
@@ -104,7 +107,8 @@ func Effort(e Event, seed uint64) (float64, error) {
 	if s := p.Statistics; s.Workers.Known {
 		busy = s.Workers.Value
 	}
-	return limits + p.Statistics.DurationSeconds*(second+busy*workerSecond) + float64(p.Statistics.Messages)*message, nil
+	return limits + p.Statistics.DurationSeconds*(second+busy*workerSecond) + float64(p.Statistics.Messages)*message,
+		nil
 }
 
 // problem is what the limit is computed of.
@@ -119,8 +123,8 @@ func (p Prepared) problem() limit.Problem {
 	}
 }
 
-// Schedule looks for a cheap schedule of who knows the future: [limit.Clairvoyant]. It takes seconds, and reads the whole trace into
-// memory.
+// Schedule looks for a cheap schedule of who knows the future: [limit.Clairvoyant]. It takes seconds, and reads the
+// whole trace into memory.
 func (p Prepared) Schedule() (limit.Schedule, error) {
 	return limit.Clairvoyant(p.problem(), limit.Prescient)
 }
@@ -137,12 +141,14 @@ func (p *Prepared) Limit() error {
 }
 
 // Run runs one contender.
-func (p Prepared) Run(ctx context.Context, c Contender, stepped func(sim.View), progress func(time.Duration)) (sim.Result, error) {
+func (p Prepared) Run(ctx context.Context, c Contender, stepped func(sim.View),
+	progress func(time.Duration)) (sim.Result, error) {
 	return p.Watch(ctx, c, stepped, nil, progress)
 }
 
 // Watch is [Prepared.Run] that calls finished for each message that was worked on to a good end; see [sim.Options].
-func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View), finished func(sent, finished time.Duration), progress func(time.Duration)) (sim.Result, error) {
+func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View),
+	finished func(sent, finished time.Duration), progress func(time.Duration)) (sim.Result, error) {
 	settings, world, err := c.settings(p.Event, p.mean())
 	if err != nil {
 		return sim.Result{}, err

@@ -46,11 +46,13 @@ func TestAPeerThatIsLookedAtAsOftenAsItActsDoesTheSame(t *testing.T) {
 			}
 			a, b := run(c), run(each)
 			if a.Steps*5 > b.Steps*3 {
-				t.Errorf("it was looked at %d times, and %d times each second; want three fifths at most", a.Steps, b.Steps)
+				t.Errorf("it was looked at %d times, and %d times each second; want three fifths at most", a.Steps,
+					b.Steps)
 			}
 			// Signals are noticed up to one look later, which moves a launch, but not the result.
 			if math.Abs(a.WorkerSeconds/b.WorkerSeconds-1) > 0.08 || math.Abs(a.InTimeRatio-b.InTimeRatio) > 0.03 {
-				t.Errorf("found %.0f worker-seconds and %.4f in time, looked at each second %.0f and %.4f", a.WorkerSeconds, a.InTimeRatio, b.WorkerSeconds, b.InTimeRatio)
+				t.Errorf("found %.0f worker-seconds and %.4f in time, looked at each second %.0f and %.4f",
+					a.WorkerSeconds, a.InTimeRatio, b.WorkerSeconds, b.InTimeRatio)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ type Plan struct {
 	Events     []Event
 	Contenders []Contender
 	Seeds      []uint64
-	// Told are the names of the contenders to which the true mean duration and boot time are stated, whatever the events
-	// say.
+	// Told are the names of the contenders to which the true mean duration and boot time are stated, whatever the
+	// events say.
 	Told []string
 	// Limits tells whether the least cost is computed for each event and seed.
 	Limits bool
@@ -108,7 +108,8 @@ type Row struct {
 	LaunchesPerHour         float64
 	ScaleEvents, Reversals  float64
 	Messages                float64
-	// Clairvoyant and BoundCausal are lower bounds, the second for schedules that may not launch before the first message.
+	// Clairvoyant and BoundCausal are lower bounds, the second for schedules that may not launch before the first
+	// message.
 	Clairvoyant, BoundCausal float64
 	Faults                   int
 }
@@ -162,9 +163,10 @@ func (x *Row) mean() {
 	}
 }
 
-// Hindsight finds, for each peer with a main setting, the value that costs least among those that keep the objective on the
-// event, over the given seeds; where none keeps it, the value with the most in time. It returns the peers so tuned.
-func Hindsight(ctx context.Context, e Event, contenders []Contender, seeds []uint64, parallel int, tried func(done, of int)) ([]Contender, error) {
+// Hindsight finds, for each peer with a main setting, the value that costs least among those that keep the objective on
+// the event, over the given seeds; where none keeps it, the value with the most in time. It returns the peers so tuned.
+func Hindsight(ctx context.Context, e Event, contenders []Contender, seeds []uint64, parallel int,
+	tried func(done, of int)) ([]Contender, error) {
 	var all []Contender
 	for _, c := range contenders {
 		for _, v := range c.Sweep {

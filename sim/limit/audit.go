@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// afterwards places late jobs when all others are done, and not before ready: on as many workers, of at most most, as finish them within about
-// span, the longest first, so that all slots end about together.
+// afterwards places late jobs when all others are done, and not before ready: on as many workers, of at most most, as
+// finish them within about span, the longest first, so that all slots end about together.
 func afterwards(jobs []job, places []placed, late []int, slots, most int, ready, span time.Duration) {
 	if len(late) == 0 {
 		return
 	}
-	order := slices.SortedStableFunc(slices.Values(late), func(a, b int) int { return cmp.Compare(jobs[b].service, jobs[a].service) })
+	order := slices.SortedStableFunc(slices.Values(late),
+		func(a, b int) int { return cmp.Compare(jobs[b].service, jobs[a].service) })
 	work, begin := time.Duration(0), ready
 	for _, j := range late {
 		work += jobs[j].service
@@ -38,20 +39,21 @@ func afterwards(jobs []job, places []placed, late []int, slots, most int, ready,
 	}
 }
 
-// bill is what a schedule costs, how many of its jobs are late or left undone, how often a worker is launched, and how many
-// workers there are.
+// bill is what a schedule costs, how many of its jobs are late or left undone, how often a worker is launched, and how
+// many workers there are.
 type bill struct {
 	paid              time.Duration
 	late              int64
 	launches, workers int
 }
 
-// audit bills a schedule from the places of its jobs alone, and checks that it is one: no job begins before it arrives, nor
-// on a worker that has to be launched before ready, and no worker has more than its slots full. A worker that is idle for
-// longer than a boot ends and is launched again. The minimum is in service from 0 to until, without a boot.
+// audit bills a schedule from the places of its jobs alone, and checks that it is one: no job begins before it arrives,
+// nor on a worker that has to be launched before ready, and no worker has more than its slots full. A worker that is
+// idle for longer than a boot ends and is launched again. The minimum is in service from 0 to until, without a boot.
 func audit(p Problem, jobs []job, places []placed, ready, until time.Duration) (bill, error) {
 	fault := func(j int, what string) error {
-		return fmt.Errorf("schedule of trace %q: message %d begins at %v on worker %d, %s; this is a fault of the scheduler", p.Trace.Name, j+1, places[j].begin, places[j].worker, what)
+		return fmt.Errorf("schedule of trace %q: message %d begins at %v on worker %d, %s; this is a fault of the "+
+			"scheduler", p.Trace.Name, j+1, places[j].begin, places[j].worker, what)
 	}
 	var b bill
 	var order []int

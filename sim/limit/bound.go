@@ -13,15 +13,16 @@ type Bound struct {
 	Method string `json:"method"`
 	// Start is prescient or causal.
 	Start string `json:"start"`
-	// Unreachable says that no schedule at all keeps the objective. WorkerSeconds is then what working all messages costs.
+	// Unreachable says that no schedule at all keeps the objective. WorkerSeconds is then what working all messages
+	// costs.
 	Unreachable bool `json:"unreachable,omitempty"`
 	// Certificate proves a bound by prices, and is absent for the others, which are recomputed in a moment.
 	Certificate *Certificate `json:"certificate,omitempty"`
 }
 
-// Work returns the bound that needs no deadlines: each slot does at most one second of work in a second, and someone has to
-// be launched. If late messages may be left undone, the work of the most expensive ones that may be late is left out.
-// Worker-seconds of the minimum are paid anyway.
+// Work returns the bound that needs no deadlines: each slot does at most one second of work in a second, and someone
+// has to be launched. If late messages may be left undone, the work of the most expensive ones that may be late is left
+// out. Worker-seconds of the minimum are paid anyway.
 func (f *Profile) Work() Bound {
 	return Bound{WorkerSeconds: down(f.atLeast() + f.boots(1)), Method: "work", Start: Prescient.String()}
 }
@@ -53,9 +54,9 @@ type Bounds struct {
 	Causal    Bound `json:"causal"`
 }
 
-// Strongest computes every bound and returns the highest for each start. A prescient bound holds for causal schedules too.
-// It takes a few seconds at most, and gives the same bytes each time on the same architecture. Effort is how many rounds the
-// solver of the prices may take; 0 stands for 1000. More rounds raise the bound, never its risk.
+// Strongest computes every bound and returns the highest for each start. A prescient bound holds for causal schedules
+// too. It takes a few seconds at most, and gives the same bytes each time on the same architecture. Effort is how many
+// rounds the solver of the prices may take; 0 stands for 1000. More rounds raise the bound, never its risk.
 func Strongest(f *Profile, effort int) (Bounds, error) {
 	best := Bounds{Prescient: f.Work(), Causal: f.Work()}
 	best.Causal.Start = Causal.String()
@@ -80,10 +81,10 @@ func Strongest(f *Profile, effort int) (Bounds, error) {
 	return best, nil
 }
 
-// Slack returns the slack ratio k = (L - s - b) / b of an objective L, a service time s and a boot time b, the last two at
-// the quantile that matters. Above 0 a launch that follows a message still saves it, so that only cost is at stake; at or
-// below 0 only capacity that is there already helps. Without a boot every message can be rescued that fits: the ratio is
-// then plus or minus infinity.
+// Slack returns the slack ratio k = (L - s - b) / b of an objective L, a service time s and a boot time b, the last two
+// at the quantile that matters. Above 0 a launch that follows a message still saves it, so that only cost is at stake;
+// at or below 0 only capacity that is there already helps. Without a boot every message can be rescued that fits: the
+// ratio is then plus or minus infinity.
 func Slack(latency, service, boot time.Duration) float64 {
 	left := (latency - service - boot).Seconds()
 	switch {

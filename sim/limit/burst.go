@@ -39,7 +39,8 @@ func (b Burst) check() error {
 	case !(o.Quantile > 0 && o.Quantile <= 1):
 		return refuse("the quantile", fmt.Sprint(o.Quantile), "a share above 0 and at most 1")
 	case o.Late < 0 || o.Late > longest:
-		return refuse("the price of a late message", o.Late.String(), "0s for the default, and at most "+longest.String())
+		return refuse("the price of a late message", o.Late.String(), "0s for the default, and at most "+
+			longest.String())
 	case b.Boot <= 0 || b.Boot > longest:
 		return refuse("the boot time", b.Boot.String(), "more than 0s and at most "+longest.String())
 	}

@@ -9,8 +9,9 @@ import (
 // neutral is the price at which a worker earns exactly what its time costs while all its slots are busy.
 const neutral = 1_000_000
 
-// Certificate is a proof of a bound: what a second of a busy worker earns in each slot of time, and what a message pays for
-// being late. The proof is in docs/limit.md; [Check] needs nothing else. Only whole numbers, so that nothing is rounded.
+// Certificate is a proof of a bound: what a second of a busy worker earns in each slot of time, and what a message pays
+// for being late. The proof is in docs/limit.md; [Check] needs nothing else. Only whole numbers, so that nothing is
+// rounded.
 type Certificate struct {
 	// Start is prescient or causal.
 	Start string `json:"start"`
@@ -26,9 +27,9 @@ type Certificate struct {
 // mostPrice bounds prices and fees: no sum of them can be too long to add up in a moment.
 const mostPrice = 1 << 50
 
-// Check returns the bound that a certificate proves for a profile. It does not matter how the certificate was found. Its
-// errors say what makes it no proof: a price is negative, the slots of time do not fit, or a worker exists who would earn
-// more than it costs.
+// Check returns the bound that a certificate proves for a profile. It does not matter how the certificate was found.
+// Its errors say what makes it no proof: a price is negative, the slots of time do not fit, or a worker exists who
+// would earn more than it costs.
 func Check(f *Profile, c Certificate) (Bound, error) {
 	f, start, err := fit(f, c)
 	if err != nil {
@@ -37,7 +38,8 @@ func Check(f *Profile, c Certificate) (Bound, error) {
 	from := f.from(start)
 	extra := surplus(c.Prices, c.Width, f.problem.Boot, from, -1)
 	if extra.Sign() > 0 && f.problem.Max == 0 {
-		return Bound{}, fmt.Errorf("certificate of trace %q: at these prices workers can earn %s worker-seconds more than they cost; allowed is none: lower the prices", f.problem.Trace.Name, seconds(extra))
+		return Bound{}, fmt.Errorf("certificate of trace %q: at these prices workers can earn %s worker-seconds more "+
+			"than they cost; allowed is none: lower the prices", f.problem.Trace.Name, seconds(extra))
 	}
 	total, impossible := f.paid(c, from)
 	fees := product(int64(c.Fee), int64(f.problem.Slots)*neutral)
@@ -51,13 +53,15 @@ func Check(f *Profile, c Certificate) (Bound, error) {
 	// Whole microseconds, rounded down, are exact in a float64 up to three hundred years.
 	total.Div(total, big.NewInt(int64(f.problem.Slots)*neutral*1000))
 	micro, _ := new(big.Float).SetInt(total).Float64()
-	return Bound{WorkerSeconds: max(0, micro/1e6), Method: "prices", Start: c.Start, Unreachable: impossible > f.excused, Certificate: &c}, nil
+	return Bound{WorkerSeconds: max(0, micro/1e6), Method: "prices", Start: c.Start,
+		Unreachable: impossible > f.excused, Certificate: &c}, nil
 }
 
 // fit returns the profile with the certificate's slots of time.
 func fit(f *Profile, c Certificate) (*Profile, Start, error) {
 	refuse := func(name string, found, allowed any) error {
-		return fmt.Errorf("certificate of trace %q: %s is %v; allowed is %v", f.problem.Trace.Name, name, found, allowed)
+		return fmt.Errorf("certificate of trace %q: %s is %v; allowed is %v", f.problem.Trace.Name, name, found,
+			allowed)
 	}
 	start := Prescient
 	if c.Start == Causal.String() {
@@ -95,8 +99,8 @@ func (f *Profile) from(start Start) int {
 }
 
 // surplus returns the most that a worker who is in service in slots of time of its choice can earn above its cost, each
-// start costing a boot: millionths of nanoseconds. It may serve from the given slot on. With present at least 0, it is there
-// in the beginning without a boot and has to stay for so many slots.
+// start costing a boot: millionths of nanoseconds. It may serve from the given slot on. With present at least 0, it is
+// there in the beginning without a boot and has to stay for so many slots.
 func surplus(prices []int64, width, boot time.Duration, from, present int) *big.Int {
 	on, off := new(big.Int), new(big.Int)
 	cost := product(int64(boot), neutral)
@@ -123,8 +127,9 @@ func surplus(prices []int64, width, boot time.Duration, from, present int) *big.
 	return on
 }
 
-// paid returns what all work pays, in millionths of nanoseconds of a slot, and how many messages cannot be in time: each
-// message chooses the cheaper of the lowest price until its deadline, and the lowest price from its arrival on with the fee.
+// paid returns what all work pays, in millionths of nanoseconds of a slot, and how many messages cannot be in time:
+// each message chooses the cheaper of the lowest price until its deadline, and the lowest price from its arrival on
+// with the fee.
 func (f *Profile) paid(c Certificate, from int) (total *big.Int, impossible int64) {
 	if f.problem.Min > 0 {
 		from = 0
@@ -156,9 +161,9 @@ func (f *Profile) paid(c Certificate, from int) (total *big.Int, impossible int6
 	return total, impossible
 }
 
-// lowest returns for each slot of arrivals the lowest price until the last deadline of what arrives there, -1 where no worker
-// can be there by then, and the lowest price from the arrival on for ever. After the last deadline the price is neutral.
-// Late work that may be left undone pays nothing.
+// lowest returns for each slot of arrivals the lowest price until the last deadline of what arrives there, -1 where no
+// worker can be there by then, and the lowest price from the arrival on for ever. After the last deadline the price is
+// neutral. Late work that may be left undone pays nothing.
 func (f *Profile) lowest(prices []int64, from int) (inTime, late []int64) {
 	inTime, late = make([]int64, len(f.slots)), make([]int64, len(f.slots))
 	low := int64(neutral)

@@ -20,7 +20,8 @@ func twoBursts(t testing.TB) (*Profile, Bound, Problem) {
 			all = append(all, trace.Message{Arrival: at, Service: 5 * time.Second})
 		}
 	}
-	p := Problem{Trace: trace.Of("two bursts", all...), Latency: time.Minute, Quantile: 0.95, Boot: 30 * time.Second, Slots: 2}
+	p := Problem{Trace: trace.Of("two bursts", all...), Latency: time.Minute, Quantile: 0.95, Boot: 30 * time.Second,
+		Slots: 2}
 	f, err := Read(p)
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +101,8 @@ func TestAMaximumAllowsWorkersToProfit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A worker serves slot 0 alone for 100 of its widths, and a boot; three of them are taken off, for work of at most what
-	// was there.
+	// A worker serves slot 0 alone for 100 of its widths, and a boot; three of them are taken off, for work of at most
+	// what was there.
 	if spoiled.WorkerSeconds >= b.WorkerSeconds {
 		t.Errorf("a senseless price raises the bound from %v to %v", b.WorkerSeconds, spoiled.WorkerSeconds)
 	}
@@ -156,12 +157,13 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// Prices are neutral but for the last slot of time, which costs nothing. The messages of 2 s arrive at 0 s and 60 s; the one
-// of 100 s is longer than the objective.
+// Prices are neutral but for the last slot of time, which costs nothing. The messages of 2 s arrive at 0 s and 60 s;
+// the one of 100 s is longer than the objective.
 func TestCheckByHand(t *testing.T) {
 	const s = time.Second
 	p := Problem{
-		Trace:   trace.Of("by hand", trace.Message{Service: 2 * s}, trace.Message{Service: 100 * s}, trace.Message{Arrival: 60 * s, Service: 2 * s}),
+		Trace: trace.Of("by hand", trace.Message{Service: 2 * s}, trace.Message{Service: 100 * s},
+			trace.Message{Arrival: 60 * s, Service: 2 * s}),
 		Latency: 10 * s, Quantile: 1, Boot: 5 * s, Slots: 1,
 	}
 	for _, row := range []struct {
@@ -169,15 +171,20 @@ func TestCheckByHand(t *testing.T) {
 		spoil func(*Problem, *Certificate)
 		want  float64
 	}{
-		{"only the first pays: the last waits for the free slot of time, the long one for ever", func(*Problem, *Certificate) {}, 2},
+		{"only the first pays: the last waits for the free slot of time, the long one for ever",
+			func(*Problem, *Certificate) {}, 2},
 		{"nothing is free", func(_ *Problem, c *Certificate) { c.Prices[len(c.Prices)-1] = neutral }, 104},
-		{"the long one is left undone", func(p *Problem, c *Certificate) { p.Shed, c.Prices[len(c.Prices)-1] = true, neutral }, 4},
+		{"the long one is left undone", func(p *Problem, c *Certificate) {
+			p.Shed, c.Prices[len(c.Prices)-1] = true,
+				neutral
+		}, 4},
 		{"one may be late, so a fee is taken off", func(p *Problem, c *Certificate) {
 			p.Quantile, c.Fee, c.Prices[len(c.Prices)-1] = 0.5, 1500*time.Millisecond, neutral
 		}, 102.5},
 		{"nobody may be late, so nobody gets the fee back", func(_ *Problem, c *Certificate) { c.Fee = s }, 1},
 		{"the minimum earns what its time costs", func(p *Problem, _ *Certificate) { p.Min = 1 }, 2},
-		{"the minimum idles for a minute at no price", func(p *Problem, c *Certificate) { p.Min = 1; clear(c.Prices) }, 60},
+		{"the minimum idles for a minute at no price", func(p *Problem, c *Certificate) { p.Min = 1; clear(c.Prices) },
+			60},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			p := p
@@ -212,7 +219,8 @@ func TestAClassIsSplitByHand(t *testing.T) {
 	}{
 		{"one size", class{count: 3, work: 6 * s, least: 2 * s, most: 2 * s}, [2]atom{{6 * s, 2 * s}}},
 		{"1 s, 3 s and 3 s", class{count: 3, work: 7 * s, least: s, most: 3 * s}, [2]atom{{6 * s, 3 * s}, {s, s}}},
-		{"1 s, 2 s and 3 s", class{count: 3, work: 6 * s, least: s, most: 3 * s}, [2]atom{{4500 * time.Millisecond, 3 * s}, {1500 * time.Millisecond, s}}},
+		{"1 s, 2 s and 3 s", class{count: 3, work: 6 * s, least: s, most: 3 * s},
+			[2]atom{{4500 * time.Millisecond, 3 * s}, {1500 * time.Millisecond, s}}},
 		{"rounded to the larger", class{count: 2, work: 4, least: 1, most: 3}, [2]atom{{3, 3}, {1, 1}}},
 		{"a size of nothing", class{count: 2, work: 5, least: 0, most: 5}, [2]atom{{5, 5}, {0, 0}}},
 	} {

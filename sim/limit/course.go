@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// A course has at most so many slots of time per objective and in all, and so many states in all. It tells apart each
-	// number of workers up to fewWorkers, and above it steps of a sixteenth.
+	// A course has at most so many slots of time per objective and in all, and so many states in all. It tells apart
+	// each number of workers up to fewWorkers, and above it steps of a sixteenth.
 	courseFineness, courseSlots, courseStates, fewWorkers = 48, 16384, 3 << 20, 32
 )
 
@@ -25,8 +25,8 @@ func (s *scheduler) course(excused []bool, margin float64) crews {
 	}
 }
 
-// route turns work per slot of time, to be done within wait slots, into a band. Deadlines that cannot be kept are missed: the
-// replay finds out whether that is allowed.
+// route turns work per slot of time, to be done within wait slots, into a band. Deadlines that cannot be kept are
+// missed: the replay finds out whether that is allowed.
 func (s *scheduler) route(d demand, wait int) *route {
 	unit := float64(d.width)
 	r := &route{

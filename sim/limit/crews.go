@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// The bound by crews has at most so many states, tells apart so many numbers of workers, and wants a boot to be so many
-	// slots of time: with fewer, what it takes off for the slots' edges is most of a boot.
+	// The bound by crews has at most so many states, tells apart so many numbers of workers, and wants a boot to be so
+	// many slots of time: with fewer, what it takes off for the slots' edges is most of a boot.
 	crewStates, crewLevels, crewFineness = 3 << 20, 24, 5
 )
 
-// Crews returns the bound that counts whole workers, with divisible work, on slots of time: the cheapest way to keep the work
-// done between what has arrived and what is due, for every way of hiring and dismissing workers. It matters for loads of a
-// few workers. Where it would need too many states it is the same as [Profile.Work]. The proof is in docs/limit.md.
+// Crews returns the bound that counts whole workers, with divisible work, on slots of time: the cheapest way to keep
+// the work done between what has arrived and what is due, for every way of hiring and dismissing workers. It matters
+// for loads of a few workers. Where it would need too many states it is the same as [Profile.Work]. The proof is in
+// docs/limit.md.
 func (f *Profile) Crews(start Start) Bound {
 	bound := f.Work()
 	bound.Method, bound.Start = "crews", start.String()
@@ -29,7 +30,8 @@ func (f *Profile) Crews(start Start) Bound {
 			best = r.cost()
 		} else {
 			best = climb(func(fee float64) float64 {
-				r.miss = fee / float64(r.grains) * width.Seconds() * float64(f.problem.Slots) / max(1e-9, size.Seconds())
+				r.miss = fee / float64(r.grains) * width.Seconds() * float64(f.problem.Slots) / max(1e-9,
+					size.Seconds())
 				return r.cost() - r.miss - fee*float64(f.excused)
 			}, float64(f.problem.Boot+size)/float64(width))
 		}
@@ -81,8 +83,8 @@ func climb(value func(float64) float64, high float64) float64 {
 	return max(best, va, vb)
 }
 
-// cuts returns sizes beyond which work may lose its deadline: the longest, so that none does, and the sizes of which as many
-// messages are longer as may be late, and a few times as many.
+// cuts returns sizes beyond which work may lose its deadline: the longest, so that none does, and the sizes of which as
+// many messages are longer as may be late, and a few times as many.
 func (f *Profile) cuts() (sizes []time.Duration) {
 	sizes = []time.Duration{f.longest}
 	if f.excused == 0 {
@@ -90,15 +92,16 @@ func (f *Profile) cuts() (sizes []time.Duration) {
 	}
 	longer := int64(0)
 	for i := len(f.sizes) - 1; i >= 0 && longer < 8*f.excused; i-- {
-		if longer += f.sizes[i].count; longer >= f.excused && f.sizes[i].least < sizes[len(sizes)-1] && f.sizes[i].least > 0 {
+		if longer += f.sizes[i].count; longer >= f.excused && f.sizes[i].least < sizes[len(sizes)-1] &&
+			f.sizes[i].least > 0 {
 			sizes = append(sizes, f.sizes[i].least)
 		}
 	}
 	return sizes
 }
 
-// route returns the band of the work with deadlines, rounded in favour of the schedule. Who comes or goes inside a slot of
-// time is counted for all of it, so up to two slots are taken off each boot.
+// route returns the band of the work with deadlines, rounded in favour of the schedule. Who comes or goes inside a slot
+// of time is counted for all of it, so up to two slots are taken off each boot.
 func (f *Profile) route(start Start, size time.Duration, levels int) *route {
 	width, slots := float64(f.width), float64(f.problem.Slots)
 	most := f.problem.Min + levels

@@ -15,8 +15,8 @@ func burst(n int, service time.Duration) trace.Trace {
 	return trace.Of("burst", all...)
 }
 
-// The test of the dynamic target: 50 messages at once, an objective of 300 s, a boot of 90 s, one slot. Within 300 s a worker
-// finishes 12 messages of 25 s or 6 of 50 s; if it is launched with the first message, 8 or 4.
+// The test of the dynamic target: 50 messages at once, an objective of 300 s, a boot of 90 s, one slot. Within 300 s a
+// worker finishes 12 messages of 25 s or 6 of 50 s; if it is launched with the first message, 8 or 4.
 func TestBurstsAreExact(t *testing.T) {
 	for _, row := range []struct {
 		name    string
@@ -31,7 +31,8 @@ func TestBurstsAreExact(t *testing.T) {
 		{"50 s, launched with the first message", 50 * time.Second, Causal, 13, 3670},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := Problem{Trace: burst(50, row.service), Latency: 300 * time.Second, Quantile: 0.99, Boot: 90 * time.Second, Slots: 1}
+			p := Problem{Trace: burst(50, row.service), Latency: 300 * time.Second, Quantile: 0.99,
+				Boot: 90 * time.Second, Slots: 1}
 			f, err := Read(p)
 			if err != nil {
 				t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Lull returns the bound for sparse loads, in which whole workers matter: between stretches in which at least one worker is
-// in service there is none, each stretch was started by a boot, and a stretch that spans more time than there is work for is
-// idle in between. It says nothing when Min is above zero. The proof is in docs/limit.md.
+// Lull returns the bound for sparse loads, in which whole workers matter: between stretches in which at least one
+// worker is in service there is none, each stretch was started by a boot, and a stretch that spans more time than there
+// is work for is idle in between. It says nothing when Min is above zero. The proof is in docs/limit.md.
 func (f *Profile) Lull() Bound {
 	bound := Bound{Method: "lull", Start: Prescient.String()}
 	atLeast := f.atLeast()
@@ -44,9 +44,9 @@ func (f *Profile) shed() float64 {
 
 // stretch is a slot of time with attainable messages, as the beginning or the end of a stretch in service.
 type stretch struct {
-	// begin bounds from above the instant, less the work that arrived too early to be left, at which a stretch begins that
-	// serves these messages and later ones; end bounds from below the instant, less the work that arrived in time to be
-	// finished, at which one ends that serves them and earlier ones. Their difference is idle time.
+	// begin bounds from above the instant, less the work that arrived too early to be left, at which a stretch begins
+	// that serves these messages and later ones; end bounds from below the instant, less the work that arrived in time
+	// to be finished, at which one ends that serves them and earlier ones. Their difference is idle time.
 	begin, end float64
 	classes    []class
 }
@@ -54,8 +54,8 @@ type stretch struct {
 // stretches returns one entry for each slot of time with attainable messages.
 func (f *Profile) stretches() (all []stretch) {
 	before, begin, c := 0.0, math.Inf(-1), float64(f.problem.Slots)
-	// A message is served within one stretch from its begin to its end, so no arrival in the last moments is, and no deadline
-	// in the first.
+	// A message is served within one stretch from its begin to its end, so no arrival in the last moments is, and no
+	// deadline in the first.
 	least := f.shortest().Seconds()
 	for _, s := range f.slots {
 		if len(s.classes) == 0 {
@@ -73,8 +73,8 @@ func (f *Profile) stretches() (all []stretch) {
 	return all
 }
 
-// cheapest returns the least that boots, idle time and excuses cost, if a message may be late for the fee in worker-seconds,
-// less what the allowed number of excuses is worth and what late work can fill of idle time.
+// cheapest returns the least that boots, idle time and excuses cost, if a message may be late for the fee in
+// worker-seconds, less what the allowed number of excuses is worth and what late work can fill of idle time.
 func (f *Profile) cheapest(all []stretch, fee float64) float64 {
 	c, boot := float64(f.problem.Slots), f.problem.Boot.Seconds()
 	filled := f.beyond.Seconds()/c + fee*float64(f.excused)

@@ -10,16 +10,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// optimum returns the least worker-seconds of any schedule of a few messages whose times are whole seconds, by trying every
-// beginning of each message and every way to share them out, with one or more slots. It knows neither Min nor Max nor Shed.
-// Whole seconds are enough: with the order of all beginnings and ends fixed, the cost is linear in the beginnings, and every
-// constraint bounds one of them or a difference of two by whole seconds.
+// optimum returns the least worker-seconds of any schedule of a few messages whose times are whole seconds, by trying
+// every beginning of each message and every way to share them out, with one or more slots. It knows neither Min nor Max
+// nor Shed. Whole seconds are enough: with the order of all beginnings and ends fixed, the cost is linear in the
+// beginnings, and every constraint bounds one of them or a difference of two by whole seconds.
 func optimum(t *testing.T, p Problem, start Start) float64 {
 	var all []trace.Message
 	if err := p.Trace.Each(func(m trace.Message) bool { all = append(all, m); return true }); err != nil {
 		t.Fatal(err)
 	}
-	b := brute{slots: p.Slots, boot: whole(p.Boot), best: math.MaxInt, begins: make([]int, len(all)), workers: make([]int, len(all))}
+	b := brute{slots: p.Slots, boot: whole(p.Boot), best: math.MaxInt, begins: make([]int, len(all)),
+		workers: make([]int, len(all))}
 	attainable, ready := int64(0), math.MinInt
 	if start == Causal {
 		ready = whole(all[0].Arrival + p.Boot)
@@ -140,12 +141,14 @@ func tiny(t *rapid.T) Problem {
 		if i > 0 {
 			at += rapid.SampledFrom([]int{0, 0, 1, 2, 4, 7, 12}).Draw(t, "gap")
 		}
-		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second, Service: time.Duration(rapid.IntRange(1, longest).Draw(t, "service")) * time.Second})
+		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second,
+			Service: time.Duration(rapid.IntRange(1, longest).Draw(t, "service")) * time.Second})
 	}
 	return Problem{
 		Trace: trace.Of("tiny", all...), Latency: time.Duration(rapid.IntRange(2, 6).Draw(t, "latency")) * time.Second,
 		Quantile: rapid.SampledFrom([]float64{0.6, 1, 1}).Draw(t, "quantile"),
-		Boot:     time.Duration(rapid.IntRange(0, 8).Draw(t, "boot")) * time.Second, Slots: rapid.IntRange(1, 2).Draw(t, "slots"),
+		Boot:     time.Duration(rapid.IntRange(0, 8).Draw(t, "boot")) * time.Second,
+		Slots:    rapid.IntRange(1, 2).Draw(t, "slots"),
 	}
 }
 
@@ -162,7 +165,8 @@ func each(t interface{ Fatal(...any) }, f *Profile, start Start, slots int) []Bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []Bound{f.Work(), f.Rush(start), f.Lull(), f.Crews(start), narrow.Rush(start), narrow.Lull(), narrow.Crews(start), priced}
+	return []Bound{f.Work(), f.Rush(start), f.Lull(), f.Crews(start), narrow.Rush(start), narrow.Lull(),
+		narrow.Crews(start), priced}
 }
 
 func TestNoBoundIsAboveTheOptimum(t *testing.T) {
@@ -205,11 +209,14 @@ func TestBoundsAreTight(t *testing.T) {
 		{"one message", []trace.Message{message(0, 3*s)}, 5 * s, 4 * s, "work", 7, 1},
 		{"a gap longer than a boot", []trace.Message{message(0, 2*s), message(20*s, 2*s)}, 4 * s, 5 * s, "lull", 14, 1},
 		{"a gap shorter than a boot", []trace.Message{message(0, 2*s), message(9*s, 2*s)}, 4 * s, 6 * s, "lull", 15, 1},
-		{"two at once that do not fit one after the other", []trace.Message{message(0, 3*s), message(0, 3*s)}, 5 * s, 4 * s, "rush", 14, 1},
-		{"three at once of which two fit", []trace.Message{message(0, 3*s), message(0, 3*s), message(0, 3*s)}, 7 * s, 4 * s, "rush", 17, 1},
+		{"two at once that do not fit one after the other", []trace.Message{message(0, 3*s), message(0, 3*s)}, 5 * s,
+			4 * s, "rush", 14, 1},
+		{"three at once of which two fit", []trace.Message{message(0, 3*s), message(0, 3*s), message(0, 3*s)}, 7 * s,
+			4 * s, "rush", 17, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := Problem{Trace: trace.Of(row.name, row.messages...), Latency: row.latency, Quantile: 1, Boot: row.boot, Slots: 1}
+			p := Problem{Trace: trace.Of(row.name, row.messages...), Latency: row.latency, Quantile: 1, Boot: row.boot,
+				Slots: 1}
 			if best := optimum(t, p, Prescient); best != row.optimum {
 				t.Fatalf("the optimum is %v, want %v", best, row.optimum)
 			}
@@ -221,8 +228,10 @@ func TestBoundsAreTight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := l.Prescient; got.WorkerSeconds < row.share*row.optimum-1e-6 || got.WorkerSeconds > row.optimum || got.Method != row.method {
-				t.Errorf("the bound is %v by %s, want %v of %v by %s", got.WorkerSeconds, got.Method, row.share, row.optimum, row.method)
+			if got := l.Prescient; got.WorkerSeconds < row.share*row.optimum-1e-6 || got.WorkerSeconds > row.optimum ||
+				got.Method != row.method {
+				t.Errorf("the bound is %v by %s, want %v of %v by %s", got.WorkerSeconds, got.Method, row.share,
+					row.optimum, row.method)
 			}
 			if s, err := Clairvoyant(p, Prescient); err != nil || s.WorkerSeconds > 1.01*row.optimum {
 				t.Errorf("the schedule is %+v, %v, want about %v worker-seconds", s, err, row.optimum)
@@ -235,7 +244,8 @@ func TestBoundsAreTight(t *testing.T) {
 func TestLateWorkFillsIdleTime(t *testing.T) {
 	const s = time.Second
 	p := Problem{
-		Trace:   trace.Of("filled", trace.Message{Service: 2 * s}, trace.Message{Service: 5 * s}, trace.Message{Arrival: 9 * s, Service: 2 * s}),
+		Trace: trace.Of("filled", trace.Message{Service: 2 * s}, trace.Message{Service: 5 * s},
+			trace.Message{Arrival: 9 * s, Service: 2 * s}),
 		Latency: 4 * s, Quantile: 1, Boot: 6 * s, Slots: 1,
 	}
 	if best := optimum(t, p, Prescient); best != 15 {
@@ -252,9 +262,9 @@ func TestLateWorkFillsIdleTime(t *testing.T) {
 	}
 }
 
-// One of 91 messages may be late, the long one. Three groups of thirty short ones arrive at 0 s, 15 s and 27 s. A worker that
-// serves the first group until its deadline, 6 s, and another that serves the second from 20.7 s until 21 s, then the long
-// message, and then the third group, are never idle: two boots and 6.9 s.
+// One of 91 messages may be late, the long one. Three groups of thirty short ones arrive at 0 s, 15 s and 27 s. A
+// worker that serves the first group until its deadline, 6 s, and another that serves the second from 20.7 s until 21
+// s, then the long message, and then the third group, are never idle: two boots and 6.9 s.
 func TestAnExcusedMessageFillsIdleTime(t *testing.T) {
 	all := []trace.Message{{Service: 6 * time.Second}}
 	for _, at := range []time.Duration{0, 15 * time.Second, 27 * time.Second} {
@@ -262,7 +272,8 @@ func TestAnExcusedMessageFillsIdleTime(t *testing.T) {
 			all = append(all, trace.Message{Arrival: at, Service: 10 * time.Millisecond})
 		}
 	}
-	p := Problem{Trace: trace.Of("filled", all...), Latency: 6 * time.Second, Quantile: 0.985, Boot: 8 * time.Second, Slots: 1}
+	p := Problem{Trace: trace.Of("filled", all...), Latency: 6 * time.Second, Quantile: 0.985, Boot: 8 * time.Second,
+		Slots: 1}
 	f, err := Read(p)
 	if err != nil {
 		t.Fatal(err)

@@ -9,10 +9,10 @@ import (
 // priceSlots bounds the number of prices.
 const priceSlots = 4096
 
-// Prices returns the bound of a linear relaxation with fractions of workers, with the certificate that proves it: prices for
-// work in each slot of time at which no worker earns more than it costs. They are sought in at most effort rounds on each of
-// a few widths of the slots of time, from wide to narrow, 1000 if effort is 0; whatever is found is a proof. It fails only if
-// the certificate does not pass [Check], which would be a fault of this package.
+// Prices returns the bound of a linear relaxation with fractions of workers, with the certificate that proves it:
+// prices for work in each slot of time at which no worker earns more than it costs. They are sought in at most effort
+// rounds on each of a few widths of the slots of time, from wide to narrow, 1000 if effort is 0; whatever is found is a
+// proof. It fails only if the certificate does not pass [Check], which would be a fault of this package.
 func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 	if effort <= 0 {
 		effort = 1000
@@ -86,8 +86,8 @@ type proposal struct {
 	value       float64
 }
 
-// propose makes fair prices of those given, 1 being the neutral one, with the best fee, and keeps them if they are better
-// than the best so far.
+// propose makes fair prices of those given, 1 being the neutral one, with the best fee, and keeps them if they are
+// better than the best so far.
 func (f *Profile) propose(start Start, prices []float64, ledger []entry, best *proposal) {
 	fair := [][]float64{f.clipped(start, prices), f.shrunk(start, prices)}
 	if f.problem.Max > 0 {
@@ -194,8 +194,8 @@ func (f *Profile) profit(c Certificate) float64 {
 	return all / (neutral * 1e9)
 }
 
-// clipped lowers each price, from the last one back, as far as needed that no worker earns more than it costs: what a worker
-// who is in service at t can still earn above its time is at most its boot.
+// clipped lowers each price, from the last one back, as far as needed that no worker earns more than it costs: what a
+// worker who is in service at t can still earn above its time is at most its boot.
 func (f *Profile) clipped(start Start, prices []float64) []float64 {
 	fair := slices.Clone(prices)
 	most := f.problem.Boot.Seconds() / f.width.Seconds() * (1 - 1e-9)

@@ -10,9 +10,10 @@ import (
 
 // Problem asks what keeping a latency objective on a trace costs at least, in worker-seconds.
 //
-// A worker is paid from its launch to its end, takes no message during its boot, and then handles up to Slots messages at
-// once, each without interruption. A message is in time if it is finished no later than Latency after its arrival. A message
-// whose own service is longer than Latency can never be in time; the objective is about the others, the attainable ones.
+// A worker is paid from its launch to its end, takes no message during its boot, and then handles up to Slots messages
+// at once, each without interruption. A message is in time if it is finished no later than Latency after its arrival. A
+// message whose own service is longer than Latency can never be in time; the objective is about the others, the
+// attainable ones.
 //
 // A minimum billed time and a billing granularity only add to a bill, so what is a bound without them is one with them.
 type Problem struct {
@@ -26,8 +27,8 @@ type Problem struct {
 	Boot time.Duration
 	// Slots is how many messages a worker handles at once, at least 1.
 	Slots int
-	// Min workers are in service at the trace's start, without a boot to pay, and stay until the last message arrives. At
-	// most Max workers are paid for at a time; 0 means no maximum.
+	// Min workers are in service at the trace's start, without a boot to pay, and stay until the last message arrives.
+	// At most Max workers are paid for at a time; 0 means no maximum.
 	Min, Max int
 	// Shed allows late messages to be left undone. Without it every message is worked, however late, as a queue does.
 	Shed bool
@@ -39,8 +40,8 @@ type Start int
 const (
 	// Prescient launches may come before the first message: the schedule knows the whole future.
 	Prescient Start = iota
-	// Causal launches may not come before the first message arrives; from then on the schedule knows the whole future. No
-	// policy without a forecast can start earlier.
+	// Causal launches may not come before the first message arrives; from then on the schedule knows the whole future.
+	// No policy without a forecast can start earlier.
 	Causal
 )
 
@@ -70,7 +71,8 @@ func (p Problem) check() error {
 	case p.Min < 0 || p.Min > mostWorkers:
 		return refuse("the minimum", fmt.Sprint(p.Min), fmt.Sprintf("0 to %d", mostWorkers))
 	case p.Max < 0 || p.Max > mostWorkers || p.Max > 0 && p.Max < p.Min:
-		return refuse("the maximum", fmt.Sprint(p.Max), fmt.Sprintf("0 for none, or the minimum, %d, to %d", p.Min, mostWorkers))
+		return refuse("the maximum", fmt.Sprint(p.Max), fmt.Sprintf("0 for none, or the minimum, %d, to %d", p.Min,
+			mostWorkers))
 	}
 	return nil
 }
@@ -82,8 +84,8 @@ const (
 	mostWorkers = 1_000_000
 )
 
-// excused returns how many of n attainable messages may be late. It is rounded in favour of the schedule where a share such
-// as 0.99 has no exact value.
+// excused returns how many of n attainable messages may be late. It is rounded in favour of the schedule where a share
+// such as 0.99 has no exact value.
 func (p Problem) excused(n int64) int64 {
 	return min(n, int64(math.Floor((1-p.Quantile)*float64(n)+1e-6)))
 }

@@ -19,15 +19,24 @@ func TestWhatIsNoProblem(t *testing.T) {
 		spoil func(*Problem)
 		want  string
 	}{
-		{"no trace", func(p *Problem) { p.Trace = trace.Trace{Name: "gone"} }, `limit of trace "gone": the trace is absent; give one that can be opened`},
-		{"no latency", func(p *Problem) { p.Latency = 0 }, `limit of trace "burst": the latency objective is 0s; give more than 0s and at most 175200h0m0s`},
-		{"a quantile in percent", func(p *Problem) { p.Quantile = 99 }, `limit of trace "burst": the quantile is 99; give a share above 0 and at most 1`},
-		{"a quantile that is no number", func(p *Problem) { p.Quantile = math.NaN() }, `limit of trace "burst": the quantile is NaN; give a share above 0 and at most 1`},
-		{"a negative boot", func(p *Problem) { p.Boot = -s }, `limit of trace "burst": the boot time is -1s; give 0s to 175200h0m0s`},
-		{"no slots", func(p *Problem) { p.Slots = 0 }, `limit of trace "burst": the number of slots is 0; give 1 to 1000000`},
-		{"a negative minimum", func(p *Problem) { p.Min = -1 }, `limit of trace "burst": the minimum is -1; give 0 to 1000000`},
-		{"a maximum below the minimum", func(p *Problem) { p.Min, p.Max = 3, 2 }, `limit of trace "burst": the maximum is 2; give 0 for none, or the minimum, 3, to 1000000`},
-		{"an empty trace", func(p *Problem) { p.Trace = trace.Of("empty") }, `limit of trace "empty": it has no message; give one with at least one`},
+		{"no trace", func(p *Problem) { p.Trace = trace.Trace{Name: "gone"} },
+			`limit of trace "gone": the trace is absent; give one that can be opened`},
+		{"no latency", func(p *Problem) { p.Latency = 0 },
+			`limit of trace "burst": the latency objective is 0s; give more than 0s and at most 175200h0m0s`},
+		{"a quantile in percent", func(p *Problem) { p.Quantile = 99 },
+			`limit of trace "burst": the quantile is 99; give a share above 0 and at most 1`},
+		{"a quantile that is no number", func(p *Problem) { p.Quantile = math.NaN() },
+			`limit of trace "burst": the quantile is NaN; give a share above 0 and at most 1`},
+		{"a negative boot", func(p *Problem) { p.Boot = -s },
+			`limit of trace "burst": the boot time is -1s; give 0s to 175200h0m0s`},
+		{"no slots", func(p *Problem) { p.Slots = 0 },
+			`limit of trace "burst": the number of slots is 0; give 1 to 1000000`},
+		{"a negative minimum", func(p *Problem) { p.Min = -1 },
+			`limit of trace "burst": the minimum is -1; give 0 to 1000000`},
+		{"a maximum below the minimum", func(p *Problem) { p.Min, p.Max = 3, 2 },
+			`limit of trace "burst": the maximum is 2; give 0 for none, or the minimum, 3, to 1000000`},
+		{"an empty trace", func(p *Problem) { p.Trace = trace.Of("empty") },
+			`limit of trace "empty": it has no message; give one with at least one`},
 		{"arrivals out of order", func(p *Problem) {
 			p.Trace = trace.Of("mixed", trace.Message{Arrival: s}, trace.Message{})
 		}, `limit of trace "mixed": message 2 has the arrival 0s; allowed is one that is not before the message before, at 1s`},
@@ -35,7 +44,8 @@ func TestWhatIsNoProblem(t *testing.T) {
 			p.Trace = trace.Of("back", trace.Message{Service: -s})
 		}, `limit of trace "back": message 1 has a service of -1s at 0s; allowed are 0s to 175200h0m0s`},
 		{"more work than can be counted", func(p *Problem) {
-			p.Trace = trace.Of("vast", trace.Message{Service: longest}, trace.Message{Service: longest}, trace.Message{Service: longest}, trace.Message{Service: longest})
+			p.Trace = trace.Of("vast", trace.Message{Service: longest}, trace.Message{Service: longest},
+				trace.Message{Service: longest}, trace.Message{Service: longest})
 		}, `limit of trace "vast": message 4 brings the work above 2.305843009213694e+09 worker-seconds, which is the most; cut the trace`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -70,9 +80,11 @@ func TestAProfileIsBounded(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var all []trace.Message
 			for i := range row.messages {
-				all = append(all, trace.Message{Arrival: time.Duration(i) * row.gap, Service: time.Duration(1+i%30) * time.Second})
+				all = append(all, trace.Message{Arrival: time.Duration(i) * row.gap,
+					Service: time.Duration(1+i%30) * time.Second})
 			}
-			f, err := Read(Problem{Trace: trace.Of(row.name, all...), Latency: time.Minute, Quantile: 0.99, Boot: time.Minute, Slots: 1})
+			f, err := Read(Problem{Trace: trace.Of(row.name, all...), Latency: time.Minute, Quantile: 0.99,
+				Boot: time.Minute, Slots: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +103,8 @@ func TestAProfileIsBounded(t *testing.T) {
 // A message longer than the objective cannot be in time; it costs its work and excuses nobody else.
 func TestUnattainableMessagesCostTheirWorkOnly(t *testing.T) {
 	const s = time.Second
-	p := Problem{Trace: trace.Of("long", trace.Message{Service: 100 * s}, trace.Message{Service: 2 * s}), Latency: 10 * s, Quantile: 1, Boot: 5 * s, Slots: 1}
+	p := Problem{Trace: trace.Of("long", trace.Message{Service: 100 * s}, trace.Message{Service: 2 * s}),
+		Latency: 10 * s, Quantile: 1, Boot: 5 * s, Slots: 1}
 	f, err := Read(p)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +129,9 @@ func TestUnattainableMessagesCostTheirWorkOnly(t *testing.T) {
 
 func TestTreesHaveBoundsAndNoSchedule(t *testing.T) {
 	const s = time.Second
-	root := trace.Message{Service: s, Children: []trace.Message{{Service: 2 * s}, {Arrival: s, Service: 3 * s, Children: []trace.Message{{Service: 4 * s}}}}}
+	root := trace.Message{Service: s,
+		Children: []trace.Message{{Service: 2 * s},
+			{Arrival: s, Service: 3 * s, Children: []trace.Message{{Service: 4 * s}}}}}
 	p := Problem{Trace: trace.Of("tree", root), Latency: 5 * s, Quantile: 1, Boot: s, Slots: 1}
 	f, err := Read(p)
 	if err != nil {
@@ -129,7 +144,8 @@ func TestTreesHaveBoundsAndNoSchedule(t *testing.T) {
 	if got := all.Prescient.WorkerSeconds; f.Messages() != 4 || math.Abs(got-11) > 1e-6 {
 		t.Errorf("%d messages cost %v, want 4 and 11", f.Messages(), got)
 	}
-	if _, err := Clairvoyant(p, Prescient); err == nil || !strings.Contains(err.Error(), "4 messages, 3 of them children") {
+	if _, err := Clairvoyant(p, Prescient); err == nil ||
+		!strings.Contains(err.Error(), "4 messages, 3 of them children") {
 		t.Errorf("a schedule of a tree: %v", err)
 	}
 }
@@ -142,12 +158,18 @@ func TestAnObjectiveThatNobodyCanKeepIsUnreachable(t *testing.T) {
 		start Start
 		want  bool
 	}{
-		{"a boot longer than the objective, launched with the message", Problem{Trace: burst(4, s), Latency: 5 * s, Quantile: 1, Boot: 20 * s, Slots: 1}, Causal, true},
-		{"the same, launched ahead", Problem{Trace: burst(4, s), Latency: 5 * s, Quantile: 1, Boot: 20 * s, Slots: 1}, Prescient, false},
-		{"the same with a worker that is there", Problem{Trace: burst(4, s), Latency: 5 * s, Quantile: 1, Boot: 20 * s, Slots: 1, Min: 1}, Causal, false},
-		{"a message without work at the very deadline", Problem{Trace: burst(1, 0), Latency: 20 * s, Quantile: 1, Boot: 20 * s, Slots: 1}, Causal, false},
-		{"too many messages for the maximum", Problem{Trace: burst(11, s), Latency: 5 * s, Quantile: 1, Slots: 1, Max: 2}, Prescient, true},
-		{"just few enough for the maximum", Problem{Trace: burst(10, s), Latency: 5 * s, Quantile: 1, Slots: 1, Max: 2}, Prescient, false},
+		{"a boot longer than the objective, launched with the message",
+			Problem{Trace: burst(4, s), Latency: 5 * s, Quantile: 1, Boot: 20 * s, Slots: 1}, Causal, true},
+		{"the same, launched ahead", Problem{Trace: burst(4, s), Latency: 5 * s, Quantile: 1, Boot: 20 * s, Slots: 1},
+			Prescient, false},
+		{"the same with a worker that is there", Problem{Trace: burst(4, s), Latency: 5 * s, Quantile: 1, Boot: 20 * s,
+			Slots: 1, Min: 1}, Causal, false},
+		{"a message without work at the very deadline", Problem{Trace: burst(1, 0), Latency: 20 * s, Quantile: 1,
+			Boot: 20 * s, Slots: 1}, Causal, false},
+		{"too many messages for the maximum", Problem{Trace: burst(11, s), Latency: 5 * s, Quantile: 1, Slots: 1,
+			Max: 2}, Prescient, true},
+		{"just few enough for the maximum", Problem{Trace: burst(10, s), Latency: 5 * s, Quantile: 1, Slots: 1, Max: 2},
+			Prescient, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f, err := Read(row.p)

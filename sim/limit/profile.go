@@ -17,9 +17,9 @@ const (
 	fineness = 256
 )
 
-// Profile is what the bounds need to know of a trace: for each slot of time, how much work arrived in messages of which size.
-// Its size does not depend on the number of messages: at most 32768 slots with one class per power of two of service time.
-// A Profile is not changed after [Read] and may be used by several goroutines.
+// Profile is what the bounds need to know of a trace: for each slot of time, how much work arrived in messages of which
+// size. Its size does not depend on the number of messages: at most 32768 slots with one class per power of two of
+// service time. A Profile is not changed after [Read] and may be used by several goroutines.
 type Profile struct {
 	problem Problem
 	// width is that of a slot of time; slots[g] holds what arrived in [g*width, (g+1)*width).
@@ -27,11 +27,11 @@ type Profile struct {
 	slots []slot
 	// messages counts all, attainable those with a service of at most Latency, excused how many of these may be late.
 	messages, attainable, excused int64
-	// work is the service of all messages together; beyond is the part of it without a deadline: unattainable messages and
-	// children. longest is the longest service of an attainable message.
+	// work is the service of all messages together; beyond is the part of it without a deadline: unattainable messages
+	// and children. longest is the longest service of an attainable message.
 	work, beyond, longest time.Duration
-	// first and last are arrivals; sizes classifies all attainable messages, and cheapest leaves out children for which no
-	// arrival is known.
+	// first and last are arrivals; sizes classifies all attainable messages, and cheapest leaves out children for which
+	// no arrival is known.
 	first, last time.Duration
 	sizes       []class
 	children    int64
@@ -57,8 +57,8 @@ type class struct {
 // atom is work in messages of one size, each of which can be excused for the same fee.
 type atom struct{ work, size time.Duration }
 
-// Read reads the trace of a problem once. Its errors say what in the problem or the trace is not allowed; the trace's own
-// errors are passed on.
+// Read reads the trace of a problem once. Its errors say what in the problem or the trace is not allowed; the trace's
+// own errors are passed on.
 func Read(p Problem) (*Profile, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -84,7 +84,8 @@ func Read(p Problem) (*Profile, error) {
 
 func (f *Profile) add(m trace.Message) error {
 	at := func(what string, found time.Duration, allowed string) error {
-		return fmt.Errorf("limit of trace %q: message %d has %s %v; allowed is %s", f.problem.Trace.Name, f.messages+1, what, found, allowed)
+		return fmt.Errorf("limit of trace %q: message %d has %s %v; allowed is %s", f.problem.Trace.Name, f.messages+1,
+			what, found, allowed)
 	}
 	switch {
 	case m.Arrival < f.last:
@@ -109,7 +110,8 @@ func (f *Profile) count(m trace.Message, arrival time.Duration, child bool) erro
 			f.problem.Trace.Name, f.messages+1, m.Service, m.Arrival, longest)
 	}
 	if f.work > math.MaxInt64/4-m.Service {
-		return fmt.Errorf("limit of trace %q: message %d brings the work above %v worker-seconds, which is the most; cut the trace",
+		return fmt.Errorf("limit of trace %q: message %d brings the work above %v worker-seconds, which is the most; "+
+			"cut the trace",
 			f.problem.Trace.Name, f.messages+1, time.Duration(math.MaxInt64/4).Seconds())
 	}
 	f.messages++
@@ -179,8 +181,8 @@ func (f *Profile) horizon(last time.Duration) int {
 // length is the number of slots of time in which messages can be in time.
 func (f *Profile) length() int { return f.horizon(f.last) }
 
-// due returns the last slot of time in which the messages that arrive in slot g can be in time. It does not decrease from
-// one slot with messages to the next.
+// due returns the last slot of time in which the messages that arrive in slot g can be in time. It does not decrease
+// from one slot with messages to the next.
 func (f *Profile) due(g int) int { return max(g, int((f.slots[g].last+f.problem.Latency-1)/f.width)) }
 
 // widen doubles the width of the slots in place.
@@ -207,10 +209,11 @@ func (f *Profile) wider() *Profile {
 	return &w
 }
 
-// atoms splits a class into work in messages of the least and of the most size, so that for any fee the work that pays its
-// price and the messages that pay the fee instead pay no more in total than the class does. With least a, most z, count n and
-// work v, (v-n*a)/(z-a) messages of size z and the rest of size a have the same number and work, and what is paid, min(price
-// times size, fee), is concave in the size. Rounding moves work to the larger size, which pays no more.
+// atoms splits a class into work in messages of the least and of the most size, so that for any fee the work that pays
+// its price and the messages that pay the fee instead pay no more in total than the class does. With least a, most z,
+// count n and work v, (v-n*a)/(z-a) messages of size z and the rest of size a have the same number and work, and what
+// is paid, min(price times size, fee), is concave in the size. Rounding moves work to the larger size, which pays no
+// more.
 func (c class) atoms() [2]atom {
 	if c.least == c.most {
 		return [2]atom{{c.work, c.most}}
@@ -239,7 +242,8 @@ func largest(classes []class, n int64) (work time.Duration) {
 	return work
 }
 
-// Ceiling returns the share of the messages whose own service fits into the latency objective: no schedule has more in time.
+// Ceiling returns the share of the messages whose own service fits into the latency objective: no schedule has more in
+// time.
 func (f *Profile) Ceiling() float64 { return float64(f.attainable) / float64(f.messages) }
 
 // Messages returns how many messages the trace has, children included.

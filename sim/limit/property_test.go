@@ -15,13 +15,16 @@ func small(t *rapid.T) Problem {
 	at := 0
 	for range rapid.IntRange(1, 20).Draw(t, "messages") {
 		at += rapid.SampledFrom([]int{0, 0, 1, 3, 20}).Draw(t, "gap")
-		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second, Service: time.Duration(rapid.IntRange(0, 12).Draw(t, "service")) * time.Second})
+		all = append(all, trace.Message{Arrival: time.Duration(at) * time.Second,
+			Service: time.Duration(rapid.IntRange(0, 12).Draw(t, "service")) * time.Second})
 	}
 	p := Problem{
-		Trace: trace.Of("small", all...), Latency: time.Duration(rapid.IntRange(1, 30).Draw(t, "latency")) * time.Second,
+		Trace:    trace.Of("small", all...),
+		Latency:  time.Duration(rapid.IntRange(1, 30).Draw(t, "latency")) * time.Second,
 		Quantile: rapid.SampledFrom([]float64{0.5, 0.9, 0.99, 1}).Draw(t, "quantile"),
-		Boot:     time.Duration(rapid.IntRange(0, 20).Draw(t, "boot")) * time.Second, Slots: rapid.IntRange(1, 3).Draw(t, "slots"),
-		Min: rapid.IntRange(0, 2).Draw(t, "min"), Shed: rapid.Bool().Draw(t, "shed"),
+		Boot:     time.Duration(rapid.IntRange(0, 20).Draw(t, "boot")) * time.Second,
+		Slots:    rapid.IntRange(1, 3).Draw(t, "slots"),
+		Min:      rapid.IntRange(0, 2).Draw(t, "min"), Shed: rapid.Bool().Draw(t, "shed"),
 	}
 	if rapid.Bool().Draw(t, "limited") {
 		p.Max = p.Min + rapid.IntRange(1, 4).Draw(t, "more")
@@ -49,8 +52,8 @@ func TestNoBoundIsAboveASchedule(t *testing.T) {
 	})
 }
 
-// With a longer objective there is more freedom, with a longer boot less. All services fit into the shorter objective, so
-// that the same messages count.
+// With a longer objective there is more freedom, with a longer boot less. All services fit into the shorter objective,
+// so that the same messages count.
 func TestBoundsFollowTheObjectiveAndTheBoot(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := small(r)
@@ -97,7 +100,8 @@ func TestPricesStayFairWithALongerBoot(t *testing.T) {
 		slower.problem.Boot += time.Duration(rapid.IntRange(0, 30).Draw(r, "more boot")) * time.Second
 		after, err := Check(&slower, *before.Certificate)
 		if err != nil || after.WorkerSeconds < before.WorkerSeconds {
-			r.Fatalf("the same prices prove %v, then %v with a longer boot: %v", before.WorkerSeconds, after.WorkerSeconds, err)
+			r.Fatalf("the same prices prove %v, then %v with a longer boot: %v", before.WorkerSeconds,
+				after.WorkerSeconds, err)
 		}
 	})
 }
@@ -125,7 +129,8 @@ func TestWiderSlotsKeepTheSums(t *testing.T) {
 		}
 		for g, s := range w.slots {
 			if len(s.classes) > 0 && (s.first != first[g] || s.last != last[g]) {
-				r.Fatalf("arrivals in slot %d of time are from %v to %v, were from %v to %v", g, s.first, s.last, first[g], last[g])
+				r.Fatalf("arrivals in slot %d of time are from %v to %v, were from %v to %v", g, s.first, s.last,
+					first[g], last[g])
 			}
 		}
 		sum := func(f *Profile) (work time.Duration, count int64) {
@@ -144,7 +149,8 @@ func TestWiderSlotsKeepTheSums(t *testing.T) {
 		workBefore, countBefore := sum(f)
 		workAfter, countAfter := sum(w)
 		if workBefore != f.work || workAfter != f.work || countBefore != f.attainable || countAfter != f.attainable {
-			r.Fatalf("work %v and %d messages become %v and %d; read were %v and %d", workBefore, countBefore, workAfter, countAfter, f.work, f.attainable)
+			r.Fatalf("work %v and %d messages become %v and %d; read were %v and %d", workBefore, countBefore,
+				workAfter, countAfter, f.work, f.attainable)
 		}
 	})
 }

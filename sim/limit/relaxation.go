@@ -2,10 +2,11 @@ package limit
 
 import "math"
 
-// relaxation is the problem with fractions of workers and of messages, as a linear program on the profile's slots of time.
-// A unit of work is what a worker does in one of them, a unit of cost is what a worker costs in one. Its columns, one per
-// slot of time in each block: workers in service, starts, work done in time, late work done, work waiting in time, work
-// excused that is not due yet, late work waiting. Then, for some classes of messages, the work that is excused.
+// relaxation is the problem with fractions of workers and of messages, as a linear program on the profile's slots of
+// time. A unit of work is what a worker does in one of them, a unit of cost is what a worker costs in one. Its columns,
+// one per slot of time in each block: workers in service, starts, work done in time, late work done, work waiting in
+// time, work excused that is not due yet, late work waiting. Then, for some classes of messages, the work that is
+// excused.
 type relaxation struct {
 	program
 	slots int
@@ -18,8 +19,8 @@ type relaxation struct {
 	unit float64
 }
 
-// perSlot is how many classes of each slot of time the relaxation tells apart. The certificate tells all apart; this only
-// guides the search for prices.
+// perSlot is how many classes of each slot of time the relaxation tells apart. The certificate tells all apart; this
+// only guides the search for prices.
 const perSlot = 3
 
 // relax builds the relaxation of a profile.
@@ -123,8 +124,8 @@ func (r *relaxation) capacityRows(f *Profile) {
 	}
 }
 
-// workRows says where work goes: what arrives is done, excused or waits; what waits past its deadline was excused; what was
-// excused is done late or waits for ever.
+// workRows says where work goes: what arrives is done, excused or waits; what waits past its deadline was excused; what
+// was excused is done late or waits for ever.
 func (r *relaxation) workRows(f *Profile, messages []float64) {
 	unit := r.unit * float64(f.problem.Slots)
 	arrives, beyond, due := make([]float64, r.slots), make([]float64, r.slots), make([]float64, r.slots)
@@ -185,8 +186,8 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 	}
 }
 
-// start returns the point at which the search for prices begins: all work is done when it arrives, by workers who are there
-// for it alone, and all prices are neutral.
+// start returns the point at which the search for prices begins: all work is done when it arrives, by workers who are
+// there for it alone, and all prices are neutral.
 func (r *relaxation) start(f *Profile) point {
 	at := newPoint(&r.program)
 	unit := r.unit * float64(f.problem.Slots)
@@ -242,7 +243,8 @@ func (r *relaxation) refine(fine *relaxation, from, to point) {
 		factor      float64
 	}{
 		{r.capacity, fine.capacity, 1}, {r.ramp, fine.ramp, 2}, {r.balance, fine.balance, 1},
-		{r.excusingBalance, fine.excusingBalance, 1}, {r.lateBalance, fine.lateBalance, 1}, {r.deadline, fine.deadline, 1},
+		{r.excusingBalance, fine.excusingBalance, 1}, {r.lateBalance, fine.lateBalance, 1},
+		{r.deadline, fine.deadline, 1},
 	} {
 		block(from.y, to.y, b.at, b.atFiner, b.factor)
 	}

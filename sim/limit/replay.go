@@ -14,8 +14,8 @@ type placed struct {
 	begin  time.Duration
 }
 
-// crews says how many workers may take messages in each slot of time; after the last one, as many as in the last. Before it
-// opens, only the least number may.
+// crews says how many workers may take messages in each slot of time; after the last one, as many as in the last.
+// Before it opens, only the least number may.
 type crews struct {
 	opens time.Duration
 	least int
@@ -31,7 +31,8 @@ func (c crews) at(now time.Duration) int {
 	return c.most[t]
 }
 
-// slotHeap holds one worker's number for each of its free slots; the lowest worker takes the next message, so that the others become idle.
+// slotHeap holds one worker's number for each of its free slots; the lowest worker takes the next message, so that the
+// others become idle.
 type slotHeap []int
 
 func (h slotHeap) Len() int           { return len(h) }
@@ -79,8 +80,8 @@ type floor struct {
 	workers int
 }
 
-// replay lets crews work the jobs, which are ordered by arrival: who is free takes the first that can still be in time. Jobs
-// in excused and those that cannot be in time any more are returned in late, without a place.
+// replay lets crews work the jobs, which are ordered by arrival: who is free takes the first that can still be in time.
+// Jobs in excused and those that cannot be in time any more are returned in late, without a place.
 func replay(jobs []job, excused []bool, slots int, c crews) (places []placed, late []int) {
 	f := &floor{slots: slots, jobs: jobs, crews: c, places: make([]placed, len(jobs))}
 	next, now := 0, time.Duration(0)

@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// route is the search for the cheapest way through a band: the work done at the end of each slot of time stays between low
-// and high while whole workers come and go. It is a dynamic program over the number of workers and the work done, which is
-// counted in grains, a fraction of what a worker does in a slot of time. Costs are in slots of time of a worker.
+// route is the search for the cheapest way through a band: the work done at the end of each slot of time stays between
+// low and high while whole workers come and go. It is a dynamic program over the number of workers and the work done,
+// which is counted in grains, a fraction of what a worker does in a slot of time. Costs are in slots of time of a
+// worker.
 type route struct {
 	low, high []int
 	// levels are the numbers of workers to choose from, in increasing order. If boundless, the last one does any work.
 	levels    []int
 	boundless bool
-	// In the first so many slots of time there are at least, and at most, so many workers; least are there from the start.
+	// In the first so many slots of time there are at least, and at most, so many workers; least are there from the
+	// start.
 	least, present int
 	opens          float64
 	// boot is what a start costs, miss what a grain costs that is not done by its deadline.
@@ -31,7 +33,8 @@ func (r *route) states() int {
 	return n * len(r.levels)
 }
 
-// front is the least cost of each state at one instant: the work done, from low on, times the number of levels, plus the level.
+// front is the least cost of each state at one instant: the work done, from low on, times the number of levels, plus
+// the level.
 type front struct {
 	low   int
 	costs []float64

@@ -8,9 +8,10 @@ import (
 // rushIntervals is how many intervals are looked at for each size.
 const rushIntervals = 4 << 20
 
-// Rush returns the bound for many messages close together, in whole workers and whole messages: in the time from the first
-// arrival to the last deadline of some messages that each take at least s, a slot finishes a whole number of them, and each
-// worker that is needed beyond Min was booted. It is exact for equal messages that arrive at one instant.
+// Rush returns the bound for many messages close together, in whole workers and whole messages: in the time from the
+// first arrival to the last deadline of some messages that each take at least s, a slot finishes a whole number of
+// them, and each worker that is needed beyond Min was booted. It is exact for equal messages that arrive at one
+// instant.
 func (f *Profile) Rush(start Start) Bound {
 	bound := Bound{Method: "rush", Start: start.String()}
 	most := int64(1)
@@ -23,8 +24,8 @@ func (f *Profile) Rush(start Start) Bound {
 	return bound
 }
 
-// steps returns the least service of each class of sizes, those with most work if there are many, so that the search stays
-// within a fraction of a second.
+// steps returns the least service of each class of sizes, those with most work if there are many, so that the search
+// stays within a fraction of a second.
 func (f *Profile) steps() (least []time.Duration) {
 	const most = 6
 	classes := slices.Clone(f.sizes)
@@ -76,8 +77,8 @@ func (f *Profile) needed(start Start, least time.Duration) (workers int64, reach
 	return workers, true
 }
 
-// crew returns how many workers finish count messages of at least the given service between from and to, if all but Min of
-// them are not in service before ready.
+// crew returns how many workers finish count messages of at least the given service between from and to, if all but Min
+// of them are not in service before ready.
 func (f *Profile) crew(count int64, from, ready, to, least time.Duration) (workers int64, ok bool) {
 	slots, standing := int64(f.problem.Slots), int64(f.problem.Min)
 	left := count - standing*slots*int64((to-from)/least)

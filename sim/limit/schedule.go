@@ -10,13 +10,14 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Schedule is what a schedule with knowledge of the future pays: an upper bound of the least, as [Bound] is a lower one.
+// Schedule is what a schedule with knowledge of the future pays: an upper bound of the least, as [Bound] is a lower
+// one.
 type Schedule struct {
 	// WorkerSeconds is the bill, without a minimum or granularity of billing.
 	WorkerSeconds float64 `json:"worker_seconds"`
 	// Late counts messages that were not in time, the unattainable ones included. InTime is the share in time of the
-	// attainable ones, and Kept says whether that is enough; if not, no schedule that was tried is good enough, and the bill
-	// is that of the one with the fewest late messages.
+	// attainable ones, and Kept says whether that is enough; if not, no schedule that was tried is good enough, and the
+	// bill is that of the one with the fewest late messages.
 	Late   int64   `json:"late"`
 	InTime float64 `json:"in_time"`
 	Kept   bool    `json:"kept"`
@@ -31,10 +32,10 @@ type Schedule struct {
 // mostJobs bounds the memory of a schedule, which is kept message by message.
 const mostJobs = 5_000_000
 
-// Clairvoyant looks for a cheap schedule that keeps the objective and knows the future: crews that begin as late as whole
-// workers allow, or at once, with several margins; each is worked through message by message and audited, and the cheapest
-// is returned. It takes some dozen passes over the trace. Traces with children, whose arrivals depend on the schedule, and
-// those above five million messages are refused.
+// Clairvoyant looks for a cheap schedule that keeps the objective and knows the future: crews that begin as late as
+// whole workers allow, or at once, with several margins; each is worked through message by message and audited, and the
+// cheapest is returned. It takes some dozen passes over the trace. Traces with children, whose arrivals depend on the
+// schedule, and those above five million messages are refused.
 func Clairvoyant(p Problem, start Start) (Schedule, error) {
 	f, err := Read(p)
 	if err != nil {
@@ -42,7 +43,8 @@ func Clairvoyant(p Problem, start Start) (Schedule, error) {
 	}
 	s := scheduler{Profile: f, start: start, best: Schedule{Late: math.MaxInt64, Start: start.String()}}
 	if f.children > 0 || f.messages > mostJobs {
-		return Schedule{}, fmt.Errorf("schedule of trace %q: it has %d messages, %d of them children; allowed are %d messages without children", p.Trace.Name, f.messages, f.children, mostJobs)
+		return Schedule{}, fmt.Errorf("schedule of trace %q: it has %d messages, %d of them children; allowed are %d "+
+			"messages without children", p.Trace.Name, f.messages, f.children, mostJobs)
 	}
 	err = p.Trace.Each(func(m trace.Message) bool {
 		s.jobs = append(s.jobs, job{m.Arrival, m.Service, m.Arrival + p.Latency - m.Service})
@@ -70,7 +72,8 @@ type scheduler struct {
 	choice choice
 }
 
-// search tries margins of the deadline, and then closer ones around the best, with any and with the longest messages late.
+// search tries margins of the deadline, and then closer ones around the best, with any and with the longest messages
+// late.
 func (s *scheduler) search() error {
 	excuses := []choice{{"any late", make([]bool, len(s.jobs))}}
 	if s.excused > 0 {
@@ -93,8 +96,8 @@ func (s *scheduler) search() error {
 	return s.trim()
 }
 
-// trim takes one worker away in one stretch of time after the other, in long and then in shorter ones, and keeps what makes
-// the schedule cheaper.
+// trim takes one worker away in one stretch of time after the other, in long and then in shorter ones, and keeps what
+// makes the schedule cheaper.
 func (s *scheduler) trim() error {
 	const most, least, work = 240, 24, 6_000_000
 	trials := min(most, max(least, work/len(s.jobs)))

@@ -2,7 +2,8 @@ package limit
 
 import "math"
 
-// program is a linear program: minimise cost*x with lower <= x <= upper and rows*x >= right, or = right where equal is set.
+// program is a linear program: minimise cost*x with lower <= x <= upper and rows*x >= right, or = right where equal is
+// set.
 type program struct {
 	cost, lower, upper []float64
 	right              []float64
@@ -63,8 +64,8 @@ func (z point) copy(from point) {
 	copy(z.y, from.y)
 }
 
-// scale balances the rows and columns of p in place, first by the root of their largest entry and then by the root of their
-// sum, and returns the factors: x of the given program is column times x of the scaled one, y is row times y.
+// scale balances the rows and columns of p in place, first by the root of their largest entry and then by the root of
+// their sum, and returns the factors: x of the given program is column times x of the scaled one, y is row times y.
 func (p *program) scale() (row, column []float64) {
 	row, column = ones(len(p.right)), ones(len(p.cost))
 	r, c := make([]float64, len(row)), make([]float64, len(column))
@@ -152,9 +153,10 @@ func length(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// splitting solves a scaled program by alternating steps on its primal and its dual side: the primal-dual hybrid gradient
-// method, reflected, anchored at the point where it was last restarted (Halpern's iteration), and restarted when the steps
-// have become short. It always ends after the given number of rounds; whoever uses its dual point proves its worth himself.
+// splitting solves a scaled program by alternating steps on its primal and its dual side: the primal-dual hybrid
+// gradient method, reflected, anchored at the point where it was last restarted (Halpern's iteration), and restarted
+// when the steps have become short. It always ends after the given number of rounds; whoever uses its dual point proves
+// its worth himself.
 type splitting struct {
 	*program
 	step, weight    float64

@@ -59,7 +59,8 @@ func shortBurst(draw *rand.Rand) Burst {
 	seconds := func(from, to int) time.Duration { return time.Duration(from+draw.IntN(to-from+1)) * time.Second }
 	return Burst{
 		Messages: 1 + draw.IntN(5), Boot: seconds(1, 4),
-		Objective: muster.Objective{Latency: seconds(8, 30), Quantile: []float64{0.7, 1}[draw.IntN(2)], Late: seconds(1, 20)},
+		Objective: muster.Objective{Latency: seconds(8, 30), Quantile: []float64{0.7, 1}[draw.IntN(2)],
+			Late: seconds(1, 20)},
 	}
 }
 
@@ -75,7 +76,8 @@ func TestTheLossIsWhatPlayingTheLaunchesComesTo(t *testing.T) {
 		launches := []Launch{{0, 1 + draw.IntN(3)}}
 		for range draw.IntN(3) {
 			before := launches[len(launches)-1].Longer
-			launches = append(launches, Launch{before + time.Duration(1+draw.IntN(3000))*time.Millisecond, 1 + draw.IntN(2)})
+			launches = append(launches, Launch{before + time.Duration(1+draw.IntN(3000))*time.Millisecond,
+				1 + draw.IntN(2)})
 		}
 		if got, want := b.Loss(launches, each), played(b, launches, each.Seconds(), false); math.Abs(got-want) > 1e-6 {
 			t.Fatalf("%+v with %v of %s: the loss is %v, playing comes to %v", b, launches, each, got, want)
@@ -162,7 +164,8 @@ func TestAKnownDurationCostsTheCausalOptimum(t *testing.T) {
 				if m == MeanMultiple {
 					want = 1
 				}
-				if math.Abs(u.Mean-want) > 1e-9*want || math.Abs(u.Bound-want) > 1e-9*want || math.Abs(u.Told-want) > 1e-9*want {
+				if math.Abs(u.Mean-want) > 1e-9*want || math.Abs(u.Bound-want) > 1e-9*want ||
+					math.Abs(u.Told-want) > 1e-9*want {
 					t.Errorf("with a prior of one duration found %+v, want %v three times", u, want)
 				}
 				if loss := b.Loss(u.Launches, x.each); math.Abs(loss-x.want) > 1e-9*x.want {
@@ -227,7 +230,8 @@ func TestUntoldOfThePublishedBurst(t *testing.T) {
 				x.measure, got, u.Launches, x.mean, x.first)
 		}
 		if u.Bound > u.Mean*(1+1e-9) || u.Bound < u.Mean*(1-x.gap-1e-9) {
-			t.Errorf("measure %d: the bound %v and the mean %v are further apart than %v", x.measure, u.Bound, u.Mean, x.gap)
+			t.Errorf("measure %d: the bound %v and the mean %v are further apart than %v", x.measure, u.Bound, u.Mean,
+				x.gap)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 // scale maps values from low to high to coordinates: evenly, by their logarithms, or as shares of which the last nines
@@ -28,8 +28,8 @@ func (s scale) at(v float64) float64 {
 	return s.from + float64(share*(s.to-s.from))
 }
 
-// even returns v so that equal steps of it are drawn alike. For shares that is the logarithm of what is missing to 1, which
-// a thousandth keeps finite: from 99 % to 99.5 % is nearly as far as from 80 % to 90 %.
+// even returns v so that equal steps of it are drawn alike. For shares that is the logarithm of what is missing to 1,
+// which a thousandth keeps finite: from 99 % to 99.5 % is nearly as far as from 80 % to 90 %.
 func (s scale) even(v float64) float64 {
 	switch {
 	case s.log:
@@ -130,7 +130,7 @@ func compact(v float64) string {
 			return strconv.FormatFloat(math.Round(v/size*100)/100, 'f', -1, 64) + unit.name
 		}
 	}
-	return muster.Number(v)
+	return render.Number(v)
 }
 
 // span renders seconds without parts that are zero, as in 0s, 90s as 1m30s, 2h and 1d12h.
@@ -141,7 +141,7 @@ func span(seconds float64) string {
 	case d == 0:
 		return "0s"
 	case d < time.Minute:
-		return muster.Number(d.Seconds()) + "s"
+		return render.Number(d.Seconds()) + "s"
 	}
 	d = d.Round(time.Second)
 	text := ""

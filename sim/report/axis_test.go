@@ -68,7 +68,8 @@ func TestTicksAreNumbersThatPeopleChoose(t *testing.T) {
 func TestTicksAscendAndCoverTheValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		high, n := math.Exp(rapid.Float64Range(-10, 30).Draw(t, "logarithm")), rapid.IntRange(2, 10).Draw(t, "about")
-		for name, all := range map[string][]tick{"counts": countTicks(high, n), "rates": rateTicks(high, n), "times": timeTicks(high, n)} {
+		for name, all := range map[string][]tick{"counts": countTicks(high, n), "rates": rateTicks(high, n),
+			"times": timeTicks(high, n)} {
 			if len(all) > n+2 {
 				t.Errorf("%s: %d ticks up to %v, about %d were asked for", name, len(all), high, n)
 			}
@@ -87,7 +88,8 @@ func TestTicksAscendAndCoverTheValues(t *testing.T) {
 func TestScalesKeepTheOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for name, s := range map[string]scale{
-			"even": {low: 0, high: 1, from: 300, to: 20}, "log": {low: 1e-6, high: 1, log: true, from: 300, to: 20}, "nines": {low: 0, high: 1, nines: true, from: 300, to: 20},
+			"even": {low: 0, high: 1, from: 300, to: 20}, "log": {low: 1e-6, high: 1, log: true, from: 300, to: 20},
+			"nines": {low: 0, high: 1, nines: true, from: 300, to: 20},
 		} {
 			a, b := rapid.Float64Range(1e-6, 1).Draw(t, "a"), rapid.Float64Range(1e-6, 1).Draw(t, "b")
 			if a > b {

@@ -16,8 +16,8 @@ type Run struct {
 	Result sim.Result
 	// Objective is the objective of the run. A latency or quantile of zero is unknown and not drawn.
 	Objective muster.Objective
-	// Curves are what a [Recorder] kept of it. The zero Curves are those of a run that nobody watched: it has no picture,
-	// and its place in the tables.
+	// Curves are what a [Recorder] kept of it. The zero Curves are those of a run that nobody watched: it has no
+	// picture, and its place in the tables.
 	Curves Curves
 }
 
@@ -48,8 +48,8 @@ const none = -1
 type column struct {
 	at     time.Duration // of its first view
 	values [quantities]extent
-	// sent is how many messages were sent until sentAt, the end of the last counting of arrivals that ended in the column;
-	// sentAt is none when none did. fastest is the highest rate counted, in messages per second.
+	// sent is how many messages were sent until sentAt, the end of the last counting of arrivals that ended in the
+	// column; sentAt is none when none did. fastest is the highest rate counted, in messages per second.
 	sent    int64
 	sentAt  time.Duration
 	fastest float64
@@ -151,8 +151,8 @@ type rate struct {
 	mean, fastest float64 // messages per second; the fastest within about a second
 }
 
-// rates returns how fast messages came, without gaps, from the start to the end of the run. The rates times their durations
-// sum up to the messages sent.
+// rates returns how fast messages came, without gaps, from the start to the end of the run. The rates times their
+// durations sum up to the messages sent.
 func (k Curves) rates() []rate {
 	var all []rate
 	var past time.Duration

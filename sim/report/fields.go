@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/sim"
 )
 
@@ -20,39 +20,60 @@ var fields = []field{
 	{"trace", "Trace", "the arrivals with their work", func(r sim.Result) string { return r.Trace }},
 	{"seed", "Seed", "of all chance in the run", func(r sim.Result) string { return strconv.FormatUint(r.Seed, 10) }},
 	{"messages", "Messages", "sent, children included", func(r sim.Result) string { return count(r.Messages) }},
-	{"in_time", "In time", "messages finished within the objective", func(r sim.Result) string { return count(r.InTime) }},
+	{"in_time", "In time", "messages finished within the objective",
+		func(r sim.Result) string { return count(r.InTime) }},
 	{"in_time_ratio", "In time, share", "of all messages", func(r sim.Result) string { return percent(r.InTimeRatio) }},
-	{"p50_s", "p50", "half of the messages took no longer from sent to finished", func(r sim.Result) string { return duration(r.P50) }},
+	{"p50_s", "p50", "half of the messages took no longer from sent to finished",
+		func(r sim.Result) string { return duration(r.P50) }},
 	{"p95_s", "p95", "95 of 100 messages took no longer", func(r sim.Result) string { return duration(r.P95) }},
 	{"p99_s", "p99", "99 of 100 messages took no longer", func(r sim.Result) string { return duration(r.P99) }},
-	{"mean_wait_s", "Mean wait", "from sent to the last receive", func(r sim.Result) string { return duration(r.MeanWait) }},
+	{"mean_wait_s", "Mean wait", "from sent to the last receive",
+		func(r sim.Result) string { return duration(r.MeanWait) }},
 	{"mean_time_s", "Mean time", "from sent to finished", func(r sim.Result) string { return duration(r.MeanTime) }},
-	{"dead", "Dead letters", "messages given up after too many attempts", func(r sim.Result) string { return count(r.Dead) }},
-	{"unfinished", "Unfinished", "messages still there when the run was given up", func(r sim.Result) string { return count(r.Unfinished) }},
-	{"worker_seconds", "Worker-seconds", "paid for, by the rules of the bill", func(r sim.Result) string { return grouped(r.WorkerSeconds) }},
-	{"busy_seconds", "Busy seconds", "in which slots held a message", func(r sim.Result) string { return grouped(r.BusySeconds) }},
-	{"clairvoyant_worker_seconds", "Clairvoyant", "worker-seconds that no schedule can beat which keeps the objective", func(r sim.Result) string { return known(r.Clairvoyant, grouped) }},
-	{"clairvoyant_method", "Proof", "where the clairvoyant cost comes from", func(r sim.Result) string { return orDash(r.Method) }},
-	{"causal_worker_seconds", "Causal bound", "the same for schedules that launch no worker before the first message", func(r sim.Result) string { return known(r.BoundCausal, grouped) }},
-	{"ratio", "Ratio", "worker-seconds to the clairvoyant cost", func(r sim.Result) string { return known(r.Ratio, times) }},
+	{"dead", "Dead letters", "messages given up after too many attempts",
+		func(r sim.Result) string { return count(r.Dead) }},
+	{"unfinished", "Unfinished", "messages still there when the run was given up",
+		func(r sim.Result) string { return count(r.Unfinished) }},
+	{"worker_seconds", "Worker-seconds", "paid for, by the rules of the bill",
+		func(r sim.Result) string { return grouped(r.WorkerSeconds) }},
+	{"busy_seconds", "Busy seconds", "in which slots held a message",
+		func(r sim.Result) string { return grouped(r.BusySeconds) }},
+	{"clairvoyant_worker_seconds", "Clairvoyant", "worker-seconds that no schedule can beat which keeps the objective",
+		func(r sim.Result) string { return known(r.Clairvoyant, grouped) }},
+	{"clairvoyant_method", "Proof", "where the clairvoyant cost comes from",
+		func(r sim.Result) string { return orDash(r.Method) }},
+	{"causal_worker_seconds", "Causal bound", "the same for schedules that launch no worker before the first message",
+		func(r sim.Result) string { return known(r.BoundCausal, grouped) }},
+	{"ratio", "Ratio", "worker-seconds to the clairvoyant cost",
+		func(r sim.Result) string { return known(r.Ratio, times) }},
 	{"cost", "Cost", "worker-hours times the price of one", func(r sim.Result) string { return grouped(r.Cost) }},
-	{"late_price_s", "Price of a late message", "in worker-seconds", func(r sim.Result) string { return duration(r.LatePrice) }},
-	{"loss_worker_seconds", "Loss", "worker-seconds, and the price of each message late beyond the share that may be", func(r sim.Result) string { return grouped(r.Loss) }},
-	{"peak_workers", "Peak workers", "members at a time", func(r sim.Result) string { return count(int64(r.PeakWorkers)) }},
-	{"launches", "Launches", "attempts, failed ones too", func(r sim.Result) string { return count(int64(r.Launches)) }},
-	{"launches_per_hour", "Launches an hour", "over the length of the run", func(r sim.Result) string { return grouped(r.LaunchesPerHour) }},
-	{"boot_seconds", "Boot seconds", "boots of all that were launched", func(r sim.Result) string { return grouped(r.BootSeconds) }},
-	{"scale_events", "Changes", "of the size asked for", func(r sim.Result) string { return count(int64(r.ScaleEvents)) }},
-	{"reversals", "Reversals", "changes against the direction of the one before", func(r sim.Result) string { return count(int64(r.Reversals)) }},
+	{"late_price_s", "Price of a late message", "in worker-seconds",
+		func(r sim.Result) string { return duration(r.LatePrice) }},
+	{"loss_worker_seconds", "Loss", "worker-seconds, and the price of each message late beyond the share that may be",
+		func(r sim.Result) string { return grouped(r.Loss) }},
+	{"peak_workers", "Peak workers", "members at a time",
+		func(r sim.Result) string { return count(int64(r.PeakWorkers)) }},
+	{"launches", "Launches", "attempts, failed ones too",
+		func(r sim.Result) string { return count(int64(r.Launches)) }},
+	{"launches_per_hour", "Launches an hour", "over the length of the run",
+		func(r sim.Result) string { return grouped(r.LaunchesPerHour) }},
+	{"boot_seconds", "Boot seconds", "boots of all that were launched",
+		func(r sim.Result) string { return grouped(r.BootSeconds) }},
+	{"scale_events", "Changes", "of the size asked for",
+		func(r sim.Result) string { return count(int64(r.ScaleEvents)) }},
+	{"reversals", "Reversals", "changes against the direction of the one before",
+		func(r sim.Result) string { return count(int64(r.Reversals)) }},
 	{"seconds", "Length", "of the run, in virtual time", func(r sim.Result) string { return span(r.Seconds) }},
 	{"steps", "Steps", "of the controller", func(r sim.Result) string { return count(r.Steps) }},
 	{"records", "Records", "that the controller wrote", func(r sim.Result) string { return count(r.Records) }},
-	{"faults", "Broken promises", "a run without any is right", func(r sim.Result) string { return count(int64(len(r.Faults))) }},
+	{"faults", "Broken promises", "a run without any is right",
+		func(r sim.Result) string { return count(int64(len(r.Faults))) }},
 }
 
 // summary are the figures in which runs are compared side by side, by their names in JSON.
 var summary = []string{
-	"in_time_ratio", "p50_s", "p95_s", "p99_s", "worker_seconds", "ratio", "cost", "peak_workers", "launches", "scale_events", "reversals", "faults",
+	"in_time_ratio", "p50_s", "p95_s", "p99_s", "worker_seconds", "ratio", "cost", "peak_workers", "launches",
+	"scale_events", "reversals", "faults",
 }
 
 func count(n int64) string { return grouped(float64(n)) }
@@ -63,7 +84,7 @@ func duration(seconds float64) string {
 	if !finite(seconds) {
 		return "–"
 	}
-	return muster.Seconds(seconds)
+	return render.Seconds(seconds)
 }
 
 // known writes a figure that is zero until somebody computed it.
@@ -83,7 +104,8 @@ func orDash(text string) string {
 
 // headline says in one line what a run came to.
 func headline(r sim.Result) string {
-	text := fmt.Sprintf("%s of %s messages in time, p95 %s, for %s worker-seconds", percent(r.InTimeRatio), count(r.Messages), duration(r.P95), grouped(r.WorkerSeconds))
+	text := fmt.Sprintf("%s of %s messages in time, p95 %s, for %s worker-seconds", percent(r.InTimeRatio),
+		count(r.Messages), duration(r.P95), grouped(r.WorkerSeconds))
 	if r.Ratio > 0 {
 		text += ", " + times(r.Ratio) + " the clairvoyant cost"
 	}

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// Front draws what every run reached against what it cost, as a picture of its own in both colour schemes: one plot for each
-// trace, with the Pareto front and, where it is known, the cost that no schedule can beat. It returns an error when there are
-// no runs, and those of w.
+// Front draws what every run reached against what it cost, as a picture of its own in both colour schemes: one plot for
+// each trace, with the Pareto front and, where it is known, the cost that no schedule can beat. It returns an error
+// when there are no runs, and those of w.
 func Front(w io.Writer, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("draw attainment against cost: found no runs, at least one is needed")
@@ -45,11 +45,13 @@ func front(runs []Run, inPage bool) string {
 		height += 24
 	}
 	c := &canvas{}
-	begun := []string{"class", "chart front", "viewBox", "0 0 " + px(width) + " " + px(height), "aria-labelledby", "front-title front-desc"}
+	begun := []string{"class", "chart front", "viewBox", "0 0 " + px(width) + " " + px(height), "aria-labelledby",
+		"front-title front-desc"}
 	if inPage {
 		c.begin("svg", append(begun, "role", "group")...)
 	} else {
-		c.begin("svg", append(begun, "role", "img", "xmlns", "http://www.w3.org/2000/svg", "width", px(width), "height", px(height))...)
+		c.begin("svg", append(begun, "role", "img", "xmlns", "http://www.w3.org/2000/svg", "width", px(width), "height",
+			px(height))...)
 		c.say("style", chartStyle)
 		c.leaf("rect", "class", "paper", "width", px(width), "height", px(height))
 	}
@@ -63,7 +65,8 @@ func front(runs []Run, inPage bool) string {
 		p.draw()
 	}
 	if left > 0 {
-		c.label(14, height-8, "unit", fmt.Sprintf("The plots of %s more are left out; the table has every run.", muster.Plural(left, "trace")))
+		c.label(14, height-8, "unit", fmt.Sprintf("The plots of %s more are left out; the table has every run.",
+			render.Plural(left, "trace")))
 	}
 	c.end("svg")
 	return c.String()
@@ -79,19 +82,21 @@ func frontDescription(runs []Run, all []facet) string {
 			if best != "" {
 				best += "; "
 			}
-			best += fmt.Sprintf("%s: %s in time for %s worker-seconds", called[i], percent(runs[i].Result.InTimeRatio), grouped(runs[i].Result.WorkerSeconds))
+			best += fmt.Sprintf("%s: %s in time for %s worker-seconds", called[i], percent(runs[i].Result.InTimeRatio),
+				grouped(runs[i].Result.WorkerSeconds))
 		}
 		text += fmt.Sprintf("On %s no run is both cheaper and more in time than these: %s. ", f.trace, best)
 	}
 	return text
 }
 
-// pareto returns, by ascending cost, those of the given runs that no other beats in cost and attainment at once. Runs equal
-// in both are all among them.
+// pareto returns, by ascending cost, those of the given runs that no other beats in cost and attainment at once. Runs
+// equal in both are all among them.
 func pareto(runs []Run, of []int) (best []int) {
 	sorted := slices.Clone(of)
 	slices.SortStableFunc(sorted, func(a, b int) int {
-		return cmp.Or(cmp.Compare(runs[a].Result.WorkerSeconds, runs[b].Result.WorkerSeconds), cmp.Compare(runs[b].Result.InTimeRatio, runs[a].Result.InTimeRatio))
+		return cmp.Or(cmp.Compare(runs[a].Result.WorkerSeconds, runs[b].Result.WorkerSeconds),
+			cmp.Compare(runs[b].Result.InTimeRatio, runs[a].Result.InTimeRatio))
 	})
 	for _, i := range sorted {
 		r := runs[i].Result
@@ -251,7 +256,8 @@ func (p *plot) drawLines() {
 	for _, b := range p.bounds {
 		x := p.x.at(b.cost)
 		p.begin("line", "class", "bound", "x1", px(x), "y1", px(o.y1), "x2", px(x), "y2", px(o.y2))
-		p.say("title", "No schedule that keeps the objective pays less than "+grouped(b.cost)+" worker-seconds; proof: "+orDash(b.method))
+		p.say("title", "No schedule that keeps the objective pays less than "+grouped(b.cost)+
+			" worker-seconds; proof: "+orDash(b.method))
 		p.end("line")
 		p.lines = append(p.lines, box{x - 1, o.y1, x + 1, o.y2})
 	}
@@ -294,7 +300,8 @@ func (p *plot) points() {
 			p.begin("a", "href", "#run-"+strconv.Itoa(i), "aria-label", p.called[i])
 		}
 		p.begin("circle", "class", class, "cx", px(x), "cy", px(y), "r", px(radius))
-		p.say("title", fmt.Sprintf("%s: %s in time, %s worker-seconds, p95 %s", p.called[i], percent(r.InTimeRatio), grouped(r.WorkerSeconds), muster.Seconds(r.P95)))
+		p.say("title", fmt.Sprintf("%s: %s in time, %s worker-seconds, p95 %s", p.called[i], percent(r.InTimeRatio),
+			grouped(r.WorkerSeconds), render.Seconds(r.P95)))
 		p.end("circle")
 		p.nameAt(x, y, p.called[i])
 		if p.inPage {

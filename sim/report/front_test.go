@@ -28,13 +28,16 @@ func TestTheFrontIsTheRunsThatNoOtherBeats(t *testing.T) {
 			a := runs[i].Result
 			beaten := slices.ContainsFunc(of, func(j int) bool {
 				b := runs[j].Result
-				return b.WorkerSeconds <= a.WorkerSeconds && b.InTimeRatio >= a.InTimeRatio && (b.WorkerSeconds < a.WorkerSeconds || b.InTimeRatio > a.InTimeRatio)
+				return b.WorkerSeconds <= a.WorkerSeconds && b.InTimeRatio >= a.InTimeRatio &&
+					(b.WorkerSeconds < a.WorkerSeconds || b.InTimeRatio > a.InTimeRatio)
 			})
 			if beaten == slices.Contains(got, i) {
-				t.Fatalf("%s for %v, beaten: %v, on the front: %v", percent(a.InTimeRatio), a.WorkerSeconds, beaten, !beaten)
+				t.Fatalf("%s for %v, beaten: %v, on the front: %v", percent(a.InTimeRatio), a.WorkerSeconds, beaten,
+					!beaten)
 			}
 		}
-		if !slices.IsSortedFunc(got, func(a, b int) int { return int(runs[a].Result.WorkerSeconds - runs[b].Result.WorkerSeconds) }) {
+		if !slices.IsSortedFunc(got,
+			func(a, b int) int { return int(runs[a].Result.WorkerSeconds - runs[b].Result.WorkerSeconds) }) {
 			t.Fatalf("the front %v is not in the order of cost", got)
 		}
 	})
@@ -105,10 +108,13 @@ func TestNamesTellRunsApart(t *testing.T) {
 		want []string
 	}{
 		{"different policies", []Run{of("", "exact", "t", 1), of("", "step", "t", 1)}, []string{"exact", "step"}},
-		{"one policy on two traces", []Run{of("", "exact", "t", 1), of("", "exact", "u", 2)}, []string{"exact", "exact"}},
-		{"two seeds", []Run{of("", "exact", "t", 1), of("", "exact", "t", 2)}, []string{"exact, seed 1", "exact, seed 2"}},
+		{"one policy on two traces", []Run{of("", "exact", "t", 1), of("", "exact", "u", 2)},
+			[]string{"exact", "exact"}},
+		{"two seeds", []Run{of("", "exact", "t", 1), of("", "exact", "t", 2)},
+			[]string{"exact, seed 1", "exact, seed 2"}},
 		{"own names", []Run{of("a", "exact", "t", 1), of("b", "exact", "t", 1)}, []string{"a", "b"}},
-		{"nothing tells them apart", []Run{of("", "exact", "t", 1), of("", "exact", "t", 1)}, []string{"exact, no. 1", "exact, no. 2"}},
+		{"nothing tells them apart", []Run{of("", "exact", "t", 1), of("", "exact", "t", 1)},
+			[]string{"exact, no. 1", "exact, no. 2"}},
 		{"two of three seeds", []Run{of("", "exact", "t", 1), of("", "exact", "t", 2), of("", "exact", "t", 2)},
 			[]string{"exact, seed 1", "exact, seed 2, no. 1", "exact, seed 2, no. 2"}},
 		{"no name at all", []Run{of("", "", "t", 1)}, []string{"run"}},

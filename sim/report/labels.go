@@ -31,7 +31,8 @@ func (p *plot) nameAt(x, y float64, name string) {
 		sides []side
 		over  bool // may cover lines
 	}{
-		{near, append(level, aslant...), false}, {near, append(aslant, level...), true}, {far, aslant, false}, {far, aslant, true},
+		{near, append(level, aslant...), false}, {near, append(aslant, level...), true}, {far, aslant, false},
+		{far, aslant, true},
 	} {
 		for _, away := range try.away {
 			for _, s := range try.sides {

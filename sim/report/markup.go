@@ -8,8 +8,8 @@ import (
 
 // markup is text that a browser may read as it stands: what this package made itself. Every other text is escaped.
 //
-// Pages are written by plain code, not with html/template. That package finds methods by name while the program runs, so
-// the linker has to keep every exported method of every linked type: a third of the whole program.
+// Pages are written by plain code, not with html/template. That package finds methods by name while the program runs,
+// so the linker has to keep every exported method of every linked type: a third of the whole program.
 type markup string
 
 // writer collects a page.

@@ -2,8 +2,8 @@ package report
 
 import "fmt"
 
-// names returns what pictures and tables call each run: its own name or its policy, and where runs on one trace would have
-// the same one, the seed or at last its place among them.
+// names returns what pictures and tables call each run: its own name or its policy, and where runs on one trace would
+// have the same one, the seed or at last its place among them.
 func names(runs []Run) []string {
 	all := make([]string, len(runs))
 	for i, r := range runs {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 //go:embed page.css
@@ -23,8 +23,8 @@ var pageStyle string
 var pageScript string
 
 const (
-	// pageColumns and pageMarks bound what a page shows of all its runs together; runs share them equally, and none gets
-	// fewer than the least, so that a page of many runs stays of a size that a browser opens.
+	// pageColumns and pageMarks bound what a page shows of all its runs together; runs share them equally, and none
+	// gets fewer than the least, so that a page of many runs stays of a size that a browser opens.
 	pageColumns, leastColumns = 20_000, 100
 	pageMarks, leastMarks     = 20_000, 50
 )
@@ -59,9 +59,9 @@ type figure struct{ Label, Meaning, Value string }
 // listed is a decision in the list below a picture.
 type listed struct{ At, From, To, Why string }
 
-// HTML writes one page about the given runs, at least one: what each reached against what it cost, a table, and for each run
-// its curves and decisions. The page needs no other file and no network. A page of many runs shows fewer points of each, and
-// says so where decisions are left out. It returns an error when there are no runs, and those of w.
+// HTML writes one page about the given runs, at least one: what each reached against what it cost, a table, and for
+// each run its curves and decisions. The page needs no other file and no network. A page of many runs shows fewer
+// points of each, and says so where decisions are left out. It returns an error when there are no runs, and those of w.
 func HTML(w io.Writer, title string, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("write a report: found no runs, at least one is needed")
@@ -69,8 +69,9 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
 		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: markup(front(runs, true)),
-		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
-		Style:  markup(pageStyle + chartStyle), Script: markup(pageScript),
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+			base64.StdEncoding.EncodeToString(hash[:]) + "'",
+		Style: markup(pageStyle + chartStyle), Script: markup(pageScript),
 	}
 	best := map[int]bool{}
 	for _, f := range facets(runs) {
@@ -109,7 +110,8 @@ func newSection(r Run, name string, place, of int) (section, error) {
 	if len(r.Curves.columns) == 0 {
 		return s, nil
 	}
-	k := r.Curves.coarse(min(maxColumns, max(leastColumns, pageColumns/of)), min(maxMarks, max(leastMarks, pageMarks/of)))
+	k := r.Curves.coarse(min(maxColumns, max(leastColumns, pageColumns/of)),
+		min(maxMarks, max(leastMarks, pageMarks/of)))
 	p := picture{run: r, k: k, name: name, id: s.ID, inPage: true}
 	text, err := json.Marshal(k.values()) // escapes <, > and &, so no value ends the script element
 	if err != nil {
@@ -117,7 +119,8 @@ func newSection(r Run, name string, place, of int) (section, error) {
 	}
 	s.Picture, s.Values = markup(p.draw()), markup(text)
 	for _, m := range k.marks {
-		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to), clean(m.why())})
+		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to),
+			clean(m.why())})
 	}
 	s.Changes = changed(k.changes) + " of the size"
 	if len(k.marks) < k.changes {
@@ -157,7 +160,7 @@ func heads() (all []field) {
 
 // facts says what the runs have in common.
 func facts(runs []Run) string {
-	text := muster.Plural(len(runs), "simulated run") + " on " + muster.Plural(len(facets(runs)), "trace")
+	text := render.Plural(len(runs), "simulated run") + " on " + render.Plural(len(facets(runs)), "trace")
 	o := runs[0].Objective
 	for _, r := range runs {
 		if r.Objective != o {
@@ -168,7 +171,8 @@ func facts(runs []Run) string {
 	case o.Latency <= 0:
 		return text
 	case o.Quantile > 0:
-		return fmt.Sprintf("%s; objective: %s of the messages finish within %s", text, percent(o.Quantile), span(o.Latency.Seconds()))
+		return fmt.Sprintf("%s; objective: %s of the messages finish within %s", text, percent(o.Quantile),
+			span(o.Latency.Seconds()))
 	}
 	return fmt.Sprintf("%s; objective: messages finish within %s", text, span(o.Latency.Seconds()))
 }
@@ -181,8 +185,8 @@ type values struct {
 	When []float64 `json:"when"` // of the decisions, in seconds
 }
 
-// row is one curve: for each column a number, or the last, the least and the largest where they differ, or null where it is
-// unknown. A rate has times of its own, and pairs of the mean and the fastest.
+// row is one curve: for each column a number, or the last, the least and the largest where they differ, or null where
+// it is unknown. A rate has times of its own, and pairs of the mean and the fastest.
 type row struct {
 	Name   string    `json:"name"`
 	Kind   string    `json:"kind"` // count, time or rate
@@ -208,7 +212,8 @@ func (k Curves) values() values {
 		quantity   int
 		name, kind string
 	}{
-		{backlog, "backlog", "count"}, {age, "oldest age", "time"}, {desired, "desired", "count"}, {live, "existing", "count"},
+		{backlog, "backlog", "count"}, {age, "oldest age", "time"}, {desired, "desired", "count"},
+		{live, "existing", "count"},
 		{inService, "in service", "count"}, {busy, "busy", "count"},
 	} {
 		r := row{Name: q.name, Kind: q.kind}

@@ -52,7 +52,8 @@ func TestPictures(t *testing.T) {
 				t.Fatalf("%v; make it with go test ./sim/report -update", err)
 			}
 			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
-				t.Errorf("%s (-want +got); if that is meant, look at it and run go test ./sim/report -update:\n%s", path, diff)
+				t.Errorf("%s (-want +got); if that is meant, look at it and run go test ./sim/report -update:\n%s",
+					path, diff)
 			}
 			if again := written(t, c.draw); !bytes.Equal(got, again) {
 				t.Error("the same runs give other bytes the second time")
@@ -145,7 +146,8 @@ func checkHarmless(t testing.TB, name string) {
 			t.Errorf("picture %d has other elements (-plain +named %q):\n%s", i, name, diff)
 		}
 		for _, script := range []string{"<script", "</script", "<style", "<!--"} {
-			if w, g := bytes.Count(bytes.ToLower(plain[i]), []byte(script)), bytes.Count(bytes.ToLower(hostile[i]), []byte(script)); w != g {
+			if w, g := bytes.Count(bytes.ToLower(plain[i]), []byte(script)), bytes.Count(bytes.ToLower(hostile[i]),
+				[]byte(script)); w != g {
 				t.Errorf("picture %d named %q has %s %d times, want %d", i, name, script, g, w)
 			}
 		}
@@ -169,8 +171,10 @@ func checkHarmless(t testing.TB, name string) {
 
 func TestNamesAreTextWhateverTheyContain(t *testing.T) {
 	for _, name := range []string{
-		`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onload='alert(1)`, `]]><b>`, `<!-- `, `--><i>`,
-		`</title></svg><svg onload=x>`, `</style>`, `{{.}}`, "a & b < c", "\x00\x01\ufffe", "\xff\xfe", "line\nline", "💥", "", strings.Repeat("W", 500),
+		`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onload='alert(1)`, `]]><b>`, `<!-- `,
+		`--><i>`,
+		`</title></svg><svg onload=x>`, `</style>`, `{{.}}`, "a & b < c", "\x00\x01\ufffe", "\xff\xfe", "line\nline",
+		"💥", "", strings.Repeat("W", 500),
 	} {
 		t.Run(name, func(t *testing.T) { checkHarmless(t, name) })
 	}
@@ -221,7 +225,8 @@ func TestAPageNeedsNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"http:", "https:", "//cdn", "@import", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "XMLHttp"} {
+	for _, word := range []string{"http:", "https:", "//cdn", "@import", "innerHTML", "outerHTML", "insertAdjacent",
+		"document.write", "eval(", "fetch(", "XMLHttp"} {
 		if strings.Contains(pageScript+pageStyle+chartStyle+string(text), word) {
 			t.Errorf("a source of the page contains %s", word)
 		}
@@ -238,7 +243,8 @@ func TestTheBrowserRunsOnlyTheScriptOfThePage(t *testing.T) {
 		t.Fatalf("the page has %d scripts, want 1", len(scripts))
 	}
 	hash := sha256.Sum256([]byte(scripts[0][1]))
-	want := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	want := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	all, _ := parsed(t, []byte(text))
 	for _, e := range all {
 		if e.attributes["http-equiv"] == "Content-Security-Policy" {
@@ -263,7 +269,8 @@ func TestThePageHasEveryFigureOfAResult(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the figures in the page are others than those of a result (-result +page); add them to fields:\n%s", diff)
+		t.Errorf("the figures in the page are others than those of a result (-result +page); add them to fields:\n%s",
+			diff)
 	}
 	if len(heads()) != len(summary) {
 		t.Errorf("%d of %d figures in the summary exist", len(heads()), len(summary))
@@ -287,7 +294,8 @@ func TestTheValuesUnderThePointerAreThoseOfTheCurves(t *testing.T) {
 		at   int
 		want any
 	}{
-		{"backlog", 29, 40.0}, {"backlog", 30, 30.0}, {"oldest age", 70, 70.0}, {"desired", 0, nil}, {"desired", 50, 10.0}, {"busy", 40, 10.0},
+		{"backlog", 29, 40.0}, {"backlog", 30, 30.0}, {"oldest age", 70, 70.0}, {"desired", 0, nil},
+		{"desired", 50, 10.0}, {"busy", 40, 10.0},
 		{"existing", 118, 2.0}, {"arrivals", 0, []any{40.0, 40.0}}, {"arrivals", 1, []any{0.0, 0.0}},
 	} {
 		if diff := cmp.Diff(c.want, byName[c.name].Values[c.at]); diff != "" {

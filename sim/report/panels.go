@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
-// outline returns the path of a quantity: each value holds until the next column, and within a column a stroke shows how far
-// it ranged. Where the quantity is unknown there is a gap. An area begins and ends at the zero line.
+// outline returns the path of a quantity: each value holds until the next column, and within a column a stroke shows
+// how far it ranged. Where the quantity is unknown there is a gap. An area begins and ends at the zero line.
 func (p *picture) outline(q int, y scale, area bool) string {
 	var d path
 	finish := func(x float64) {
@@ -101,8 +101,8 @@ func (p *picture) age(y scale) {
 	p.label(right-4, at+lift, "goal end", "objective "+span(latency))
 }
 
-// fleet draws the members that exist, those in service and those busy as areas in front of each other, and the size asked
-// for as a line.
+// fleet draws the members that exist, those in service and those busy as areas in front of each other, and the size
+// asked for as a line.
 func (p *picture) fleet(y scale) {
 	p.curve("live", live, y)
 	p.curve("service", inService, y)
@@ -112,7 +112,8 @@ func (p *picture) fleet(y scale) {
 		class += " thin"
 	}
 	p.leaf("path", "class", class, "d", p.outline(desired, y, false))
-	p.legend(right, y.to-9, entry{"desired", "desired"}, entry{"area live", "existing"}, entry{"area service", "in service"}, entry{"area busy", "busy"})
+	p.legend(right, y.to-9, entry{"desired", "desired"}, entry{"area live", "existing"},
+		entry{"area service", "in service"}, entry{"area busy", "busy"})
 }
 
 // restless tells whether the size asked for moves within so many columns that a line of full width would hide the rest.
@@ -204,7 +205,8 @@ func (p *picture) marks() {
 			if i == 0 {
 				stop = "0"
 			}
-			p.leaf("path", "class", class, "d", d, "tabindex", stop, "role", "img", "aria-label", m.spoken(), "data-mark", strconv.Itoa(i))
+			p.leaf("path", "class", class, "d", d, "tabindex", stop, "role", "img", "aria-label", m.spoken(),
+				"data-mark", strconv.Itoa(i))
 			continue
 		}
 		p.begin("path", "class", class, "d", d)
@@ -224,5 +226,5 @@ func (m mark) why() string {
 	if m.others == 0 {
 		return m.sentence
 	}
-	return fmt.Sprintf("%s (and %s close to it)", m.sentence, muster.Plural(m.others, "smaller change"))
+	return fmt.Sprintf("%s (and %s close to it)", m.sentence, render.Plural(m.others, "smaller change"))
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 //go:embed chart.css
@@ -24,11 +24,12 @@ const (
 	maxBanner    = 140  // bytes of that name
 )
 
-// SVG draws the curves of one run as a picture of its own, in both colour schemes. It returns an error when the run has no
-// curves, and those of w.
+// SVG draws the curves of one run as a picture of its own, in both colour schemes. It returns an error when the run has
+// no curves, and those of w.
 func SVG(w io.Writer, run Run) error {
 	if len(run.Curves.columns) == 0 {
-		return fmt.Errorf("draw run %q: it has no curves; give its recorder's Stepped to the simulator and take the run from Recorder.Run", names([]Run{run})[0])
+		return fmt.Errorf("draw run %q: it has no curves; give its recorder's Stepped to the simulator and take the "+
+			"run from Recorder.Run", names([]Run{run})[0])
 	}
 	p := picture{run: run, k: run.Curves.coarse(maxColumns, maxMarks), name: names([]Run{run})[0], id: "run"}
 	_, err := io.WriteString(w, p.draw())
@@ -93,7 +94,8 @@ func (p *picture) open(height float64) {
 		p.begin("svg", "class", "chart curves", "viewBox", "0 0 "+px(width)+" "+px(height), "role", "group",
 			"aria-labelledby", p.id+"-title "+p.id+"-desc", "data-left", px(left), "data-right", px(right))
 	} else {
-		p.begin("svg", "xmlns", "http://www.w3.org/2000/svg", "class", "chart", "viewBox", "0 0 "+px(width)+" "+px(height),
+		p.begin("svg", "xmlns", "http://www.w3.org/2000/svg", "class", "chart", "viewBox", "0 0 "+px(width)+" "+
+			px(height),
 			"width", px(width), "height", px(height), "role", "img", "aria-labelledby", p.id+"-title "+p.id+"-desc")
 		p.say("title", p.name+" on "+p.run.Result.Trace, "id", p.id+"-title")
 		p.say("style", chartStyle)
@@ -110,9 +112,11 @@ func (p *picture) description() string {
 	if p.run.Objective.Latency > 0 {
 		objective = fmt.Sprintf(", with an objective of %s.", span(p.run.Objective.Latency.Seconds()))
 	}
-	return fmt.Sprintf("Over %s, %s messages came. The backlog was at most %s, its oldest message at most %s old%s At most %s; the size was changed %s.",
-		span(p.k.end.Seconds()), grouped(float64(p.k.sent)), muster.Plural(int(p.k.largest(backlog)), "message"), span(p.k.largest(age)), objective,
-		muster.Plural(int(p.k.largest(live)), "worker")+" existed at a time", muster.Plural(p.k.changes, "time"))
+	return fmt.Sprintf("Over %s, %s messages came. The backlog was at most %s, its oldest message at most %s old%s "+
+		"At most %s; the size was changed %s.",
+		span(p.k.end.Seconds()), grouped(float64(p.k.sent)), render.Plural(int(p.k.largest(backlog)), "message"),
+		span(p.k.largest(age)), objective,
+		render.Plural(int(p.k.largest(live)), "worker")+" existed at a time", render.Plural(p.k.changes, "time"))
 }
 
 func (p *picture) panels() []panel {
@@ -123,8 +127,10 @@ func (p *picture) panels() []panel {
 	latency := p.run.Objective.Latency
 	return []panel{
 		{"Arrivals", "messages per second", 80, rateTicks(fastest, 3), (*picture).arrivals},
-		{"Backlog", "messages waiting", 100, countTicks(p.k.largest(backlog), 3), func(p *picture, y scale) { p.curve("backlog", backlog, y) }},
-		{"Oldest age", "of the messages waiting", 100, timeTicks(max(p.k.largest(age), latency.Seconds(), 1), 3), (*picture).age},
+		{"Backlog", "messages waiting", 100, countTicks(p.k.largest(backlog), 3),
+			func(p *picture, y scale) { p.curve("backlog", backlog, y) }},
+		{"Oldest age", "of the messages waiting", 100, timeTicks(max(p.k.largest(age), latency.Seconds(), 1), 3),
+			(*picture).age},
 		{"Fleet", "workers", 170, countTicks(p.k.largest(live, desired, inService), 4), (*picture).fleet},
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// maxColumns bounds the columns that a recorder keeps. Each has the least and the largest value of every curve, so that
-	// a curve has at most twice as many points.
+	// maxColumns bounds the columns that a recorder keeps. Each has the least and the largest value of every curve, so
+	// that a curve has at most twice as many points.
 	maxColumns = 1000
 	// maxMarks bounds the decisions that a recorder keeps.
 	maxMarks = 2000
@@ -17,13 +17,14 @@ const (
 	maxSentence = 1000
 	// finest is the width of a column at the start of a run: the least time between two steps of the controller.
 	finest = 50 * time.Millisecond
-	// rateOver is the least time over which a rate of arrivals is measured. A burst in less time counts as one in so long.
+	// rateOver is the least time over which a rate of arrivals is measured. A burst in less time counts as one in so
+	// long.
 	rateOver = time.Second
 )
 
-// Recorder keeps the curves and the decisions of one run in bounded memory, however long the run is. What comes too close
-// together is merged: of a curve the least, the largest and the last value remain, of the decisions the largest change. Make
-// one for each run with [NewRecorder]. It is not safe for use by several goroutines.
+// Recorder keeps the curves and the decisions of one run in bounded memory, however long the run is. What comes too
+// close together is merged: of a curve the least, the largest and the last value remain, of the decisions the largest
+// change. Make one for each run with [NewRecorder]. It is not safe for use by several goroutines.
 type Recorder struct {
 	objective muster.Objective
 	curves    Curves
@@ -44,8 +45,8 @@ func NewRecorder(objective muster.Objective) *Recorder {
 	return &Recorder{objective: objective, width: finest, markWidth: finest}
 }
 
-// Stepped takes what one step of the controller came to; it is meant for [sim.Options.Stepped]. Views must come in the order
-// of their time.
+// Stepped takes what one step of the controller came to; it is meant for [sim.Options.Stepped]. Views must come in the
+// order of their time.
 func (r *Recorder) Stepped(v sim.View) {
 	c := column{at: v.At, sentAt: none}
 	c.values[backlog] = only(float64(v.Backlog))

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// watched is a run of random views: steady for a while, then with a peak or a dip of a single view, steps at every distance
-// from 50 ms to minutes, and times in which the controller decides nothing.
+// watched is a run of random views: steady for a while, then with a peak or a dip of a single view, steps at every
+// distance from 50 ms to minutes, and times in which the controller decides nothing.
 func watched(seed uint64, n int, spread time.Duration) []sim.View {
 	r := rand.New(rand.NewPCG(seed, 1))
 	all := make([]sim.View, n)
@@ -66,7 +66,8 @@ func truth(v sim.View) (all [quantities]extent) {
 
 func TestCurvesLoseNoExtremeHoweverLongTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		views := watched(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 6000).Draw(t, "views"), time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "spread")))
+		views := watched(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 6000).Draw(t, "views"),
+			time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "spread")))
 		k := recorded(views)
 		columns, marks := maxColumns, maxMarks
 		if rapid.Bool().Draw(t, "coarse") {
@@ -74,7 +75,8 @@ func TestCurvesLoseNoExtremeHoweverLongTheRun(t *testing.T) {
 			k = k.coarse(columns, marks)
 		}
 		if len(k.columns) > columns || len(k.marks) > marks {
-			t.Fatalf("%d columns and %d marks remain, at most %d and %d are allowed", len(k.columns), len(k.marks), columns, marks)
+			t.Fatalf("%d columns and %d marks remain, at most %d and %d are allowed", len(k.columns), len(k.marks),
+				columns, marks)
 		}
 		// Each column is exactly the views from its beginning until the next one's.
 		for i, c := range k.columns {
@@ -100,7 +102,8 @@ func TestCurvesLoseNoExtremeHoweverLongTheRun(t *testing.T) {
 
 func TestArrivalsAddUpToTheMessagesSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		views := watched(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(2, 4000).Draw(t, "views"), time.Duration(rapid.Int64Range(1, int64(10*time.Second)).Draw(t, "spread")))
+		views := watched(rapid.Uint64().Draw(t, "seed"), rapid.IntRange(2, 4000).Draw(t, "views"),
+			time.Duration(rapid.Int64Range(1, int64(10*time.Second)).Draw(t, "spread")))
 		k := recorded(views)
 		if rapid.Bool().Draw(t, "coarse") {
 			k = k.coarse(rapid.IntRange(1, 300).Draw(t, "columns"), 1)
@@ -156,7 +159,8 @@ func TestAPeakOfOneStepIsDrawn(t *testing.T) {
 	d := p.outline(backlog, scale{low: 0, high: 1000, from: 1000, to: 0}, false)
 	// Up to 1000 at half of the time, and down to 0 at seven tenths.
 	for _, want := range []string{"H500V0V990", "H700V1000V990"} {
-		if !regexp.MustCompile(strings.NewReplacer("H500", `H(499\.\d|500(\.\d)?)`, "H700", `H(699\.\d|700(\.\d)?)`).Replace(want)).MatchString(d) {
+		if !regexp.MustCompile(strings.NewReplacer("H500", `H(499\.\d|500(\.\d)?)`, "H700",
+			`H(699\.\d|700(\.\d)?)`).Replace(want)).MatchString(d) {
 			t.Errorf("the curve %q does not contain about %s", d, want)
 		}
 	}
@@ -177,7 +181,8 @@ func TestDecisionsAreAllCountedAndTheLargestKept(t *testing.T) {
 			all, kept = all+1+m.others, max(kept, m.size())
 		}
 		if k.changes != changes || all != changes || kept != largest {
-			t.Fatalf("%d changes are counted, %d are kept or counted beside those, the largest is %d; there were %d with the largest %d", k.changes, all, kept, changes, largest)
+			t.Fatalf("%d changes are counted, %d are kept or counted beside those, the largest is %d; there were %d "+
+				"with the largest %d", k.changes, all, kept, changes, largest)
 		}
 		if !slices.IsSortedFunc(k.marks, func(a, b mark) int { return int(a.at - b.at) }) {
 			t.Fatal("the decisions are not in the order of their time")

@@ -19,8 +19,9 @@ func decided(from, to int, why string) controller.Outcome {
 	}}
 }
 
-// burst is a run by hand, so that the pictures do not change with the policies: forty messages of 20 s at once, ten workers
-// that boot for 30 s. The controller knows nothing for two seconds, and the last messages wait for longer than the objective.
+// burst is a run by hand, so that the pictures do not change with the policies: forty messages of 20 s at once, ten
+// workers that boot for 30 s. The controller knows nothing for two seconds, and the last messages wait for longer than
+// the objective.
 func burst() Run {
 	r := NewRecorder(muster.Objective{Latency: time.Minute, Quantile: 0.99})
 	for s := range 121 {
@@ -61,8 +62,10 @@ func burst() Run {
 		r.Stepped(v)
 	}
 	return r.Run(sim.Result{
-		Policy: "exact", Trace: "burst", Seed: 7, Messages: 40, InTime: 20, InTimeRatio: 0.5, P50: 60, P95: 110, P99: 110,
-		WorkerSeconds: 1144.5, Clairvoyant: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10, Launches: 10, ScaleEvents: 3,
+		Policy: "exact", Trace: "burst", Seed: 7, Messages: 40, InTime: 20, InTimeRatio: 0.5, P50: 60, P95: 110,
+		P99:           110,
+		WorkerSeconds: 1144.5, Clairvoyant: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10,
+		Launches: 10, ScaleEvents: 3,
 		Reversals: 1, Cost: 0.3179, MeanWait: 60, MeanTime: 80, BusySeconds: 800, Seconds: 120, Steps: 121, Records: 5,
 		Faults: []string{"at 2m0s: a fault planted for the picture"},
 	})
@@ -71,15 +74,18 @@ func burst() Run {
 // reached is a run that nobody watched.
 func reached(policy, trace string, cost, share float64) Run {
 	return Run{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Result: sim.Result{
-		Policy: policy, Trace: trace, Messages: 1000, InTime: int64(share * 1000), InTimeRatio: share, WorkerSeconds: cost, P95: 40,
+		Policy: policy, Trace: trace, Messages: 1000, InTime: int64(share * 1000), InTimeRatio: share,
+		WorkerSeconds: cost, P95: 40,
 	}}
 }
 
 // several are runs on two traces: one with costs far apart, one with a known bound.
 func several() []Run {
 	all := []Run{
-		burst(), reached("dynamic-backlog", "burst", 980, 0.12), reached("worker-utilization", "burst", 1300, 0.48), reached("step", "burst", 1144.5, 0.5),
-		reached("exact", "a day", 30_000, 1), reached("exact", "a day", 31_000, 1), reached("backlog-per-worker", "a day", 12_000, 0.82),
+		burst(), reached("dynamic-backlog", "burst", 980, 0.12), reached("worker-utilization", "burst", 1300, 0.48),
+		reached("step", "burst", 1144.5, 0.5),
+		reached("exact", "a day", 30_000, 1), reached("exact", "a day", 31_000, 1),
+		reached("backlog-per-worker", "a day", 12_000, 0.82),
 		reached("worker-utilization", "a day", 28_000, 0.9987), reached("schedule", "a day", 200_000, 0.999),
 	}
 	all[5].Result.Seed = 2
@@ -93,15 +99,17 @@ func several() []Run {
 func simulated(t *testing.T, watch func(sim.View)) (sim.Result, controller.Settings) {
 	t.Helper()
 	s, err := controller.NewSettings(controller.Settings{
-		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "exact"}, Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99},
-		Limits: muster.Limits{Max: 100, LaunchesPerHour: 10000}, BootPrior: 90 * time.Second,
+		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "exact"},
+		Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99},
+		Limits:    muster.Limits{Max: 100, LaunchesPerHour: 10000}, BootPrior: 90 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var messages []trace.Message
 	for n := range 80 {
-		messages = append(messages, trace.Message{Arrival: time.Duration(max(0, n-50)) * 10 * time.Second, Service: 25 * time.Second})
+		messages = append(messages, trace.Message{Arrival: time.Duration(max(0, n-50)) * 10 * time.Second,
+			Service: 25 * time.Second})
 	}
 	res, err := sim.Run(sim.Options{
 		Settings: s, World: sim.World{Boot: sim.Draw{Mean: 90 * time.Second}, IdleStop: 30 * time.Second},
@@ -125,7 +133,8 @@ func ExampleRecorder() {
 	}
 	recorder := NewRecorder(objective)
 	result, err := sim.Run(sim.Options{
-		Settings: settings, World: sim.World{Boot: sim.Draw{Mean: 5 * time.Second}, IdleStop: 10 * time.Second}, Seed: 1,
+		Settings: settings, World: sim.World{Boot: sim.Draw{Mean: 5 * time.Second}, IdleStop: 10 * time.Second},
+		Seed:  1,
 		Trace: trace.Of("one message", trace.Message{Service: 10 * time.Second}), Stepped: recorder.Stepped,
 	})
 	if err != nil {

@@ -19,7 +19,8 @@ func rules(t *testing.T) (light, dark map[string]string) {
 	for text, into := range map[string]map[string]string{lightText: light, darkText: dark} {
 		for _, rule := range regexp.MustCompile(`([^{}]+){([^{}]*)}`).FindAllStringSubmatch(text, -1) {
 			for _, selector := range strings.Split(rule[1], ",") {
-				for _, d := range regexp.MustCompile(`(fill|stroke): (#[0-9a-f]{6})`).FindAllStringSubmatch(rule[2], -1) {
+				for _, d := range regexp.MustCompile(`(fill|stroke): (#[0-9a-f]{6})`).FindAllStringSubmatch(rule[2],
+					-1) {
 					into[strings.TrimPrefix(strings.TrimSpace(selector), ".chart ")+" "+d[1]] = d[2]
 				}
 			}
@@ -57,18 +58,22 @@ func TestWhatIsDrawnCanBeSeenInBothSchemes(t *testing.T) {
 			what, on string
 			least    float64 // WCAG 2: 4.5 for text, 3 for what must be seen
 		}{
-			{"text fill", ".paper fill", 4.5}, {".name fill", ".paper fill", 4.5}, {".name .unit fill", ".paper fill", 4.5},
+			{"text fill", ".paper fill", 4.5}, {".name fill", ".paper fill", 4.5},
+			{".name .unit fill", ".paper fill", 4.5},
 			{".run fill", ".paper fill", 4.5}, {".goal fill", ".paper fill", 4.5},
-			{".arrivals stroke", ".paper fill", 3}, {".backlog stroke", ".paper fill", 3}, {".age stroke", ".paper fill", 3},
+			{".arrivals stroke", ".paper fill", 3}, {".backlog stroke", ".paper fill", 3},
+			{".age stroke", ".paper fill", 3},
 			{".late stroke", ".paper fill", 3}, {".busy fill", ".paper fill", 3}, {".desired stroke", ".paper fill", 3},
-			{".objective stroke", ".paper fill", 3}, {".bound stroke", ".paper fill", 3}, {".up stroke", ".paper fill", 3},
+			{".objective stroke", ".paper fill", 3}, {".bound stroke", ".paper fill", 3},
+			{".up stroke", ".paper fill", 3},
 			{".fall stroke", ".paper fill", 3}, {".best fill", ".paper fill", 3}, {".beaten stroke", ".paper fill", 3},
 			{".busy fill", ".service fill", 3}, {".axis stroke", ".paper fill", 3},
 		} {
 			if of[c.what] == "" || of[c.on] == "" {
 				t.Errorf("%s: no colour of %s or %s", scheme, c.what, c.on)
 			} else if got := contrast(t, of[c.what], of[c.on]); got < c.least {
-				t.Errorf("%s: %s %s on %s %s has a contrast of %.2f, at least %v is needed", scheme, c.what, of[c.what], c.on, of[c.on], got, c.least)
+				t.Errorf("%s: %s %s on %s %s has a contrast of %.2f, at least %v is needed", scheme, c.what, of[c.what],
+					c.on, of[c.on], got, c.least)
 			}
 		}
 	}

@@ -16,9 +16,9 @@ const (
 	forTrees
 )
 
-// stream is a sequence of independent draws. Here, and in the functions below, every product is rounded before it is added:
-// some processors would otherwise do both in one step, with another last digit, and functions of package math differ
-// between processors as well. A seed must give the same bytes on all of them.
+// stream is a sequence of independent draws. Here, and in the functions below, every product is rounded before it is
+// added: some processors would otherwise do both in one step, with another last digit, and functions of package math
+// differ between processors as well. A seed must give the same bytes on all of them.
 type stream struct {
 	bits  *rand.PCG
 	spare float64 // the second of a pair of normal draws

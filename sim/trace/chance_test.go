@@ -85,7 +85,8 @@ func TestStreamsAreIndependent(t *testing.T) {
 		name  string
 		other *stream
 	}{
-		{"the next seed", newStream(2, forArrivals)}, {"another purpose", newStream(1, forServices)}, {"seed 0", newStream(0, forArrivals)},
+		{"the next seed", newStream(2, forArrivals)}, {"another purpose", newStream(1, forServices)},
+		{"seed 0", newStream(0, forArrivals)},
 		{"a far seed", newStream(1<<63, forArrivals)},
 	} {
 		base, sum := newStream(1, forArrivals), 0.0

@@ -18,8 +18,8 @@ const (
 	columnCount    = "count"
 )
 
-// countsReader makes messages of counts: each interval's arrivals evenly within it, or where a Poisson process would have
-// put so many; services by a law.
+// countsReader makes messages of counts: each interval's arrivals evenly within it, or where a Poisson process would
+// have put so many; services by a law.
 type countsReader struct {
 	*lines
 	row      fields
@@ -46,7 +46,8 @@ type countsReader struct {
 
 func newCounts(l *lines, o Options) (Reader, error) {
 	if o.Service <= 0 {
-		return nil, l.whole(errors.New("found counts, which do not say how long the work takes: give the mean service, as in --service 10s"))
+		return nil, l.whole(errors.New("found counts, which do not say how long the work takes: give the mean " +
+			"service, as in --service 10s"))
 	}
 	line, err := l.next()
 	if err == io.EOF {
@@ -68,7 +69,8 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	}
 	services, unit := newStream(o.Seed, forServices), lognormal(o.ServiceCV)
 	return &countsReader{
-		lines: l, row: fields{names: found}, time: slices.Index(found, required[0]), count: slices.Index(found, columnCount),
+		lines: l, row: fields{names: found}, time: slices.Index(found, required[0]),
+		count:  slices.Index(found, columnCount),
 		starts: required[0] == columnStart, spread: o.Spread, arrivals: newStream(o.Seed, forArrivals),
 		service: func() time.Duration { return toService(o.Service.Seconds() * unit(services)) },
 	}, nil
@@ -132,7 +134,8 @@ func (r *countsReader) interval() error {
 	next, nextCount, err := r.line()
 	switch {
 	case err == io.EOF && r.length == 0:
-		return r.fault(fmt.Errorf("found one %s, which does not say how long the interval is: use %s", columnStart, columnInterval))
+		return r.fault(fmt.Errorf("found one %s, which does not say how long the interval is: use %s", columnStart,
+			columnInterval))
 	case err == io.EOF:
 		r.ahead, r.ended = false, true
 		return r.begin(from, r.length, n)
@@ -172,7 +175,8 @@ func (r *countsReader) line() (at time.Duration, n int64, err error) {
 	}
 	text := r.row.number(r.count)
 	if n, err = strconv.ParseInt(string(text), 10, 64); err != nil || n < 0 || n > MaxMessages {
-		return 0, 0, r.fault(fmt.Errorf("found the count %q, want a whole number from 0 to %d", short(text), MaxMessages))
+		return 0, 0, r.fault(fmt.Errorf("found the count %q, want a whole number from 0 to %d", short(text),
+			MaxMessages))
 	}
 	return at, n, nil
 }

@@ -29,9 +29,11 @@ func header(line []byte, required, allowed []string) ([]string, error) {
 		name = bare(name)
 		switch {
 		case len(found) == 0 && strings.IndexFunc(name, isLetter) < 0:
-			return nil, fmt.Errorf("found %q, want the names of the columns first: %s", short(line), strings.Join(required, ","))
+			return nil, fmt.Errorf("found %q, want the names of the columns first: %s", short(line),
+				strings.Join(required, ","))
 		case !slices.Contains(allowed, name):
-			return nil, fmt.Errorf("found the unknown column %q, allowed are %s%s", short([]byte(name)), strings.Join(allowed, ", "), near(name, allowed))
+			return nil, fmt.Errorf("found the unknown column %q, allowed are %s%s", short([]byte(name)),
+				strings.Join(allowed, ", "), near(name, allowed))
 		case slices.Contains(found, name):
 			return nil, fmt.Errorf("found the column %s twice", name)
 		}
@@ -39,7 +41,8 @@ func header(line []byte, required, allowed []string) ([]string, error) {
 	}
 	for _, name := range required {
 		if !slices.Contains(found, name) {
-			return nil, fmt.Errorf("found the columns %s, want %s among them", strings.Join(found, ", "), strings.Join(required, " and "))
+			return nil, fmt.Errorf("found the columns %s, want %s among them", strings.Join(found, ", "),
+				strings.Join(required, " and "))
 		}
 	}
 	return found, nil
@@ -47,8 +50,8 @@ func header(line []byte, required, allowed []string) ([]string, error) {
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// csvReader reads the columns of [csvColumns] in any order. A line of depth d is a child of the last line above it of depth
-// d-1; without that column all are roots.
+// csvReader reads the columns of [csvColumns] in any order. A line of depth d is a child of the last line above it of
+// depth d-1; without that column all are roots.
 type csvReader struct {
 	*lines
 	row    fields
@@ -131,7 +134,8 @@ func (r *csvReader) grow(root Message) (Message, error) {
 			return m, err
 		}
 		if depth > len(levels)+1 {
-			return m, r.fault(fmt.Errorf("found the depth %d below a line of depth %d, want at most one more", depth, len(levels)))
+			return m, r.fault(fmt.Errorf("found the depth %d below a line of depth %d, want at most one more", depth,
+				len(levels)))
 		}
 		if size++; size > MaxTree {
 			return m, r.fault(treeTooLarge())
@@ -203,7 +207,8 @@ func (r *csvReader) message() (m Message, depth int, err error) {
 	if r.deep {
 		text := r.row.number(r.place[4])
 		if depth, err = strconv.Atoi(string(text)); err != nil || depth < 0 || depth > MaxDepth {
-			return m, 0, fmt.Errorf("found the depth %q, want a whole number from 0, a root, to %d", short(text), MaxDepth)
+			return m, 0, fmt.Errorf("found the depth %q, want a whole number from 0, a root, to %d", short(text),
+				MaxDepth)
 		}
 	}
 	return m, depth, nil
@@ -281,7 +286,8 @@ func unquote(rest []byte) (value, after []byte, more bool, err error) {
 		case rest[i+1] == ',':
 			return value, rest[i+2:], true, nil
 		case rest[i+1] != '"':
-			return nil, nil, false, fmt.Errorf("found %q after a closing quote, want a comma or the end of the line", rest[i+1])
+			return nil, nil, false, fmt.Errorf("found %q after a closing quote, want a comma or the end of the line",
+				rest[i+1])
 		}
 		value = append(value, '"')
 		i++

@@ -13,14 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzRead holds for any bytes read in any format: either a fault with the file's name, or messages that keep the rules of a
-// trace and that are the same after they were written and read again. Only the first messages are looked at: nine bytes can
-// count a billion of them.
+// FuzzRead holds for any bytes read in any format: either a fault with the file's name, or messages that keep the rules
+// of a trace and that are the same after they were written and read again. Only the first messages are looked at: nine
+// bytes can count a billion of them.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"", "arrival_s,service_s\n0,1.5\n2,0\n", "arrival_s,service_s,class,group,depth\n0,1,\"a,\"\"b\",g,0\n1,1e-3,,,1\n0.1,2,,,2\n3,4,x,y,0\n",
+		"", "arrival_s,service_s\n0,1.5\n2,0\n",
+		"arrival_s,service_s,class,group,depth\n0,1,\"a,\"\"b\",g,0\n1,1e-3,,,1\n0.1,2,,,2\n3,4,x,y,0\n",
 		"; c\n1 10 1 5 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n2 11 1 -1 4 -1 -1 4 -1 -1 5 1 1 1 1 1 -1 -1\n",
-		"interval_s,count\n10,2\n10,0\n1,1\n", "start_s,count\n10,2\n20,0\n21,1\n", "\xef\xbb\xbfarrival_s,service_s\r\n NaN,1\r\n", "\x1f\x8b\x08\x00",
+		"interval_s,count\n10,2\n10,0\n1,1\n", "start_s,count\n10,2\n20,0\n21,1\n",
+		"\xef\xbb\xbfarrival_s,service_s\r\n NaN,1\r\n", "\x1f\x8b\x08\x00",
 	} {
 		for format := range Formats() {
 			f.Add([]byte(seed), uint8(format), false)
@@ -118,7 +120,8 @@ func FuzzSpec(f *testing.F) {
 }
 
 func same(a, b Message) bool {
-	return a.Arrival == b.Arrival && a.Service == b.Service && a.Class == b.Class && a.Group == b.Group && slices.EqualFunc(a.Children, b.Children, same)
+	return a.Arrival == b.Arrival && a.Service == b.Service && a.Class == b.Class && a.Group == b.Group &&
+		slices.EqualFunc(a.Children, b.Children, same)
 }
 
 // TestReadingMakesNoGarbage holds that memory does not grow with the lines of a file.
@@ -144,7 +147,8 @@ func TestReadingMakesNoGarbage(t *testing.T) {
 			})
 		}
 		if few, many := allocations(10), allocations(10_000); many > few+100 {
-			t.Errorf("%s: ten lines make %v allocations and ten thousand make %v, want about the same", format, few, many)
+			t.Errorf("%s: ten lines make %v allocations and ten thousand make %v, want about the same", format, few,
+				many)
 		}
 	}
 }
@@ -178,7 +182,8 @@ func BenchmarkSWF(b *testing.B) {
 }
 
 func BenchmarkCounts(b *testing.B) {
-	benchmarkRead(b, Options{Format: Counts, Service: time.Second, ServiceCV: 1, Spread: SpreadPoisson}, "interval_s,count\n", "1,1\n")
+	benchmarkRead(b, Options{Format: Counts, Service: time.Second, ServiceCV: 1, Spread: SpreadPoisson},
+		"interval_s,count\n", "1,1\n")
 }
 
 func BenchmarkGenerate(b *testing.B) {

@@ -48,14 +48,15 @@ type settings struct {
 }
 
 // Generate returns the trace of a specification, for example step:rate=1,to=10,at=600s: a generator's name and settings
-// that differ from its defaults. The same specification and seed give the same messages, at any time and on any platform.
-// The error says what in the specification is wrong.
+// that differ from its defaults. The same specification and seed give the same messages, at any time and on any
+// platform. The error says what in the specification is wrong.
 func Generate(spec string, seed uint64) (Trace, error) {
 	name, rest, set := strings.Cut(spec, ":")
 	g, ok := findGenerator(name)
 	if !ok {
 		all := generatorNames()
-		return Trace{}, fmt.Errorf("there is no generator %q%s; there are %s", short([]byte(name)), near(name, all), strings.Join(all, ", "))
+		return Trace{}, fmt.Errorf("there is no generator %q%s; there are %s", short([]byte(name)), near(name, all),
+			strings.Join(all, ", "))
 	}
 	if set && rest == "" {
 		return Trace{}, g.wrong(fmt.Errorf("found nothing after the colon, want key=value as in %s", g.example()))
@@ -69,9 +70,13 @@ func Generate(spec string, seed uint64) (Trace, error) {
 		return Trace{}, noMessage(spec)
 	}
 	if !(p.expected <= MaxMessages) {
-		return Trace{}, g.wrong(fmt.Errorf("found settings for about %.0f messages, want at most %d", p.expected, MaxMessages))
+		return Trace{}, g.wrong(fmt.Errorf("found settings for about %.0f messages, want at most %d", p.expected,
+			MaxMessages))
 	}
-	t := Trace{Name: spec, Open: func() (Reader, error) { return &generated{spec: spec, next: p.start(), left: MaxMessages}, nil }}
+	t := Trace{Name: spec, Open: func() (Reader, error) {
+		return &generated{spec: spec, next: p.start(),
+			left: MaxMessages}, nil
+	}}
 	return t, t.Each(func(Message) bool { return false })
 }
 
@@ -123,7 +128,8 @@ func (g Generator) settings(text string) (settings, error) {
 		case !ok:
 			return s, fmt.Errorf("found %q, want key=value as in %s", short([]byte(pair)), g.example())
 		case at < 0:
-			return s, fmt.Errorf("found the unknown setting %q, allowed are %s%s", short([]byte(key)), strings.Join(names, ", "), near(key, names))
+			return s, fmt.Errorf("found the unknown setting %q, allowed are %s%s", short([]byte(key)),
+				strings.Join(names, ", "), near(key, names))
 		case slices.Contains(given, key):
 			return s, fmt.Errorf("found %s twice", key)
 		}
@@ -141,7 +147,8 @@ func (s settings) set(p Parameter, text string) error {
 	switch p.kind {
 	case word:
 		if !slices.Contains(p.words, text) {
-			return fmt.Errorf("found %s=%s, allowed are %s%s", p.Name, short([]byte(text)), strings.Join(p.words, " and "), near(text, p.words))
+			return fmt.Errorf("found %s=%s, allowed are %s%s", p.Name, short([]byte(text)),
+				strings.Join(p.words, " and "), near(text, p.words))
 		}
 		s.words[p.Name] = text
 		return nil
@@ -249,8 +256,9 @@ func within(length time.Duration, from pieces) pieces {
 	}
 }
 
-// arrivals are the times of a Poisson process whose rate changes from piece to piece, and of the bursts. What is drawn is how
-// much rate times time passes between two messages, so that a change of the rate moves messages and draws nothing anew.
+// arrivals are the times of a Poisson process whose rate changes from piece to piece, and of the bursts. What is drawn
+// is how much rate times time passes between two messages, so that a change of the rate moves messages and draws
+// nothing anew.
 type arrivals struct {
 	pieces pieces
 	random *stream // nil for arrivals at equal distances

@@ -53,12 +53,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestGoldenGenerators holds that a seed gives the same bytes on every platform and at any time: published figures refer to
-// them. The digest is of the CSV file.
+// TestGoldenGenerators holds that a seed gives the same bytes on every platform and at any time: published figures
+// refer to them. The digest is of the CSV file.
 func TestGoldenGenerators(t *testing.T) {
 	var b strings.Builder
 	path := filepath.Join(t.TempDir(), "a.csv")
-	specs := []string{"heavytail:law=pareto,duration=1h", "steady:rate=0.3,duration=10m", "diurnal:duration=30h,period=6h,swing=1"}
+	specs := []string{"heavytail:law=pareto,duration=1h", "steady:rate=0.3,duration=10m",
+		"diurnal:duration=30h,period=6h,swing=1"}
 	for _, g := range trace.Generators() {
 		specs = append(specs, g.Name)
 	}
@@ -107,7 +108,8 @@ func TestGoldenStatistics(t *testing.T) {
 	golden(t, "statistics.golden", string(text)+"\n")
 }
 
-// TestGeneratorsHaveTheMeansOfTheirSettings checks the mean over ten seeds; tolerances are four standard errors or more.
+// TestGeneratorsHaveTheMeansOfTheirSettings checks the mean over ten seeds; tolerances are four standard errors or
+// more.
 func TestGeneratorsHaveTheMeansOfTheirSettings(t *testing.T) {
 	for _, c := range []struct {
 		spec                   string
@@ -142,7 +144,8 @@ func TestGeneratorsHaveTheMeansOfTheirSettings(t *testing.T) {
 			work += s.Service.WorkSeconds / 10
 		}
 		if math.Abs(messages-c.messages) > c.within || math.Abs(work/messages-c.service) > c.serviceWithin+1e-4 {
-			t.Errorf("%s: %.0f messages of %.4f s, want %.0f of %v s", c.spec, messages, work/messages, c.messages, c.service)
+			t.Errorf("%s: %.0f messages of %.4f s, want %.0f of %v s", c.spec, messages, work/messages, c.messages,
+				c.service)
 		}
 	}
 }
@@ -150,7 +153,8 @@ func TestGeneratorsHaveTheMeansOfTheirSettings(t *testing.T) {
 // TestGeneratedMessagesKeepTheRules holds for any settings and seed: arrivals are in order and within the duration.
 func TestGeneratedMessagesKeepTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := rapid.SampledFrom([]string{"steady", "poisson", "step", "spike", "diurnal", "workday", "mmpp", "drift", "heavytail", "bimodal"}).Draw(t, "generator")
+		g := rapid.SampledFrom([]string{"steady", "poisson", "step", "spike", "diurnal", "workday", "mmpp", "drift",
+			"heavytail", "bimodal"}).Draw(t, "generator")
 		seconds := rapid.IntRange(1, 5000).Draw(t, "duration")
 		rate := rapid.Float64Range(0.001, 2).Draw(t, "rate")
 		spec := fmt.Sprintf("%s:duration=%ds,rate=%v", g, seconds, rate)
@@ -175,8 +179,8 @@ func TestGeneratedMessagesKeepTheRules(t *testing.T) {
 	})
 }
 
-// TestOneSettingChangesOneThing holds that arrivals and services are drawn apart, so that policies can be compared on traces
-// that differ in one thing.
+// TestOneSettingChangesOneThing holds that arrivals and services are drawn apart, so that policies can be compared on
+// traces that differ in one thing.
 func TestOneSettingChangesOneThing(t *testing.T) {
 	arrivals := func(m []trace.Message) (all []time.Duration) {
 		for _, m := range m {
@@ -237,7 +241,8 @@ func TestStepsSpikesAndDriftsAreWhereTheyAreSaidToBe(t *testing.T) {
 		t.Errorf("spike: found %v, want %v", at, want)
 	}
 	for _, m := range generate(t, "drift:rate=1,at=10m,duration=20m,service=5s,to=40s,cv=0", 1) {
-		if want := map[bool]time.Duration{true: 5 * time.Second, false: 40 * time.Second}[m.Arrival < 10*time.Minute]; m.Service != want {
+		if want := map[bool]time.Duration{true: 5 * time.Second,
+			false: 40 * time.Second}[m.Arrival < 10*time.Minute]; m.Service != want {
 			t.Fatalf("drift: found the service %s at %s, want %s", m.Service, m.Arrival, want)
 		}
 	}
@@ -306,11 +311,16 @@ func TestWhatIsWrongInASpecification(t *testing.T) {
 		{"step:cv=11", "generator step: found cv=11, want a number from 0 to 10"},
 		{"burst:size=0", "generator burst: found size=0, want a whole number from 1 to 100000000"},
 		{"burst:size=1.5", "generator burst: found size=1.5, want a whole number from 1 to 100000000"},
-		{"heavytail:law=paretto", `generator heavytail: found law=paretto, allowed are lognormal and pareto; did you mean "pareto"?`},
-		{"poisson:rate=1e6,duration=87600h", "generator poisson: found settings for about 315360000000000 messages, want at most 1000000000"},
-		{"diurnal:rate=0,duration=87600h,period=1h", "generate diurnal:rate=0,duration=87600h,period=1h: found no message; a trace has at least one; raise the rate or the duration, or take another seed"},
-		{"poisson:rate=0.001,duration=1s", "generate poisson:rate=0.001,duration=1s: found no message; a trace has at least one; raise the rate or the duration, or take another seed"},
-		{"poisson:rate=0", "generate poisson:rate=0: found no message; a trace has at least one; raise the rate or the duration, or take another seed"},
+		{"heavytail:law=paretto",
+			`generator heavytail: found law=paretto, allowed are lognormal and pareto; did you mean "pareto"?`},
+		{"poisson:rate=1e6,duration=87600h", "generator poisson: found settings for about 315360000000000 messages, " +
+			"want at most 1000000000"},
+		{"diurnal:rate=0,duration=87600h,period=1h", "generate diurnal:rate=0,duration=87600h,period=1h: found no " +
+			"message; a trace has at least one; raise the rate or the duration, or take another seed"},
+		{"poisson:rate=0.001,duration=1s", "generate poisson:rate=0.001,duration=1s: found no message; a trace has " +
+			"at least one; raise the rate or the duration, or take another seed"},
+		{"poisson:rate=0", "generate poisson:rate=0: found no message; a trace has at least one; raise the rate or " +
+			"the duration, or take another seed"},
 	} {
 		_, err := trace.Generate(c.spec, 1)
 		if err == nil || err.Error() != c.want {
@@ -338,11 +348,16 @@ func TestLoadFindsGeneratorsScenariosAndFiles(t *testing.T) {
 		{text: "sparse-R0.2", err: `there is no file, no generator and no scenario "sparse-R0.2"; did you mean "sparse-R0.1"?; generators are steady`},
 		{text: "stp:rate=1", err: `there is no file, no generator and no scenario "stp"; did you mean "step"?; generators are steady`},
 		{text: "requests-of-june.csv", err: "requests-of-june.csv: open the trace: no such file or directory"},
-		{text: "step", options: trace.Options{Format: trace.SWF}, err: "step is generated, and options were given that are for files"},
-		{text: "./step", options: trace.Options{Format: "cvs"}, err: `found the format "cvs", allowed are csv, swf and counts; did you mean "csv"?`},
-		{text: "./step", options: trace.Options{Spread: "evn"}, err: `found the spread "evn", allowed are even and poisson; did you mean "even"?`},
-		{text: "./step", options: trace.Options{Service: -1}, err: "found the mean service -1ns, want above 0s and at most ten years"},
-		{text: "./step", options: trace.Options{ServiceCV: math.NaN()}, err: "found the coefficient of variation NaN of the service, want 0 to 10"},
+		{text: "step", options: trace.Options{Format: trace.SWF}, err: "step is generated, and options were given " +
+			"that are for files"},
+		{text: "./step", options: trace.Options{Format: "cvs"},
+			err: `found the format "cvs", allowed are csv, swf and counts; did you mean "csv"?`},
+		{text: "./step", options: trace.Options{Spread: "evn"},
+			err: `found the spread "evn", allowed are even and poisson; did you mean "even"?`},
+		{text: "./step", options: trace.Options{Service: -1}, err: "found the mean service -1ns, want above 0s and " +
+			"at most ten years"},
+		{text: "./step", options: trace.Options{ServiceCV: math.NaN()}, err: "found the coefficient of variation NaN " +
+			"of the service, want 0 to 10"},
 	} {
 		got, err := trace.Load(c.text, c.options)
 		switch {
@@ -359,12 +374,14 @@ func TestLoadFindsGeneratorsScenariosAndFiles(t *testing.T) {
 	}
 }
 
-// TestTheSuiteHasTheSizesOfTheStudy holds the scenarios to the message counts of the study that they are compared with (see
-// docs/traces.md), and that each works with every seed.
+// TestTheSuiteHasTheSizesOfTheStudy holds the scenarios to the message counts of the study that they are compared with
+// (see docs/traces.md), and that each works with every seed.
 func TestTheSuiteHasTheSizesOfTheStudy(t *testing.T) {
 	study := map[string]float64{
-		"burst-25s": 50, "burst-50s": 50, "bimodal-L5": 28673, "bimodal-L60": 29048, "steady-R20": 28700, "step-1to10x": 31193, "spikes-300": 5843,
-		"diurnal-24h": 129602, "mmpp-bursty": 24510, "mpd-drift-5to40": 10859, "heavytail-cv4": 21535, "sparse-R0.1": 534, "spikes-hard-L30": 31593,
+		"burst-25s": 50, "burst-50s": 50, "bimodal-L5": 28673, "bimodal-L60": 29048, "steady-R20": 28700,
+		"step-1to10x": 31193, "spikes-300": 5843,
+		"diurnal-24h": 129602, "mmpp-bursty": 24510, "mpd-drift-5to40": 10859, "heavytail-cv4": 21535,
+		"sparse-R0.1": 534, "spikes-hard-L30": 31593,
 	}
 	seen := map[string]bool{}
 	for _, s := range trace.Scenarios() {
@@ -407,7 +424,8 @@ func TestThePageListsWhatThereIs(t *testing.T) {
 		for _, p := range g.Parameters {
 			settings = append(settings, p.Name+"="+p.Default)
 		}
-		if row := fmt.Sprintf("| `%s` | %s |", g.Name, strings.Join(settings, " ")); !strings.Contains(string(page), row) {
+		if row := fmt.Sprintf("| `%s` | %s |", g.Name, strings.Join(settings, " ")); !strings.Contains(string(page),
+			row) {
 			t.Errorf("docs/traces.md lacks %q", row)
 		}
 	}
@@ -424,7 +442,8 @@ func TestThePageListsWhatThereIs(t *testing.T) {
 			}
 			return fmt.Sprintf("%ds", d/time.Second)
 		}
-		if row := fmt.Sprintf("| `%s` | %s | %s / %s / %d |", s.Name, spec, short(s.Objective.Latency), short(s.Boot), s.Slots); !strings.Contains(string(page), row) {
+		if row := fmt.Sprintf("| `%s` | %s | %s / %s / %d |", s.Name, spec, short(s.Objective.Latency), short(s.Boot),
+			s.Slots); !strings.Contains(string(page), row) {
 			t.Errorf("docs/traces.md lacks %q", row)
 		}
 	}

@@ -16,7 +16,8 @@ func to(value, what string) Parameter {
 }
 
 func span(name, value, what string, least time.Duration) Parameter {
-	return Parameter{Name: name, Default: value, What: what, kind: duration, least: least.Seconds(), most: MaxTime.Seconds()}
+	return Parameter{Name: name, Default: value, What: what, kind: duration, least: least.Seconds(),
+		most: MaxTime.Seconds()}
 }
 
 func over(value string) Parameter {
@@ -26,8 +27,10 @@ func over(value string) Parameter {
 // work are the parameters of a lognormal service.
 func work(service, cv string) []Parameter {
 	return []Parameter{
-		{Name: "service", Default: service, What: "the mean service", kind: duration, least: 1e-6, most: day.Seconds() * 30},
-		{Name: "cv", Default: cv, What: "how much it varies: standard deviation over mean, lognormal above 0", least: 0, most: 10},
+		{Name: "service", Default: service, What: "the mean service", kind: duration, least: 1e-6,
+			most: day.Seconds() * 30},
+		{Name: "cv", Default: cv, What: "how much it varies: standard deviation over mean, lognormal above 0", least: 0,
+			most: 10},
 	}
 }
 
@@ -41,55 +44,70 @@ func generators() []Generator {
 		{Name: "poisson", What: "messages that know nothing of each other", plan: poissonPlan,
 			Parameters: all(work("10s", "0.5"), rate("2", "messages a second"), over("1h"))},
 		{Name: "step", What: "a rate that jumps once", plan: stepPlan,
-			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second at first"), to("5", "messages a second from the jump on"),
+			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second at first"),
+				to("5", "messages a second from the jump on"),
 				span("at", "18m", "when it jumps", 0), over("2h"))},
 		{Name: "spike", What: "a steady stream, and many messages at once every so often", plan: spikePlan,
 			Parameters: all(work("10s", "0.5"), rate("0.3", "messages a second between spikes"),
 				Parameter{Name: "size", Default: "300", What: "messages in a spike", kind: whole, least: 1, most: 1e8},
-				span("every", "48m", "from one spike to the next", time.Second), span("at", "24m", "the first spike", 0), over("4h"))},
+				span("every", "48m", "from one spike to the next", time.Second),
+				span("at", "24m", "the first spike", 0), over("4h"))},
 		{Name: "diurnal", What: "a rate that swings like a day, lowest at the start", plan: diurnalPlan,
 			Parameters: all(work("10s", "0.5"), rate("1.5", "messages a second, in the mean"),
-				Parameter{Name: "swing", Default: "0.8", What: "how far it swings around the mean, as a share of it", least: 0, most: 1},
+				Parameter{Name: "swing", Default: "0.8", What: "how far it swings around the mean, as a share of it",
+					least: 0, most: 1},
 				span("period", "24h", "the length of a day", time.Hour), over("24h"))},
 		{Name: "workday", What: "a rate that jumps up every morning, and down every evening", plan: workdayPlan,
-			Parameters: all(work("5s", "0.5"), rate("0.1", "messages a second by night"), to("2", "messages a second by day"),
-				span("at", "9h", "when the day's work begins", 0), span("busy", "8h", "how long it lasts", time.Second), over("72h"))},
+			Parameters: all(work("5s", "0.5"), rate("0.1", "messages a second by night"),
+				to("2", "messages a second by day"),
+				span("at", "9h", "when the day's work begins", 0), span("busy", "8h", "how long it lasts", time.Second),
+				over("72h"))},
 		{Name: "mmpp", What: "quiet and busy times of random length", plan: mmppPlan,
-			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second in quiet times"), to("4", "messages a second in busy times"),
+			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second in quiet times"),
+				to("4", "messages a second in busy times"),
 				span("quiet", "20m", "the mean length of a quiet time, exponential", time.Second),
 				span("busy", "10m", "the mean length of a busy time, exponential", time.Second), over("4h"))},
 		{Name: "drift", What: "a service that jumps once", plan: driftPlan,
 			Parameters: all(work("5s", "0.5"), rate("1", "messages a second"),
-				Parameter{Name: "to", Default: "40s", What: "the mean service from the jump on", kind: duration, least: 1e-6, most: day.Seconds() * 30},
+				Parameter{Name: "to", Default: "40s", What: "the mean service from the jump on", kind: duration,
+					least: 1e-6, most: day.Seconds() * 30},
 				span("at", "75m", "when it jumps", 0), over("3h"))},
 		{Name: "heavytail", What: "a few messages with most of the work", plan: heavytailPlan,
 			Parameters: all(work("8s", "4"), rate("1", "messages a second"),
-				Parameter{Name: "law", Default: "lognormal", What: "the law of the service, lognormal or pareto", kind: word, words: []string{"lognormal", "pareto"}}, over("6h"))},
+				Parameter{Name: "law", Default: "lognormal", What: "the law of the service, lognormal or pareto",
+					kind: word, words: []string{"lognormal", "pareto"}}, over("6h"))},
 		{Name: "sparse", What: "hardly any messages", plan: sparsePlan,
-			Parameters: all(work("15s", "0.5"), Parameter{Name: "load", Default: "0.1", What: "busy slots in the mean", least: 0, most: 1e6}, over("24h"))},
+			Parameters: all(work("15s", "0.5"), Parameter{Name: "load", Default: "0.1", What: "busy slots in the mean",
+				least: 0, most: 1e6}, over("24h"))},
 		{Name: "burst", What: "some messages at one instant, and no others", plan: burstPlan,
-			Parameters: all(work("25s", "0"), Parameter{Name: "size", Default: "50", What: "messages", kind: whole, least: 1, most: 1e8})},
+			Parameters: all(work("25s", "0"), Parameter{Name: "size", Default: "50", What: "messages", kind: whole,
+				least: 1, most: 1e8})},
 		{Name: "bimodal", What: "two classes of work, short and long", plan: bimodalPlan,
 			Parameters: all(work("500ms", "0"), rate("8", "messages a second"),
-				Parameter{Name: "to", Default: "2s", What: "the mean service of the long class", kind: duration, least: 1e-6, most: day.Seconds() * 30},
+				Parameter{Name: "to", Default: "2s", What: "the mean service of the long class", kind: duration,
+					least: 1e-6, most: day.Seconds() * 30},
 				Parameter{Name: "share", Default: "0.5", What: "the share of long messages", least: 0, most: 1},
 				span("at", "0s", "when the share changes; 0s is never", 0),
-				Parameter{Name: "then", Default: "0.5", What: "the share of long messages from then on", least: 0, most: 1}, over("1h"))},
+				Parameter{Name: "then", Default: "0.5", What: "the share of long messages from then on", least: 0,
+					most: 1}, over("1h"))},
 		{Name: "tree", What: "roots whose messages send more when they finish", plan: treePlan,
 			Parameters: all(work("5s", "1"),
 				Parameter{Name: "roots", Default: "20", What: "roots", kind: whole, least: 1, most: 1e8},
 				span("every", "10m", "from one root to the next", 0),
-				Parameter{Name: "depth", Default: "6", What: "levels below a root", kind: whole, least: 0, most: MaxDepth},
-				Parameter{Name: "fanout", Default: "3", What: "children in the mean: each number from 0 to its double is as likely", kind: whole, least: 1, most: 1000},
-				Parameter{Name: "most", Default: "2000", What: "messages of one tree at most, the root included", kind: whole, least: 1, most: MaxTree})},
+				Parameter{Name: "depth", Default: "6", What: "levels below a root", kind: whole, least: 0,
+					most: MaxDepth},
+				Parameter{Name: "fanout", Default: "3", What: "children in the mean: each number from 0 to its " +
+					"double is as likely", kind: whole, least: 1, most: 1000},
+				Parameter{Name: "most", Default: "2000", What: "messages of one tree at most, the root included",
+					kind: whole, least: 1, most: MaxTree})},
 	}
 }
 
 // meanAt is the mean service in seconds, and the class, of a message that arrives at an instant.
 type meanAt func(time.Duration) (float64, string)
 
-// flow is the plan of independent messages: when they come, and how long their work takes. means is asked anew at each start,
-// for it may draw; nil is the service of s.
+// flow is the plan of independent messages: when they come, and how long their work takes. means is asked anew at each
+// start, for it may draw; nil is the service of s.
 func flow(s settings, seed uint64, expected float64, when func() *arrivals, shape unit, means func() meanAt) plan {
 	if means == nil {
 		mean := s.number("service")
@@ -162,7 +180,8 @@ func diurnalPlan(s settings, seed uint64) plan {
 			turn := (float64(k)+0.5)/steps - 0.25
 			k++
 			swing := float64(s.number("swing") * sinTurns(turn))
-			return piece{length: toTime(s.number("period") / steps), rate: float64(s.number("rate") * (1 + swing))}, true
+			return piece{length: toTime(s.number("period") / steps), rate: float64(s.number("rate") * (1 + swing))},
+				true
 		})
 	}
 	return flow(s, seed, 2*total(s), random(seed, when), lognormal(s.number("cv")), nil)
@@ -181,7 +200,8 @@ func workdayPlan(s settings, seed uint64) plan {
 			return p, true
 		})
 	}
-	return flow(s, seed, max(s.number("rate"), s.number("to"))*s.number("duration"), random(seed, when), lognormal(s.number("cv")), nil)
+	return flow(s, seed, max(s.number("rate"), s.number("to"))*s.number("duration"), random(seed, when),
+		lognormal(s.number("cv")), nil)
 }
 
 // mmppPlan is a Markov-modulated Poisson process of two states; it begins quiet.
@@ -253,7 +273,8 @@ func bimodalPlan(s settings, seed uint64) plan {
 func treePlan(s settings, seed uint64) plan {
 	every, mean, shape := s.time("every"), s.number("service"), lognormal(s.number("cv"))
 	return plan{expected: s.number("roots") * s.number("most"), start: func() func() (Message, bool) {
-		shapes, services, left, at := newStream(seed, forTrees), newStream(seed, forServices), s.whole("roots"), time.Duration(0)
+		shapes, services, left, at := newStream(seed, forTrees), newStream(seed,
+			forServices), s.whole("roots"), time.Duration(0)
 		return func() (Message, bool) {
 			if left == 0 || at > MaxTime {
 				return Message{}, false
@@ -269,8 +290,8 @@ func treePlan(s settings, seed uint64) plan {
 	}}
 }
 
-// grow makes a tree level by level, so that a tree that meets its largest size is cut at the bottom. A root has at least one
-// child.
+// grow makes a tree level by level, so that a tree that meets its largest size is cut at the bottom. A root has at
+// least one child.
 func grow(shapes *stream, depth, fanout, most int, service func() time.Duration) Message {
 	all := []Message{{Service: service()}}
 	var children []int // the number of children of each, in the same order

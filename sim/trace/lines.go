@@ -87,7 +87,8 @@ func (l *lines) failed(err error) error {
 		return err
 	case err == bufio.ErrBufferFull:
 		l.number++
-		return l.fault(fmt.Errorf("found a line of more than %d bytes, which is the longest allowed; is this a text file?", maxLine-1))
+		return l.fault(fmt.Errorf("found a line of more than %d bytes, which is the longest allowed; is this a text "+
+			"file?", maxLine-1))
 	case l.packed != nil:
 		return l.fault(brokenGzip(err))
 	}
@@ -132,7 +133,8 @@ func openFile(path string) (*os.File, os.FileInfo, error) {
 		return nil, nil, wrong(fmt.Errorf("open the trace: %w", err))
 	}
 	if !stat.Mode().IsRegular() {
-		return nil, nil, wrong(errors.New("open the trace: found no regular file; a trace is read more than once, so save it to a file"))
+		return nil, nil, wrong(errors.New("open the trace: found no regular file; a trace is read more than once, so " +
+			"save it to a file"))
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -37,12 +37,13 @@ type Goal struct {
 	Slots int
 }
 
-// Statistics is what a trace is like. Numbers are rounded to six significant digits; quantiles are off by at most 2 % (see
-// [series.Accuracy]); services above 30 days count as 30 days in them.
+// Statistics is what a trace is like. Numbers are rounded to six significant digits; quantiles are off by at most 2 %
+// (see [series.Accuracy]); services above 30 days count as 30 days in them.
 type Statistics struct {
 	// Name is the trace's.
 	Name string `json:"name"`
-	// Messages counts all messages, children included; Roots those without a parent. Depth is that of the deepest child.
+	// Messages counts all messages, children included; Roots those without a parent. Depth is that of the deepest
+	// child.
 	Messages int64 `json:"messages"`
 	Roots    int64 `json:"roots"`
 	Depth    int   `json:"depth"`
@@ -50,21 +51,21 @@ type Statistics struct {
 	Skipped int64 `json:"skipped"`
 	// DurationSeconds is from the start to the last arrival of a root.
 	DurationSeconds float64 `json:"duration_seconds"`
-	// RatePerSecond is that of the roots over the duration; unknown when all arrive at the start. PeakPerMinute is the most
-	// roots that arrive in one minute, counted from the start.
+	// RatePerSecond is that of the roots over the duration; unknown when all arrive at the start. PeakPerMinute is the
+	// most roots that arrive in one minute, counted from the start.
 	RatePerSecond Maybe `json:"rate_per_second"`
 	PeakPerMinute int64 `json:"peak_per_minute"`
-	// Dispersion is the variance over the mean of the roots that arrive in a minute: 1 for a Poisson process, 0 for arrivals
-	// at equal distances. Only whole minutes count, and it is unknown with fewer than ten.
+	// Dispersion is the variance over the mean of the roots that arrive in a minute: 1 for a Poisson process, 0 for
+	// arrivals at equal distances. Only whole minutes count, and it is unknown with fewer than ten.
 	Dispersion Maybe `json:"index_of_dispersion"`
 	// Service is the time of the work, over all messages.
 	Service Service `json:"service"`
-	// Load is how many slots are busy in the mean if nobody waits: the work of all messages over the duration. Workers is
-	// Load over the slots of a worker. Unknown as the rate is.
+	// Load is how many slots are busy in the mean if nobody waits: the work of all messages over the duration. Workers
+	// is Load over the slots of a worker. Unknown as the rate is.
 	Load    Maybe `json:"load"`
 	Workers Maybe `json:"workers"`
-	// Classes are the first 32 classes found, sorted by name; MoreClasses tells that there are others. A trace in which no
-	// message has a class has none.
+	// Classes are the first 32 classes found, sorted by name; MoreClasses tells that there are others. A trace in which
+	// no message has a class has none.
 	Classes     []Class `json:"classes"`
 	MoreClasses bool    `json:"more_classes"`
 	// Groups counts the FIFO groups up to 65536; MoreGroups tells that there are more.
@@ -110,17 +111,20 @@ type Slack struct {
 	Quantile         float64 `json:"quantile"`
 	BootSeconds      float64 `json:"boot_seconds"`
 	Slots            int     `json:"slots"`
-	// Longer is the share of messages whose own work takes longer than the objective: no policy has more than the rest in time.
+	// Longer is the share of messages whose own work takes longer than the objective: no policy has more than the rest
+	// in time.
 	Longer float64 `json:"longer"`
-	// Ratio is (L - s - b)/b with the latency L, the quantile s of the service and the boot time b. Above 0 a worker that is
-	// launched when a message finds no free slot comes in time; from 0 down it does not. Unknown without a boot time.
+	// Ratio is (L - s - b)/b with the latency L, the quantile s of the service and the boot time b. Above 0 a worker
+	// that is launched when a message finds no free slot comes in time; from 0 down it does not. Unknown without a boot
+	// time.
 	Ratio Maybe `json:"ratio"`
 }
 
-// Measure reads t once and tells what it is like and how it stands to the goal. Memory is bounded whatever the size of t.
-// Messages that break the rules of a trace are an error.
+// Measure reads t once and tells what it is like and how it stands to the goal. Memory is bounded whatever the size of
+// t. Messages that break the rules of a trace are an error.
 func Measure(t Trace, goal Goal) (Statistics, error) {
-	m := &measured{classes: map[string]*class{}, groups: map[string]struct{}{}, bins: Histogram{WidthSeconds: 1}, objective: goal.Objective.Latency}
+	m := &measured{classes: map[string]*class{}, groups: map[string]struct{}{}, bins: Histogram{WidthSeconds: 1},
+		objective: goal.Objective.Latency}
 	var opened Reader
 	watched := Trace{Open: func() (r Reader, err error) {
 		r, err = t.Open()

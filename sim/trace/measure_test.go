@@ -40,15 +40,20 @@ func TestStatisticsByHand(t *testing.T) {
 		Name: "t", Messages: 6, Roots: 4, Depth: 2, DurationSeconds: 100,
 		RatePerSecond: known(0.04), PeakPerMinute: 2,
 		// The mean is 90/6; the variance (5*5^2 + 25^2)/6 = 125; its root over the mean 0.745356.
-		Service: trace.Service{WorkSeconds: 90, MeanSeconds: 15, P50Seconds: 10, P95Seconds: 40, P99Seconds: 40, MaxSeconds: 40, CV: known(0.745356)},
-		Load:    known(0.9), Workers: known(0.45),
+		Service: trace.Service{WorkSeconds: 90, MeanSeconds: 15, P50Seconds: 10, P95Seconds: 40, P99Seconds: 40,
+			MaxSeconds: 40, CV: known(0.745356)},
+		Load: known(0.9), Workers: known(0.45),
 		Classes: []trace.Class{{"", 3, 20}, {"a", 2, 10}, {"b", 1, 10}}, Groups: 2,
-		Slack: &trace.Slack{ObjectiveSeconds: 10, Quantile: 0.5, BootSeconds: 2, Slots: 2, Longer: 0.166667, Ratio: known(-1)},
+		Slack: &trace.Slack{ObjectiveSeconds: 10, Quantile: 0.5, BootSeconds: 2, Slots: 2, Longer: 0.166667,
+			Ratio: known(-1)},
 	}
 	counts := make([]int64, 101)
 	counts[0], counts[59], counts[60], counts[100] = 1, 1, 1, 1
 	want.Arrivals = trace.Histogram{WidthSeconds: 1, Counts: counts}
-	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 0.02*math.Abs(b) }) // quantiles are off by 2 %
+	near := cmp.Comparer(func(a,
+		b float64) bool {
+		return math.Abs(a-b) <= 0.02*math.Abs(b)
+	}) // quantiles are off by 2 %
 	if diff := cmp.Diff(want, got, near); diff != "" {
 		t.Error(diff)
 	}
@@ -56,7 +61,8 @@ func TestStatisticsByHand(t *testing.T) {
 
 func TestWhatCannotBeToldIsUnknown(t *testing.T) {
 	s := measure(t, trace.Goal{Objective: muster.Objective{Latency: time.Second}}, trace.Message{}, trace.Message{})
-	for name, m := range map[string]trace.Maybe{"rate": s.RatePerSecond, "load": s.Load, "workers": s.Workers, "dispersion": s.Dispersion, "cv": s.Service.CV, "ratio": s.Slack.Ratio} {
+	for name, m := range map[string]trace.Maybe{"rate": s.RatePerSecond, "load": s.Load, "workers": s.Workers,
+		"dispersion": s.Dispersion, "cv": s.Service.CV, "ratio": s.Slack.Ratio} {
 		if m.Known {
 			t.Errorf("the %s of two messages without work at one instant is %v, want unknown", name, m.Value)
 		}
@@ -114,18 +120,22 @@ func TestClassesAndGroupsAreBounded(t *testing.T) {
 	}
 	s := measure(t, trace.Goal{}, many...)
 	if len(s.Classes) != 32 || !s.MoreClasses || s.Groups != 65536 || !s.MoreGroups {
-		t.Errorf("found %d classes (more: %v) and %d groups (more: %v)", len(s.Classes), s.MoreClasses, s.Groups, s.MoreGroups)
+		t.Errorf("found %d classes (more: %v) and %d groups (more: %v)", len(s.Classes), s.MoreClasses, s.Groups,
+			s.MoreGroups)
 	}
 	s = measure(t, trace.Goal{}, many[:32]...)
 	if len(s.Classes) != 32 || s.MoreClasses || s.Groups != 32 || s.MoreGroups {
-		t.Errorf("found %d classes (more: %v) and %d groups (more: %v), want 32 of each and no more", len(s.Classes), s.MoreClasses, s.Groups, s.MoreGroups)
+		t.Errorf("found %d classes (more: %v) and %d groups (more: %v), want 32 of each and no more", len(s.Classes),
+			s.MoreClasses, s.Groups, s.MoreGroups)
 	}
 }
 
 // TestTheHistogramCountsEveryArrival holds for any arrivals: each is counted once, in its stretch.
 func TestTheHistogramCountsEveryArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		arrivals := rapid.SliceOfN(rapid.Int64Range(0, int64(rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, trace.MaxTime}).Draw(t, "over"))), 1, 50).Draw(t, "arrivals")
+		arrivals := rapid.SliceOfN(rapid.Int64Range(0,
+			int64(rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, trace.MaxTime}).Draw(t, "over"))), 1,
+			50).Draw(t, "arrivals")
 		slices.Sort(arrivals)
 		var messages []trace.Message
 		for _, at := range arrivals {
@@ -137,7 +147,8 @@ func TestTheHistogramCountsEveryArrival(t *testing.T) {
 		}
 		h := s.Arrivals
 		if len(h.Counts) > 128 || h.Counts[len(h.Counts)-1] == 0 || h.WidthSeconds > 1 && len(h.Counts) <= 64 {
-			t.Fatalf("found %d stretches of %d s, want 65 to 128, or fewer of 1 s, and the last not empty", len(h.Counts), h.WidthSeconds)
+			t.Fatalf("found %d stretches of %d s, want 65 to 128, or fewer of 1 s, and the last not empty",
+				len(h.Counts), h.WidthSeconds)
 		}
 		for i, n := range h.Counts {
 			for _, at := range arrivals {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
@@ -30,7 +29,7 @@ type measured struct {
 	minutes
 	bins Histogram
 
-	services muster.Durations
+	services series.Durations
 	waiting  []time.Duration // services that the histogram lacks
 	spread   spread
 	shortest time.Duration
@@ -124,10 +123,12 @@ func (m *measured) statistics(goal Goal) Statistics {
 		Messages: m.order.count, Roots: m.roots, Depth: m.depth, DurationSeconds: round(over),
 		PeakPerMinute: m.minutes.peak(), Dispersion: m.minutes.dispersion(),
 		Service: Service{
-			WorkSeconds: round(m.services.SumSeconds), MeanSeconds: round(m.spread.mean), MaxSeconds: round(m.longest.Seconds()),
+			WorkSeconds: round(m.services.SumSeconds), MeanSeconds: round(m.spread.mean),
+			MaxSeconds: round(m.longest.Seconds()),
 			P50Seconds: m.quantile(0.5), P95Seconds: m.quantile(0.95), P99Seconds: m.quantile(0.99), CV: m.spread.cv(),
 		},
-		MoreClasses: m.moreClasses, Groups: len(m.groups), MoreGroups: m.moreGroups, Arrivals: m.bins, Classes: m.sorted(),
+		MoreClasses: m.moreClasses, Groups: len(m.groups), MoreGroups: m.moreGroups, Arrivals: m.bins,
+		Classes: m.sorted(),
 	}
 	if over > 0 {
 		s.RatePerSecond = known(float64(m.roots) / over)

@@ -17,7 +17,8 @@ type Format string
 
 // The formats. Each may be packed with gzip.
 const (
-	// CSV has a header and the columns arrival_s and service_s, in seconds, and perhaps class, group and depth, in any order.
+	// CSV has a header and the columns arrival_s and service_s, in seconds, and perhaps class, group and depth, in any
+	// order.
 	CSV Format = "csv"
 	// SWF is the Standard Workload Format of batch job logs.
 	SWF Format = "swf"
@@ -45,8 +46,8 @@ type Options struct {
 	Format Format
 	// Seed is that of everything drawn: generators, and for counts the services and, if asked for, the arrivals.
 	Seed uint64
-	// Service is the mean service of messages that are only counted, above 0; ServiceCV is the standard deviation over the
-	// mean, from 0 (constant) to 10, and lognormal above 0.
+	// Service is the mean service of messages that are only counted, above 0; ServiceCV is the standard deviation over
+	// the mean, from 0 (constant) to 10, and lognormal above 0.
 	Service   time.Duration
 	ServiceCV float64
 	// Spread is where messages that are only counted arrive in their interval; empty is [SpreadEven].
@@ -56,9 +57,11 @@ type Options struct {
 func (o Options) check() error {
 	switch {
 	case o.Format != "" && !slices.Contains(Formats(), o.Format):
-		return fmt.Errorf("found the format %q, allowed are csv, swf and counts%s", o.Format, near(string(o.Format), []string{"csv", "swf", "counts"}))
+		return fmt.Errorf("found the format %q, allowed are csv, swf and counts%s", o.Format,
+			near(string(o.Format), []string{"csv", "swf", "counts"}))
 	case o.Spread != "" && o.Spread != SpreadEven && o.Spread != SpreadPoisson:
-		return fmt.Errorf("found the spread %q, allowed are even and poisson%s", o.Spread, near(string(o.Spread), []string{"even", "poisson"}))
+		return fmt.Errorf("found the spread %q, allowed are even and poisson%s", o.Spread,
+			near(string(o.Spread), []string{"even", "poisson"}))
 	case o.Service < 0 || o.Service > MaxTime:
 		return fmt.Errorf("found the mean service %s, want above 0s and at most ten years", o.Service)
 	case !(o.ServiceCV >= 0 && o.ServiceCV <= 10):
@@ -84,7 +87,8 @@ func Load(text string, o Options) (Trace, error) {
 	_, isGenerator := findGenerator(name)
 	switch {
 	case (isScenario || isGenerator) && o.forFiles():
-		return Trace{}, fmt.Errorf("%s is generated, and options were given that are for files (format, service, spread): give it settings, as in poisson:service=10s", name)
+		return Trace{}, fmt.Errorf("%s is generated, and options were given that are for files (format, service, "+
+			"spread): give it settings, as in poisson:service=10s", name)
 	case isScenario:
 		return scenario.Trace(o.Seed)
 	case isGenerator:
@@ -97,7 +101,8 @@ func Load(text string, o Options) (Trace, error) {
 		}
 		hint := near(name, known)
 		if hint != "" || !strings.Contains(text, ".") { // without a hint, what has a point is a file that is missing
-			return Trace{}, fmt.Errorf("there is no file, no generator and no scenario %q%s; generators are %s", name, hint, strings.Join(generatorNames(), ", "))
+			return Trace{}, fmt.Errorf("there is no file, no generator and no scenario %q%s; generators are %s", name,
+				hint, strings.Join(generatorNames(), ", "))
 		}
 	}
 	return Open(text, o)
@@ -120,7 +125,9 @@ func Open(path string, o Options) (Trace, error) {
 		}
 	}
 	if o.Format != Counts && o.forCounts() {
-		return Trace{}, &Fault{File: path, Problem: fmt.Errorf("found the format %s, which says itself how long the work takes; service and spread are for counts", o.Format)}
+		return Trace{}, &Fault{File: path,
+			Problem: fmt.Errorf("found the format %s, which says itself how long the work takes; service and spread "+
+				"are for counts", o.Format)}
 	}
 	t := Trace{Name: filepath.Base(path), Open: func() (Reader, error) {
 		f, now, err := openFile(path)

@@ -96,7 +96,8 @@ func fits(m Message, last time.Duration) error {
 }
 
 func tooLong(name, found string) error {
-	return fmt.Errorf("found the %s %s, want at most %s seconds, ten years; times count from the start of the trace", name, found, seconds(MaxTime))
+	return fmt.Errorf("found the %s %s, want at most %s seconds, ten years; times count from the start of the trace",
+		name, found, seconds(MaxTime))
 }
 
 func unsorted(found, before string) error {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parseSeconds reads a number of seconds, exact to the nanosecond when it is written with digits and a point alone. name is
-// the column it stands in.
+// parseSeconds reads a number of seconds, exact to the nanosecond when it is written with digits and a point alone.
+// name is the column it stands in.
 func parseSeconds(name string, text []byte) (time.Duration, error) {
 	d, ok := plainSeconds(text)
 	if !ok {

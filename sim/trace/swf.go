@@ -16,9 +16,10 @@ const (
 	swfStatus = 10
 )
 
-// swfReader reads job logs in the Standard Workload Format. Each job is one message that takes one slot for its run time,
-// however many processors it had; the first one arrives at 0. Passed over and counted are jobs whose submit or run time is
-// unknown, those that were cancelled before they ran, and lines about a part of a job whose whole has a line of its own.
+// swfReader reads job logs in the Standard Workload Format. Each job is one message that takes one slot for its run
+// time, however many processors it had; the first one arrives at 0. Passed over and counted are jobs whose submit or
+// run time is unknown, those that were cancelled before they ran, and lines about a part of a job whose whole has a
+// line of its own.
 type swfReader struct {
 	*lines
 	fields  [swfFields][]byte
@@ -83,7 +84,8 @@ func (r *swfReader) parse(line []byte) (m Message, ok bool, err error) {
 	n := 0
 	for rest := trim(line); len(rest) > 0; n++ {
 		if n == swfFields {
-			return m, false, fmt.Errorf("found more than %d fields, want a job in the Standard Workload Format", swfFields)
+			return m, false, fmt.Errorf("found more than %d fields, want a job in the Standard Workload Format",
+				swfFields)
 		}
 		end := 0
 		for end < len(rest) && rest[end] != ' ' && rest[end] != '\t' {
@@ -92,7 +94,8 @@ func (r *swfReader) parse(line []byte) (m Message, ok bool, err error) {
 		r.fields[n], rest = rest[:end], trim(rest[end:])
 	}
 	if n < swfFields {
-		return m, false, fmt.Errorf("found %d fields, want the %d of a job in the Standard Workload Format, -1 for what is unknown", n, swfFields)
+		return m, false, fmt.Errorf("found %d fields, want the %d of a job in the Standard Workload Format, -1 for "+
+			"what is unknown", n, swfFields)
 	}
 	submit, run, status := r.fields[swfSubmit], r.fields[swfRun], r.fields[swfStatus]
 	if !missing(submit) {

@@ -15,12 +15,14 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 )
 
-// Write writes t to path as CSV, packed if path ends in .gz, and returns how many messages that were, children included.
-// [Open] gives back the same messages. The file appears when it is whole and on the disk; it replaces one of that name.
-// The same trace gives the same bytes. each, unless nil, is told how many messages are written so far, now and then.
+// Write writes t to path as CSV, packed if path ends in .gz, and returns how many messages that were, children
+// included. [Open] gives back the same messages. The file appears when it is whole and on the disk; it replaces one of
+// that name. The same trace gives the same bytes. each, unless nil, is told how many messages are written so far, now
+// and then.
 func Write(t Trace, path string, each func(messages int64)) (int64, error) {
 	if base := strings.TrimSuffix(path, ".gz"); !strings.HasSuffix(base, ".csv") {
-		return 0, fmt.Errorf("write the trace to %s: found a name that ends in %q, want .csv or .csv.gz", path, filepath.Ext(path))
+		return 0, fmt.Errorf("write the trace to %s: found a name that ends in %q, want .csv or .csv.gz", path,
+			filepath.Ext(path))
 	}
 	columns, err := used(t)
 	if err != nil {

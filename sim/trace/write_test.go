@@ -26,7 +26,8 @@ func messages(t *rapid.T, depth int) []trace.Message {
 		least = 1
 	}
 	for range rapid.IntRange(least, 2+2*depth).Draw(t, "messages") {
-		at += time.Duration(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, int64(trace.MaxTime/20))).Draw(t, "gap"))
+		at += time.Duration(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, int64(trace.MaxTime/20))).Draw(t,
+			"gap"))
 		m := trace.Message{
 			Arrival: at, Service: time.Duration(rapid.Int64Range(0, int64(trace.MaxTime)).Draw(t, "service")),
 			Class: text.Draw(t, "class"), Group: text.Draw(t, "group"),
@@ -82,7 +83,8 @@ func TestOnlyTheColumnsThatAreNeededAreWritten(t *testing.T) {
 		{"plain", trace.Message{Arrival: s, Service: 1500 * time.Microsecond}, "arrival_s,service_s\n1,0.0015\n"},
 		{"a class", trace.Message{Class: "a,b"}, "arrival_s,service_s,class\n0,0,\"a,b\"\n"},
 		{"a group", trace.Message{Group: " "}, "arrival_s,service_s,group\n0,0,\" \"\n"},
-		{"a child with a class", trace.Message{Children: []trace.Message{{Arrival: 1, Class: "leaf"}}}, "arrival_s,service_s,class,depth\n0,0,,0\n0.000000001,0,leaf,1\n"},
+		{"a child with a class", trace.Message{Children: []trace.Message{{Arrival: 1, Class: "leaf"}}},
+			"arrival_s,service_s,class,depth\n0,0,,0\n0.000000001,0,leaf,1\n"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.csv")
 		n, err := trace.Write(trace.Of("t", c.message), path, nil)
@@ -115,12 +117,18 @@ func TestMessagesThatBreakTheRulesAreNotWritten(t *testing.T) {
 	}{
 		{"none", nil, "found no message; a trace has at least one"},
 		{"before the start", []trace.Message{{Arrival: -1}}, "message 1: found the arrival -1ns, want at least 0"},
-		{"disorder", []trace.Message{{Arrival: 2 * time.Second}, {Arrival: time.Second}}, "message 2: found the arrival 1 after 2, want arrivals in order: sort the lines by time"},
-		{"less than no work", []trace.Message{{Service: -time.Second}}, "message 1: found the service -1s, want at least 0"},
-		{"an endless work", []trace.Message{{Service: trace.MaxTime + 1}}, "message 1: found the service 87600h0m0.000000001s, want at most 315360000 seconds, ten years; times count from the start of the trace"},
-		{"a class of two lines", []trace.Message{{Class: "a\nb"}}, `message 1: found the class "a\nb", want no control characters`},
-		{"children in disorder", []trace.Message{{Children: []trace.Message{{Arrival: 2}, {Arrival: 1}}}}, "message 1: found the arrival 0.000000001 after 0.000000002, want arrivals in order: sort the lines by time"},
-		{"too deep", []trace.Message{deep(1001)}, "message 1: found children of children deeper than 1000, which is the deepest allowed"},
+		{"disorder", []trace.Message{{Arrival: 2 * time.Second}, {Arrival: time.Second}},
+			"message 2: found the arrival 1 after 2, want arrivals in order: sort the lines by time"},
+		{"less than no work", []trace.Message{{Service: -time.Second}}, "message 1: found the service -1s, want at " +
+			"least 0"},
+		{"an endless work", []trace.Message{{Service: trace.MaxTime + 1}}, "message 1: found the service " +
+			"87600h0m0.000000001s, want at most 315360000 seconds, ten years; times count from the start of the trace"},
+		{"a class of two lines", []trace.Message{{Class: "a\nb"}},
+			`message 1: found the class "a\nb", want no control characters`},
+		{"children in disorder", []trace.Message{{Children: []trace.Message{{Arrival: 2}, {Arrival: 1}}}},
+			"message 1: found the arrival 0.000000001 after 0.000000002, want arrivals in order: sort the lines by time"},
+		{"too deep", []trace.Message{deep(1001)}, "message 1: found children of children deeper than 1000, which is " +
+			"the deepest allowed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -139,7 +147,8 @@ func TestMessagesThatBreakTheRulesAreNotWritten(t *testing.T) {
 			entries, err := os.ReadDir(dir)
 			kept, readErr := os.ReadFile(path)
 			if err != nil || readErr != nil || len(entries) != 1 || string(kept) != "kept" {
-				t.Errorf("the directory has %v and the old file %q, want the old file untouched and nothing else (%v, %v)", entries, kept, err, readErr)
+				t.Errorf("the directory has %v and the old file %q, want the old file untouched and nothing else "+
+					"(%v, %v)", entries, kept, err, readErr)
 			}
 		})
 	}
@@ -162,7 +171,8 @@ func TestAFileThatBreaksOffLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// breaking fails after some messages, over all its readings; they have all columns, so that one reading for these ends soon.
+// breaking fails after some messages, over all its readings; they have all columns, so that one reading for these ends
+// soon.
 type breaking struct {
 	left *int
 	err  error

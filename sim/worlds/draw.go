@@ -21,8 +21,8 @@ type World struct {
 	// Shape says how messages come, Drift how the work changes: "" for not at all.
 	Shape Shape
 	Drift string
-	// Mean and CV are those of the work at the start, Tail is its 99th percentile; Boot is the mean boot time, and BootCV how
-	// far boots differ.
+	// Mean and CV are those of the work at the start, Tail is its 99th percentile; Boot is the mean boot time, and
+	// BootCV how far boots differ.
 	Mean, CV, Tail, Boot, BootCV float64
 	// Latency is the objective, Load the mean number of busy workers, Length how long messages come.
 	Latency, Load, Length float64
@@ -41,8 +41,8 @@ const (
 	shortestBoot, longestBoot = 0.2, 1800.0
 	leastLoad, mostLoad       = 0.01, 1000.0
 	leastRoom, mostRoom       = 0.3, 50.0
-	// mostMessages bounds the messages of a world, shortest and longest its length: what is fast comes with small loads, what is
-	// slow with few messages.
+	// mostMessages bounds the messages of a world, shortest and longest its length: what is fast comes with small
+	// loads, what is slow with few messages.
 	mostMessages      = 100_000
 	shortest, longest = 600.0, 150 * 86400.0
 	// soonestReport and latestReport bound how late reports are in most worlds, soonestLate and latestLate in the share
@@ -50,10 +50,11 @@ const (
 	soonestReport, latestReport = 0.01, 3.0
 	soonestLate, latestLate     = 0.1, 30.0
 	lateShare                   = 0.3
-	// mostPolls bounds the polls of a world, where its objective allows it; mostReports its reports, where rarestReport does.
+	// mostPolls bounds the polls of a world, where its objective allows it; mostReports its reports, where rarestReport
+	// does.
 	mostPolls, mostReports = 50_000, 300_000
-	// rarestReport is the longest time between two reports of a worker. With reports half a minute late it is still heard of
-	// often enough not to be taken for lost.
+	// rarestReport is the longest time between two reports of a worker. With reports half a minute late it is still
+	// heard of often enough not to be taken for lost.
 	rarestReport = 8.0
 	// mostWork bounds the worker-seconds of a world, over the time between two reports.
 	mostWork = 1e6
@@ -90,8 +91,8 @@ func (d draws) hit(probability float64) bool { return d.Float64() < probability 
 //   - the maximum binds in a sixth; launches that fail, spot interruptions and crashes in a tenth each;
 //   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right one in half.
 //
-// A world has at most 100,000 messages and lasts ten minutes to 150 days, so fast work comes with small loads; it lasts at least
-// eight boots and three objectives.
+// A world has at most 100,000 messages and lasts ten minutes to 150 days, so fast work comes with small loads; it lasts
+// at least eight boots and three objectives.
 func Draw(number uint64) World {
 	d := draws{rand.New(rand.NewPCG(number, 0x776f726c6473))}
 	w := World{Number: number, Slots: 1, Told: "none"}
@@ -116,14 +117,16 @@ func Draw(number uint64) World {
 	w.Load = d.log(leastLoad, mostLoad)
 	flow := drawFlow(d, &w)
 	event := contest.Event{
-		Name:      fmt.Sprintf("world %d", number),
-		Objective: muster.Objective{Latency: seconds(w.Latency), Quantile: []float64{0.95, 0.99, 0.99, 0.99, 0.999}[d.IntN(5)]},
-		Limits:    muster.Limits{Max: 1, LaunchesPerHour: contest.LaunchesPerHour},
+		Name: fmt.Sprintf("world %d", number),
+		Objective: muster.Objective{Latency: seconds(w.Latency),
+			Quantile: []float64{0.95, 0.99, 0.99, 0.99, 0.999}[d.IntN(5)]},
+		Limits: muster.Limits{Max: 1, LaunchesPerHour: contest.LaunchesPerHour},
 	}
 	drawCircumstances(d, &w, &event)
 	flow.settle(&w, event.World.ReportEvery.Seconds())
 	slowDown(&w, &event)
-	// What is kept after the last message is in proportion to the world, so that a world of a minute is not judged by its end.
+	// What is kept after the last message is in proportion to the world, so that a world of a minute is not judged by
+	// its end.
 	event.World.Tail = seconds(math.Min(1800, math.Max(60, w.Length/10)))
 	drawMax(d, &w, &event)
 	drawTold(d, &w, &event)
@@ -180,8 +183,8 @@ func drawCircumstances(d draws, w *World, e *contest.Event) {
 }
 
 // slowDown makes polls and reports rarer in a world that is long, or has many workers, as those who run such fleets do:
-// about mostPolls polls, if four of them still come within the objective, and about mostReports reports, if each worker still
-// sends one every rarestReport.
+// about mostPolls polls, if four of them still come within the objective, and about mostReports reports, if each worker
+// still sends one every rarestReport.
 func slowDown(w *World, e *contest.Event) {
 	e.Poll = max(e.Poll, seconds(math.Min(w.Length/mostPolls, w.Latency/4)))
 	reports := (w.Load + 10) * w.Length
@@ -222,8 +225,8 @@ func drawLate(d draws, e *contest.Event) {
 	}
 }
 
-// Slack is how much of the objective is left beside the tail of the work, the longest usual boot and what is seen late; where it
-// is above 0 a launch saves a message that is already there.
+// Slack is how much of the objective is left beside the tail of the work, the longest usual boot and what is seen late;
+// where it is above 0 a launch saves a message that is already there.
 func (w World) Slack() float64 {
 	e := w.Event
 	late := e.World.Stale.Seconds() + 2*e.Poll.Seconds() + e.World.Report.Mean.Seconds()
@@ -243,13 +246,16 @@ func (w World) String() string {
 	if w.Drift != "" {
 		text += ", " + w.Drift
 	}
-	text += fmt.Sprintf("), boot %s (cv %.2g), objective %s at %g, slots %d, told %s", short(w.Boot), w.BootCV, short(w.Latency), w.Event.Objective.Quantile, w.Slots, w.Told)
+	text += fmt.Sprintf("), boot %s (cv %.2g), objective %s at %g, slots %d, told %s", short(w.Boot), w.BootCV,
+		short(w.Latency), w.Event.Objective.Quantile, w.Slots, w.Told)
 	for _, x := range []struct {
 		on   bool
 		text string
 	}{
-		{w.Binding, fmt.Sprintf("max %d", w.Event.Limits.Max)}, {s.Poison > 0, fmt.Sprintf("%.2g failing", s.Poison)}, {s.Stale > 0, "counts " + short(s.Stale.Seconds()) + " old"},
-		{s.CountsOnly, "counts only"}, {s.LaunchFails > 0, "launches fail"}, {s.Crashes > 0, "crashes"}, {s.Spot.Share > 0, "spot"},
+		{w.Binding, fmt.Sprintf("max %d", w.Event.Limits.Max)}, {s.Poison > 0, fmt.Sprintf("%.2g failing", s.Poison)},
+		{s.Stale > 0, "counts " + short(s.Stale.Seconds()) + " old"},
+		{s.CountsOnly, "counts only"}, {s.LaunchFails > 0, "launches fail"}, {s.Crashes > 0, "crashes"},
+		{s.Spot.Share > 0, "spot"},
 		{s.Report.Mean > 2*time.Second, "reports " + short(s.Report.Mean.Seconds()) + " late"},
 	} {
 		if x.on {

@@ -39,13 +39,14 @@ type flow struct {
 	least float64
 	// wanted is how many messages there should be.
 	wanted float64
-	// period is that of what repeats, swing how far it goes, busy which share of the time is busy, size how many messages a burst
-	// has.
+	// period is that of what repeats, swing how far it goes, busy which share of the time is busy, size how many
+	// messages a burst has.
 	period, swing, busy, size float64
 }
 
 func drawFlow(d draws, w *World) flow {
-	f := flow{shape: Shapes()[d.IntN(len(Shapes()))], seed: d.Uint64(), wanted: d.log(500, 20_000), swing: d.between(0.3, 1), busy: d.log(0.05, 0.5)}
+	f := flow{shape: Shapes()[d.IntN(len(Shapes()))], seed: d.Uint64(), wanted: d.log(500, 20_000),
+		swing: d.between(0.3, 1), busy: d.log(0.05, 0.5)}
 	w.Shape = f.shape
 	f.least = math.Max(shortest, 8*w.Boot+3*w.Latency+10*w.Mean)
 	unit := w.Boot + w.Latency // what a policy can follow

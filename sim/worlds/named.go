@@ -15,8 +15,8 @@ type Named struct {
 	// Name is what tables call it, Found what went wrong there, in the words of a table.
 	Name, Found string
 	Event       contest.Event
-	// Least is the least share in time, most of each the most worker-seconds over the lower bound, the most launches in an hour, and
-	// the largest size; zero judges nothing.
+	// Least is the least share in time, most of each the most worker-seconds over the lower bound, the most launches in
+	// an hour, and the largest size; zero judges nothing.
 	Least, MostRatio, MostLaunches float64
 	MostPeak                       int
 }
@@ -26,40 +26,57 @@ func All() []Named {
 	const s, m, h = time.Second, time.Minute, time.Hour
 	event := func(name, spec string, latency, boot time.Duration, most int) contest.Event {
 		return contest.Event{
-			Name: name, Objective: muster.Objective{Latency: latency, Quantile: 0.99}, Limits: muster.Limits{Max: most, LaunchesPerHour: contest.LaunchesPerHour},
-			World: sim.World{Boot: sim.Draw{Mean: boot}, Slots: 1},
-			Trace: func(seed uint64) (trace.Trace, error) { return trace.Generate(spec, seed) },
+			Name: name, Objective: muster.Objective{Latency: latency, Quantile: 0.99},
+			Limits: muster.Limits{Max: most, LaunchesPerHour: contest.LaunchesPerHour},
+			World:  sim.World{Boot: sim.Draw{Mean: boot}, Slots: 1},
+			Trace:  func(seed uint64) (trace.Trace, error) { return trace.Generate(spec, seed) },
 		}
 	}
 	poison := event("failing messages", "poisson:rate=0.5,duration=4h,service=10s,cv=0.5", 5*m, m, 500)
 	poison.World.Poison = 0.05
 	all := []Named{
 		{Name: "50 ms, objective 120 s", Found: "peaks of 94 to 375 workers where 6 do, up to 5 times the lower bound",
-			Event: event("", "poisson:rate=100,duration=10m,service=50ms,cv=0.5", 2*m, 30*s, 500), Least: 0.99, MostRatio: 1.25, MostPeak: 10},
+			Event: event("", "poisson:rate=100,duration=10m,service=50ms,cv=0.5", 2*m, 30*s, 500), Least: 0.99,
+			MostRatio: 1.25, MostPeak: 10},
 		{Name: "50 ms, objective 10 s", Found: "7,053 launches in half an hour",
-			Event: event("", "poisson:rate=100,duration=30m,service=50ms,cv=0.5", 10*s, 30*s, 500), Least: 0.96, MostRatio: 2.5, MostPeak: 40},
-		{Name: "20 ms, objective 10 s", Found: "85 % in time at 75 times the lower bound, 7,101 launches in ten minutes",
-			Event: event("", "poisson:rate=250,duration=10m,service=20ms,cv=0.5", 10*s, 30*s, 500), Least: 0.9, MostRatio: 4.5, MostPeak: 40},
+			Event: event("", "poisson:rate=100,duration=30m,service=50ms,cv=0.5", 10*s, 30*s, 500), Least: 0.96,
+			MostRatio: 2.5, MostPeak: 40},
+		{Name: "20 ms, objective 10 s",
+			Found: "85 % in time at 75 times the lower bound, 7,101 launches in ten minutes",
+			Event: event("", "poisson:rate=250,duration=10m,service=20ms,cv=0.5", 10*s, 30*s, 500), Least: 0.9,
+			MostRatio: 4.5, MostPeak: 40},
 		{Name: "tasks of 2 h, objective 2 h 15 min", Found: "1,785 launches for 142 messages",
-			Event: event("", "poisson:rate=0.00165,duration=24h,service=2h,cv=0", 2*h+15*m, m, 500), Least: 0.85, MostRatio: 1.1, MostLaunches: 10, MostPeak: 40},
+			Event: event("", "poisson:rate=0.00165,duration=24h,service=2h,cv=0", 2*h+15*m, m, 500), Least: 0.85,
+			MostRatio: 1.1, MostLaunches: 10, MostPeak: 40},
 		{Name: "tasks of 2 h, objective 10 min", Found: "5,671 launches for 303 messages, peak 122",
-			Event: event("", "poisson:rate=0.0035,duration=24h,service=2h,cv=0", 10*m, m, 500), MostRatio: 1.1, MostLaunches: 20, MostPeak: 60},
-		{Name: "boot of 20 min, objective 5 min", Found: "125 workers after two seconds and 369 after twelve, where 20 are needed",
-			Event: event("", "diurnal:rate=0.9,swing=0.5,period=24h,duration=24h,service=10s,cv=0.5", 5*m, 20*m, 500), Least: 0.9, MostRatio: 2, MostPeak: 60},
-		{Name: "on 15 min, off 6 h, objective 30 s", Found: "81 % in time at three times the cost of one worker for each message",
-			Event: event("", "spike:rate=0,size=900,every=6h15m,at=10m,duration=48h,service=10s,cv=0.5", 30*s, m, 500), Least: 0.8, MostRatio: 2, MostPeak: 80},
-		{Name: "failing messages, 5 %", Found: "1.47 times the lower bound", Event: poison, MostRatio: 1.4, MostPeak: 40},
+			Event: event("", "poisson:rate=0.0035,duration=24h,service=2h,cv=0", 10*m, m, 500), MostRatio: 1.1,
+			MostLaunches: 20, MostPeak: 60},
+		{Name: "boot of 20 min, objective 5 min", Found: "125 workers after two seconds and 369 after twelve, where " +
+			"20 are needed",
+			Event: event("", "diurnal:rate=0.9,swing=0.5,period=24h,duration=24h,service=10s,cv=0.5", 5*m, 20*m, 500),
+			Least: 0.9, MostRatio: 2, MostPeak: 60},
+		{Name: "on 15 min, off 6 h, objective 30 s", Found: "81 % in time at three times the cost of one worker for " +
+			"each message",
+			Event: event("", "spike:rate=0,size=900,every=6h15m,at=10m,duration=48h,service=10s,cv=0.5", 30*s, m, 500),
+			Least: 0.8, MostRatio: 2, MostPeak: 80},
+		{Name: "failing messages, 5 %", Found: "1.47 times the lower bound", Event: poison, MostRatio: 1.4,
+			MostPeak: 40},
 		{Name: "load 24 where 15 may be", Found: "15 % in time where one worker for each message has 26 %",
 			Event: event("", "poisson:rate=2.4,duration=1h,service=10s,cv=0.5", 5*m, m, 15), MostPeak: 15},
 		{Name: "constant load of 1.5", Found: "two workers kept: 1.23 times the lower bound",
-			Event: event("", "steady:rate=0.15,duration=4h,service=10s,cv=0", 5*m, m, 500), Least: 0.99, MostRatio: 1.12, MostPeak: 5},
-		{Name: "50 messages of 50 s at once, told nothing", Found: "1.86 times what a schedule pays that knows the mean",
+			Event: event("", "steady:rate=0.15,duration=4h,service=10s,cv=0", 5*m, m, 500), Least: 0.99,
+			MostRatio: 1.12, MostPeak: 5},
+		{Name: "50 messages of 50 s at once, told nothing",
+			Found: "1.86 times what a schedule pays that knows the mean",
 			Event: event("", "burst:size=50,service=50s,cv=0", 5*m, 90*s, 100), MostRatio: 2.2, MostPeak: 50},
 		{Name: "a first start with a burst", Found: "92.9 % in time, 99.4 % when told the mean",
-			Event: event("", "spike:rate=0.3,size=300,every=40m,at=1s,duration=2h,service=10s,cv=0.5", 5*m, m, 500), Least: 0.8, MostRatio: 1.5, MostPeak: 100},
-		{Name: "a first message that hangs, then 200 of a second", Found: "one worker, which held the one that hung, for three minutes",
+			Event: event("", "spike:rate=0.3,size=300,every=40m,at=1s,duration=2h,service=10s,cv=0.5", 5*m, m, 500),
+			Least: 0.8, MostRatio: 1.5, MostPeak: 100},
+		{Name: "a first message that hangs, then 200 of a second", Found: "one worker, which held the one that hung, " +
+			"for three minutes",
 			Event: event("", "", 15*s, s, 6), Least: 0.97, MostRatio: 1.2, MostPeak: 4},
-		{Name: "a first message of a minute, then 200 of a second", Found: "one worker until the first message had ended",
+		{Name: "a first message of a minute, then 200 of a second", Found: "one worker until the first message had " +
+			"ended",
 			Event: event("", "", 15*s, s, 6), Least: 0.97, MostRatio: 1.6, MostPeak: 4},
 	}
 	all[len(all)-2].Event.Trace = func(uint64) (trace.Trace, error) { return behind(h), nil }

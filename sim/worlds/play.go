@@ -14,12 +14,13 @@ import (
 type Outcome struct {
 	World  uint64 `json:"world"`
 	Policy string `json:"policy"`
-	// WorkerSeconds were paid, of them BootSeconds for boots. Loss adds the price of the late messages: see [sim.Result].
+	// WorkerSeconds were paid, of them BootSeconds for boots. Loss adds the price of the late messages: see
+	// [sim.Result].
 	WorkerSeconds float64 `json:"worker_seconds"`
 	BootSeconds   float64 `json:"boot_seconds"`
 	Loss          float64 `json:"loss_worker_seconds"`
-	// InTime is the share of all messages in time, Settled that of the messages which were sent after the first hour, or the
-	// first quarter of the world where that is shorter; dead letters count as late in both.
+	// InTime is the share of all messages in time, Settled that of the messages which were sent after the first hour,
+	// or the first quarter of the world where that is shorter; dead letters count as late in both.
 	InTime  float64 `json:"in_time_ratio"`
 	Settled float64 `json:"settled_in_time_ratio"`
 	// Launches, Reversals and Peak are those of [sim.Result]; Messages were sent, Unfinished of them never finished.
@@ -65,8 +66,10 @@ func Play(ctx context.Context, w World, p contest.Prepared, c contest.Contender)
 
 func outcome(w World, r sim.Result) Outcome {
 	return Outcome{
-		World: w.Number, Policy: r.Policy, WorkerSeconds: r.WorkerSeconds, BootSeconds: r.BootSeconds, Loss: r.Loss, InTime: r.InTimeRatio, Settled: 1,
-		Launches: r.Launches, Reversals: r.Reversals, Peak: r.PeakWorkers, Messages: r.Messages, Unfinished: r.Unfinished, Faults: r.Faults,
+		World: w.Number, Policy: r.Policy, WorkerSeconds: r.WorkerSeconds, BootSeconds: r.BootSeconds, Loss: r.Loss,
+		InTime: r.InTimeRatio, Settled: 1,
+		Launches: r.Launches, Reversals: r.Reversals, Peak: r.PeakWorkers, Messages: r.Messages,
+		Unfinished: r.Unfinished, Faults: r.Faults,
 	}
 }
 

@@ -191,7 +191,10 @@ func TestTracesHaveAboutTheirMessages(t *testing.T) {
 
 // A share of so many independent draws lies within four standard deviations of its probability.
 func TestTheDistributionIsAsStated(t *testing.T) {
-	below := func(least, most, v float64) bool { return v < math.Sqrt(least*most) } // the median of a log-uniform distribution
+	below := func(least, most,
+		v float64) bool {
+		return v < math.Sqrt(least*most)
+	} // the median of a log-uniform distribution
 	for _, x := range []struct {
 		name        string
 		probability float64
@@ -203,15 +206,17 @@ func TestTheDistributionIsAsStated(t *testing.T) {
 		{"work that varies by 0.2 to 1.2", 0.5, func(w World) bool { return w.CV >= 0.2 && w.CV < 1.2 }},
 		{"drift", 0.4, func(w World) bool { return w.Drift != "" }},
 		{"boots of one length", 0.4, func(w World) bool { return w.BootCV == 0 }},
-		{"an objective below its median", 0.5, func(w World) bool { return below(leastRoom, mostRoom, w.Latency/(w.Tail+w.Boot)) }},
+		{"an objective below its median", 0.5,
+			func(w World) bool { return below(leastRoom, mostRoom, w.Latency/(w.Tail+w.Boot)) }},
 		{"an objective for 99 %", 0.6, func(w World) bool { return w.Event.Objective.Quantile == 0.99 }},
 		{"one slot", 0.6, func(w World) bool { return w.Slots == 1 }},
 		{"trees", 1.0 / 11, func(w World) bool { return w.Shape == Trees }},
 		{"failing messages", 0.3, func(w World) bool { return w.Event.World.Poison > 0 }},
 		{"old counts", 0.2, func(w World) bool { return w.Event.World.Stale > 0 }},
-		{"reports more than 3 s late", lateShare * math.Log(latestLate/latestReport) / math.Log(latestLate/soonestLate), func(w World) bool {
-			return w.Event.World.Report.Mean.Seconds() > latestReport
-		}},
+		{"reports more than 3 s late", lateShare * math.Log(latestLate/latestReport) / math.Log(latestLate/soonestLate),
+			func(w World) bool {
+				return w.Event.World.Report.Mean.Seconds() > latestReport
+			}},
 		{"counts alone", 0.3, func(w World) bool { return w.Event.World.CountsOnly }},
 		{"counts off by a fifth", 0.1, func(w World) bool { return w.Event.World.Approximate == 0.2 }},
 		{"a maximum that binds", 1.0 / 6, func(w World) bool { return w.Binding }},
@@ -283,7 +288,8 @@ func TestThePageStatesTheDistribution(t *testing.T) {
 	}
 	if !*update {
 		t.Fatalf(
-			"%s states another distribution than the comment on Draw; go test ./sim/worlds -run Distribution -update writes it anew; want\n%s",
+			"%s states another distribution than the comment on Draw; go test ./sim/worlds -run Distribution -update "+
+				"writes it anew; want\n%s",
 			path,
 			want.String(),
 		)
@@ -323,7 +329,8 @@ func TestLimitsOfNamedWorlds(t *testing.T) {
 		{"late", n, func(r *sim.Result) { r.InTimeRatio = 0.989 }, "98.9 % in time, wanted is 99 %"},
 		{"costly", n, func(r *sim.Result) { r.Ratio = 1.201 }, "1.201 times the lower bound, allowed is 1.2"},
 		{"without a bound", n, func(r *sim.Result) { r.Ratio = 0 }, "0.000 times the lower bound, allowed is 1.2"},
-		{"restless and large", n, func(r *sim.Result) { r.LaunchesPerHour, r.PeakWorkers = 11, 6 }, "11 launches an hour, allowed are 10; a peak of 6 workers, allowed are 5"},
+		{"restless and large", n, func(r *sim.Result) { r.LaunchesPerHour, r.PeakWorkers = 11, 6 },
+			"11 launches an hour, allowed are 10; a peak of 6 workers, allowed are 5"},
 		{"no figure", n, func(r *sim.Result) { r.InTimeRatio = math.NaN() }, "NaN % in time, wanted is 99 %"},
 		{"a world without limits", Named{}, func(r *sim.Result) { *r = sim.Result{PeakWorkers: 1000} }, ""},
 	} {
@@ -399,9 +406,9 @@ func TestNamedWorldsKeepTheirLimits(t *testing.T) {
 // drawnFrom is the first number of the worlds on which promises are held. The first dozen are short ones.
 const drawnFrom = 400_001
 
-// MUSTER_WORLDS says how many worlds are drawn; `make proofs` draws 200.
+// MUSTER_WORLDS says how many worlds are drawn; `make proofs` draws 200, and .ci/run 12 of them.
 func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
-	count := 12
+	count := 4
 	if testing.Short() {
 		count = 3
 	}
@@ -454,7 +461,8 @@ func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 }
 
 func TestDurationsAreReadable(t *testing.T) {
-	for seconds, want := range map[float64]string{0.005: "5 ms", 0.3612: "361 ms", 12.3: "12 s", 330: "5.5 min", 14400: "4 h"} {
+	for seconds, want := range map[float64]string{0.005: "5 ms", 0.3612: "361 ms", 12.3: "12 s", 330: "5.5 min",
+		14400: "4 h"} {
 		if got := short(seconds); got != want {
 			t.Errorf("found %q for %v s, want %q", got, seconds, want)
 		}

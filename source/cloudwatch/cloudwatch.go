@@ -1,11 +1,13 @@
-// Package cloudwatch measures a queue, or anything else that can be counted, by metrics of CloudWatch and expressions over them.
+// Package cloudwatch measures a queue, or anything else that can be counted, by metrics of CloudWatch and expressions
+// over them.
 //
-// A fleet whose work is not on SQS, or whose own programs publish how long their work takes, is measured by what is in CloudWatch.
-// Expressions are computed here by package metricmath, from metrics that are read together with those of all other fleets; those
-// that only CloudWatch can compute, such as SEARCH, are left to it with ByAWS, at the price of a call of their own.
+// A fleet whose work is not on SQS, or whose own programs publish how long their work takes, is measured by what is in
+// CloudWatch. Expressions are computed here by package metricmath, from metrics that are read together with those of
+// all other fleets; those that only CloudWatch can compute, such as SEARCH, are left to it with ByAWS, at the price of
+// a call of their own.
 //
-// A sample carries the instant at which the period of its datapoint ended, never that of the call. Periods that are not complete
-// yet count for nothing.
+// A sample carries the instant at which the period of its datapoint ended, never that of the call. Periods that are not
+// complete yet count for nothing.
 package cloudwatch
 
 import (
@@ -18,6 +20,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 )
 
@@ -80,8 +83,8 @@ const (
 	window = 15 * time.Minute
 	// byAWSEvery is how often CloudWatch computes a list.
 	byAWSEvery = time.Minute
-	// late is by how much metrics of a minute lag behind: the minute that is under way, the one before, whose end they are read
-	// up to a minute after, and what it takes until that one is complete.
+	// late is by how much metrics of a minute lag behind: the minute that is under way, the one before, whose end they
+	// are read up to a minute after, and what it takes until that one is complete.
 	late = 2*time.Minute + awsmetrics.Settle
 )
 
@@ -93,7 +96,8 @@ func New(o Options) (*Source, error) {
 		switch m.Signal {
 		case Backlog, InFlight, Delayed, OldestAge, Processing:
 		default:
-			return nil, fmt.Errorf("measure %s by CloudWatch: found the signal %q, allowed are %s, %s, %s, %s and %s", o.Queue, m.Signal, Backlog, InFlight, Delayed, OldestAge, Processing)
+			return nil, fmt.Errorf("measure %s by CloudWatch: found the signal %q, allowed are %s, %s, %s, %s and %s",
+				o.Queue, m.Signal, Backlog, InFlight, Delayed, OldestAge, Processing)
 		}
 		if seen[m.Signal] {
 			return nil, fmt.Errorf("measure %s by CloudWatch: found %s twice, once is allowed", o.Queue, m.Signal)
@@ -141,7 +145,8 @@ func partOf(m Measure) (*part, error) {
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	q := s.base(ctx)
 	shown := q.Published.Value()
-	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed, OldestAge: &q.OldestAge, Processing: &shown.ProcessingMean}
+	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed,
+		OldestAge: &q.OldestAge, Processing: &shown.ProcessingMean}
 	q.LateSeconds = max(q.LateSeconds, s.late().Seconds())
 	var stats []metricmath.MetricStat
 	for _, p := range s.parts {
@@ -210,7 +215,8 @@ func (p *part) compute(reads []awsmetrics.Read) muster.Sample {
 		return muster.Unknown(at, cmp.Or(reason, "the expression gave no single series"))
 	case point.Value == 0 && len(value.Silent) > 0:
 		// The language makes a zero of metrics that nobody publishes; nobody is let go because of that.
-		return muster.Doubt(at, fmt.Sprintf("it is zero, but %s had no datapoint in the last %s", strings.Join(value.Silent, ", "), muster.Seconds(window.Seconds())))
+		return muster.Doubt(at, fmt.Sprintf("it is zero, but %s had no datapoint in the last %s",
+			strings.Join(value.Silent, ", "), render.Seconds(window.Seconds())))
 	}
 	return muster.Measured(start.Add(p.program.Period()), point.Value)
 }
@@ -231,7 +237,8 @@ func (s *Source) byAWS(ctx context.Context, p *part) muster.Sample {
 	case p.read.Failure != "":
 		return muster.Unknown(p.read.At, p.read.Failure)
 	case !point.Known:
-		return muster.Unknown(p.read.At, "CloudWatch computed no datapoint in the last "+muster.Seconds(window.Seconds()))
+		return muster.Unknown(p.read.At, "CloudWatch computed no datapoint in the last "+
+			render.Seconds(window.Seconds()))
 	}
 	return muster.Measured(start.Add(p.read.Series.Period), point.Value)
 }

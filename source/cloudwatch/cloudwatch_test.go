@@ -31,7 +31,9 @@ func inTime(t *testing.T, test func(t *testing.T, r *awsmetrics.Reader, m *muste
 
 func metric(id, name string) metricmath.Query {
 	hidden := false
-	return metricmath.Query{ID: id, ReturnData: &hidden, MetricStat: &metricmath.MetricStat{Metric: metricmath.Metric{Namespace: "App", MetricName: name}, Stat: "Sum", PeriodSeconds: 60}}
+	return metricmath.Query{ID: id, ReturnData: &hidden,
+		MetricStat: &metricmath.MetricStat{Metric: metricmath.Metric{Namespace: "App", MetricName: name}, Stat: "Sum",
+			PeriodSeconds: 60}}
 }
 
 func shown(q metricmath.Query) metricmath.Query {
@@ -45,10 +47,13 @@ func expression(id, text string) metricmath.Query { return metricmath.Query{ID: 
 func TestSignalsAreMeasuredByMetricsAndExpressions(t *testing.T) {
 	inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
 		s, err := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Measures: []cloudwatch.Measure{
-			{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Parked"), shown(expression("e", "a + b"))}},
-			{Signal: cloudwatch.InFlight, Queries: []metricmath.Query{metric("a", "Running"), shown(expression("e", "FILL(a, 0)"))}},
+			{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Parked"),
+				shown(expression("e", "a + b"))}},
+			{Signal: cloudwatch.InFlight,
+				Queries: []metricmath.Query{metric("a", "Running"), shown(expression("e", "FILL(a, 0)"))}},
 			{Signal: cloudwatch.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
-			{Signal: cloudwatch.OldestAge, ByAWS: true, Queries: []metricmath.Query{shown(expression("e", "SEARCH('{App} Age', 'Maximum', 60)"))}},
+			{Signal: cloudwatch.OldestAge, ByAWS: true,
+				Queries: []metricmath.Query{shown(expression("e", "SEARCH('{App} Age', 'Maximum', 60)"))}},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +89,8 @@ func TestSignalsAreMeasuredByMetricsAndExpressions(t *testing.T) {
 			s.Observe(t.Context())
 		}
 		if calls := m.Calls(); len(calls) != 2 {
-			t.Errorf("calls of %v queries within a minute, want one for the metrics and one for what AWS computes", calls)
+			t.Errorf("calls of %v queries within a minute, want one for the metrics and one for what AWS computes",
+				calls)
 		}
 	})
 }
@@ -94,7 +100,8 @@ type counts struct{ err error }
 
 func (c counts) Observe(context.Context) (muster.QueueObservation, error) {
 	now := time.Now().UTC()
-	return muster.QueueObservation{Queue: "work", Backlog: muster.Measured(now, 9), InFlight: muster.Measured(now, 3)}, c.err
+	return muster.QueueObservation{Queue: "work", Backlog: muster.Measured(now, 9),
+		InFlight: muster.Measured(now, 3)}, c.err
 }
 
 func TestMeasuresGoOverWhatTheQueueSaysOfItself(t *testing.T) {
@@ -102,9 +109,10 @@ func TestMeasuresGoOverWhatTheQueueSaysOfItself(t *testing.T) {
 		m.Tell("App/MPD Sum", time.Now().Truncate(time.Minute), 25)
 		time.Sleep(80 * time.Second)
 		for _, err := range []error{nil, errors.New("no such queue")} {
-			s, fault := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Base: counts{err}, Measures: []cloudwatch.Measure{
-				{Signal: cloudwatch.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
-			}})
+			s, fault := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Base: counts{err},
+				Measures: []cloudwatch.Measure{
+					{Signal: cloudwatch.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
+				}})
 			if fault != nil {
 				t.Fatal(fault)
 			}
@@ -112,7 +120,8 @@ func TestMeasuresGoOverWhatTheQueueSaysOfItself(t *testing.T) {
 			if fault != nil || q.Published.Value().ProcessingMean.Value != 25 || q.LateSeconds != 0 {
 				t.Errorf("found %+v, %v; want the published mean, whatever the queue says", q, fault)
 			}
-			if err == nil && (q.Backlog.Value != 9 || q.InFlight.Value != 3) || err != nil && (q.Backlog.Known || q.Backlog.Reason != err.Error()) {
+			if err == nil && (q.Backlog.Value != 9 || q.InFlight.Value != 3) || err != nil &&
+				(q.Backlog.Known || q.Backlog.Reason != err.Error()) {
 				t.Errorf("found a backlog of %v with a queue that says %v", q.Backlog, err)
 			}
 		}
@@ -127,11 +136,19 @@ func TestAMeasureThatCannotWorkIsRefused(t *testing.T) {
 		says     string
 	}{
 		{"none", nil, "at least one is needed"},
-		{"a signal that does not exist", []cloudwatch.Measure{{Signal: "size", Queries: []metricmath.Query{shown(metric("a", "A"))}}}, "allowed are backlog"},
-		{"a signal twice", []cloudwatch.Measure{{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{two}}, {Signal: cloudwatch.Backlog, Queries: []metricmath.Query{two}}}, "twice"},
-		{"an unknown id", []cloudwatch.Measure{{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{shown(expression("e", "x + 1"))}}}, "x"},
-		{"two that return for AWS", []cloudwatch.Measure{{Signal: cloudwatch.Backlog, ByAWS: true, Queries: []metricmath.Query{two, shown(metric("c", "C"))}}}, "allowed is one"},
-		{"none that returns for AWS", []cloudwatch.Measure{{Signal: cloudwatch.Backlog, ByAWS: true, Queries: []metricmath.Query{metric("a", "A"), metric("b", "B")}}}, "exactly one"},
+		{"a signal that does not exist",
+			[]cloudwatch.Measure{{Signal: "size", Queries: []metricmath.Query{shown(metric("a", "A"))}}},
+			"allowed are backlog"},
+		{"a signal twice", []cloudwatch.Measure{{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{two}},
+			{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{two}}}, "twice"},
+		{"an unknown id", []cloudwatch.Measure{{Signal: cloudwatch.Backlog,
+			Queries: []metricmath.Query{shown(expression("e", "x + 1"))}}}, "x"},
+		{"two that return for AWS",
+			[]cloudwatch.Measure{{Signal: cloudwatch.Backlog, ByAWS: true,
+				Queries: []metricmath.Query{two, shown(metric("c", "C"))}}}, "allowed is one"},
+		{"none that returns for AWS",
+			[]cloudwatch.Measure{{Signal: cloudwatch.Backlog, ByAWS: true,
+				Queries: []metricmath.Query{metric("a", "A"), metric("b", "B")}}}, "exactly one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := cloudwatch.New(cloudwatch.Options{Queue: "work", Measures: row.measures})

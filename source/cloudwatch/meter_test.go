@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/source/cloudwatch"
@@ -16,8 +17,10 @@ import (
 // The time is that of a bubble of testing/synctest, see inTime.
 func TestAMeterReadsTheMetricsOfAPolicy(t *testing.T) {
 	inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
-		spec := policy.Spec{Name: "metric-math", Target: 2, Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Silent"), shown(expression("e", "a + FILL(b, 0)"))}}
-		var queries []muster.MetricQuery
+		spec := policy.Spec{Name: "metric-math", Target: 2,
+			Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Silent"),
+				shown(expression("e", "a + FILL(b, 0)"))}}
+		var queries []metrics.Query
 		for _, u := range spec.Metrics("f", nil) {
 			if u.Own {
 				t.Fatalf("%s is our own", u.Query.Key())
@@ -34,7 +37,7 @@ func TestAMeterReadsTheMetricsOfAPolicy(t *testing.T) {
 			t.Fatal(series, err)
 		}
 		for i, s := range series {
-			if s.Key != queries[i].Key() || !s.Known || len(s.Points) > muster.MaxMetricPoints {
+			if s.Key != queries[i].Key() || !s.Known || len(s.Points) > metrics.MaxPoints {
 				t.Errorf("found %+v for %s", s, queries[i].Key())
 			}
 		}
@@ -45,7 +48,8 @@ func TestAMeterReadsTheMetricsOfAPolicy(t *testing.T) {
 		if len(silent.Points) != 0 {
 			t.Errorf("of a metric without a point found %v", silent.Points)
 		}
-		if k := len(waiting.Points); k != 3 || waiting.Points[k-1].Value != 12 || !waiting.Start.Add(time.Duration(waiting.Points[k-1].N)*time.Minute).Equal(minute.Add(2*time.Minute)) {
+		if k := len(waiting.Points); k != 3 || waiting.Points[k-1].Value != 12 ||
+			!waiting.Start.Add(time.Duration(waiting.Points[k-1].N)*time.Minute).Equal(minute.Add(2*time.Minute)) {
 			t.Errorf("found %+v, want 10, 11 and 12 of the last three minutes", waiting)
 		}
 		p, err := policy.New(spec)
@@ -53,7 +57,8 @@ func TestAMeterReadsTheMetricsOfAPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now().UTC()
-		o := muster.Observation{Fleet: "f", At: now, Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000}, Metrics: series,
+		o := muster.Observation{Fleet: "f", At: now, Limits: muster.Limits{Max: 100, LaunchesPerHour: 1000},
+			Metrics:  series,
 			Capacity: muster.Capacity{Known: true, Desired: 3, Busy: 3, Slots: 3, BusySlots: 3, SlotsPerWorker: 1}}
 		if d := p.Decide(o, nil); d.Desired != 18 {
 			t.Errorf("found %s", d.Sentence())

@@ -73,7 +73,8 @@ func TestWhatWaitsForARetryIsCountedWithItsAgeSinceItWasSent(t *testing.T) {
 		t.Fatalf("received %d, %v", len(got), err)
 	}
 	for _, m := range got[:2] {
-		if err := s.ChangeVisibility(t.Context(), "jobs", []queue.VisibilityChange{{Receipt: m.Receipt, Timeout: time.Minute, Returned: true}})[0]; err != nil {
+		if err := s.ChangeVisibility(t.Context(), "jobs",
+			[]queue.VisibilityChange{{Receipt: m.Receipt, Timeout: time.Minute, Returned: true}})[0]; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +85,8 @@ func TestWhatWaitsForARetryIsCountedWithItsAgeSinceItWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q.InFlight.Value != 3 || q.Retrying.Value != 2 || !q.OldestRetry.Known || q.OldestRetry.Value > 60 || len(q.RetryAges) == 0 {
+	if q.InFlight.Value != 3 || q.Retrying.Value != 2 || !q.OldestRetry.Known || q.OldestRetry.Value > 60 ||
+		len(q.RetryAges) == 0 {
 		t.Errorf("found %+v, want 3 in flight, 2 of them waiting for a retry", q)
 	}
 	if !q.DeadLetters.Known || q.DeadLetters.Value != 1 {

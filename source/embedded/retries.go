@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -30,7 +31,7 @@ func (s Source) deadLetters(q *muster.QueueObservation, c queue.Counts, at time.
 // retries puts into q what waits for a retry.
 func retries(q *muster.QueueObservation, c queue.Counts, at time.Time) {
 	if c.Unsure > 0 {
-		why := muster.Plural(c.Unsure, "message") +
+		why := render.Plural(c.Unsure, "message") +
 			" in flight since before the queue was opened may be at a worker or wait for a retry"
 		q.Retrying, q.OldestRetry = muster.Unknown(at, why), muster.Unknown(at, why)
 		return

@@ -9,8 +9,8 @@ import (
 
 // Metrics reads metrics of CloudWatch.
 type Metrics interface {
-	// Newest returns the newest complete datapoint of each metric in a region, one for each; it says of each that it is unknown
-	// and why where there is none. It reads no more than once a minute, whoever asks.
+	// Newest returns the newest complete datapoint of each metric in a region, one for each; it says of each that it is
+	// unknown and why where there is none. It reads no more than once a minute, whoever asks.
 	Newest(ctx context.Context, region string, stats ...metricmath.MetricStat) []muster.Sample
 }
 
@@ -26,10 +26,12 @@ const period = 60
 
 func metricsOf(from Metrics, region, queue string) *queueMetrics {
 	m := &queueMetrics{from: from, region: region}
-	for _, s := range [][2]string{{"ApproximateAgeOfOldestMessage", "Maximum"}, {"NumberOfMessagesSent", "Sum"}, {"NumberOfMessagesDeleted", "Sum"}} {
+	for _, s := range [][2]string{{"ApproximateAgeOfOldestMessage", "Maximum"}, {"NumberOfMessagesSent", "Sum"},
+		{"NumberOfMessagesDeleted", "Sum"}} {
 		m.stats = append(m.stats, metricmath.MetricStat{
 			Metric: metricmath.Metric{
-				Namespace: "AWS/SQS", MetricName: s[0], Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: queue}},
+				Namespace: "AWS/SQS", MetricName: s[0],
+				Dimensions: []metricmath.Dimension{{Name: "QueueName", Value: queue}},
 			},
 			Stat: s[1], PeriodSeconds: period,
 		})
@@ -37,8 +39,8 @@ func metricsOf(from Metrics, region, queue string) *queueMetrics {
 	return m
 }
 
-// fill puts what CloudWatch knows into q. An age follows the clock for as long as messages wait: what was the age at the end of
-// a minute is at least that later on, so the sample keeps its own instant and is not moved.
+// fill puts what CloudWatch knows into q. An age follows the clock for as long as messages wait: what was the age at
+// the end of a minute is at least that later on, so the sample keeps its own instant and is not moved.
 func (m *queueMetrics) fill(ctx context.Context, q *muster.QueueObservation) {
 	samples := m.from.Newest(ctx, m.region, m.stats...)
 	q.OldestAge = samples[0]

@@ -1,13 +1,13 @@
 // Package sqs measures Amazon SQS queues by their attributes. It never receives a message to look.
 //
-// The counts are approximate, and settle about a minute after producers stop. So an empty queue is believed only when several
-// looks have shown it empty: until then its counts are unknown, and nobody is let go because of them. A count above zero is
-// believed at once.
+// The counts are approximate, and settle about a minute after producers stop. So an empty queue is believed only when
+// several looks have shown it empty: until then its counts are unknown, and nobody is let go because of them. A count
+// above zero is believed at once.
 //
-// A [Source] looks every few seconds while the counts change, and twice a minute while they do not; whoever asks in between gets
-// what was seen last, with the instant of that look. A look at a FIFO queue that shows a change is repeated a second later,
-// since that is how long its counts take to follow. Ages and rates come from CloudWatch where the queue has them; they are a
-// minute or two old, and say so.
+// A [Source] looks every few seconds while the counts change, and twice a minute while they do not; whoever asks in
+// between gets what was seen last, with the instant of that look. A look at a FIFO queue that shows a change is
+// repeated a second later, since that is how long its counts take to follow. Ages and rates come from CloudWatch where
+// the queue has them; they are a minute or two old, and say so.
 package sqs
 
 import (
@@ -26,16 +26,19 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/render"
 )
 
 const (
-	// emptyLooks and emptyFor are how many looks in a row must show a queue empty, and over how long, before that is believed.
+	// emptyLooks and emptyFor are how many looks in a row must show a queue empty, and over how long, before that is
+	// believed.
 	emptyLooks = 3
 	emptyFor   = 20 * time.Second
 	// secondLook is how long after a change a FIFO queue is looked at again.
 	secondLook = time.Second
 	fifoSuffix = ".fifo"
-	// settles is how far the counts lag behind at any time, as a rule; AWS promises no more than a minute after the last send.
+	// settles is how far the counts lag behind at any time, as a rule; AWS promises no more than a minute after the
+	// last send.
 	settles = time.Second
 	// exactEvery is how often a queue on this machine may be looked at.
 	exactEvery = 50 * time.Millisecond
@@ -48,7 +51,8 @@ type Options struct {
 	Metrics Metrics
 }
 
-// Queues hands out the sources of queues: one for each, however many fleets ask. It is safe for use by several goroutines.
+// Queues hands out the sources of queues: one for each, however many fleets ask. It is safe for use by several
+// goroutines.
 type Queues struct {
 	o Options
 
@@ -59,12 +63,12 @@ type Queues struct {
 // NewQueues returns the sources of queues. Nothing is called.
 func NewQueues(o Options) *Queues { return &Queues{o: o, all: map[string]*Source{}} }
 
-// Queue returns the source of the queue with the given URL, which is looked at every so often while it changes, and at least
-// twice a minute or every so often, whichever is rarer, while it does not. Zero means 5 s; the shortest time that anybody asked
-// for holds. The queue itself is not asked for.
+// Queue returns the source of the queue with the given URL, which is looked at every so often while it changes, and at
+// least twice a minute or every so often, whichever is rarer, while it does not. Zero means 5 s; the shortest time that
+// anybody asked for holds. The queue itself is not asked for.
 //
-// A queue on this machine is no queue of Amazon's: its counts are exact, so they are believed at once, and nobody minds how often
-// it is looked at.
+// A queue on this machine is no queue of Amazon's: its counts are exact, so they are believed at once, and nobody minds
+// how often it is looked at.
 func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
 	every = cmp.Or(every, awsapi.Fast)
 	q.mu.Lock()
@@ -78,9 +82,11 @@ func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{
-		client: sqs.NewFromConfig(cfg), url: queueURL, name: path.Base(strings.TrimRight(queueURL, "/")), region: cfg.Region,
-		pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow}, turn: make(chan struct{}, 1), listeners: map[chan struct{}]struct{}{},
-		exact: awsapi.Local(queueURL),
+		client: sqs.NewFromConfig(cfg), url: queueURL, name: path.Base(strings.TrimRight(queueURL, "/")),
+		region: cfg.Region,
+		pace:   awsapi.Pace{Fast: every, Slow: awsapi.Slow}, turn: make(chan struct{}, 1),
+		listeners: map[chan struct{}]struct{}{},
+		exact:     awsapi.Local(queueURL),
 	}
 	if s.exact {
 		s.pace = awsapi.Pace{Fast: exactEvery, Slow: exactEvery}
@@ -100,7 +106,8 @@ func (s *Source) atLeast(every time.Duration) {
 
 // attributes is the one call that a source makes.
 type attributes interface {
-	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput, ...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
+	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput,
+		...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
 }
 
 // Source measures one SQS queue. It implements [muster.Source], [muster.Notifier] and [muster.Expecter].
@@ -164,7 +171,8 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 func (s *Source) clip(q *muster.QueueObservation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if since := q.Backlog.At.Sub(s.emptyAt); q.OldestAge.Known && s.emptyAt.After(q.OldestAge.At) && q.OldestAge.Value > since.Seconds() {
+	if since := q.Backlog.At.Sub(s.emptyAt); q.OldestAge.Known && s.emptyAt.After(q.OldestAge.At) &&
+		q.OldestAge.Value > since.Seconds() {
 		q.OldestAge = muster.Measured(q.Backlog.At, since.Seconds())
 	}
 }
@@ -190,7 +198,8 @@ var counted = [3]types.QueueAttributeName{
 }
 
 func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
-	out, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url), AttributeNames: counted[:]})
+	out, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url),
+		AttributeNames: counted[:]})
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,7 +258,8 @@ func (s *Source) paced(now time.Time, counts [3]float64) {
 	}
 }
 
-// believe makes the counts of an empty queue unknown until several looks have shown it empty. The caller holds the lock.
+// believe makes the counts of an empty queue unknown until several looks have shown it empty. The caller holds the
+// lock.
 func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	if samples[0].Value+samples[1].Value+samples[2].Value > 0 {
 		s.zeros = 0
@@ -260,8 +270,9 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	}
 	s.zeros++
 	if over := at.Sub(s.zeroAt); s.zeros < emptyLooks || over < emptyFor {
-		why := fmt.Sprintf("SQS shows the queue empty; its counts are approximate and late, so that is believed after %d looks over %s in a row, this was number %d after %s",
-			emptyLooks, muster.Seconds(emptyFor.Seconds()), s.zeros, muster.Seconds(over.Seconds()))
+		why := fmt.Sprintf("SQS shows the queue empty; its counts are approximate and late, so that is believed "+
+			"after %d looks over %s in a row, this was number %d after %s",
+			emptyLooks, render.Seconds(emptyFor.Seconds()), s.zeros, render.Seconds(over.Seconds()))
 		s.pace.Within(at, s.pace.Fast)
 		for i := range samples {
 			samples[i] = muster.Doubt(at, why)
@@ -271,8 +282,8 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	s.emptyAt = at
 }
 
-// Expect implements [muster.Expecter]. Looks are at least a second apart, however often something is expected, and a FIFO queue
-// is looked at again a second later.
+// Expect implements [muster.Expecter]. Looks are at least a second apart, however often something is expected, and a
+// FIFO queue is looked at again a second later.
 func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

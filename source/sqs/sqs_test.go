@@ -39,7 +39,8 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	json.NewEncoder(w).Encode(map[string]any{"Attributes": map[string]string{
-		"ApproximateNumberOfMessages": s.counts[0], "ApproximateNumberOfMessagesNotVisible": s.counts[1], "ApproximateNumberOfMessagesDelayed": s.counts[2],
+		"ApproximateNumberOfMessages": s.counts[0], "ApproximateNumberOfMessagesNotVisible": s.counts[1],
+		"ApproximateNumberOfMessagesDelayed": s.counts[2],
 	}})
 }
 
@@ -133,10 +134,12 @@ func TestAnEmptyQueueIsBelievedWhenSeveralLooksHaveShownIt(t *testing.T) {
 		observe(t, s)
 		aws.set(0, 0, 0)
 		q := watch(t, s, 10*time.Second)
-		if q.Backlog.Known || !q.Backlog.Doubted || !strings.Contains(q.Backlog.Reason, "believed after 3 looks") || q.InFlight.Known {
+		if q.Backlog.Known || !q.Backlog.Doubted || !strings.Contains(q.Backlog.Reason, "believed after 3 looks") ||
+			q.InFlight.Known {
 			t.Errorf("after 10 s found %+v, want a doubt that says what it waits for", q.Backlog)
 		}
-		if q = watch(t, s, 25*time.Second); !q.Backlog.Known || q.Backlog.Value != 0 || !q.InFlight.Known || !q.Delayed.Known {
+		if q = watch(t, s, 25*time.Second); !q.Backlog.Known || q.Backlog.Value != 0 || !q.InFlight.Known ||
+			!q.Delayed.Known {
 			t.Errorf("after 35 s found %+v, want a known zero", q)
 		}
 		aws.set(0, 0, 0)
@@ -176,7 +179,8 @@ func TestLooksAreRareWhileNothingHappens(t *testing.T) {
 			t.Errorf("%d looks in ten quiet minutes, at most two a minute are allowed", n)
 		}
 		if age := time.Since(q.Backlog.At); !q.Backlog.Known || age > 30*time.Second {
-			t.Errorf("the count is %v and %v old, want it to carry the instant of its look, at most 30 s ago", q.Backlog, age)
+			t.Errorf("the count is %v and %v old, want it to carry the instant of its look, at most 30 s ago",
+				q.Backlog, age)
 		}
 		for i := range 12 {
 			aws.set(i+1, 0, 0)
@@ -249,7 +253,8 @@ func TestACountThatIsNoNumberIsUnknownAndSaysWhy(t *testing.T) {
 	inTime(t, queueURL, nil, func(t *testing.T, s *sqs.Source, aws *standIn) {
 		aws.counts = [3]string{"many", "2", "-1"}
 		q := observe(t, s)
-		if q.Backlog.Known || !strings.Contains(q.Backlog.Reason, `"many"`) || q.InFlight.Value != 2 || q.Delayed.Known {
+		if q.Backlog.Known || !strings.Contains(q.Backlog.Reason, `"many"`) || q.InFlight.Value != 2 ||
+			q.Delayed.Known {
 			t.Errorf("found %+v", q)
 		}
 	})
@@ -303,7 +308,8 @@ type told map[string]muster.Sample
 
 func (m told) Newest(_ context.Context, region string, stats ...metricmath.MetricStat) (all []muster.Sample) {
 	for _, s := range stats {
-		if region != "eu-west-1" || s.Metric.Namespace != "AWS/SQS" || s.Metric.Dimensions[0].Value != "work" || s.PeriodSeconds != 60 {
+		if region != "eu-west-1" || s.Metric.Namespace != "AWS/SQS" || s.Metric.Dimensions[0].Value != "work" ||
+			s.PeriodSeconds != 60 {
 			return append(all, muster.Sample{}, muster.Sample{}, muster.Sample{})
 		}
 		all = append(all, m[s.Metric.MetricName+" "+s.Stat])
@@ -321,7 +327,8 @@ func TestAgesAndRatesComeFromCloudWatchWithTheirOwnInstants(t *testing.T) {
 	inTime(t, queueURL, metrics, func(t *testing.T, s *sqs.Source, aws *standIn) {
 		aws.set(9, 1, 0)
 		q := observe(t, s)
-		if q.OldestAge != muster.Measured(minute, 42) || q.Published.Value().SentPerSecond != muster.Measured(minute, 2) || q.Published.DeletedPerSecond.Known || q.Published.DeletedPerSecond.Reason != "no datapoint" {
+		if q.OldestAge != muster.Measured(minute, 42) || q.Published.Value().SentPerSecond != muster.Measured(minute,
+			2) || q.Published.DeletedPerSecond.Known || q.Published.DeletedPerSecond.Reason != "no datapoint" {
 			t.Errorf("found %+v", q)
 		}
 		if q.Sent.Known {
@@ -335,7 +342,8 @@ func TestAgesAndRatesComeFromCloudWatchWithTheirOwnInstants(t *testing.T) {
 }
 
 func TestNothingThatWaitsIsOlderThanTheLastEmptyLook(t *testing.T) {
-	metrics := told{"ApproximateAgeOfOldestMessage Maximum": muster.Measured(time.Date(1999, 12, 31, 23, 59, 0, 0, time.UTC), 500)}
+	metrics := told{"ApproximateAgeOfOldestMessage Maximum": muster.Measured(time.Date(1999, 12, 31, 23, 59, 0, 0,
+		time.UTC), 500)}
 	inTime(t, queueURL, metrics, func(t *testing.T, s *sqs.Source, aws *standIn) {
 		watch(t, s, time.Minute) // believed to be empty
 		aws.set(4, 0, 0)

@@ -1,8 +1,8 @@
 // Package dynamotree keeps trees in a table of Amazon DynamoDB, for workers on any number of machines.
 //
-// All of a tree has the tree's name as partition key. Its root is one element with a version; a step writes the root under
-// the condition that the version is still the one it read, in one transaction with the nodes, and is made anew when it is
-// not. So steps of one tree come one after the other, some tens a second; different trees do not meet.
+// All of a tree has the tree's name as partition key. Its root is one element with a version; a step writes the root
+// under the condition that the version is still the one it read, in one transaction with the nodes, and is made anew
+// when it is not. So steps of one tree come one after the other, some tens a second; different trees do not meet.
 package dynamotree
 
 import (
@@ -35,9 +35,11 @@ const (
 
 // API is what a store needs of DynamoDB's client. [*dynamodb.Client] implements it.
 type API interface {
-	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
+		...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
-	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput,
+		...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
 // Store is a [tree.Store] in one table, which [Create] makes. It is safe for use by several goroutines, processes and
@@ -67,7 +69,8 @@ func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (
 			return err
 		}
 		if try == maxTries {
-			return fmt.Errorf("change the tree %s in the table %s: %w, %d times; let fewer workers work on it at once (--parallel)", want.Root, s.table, err, try)
+			return fmt.Errorf("change the tree %s in the table %s: %w, %d times; let fewer workers work on it at "+
+				"once (--parallel)", want.Root, s.table, err, try)
 		}
 		if err := pause(ctx, try); err != nil {
 			return err
@@ -288,7 +291,8 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 	roots := []tree.Root{}
 	in := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#p = :p"),
-		ExpressionAttributeNames: map[string]string{"#p": partition}, ExpressionAttributeValues: element{":p": text(listOfRoots)},
+		ExpressionAttributeNames:  map[string]string{"#p": partition},
+		ExpressionAttributeValues: element{":p": text(listOfRoots)},
 	}
 	for {
 		out, err := s.api.Query(ctx, in)
@@ -351,14 +355,16 @@ func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.N
 		return nil, tree.ErrNoRoot
 	}
 	in := dynamodb.QueryInput{
-		KeyConditionExpression:    aws.String("#p = :p AND #s BETWEEN :after AND :last"),
-		ExpressionAttributeNames:  map[string]string{"#p": partition, "#s": sort},
-		ExpressionAttributeValues: element{":p": text(root), ":after": text(nodeKey(f.After) + "#"), ":last": text(nodePrefix + "~")},
+		KeyConditionExpression:   aws.String("#p = :p AND #s BETWEEN :after AND :last"),
+		ExpressionAttributeNames: map[string]string{"#p": partition, "#s": sort},
+		ExpressionAttributeValues: element{":p": text(root), ":after": text(nodeKey(f.After) + "#"),
+			":last": text(nodePrefix + "~")},
 	}
 	if len(f.States) == 1 && f.States[0] == tree.Failed {
 		in.IndexName = aws.String(todoIndex) // failures are few among many
 		in.ExpressionAttributeNames["#s"] = todo
-		in.ExpressionAttributeValues[":after"], in.ExpressionAttributeValues[":last"] = text(todoFailed+f.After.String()+"#"), text(todoFailed+"~")
+		in.ExpressionAttributeValues[":after"],
+			in.ExpressionAttributeValues[":last"] = text(todoFailed+f.After.String()+"#"), text(todoFailed+"~")
 	} else if len(f.States) > 0 {
 		list := ""
 		for i, state := range f.States {
@@ -402,7 +408,8 @@ func (s *Store) failed(what string, err error) error {
 		return err
 	}
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
-		return &Failure{fmt.Sprintf("%s: there is no table %s in this region and account; muster tree submit makes it", what, s.table), err}
+		return &Failure{fmt.Sprintf("%s: there is no table %s in this region and account; muster tree submit makes it",
+			what, s.table), err}
 	}
 	return &Failure{fmt.Sprintf("%s in the table %s: %v", what, s.table, err), err}
 }

@@ -27,8 +27,8 @@ func TestTheTableIsAStoreOfTrees(t *testing.T) {
 	mustertest.TreeStoreConformance(t, func(t *testing.T) tree.Store { return dynamotree.New(newFakeTable(), "trees") })
 }
 
-// TestARealTableIsAStoreOfTrees asks whatever speaks DynamoDB's protocol at MUSTER_DYNAMODB, in a table that it makes. It takes
-// minutes; -rapid.checks=15 makes it shorter.
+// TestARealTableIsAStoreOfTrees asks whatever speaks DynamoDB's protocol at MUSTER_DYNAMODB, in a table that it makes.
+// It takes minutes; -rapid.checks=15 makes it shorter.
 func TestARealTableIsAStoreOfTrees(t *testing.T) {
 	endpoint := os.Getenv("MUSTER_DYNAMODB")
 	if endpoint == "" {
@@ -36,7 +36,8 @@ func TestARealTableIsAStoreOfTrees(t *testing.T) {
 	}
 	client := dynamodb.New(dynamodb.Options{
 		HTTPClient: &inTurn{},
-		Region:     "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Region:     "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local",
+			"local", ""),
 	})
 	table := "trees-" + time.Now().UTC().Format("150405.000000")
 	for range 2 { // the second time it is there
@@ -47,8 +48,8 @@ func TestARealTableIsAStoreOfTrees(t *testing.T) {
 	mustertest.TreeStoreConformance(t, func(t *testing.T) tree.Store { return dynamotree.New(client, table) })
 }
 
-// inTurn makes one request at a time. Stand-ins for DynamoDB do not keep requests apart that come together; the steps of
-// several workers still run into each other, request by request.
+// inTurn makes one request at a time. Stand-ins for DynamoDB do not keep requests apart that come together; the steps
+// of several workers still run into each other, request by request.
 type inTurn struct{ mu sync.Mutex }
 
 func (c *inTurn) Do(r *http.Request) (*http.Response, error) {
@@ -72,13 +73,16 @@ func planted(t *testing.T) (*fakeTable, *dynamotree.Store, tree.Root, tree.ID) {
 	f := newFakeTable()
 	store := dynamotree.New(f, "trees")
 	spec := tree.Spec{ID: "t", Queue: "q", Node: tree.Child{Key: "0"}}
-	root := do(t, store, tree.SubmitWant(spec), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, spec, noon) }).Root
+	root := do(t, store, tree.SubmitWant(spec),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, spec, noon) }).Root
 	id := tree.NodeID("t", tree.ID{}, "0", false)
-	do(t, store, tree.BeginWant("t", id), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, noon) })
+	do(t, store, tree.BeginWant("t", id),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Begin(v, noon) })
 	return f, store, root, id
 }
 
-func do(t *testing.T, s *dynamotree.Store, want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome) {
+func do(t *testing.T, s *dynamotree.Store, want tree.Want,
+	step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome) {
 	t.Helper()
 	if err := s.Step(t.Context(), want, func(v tree.View) (c tree.Change, err error) {
 		c, o, err = step(v)
@@ -115,16 +119,17 @@ func TestTheLargestStepFitsIntoATransaction(t *testing.T) {
 	}
 }
 
-// TestAViewOfTwoInstantsIsNotBelieved lets another worker end the tree between the read of the root and that of the node:
-// the settled node without its pending completion would lose the announcement.
+// TestAViewOfTwoInstantsIsNotBelieved lets another worker end the tree between the read of the root and that of the
+// node: the settled node without its pending completion would lose the announcement.
 func TestAViewOfTwoInstantsIsNotBelieved(t *testing.T) {
 	f, _, _, id := planted(t)
 	between := &between{fakeTable: f}
 	store := dynamotree.New(between, "trees")
 	between.then = func() {
-		do(t, dynamotree.New(f, "trees"), tree.SettleWant("t", id), func(v tree.View) (tree.Change, tree.Outcome, error) {
-			return tree.Finish(v, tree.Result{At: noon})
-		})
+		do(t, dynamotree.New(f, "trees"), tree.SettleWant("t", id),
+			func(v tree.View) (tree.Change, tree.Outcome, error) {
+				return tree.Finish(v, tree.Result{At: noon})
+			})
 	}
 	seen := 0
 	o := do(t, store, tree.BeginWant("t", id), func(v tree.View) (tree.Change, tree.Outcome, error) {
@@ -142,7 +147,8 @@ type between struct {
 	then func()
 }
 
-func (b *between) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (b *between) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+	o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	out, err := b.fakeTable.BatchGetItem(ctx, in, o...)
 	if then := b.then; then != nil {
 		b.then = nil
@@ -157,7 +163,8 @@ type broken struct {
 	err error
 }
 
-func (b broken) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (b broken) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	return nil, b.err
 }
 
@@ -171,7 +178,8 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		"anything else": {errors.New("no network"), "no network"},
 	} {
 		err := dynamotree.New(broken{err: c.err}, "trees").Step(t.Context(), tree.Want{Root: "t"}, nothing)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "trees") || !errors.Is(err, c.err) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "trees") ||
+			!errors.Is(err, c.err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -71,7 +71,8 @@ func nodeKey(id tree.ID) string { return nodePrefix + id.String() }
 
 func nodeElement(root string, n tree.Node) element {
 	e := element{
-		partition: text(root), sort: text(nodeKey(n.ID)), attrParent: text(n.Parent.String()), attrKey: text(n.Key), attrBody: text(n.Body),
+		partition: text(root), sort: text(nodeKey(n.ID)), attrParent: text(n.Parent.String()), attrKey: text(n.Key),
+		attrBody:  text(n.Body),
 		attrDepth: number(int64(n.Depth)), attrAttempts: number(int64(n.Attempts)), attrChildren: number(n.Children),
 		attrState: text(n.State.String()), attrClaimer: text(n.Claimer.String()), attrReason: text(n.Reason),
 	}
@@ -89,7 +90,8 @@ func nodeElement(root string, n tree.Node) element {
 func readNode(e element) (n tree.Node, err error) {
 	key := textOf(e[sort])
 	fault := func(what string, err error) (tree.Node, error) {
-		return tree.Node{}, fmt.Errorf("read the element %q of the tree %q: its %s: %w", key, textOf(e[partition]), what, err)
+		return tree.Node{}, fmt.Errorf("read the element %q of the tree %q: its %s: %w", key, textOf(e[partition]),
+			what, err)
 	}
 	if len(key) < len(nodePrefix) {
 		return fault(sort, errors.New("it is none of a node"))
@@ -97,7 +99,8 @@ func readNode(e element) (n tree.Node, err error) {
 	for _, f := range []struct {
 		what, from string
 		to         *tree.ID
-	}{{sort, key[len(nodePrefix):], &n.ID}, {attrParent, textOf(e[attrParent]), &n.Parent}, {attrClaimer, textOf(e[attrClaimer]), &n.Claimer}} {
+	}{{sort, key[len(nodePrefix):], &n.ID}, {attrParent, textOf(e[attrParent]), &n.Parent}, {attrClaimer,
+		textOf(e[attrClaimer]), &n.Claimer}} {
 		if *f.to, err = tree.ParseID(f.from); err != nil {
 			return fault(f.what, err)
 		}
@@ -141,8 +144,10 @@ const createPatience = 2 * time.Minute
 
 // Creator is what [Create] needs of DynamoDB's client.
 type Creator interface {
-	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput,
+		error)
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput,
+		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
 // Create makes the table, unless it is there, and waits until it can be used. It is paid for by the request.
@@ -151,19 +156,22 @@ func Create(ctx context.Context, api Creator, table string) error {
 		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
 	}
 	keys := func(sort string) []types.KeySchemaElement {
-		return []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash}, {AttributeName: &sort, KeyType: types.KeyTypeRange}}
+		return []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash},
+			{AttributeName: &sort, KeyType: types.KeyTypeRange}}
 	}
 	_, err := api.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &table, BillingMode: types.BillingModePayPerRequest, KeySchema: keys(sort),
 		AttributeDefinitions: []types.AttributeDefinition{attribute(partition), attribute(sort), attribute(todo)},
 		LocalSecondaryIndexes: []types.LocalSecondaryIndex{{
-			IndexName: aws.String(todoIndex), KeySchema: keys(todo), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+			IndexName: aws.String(todoIndex), KeySchema: keys(todo),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
 		}},
 	})
 	if _, there := errors.AsType[*types.ResourceInUseException](err); err != nil && !there {
 		return fmt.Errorf("make the table %s: %w", table, err)
 	}
-	if err := dynamodb.NewTableExistsWaiter(api).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &table}, createPatience); err != nil {
+	if err := dynamodb.NewTableExistsWaiter(api).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &table},
+		createPatience); err != nil {
 		return fmt.Errorf("wait for the table %s: %w", table, err)
 	}
 	return nil

@@ -14,8 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// fakeTable keeps to the parts of DynamoDB's contract that the store builds on: transactions of at most 100 elements, each
-// once, all or none; reads of at most 100 keys, of which some are left over; pages. Some transactions meet another one.
+// fakeTable keeps to the parts of DynamoDB's contract that the store builds on: transactions of at most 100 elements,
+// each once, all or none; reads of at most 100 keys, of which some are left over; pages. Some transactions meet another
+// one.
 type fakeTable struct {
 	mu       sync.Mutex
 	elements map[string]map[string]types.AttributeValue
@@ -27,7 +28,8 @@ type fakeTable struct {
 }
 
 func newFakeTable() *fakeTable {
-	return &fakeTable{elements: map[string]map[string]types.AttributeValue{}, random: rand.New(rand.NewPCG(1, 1)), page: 7}
+	return &fakeTable{elements: map[string]map[string]types.AttributeValue{}, random: rand.New(rand.NewPCG(1, 1)),
+		page: 7}
 }
 
 func s(v types.AttributeValue) string {
@@ -39,7 +41,8 @@ func s(v types.AttributeValue) string {
 
 func key(e map[string]types.AttributeValue) string { return s(e["tree"]) + "\x00" + s(e["element"]) }
 
-func (f *fakeTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (f *fakeTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}}
@@ -65,7 +68,8 @@ func (f *fakeTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInp
 	return out, nil
 }
 
-func (f *fakeTable) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (f *fakeTable) Query(_ context.Context, in *dynamodb.QueryInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !aws.ToBool(in.ConsistentRead) {
@@ -92,7 +96,10 @@ func (f *fakeTable) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(
 			found = append(found, e)
 		}
 	}
-	slices.SortFunc(found, func(a, b map[string]types.AttributeValue) int { return strings.Compare(s(a[sortName]), s(b[sortName])) })
+	slices.SortFunc(found, func(a, b map[string]types.AttributeValue) int {
+		return strings.Compare(s(a[sortName]),
+			s(b[sortName]))
+	})
 	if start := in.ExclusiveStartKey; start != nil {
 		at := slices.IndexFunc(found, func(e map[string]types.AttributeValue) bool { return key(e) == key(start) })
 		found = found[at+1:]
@@ -124,7 +131,8 @@ func states(in *dynamodb.QueryInput) string {
 	return list
 }
 
-func (f *fakeTable) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+func (f *fakeTable) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	if f.meet != nil {
 		f.meet()
 	}

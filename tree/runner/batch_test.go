@@ -56,7 +56,8 @@ func TestBatchesOfNodesAreWorkedOnToTheEnd(t *testing.T) {
 			case m.Node == nil:
 				others++
 			case m.Node.Depth < 3:
-				if m.Body != m.Node.Key || m.Attempt != 1 || m.Node.Root != "t" || len(m.Node.ID) != 32 || m.Node.DepthLeft != 100-m.Node.Depth {
+				if m.Body != m.Node.Key || m.Attempt != 1 || m.Node.Root != "t" || len(m.Node.ID) != 32 ||
+					m.Node.DepthLeft != 100-m.Node.Depth {
 					t.Errorf("the work got %+v of %+v", m, m.Node)
 				}
 				errs[i] = m.Node.Name(ctx, tree.Child{Key: "a"}, tree.Child{Key: "b"}, tree.Child{Key: "c"})

@@ -17,10 +17,10 @@ const (
 	maxUnread = 64 << 20
 )
 
-// Command returns work that runs a program: for a message that names a node, what the program prints are the node's children,
-// one JSON object a line. They are registered while it runs. A line that is none fails the attempt. The program sees, besides
-// what execution.Command gives it, MUSTER_TREE_ROOT, MUSTER_TREE_NODE, MUSTER_TREE_KEY, MUSTER_TREE_DEPTH,
-// MUSTER_TREE_DEPTH_LEFT and MUSTER_ATTEMPT; its idempotency key is the node's id.
+// Command returns work that runs a program: for a message that names a node, what the program prints are the node's
+// children, one JSON object a line. They are registered while it runs. A line that is none fails the attempt. The
+// program sees, besides what execution.Command gives it, MUSTER_TREE_ROOT, MUSTER_TREE_NODE, MUSTER_TREE_KEY,
+// MUSTER_TREE_DEPTH, MUSTER_TREE_DEPTH_LEFT and MUSTER_ATTEMPT; its idempotency key is the node's id.
 func Command(c execution.Command) func(context.Context, worker.Message) error {
 	return func(ctx context.Context, m worker.Message) error {
 		n, ok := Of(ctx)
@@ -142,9 +142,11 @@ func (l *lines) take() (all [][]byte, more bool, err error) {
 		l.mu.Unlock()
 		switch {
 		case over:
-			return nil, false, fmt.Errorf("more than %d MiB of children were printed faster than they could be registered; name fewer in one node", maxUnread>>20)
+			return nil, false, fmt.Errorf("more than %d MiB of children were printed faster than they could be "+
+				"registered; name fewer in one node", maxUnread>>20)
 		case len(rest) > tree.MaxLine:
-			return nil, false, fmt.Errorf("found a line of more than %d bytes, which is all that is allowed", tree.MaxLine)
+			return nil, false, fmt.Errorf("found a line of more than %d bytes, which is all that is allowed",
+				tree.MaxLine)
 		}
 		if len(whole) > 0 {
 			all = bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))

@@ -20,7 +20,8 @@ type desk struct {
 	batch int
 }
 
-func newDesk(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error, log *slog.Logger) desk {
+func newDesk(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error,
+	log *slog.Logger) desk {
 	d := desk{store, sender, tell, cmp.Or(log, slog.New(slog.DiscardHandler)), tree.MaxBatch}
 	if bounded, ok := store.(tree.Bounded); ok {
 		d.batch = bounded.Batch()
@@ -96,12 +97,15 @@ func (d desk) announce(ctx context.Context, root tree.Root, c tree.Completion) e
 			return err
 		}
 	}
-	d.log.Info("a tree has ended", "root", c.Root, "state", c.State, "done", c.Done, "failed", c.Failed, "completion", c.ID)
-	return d.store.Step(ctx, tree.Want{Root: c.Root}, func(v tree.View) (tree.Change, error) { return tree.Announced(v, c.ID) })
+	d.log.Info("a tree has ended", "root", c.Root, "state", c.State, "done", c.Done, "failed", c.Failed, "completion",
+		c.ID)
+	return d.store.Step(ctx, tree.Want{Root: c.Root},
+		func(v tree.View) (tree.Change, error) { return tree.Announced(v, c.ID) })
 }
 
 // step makes one step and returns its outcome.
-func (d desk) step(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome, err error) {
+func (d desk) step(ctx context.Context, want tree.Want,
+	step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome, err error) {
 	err = d.store.Step(ctx, want, func(v tree.View) (c tree.Change, err error) {
 		c, o, err = step(v)
 		return c, err

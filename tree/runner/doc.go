@@ -11,7 +11,7 @@
 //	{"key":"photos/2024"}
 //	{"key":"photos/2025","body":"what the work on the child shall read"}
 //
-// The order of things is what makes the account exact after a crash anywhere: children are registered, then sent, then the
-// node is finished, then what its end set free is sent, then a completion is announced, and only then is the message
-// deleted. A message that comes again goes through what is left of that.
+// The order of things is what makes the account exact after a crash anywhere: children are registered, then sent, then
+// the node is finished, then what its end set free is sent, then a completion is announced, and only then is the
+// message deleted. A message that comes again goes through what is left of that.
 package runner

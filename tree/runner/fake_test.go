@@ -146,8 +146,10 @@ func (w *world) root() tree.Root {
 func (w *world) complete(done, failed int64) {
 	w.t.Helper()
 	r := w.root()
-	if r.State != tree.Complete || r.Counts != (tree.Counts{Created: done + failed, Done: done, Failed: failed}) || r.Pending != "" {
-		w.t.Errorf("the tree is %s with %+v, pending %q; want complete with %d done and %d failed", r.State, r.Counts, r.Pending, done, failed)
+	if r.State != tree.Complete || r.Counts != (tree.Counts{Created: done + failed, Done: done, Failed: failed}) ||
+		r.Pending != "" {
+		w.t.Errorf("the tree is %s with %+v, pending %q; want complete with %d done and %d failed", r.State, r.Counts,
+			r.Pending, done, failed)
 	}
 	if len(w.announced) != 1 || w.announced[tree.CompletionID("t", 1)] == 0 {
 		w.t.Errorf("announced was %v", w.announced)

@@ -10,7 +10,8 @@ import (
 
 // The reasons for which work on a node is stopped: they are causes of its context.
 var (
-	// ErrParked says that the root was paused, because a limit is reached. The work is begun anew when the root goes on.
+	// ErrParked says that the root was paused, because a limit is reached. The work is begun anew when the root goes
+	// on.
 	ErrParked = errors.New("the tree is paused")
 	// ErrOver says that the node was settled elsewhere, or its tree cancelled: nobody waits for this work.
 	ErrOver = errors.New("the node is settled already")
@@ -58,8 +59,8 @@ func (n *Node) Depth() int { return int(n.node.Depth) }
 // DepthLeft returns how much deeper children may lie. At 0 the work may name none, and goes on sequentially by itself.
 func (n *Node) DepthLeft() int { return max(0, n.root.Limits.Depth-int(n.node.Depth)) }
 
-// Name names children. They are registered and sent when there are as many as the store takes at once, on Flush, and when the work ends
-// well; naming them again is harmless. After an error the work should end: its context ends too.
+// Name names children. They are registered and sent when there are as many as the store takes at once, on Flush, and
+// when the work ends well; naming them again is harmless. After an error the work should end: its context ends too.
 func (n *Node) Name(ctx context.Context, children ...tree.Child) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,7 +93,8 @@ func (n *Node) Flush(ctx context.Context) error {
 // register takes one batch to the store and to the queue.
 func (n *Node) register(ctx context.Context) error {
 	batch := tree.Registration{Root: n.root, Parent: n.node.ID, Children: n.named, Sent: n.sent}
-	o, err := n.step(ctx, batch.Want(), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Register(v, batch) })
+	o, err := n.step(ctx, batch.Want(),
+		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Register(v, batch) })
 	switch {
 	case errors.Is(err, tree.ErrSettled):
 		return n.end(ErrOver, tree.Settled)
@@ -116,7 +118,8 @@ func (n *Node) end(err error, v tree.Verdict) error {
 	return err
 }
 
-// close ends the naming. It returns the verdict when the message is done with, what was sent last, and why naming failed.
+// close ends the naming. It returns the verdict when the message is done with, what was sent last, and why naming
+// failed.
 func (n *Node) close() (tree.Verdict, []tree.ID, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,17 +11,18 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// Operator does with whole trees what a person asks for. Everything it does may be broken off anywhere and done again. It is
-// safe for use by several goroutines.
+// Operator does with whole trees what a person asks for. Everything it does may be broken off anywhere and done again.
+// It is safe for use by several goroutines.
 type Operator struct{ desk }
 
 // NewOperator returns an operator. tell may be nil; it is that of [Options].Announce. So may log.
-func NewOperator(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error, log *slog.Logger) *Operator {
+func NewOperator(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error,
+	log *slog.Logger) *Operator {
 	return &Operator{newDesk(store, sender, tell, log)}
 }
 
-// Submit begins a tree, or confirms that it began. For a tree with a manifest, next returns the root node's children one by
-// one, and io.EOF after the last; the whole list must be given again when Submit was broken off.
+// Submit begins a tree, or confirms that it began. For a tree with a manifest, next returns the root node's children
+// one by one, and io.EOF after the last; the whole list must be given again when Submit was broken off.
 func (p *Operator) Submit(ctx context.Context, s tree.Spec, next func() (tree.Child, error)) (tree.Root, error) {
 	o, err := p.step(ctx, tree.SubmitWant(s), func(v tree.View) (tree.Change, tree.Outcome, error) {
 		return tree.Submit(v, s, time.Now().UTC())
@@ -70,9 +71,11 @@ func (p *Operator) list(ctx context.Context, s tree.Spec, o tree.Outcome, next f
 
 func listed(root string, err error) error {
 	if errors.Is(err, ErrParked) {
-		return fmt.Errorf("take the manifest of the tree %s: it would break a limit, and the tree is paused; resume it with higher limits, then submit it again: %w", root, err)
+		return fmt.Errorf("take the manifest of the tree %s: it would break a limit, and the tree is paused; resume "+
+			"it with higher limits, then submit it again: %w", root, err)
 	}
-	return fmt.Errorf("take the manifest of the tree %s: %w; what was taken is kept, submit it again to go on", root, err)
+	return fmt.Errorf("take the manifest of the tree %s: %w; what was taken is kept, submit it again to go on", root,
+		err)
 }
 
 // Root returns a root as it is.
@@ -88,7 +91,8 @@ func (p *Operator) Root(ctx context.Context, id string) (r tree.Root, err error)
 
 // Pause keeps a tree from going on.
 func (p *Operator) Pause(ctx context.Context, id, reason string) error {
-	return p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) { return tree.Pause(v, reason) })
+	return p.store.Step(ctx, tree.Want{Root: id},
+		func(v tree.View) (tree.Change, error) { return tree.Pause(v, reason) })
 }
 
 // Resume lets a paused tree go on, with limits that raise makes of those it has.
@@ -114,8 +118,8 @@ func (p *Operator) release(ctx context.Context, id string) error {
 	}
 }
 
-// Retry opens all failed nodes of a tree again and sends them, and returns how many there were. A tree that was complete
-// begins another round.
+// Retry opens all failed nodes of a tree again and sends them, and returns how many there were. A tree that was
+// complete begins another round.
 func (p *Operator) Retry(ctx context.Context, id string) (retried int, err error) {
 	r, err := p.Root(ctx, id)
 	if err != nil {
@@ -140,9 +144,10 @@ func (p *Operator) Retry(ctx context.Context, id string) (retried int, err error
 				return retried, err
 			}
 		}
-		o, failed := p.step(ctx, tree.Want{Root: id, IDs: idsOf(page)}, func(v tree.View) (tree.Change, tree.Outcome, error) {
-			return tree.Retry(v, more, time.Now().UTC())
-		})
+		o, failed := p.step(ctx, tree.Want{Root: id, IDs: idsOf(page)},
+			func(v tree.View) (tree.Change, tree.Outcome, error) {
+				return tree.Retry(v, more, time.Now().UTC())
+			})
 		if failed == nil {
 			failed = p.see(ctx, tree.ID{}, o)
 		}
@@ -193,8 +198,8 @@ func (p *Operator) Cancel(ctx context.Context, id string) error {
 	return p.see(ctx, tree.ID{}, o)
 }
 
-// Remove forgets a tree that has ended; with force it cancels one that has not, and does not wait for an end to be announced.
-// Messages of it that are still in the queue go when they are received.
+// Remove forgets a tree that has ended; with force it cancels one that has not, and does not wait for an end to be
+// announced. Messages of it that are still in the queue go when they are received.
 func (p *Operator) Remove(ctx context.Context, id string, force bool) error {
 	eraser, ok := p.store.(tree.Eraser)
 	if !ok {
@@ -206,7 +211,8 @@ func (p *Operator) Remove(ctx context.Context, id string, force bool) error {
 		}
 	}
 	want := tree.Want{Root: id}
-	if err := p.store.Step(ctx, want, func(v tree.View) (tree.Change, error) { return tree.Remove(v, force, time.Now().UTC()) }); err != nil {
+	if err := p.store.Step(ctx, want,
+		func(v tree.View) (tree.Change, error) { return tree.Remove(v, force, time.Now().UTC()) }); err != nil {
 		return err
 	}
 	if err := eraser.Erase(ctx, id); err != nil {

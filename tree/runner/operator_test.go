@@ -63,10 +63,12 @@ func TestAManifestIsTakenAlsoInTwoGoes(t *testing.T) {
 func TestAManifestBeyondALimitGoesOnAfterwards(t *testing.T) {
 	w, s := bare(t), manifest
 	s.Limits.Nodes = 120
-	if _, err := w.operator().Submit(t.Context(), s, upTo(150, io.EOF)); !errors.Is(err, runner.ErrParked) || !strings.Contains(err.Error(), "resume") {
+	if _, err := w.operator().Submit(t.Context(), s, upTo(150, io.EOF)); !errors.Is(err, runner.ErrParked) ||
+		!strings.Contains(err.Error(), "resume") {
 		t.Fatalf("submitted with %v", err)
 	}
-	if err := w.operator().Resume(t.Context(), "t", func(l tree.Limits) tree.Limits { l.Nodes = 151; return l }); err != nil {
+	if err := w.operator().Resume(t.Context(), "t",
+		func(l tree.Limits) tree.Limits { l.Nodes = 151; return l }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.operator().Submit(t.Context(), s, upTo(150, io.EOF)); err != nil {
@@ -96,8 +98,10 @@ func TestRetryRunsFailuresAlone(t *testing.T) {
 		t.Fatalf("%d nodes are tried again, %v; want 250", n, err)
 	}
 	w.run(w.runner(func(context.Context, worker.Message) error { ran++; return nil }), 0)
-	if r := w.root(); ran != 500 || r.State != tree.Complete || r.Counts.Done != 301 || r.Round != 2 || len(w.announced) != 2 {
-		t.Errorf("after %d works the tree is %s in round %d with %+v; announced %v", ran-250, r.State, r.Round, r.Counts, w.announced)
+	if r := w.root(); ran != 500 || r.State != tree.Complete || r.Counts.Done != 301 || r.Round != 2 ||
+		len(w.announced) != 2 {
+		t.Errorf("after %d works the tree is %s in round %d with %+v; announced %v", ran-250, r.State, r.Round,
+			r.Counts, w.announced)
 	}
 }
 
@@ -160,18 +164,24 @@ func TestPauseAndCancel(t *testing.T) {
 	if _, err := w.operator().Resend(t.Context(), "t"); !errors.Is(err, tree.ErrState) {
 		t.Errorf("a paused tree's nodes are sent: %v", err)
 	}
-	if err := w.operator().Resume(t.Context(), "t", func(l tree.Limits) tree.Limits { return l }); err != nil || len(w.queue.queue) != 1 {
+	if err := w.operator().Resume(t.Context(), "t", func(l tree.Limits) tree.Limits { return l }); err != nil ||
+		len(w.queue.queue) != 1 {
 		t.Fatalf("after the pause %d messages are sent, %v", len(w.queue.queue), err)
 	}
 	if err := w.operator().Cancel(t.Context(), "t"); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.runner(func(context.Context, worker.Message) error { t.Error("a cancelled node is worked on"); return nil }), 0)
+	w.run(w.runner(func(context.Context,
+		worker.Message) error {
+		t.Error("a cancelled node is worked on")
+		return nil
+	}), 0)
 	if r := w.root(); r.State != tree.Cancelled || len(w.announced) != 1 || r.Pending != "" {
 		t.Errorf("the tree is %s, announced %v", r.State, w.announced)
 	}
 	for what, err := range map[string]error{
-		"resume": w.operator().Resume(t.Context(), "t", func(l tree.Limits) tree.Limits { return l }), "pause": w.operator().Pause(t.Context(), "t", ""),
+		"resume":         w.operator().Resume(t.Context(), "t", func(l tree.Limits) tree.Limits { return l }),
+		"pause":          w.operator().Pause(t.Context(), "t", ""),
 		"cancel another": w.operator().Cancel(t.Context(), "other"),
 	} {
 		if err == nil {

@@ -22,7 +22,8 @@ func TestATreeIsRemovedOnceItHasEnded(t *testing.T) {
 		}
 	}
 	roots, err := w.store.Roots(t.Context())
-	if nodes, listed := w.store.Nodes(t.Context(), "t", tree.Filter{Limit: 1}); err != nil || listed != nil || len(roots)+len(nodes) > 0 {
+	if nodes, listed := w.store.Nodes(t.Context(), "t", tree.Filter{Limit: 1}); err != nil || listed != nil ||
+		len(roots)+len(nodes) > 0 {
 		t.Errorf("found %v and %v after its removal, %v %v", roots, nodes, err, listed)
 	}
 	if _, err := w.operator().Root(t.Context(), "t"); !errors.Is(err, tree.ErrNoRoot) {
@@ -64,7 +65,8 @@ func TestARemovalThatBrokeOffIsToBeFinished(t *testing.T) {
 	w := newWorld(t, &shared{}, tree.Spec{})
 	w.run(w.runner(leaf), 0)
 	// As if the process ended before the nodes were erased.
-	if err := w.store.Step(t.Context(), tree.Want{Root: "t"}, func(v tree.View) (tree.Change, error) { return tree.Remove(v, false, v.Root.FinishedAt) }); err != nil {
+	if err := w.store.Step(t.Context(), tree.Want{Root: "t"},
+		func(v tree.View) (tree.Change, error) { return tree.Remove(v, false, v.Root.FinishedAt) }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.operator().Submit(t.Context(), w.spec, nil); !errors.Is(err, tree.ErrState) {

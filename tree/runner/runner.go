@@ -27,14 +27,15 @@ type Options struct {
 	Store tree.Store
 	// Sender sends children and final messages.
 	Sender Sender
-	// Do is the work. Of a message that names a node it gets the node's body, or its key when that is empty, and a context
-	// that [Of] knows. Messages that name no node come as they are.
+	// Do is the work. Of a message that names a node it gets the node's body, or its key when that is empty, and a
+	// context that [Of] knows. Messages that name no node come as they are.
 	Do func(ctx context.Context, m worker.Message) error
-	// DoBatch is work on several messages at once, in place of Do: see worker.Options. Of a message that names a node it gets the
-	// same, and its Node. A node whose children are refused has failed, whatever the result says; the call goes on for the others.
+	// DoBatch is work on several messages at once, in place of Do: see worker.Options. Of a message that names a node
+	// it gets the same, and its Node. A node whose children are refused has failed, whatever the result says; the call
+	// goes on for the others.
 	DoBatch func(ctx context.Context, batch []worker.Message) []error
-	// Announce tells of completions, after the final message was sent; nil tells nobody else. It is called at least once for
-	// each, perhaps by several workers at once.
+	// Announce tells of completions, after the final message was sent; nil tells nobody else. It is called at least
+	// once for each, perhaps by several workers at once.
 	Announce func(ctx context.Context, c tree.Completion) error
 	// Logger may be nil.
 	Logger *slog.Logger
@@ -55,8 +56,8 @@ func New(o Options) (*Runner, error) {
 	return &Runner{newDesk(o.Store, o.Sender, o.Announce, o.Logger), o.Do, o.DoBatch}, nil
 }
 
-// Do works on one message; it is meant for worker.Options.Do, where Options.Do is set. It returns nil once the message may be
-// deleted.
+// Do works on one message; it is meant for worker.Options.Do, where Options.Do is set. It returns nil once the message
+// may be deleted.
 func (r *Runner) Do(ctx context.Context, m worker.Message) error {
 	if _, isNode, _ := tree.Decode(m.Body); !isNode {
 		return r.do(ctx, m)
@@ -70,8 +71,8 @@ func (r *Runner) Do(ctx context.Context, m worker.Message) error {
 	return r.end(ctx, a, err)
 }
 
-// DoBatch works on several messages; it is meant for worker.Options.DoBatch, where Options.DoBatch is set. A result is nil once
-// its message may be deleted.
+// DoBatch works on several messages; it is meant for worker.Options.DoBatch, where Options.DoBatch is set. A result is
+// nil once its message may be deleted.
 func (r *Runner) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	errs := make([]error, len(batch))
 	var messages []worker.Message
@@ -97,7 +98,8 @@ func (r *Runner) DoBatch(ctx context.Context, batch []worker.Message) []error {
 		if k < len(results) {
 			err = results[k]
 		} else if results != nil {
-			err = fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(messages), len(results))
+			err = fmt.Errorf("work on %d messages: found %d results, one for each or nil is allowed", len(messages),
+				len(results))
 		}
 		if attempts[i] != nil {
 			err = r.end(ctx, attempts[i], err)
@@ -116,8 +118,8 @@ type attempt struct {
 	began   time.Time
 }
 
-// begin counts an attempt at the node that a message names. Without an attempt, the message may be deleted when the error is
-// nil.
+// begin counts an attempt at the node that a message names. Without an attempt, the message may be deleted when the
+// error is nil.
 func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) {
 	named, _, err := tree.Decode(m.Body)
 	if err != nil {
@@ -140,13 +142,14 @@ func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) 
 	m.Body = cmp.Or(o.Node.Body, o.Node.Key)
 	if r.doBatch != nil {
 		m.Attempt = n.Attempt()
-		m.Node = &worker.Node{Root: n.Root(), ID: n.ID().String(), Key: n.Key(), Depth: n.Depth(), DepthLeft: n.DepthLeft(), Name: n.Name, Flush: n.Flush}
+		m.Node = &worker.Node{Root: n.Root(), ID: n.ID().String(), Key: n.Key(), Depth: n.Depth(),
+			DepthLeft: n.DepthLeft(), Name: n.Name, Flush: n.Flush}
 	}
 	return &attempt{Node: n, message: m, working: working, began: time.Now()}, nil
 }
 
-// end takes down how an attempt ended, err by its own account, and does what is then to be done. It returns nil once the
-// message may be deleted.
+// end takes down how an attempt ended, err by its own account, and does what is then to be done. It returns nil once
+// the message may be deleted.
 func (r *Runner) end(ctx context.Context, a *attempt, err error) error {
 	if err == nil {
 		err = a.Flush(a.working)
@@ -178,18 +181,20 @@ func (r *Runner) end(ctx context.Context, a *attempt, err error) error {
 // settle brings an attempt to its end in the store, within the context settling.
 func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.ID, err error) error {
 	// Work that takes longer than it may is no interruption: it would be begun for ever.
-	interrupted := err != nil && (ctx.Err() != nil && !errors.Is(context.Cause(ctx), worker.ErrTimeLimit) || errors.Is(err, worker.ErrNotBegun))
-	settled, failed := r.step(settling, tree.SettleWant(a.root.ID, a.node.ID), func(v tree.View) (tree.Change, tree.Outcome, error) {
-		now := time.Now()
-		result := tree.Result{Sent: sent, Took: now.Sub(a.began), At: now.UTC()}
-		switch {
-		case err == nil:
-			return tree.Finish(v, result)
-		case interrupted:
-			return tree.GiveBack(v, result)
-		}
-		return tree.Fail(v, result, err.Error())
-	})
+	interrupted := err != nil && (ctx.Err() != nil && !errors.Is(context.Cause(ctx), worker.ErrTimeLimit) ||
+		errors.Is(err, worker.ErrNotBegun))
+	settled, failed := r.step(settling, tree.SettleWant(a.root.ID, a.node.ID),
+		func(v tree.View) (tree.Change, tree.Outcome, error) {
+			now := time.Now()
+			result := tree.Result{Sent: sent, Took: now.Sub(a.began), At: now.UTC()}
+			switch {
+			case err == nil:
+				return tree.Finish(v, result)
+			case interrupted:
+				return tree.GiveBack(v, result)
+			}
+			return tree.Fail(v, result, err.Error())
+		})
 	if errors.Is(failed, tree.ErrRemoved) {
 		return nil
 	}
@@ -200,7 +205,8 @@ func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.I
 		return err
 	}
 	if err != nil {
-		r.log.Error("a node failed for good", "root", a.root.ID, "node", a.node.ID, "attempts", settled.Node.Attempts, "err", err)
+		r.log.Error("a node failed for good", "root", a.root.ID, "node", a.node.ID, "attempts", settled.Node.Attempts,
+			"err", err)
 	}
 	return r.see(settling, a.node.ID, settled)
 }

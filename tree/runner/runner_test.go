@@ -20,7 +20,8 @@ func TestATreeIsWorkedOnToItsEnd(t *testing.T) {
 	w.run(w.runner(heap(100)), 0)
 	w.complete(100, 0)
 	var final runner.FinalMessage
-	if len(w.queue.final) != 1 || json.Unmarshal([]byte(w.queue.final[0]), &final) != nil || final.Body != "all done" || final.Completion.Done != 100 {
+	if len(w.queue.final) != 1 || json.Unmarshal([]byte(w.queue.final[0]), &final) != nil || final.Body != "all done" ||
+		final.Completion.Done != 100 {
 		t.Errorf("the final messages are %q", w.queue.final)
 	}
 }
@@ -39,7 +40,8 @@ func TestOtherMessagesComeAsTheyAre(t *testing.T) {
 		t.Errorf("the work got %q, %v", got, err)
 	}
 	for name, body := range map[string]string{
-		"a newer format": `{"muster_tree":2,"root":"t"}`, "half a message": `{"muster_tree":1`, "no such tree": `{"muster_tree":1,"root":"other","node":"00000000000000000000000000000001"}`,
+		"a newer format": `{"muster_tree":2,"root":"t"}`, "half a message": `{"muster_tree":1`,
+		"no such tree": `{"muster_tree":1,"root":"other","node":"00000000000000000000000000000001"}`,
 		"no such node": `{"muster_tree":1,"root":"t","node":"00000000000000000000000000000001"}`,
 	} {
 		if err := r.Do(t.Context(), worker.Message{Body: body}); err == nil {
@@ -83,8 +85,8 @@ func (f *faulty) Send(ctx context.Context, queue string, bodies []string) error 
 	return f.call(func() error { return f.queue.Send(ctx, queue, bodies) })
 }
 
-// TestACrashBetweenAnyTwoCallsLosesNothing ends a worker before and after each of its calls to store and queue, lets its
-// message come again to another one, and goes on.
+// TestACrashBetweenAnyTwoCallsLosesNothing ends a worker before and after each of its calls to store and queue, lets
+// its message come again to another one, and goes on.
 func TestACrashBetweenAnyTwoCallsLosesNothing(t *testing.T) {
 	const nodes = 7
 	for name, limits := range map[string]tree.Limits{"all at once": {}, "two at once": {Parallel: 2}} {
@@ -136,15 +138,16 @@ func (f *fresh) Roots(ctx context.Context) (mine []tree.Root, err error) {
 	return mine, err
 }
 
-// crashAt works on a tree whose first worker crashes at a call, and returns the number of calls that it made. With 0 it does
-// not crash.
+// crashAt works on a tree whose first worker crashes at a call, and returns the number of calls that it made. With 0 it
+// does not crash.
 func crashAt(t *testing.T, store tree.Store, limits tree.Limits, nodes, fail int, after bool) int {
 	t.Helper()
 	w := newWorld(t, store, tree.Spec{Limits: limits})
 	f := &faulty{world: w, inner: store, fail: fail, after: after}
-	r, err := runner.New(runner.Options{Store: f, Sender: f, Do: heap(nodes), Announce: func(ctx context.Context, c tree.Completion) error {
-		return f.call(func() error { return w.announce(ctx, c) })
-	}})
+	r, err := runner.New(runner.Options{Store: f, Sender: f, Do: heap(nodes),
+		Announce: func(ctx context.Context, c tree.Completion) error {
+			return f.call(func() error { return w.announce(ctx, c) })
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +185,8 @@ func TestFailures(t *testing.T) {
 		t.Errorf("the worker sees %v, want the first two failures", errs)
 	}
 	failed, err := w.store.Nodes(t.Context(), "t", tree.Filter{States: []tree.State{tree.Failed}, Limit: 10})
-	if err != nil || len(failed) != 1 || failed[0].Key != "2" || failed[0].Reason != "no disk" || failed[0].Attempts != 3 {
+	if err != nil || len(failed) != 1 || failed[0].Key != "2" || failed[0].Reason != "no disk" ||
+		failed[0].Attempts != 3 {
 		t.Errorf("failed are %+v, %v", failed, err)
 	}
 }
@@ -250,7 +254,8 @@ func TestChildrenThatCannotBeTakenFailTheAttempt(t *testing.T) {
 				return nil
 			}), 0)
 			w.complete(0, 1)
-			if failed, _ := w.store.Nodes(t.Context(), "t", tree.Filter{Limit: 1}); !strings.Contains(failed[0].Reason, c.reason) {
+			if failed, _ := w.store.Nodes(t.Context(), "t", tree.Filter{Limit: 1}); !strings.Contains(failed[0].Reason,
+				c.reason) {
 				t.Errorf("the reason is %q, want %q in it", failed[0].Reason, c.reason)
 			}
 		})
@@ -272,13 +277,14 @@ func TestABreachStopsTheWork(t *testing.T) {
 	}), 0)
 	r := w.root()
 	if cause != runner.ErrParked || r.State != tree.Paused || r.Counts.Created != 101 || r.Counts.Waiting != 101 {
-		t.Errorf("the work was stopped by %v, the root is %s with %+v; want 100 children kept, all waiting", cause, r.State, r.Counts)
+		t.Errorf("the work was stopped by %v, the root is %s with %+v; want 100 children kept, all waiting", cause,
+			r.State, r.Counts)
 	}
 }
 
-// TestTheLoserOfARaceSendsWhatTheWinnerLeft is for a node whose message came twice: one delivery settles it and crashes before
-// what that set free is sent, while the other one still works. Both are the same message, so the other's deletion is the end
-// of it.
+// TestTheLoserOfARaceSendsWhatTheWinnerLeft is for a node whose message came twice: one delivery settles it and crashes
+// before what that set free is sent, while the other one still works. Both are the same message, so the other's
+// deletion is the end of it.
 func TestTheLoserOfARaceSendsWhatTheWinnerLeft(t *testing.T) {
 	w := newWorld(t, &shared{}, tree.Spec{Limits: tree.Limits{Parallel: 1}})
 	m, _ := w.queue.take()

@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// maxEntries and maxBatchBytes bound a call that sends: 256 KiB is what every queue takes, and one message always fits.
+	// maxEntries and maxBatchBytes bound a call that sends: 256 KiB is what every queue takes, and one message always
+	// fits.
 	maxEntries    = 10
 	maxBatchBytes = 256 << 10
 	// maxClients bounds the clients kept; a worker meets few queues.
 	maxClients = 100
 )
 
-// SQSSender is the [Sender] to Amazon SQS and to what speaks its protocol. Its zero value is ready. It is safe for use by
-// several goroutines.
+// SQSSender is the [Sender] to Amazon SQS and to what speaks its protocol. Its zero value is ready. It is safe for use
+// by several goroutines.
 type SQSSender struct {
 	// Client returns a client for a queue's URL; nil stands for sqsqueue.SQSClient.
 	Client func(ctx context.Context, queue string) (*sqs.Client, error)
@@ -55,7 +56,8 @@ func (s *SQSSender) Send(ctx context.Context, queue string, bodies []string) err
 func sendBatch(ctx context.Context, client *sqs.Client, queue string, bodies []string) error {
 	in := &sqs.SendMessageBatchInput{QueueUrl: &queue}
 	for i, body := range bodies {
-		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: &body})
+		in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)),
+			MessageBody: &body})
 	}
 	out, err := client.SendMessageBatch(ctx, in)
 	if err != nil {

@@ -15,15 +15,19 @@ func explain(path, attempted string, err error) error {
 	what := fmt.Sprintf("%s: trees in %s", attempted, path)
 	switch sqlitefile.Primary(err) {
 	case sqlitefile.CodeFull:
-		return fmt.Errorf("%s: the disk has no room, nothing was kept; free some, the work is tried again: %w", what, err)
+		return fmt.Errorf("%s: the disk has no room, nothing was kept; free some, the work is tried again: %w", what,
+			err)
 	case sqlitefile.CodeIO:
 		return fmt.Errorf("%s: the disk failed, nothing was acknowledged; look into the system's log: %w", what, err)
 	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
-		return fmt.Errorf("%s: %w: %w; move it away, `sqlite3 FILE .recover` may save its content", what, errDamaged, err)
+		return fmt.Errorf("%s: %w: %w; move it away, `sqlite3 FILE .recover` may save its content", what, errDamaged,
+			err)
 	case sqlitefile.CodeReadOnly, sqlitefile.CodeCantOpen:
-		return fmt.Errorf("%s: the file or its directory cannot be opened for this; check that they belong to you and are writable: %w", what, err)
+		return fmt.Errorf("%s: the file or its directory cannot be opened for this; check that they belong to you "+
+			"and are writable: %w", what, err)
 	case sqlitefile.CodeBusy:
-		return fmt.Errorf("%s: other processes have been writing for more than %s; try again: %w", what, busyTimeout, err)
+		return fmt.Errorf("%s: other processes have been writing for more than %s; try again: %w", what, busyTimeout,
+			err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

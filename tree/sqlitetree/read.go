@@ -15,7 +15,8 @@ import (
 //
 // A quote within a text of JSON has a backslash before it: what is looked for is never a part of one.
 func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
-	roots, err := s.roots(ctx, `SELECT body FROM roots WHERE instr(body, CAST('"state":"removed"' AS BLOB)) = 0 ORDER BY id`)
+	roots, err := s.roots(ctx,
+		`SELECT body FROM roots WHERE instr(body, CAST('"state":"removed"' AS BLOB)) = 0 ORDER BY id`)
 	if err != nil {
 		return nil, explain(s.path, "list the trees", err)
 	}
@@ -43,10 +44,11 @@ func (s *Store) roots(ctx context.Context, query string, args ...any) ([]tree.Ro
 	return roots, rows.Err()
 }
 
-// Running returns roots that run, at most so many, without reading the others into memory. It never waits for steps. What skip
-// knows need not be left out.
+// Running returns roots that run, at most so many, without reading the others into memory. It never waits for steps.
+// What skip knows need not be left out.
 func (s *Store) Running(ctx context.Context, limit int, _ func(id string) bool) ([]tree.Root, error) {
-	roots, err := s.roots(ctx, `SELECT body FROM roots WHERE instr(body, CAST('"state":"running"' AS BLOB)) > 0 ORDER BY id LIMIT ?`, limit)
+	roots, err := s.roots(ctx,
+		`SELECT body FROM roots WHERE instr(body, CAST('"state":"running"' AS BLOB)) > 0 ORDER BY id LIMIT ?`, limit)
 	if err != nil {
 		return nil, explain(s.path, "list the trees that run", err)
 	}

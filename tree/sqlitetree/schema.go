@@ -57,8 +57,8 @@ func dsn(path string, options ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// ensure makes an empty file unless there is one. The file is made elsewhere and put in its place whole, so that of several
-// processes that begin together none sees it half made.
+// ensure makes an empty file unless there is one. The file is made elsewhere and put in its place whole, so that of
+// several processes that begin together none sees it half made.
 func ensure(ctx context.Context, path string) error {
 	stat, err := os.Stat(path)
 	switch {
@@ -93,7 +93,9 @@ func empty(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA journal_mode = WAL; BEGIN; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", schema, applicationID, version))
+	_, err = db.ExecContext(ctx,
+		fmt.Sprintf("PRAGMA journal_mode = WAL; BEGIN; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+			schema, applicationID, version))
 	if err := errors.Join(err, db.Close()); err != nil { // the last connection to close empties the log into the file
 		return nil, err
 	}
@@ -107,13 +109,15 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if id != applicationID {
-		return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed are trees of Muster (%#x); give another path", id, applicationID)
+		return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed are trees of Muster "+
+			"(%#x); give another path", id, applicationID)
 	}
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {
 		return err
 	}
 	if found != version {
-		return fmt.Errorf("found version %d of the file, this program knows version %d; use the program that wrote it, or give another path", found, version)
+		return fmt.Errorf("found version %d of the file, this program knows version %d; use the program that wrote "+
+			"it, or give another path", found, version)
 	}
 	// The nodes may be millions; what is wrong with them shows when they are read.
 	damage, err := sqlitefile.Check(ctx, db, "roots")

@@ -19,8 +19,8 @@ import (
 // busyTimeout is how long a step waits for those of other processes.
 const busyTimeout = 20 * time.Second
 
-// Store is a [tree.Store] in one SQLite file. It is safe for use by several goroutines, and any number of processes of one
-// machine may have the file open at once. What a step keeps is on disk when Step returns.
+// Store is a [tree.Store] in one SQLite file. It is safe for use by several goroutines, and any number of processes of
+// one machine may have the file open at once. What a step keeps is on disk when Step returns.
 type Store struct {
 	path    string
 	writer  *sql.DB // one connection
@@ -31,8 +31,8 @@ type Store struct {
 	broken atomic.Pointer[error]
 }
 
-// Open opens the file at path, and makes it, with its directory, when there is none. It refuses, and leaves as it is, a file
-// that is damaged, newer than this program or of another program.
+// Open opens the file at path, and makes it, with its directory, when there is none. It refuses, and leaves as it is, a
+// file that is damaged, newer than this program or of another program.
 func Open(path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -56,7 +56,8 @@ func open(ctx context.Context, path string) (s *Store, err error) {
 		}
 	}()
 	timeout := strconv.FormatInt(busyTimeout.Milliseconds(), 10)
-	if s.readers, err = sql.Open("sqlite", dsn(path, "mode", "rw", "_busy_timeout", timeout, "_pragma", "query_only(1)")); err != nil {
+	if s.readers, err = sql.Open("sqlite", dsn(path, "mode", "rw", "_busy_timeout", timeout, "_pragma",
+		"query_only(1)")); err != nil {
 		return s, err
 	}
 	s.readers.SetMaxOpenConns(2)
@@ -85,9 +86,12 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&s.node, "SELECT " + nodeColumns + " FROM nodes WHERE root = ? AND id = ?"},
 		{&s.waiting, "SELECT " + nodeColumns + " FROM nodes WHERE root = ? AND state = 1 ORDER BY place LIMIT ?"},
 		{&s.claimed, "SELECT " + nodeColumns + " FROM nodes WHERE root = ? AND claimer = ? AND state = 2 LIMIT ?"},
-		{&s.putRoot, "INSERT INTO roots (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body RETURNING number"},
-		{&s.putNode, "INSERT INTO nodes (root, " + nodeColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (root, id) DO UPDATE SET " +
-			"body = excluded.body, attempts = excluded.attempts, children = excluded.children, state = excluded.state, claimer = excluded.claimer, reason = excluded.reason"},
+		{&s.putRoot, "INSERT INTO roots (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body " +
+			"RETURNING number"},
+		{&s.putNode, "INSERT INTO nodes (root, " + nodeColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON " +
+			"CONFLICT (root, id) DO UPDATE SET " +
+			"body = excluded.body, attempts = excluded.attempts, children = excluded.children, state = " +
+			"excluded.state, claimer = excluded.claimer, reason = excluded.reason"},
 	} {
 		var err error
 		if *p.to, err = s.writer.PrepareContext(ctx, p.text); err != nil {
@@ -223,12 +227,14 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx, want tree.Want) (number in
 		v.Nodes[i] = n
 	}
 	if want.Waiting > 0 && v.Root.Counts.Waiting > 0 {
-		if v.Waiting, err = scanAll(tx.StmtContext(ctx, s.waiting).QueryContext(ctx, number, want.Waiting)); err != nil {
+		if v.Waiting, err = scanAll(tx.StmtContext(ctx, s.waiting).QueryContext(ctx, number,
+			want.Waiting)); err != nil {
 			return 0, v, fmt.Errorf("read waiting nodes: %w", err)
 		}
 	}
 	if want.Claimer != nil {
-		if v.Claimed, err = scanAll(tx.StmtContext(ctx, s.claimed).QueryContext(ctx, number, want.Claimer[:], tree.MaxBatch)); err != nil {
+		if v.Claimed, err = scanAll(tx.StmtContext(ctx, s.claimed).QueryContext(ctx, number, want.Claimer[:],
+			tree.MaxBatch)); err != nil {
 			return 0, v, fmt.Errorf("read claimed nodes: %w", err)
 		}
 	}
@@ -245,7 +251,8 @@ func (s *Store) keep(ctx context.Context, tx *sql.Tx, number int64, c tree.Chang
 	}
 	put := tx.StmtContext(ctx, s.putNode)
 	for _, n := range c.Nodes {
-		if _, err := put.ExecContext(ctx, number, n.ID[:], n.Parent[:], n.Key, n.Body, n.Depth, n.Attempts, n.Children, n.State, n.Claimer[:], n.Reason); err != nil {
+		if _, err := put.ExecContext(ctx, number, n.ID[:], n.Parent[:], n.Key, n.Body, n.Depth, n.Attempts, n.Children,
+			n.State, n.Claimer[:], n.Reason); err != nil {
 			return fmt.Errorf("write node %s: %w", n.ID, err)
 		}
 	}
@@ -257,7 +264,8 @@ type scanner interface{ Scan(into ...any) error }
 
 func scan(row scanner) (n tree.Node, err error) {
 	var id, parent, claimer []byte
-	if err := row.Scan(&id, &parent, &n.Key, &n.Body, &n.Depth, &n.Attempts, &n.Children, &n.State, &claimer, &n.Reason); err != nil {
+	if err := row.Scan(&id, &parent, &n.Key, &n.Body, &n.Depth, &n.Attempts, &n.Children, &n.State, &claimer,
+		&n.Reason); err != nil {
 		return n, err
 	}
 	for _, c := range []struct {

@@ -33,7 +33,8 @@ func open(t testing.TB, path string) *sqlitetree.Store {
 }
 
 func TestTheFileIsAStoreOfTrees(t *testing.T) {
-	mustertest.TreeStoreConformance(t, func(t *testing.T) tree.Store { return open(t, filepath.Join(t.TempDir(), "trees.db")) })
+	mustertest.TreeStoreConformance(t,
+		func(t *testing.T) tree.Store { return open(t, filepath.Join(t.TempDir(), "trees.db")) })
 }
 
 func TestWhatIsKeptIsThereAfterOpeningAgain(t *testing.T) {
@@ -69,7 +70,10 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 		"a newer one": func(path string) error {
 			return exec1(path, "PRAGMA application_id = 0x4d755472; PRAGMA user_version = 2")
 		},
-		"no SQLite":   func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("text "), 1000), 0o600) },
+		"no SQLite": func(path string) error {
+			return os.WriteFile(path, bytes.Repeat([]byte("text "), 1000),
+				0o600)
+		},
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +165,8 @@ func countIn(t *testing.T, path, name string, n int) {
 // BenchmarkNode is one leaf from its registration to its end: three steps, each of them synced to the disk.
 func BenchmarkNode(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "trees.db"))
-	spec := tree.Spec{ID: "t", Queue: "q", Node: tree.Child{Key: "0"}, Limits: tree.Limits{FanOut: tree.MaxNodes, Nodes: tree.MaxNodes}}
+	spec := tree.Spec{ID: "t", Queue: "q", Node: tree.Child{Key: "0"},
+		Limits: tree.Limits{FanOut: tree.MaxNodes, Nodes: tree.MaxNodes}}
 	var root tree.Root
 	do := func(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) {
 		if err := s.Step(b.Context(), want, func(v tree.View) (tree.Change, error) {

@@ -21,7 +21,8 @@ type grown struct {
 	root  tree.Root
 	place map[tree.ID]int32
 	nodes []tree.Node
-	// waiting and claimed hold the places of nodes that were in that state when they came in; who reads them looks again.
+	// waiting and claimed hold the places of nodes that were in that state when they came in; who reads them looks
+	// again.
 	waiting []int32
 	claimed map[tree.ID][]int32
 }
@@ -68,10 +69,12 @@ func (g *grown) view(want tree.Want) tree.View {
 		}
 	}
 	if want.Waiting > 0 {
-		g.waiting, v.Waiting = g.still(g.waiting, want.Waiting, func(n tree.Node) bool { return n.State == tree.Waiting })
+		g.waiting, v.Waiting = g.still(g.waiting, want.Waiting,
+			func(n tree.Node) bool { return n.State == tree.Waiting })
 	}
 	if want.Claimer != nil && len(g.claimed[*want.Claimer]) > 0 {
-		left, found := g.still(g.claimed[*want.Claimer], tree.MaxBatch, func(n tree.Node) bool { return n.State == tree.Claimed && n.Claimer == *want.Claimer })
+		left, found := g.still(g.claimed[*want.Claimer], tree.MaxBatch,
+			func(n tree.Node) bool { return n.State == tree.Claimed && n.Claimer == *want.Claimer })
 		if g.claimed[*want.Claimer], v.Claimed = left, found; len(left) == 0 {
 			delete(g.claimed, *want.Claimer)
 		}
@@ -79,7 +82,8 @@ func (g *grown) view(want tree.Want) tree.View {
 	return v
 }
 
-// still returns the first nodes at the places that are what is tells, and the places without those at the front that are not.
+// still returns the first nodes at the places that are what is tells, and the places without those at the front that
+// are not.
 func (g *grown) still(places []int32, most int, is func(tree.Node) bool) (left []int32, found []tree.Node) {
 	for len(places) > 0 && !is(g.nodes[places[0]]) {
 		places = places[1:]

@@ -1,5 +1,5 @@
-// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its workers work: by scale-in protection, so
-// that the group chooses another one, and by the group's lifecycle hook for terminating instances.
+// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its workers work: by scale-in
+// protection, so that the group chooses another one, and by the group's lifecycle hook for terminating instances.
 package autoscaling
 
 import (
@@ -25,18 +25,22 @@ const (
 
 // Actions are the calls that act on a lifecycle hook. [*awsautoscaling.Client] implements them.
 type Actions interface {
-	CompleteLifecycleAction(context.Context, *awsautoscaling.CompleteLifecycleActionInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.CompleteLifecycleActionOutput, error)
-	RecordLifecycleActionHeartbeat(context.Context, *awsautoscaling.RecordLifecycleActionHeartbeatInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.RecordLifecycleActionHeartbeatOutput, error)
+	CompleteLifecycleAction(context.Context, *awsautoscaling.CompleteLifecycleActionInput,
+		...func(*awsautoscaling.Options)) (*awsautoscaling.CompleteLifecycleActionOutput, error)
+	RecordLifecycleActionHeartbeat(context.Context, *awsautoscaling.RecordLifecycleActionHeartbeatInput,
+		...func(*awsautoscaling.Options)) (*awsautoscaling.RecordLifecycleActionHeartbeatOutput, error)
 }
 
 type groupAPI interface {
-	DescribeAutoScalingInstances(context.Context, *awsautoscaling.DescribeAutoScalingInstancesInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeAutoScalingInstancesOutput, error)
+	DescribeAutoScalingInstances(context.Context, *awsautoscaling.DescribeAutoScalingInstancesInput,
+		...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeAutoScalingInstancesOutput, error)
 }
 
 // Descriptions are the calls that find it. [*awsautoscaling.Client] implements them.
 type Descriptions interface {
 	groupAPI
-	DescribeLifecycleHooks(context.Context, *awsautoscaling.DescribeLifecycleHooksInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeLifecycleHooksOutput, error)
+	DescribeLifecycleHooks(context.Context, *awsautoscaling.DescribeLifecycleHooksInput,
+		...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeLifecycleHooksOutput, error)
 }
 
 // API is what a [Hook] needs of the client.
@@ -82,18 +86,20 @@ func New(api API, o Options) (*Hook, error) {
 	return &Hook{api: api, o: o}, nil
 }
 
-// Extend implements [worker.Hook]: it sends a heartbeat, which makes the hook's timeout begin anew. AWS ends the wait all the same
-// after 48 hours, or 100 times the timeout where that is shorter.
+// Extend implements [worker.Hook]: it sends a heartbeat, which makes the hook's timeout begin anew. AWS ends the wait
+// all the same after 48 hours, or 100 times the timeout where that is shorter.
 func (h *Hook) Extend(ctx context.Context) (time.Duration, error) {
 	hook, err := h.find(ctx)
 	if err != nil {
 		return 0, err
 	}
 	_, err = h.api.RecordLifecycleActionHeartbeat(ctx, &awsautoscaling.RecordLifecycleActionHeartbeatInput{
-		AutoScalingGroupName: hook.AutoScalingGroupName, LifecycleHookName: hook.LifecycleHookName, InstanceId: &h.o.Instance,
+		AutoScalingGroupName: hook.AutoScalingGroupName, LifecycleHookName: hook.LifecycleHookName,
+		InstanceId: &h.o.Instance,
 	})
 	if err != nil {
-		return 0, fmt.Errorf("send a heartbeat for the lifecycle hook %s of the group %s: %w", aws.ToString(hook.LifecycleHookName), aws.ToString(hook.AutoScalingGroupName), err)
+		return 0, fmt.Errorf("send a heartbeat for the lifecycle hook %s of the group %s: %w",
+			aws.ToString(hook.LifecycleHookName), aws.ToString(hook.AutoScalingGroupName), err)
 	}
 	return time.Duration(aws.ToInt32(hook.HeartbeatTimeout)) * time.Second, nil
 }
@@ -105,11 +111,13 @@ func (h *Hook) Complete(ctx context.Context) error {
 		return err
 	}
 	_, err = h.api.CompleteLifecycleAction(ctx, &awsautoscaling.CompleteLifecycleActionInput{
-		AutoScalingGroupName: hook.AutoScalingGroupName, LifecycleHookName: hook.LifecycleHookName, InstanceId: &h.o.Instance,
+		AutoScalingGroupName: hook.AutoScalingGroupName, LifecycleHookName: hook.LifecycleHookName,
+		InstanceId:            &h.o.Instance,
 		LifecycleActionResult: aws.String(proceed),
 	})
 	if err != nil && !over(err) {
-		return fmt.Errorf("complete the lifecycle hook %s of the group %s: %w", aws.ToString(hook.LifecycleHookName), aws.ToString(hook.AutoScalingGroupName), err)
+		return fmt.Errorf("complete the lifecycle hook %s of the group %s: %w", aws.ToString(hook.LifecycleHookName),
+			aws.ToString(hook.AutoScalingGroupName), err)
 	}
 	return nil
 }
@@ -117,7 +125,8 @@ func (h *Hook) Complete(ctx context.Context) error {
 // over tells whether nothing waits any more: the action was completed before, or has timed out.
 func over(err error) bool {
 	refused, ok := errors.AsType[smithy.APIError](err)
-	return ok && refused.ErrorCode() == "ValidationError" && strings.Contains(refused.ErrorMessage(), "No active Lifecycle Action")
+	return ok && refused.ErrorCode() == "ValidationError" &&
+		strings.Contains(refused.ErrorMessage(), "No active Lifecycle Action")
 }
 
 // find returns the hook, which does not change: it is asked for until it was found once.
@@ -147,7 +156,8 @@ func (h *Hook) find(ctx context.Context) (*types.LifecycleHook, error) {
 		}
 	}
 	if len(hooks) != 1 {
-		return nil, fmt.Errorf("find the lifecycle hook of the group %s: found %d for terminating instances (%s), exactly one is allowed unless one is named; name it, or make it",
+		return nil, fmt.Errorf("find the lifecycle hook of the group %s: found %d for terminating instances (%s), "+
+			"exactly one is allowed unless one is named; name it, or make it",
 			group, len(hooks), strings.Join(names, ", "))
 	}
 	hooks[0].AutoScalingGroupName = &group

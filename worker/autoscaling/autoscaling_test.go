@@ -34,7 +34,8 @@ type service struct {
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil || r.Form.Get("Version") != "2011-01-01" || r.Header.Get("Authorization") == "" {
+	if err := r.ParseForm(); err != nil || r.Form.Get("Version") != "2011-01-01" ||
+		r.Header.Get("Authorization") == "" {
 		s.t.Errorf("found %v (%v)", r.Form, err)
 	}
 	s.mu.Lock()
@@ -59,17 +60,21 @@ func (s *service) result(action string, form url.Values) string {
 		if s.group == "" {
 			return "<AutoScalingInstances/>"
 		}
-		return "<AutoScalingInstances><member><InstanceId>" + instance + "</InstanceId><AutoScalingGroupName>" + s.group + "</AutoScalingGroupName><LifecycleState>Terminating:Wait</LifecycleState></member></AutoScalingInstances>"
+		return "<AutoScalingInstances><member><InstanceId>" + instance + "</InstanceId><AutoScalingGroupName>" +
+			s.group + "</AutoScalingGroupName><LifecycleState>Terminating:Wait</LifecycleState></member></AutoScalingInstances>"
 	case "DescribeLifecycleHooks":
 		text := ""
 		for name, transition := range s.hooks {
 			if wanted := form.Get("LifecycleHookNames.member.1"); wanted == "" || wanted == name {
-				text += "<member><AutoScalingGroupName>" + s.group + "</AutoScalingGroupName><LifecycleHookName>" + name + "</LifecycleHookName><LifecycleTransition>" + transition + "</LifecycleTransition><HeartbeatTimeout>300</HeartbeatTimeout></member>"
+				text += "<member><AutoScalingGroupName>" + s.group + "</AutoScalingGroupName><LifecycleHookName>" +
+					name + "</LifecycleHookName><LifecycleTransition>" + transition +
+					"</LifecycleTransition><HeartbeatTimeout>300</HeartbeatTimeout></member>"
 			}
 		}
 		return "<LifecycleHooks>" + text + "</LifecycleHooks>"
 	case "CompleteLifecycleAction", "RecordLifecycleActionHeartbeat":
-		if form.Get("InstanceId") != instance || form.Get("AutoScalingGroupName") != "workers" || form.Get("LifecycleHookName") != "finish" {
+		if form.Get("InstanceId") != instance || form.Get("AutoScalingGroupName") != "workers" ||
+			form.Get("LifecycleHookName") != "finish" {
 			s.t.Errorf("found %v", form)
 		}
 		if action == "CompleteLifecycleAction" && form.Get("LifecycleActionResult") != "CONTINUE" {
@@ -91,12 +96,14 @@ const ends, begins = "autoscaling:EC2_INSTANCE_TERMINATING", "autoscaling:EC2_IN
 
 func serve(t *testing.T, o autoscaling.Options) (*service, *autoscaling.Hook) {
 	t.Helper()
-	s := &service{t: t, group: "workers", hooks: map[string]string{"finish": ends, "warm": begins}, faults: map[string][2]string{}}
+	s := &service{t: t, group: "workers", hooks: map[string]string{"finish": ends, "warm": begins},
+		faults: map[string][2]string{}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	o.Instance = instance
 	h, err := autoscaling.New(awsautoscaling.New(awsautoscaling.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	}), o)
 	if err != nil {
 		t.Fatal(err)
@@ -141,10 +148,14 @@ func TestWhichHookMustBePlain(t *testing.T) {
 		fault string
 	}{
 		{"no group", autoscaling.Options{}, nil, "", "found none, a lifecycle hook needs one"},
-		{"no hook for the end", autoscaling.Options{}, map[string]string{"warm": begins}, "workers", "found 0 for terminating instances ()"},
-		{"several", autoscaling.Options{}, map[string]string{"finish": ends, "another": ends}, "workers", "found 2 for terminating instances"},
-		{"several, one of them named", autoscaling.Options{Name: "finish"}, map[string]string{"finish": ends, "another": ends}, "workers", ""},
-		{"another is named", autoscaling.Options{Name: "warm"}, map[string]string{"warm": begins}, "workers", "found 0 for terminating instances"},
+		{"no hook for the end", autoscaling.Options{}, map[string]string{"warm": begins}, "workers",
+			"found 0 for terminating instances ()"},
+		{"several", autoscaling.Options{}, map[string]string{"finish": ends, "another": ends}, "workers",
+			"found 2 for terminating instances"},
+		{"several, one of them named", autoscaling.Options{Name: "finish"},
+			map[string]string{"finish": ends, "another": ends}, "workers", ""},
+		{"another is named", autoscaling.Options{Name: "warm"}, map[string]string{"warm": begins}, "workers",
+			"found 0 for terminating instances"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, h := serve(t, row.o)
@@ -172,7 +183,8 @@ func TestWhenNothingWaitsAnyMoreTheHookIsComplete(t *testing.T) {
 		if err := h.Complete(t.Context()); (err == nil) != row.complete {
 			t.Errorf("%s %s: found the error %v", row.code, row.message, err)
 		}
-		if _, err := h.Extend(t.Context()); err == nil || !strings.Contains(err.Error(), "the lifecycle hook finish of the group workers") {
+		if _, err := h.Extend(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "the lifecycle hook finish of the group workers") {
 			t.Errorf("%s %s: a heartbeat gave the error %v", row.code, row.message, err)
 		}
 	}
@@ -191,7 +203,8 @@ func TestAHookThatWasNotFoundIsLookedForAgain(t *testing.T) {
 }
 
 func TestInstancesThatCannotBe(t *testing.T) {
-	for _, o := range []autoscaling.Options{{}, {Instance: "0123"}, {Instance: instance + "00"}, {Instance: instance, Group: strings.Repeat("g", 256)}} {
+	for _, o := range []autoscaling.Options{{}, {Instance: "0123"}, {Instance: instance + "00"},
+		{Instance: instance, Group: strings.Repeat("g", 256)}} {
 		if _, err := autoscaling.New(nil, o); err == nil {
 			t.Errorf("%+v was taken", o)
 		}

@@ -32,13 +32,14 @@ const (
 // ProtectionAPI is what a [Protection] needs of the client. [*awsautoscaling.Client] implements it.
 type ProtectionAPI interface {
 	groupAPI
-	SetInstanceProtection(context.Context, *awsautoscaling.SetInstanceProtectionInput, ...func(*awsautoscaling.Options)) (*awsautoscaling.SetInstanceProtectionOutput, error)
+	SetInstanceProtection(context.Context, *awsautoscaling.SetInstanceProtectionInput,
+		...func(*awsautoscaling.Options)) (*awsautoscaling.SetInstanceProtectionOutput, error)
 }
 
 // Protection is scale-in protection of this instance in its Auto Scaling group. It is a [worker.Protection] that the
 // workers of the instance share: they meet in a directory, as those of a [Shared] hook do, and the last of them that is
-// not idle lifts it. It has no end: a worker that is killed, alone on its instance, leaves that protected until a worker
-// is idle there again.
+// not idle lifts it. It has no end: a worker that is killed, alone on its instance, leaves that protected until a
+// worker is idle there again.
 //
 // The role of the instance needs autoscaling:SetInstanceProtection and, without the name of the group,
 // autoscaling:DescribeAutoScalingInstances. It is safe for use by several goroutines.
@@ -133,7 +134,8 @@ func (p *Protection) raise(ctx context.Context) (err error) {
 		return fmt.Errorf("share the protection of this instance: %w", err)
 	}
 	if p.now().Before(unsure) {
-		return fmt.Errorf("protect %s: an earlier call to lift the protection had no answer and may be carried out until %s",
+		return fmt.Errorf("protect %s: an earlier call to lift the protection had no answer and may be carried out "+
+			"until %s",
 			p.o.Instance, unsure.UTC().Format(time.TimeOnly))
 	}
 	return nil

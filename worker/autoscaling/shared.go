@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// newPrefix is that of a file whose lock is not held yet, workerPrefix that of one whose lock says that a worker needs the instance.
+	// newPrefix is that of a file whose lock is not held yet, workerPrefix that of one whose lock says that a worker
+	// needs the instance.
 	newPrefix    = ".new-"
 	workerPrefix = "worker-"
 )
 
-// Shared is the hook of one of several workers of an instance. They meet in a directory: each has a file there and holds its lock for
-// as long as it needs the instance, so that a worker that crashes needs it no more, with nobody to tell of it. The last one to finish
-// completes the hook. It is a [worker.Hook], and safe for use by several goroutines.
+// Shared is the hook of one of several workers of an instance. They meet in a directory: each has a file there and
+// holds its lock for as long as it needs the instance, so that a worker that crashes needs it no more, with nobody to
+// tell of it. The last one to finish completes the hook. It is a [worker.Hook], and safe for use by several goroutines.
 type Shared struct {
 	hook *Hook
 	dir  string
@@ -32,9 +33,9 @@ type Shared struct {
 	lock *os.File // nil once the worker has finished
 }
 
-// Share has a worker need the instance until it calls Complete or ends, however it ends. All workers of the instance give the same
-// directory, which is made if need be. Call it before the worker looks for notices of an end: one that comes while the last of the
-// others completes the hook must see that, and take no message.
+// Share has a worker need the instance until it calls Complete or ends, however it ends. All workers of the instance
+// give the same directory, which is made if need be. Call it before the worker looks for notices of an end: one that
+// comes while the last of the others completes the hook must see that, and take no message.
 func Share(h *Hook, dir string) (*Shared, error) {
 	lock, err := join(dir)
 	if err != nil {
@@ -46,7 +47,8 @@ func Share(h *Hook, dir string) (*Shared, error) {
 	return &Shared{hook: h, dir: dir, lock: lock}, nil
 }
 
-// join makes a file with a lock in dir. It has its name only once it is locked, so that nobody takes it for one of a crash.
+// join makes a file with a lock in dir. It has its name only once it is locked, so that nobody takes it for one of a
+// crash.
 func join(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory where its workers meet: %w", err)
@@ -70,8 +72,8 @@ func join(dir string) (*os.File, error) {
 // Extend implements [worker.Hook] as [Hook.Extend] does.
 func (s *Shared) Extend(ctx context.Context) (time.Duration, error) { return s.hook.Extend(ctx) }
 
-// Complete implements [worker.Hook]. This worker needs the instance no more from its first call on. While others do, its error
-// matches [worker.ErrOthersWork], and nothing of AWS was called.
+// Complete implements [worker.Hook]. This worker needs the instance no more from its first call on. While others do,
+// its error matches [worker.ErrOthersWork], and nothing of AWS was called.
 func (s *Shared) Complete(ctx context.Context) error {
 	if err := s.finish(); err != nil {
 		return fmt.Errorf("share the lifecycle hook of this instance: %w", err)

@@ -168,7 +168,8 @@ func TestADirectoryThatCannotBe(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := autoscaling.Share(nil, filepath.Join(file, "below")); err == nil || !strings.Contains(err.Error(), "where its workers meet") {
+	if _, err := autoscaling.Share(nil, filepath.Join(file, "below")); err == nil ||
+		!strings.Contains(err.Error(), "where its workers meet") {
 		t.Errorf("found %v", err)
 	}
 }

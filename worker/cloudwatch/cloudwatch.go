@@ -1,10 +1,10 @@
-// Package cloudwatch tells Amazon CloudWatch what workers do: the metrics MPD, the mean processing duration, and TotalWorkers,
-// the slots that there are, of which formulas for target tracking are made.
+// Package cloudwatch tells Amazon CloudWatch what workers do: the metrics MPD, the mean processing duration, and
+// TotalWorkers, the slots that there are, of which formulas for target tracking are made.
 //
-// [Sink] calls PutMetricData once in each period; [Lines] writes lines in the embedded metric format, which CloudWatch Logs makes
-// metrics of. Both have the dimension Fleet, so that the statistic Sum of TotalWorkers is that of all workers of the fleet. A
-// worker counts once in each period, at its beginning: a second datum, or one of a call that was made again, would count it
-// twice.
+// [Sink] calls PutMetricData once in each period; [Lines] writes lines in the embedded metric format, which CloudWatch
+// Logs makes metrics of. Both have the dimension Fleet, so that the statistic Sum of TotalWorkers is that of all
+// workers of the fleet. A worker counts once in each period, at its beginning: a second datum, or one of a call that
+// was made again, would count it twice.
 package cloudwatch
 
 import (
@@ -17,8 +17,8 @@ import (
 	awscloudwatch "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 	DefaultNamespace = "Muster"
 	// MetricMPD is the processing duration in seconds; its average is the mean of all messages that ended.
 	MetricMPD = "MPD"
-	// MetricTotalWorkers is the number of slots of a worker that takes messages, or the messages that one which takes no more
-	// still holds. Its sum is what the fleet can do at once.
+	// MetricTotalWorkers is the number of slots of a worker that takes messages, or the messages that one which takes
+	// no more still holds. Its sum is what the fleet can do at once.
 	MetricTotalWorkers = "TotalWorkers"
 	// DimensionFleet is the one dimension of both.
 	DimensionFleet = "Fleet"
@@ -45,7 +45,8 @@ func Periods() []time.Duration {
 
 // API is what a [Sink] needs of the client. [*awscloudwatch.Client] implements it.
 type API interface {
-	PutMetricData(context.Context, *awscloudwatch.PutMetricDataInput, ...func(*awscloudwatch.Options)) (*awscloudwatch.PutMetricDataOutput, error)
+	PutMetricData(context.Context, *awscloudwatch.PutMetricDataInput,
+		...func(*awscloudwatch.Options)) (*awscloudwatch.PutMetricDataOutput, error)
 }
 
 // Options say under which names the metrics are kept.
@@ -62,9 +63,11 @@ func (o Options) complete() (Options, error) {
 	}
 	switch {
 	case len(o.Namespace) > maxNamespace || !visible(o.Namespace) || strings.HasPrefix(o.Namespace, "AWS/"):
-		return o, fmt.Errorf("report to CloudWatch: found the namespace %.40q, allowed are 1 to %d visible ASCII characters that do not begin with AWS/", o.Namespace, maxNamespace)
+		return o, fmt.Errorf("report to CloudWatch: found the namespace %.40q, allowed are 1 to %d visible ASCII "+
+			"characters that do not begin with AWS/", o.Namespace, maxNamespace)
 	case len(o.Fleet) > maxDimension || !visible(o.Fleet):
-		return o, fmt.Errorf("report to CloudWatch: found the fleet %.40q, allowed are at most %d visible ASCII characters", o.Fleet, maxDimension)
+		return o, fmt.Errorf("report to CloudWatch: found the fleet %.40q, allowed are at most %d visible ASCII "+
+			"characters", o.Fleet, maxDimension)
 	}
 	return o, nil
 }
@@ -96,7 +99,8 @@ func (s *Sink) Take(ctx context.Context, d worker.Digest) error {
 		return nil
 	}
 	in := &awscloudwatch.PutMetricDataInput{Namespace: &s.o.Namespace, MetricData: data}
-	if _, err := s.api.PutMetricData(ctx, in, func(o *awscloudwatch.Options) { o.Retryer = aws.NopRetryer{} }); err != nil {
+	if _, err := s.api.PutMetricData(ctx, in,
+		func(o *awscloudwatch.Options) { o.Retryer = aws.NopRetryer{} }); err != nil {
 		return fmt.Errorf("put metrics into the namespace %s of CloudWatch: %w", s.o.Namespace, err)
 	}
 	return nil
@@ -104,7 +108,8 @@ func (s *Sink) Take(ctx context.Context, d worker.Digest) error {
 
 func (s *Sink) data(d worker.Digest) []types.MetricDatum {
 	datum := func(name string, unit types.StandardUnit) types.MetricDatum {
-		m := types.MetricDatum{MetricName: &name, Timestamp: aws.Time(d.Period), Unit: unit, StorageResolution: aws.Int32(resolution(d.Every))}
+		m := types.MetricDatum{MetricName: &name, Timestamp: aws.Time(d.Period), Unit: unit,
+			StorageResolution: aws.Int32(resolution(d.Every))}
 		if s.o.Fleet != "" {
 			m.Dimensions = []types.Dimension{{Name: aws.String(DimensionFleet), Value: &s.o.Fleet}}
 		}
@@ -136,11 +141,11 @@ func resolution(every time.Duration) int32 {
 }
 
 // totalWorkers is what a worker adds to the slots of its fleet.
-func totalWorkers(r muster.Report) float64 {
+func totalWorkers(r protocol.Report) float64 {
 	switch r.State {
-	case muster.Receiving:
+	case protocol.Receiving:
 		return float64(r.Slots)
-	case muster.Draining:
+	case protocol.Draining:
 		return float64(r.Busy)
 	}
 	return 0

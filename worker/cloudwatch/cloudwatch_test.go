@@ -18,10 +18,10 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/cloudwatch"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // service takes PutMetricData as CloudWatch does over the wire: RPC v2 with CBOR, perhaps compressed.
@@ -46,7 +46,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	value, err := cbor.Decode(text)
 	request, ok := value.(cbor.Map)
-	if err != nil || !ok || r.URL.Path != "/service/GraniteServiceVersion20100801/operation/PutMetricData" || r.Header.Get("Authorization") == "" {
+	if err != nil || !ok || r.URL.Path != "/service/GraniteServiceVersion20100801/operation/PutMetricData" ||
+		r.Header.Get("Authorization") == "" {
 		s.t.Errorf("found %s %s with %T (%v)", r.Method, r.URL.Path, value, err)
 	}
 	s.requests = append(s.requests, request)
@@ -55,7 +56,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(s.status)
 	answer := cbor.Map{}
 	if s.status != http.StatusOK {
-		answer = cbor.Map{"__type": cbor.String("com.amazonaws.cloudwatch#InternalServiceFault"), "Message": cbor.String("try later")}
+		answer = cbor.Map{"__type": cbor.String("com.amazonaws.cloudwatch#InternalServiceFault"),
+			"Message": cbor.String("try later")}
 	}
 	w.Write(cbor.Encode(answer))
 }
@@ -67,7 +69,8 @@ func serve(t *testing.T, o cloudwatch.Options) (*service, *cloudwatch.Sink) {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	sink, err := cloudwatch.New(awscloudwatch.New(awscloudwatch.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL),
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	}), o)
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +89,15 @@ func float(t *testing.T, v cbor.Value) float64 {
 
 var minute = time.Date(2026, 3, 1, 12, 3, 0, 0, time.UTC)
 
-func digest(r muster.Report) worker.Digest {
+func digest(r protocol.Report) worker.Digest {
 	r.SentAt = minute.Add(7 * time.Second)
 	return worker.Digest{Report: r, Period: minute, Every: time.Minute}
 }
 
 func TestTheServiceGetsOneDatumOfEachMetric(t *testing.T) {
 	s, sink := serve(t, cloudwatch.Options{Fleet: "jobs"})
-	d := digest(muster.Report{State: muster.Receiving, Slots: 4, Processing: series.Add(muster.Durations{}, time.Second, time.Second, 4*time.Second)})
+	d := digest(protocol.Report{State: protocol.Receiving, Slots: 4,
+		Processing: series.Add(series.Durations{}, time.Second, time.Second, 4*time.Second)})
 	if err := sink.Take(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +112,13 @@ func TestTheServiceGetsOneDatumOfEachMetric(t *testing.T) {
 	for _, m := range []cbor.Map{total, mpd} {
 		at, err := cbor.AsTime(m["Timestamp"])
 		dimension := m["Dimensions"].(cbor.List)[0].(cbor.Map)
-		if err != nil || !at.Equal(minute) || float(t, m["StorageResolution"]) != 60 || dimension["Name"] != cbor.String("Fleet") || dimension["Value"] != cbor.String("jobs") {
+		if err != nil || !at.Equal(minute) || float(t, m["StorageResolution"]) != 60 ||
+			dimension["Name"] != cbor.String("Fleet") || dimension["Value"] != cbor.String("jobs") {
 			t.Errorf("found %v at %s (%v)", m, at, err)
 		}
 	}
-	if total["MetricName"] != cbor.String("TotalWorkers") || float(t, total["Value"]) != 4 || total["Unit"] != cbor.String("Count") {
+	if total["MetricName"] != cbor.String("TotalWorkers") || float(t, total["Value"]) != 4 ||
+		total["Unit"] != cbor.String("Count") {
 		t.Errorf("found %v, want 4 TotalWorkers", total)
 	}
 	values, counts := mpd["Values"].(cbor.List), mpd["Counts"].(cbor.List)
@@ -121,7 +127,8 @@ func TestTheServiceGetsOneDatumOfEachMetric(t *testing.T) {
 		sum += float(t, values[i]) * float(t, counts[i])
 		n += float(t, counts[i])
 	}
-	if mpd["MetricName"] != cbor.String("MPD") || mpd["Unit"] != cbor.String("Seconds") || n != 3 || math.Abs(sum-6) > 1e-9 {
+	if mpd["MetricName"] != cbor.String("MPD") || mpd["Unit"] != cbor.String("Seconds") || n != 3 ||
+		math.Abs(sum-6) > 1e-9 {
 		t.Errorf("found %v of %v s in all, want 3 of 6 s", n, sum)
 	}
 }
@@ -129,15 +136,17 @@ func TestTheServiceGetsOneDatumOfEachMetric(t *testing.T) {
 func TestWhatAWorkerAddsToTheSlotsOfItsFleet(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		r     muster.Report
+		r     protocol.Report
 		extra bool
 		want  float64 // -1 for no datum
 	}{
-		{"one that takes messages: its slots", muster.Report{State: muster.Receiving, Slots: 4, Busy: 1}, false, 4},
-		{"one that takes no more: what it holds", muster.Report{State: muster.Draining, Slots: 4, Busy: 1}, false, 1},
-		{"an idle one that takes none", muster.Report{State: muster.Idle, Slots: 4}, false, 0},
-		{"a second digest of a period says nothing of slots, or they would count twice", muster.Report{State: muster.Receiving, Slots: 4, Finished: 1,
-			Processing: series.Add(muster.Durations{}, time.Second)}, true, -1},
+		{"one that takes messages: its slots", protocol.Report{State: protocol.Receiving, Slots: 4, Busy: 1}, false, 4},
+		{"one that takes no more: what it holds", protocol.Report{State: protocol.Draining, Slots: 4, Busy: 1}, false,
+			1},
+		{"an idle one that takes none", protocol.Report{State: protocol.Idle, Slots: 4}, false, 0},
+		{"a second digest of a period says nothing of slots, or they would count twice",
+			protocol.Report{State: protocol.Receiving, Slots: 4, Finished: 1,
+				Processing: series.Add(series.Durations{}, time.Second)}, true, -1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, sink := serve(t, cloudwatch.Options{Namespace: "YourApp"})
@@ -166,8 +175,9 @@ func TestWhatAWorkerAddsToTheSlotsOfItsFleet(t *testing.T) {
 func TestACallThatFailsIsNotMadeAgain(t *testing.T) {
 	s, sink := serve(t, cloudwatch.Options{})
 	s.status = http.StatusInternalServerError
-	err := sink.Take(t.Context(), digest(muster.Report{State: muster.Receiving, Slots: 1}))
-	if err == nil || !strings.Contains(err.Error(), "InternalServiceFault: try later") || !strings.Contains(err.Error(), "namespace Muster") {
+	err := sink.Take(t.Context(), digest(protocol.Report{State: protocol.Receiving, Slots: 1}))
+	if err == nil || !strings.Contains(err.Error(), "InternalServiceFault: try later") ||
+		!strings.Contains(err.Error(), "namespace Muster") {
 		t.Errorf("found the error %v", err)
 	}
 	if len(s.requests) != 1 {
@@ -177,7 +187,7 @@ func TestACallThatFailsIsNotMadeAgain(t *testing.T) {
 
 func TestPeriodsBelowAMinuteAreOfHighResolution(t *testing.T) {
 	s, sink := serve(t, cloudwatch.Options{})
-	d := digest(muster.Report{State: muster.Receiving, Slots: 1})
+	d := digest(protocol.Report{State: protocol.Receiving, Slots: 1})
 	d.Every = 10 * time.Second
 	if err := sink.Take(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -188,18 +198,19 @@ func TestPeriodsBelowAMinuteAreOfHighResolution(t *testing.T) {
 }
 
 // many returns a histogram that has durations of all sizes.
-func many(n int) muster.Durations {
+func many(n int) series.Durations {
 	var all []time.Duration
 	for i := range n {
 		all = append(all, time.Duration(float64(time.Millisecond)*math.Pow(1.05, float64(i%400))))
 	}
-	return series.Add(muster.Durations{}, all...)
+	return series.Add(series.Durations{}, all...)
 }
 
 func TestADatumHasNoMoreValuesThanAllowed(t *testing.T) {
 	s, sink := serve(t, cloudwatch.Options{Fleet: "jobs"})
 	h := many(4000)
-	if err := sink.Take(t.Context(), digest(muster.Report{State: muster.Receiving, Slots: 1, Processing: h})); err != nil {
+	report := protocol.Report{State: protocol.Receiving, Slots: 1, Processing: h}
+	if err := sink.Take(t.Context(), digest(report)); err != nil {
 		t.Fatal(err)
 	}
 	n, sum := 0.0, 0.0
@@ -225,7 +236,7 @@ func TestValuesKeepTheMeanAndNearlyTheQuantiles(t *testing.T) {
 		for _, s := range seconds {
 			all = append(all, time.Duration(s*1e9))
 		}
-		h := series.Add(muster.Durations{}, all...)
+		h := series.Add(series.Durations{}, all...)
 		sum, n, last := 0.0, int64(0), -1.0
 		for _, v := range cloudwatch.Values(h) {
 			if v.Seconds < last || v.Count < 1 {
@@ -281,13 +292,15 @@ func lines(t *testing.T, d worker.Digest) (all []line) {
 }
 
 func TestLinesHaveTheEmbeddedMetricFormat(t *testing.T) {
-	all := lines(t, digest(muster.Report{State: muster.Receiving, Slots: 3, Processing: series.Add(muster.Durations{}, time.Second, 3*time.Second)}))
+	all := lines(t, digest(protocol.Report{State: protocol.Receiving, Slots: 3,
+		Processing: series.Add(series.Durations{}, time.Second, 3*time.Second)}))
 	if len(all) != 1 {
 		t.Fatalf("found %d lines, want 1", len(all))
 	}
 	l := all[0]
 	directive := l.AWS.CloudWatchMetrics[0]
-	if l.AWS.Timestamp != minute.UnixMilli() || directive.Namespace != "Muster" || len(directive.Dimensions) != 1 || len(directive.Dimensions[0]) != 1 || directive.Dimensions[0][0] != "Fleet" || l.Fleet != "jobs" {
+	if l.AWS.Timestamp != minute.UnixMilli() || directive.Namespace != "Muster" || len(directive.Dimensions) != 1 ||
+		len(directive.Dimensions[0]) != 1 || directive.Dimensions[0][0] != "Fleet" || l.Fleet != "jobs" {
 		t.Errorf("found %+v", l)
 	}
 	if len(directive.Metrics) != 2 || *l.TotalWorkers != 3 || len(l.MPD) != 2 || math.Abs(l.MPD[0]+l.MPD[1]-4) > 1e-9 {
@@ -305,7 +318,7 @@ func TestLinesOfManyMessagesAreBoundedAndKeepTheMean(t *testing.T) {
 		messages, lines, numbers int
 	}{{0, 1, 0}, {100, 1, 100}, {101, 2, 101}, {5000, 50, 5000}, {123_456, 50, 5000}} {
 		h := many(row.messages)
-		all := lines(t, digest(muster.Report{State: muster.Receiving, Slots: 3, Processing: h}))
+		all := lines(t, digest(protocol.Report{State: protocol.Receiving, Slots: 3, Processing: h}))
 		numbers, slots, sum := 0, 0, 0.0
 		for _, l := range all {
 			if len(l.MPD) > 100 {
@@ -320,16 +333,19 @@ func TestLinesOfManyMessagesAreBoundedAndKeepTheMean(t *testing.T) {
 			}
 		}
 		if len(all) != row.lines || numbers != row.numbers || slots != 1 {
-			t.Errorf("%d messages are %d lines with %d numbers, and %d with slots; want %d, %d and 1", row.messages, len(all), numbers, slots, row.lines, row.numbers)
+			t.Errorf("%d messages are %d lines with %d numbers, and %d with slots; want %d, %d and 1", row.messages,
+				len(all), numbers, slots, row.lines, row.numbers)
 		}
 		if row.messages > 0 && math.Abs(sum/float64(numbers)/(h.SumSeconds/float64(h.Count))-1) > 1e-9 {
-			t.Errorf("%d messages have the mean %v in their lines, want %v", row.messages, sum/float64(numbers), h.SumSeconds/float64(h.Count))
+			t.Errorf("%d messages have the mean %v in their lines, want %v", row.messages, sum/float64(numbers),
+				h.SumSeconds/float64(h.Count))
 		}
 	}
 }
 
 func TestNamesThatTheServiceRefuses(t *testing.T) {
-	for _, o := range []cloudwatch.Options{{Namespace: "AWS/SQS"}, {Namespace: "a b"}, {Namespace: strings.Repeat("n", 256)}, {Fleet: "é"}, {Fleet: strings.Repeat("f", 1025)}} {
+	for _, o := range []cloudwatch.Options{{Namespace: "AWS/SQS"}, {Namespace: "a b"},
+		{Namespace: strings.Repeat("n", 256)}, {Fleet: "é"}, {Fleet: strings.Repeat("f", 1025)}} {
 		if _, err := cloudwatch.New(nil, o); err == nil || !strings.Contains(err.Error(), "allowed are") {
 			t.Errorf("%+v gave the error %v", o, err)
 		}

@@ -15,21 +15,21 @@ import (
 const (
 	// maxNumbers is how many numbers the embedded metric format allows for a metric in one line.
 	maxNumbers = 100
-	// maxLines bounds the lines of one digest. A worker that finished more messages than they can tell has each number stand
-	// for several: the mean stays exact, and how many there were is lost.
+	// maxLines bounds the lines of one digest. A worker that finished more messages than they can tell has each number
+	// stand for several: the mean stays exact, and how many there were is lost.
 	maxLines = 50
 )
 
-// Lines is a [worker.Sink] that writes lines in the embedded metric format, one JSON object each. It is safe for use by several
-// goroutines, if each of its writes is one of the writer's.
+// Lines is a [worker.Sink] that writes lines in the embedded metric format, one JSON object each. It is safe for use by
+// several goroutines, if each of its writes is one of the writer's.
 type Lines struct {
 	mu  sync.Mutex
 	out io.Writer
 	o   Options
 }
 
-// NewLines returns a sink that writes to out, which must reach CloudWatch Logs as it is, as standard output does on Lambda, on
-// ECS with the log driver awslogs, and with the agent.
+// NewLines returns a sink that writes to out, which must reach CloudWatch Logs as it is, as standard output does on
+// Lambda, on ECS with the log driver awslogs, and with the agent.
 func NewLines(out io.Writer, o Options) (*Lines, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -92,8 +92,9 @@ func (l *Lines) line(d worker.Digest, metrics []metric, members map[string]any) 
 	}
 	maps.Copy(line, members)
 	line["_aws"] = map[string]any{
-		"Timestamp":         d.Period.UnixMilli(),
-		"CloudWatchMetrics": []any{map[string]any{"Namespace": l.o.Namespace, "Dimensions": [][]string{dimensions}, "Metrics": metrics}},
+		"Timestamp": d.Period.UnixMilli(),
+		"CloudWatchMetrics": []any{map[string]any{"Namespace": l.o.Namespace, "Dimensions": [][]string{dimensions},
+			"Metrics": metrics}},
 	}
 	return line
 }

@@ -1,7 +1,6 @@
 package cloudwatch
 
 import (
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
@@ -11,13 +10,13 @@ type Value struct {
 	Count   int64
 }
 
-// Values returns the durations of a histogram, ascending. Each is off by a few hundredths of itself, and so is every quantile;
-// their mean is exact.
-func Values(h muster.Durations) []Value {
+// Values returns the durations of a histogram, ascending. Each is off by a few hundredths of itself, and so is every
+// quantile; their mean is exact.
+func Values(h series.Durations) []Value {
 	values := make([]Value, 0, len(h.Buckets))
 	sum := 0.0
 	for _, b := range h.Buckets {
-		one := muster.Durations{Count: 1, Buckets: []muster.Bucket{{Index: b.Index, Count: 1}}}
+		one := series.Durations{Count: 1, Buckets: []series.Bucket{{Index: b.Index, Count: 1}}}
 		v := Value{series.Quantile(one, 1), b.Count}
 		sum += v.Seconds * float64(v.Count)
 		values = append(values, v)

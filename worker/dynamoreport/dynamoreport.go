@@ -1,9 +1,9 @@
-// Package dynamoreport keeps the reports of workers in a table of Amazon DynamoDB, where a controller without a server can read
-// them.
+// Package dynamoreport keeps the reports of workers in a table of Amazon DynamoDB, where a controller without a server
+// can read them.
 //
-// The table has the partition key "fleet" and the sort key "worker", both text, and "expires" as its time-to-live attribute.
-// Each worker has one entry, which it overwrites: what it says now, and what it has counted since it started. So an entry that
-// was missed loses nothing. Writes have the condition that they are newer than what is there.
+// The table has the partition key "fleet" and the sort key "worker", both text, and "expires" as its time-to-live
+// attribute. Each worker has one entry, which it overwrites: what it says now, and what it has counted since it
+// started. So an entry that was missed loses nothing. Writes have the condition that they are newer than what is there.
 package dynamoreport
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // The attributes of an entry.
@@ -35,8 +35,8 @@ const (
 )
 
 const (
-	// MaxReport bounds the report in an entry, in bytes of JSON; DynamoDB counts a write for each 1,024 of an entry. What is
-	// larger is kept without its classes.
+	// MaxReport bounds the report in an entry, in bytes of JSON; DynamoDB counts a write for each 1,024 of an entry.
+	// What is larger is kept without its classes.
 	MaxReport = 64 << 10
 	// Keep is how long after its last report the entry of a worker expires. DynamoDB removes it some time later.
 	Keep = time.Hour
@@ -52,17 +52,19 @@ type API interface {
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 }
 
-// Table is a [worker.Sink] that writes into a table, and reads back what is there. It is safe for use by several goroutines.
+// Table is a [worker.Sink] that writes into a table, and reads back what is there. It is safe for use by several
+// goroutines.
 type Table struct {
 	api  API
 	name string
 }
 
-// New returns the table with a name of 3 to 255 letters, digits, hyphens, underscores and dots. It asks nothing yet. The role of
-// a worker needs dynamodb:PutItem, that of a reader dynamodb:Query.
+// New returns the table with a name of 3 to 255 letters, digits, hyphens, underscores and dots. It asks nothing yet.
+// The role of a worker needs dynamodb:PutItem, that of a reader dynamodb:Query.
 func New(api API, name string) (*Table, error) {
 	if !nameAllowed(name) {
-		return nil, fmt.Errorf("report to DynamoDB: found the table %.40q, allowed are 3 to 255 letters, digits, hyphens, underscores and dots", name)
+		return nil, fmt.Errorf("report to DynamoDB: found the table %.40q, allowed are 3 to 255 letters, digits, "+
+			"hyphens, underscores and dots", name)
 	}
 	return &Table{api, name}, nil
 }
@@ -79,16 +81,16 @@ func nameAllowed(name string) bool {
 
 // Entry is what the table has of a worker.
 type Entry struct {
-	// Report is what the worker said last, at SentAt by its own clock; its At is for the reader to set. Its counts are those
-	// since the worker started.
-	Report muster.Report
+	// Report is what the worker said last, at SentAt by its own clock; its At is for the reader to set. Its counts are
+	// those since the worker started.
+	Report protocol.Report
 	// Started is when the worker started, by its own clock. One that was started again has counted anew.
 	Started time.Time
 }
 
 // Since returns the report of e with the counts since an earlier entry of the same worker, or with all of them when the
 // earlier one is the zero Entry or the worker has started again since.
-func (e Entry) Since(before Entry) muster.Report {
+func (e Entry) Since(before Entry) protocol.Report {
 	r := e.Report
 	if before.Report.Worker != r.Worker || before.Report.Member != r.Member || !before.Started.Equal(e.Started) {
 		return r
@@ -99,14 +101,16 @@ func (e Entry) Since(before Entry) muster.Report {
 	return r
 }
 
-func counts(r muster.Report) worker.Counts {
-	return worker.Counts{Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Failing: r.Failing, Classes: r.Classes}
+func counts(r protocol.Report) worker.Counts {
+	return worker.Counts{Finished: r.Finished, Failed: r.Failed, Processing: r.Processing, Failing: r.Failing,
+		Classes: r.Classes}
 }
 
 // Take implements [worker.Sink].
 func (t *Table) Take(ctx context.Context, d worker.Digest) error {
 	r := d.Report
-	r.Finished, r.Failed, r.Processing, r.Classes = d.Total.Finished, d.Total.Failed, d.Total.Processing, d.Total.Classes
+	r.Finished, r.Failed, r.Processing, r.Classes = d.Total.Finished, d.Total.Failed, d.Total.Processing,
+		d.Total.Classes
 	r.Failing = d.Total.Failing
 	text, err := encode(r)
 	if err != nil {
@@ -135,11 +139,12 @@ func (t *Table) Take(ctx context.Context, d worker.Digest) error {
 	return t.failed("put the report of "+r.Worker+" into", err)
 }
 
-// sortKey names a worker within its fleet. The names of members and workers are quoted, so that no two pairs have one key.
-func sortKey(r muster.Report) string { return strconv.Quote(r.Member) + strconv.Quote(r.Worker) }
+// sortKey names a worker within its fleet. The names of members and workers are quoted, so that no two pairs have one
+// key.
+func sortKey(r protocol.Report) string { return strconv.Quote(r.Member) + strconv.Quote(r.Worker) }
 
 // encode returns the report as JSON, without what makes it too large.
-func encode(r muster.Report) ([]byte, error) {
+func encode(r protocol.Report) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err == nil && len(text) > MaxReport {
 		r.Classes = nil
@@ -161,14 +166,15 @@ func (t *Table) failed(what string, err error) error {
 	return fmt.Errorf("%s the table %s of DynamoDB: %w", what, t.name, err)
 }
 
-// Read returns the entries of a fleet that have not expired at now, by member and worker. Entries that nobody can believe are left
-// out, and the error says which, beside those that are good.
+// Read returns the entries of a fleet that have not expired at now, by member and worker. Entries that nobody can
+// believe are left out, and the error says which, beside those that are good.
 func (t *Table) Read(ctx context.Context, fleet string, now time.Time) ([]Entry, error) {
 	return t.read(ctx, fleet, now, func(context.Context) error { return nil })
 }
 
 // read is Read, which asks before each page whether it may.
-func (t *Table) read(ctx context.Context, fleet string, now time.Time, may func(context.Context) error) (entries []Entry, err error) {
+func (t *Table) read(ctx context.Context, fleet string, now time.Time,
+	may func(context.Context) error) (entries []Entry, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &t.name, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("#f = :f"),
@@ -194,14 +200,16 @@ func (t *Table) read(ctx context.Context, fleet string, now time.Time, may func(
 			}
 		}
 		if len(entries)+len(wrong) > MaxEntries {
-			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d workers of the fleet %s, allowed are so many", t.name, MaxEntries, fleet)
+			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d workers of the "+
+				"fleet %s, allowed are so many", t.name, MaxEntries, fleet)
 		}
 		if len(page.LastEvaluatedKey) == 0 {
 			return entries, t.failed("read the reports in", someOf(wrong))
 		}
 		in.ExclusiveStartKey = page.LastEvaluatedKey
 	}
-	return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d pages of the fleet %s, allowed are so many", t.name, MaxPages, fleet)
+	return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d pages of the fleet %s, "+
+		"allowed are so many", t.name, MaxPages, fleet)
 }
 
 // maxTold bounds the wrong entries of which an error tells.
@@ -225,7 +233,8 @@ func decode(stored map[string]types.AttributeValue) (e Entry, expires time.Time,
 	}
 	report := text(stored[attributeReport])
 	if len(report) > MaxReport {
-		return e, expires, fmt.Errorf("the entry of %.100s: found a report of %d bytes, allowed are %d", name, len(report), MaxReport)
+		return e, expires, fmt.Errorf("the entry of %.100s: found a report of %d bytes, allowed are %d", name,
+			len(report), MaxReport)
 	}
 	if err := json.Unmarshal([]byte(report), &e.Report); err != nil {
 		return e, expires, fmt.Errorf("the entry of %.100s: read its report: %w", name, err)

@@ -11,18 +11,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/dynamoreport"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func serve(t *testing.T) (*mustertest.ReportTable, *dynamoreport.Table) {
 	t.Helper()
 	s := mustertest.NewReportTable("reports", 2)
 	table, err := dynamoreport.New(dynamodb.New(dynamodb.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String("http://dynamodb.test"), HTTPClient: mustertest.InProcess{Handler: s}, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Region: "eu-west-1", BaseEndpoint: aws.String("http://dynamodb.test"),
+		HTTPClient: mustertest.InProcess{Handler: s}, Credentials: credentials.NewStaticCredentialsProvider("id",
+			"secret", ""),
 	}), "reports")
 	if err != nil {
 		t.Fatal(err)
@@ -37,10 +39,12 @@ var (
 
 // says is a digest of the named worker with so many messages finished in all.
 func says(name string, seq int64, at time.Time, seconds ...time.Duration) worker.Digest {
-	h := series.Add(muster.Durations{}, seconds...)
+	h := series.Add(series.Durations{}, seconds...)
 	return worker.Digest{
-		Report: muster.Report{Fleet: "jobs", Member: name, Worker: name, Seq: seq, Epoch: 1, SentAt: at, State: muster.Receiving, Slots: 2, Busy: 1},
-		Total:  worker.Counts{Finished: int64(len(seconds)), Processing: h, Classes: map[string]muster.Durations{"thumbnail": h}}, Started: started,
+		Report: protocol.Report{Fleet: "jobs", Member: name, Worker: name, Seq: seq, Epoch: 1, SentAt: at,
+			State: protocol.Receiving, Slots: 2, Busy: 1},
+		Total: worker.Counts{Finished: int64(len(seconds)), Processing: h,
+			Classes: map[string]series.Durations{"thumbnail": h}}, Started: started,
 	}
 }
 
@@ -78,8 +82,8 @@ func TestAControllerReadsWhatWorkersSaidLast(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	want := says("a", 2, noon).Report
-	want.Finished, want.Processing = 2, series.Add(muster.Durations{}, time.Second, 2*time.Second)
-	want.Classes = map[string]muster.Durations{"thumbnail": want.Processing}
+	want.Finished, want.Processing = 2, series.Add(series.Durations{}, time.Second, 2*time.Second)
+	want.Classes = map[string]series.Durations{"thumbnail": want.Processing}
 	if diff := cmp.Diff(dynamoreport.Entry{Report: want, Started: started}, entries[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -109,7 +113,8 @@ func TestEntriesExpire(t *testing.T) {
 	}
 	s.Do(func(entries map[string]mustertest.Attributes) {
 		for _, e := range entries {
-			if n, err := strconv.ParseInt(e["expires"]["N"], 10, 64); err != nil || n < noon.Add(dynamoreport.Keep).Unix() {
+			if n, err := strconv.ParseInt(e["expires"]["N"], 10, 64); err != nil ||
+				n < noon.Add(dynamoreport.Keep).Unix() {
 				t.Errorf("found the time to live %v", e["expires"])
 			}
 		}
@@ -134,13 +139,15 @@ func TestWhatAWorkerDidSinceAnEarlierEntry(t *testing.T) {
 	}{
 		{"nothing", first, says("a", 2, noon, time.Second), 0, 0},
 		{"two more messages", first, says("a", 2, noon, time.Second, 2*time.Second, 4*time.Second), 2, 6},
-		{"all, of one that is heard of for the first time", dynamoreport.Entry{}, says("a", 2, noon, time.Second, 2*time.Second), 2, 3},
+		{"all, of one that is heard of for the first time", dynamoreport.Entry{},
+			says("a", 2, noon, time.Second, 2*time.Second), 2, 3},
 		{"all, of one that was started again", first, again, 1, 3},
 		{"all, of another worker", first, says("b", 2, noon, 2*time.Second), 1, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := entry(row.now).Since(row.before)
-			if got.Finished != row.n || got.Processing.Count != row.n || got.Processing.SumSeconds != row.sum || got.Classes["thumbnail"].Count != row.n {
+			if got.Finished != row.n || got.Processing.Count != row.n || got.Processing.SumSeconds != row.sum ||
+				got.Classes["thumbnail"].Count != row.n {
 				t.Errorf("found %+v, want %d messages of %v s", got, row.n, row.sum)
 			}
 		})
@@ -154,8 +161,8 @@ func TestAnEntryIsBounded(t *testing.T) {
 		all = append(all, time.Duration(float64(10*time.Microsecond)*pow(1.04, i)))
 	}
 	d := says("a", 1, noon, all...)
-	d.Total.Classes = map[string]muster.Durations{}
-	for i := range muster.MaxClasses + 1 {
+	d.Total.Classes = map[string]series.Durations{}
+	for i := range protocol.MaxClasses + 1 {
 		d.Total.Classes[strings.Repeat("c", 60)+strconv.Itoa(i)] = d.Total.Processing
 	}
 	take(t, table, d)
@@ -163,7 +170,8 @@ func TestAnEntryIsBounded(t *testing.T) {
 		t.Errorf("the request has %d bytes", n)
 	}
 	if got := read(t, table, noon)[0].Report; got.Finished != 700 || got.Processing.Count != 700 || got.Classes != nil {
-		t.Errorf("found %d messages, %d durations and %d classes; want 700, 700 and none", got.Finished, got.Processing.Count, len(got.Classes))
+		t.Errorf("found %d messages, %d durations and %d classes; want 700, 700 and none", got.Finished,
+			got.Processing.Count, len(got.Classes))
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/worker/dynamoreport"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // follows returns a follower of the fleet jobs.
@@ -23,7 +23,7 @@ func follows(t *testing.T) (*mustertest.ReportTable, *dynamoreport.Table, *dynam
 	return s, table, dynamoreport.NewReader(table, "eu-west-1").Follow("jobs")
 }
 
-func reports(t *testing.T, f *dynamoreport.Follower, now time.Time) []muster.Report {
+func reports(t *testing.T, f *dynamoreport.Follower, now time.Time) []protocol.Report {
 	t.Helper()
 	found, err := f.Reports(t.Context(), now)
 	if err != nil {
@@ -46,7 +46,8 @@ func TestAReaderTellsWhatIsNew(t *testing.T) {
 	fresh.Started = after(1)
 	take(t, table, fresh)
 	next := reports(t, f, after(10))
-	if len(next) != 2 || next[0].Worker != "a" || next[0].Finished != 1 || next[0].Processing.SumSeconds != 4 || next[0].Classes["thumbnail"].Count != 1 {
+	if len(next) != 2 || next[0].Worker != "a" || next[0].Finished != 1 || next[0].Processing.SumSeconds != 4 ||
+		next[0].Classes["thumbnail"].Count != 1 {
 		t.Errorf("found %+v, want what a has done since", next)
 	}
 	if len(next) == 2 && (next[1].Worker != "c" || next[1].Finished != 1) {
@@ -143,7 +144,8 @@ func TestOfManyWrongEntriesSomeAreTold(t *testing.T) {
 		}
 	})
 	_, err := f.Reports(t.Context(), noon)
-	if err == nil || !strings.Contains(err.Error(), `"w4"`) || strings.Contains(err.Error(), `"w5"`) || !strings.Contains(err.Error(), "and 4 more") {
+	if err == nil || !strings.Contains(err.Error(), `"w4"`) || strings.Contains(err.Error(), `"w5"`) ||
+		!strings.Contains(err.Error(), "and 4 more") {
 		t.Errorf("found %v, want the first five and how many more there are", err)
 	}
 }
@@ -154,7 +156,8 @@ type pagesWithoutEnd struct {
 	calls int
 }
 
-func (p *pagesWithoutEnd) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (p *pagesWithoutEnd) Query(_ context.Context, in *dynamodb.QueryInput,
+	_ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	p.calls++
 	return &dynamodb.QueryOutput{LastEvaluatedKey: in.ExpressionAttributeValues}, nil
 }

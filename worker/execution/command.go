@@ -1,7 +1,7 @@
-// Package execution does the work of a message with a program: [Command] runs one for each message, [Lines] speaks JSON lines
-// with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md specifies what they
-// say, and [Conformance] checks a program against it. The package knows the messages and errors of package worker, and no queue,
-// cloud or controller.
+// Package execution does the work of a message with a program: [Command] runs one for each message, [Lines] speaks JSON
+// lines with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md
+// specifies what they say, and [Conformance] checks a program against it. The package knows the messages and errors of
+// package worker, and no queue, cloud or controller.
 package execution
 
 import (
@@ -167,7 +167,8 @@ func (c Command) Check() error {
 	}
 	for _, name := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return fmt.Errorf("check the command: found %q among the variables to pass on, only a variable's name is allowed", name)
+			return fmt.Errorf("check the command: found %q among the variables to pass on, only a variable's name is "+
+				"allowed", name)
 		}
 	}
 	if c.Dir != "" {

@@ -24,8 +24,8 @@ const (
 	conformanceLimit = 10 * time.Second
 )
 
-// Conformance checks whether a command, a program or an endpoint keeps to docs/worker-protocol.md, rule by rule. It really
-// does the work of the samples. It is not safe for use by several goroutines.
+// Conformance checks whether a command, a program or an endpoint keeps to docs/worker-protocol.md, rule by rule. It
+// really does the work of the samples. It is not safe for use by several goroutines.
 type Conformance struct {
 	// Samples are bodies of messages that must succeed, at least one.
 	Samples []string
@@ -60,7 +60,8 @@ type said struct{ text string }
 func (s *said) Error() string        { return s.text }
 func (s *said) Is(target error) bool { return target == errSaid }
 
-// answered tells whether err, a result of work, came in order: as success or as a failure that the work itself reported.
+// answered tells whether err, a result of work, came in order: as success or as a failure that the work itself
+// reported.
 func answered(err error) bool { return err == nil || errors.Is(err, errSaid) }
 
 // Passed tells whether no rule checked so far was broken.
@@ -94,7 +95,8 @@ func (c *Conformance) skip(name, why string) { c.found(Finding{Rule: name, Skipp
 func (c *Conformance) message(body string) worker.Message {
 	c.sent++
 	return worker.Message{
-		ID: fmt.Sprintf("conformance-%d", c.sent), Queue: "conformance", Body: body, Attempt: 1, ReceiveCount: 1, SentAt: time.Now(),
+		ID: fmt.Sprintf("conformance-%d", c.sent), Queue: "conformance", Body: body, Attempt: 1, ReceiveCount: 1,
+		SentAt:     time.Now(),
 		Attributes: map[string]worker.Attribute{"purpose": {Type: "String", Text: "conformance"}},
 	}
 }
@@ -268,7 +270,8 @@ func (c *Conformance) once(ctx context.Context, s *session) error {
 
 // later checks that a line which a later version of the protocol could bring does no harm.
 func (c *Conformance) later(ctx context.Context, s *session, change func([]byte) []byte) error {
-	return c.call(ctx, func(ctx context.Context, batch []worker.Message) []error { return s.send(ctx, batch, change) }, c.message(c.Samples[0]))[0]
+	return c.call(ctx, func(ctx context.Context, batch []worker.Message) []error { return s.send(ctx, batch, change) },
+		c.message(c.Samples[0]))[0]
 }
 
 // end checks that the program ends well with its input.

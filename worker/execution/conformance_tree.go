@@ -46,7 +46,8 @@ func (c *Conformance) children(ctx context.Context, do calls) {
 		var again []string
 		m.Attempt, m.ReceiveCount = 2, 2
 		if again, err = c.nodeCall(ctx, do, m, 1); err == nil && !slices.Equal(first, again) {
-			err = fmt.Errorf("the same node named %d children and then %d, some of which are others", len(first), len(again))
+			err = fmt.Errorf("the same node named %d children and then %d, some of which are others", len(first),
+				len(again))
 		}
 	}
 	c.rule("children", err)
@@ -61,8 +62,9 @@ func (c *Conformance) children(ctx context.Context, do calls) {
 func (c *Conformance) nodeCall(ctx context.Context, do calls, m worker.Message, depthLeft int) ([]string, error) {
 	took := named{keys: map[string]bool{}}
 	m.Node = &worker.Node{
-		Root: "conformance", ID: tree.NodeID("conformance", tree.ID{}, m.ID, false).String(), Key: m.Body, DepthLeft: depthLeft,
-		Name: took.name, Flush: func(context.Context) error { return nil },
+		Root: "conformance", ID: tree.NodeID("conformance", tree.ID{}, m.ID, false).String(), Key: m.Body,
+		DepthLeft: depthLeft,
+		Name:      took.name, Flush: func(context.Context) error { return nil },
 	}
 	err := c.call(ctx, do, m)[0]
 	return slices.Sorted(maps.Keys(took.keys)), err
@@ -72,8 +74,10 @@ func (c *Conformance) nodeCall(ctx context.Context, do calls, m worker.Message, 
 func nodeCommand(ctx context.Context, command Command, m worker.Message) error {
 	var printed bytes.Buffer
 	command.Stdout = &printed
-	command.Set = append(slices.Clone(command.Set), "MUSTER_TREE_ROOT="+m.Node.Root, "MUSTER_TREE_NODE="+m.Node.ID, "MUSTER_TREE_KEY="+m.Node.Key,
-		"MUSTER_TREE_DEPTH=0", "MUSTER_TREE_DEPTH_LEFT="+strconv.Itoa(m.Node.DepthLeft), "MUSTER_IDEMPOTENCY_KEY="+m.Node.ID)
+	command.Set = append(slices.Clone(command.Set), "MUSTER_TREE_ROOT="+m.Node.Root, "MUSTER_TREE_NODE="+m.Node.ID,
+		"MUSTER_TREE_KEY="+m.Node.Key,
+		"MUSTER_TREE_DEPTH=0", "MUSTER_TREE_DEPTH_LEFT="+strconv.Itoa(m.Node.DepthLeft), "MUSTER_IDEMPOTENCY_KEY="+
+			m.Node.ID)
 	if err := command.Run(ctx, m); err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ type EndpointOptions struct {
 	URL string
 	// Slots is how many requests may be under way at once: 1 to MaxSlots, by default 1.
 	Slots int
-	// Batch is how many messages one request brings at most: 1 to 10, by default 1. Above 1 the body of a request is JSON,
-	// and so is that of its answer.
+	// Batch is how many messages one request brings at most: 1 to 10, by default 1. Above 1 the body of a request is
+	// JSON, and so is that of its answer.
 	Batch int
 	// ContentType is that of the messages, by default application/json.
 	ContentType string
@@ -48,10 +48,10 @@ type EndpointOptions struct {
 	Logger *slog.Logger
 }
 
-// Endpoint does work by HTTP, the way Elastic Beanstalk's worker environments do: it POSTs each message to an endpoint on this
-// machine, with what is known of it in headers. The answer 200 means that it is done; any other is a failure.
-// docs/worker-protocol.md specifies it. While nothing listens there, it is not ready. Put its DoBatch and itself, as Readiness,
-// into [Options], and Close it after [Run]. It is safe for use by several goroutines.
+// Endpoint does work by HTTP, the way Elastic Beanstalk's worker environments do: it POSTs each message to an endpoint
+// on this machine, with what is known of it in headers. The answer 200 means that it is done; any other is a failure.
+// docs/worker-protocol.md specifies it. While nothing listens there, it is not ready. Put its DoBatch and itself, as
+// Readiness, into [Options], and Close it after [Run]. It is safe for use by several goroutines.
 type Endpoint struct {
 	o          EndpointOptions
 	host       string
@@ -81,23 +81,26 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 	case err != nil, u.Scheme != "http", u.Host == "", u.User != nil, u.Fragment != "":
 		return nil, fmt.Errorf("work by HTTP: found the URL %q, one like http://127.0.0.1:8080/path is allowed", o.URL)
 	case !trouble.Loopback(u.Hostname()):
-		return nil, fmt.Errorf("work by HTTP: found the host %s, only this machine is allowed, because messages go there unencrypted; use 127.0.0.1, [::1] or localhost", u.Hostname())
+		return nil, fmt.Errorf("work by HTTP: found the host %s, only this machine is allowed, because messages go "+
+			"there unencrypted; use 127.0.0.1, [::1] or localhost", u.Hostname())
 	case o.Slots < 1 || o.Slots > worker.MaxSlots:
 		return nil, fmt.Errorf("work by HTTP: found %d slots, 1 to %d are allowed", o.Slots, worker.MaxSlots)
 	case o.Batch < 1 || o.Batch > worker.MaxBatch:
-		return nil, fmt.Errorf("work by HTTP: found a batch of %d messages, 1 to %d are allowed", o.Batch, worker.MaxBatch)
+		return nil, fmt.Errorf("work by HTTP: found a batch of %d messages, 1 to %d are allowed", o.Batch,
+			worker.MaxBatch)
 	case !headerText(o.ContentType):
 		return nil, fmt.Errorf("work by HTTP: found the content type %q, one like text/plain is allowed", o.ContentType)
 	}
 	e := &Endpoint{
-		o: o, host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		o: o, host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")),
+		log:  cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		down: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 		dialer: &net.Dialer{Timeout: connectTimeout, Control: stayHere},
 	}
 	e.client = &http.Client{
 		Transport: &http.Transport{
-			// A connection for each request: one that is used again may be closed by then, and nobody could tell whether the
-			// endpoint got the message.
+			// A connection for each request: one that is used again may be closed by then, and nobody could tell
+			// whether the endpoint got the message.
 			DialContext: e.dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -203,8 +206,8 @@ func (e *Endpoint) Do(ctx context.Context, m worker.Message) error {
 	return e.DoBatch(ctx, []worker.Message{m})[0]
 }
 
-// DoBatch does the work for several messages in one request, or in one each when Batch is 1; see [Options]. Messages that
-// could not be sent, because nothing listens, fail with [ErrNotBegun].
+// DoBatch does the work for several messages in one request, or in one each when Batch is 1; see [Options]. Messages
+// that could not be sent, because nothing listens, fail with [ErrNotBegun].
 func (e *Endpoint) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	if e.o.Batch > 1 {
 		return e.together(ctx, batch)
@@ -250,7 +253,8 @@ func (e *Endpoint) header(m worker.Message) (http.Header, error) {
 	set("X-Muster-Sent-At", stamp(m.SentAt))
 	set("X-Muster-Group", m.Group)
 	if len(m.Attributes) > maxAttributes {
-		return nil, fmt.Errorf("pass on the attributes of the message: found %d, at most %d are allowed", len(m.Attributes), maxAttributes)
+		return nil, fmt.Errorf("pass on the attributes of the message: found %d, at most %d are allowed",
+			len(m.Attributes), maxAttributes)
 	}
 	for name, a := range m.Attributes {
 		if kind, _, _ := strings.Cut(a.Type, "."); kind == "String" || kind == "Number" {
@@ -259,7 +263,8 @@ func (e *Endpoint) header(m worker.Message) (http.Header, error) {
 	}
 	for name, values := range h {
 		if !headerName.MatchString(name) || !headerText(values[0]) {
-			return nil, fmt.Errorf("set the header %q for the endpoint: its name or value has a character that no header can hold; send it in the body", name)
+			return nil, fmt.Errorf("set the header %q for the endpoint: its name or value has a character that no "+
+				"header can hold; send it in the body", name)
 		}
 	}
 	return h, nil
@@ -280,7 +285,8 @@ func (e *Endpoint) together(ctx context.Context, batch []worker.Message) []error
 	body, err := wireWorkOf(ctx, batch, deliveries)
 	var answer []byte
 	if err == nil {
-		answer, err = e.post(ctx, http.Header{"Content-Type": {defaultContentType}, "X-Muster-Batch": {strconv.Itoa(len(batch))}}, body,
+		answer, err = e.post(ctx,
+			http.Header{"Content-Type": {defaultContentType}, "X-Muster-Batch": {strconv.Itoa(len(batch))}}, body,
 			slices.ContainsFunc(batch, func(m worker.Message) bool { return m.Node != nil }))
 	}
 	errs := make([]error, len(batch))
@@ -293,8 +299,8 @@ func (e *Endpoint) together(ctx context.Context, batch []worker.Message) []error
 	return errs
 }
 
-// readFailures reads the answer to a batch: nothing, or which deliveries failed, and the children of nodes. An answer that cannot be understood is an
-// error, because nobody knows which messages it means.
+// readFailures reads the answer to a batch: nothing, or which deliveries failed, and the children of nodes. An answer
+// that cannot be understood is an error, because nobody knows which messages it means.
 func readFailures(ctx context.Context, answer []byte, deliveries []string, batch []worker.Message, errs []error) error {
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil
@@ -304,7 +310,8 @@ func readFailures(ctx context.Context, answer []byte, deliveries []string, batch
 		Children []worker.WireChild `json:"children"`
 	}
 	if err := json.Unmarshal(answer, &failures); err != nil {
-		return fmt.Errorf("the endpoint answered a batch with %d bytes that are not JSON; nothing or a list of what failed is allowed", len(answer))
+		return fmt.Errorf("the endpoint answered a batch with %d bytes that are not JSON; nothing or a list of what "+
+			"failed is allowed", len(answer))
 	}
 	places := make(map[string]int, len(deliveries))
 	for i, d := range deliveries {
@@ -313,7 +320,8 @@ func readFailures(ctx context.Context, answer []byte, deliveries []string, batch
 	for _, a := range failures.Failed {
 		place, ok := places[a.Delivery]
 		if !ok || errs[place] != nil {
-			return fmt.Errorf("the endpoint says that the delivery %s failed, which is unknown or was named before", trouble.Excerpt([]byte(a.Delivery)))
+			return fmt.Errorf("the endpoint says that the delivery %s failed, which is unknown or was named before",
+				trouble.Excerpt([]byte(a.Delivery)))
 		}
 		a.OK = new(bool)
 		errs[place] = a.result()

@@ -62,9 +62,11 @@ func environment(names []string, m worker.Message) ([]string, error) {
 		value := variables[name]
 		switch {
 		case strings.ContainsRune(value, 0):
-			return nil, fmt.Errorf("set %s for the command: the value has a NUL character, which no variable can hold", name)
+			return nil, fmt.Errorf("set %s for the command: the value has a NUL character, which no variable can hold",
+				name)
 		case len(value) > maxVariable:
-			return nil, fmt.Errorf("set %s for the command: the value has %d bytes, at most %d are allowed; send it in the body",
+			return nil, fmt.Errorf("set %s for the command: the value has %d bytes, at most %d are allowed; send it "+
+				"in the body",
 				name, len(value), maxVariable)
 		}
 		env = append(env, name+"="+value)
@@ -72,11 +74,12 @@ func environment(names []string, m worker.Message) ([]string, error) {
 	return env, nil
 }
 
-// attributes returns the variables for the message's attributes that are text. Two attributes whose names become the same
-// variable are an error, because either could be the one that is meant.
+// attributes returns the variables for the message's attributes that are text. Two attributes whose names become the
+// same variable are an error, because either could be the one that is meant.
 func attributes(m worker.Message) (map[string]string, error) {
 	if len(m.Attributes) > maxAttributes {
-		return nil, fmt.Errorf("pass on the attributes of the message: found %d, at most %d are allowed", len(m.Attributes), maxAttributes)
+		return nil, fmt.Errorf("pass on the attributes of the message: found %d, at most %d are allowed",
+			len(m.Attributes), maxAttributes)
 	}
 	variables := make(map[string]string)
 	from := make(map[string]string)
@@ -87,7 +90,8 @@ func attributes(m worker.Message) (map[string]string, error) {
 		}
 		variable := "MUSTER_ATTRIBUTE_" + strings.Map(variableRune, name)
 		if other, ok := from[variable]; ok {
-			return nil, fmt.Errorf("pass on the attributes of the message: %q and %q would both become %s; rename one", other, name, variable)
+			return nil, fmt.Errorf("pass on the attributes of the message: %q and %q would both become %s; rename one",
+				other, name, variable)
 		}
 		from[variable], variables[variable] = name, a.Text
 	}
@@ -118,7 +122,8 @@ func KeepMemberLock() error {
 	}
 	fd, err := strconv.Atoi(v)
 	if err != nil || fd < 3 {
-		return fmt.Errorf("keep the member's lock: found %s=%q, the number of a descriptor above 2 is allowed", MemberLockVariable, v)
+		return fmt.Errorf("keep the member's lock: found %s=%q, the number of a descriptor above 2 is allowed",
+			MemberLockVariable, v)
 	}
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
 		return fmt.Errorf("keep the member's lock: descriptor %d of %s: %w", fd, MemberLockVariable, err)

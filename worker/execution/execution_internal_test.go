@@ -18,7 +18,8 @@ func TestCommandThatTakesTimeToEndLosesItWithTheLease(t *testing.T) {
 	done := make(chan error, 1)
 	begun := time.Now()
 	go func() {
-		done <- Command{Argv: []string{"/bin/sh", "-c", `trap "" TERM; while :; do sleep 1; done`}}.Run(ctx, worker.Message{})
+		done <- Command{Argv: []string{"/bin/sh", "-c", `trap "" TERM; while :; do sleep 1; done`}}.Run(ctx,
+			worker.Message{})
 	}()
 	stop(worker.ErrStopped)
 	lose(worker.ErrLeaseLost)

@@ -35,9 +35,10 @@ type LinesOptions struct {
 }
 
 // Lines does work with programs that live long and speak lines of JSON: messages on standard input, answers on standard
-// output, anything else on standard error. docs/worker-protocol.md specifies it. A program that ends, or does what is not
-// allowed, fails the messages it holds and is started again, after a pause that grows while it answers nothing. Put its
-// DoBatch and itself, as Readiness, into [Options], and Close it after [Run]. It is safe for use by several goroutines.
+// output, anything else on standard error. docs/worker-protocol.md specifies it. A program that ends, or does what is
+// not allowed, fails the messages it holds and is started again, after a pause that grows while it answers nothing. Put
+// its DoBatch and itself, as Readiness, into [Options], and Close it after [Run]. It is safe for use by several
+// goroutines.
 type Lines struct {
 	o   LinesOptions
 	log *slog.Logger
@@ -63,7 +64,8 @@ func StartLines(ctx context.Context, o LinesOptions) (*Lines, error) {
 	case o.Slots < 1 || o.Slots > worker.MaxSlots:
 		return nil, fmt.Errorf("start programs: found %d slots, 1 to %d are allowed", o.Slots, worker.MaxSlots)
 	case o.Batch < 1 || o.Batch > worker.MaxBatch:
-		return nil, fmt.Errorf("start programs: found a batch of %d messages, 1 to %d are allowed", o.Batch, worker.MaxBatch)
+		return nil, fmt.Errorf("start programs: found a batch of %d messages, 1 to %d are allowed", o.Batch,
+			worker.MaxBatch)
 	case o.StartLimit < 0:
 		return nil, fmt.Errorf("start programs: found a start limit of %s, above 0 is allowed", o.StartLimit)
 	}
@@ -114,13 +116,14 @@ func (l *Lines) keep(slot int, p *program) {
 		}
 		l.count(-1)
 		failures = failuresInARow(failures, p.answeredCalls())
-		l.log.Warn("a program ended, starting it again", "slot", slot, "program", l.o.Command.Argv[0], "err", p.failure())
+		l.log.Warn("a program ended, starting it again", "slot", slot, "program", l.o.Command.Argv[0], "err",
+			p.failure())
 		p = nil
 	}
 }
 
-// failuresInARow returns how many programs in a row were of no use, the one included that has ended after so many answered
-// calls, when there were before failures before it. One that answered anything breaks the row.
+// failuresInARow returns how many programs in a row were of no use, the one included that has ended after so many
+// answered calls, when there were before failures before it. One that answered anything breaks the row.
 func failuresInARow(before int, answered int64) int {
 	if answered > 0 {
 		return 1
@@ -180,7 +183,8 @@ func (l *Lines) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	return results
 }
 
-// offer lets p take a call. Those that died since they were offered make room: there are never more living ones than slots.
+// offer lets p take a call. Those that died since they were offered make room: there are never more living ones than
+// slots.
 func (l *Lines) offer(p *program) {
 	l.offering.Lock()
 	defer l.offering.Unlock()
@@ -216,8 +220,8 @@ func (l *Lines) take(ctx context.Context) (*program, error) {
 	}
 }
 
-// Close ends the programs: it closes their inputs, and after five seconds asks them by SIGTERM, and after five more kills
-// them. Call it when no call is under way.
+// Close ends the programs: it closes their inputs, and after five seconds asks them by SIGTERM, and after five more
+// kills them. Call it when no call is under way.
 func (l *Lines) Close() {
 	l.stop()
 	l.running.Wait()

@@ -10,13 +10,16 @@ import (
 )
 
 func TestAProgramThatDiedIdleHasNotBegun(t *testing.T) {
-	p, err := startProgram(t.Context(), Command{Argv: []string{"/bin/sh", "-c", `echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`}}, 0, 1, time.Minute)
+	p, err := startProgram(t.Context(),
+		Command{Argv: []string{"/bin/sh", "-c", `echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`}}, 0, 1,
+		time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	signalGroup(p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.gone
-	if errs := p.call(t.Context(), []byte("{}\n"), []string{"1"}, []worker.Message{{ID: "m"}}); !errors.Is(errs[0], worker.ErrNotBegun) {
+	if errs := p.call(t.Context(), []byte("{}\n"), []string{"1"}, []worker.Message{{ID: "m"}}); !errors.Is(errs[0],
+		worker.ErrNotBegun) {
 		t.Errorf("got %v, want work that did not begin: no byte of it was read", errs[0])
 	}
 	if p.alive() {
@@ -31,7 +34,8 @@ func TestAnEndpointStaysHereWhateverANameStandsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	for _, elsewhere := range []string{"192.0.2.1:80", "[2001:db8::1]:80", "[::ffff:169.254.169.254]:80", "0.0.0.0:80"} {
+	for _, elsewhere := range []string{"192.0.2.1:80", "[2001:db8::1]:80", "[::ffff:169.254.169.254]:80",
+		"0.0.0.0:80"} {
 		if c, err := e.dialer.DialContext(t.Context(), "tcp", elsewhere); !errors.Is(err, errElsewhere) {
 			t.Errorf("%s: connected %v, %v", elsewhere, c != nil, err)
 		}

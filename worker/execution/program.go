@@ -177,7 +177,8 @@ func (p *program) hear(line []byte) error {
 	}
 	place, ok := p.waiting[a.Delivery]
 	if !ok {
-		return fmt.Errorf("it answered the delivery %s, which is unknown or was answered before", trouble.Excerpt([]byte(a.Delivery)))
+		return fmt.Errorf("it answered the delivery %s, which is unknown or was answered before",
+			trouble.Excerpt([]byte(a.Delivery)))
 	}
 	delete(p.waiting, a.Delivery)
 	p.results[place] = cmp.Or(p.results[place], a.result())
@@ -292,7 +293,8 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 func (p *program) expect(ctx context.Context, deliveries []string, batch []worker.Message) (answered <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waiting, p.results, p.answered = make(map[string]int, len(deliveries)), make([]error, len(deliveries)), make(chan struct{})
+	p.waiting, p.results, p.answered = make(map[string]int, len(deliveries)), make([]error,
+		len(deliveries)), make(chan struct{})
 	p.within, p.nodes = ctx, make([]*worker.Node, len(deliveries))
 	for i, d := range deliveries {
 		p.waiting[d], p.nodes[i] = i, batch[i].Node

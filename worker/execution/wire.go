@@ -15,8 +15,8 @@ import (
 	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
-// ProtocolVersion is the version of the JSON that programs and endpoints get. docs/worker-protocol.md specifies it; fields are
-// only ever added to it.
+// ProtocolVersion is the version of the JSON that programs and endpoints get. docs/worker-protocol.md specifies it;
+// fields are only ever added to it.
 const ProtocolVersion = 1
 
 const (
@@ -73,7 +73,8 @@ type wireAttribute struct {
 	Base64 []byte `json:"base64,omitzero"`
 }
 
-// wireAnswer is a line that a program answers: that it is ready, how one delivery went, or a child of the node that it names.
+// wireAnswer is a line that a program answers: that it is ready, how one delivery went, or a child of the node that it
+// names.
 type wireAnswer struct {
 	Type     string `json:"type"`
 	Protocol int    `json:"protocol"`
@@ -135,7 +136,8 @@ func jsonLine(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// deliveryNames returns n names that no other delivery of the same sender has, when first is above all numbers used before.
+// deliveryNames returns n names that no other delivery of the same sender has, when first is above all numbers used
+// before.
 func deliveryNames(first int64, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -148,7 +150,8 @@ func deliveryNames(first int64, n int) []string {
 func parseAnswer(line []byte) (wireAnswer, error) {
 	var a wireAnswer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return a, fmt.Errorf("it wrote a line of %d bytes that is no answer in JSON; only answers may go to standard output, everything else to standard error",
+		return a, fmt.Errorf("it wrote a line of %d bytes that is no answer in JSON; only answers may go to standard "+
+			"output, everything else to standard error",
 			len(line))
 	}
 	switch {
@@ -159,7 +162,8 @@ func parseAnswer(line []byte) (wireAnswer, error) {
 	case a.Type == typeReady, a.Type == typeChild:
 		return a, nil
 	case a.Type != typeDone:
-		return a, fmt.Errorf("it wrote an answer of the type %s, ready, done and child are allowed", trouble.Excerpt([]byte(a.Type)))
+		return a, fmt.Errorf("it wrote an answer of the type %s, ready, done and child are allowed",
+			trouble.Excerpt([]byte(a.Type)))
 	case a.Delivery == "" || a.OK == nil:
 		return a, errors.New("it wrote an answer without delivery or ok; both are required")
 	}

@@ -11,8 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // TestTheProtocolPageNamesEveryField keeps docs/worker-protocol.md complete.
@@ -21,7 +22,8 @@ func TestTheProtocolPageNamesEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{wireHello{}, wireWork{}, wireMessage{}, wireAttribute{}, wireAnswer{}, muster.Report{}, muster.Durations{}, muster.Bucket{}, muster.Directive{}} {
+	for _, v := range []any{wireHello{}, wireWork{}, wireMessage{}, wireAttribute{}, wireAnswer{}, protocol.Report{},
+		series.Durations{}, series.Bucket{}, protocol.Directive{}} {
 		kind := reflect.TypeOf(v)
 		for i := range kind.NumField() {
 			name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
@@ -30,13 +32,15 @@ func TestTheProtocolPageNamesEveryField(t *testing.T) {
 			}
 		}
 	}
-	for _, state := range []muster.WorkerState{muster.Starting, muster.Receiving, muster.Draining, muster.Idle, muster.Leaving} {
+	for _, state := range []protocol.WorkerState{protocol.Starting, protocol.Receiving, protocol.Draining,
+		protocol.Idle, protocol.Leaving} {
 		if !strings.Contains(string(page), "| `"+string(state)+"` |") {
 			t.Errorf("docs/worker-protocol.md does not explain the state %s", state)
 		}
 	}
 	c := Conformance{Samples: []string{""}, TimeLimit: 50 * time.Millisecond}
-	c.OfLines(t.Context(), LinesOptions{Command: Command{Argv: []string{"/bin/sh", "-c", `echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`}}, Batch: 2})
+	c.OfLines(t.Context(), LinesOptions{Command: Command{Argv: []string{"/bin/sh", "-c",
+		`echo '{"type":"ready","protocol":1}'; exec cat >/dev/null`}}, Batch: 2})
 	for _, f := range c.Findings() {
 		if !strings.Contains(string(page), "`"+f.Rule+"`") {
 			t.Errorf("docs/worker-protocol.md does not explain the rule %s", f.Rule)
@@ -44,13 +48,15 @@ func TestTheProtocolPageNamesEveryField(t *testing.T) {
 	}
 }
 
-// TestAWorkLineIsOneLine holds that nothing in a message can end its line or become a field, and that all of it arrives.
+// TestAWorkLineIsOneLine holds that nothing in a message can end its line or become a field, and that all of it
+// arrives.
 func TestAWorkLineIsOneLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })
-		m := worker.Message{ID: "id", Body: rapid.OneOf(rapid.String(), text).Draw(t, "body"), Attributes: map[string]worker.Attribute{
-			rapid.String().Draw(t, "name"): {Type: "String", Text: rapid.String().Draw(t, "text")},
-		}}
+		m := worker.Message{ID: "id", Body: rapid.OneOf(rapid.String(), text).Draw(t, "body"),
+			Attributes: map[string]worker.Attribute{
+				rapid.String().Draw(t, "name"): {Type: "String", Text: rapid.String().Draw(t, "text")},
+			}}
 		line, err := wireWorkOf(t.Context(), []worker.Message{m}, []string{"7"})
 		if err != nil || strings.Count(string(line), "\n") != 1 || line[len(line)-1] != '\n' {
 			t.Fatalf("wrote %q, %v", line, err)
@@ -72,8 +78,10 @@ func TestAWorkLineIsOneLine(t *testing.T) {
 // FuzzAnswer holds that whatever a program writes is an answer in order or an error without its text.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
-		`{"type":"ready","protocol":1}`, `{"type":"done","delivery":"1","ok":true}`, `{"type":"done","delivery":"1","ok":false,"error":"no"}`,
-		`{"type":"done","delivery":"1","ok":null}`, `{"type":"secret"}`, `secret`, ``, `[]`, `null`, `{"type":"done","delivery":1}`,
+		`{"type":"ready","protocol":1}`, `{"type":"done","delivery":"1","ok":true}`,
+		`{"type":"done","delivery":"1","ok":false,"error":"no"}`,
+		`{"type":"done","delivery":"1","ok":null}`, `{"type":"secret"}`, `secret`, ``, `[]`, `null`,
+		`{"type":"done","delivery":1}`,
 	} {
 		f.Add([]byte(seed))
 	}

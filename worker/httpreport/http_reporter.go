@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // maxDirective bounds a reply, in bytes.
@@ -27,18 +27,21 @@ type HTTPReporter struct {
 	client     *http.Client
 }
 
-// NewReporter returns a reporter to the controller whose API is at apiURL, as in "http://127.0.0.1:9325", which is shown
-// the bearer token. Because of the token, plain http is allowed to a loopback address only.
+// NewReporter returns a reporter to the controller whose API is at apiURL, as in "http://127.0.0.1:9325", which is
+// shown the bearer token. Because of the token, plain http is allowed to a loopback address only.
 func NewReporter(apiURL, token string) (*HTTPReporter, error) {
 	u, err := url.Parse(apiURL)
 	if err != nil {
 		return nil, fmt.Errorf("report to the controller: %w", err)
 	}
 	switch {
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("report to the controller: found the URL %q, one like https://host:port is allowed", u.Redacted())
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "":
+		return nil, fmt.Errorf("report to the controller: found the URL %q, one like https://host:port is allowed",
+			u.Redacted())
 	case u.Scheme == "http" && !trouble.Loopback(u.Hostname()):
-		return nil, fmt.Errorf("report to the controller: found %s, http is allowed to this machine only; use https", apiURL)
+		return nil, fmt.Errorf("report to the controller: found %s, http is allowed to this machine only; use https",
+			apiURL)
 	case token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("report to the controller: found no usable token; give the one the controller printed")
 	}
@@ -60,8 +63,8 @@ func NewReporter(apiURL, token string) (*HTTPReporter, error) {
 }
 
 // Report sends r and returns the controller's reply. It gives up after 80 seconds.
-func (h *HTTPReporter) Report(ctx context.Context, r muster.Report) (muster.Directive, error) {
-	var d muster.Directive
+func (h *HTTPReporter) Report(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
+	var d protocol.Directive
 	body, err := json.Marshal(r)
 	if err != nil {
 		return d, fmt.Errorf("report to %s: %w", h.url, err)
@@ -82,18 +85,21 @@ func (h *HTTPReporter) Report(ctx context.Context, r muster.Report) (muster.Dire
 	case err != nil:
 		return d, fmt.Errorf("report to %s: read the reply: %w", h.url, err)
 	case response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden:
-		return d, fmt.Errorf("report to %s: the controller refused the token (%s); give the one it printed", h.url, response.Status)
+		return d, fmt.Errorf("report to %s: the controller refused the token (%s); give the one it printed", h.url,
+			response.Status)
 	case response.StatusCode != http.StatusOK:
-		return d, fmt.Errorf("report to %s: the controller answered %s: %s", h.url, response.Status, trouble.Excerpt(reply))
+		return d, fmt.Errorf("report to %s: the controller answered %s: %s", h.url, response.Status,
+			trouble.Excerpt(reply))
 	case len(reply) > maxDirective:
 		return d, fmt.Errorf("report to %s: the reply has more than %d bytes", h.url, maxDirective)
 	}
 	if err := json.Unmarshal(reply, &d); err != nil {
-		return muster.Directive{}, fmt.Errorf("report to %s: the reply is no directive: %w", h.url, err)
+		return protocol.Directive{}, fmt.Errorf("report to %s: the reply is no directive: %w", h.url, err)
 	}
 	switch d.Ask {
-	case muster.Work, muster.Drain, muster.Leave:
+	case protocol.Work, protocol.Drain, protocol.Leave:
 		return d, nil
 	}
-	return muster.Directive{}, fmt.Errorf("report to %s: found the ask %q, work, drain or leave is allowed", h.url, d.Ask)
+	return protocol.Directive{}, fmt.Errorf(
+		"report to %s: found the ask %q, work, drain or leave is allowed", h.url, d.Ask)
 }

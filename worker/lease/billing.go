@@ -14,8 +14,8 @@ const (
 	usualBillingMargin = 2 * time.Minute
 )
 
-// Billing says in which periods a worker's member is paid for: what has begun is paid in full. The zero Billing is that of a
-// member that is paid for by the second.
+// Billing says in which periods a worker's member is paid for: what has begun is paid in full. The zero Billing is that
+// of a member that is paid for by the second.
 type Billing struct {
 	// Start is when the first period began, by the wall clock.
 	Start time.Time
@@ -35,8 +35,8 @@ func (b Billing) ends(now time.Time) time.Time {
 	return b.Start.Add((n + 1) * b.Period)
 }
 
-// offerAt returns when an idle member is to offer to leave, that has offered for the period which ended at offered: within the
-// margin of this period, or of the next. It is never while nothing is paid by periods.
+// offerAt returns when an idle member is to offer to leave, that has offered for the period which ended at offered:
+// within the margin of this period, or of the next. It is never while nothing is paid by periods.
 func (b Billing) offerAt(now, offered time.Time) (at, end time.Time, ok bool) {
 	if b.Period <= 0 {
 		return at, end, false
@@ -48,7 +48,8 @@ func (b Billing) offerAt(now, offered time.Time) (at, end time.Time, ok bool) {
 	return end.Add(-b.Margin), end, true
 }
 
-// WithDefaults returns b with what was left out: the first period begins now, and the margin is two minutes or half a period.
+// WithDefaults returns b with what was left out: the first period begins now, and the margin is two minutes or half a
+// period.
 func (b Billing) WithDefaults(now time.Time) Billing {
 	if b.Start.IsZero() {
 		b.Start = now
@@ -66,9 +67,11 @@ func (b Billing) Check() error {
 	case b.Period == 0:
 		return nil
 	case b.Period < MinBillingPeriod || b.Period > MaxBillingPeriod:
-		return fmt.Errorf("start a worker: found a billing period of %s, %s to %s are allowed, or 0 for none", b.Period, MinBillingPeriod, MaxBillingPeriod)
+		return fmt.Errorf("start a worker: found a billing period of %s, %s to %s are allowed, or 0 for none", b.Period,
+			MinBillingPeriod, MaxBillingPeriod)
 	case b.Margin < time.Second || b.Margin > b.Period/2:
-		return fmt.Errorf("start a worker: found a billing margin of %s, 1s to half the period of %s are allowed", b.Margin, b.Period)
+		return fmt.Errorf("start a worker: found a billing margin of %s, 1s to half the period of %s are allowed",
+			b.Margin, b.Period)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -20,7 +20,8 @@ func TestResumeIsForAWorkerThatStoppedByItself(t *testing.T) {
 		{"it was idle too long", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token") }, true},
 		{"its token is still to be minted", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)) }, false},
 		{"it was told to end", func(l *lease.Lease) { l.Signal(); l.Mint(now, "token") }, false},
-		{"it was idle too long, then told to end", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Signal() }, false},
+		{"it was idle too long, then told to end",
+			func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Signal() }, false},
 		{"it leaves", func(l *lease.Lease) { l.Tick(now.Add(time.Minute)); l.Mint(now, "token"); l.Leave() }, false},
 	} {
 		l := lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "w", Slots: 1, IdleStop: time.Minute})
@@ -29,7 +30,8 @@ func TestResumeIsForAWorkerThatStoppedByItself(t *testing.T) {
 		before := l.State()
 		epoch := l.Epoch()
 		ok := l.Resume(now)
-		if ok != row.ok || ok && (l.State() != muster.Receiving || l.Token() != "" || l.Epoch() != epoch+1) || !ok && l.State() != before {
+		if ok != row.ok || ok && (l.State() != protocol.Receiving || l.Token() != "" || l.Epoch() != epoch+1) || !ok &&
+			l.State() != before {
 			t.Errorf("%s: %t, now %s with token %q and epoch %d", row.name, ok, l.State(), l.Token(), l.Epoch())
 		}
 	}
@@ -39,8 +41,8 @@ func TestReportsRepeatTheChallengeOfTheNewestAnswer(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := lease.New(lease.Options{Fleet: "f", Member: "m", Worker: "w", Slots: 1})
 	l.Ready(now)
-	challenged := func(n int64) muster.Directive { return muster.Directive{Ask: muster.Work, Challenge: n} }
-	expect := func(what string, want int64) muster.Report {
+	challenged := func(n int64) protocol.Directive { return protocol.Directive{Ask: protocol.Work, Challenge: n} }
+	expect := func(what string, want int64) protocol.Report {
 		t.Helper()
 		r := l.Report(now)
 		if r.Challenge != want {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // TestClassesAreBoundedAndAddUpToAll finishes messages of many classes, loses answers, and adds up what arrived.
@@ -20,24 +20,26 @@ func TestClassesAreBoundedAndAddUpToAll(t *testing.T) {
 		l := New(Options{Slots: 1})
 		l.Ready(now)
 		done, arrived := 0, int64(0)
-		var classes map[string]muster.Durations
+		var classes map[string]series.Durations
 		deliver := func() {
 			r := l.Report(now)
-			if len(r.Classes) > muster.MaxClasses+1 {
+			if len(r.Classes) > protocol.MaxClasses+1 {
 				t.Fatalf("a report has %d classes", len(r.Classes))
 			}
 			if rapid.Bool().Draw(t, "answered") {
-				for _, x := range append(slices.Clip(r.Unanswered), muster.Tally{Processing: r.Processing, Classes: r.Classes}) {
+				for _, x := range append(slices.Clip(r.Unanswered),
+					protocol.Tally{Processing: r.Processing, Classes: r.Classes}) {
 					arrived += x.Processing.Count
 					classes = plusClasses(classes, x.Classes)
 				}
-				l.Obey(now, r, muster.Directive{Ask: muster.Work})
+				l.Obey(now, r, protocol.Directive{Ask: protocol.Work})
 			}
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "messages") {
 			asked := l.BeginReceive(1)
 			l.EndReceive(now, asked, 1)
-			l.End(now, End{Received: now, Took: time.Second, OK: true, Class: fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "class"))})
+			l.End(now, End{Received: now, Took: time.Second, OK: true,
+				Class: fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "class"))})
 			done++
 			if rapid.Bool().Draw(t, "report") {
 				deliver()
@@ -50,7 +52,7 @@ func TestClassesAreBoundedAndAddUpToAll(t *testing.T) {
 		for _, d := range classes {
 			sum += d.Count
 		}
-		if arrived != int64(done) || sum != int64(done) || len(classes) > muster.MaxClasses+1 {
+		if arrived != int64(done) || sum != int64(done) || len(classes) > protocol.MaxClasses+1 {
 			t.Errorf("of %d messages %d arrived, %d in %d classes", done, arrived, sum, len(classes))
 		}
 	})
@@ -68,7 +70,7 @@ func TestCopiesOfALeaseShareNoClasses(t *testing.T) {
 	finish(&l, "a")
 	other := l
 	finish(&other, "b")
-	one := map[string]muster.Durations{"a": series.Add(muster.Durations{}, time.Second)}
+	one := map[string]series.Durations{"a": series.Add(series.Durations{}, time.Second)}
 	if d := cmp.Diff(one, l.Report(now).Classes); d != "" {
 		t.Error(d)
 	}

@@ -1,5 +1,5 @@
-// Package lease decides what a worker may do next, as pure state machines without clock or I/O. The runner of package worker
-// drives them in real time, and the simulator with the same code in virtual time.
+// Package lease decides what a worker may do next, as pure state machines without clock or I/O. The runner of package
+// worker drives them in real time, and the simulator with the same code in virtual time.
 //
 //   - [Lease] is the worker's own: starting, receiving, draining, idle with a release token, leaving. Its one promise is
 //     that a token is minted only when no message is held and none can arrive any more, and that no message is taken

@@ -51,8 +51,8 @@ func TestLeaseSaysHowLongItHasHeldItsMessages(t *testing.T) {
 	}
 }
 
-// A message is held longer than it is worked on: its deletion takes time too. A worker that is never without one must not add
-// that up.
+// A message is held longer than it is worked on: its deletion takes time too. A worker that is never without one must
+// not add that up.
 func TestLeaseThatIsNeverEmptyForgetsWhatItLetGo(t *testing.T) {
 	l := sound()
 	l.Ready(at(0))

@@ -5,22 +5,24 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Incident notes that something went wrong that shows in nothing else the lease reports; text says what, and is cut to one line
-// of at most [muster.MaxIncidentText] bytes. It must hold no part of a message but its id.
-func (l *Lease) Incident(kind muster.IncidentKind, text string) {
+// Incident notes that something went wrong that shows in nothing else the lease reports; text says what, and is cut to
+// one line of at most [protocol.MaxIncidentText] bytes. It must hold no part of a message but its id.
+func (l *Lease) Incident(kind protocol.IncidentKind, text string) {
 	incidents := slices.Clone(l.incidents) // copies of a lease are independent, and so are its reports
-	i, known := slices.BinarySearchFunc(incidents, kind, func(a muster.Incident, b muster.IncidentKind) int { return strings.Compare(string(a.Kind), string(b)) })
+	i, known := slices.BinarySearchFunc(incidents, kind, func(a protocol.Incident, b protocol.IncidentKind) int {
+		return strings.Compare(string(a.Kind), string(b))
+	})
 	if !known {
-		if len(incidents) == muster.MaxIncidents {
+		if len(incidents) == protocol.MaxIncidents {
 			return
 		}
-		incidents = slices.Insert(incidents, i, muster.Incident{Kind: kind})
+		incidents = slices.Insert(incidents, i, protocol.Incident{Kind: kind})
 	}
 	incidents[i].Count++
-	incidents[i].Text = oneLine(text, muster.MaxIncidentText)
+	incidents[i].Text = oneLine(text, protocol.MaxIncidentText)
 	l.incidents = incidents
 }
 

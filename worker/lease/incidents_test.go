@@ -7,25 +7,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestLeaseReportsIncidentsUntilTheWorkerEnds(t *testing.T) {
 	l := newLease()
-	l.Incident(muster.ReportFailed, "no answer")
-	l.Incident(muster.LeaseLost, "message 1")
+	l.Incident(protocol.ReportFailed, "no answer")
+	l.Incident(protocol.LeaseLost, "message 1")
 	first := l.Report(at(1))
-	l.Incident(muster.LeaseLost, "message 2")
+	l.Incident(protocol.LeaseLost, "message 2")
 	second := l.Report(at(2))
-	l.Obey(at(2), second, muster.Directive{Ask: muster.Work})
+	l.Obey(at(2), second, protocol.Directive{Ask: protocol.Work})
 	third := l.Report(at(3))
-	want := []muster.Incident{{Kind: muster.LeaseLost, Count: 1, Text: "message 1"}, {Kind: muster.ReportFailed, Count: 1, Text: "no answer"}}
+	want := []protocol.Incident{{Kind: protocol.LeaseLost, Count: 1, Text: "message 1"},
+		{Kind: protocol.ReportFailed, Count: 1, Text: "no answer"}}
 	if diff := cmp.Diff(want, first.Incidents); diff != "" {
 		t.Errorf("the first report (-want +got):\n%s", diff)
 	}
 	want[0].Count, want[0].Text = 2, "message 2"
-	for _, r := range []muster.Report{second, third} {
+	for _, r := range []protocol.Report{second, third} {
 		if diff := cmp.Diff(want, r.Incidents); diff != "" {
 			t.Errorf("a later report (-want +got):\n%s", diff)
 		}
@@ -33,16 +34,17 @@ func TestLeaseReportsIncidentsUntilTheWorkerEnds(t *testing.T) {
 }
 
 func TestIncidentsAreBoundedAndBelieved(t *testing.T) {
-	for _, text := range []string{"", "two\nlines\x1b[31m", strings.Repeat("é", 300), strings.Repeat("x", 199) + "é", "\xff\xfe", "\u202e\x00"} {
+	for _, text := range []string{"", "two\nlines\x1b[31m", strings.Repeat("é", 300), strings.Repeat("x", 199) + "é",
+		"\xff\xfe", "\u202e\x00"} {
 		l := newLease()
-		for i := range 2 * muster.MaxIncidents {
-			l.Incident(muster.IncidentKind("kind"+string(rune('a'+i))), text)
+		for i := range 2 * protocol.MaxIncidents {
+			l.Incident(protocol.IncidentKind("kind"+string(rune('a'+i))), text)
 		}
 		r := l.Report(at(1))
 		if err := roster.Check(r); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
-		if n := len(r.Incidents); n != muster.MaxIncidents || !utf8.ValidString(r.Incidents[0].Text) {
+		if n := len(r.Incidents); n != protocol.MaxIncidents || !utf8.ValidString(r.Incidents[0].Text) {
 			t.Errorf("%q: found %d incidents, the first %q", text, n, r.Incidents[0].Text)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -29,8 +29,8 @@ type subject struct {
 	end    func(now time.Time, asked, n int)
 	tick   func(now time.Time)
 	mint   func(now time.Time, token string) bool
-	obey   func(now time.Time, r muster.Report, d muster.Directive)
-	report func(now time.Time) muster.Report
+	obey   func(now time.Time, r protocol.Report, d protocol.Directive)
+	report func(now time.Time) protocol.Report
 }
 
 func sound() subject {
@@ -46,7 +46,8 @@ type step struct {
 
 var kinds = []string{
 	"ready", "begin", "begin", "end", "end", "fail", "finish", "finish", "return", "wait", "signal", "mint", "mint",
-	"report", "report", "deliver", "deliver", "deliver again", "lose report", "answer", "answer", "answer again", "lose answer",
+	"report", "report", "deliver", "deliver", "deliver again", "lose report", "answer", "answer", "answer again",
+	"lose answer",
 }
 
 var scripts = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
@@ -63,7 +64,7 @@ type world struct {
 	receives []int
 	held     []time.Time
 	tokens   int
-	reports  []muster.Report
+	reports  []protocol.Report
 	answers  []answer
 	newest   int64
 	granted  string
@@ -76,8 +77,8 @@ type world struct {
 }
 
 type answer struct {
-	report    muster.Report
-	directive muster.Directive
+	report    protocol.Report
+	directive protocol.Directive
 }
 
 // play runs a script and returns the first promise that was broken.
@@ -202,10 +203,10 @@ func (w *world) report() error {
 	}
 	w.said[r.Seq] = said
 	w.reports = append(w.reports, r)
-	if said != w.finished && (said > w.finished || len(r.Unanswered) < muster.MaxUnanswered-1) {
+	if said != w.finished && (said > w.finished || len(r.Unanswered) < protocol.MaxUnanswered-1) {
 		return fmt.Errorf("reports %d finished messages so far, there are %d", said, w.finished)
 	}
-	if len(r.Unanswered) > muster.MaxUnanswered {
+	if len(r.Unanswered) > protocol.MaxUnanswered {
 		return fmt.Errorf("repeats %d reports", len(r.Unanswered))
 	}
 	if r.Processing.Count != r.Finished+r.Failed {
@@ -218,7 +219,7 @@ func (w *world) report() error {
 	if math.Abs(r.HeldSeconds-held) > 0.001 {
 		return fmt.Errorf("reports %v s for what it holds, it has held them %v s", r.HeldSeconds, held)
 	}
-	if (r.Token != "") != (r.State == muster.Idle) {
+	if (r.Token != "") != (r.State == protocol.Idle) {
 		return fmt.Errorf("reports token %q in state %s", r.Token, r.State)
 	}
 	return nil
@@ -246,22 +247,22 @@ func (w *world) deliver(s step) {
 	w.answers = append(w.answers, answer{r, w.decide(r, s.pick/13)})
 }
 
-func (w *world) decide(r muster.Report, pick int) muster.Directive {
+func (w *world) decide(r protocol.Report, pick int) protocol.Directive {
 	if r.Token != "" && (r.Token == w.granted || (w.granted == "" && pick%3 == 0 && !w.refused[r.Token])) {
 		w.granted = r.Token
-		return muster.Directive{Ask: muster.Leave, Token: r.Token}
+		return protocol.Directive{Ask: protocol.Leave, Token: r.Token}
 	}
 	if r.Token != "" && r.Token != w.granted && (w.refused[r.Token] || pick%3 == 1) {
 		w.refused[r.Token] = true
-		return muster.Directive{Ask: muster.Work, Token: r.Token}
+		return protocol.Directive{Ask: protocol.Work, Token: r.Token}
 	}
 	switch pick % 5 {
 	case 0, 1:
-		return muster.Directive{Ask: muster.Drain}
+		return protocol.Directive{Ask: protocol.Drain}
 	case 2:
-		return muster.Directive{Ask: muster.Leave, Token: "another token"}
+		return protocol.Directive{Ask: protocol.Leave, Token: "another token"}
 	default:
-		return muster.Directive{Ask: muster.Work}
+		return protocol.Directive{Ask: protocol.Work}
 	}
 }
 
@@ -282,11 +283,11 @@ func (w *world) answer(s step) (resumed bool) {
 	if a.report.Seq > w.answered {
 		w.answered, w.confirmed = a.report.Seq, w.said[a.report.Seq]
 	}
-	return a.directive.Ask == muster.Work && a.report.Token == token
+	return a.directive.Ask == protocol.Work && a.report.Token == token
 }
 
 // check holds the promises after one step.
-func (w *world) check(before muster.WorkerState, epoch int64, token string, resumed bool) error {
+func (w *world) check(before protocol.WorkerState, epoch int64, token string, resumed bool) error {
 	l := w.lease
 	switch now := l.State(); {
 	case l.Busy() != len(w.held):
@@ -294,18 +295,19 @@ func (w *world) check(before muster.WorkerState, epoch int64, token string, resu
 	case len(w.held) > 3:
 		return fmt.Errorf("holds %d messages in 3 slots", len(w.held))
 	case l.Token() != "" && (len(w.held) > 0 || len(w.receives) > 0):
-		return fmt.Errorf("minted %s while holding %d messages with %d receives outstanding", l.Token(), len(w.held), len(w.receives))
-	case now == muster.Receiving && before != muster.Receiving && l.Epoch() != epoch+1:
+		return fmt.Errorf("minted %s while holding %d messages with %d receives outstanding", l.Token(), len(w.held),
+			len(w.receives))
+	case now == protocol.Receiving && before != protocol.Receiving && l.Epoch() != epoch+1:
 		return fmt.Errorf("receives again in epoch %d after epoch %d", l.Epoch(), epoch)
-	case (now != muster.Receiving || before == muster.Receiving) && l.Epoch() != epoch:
+	case (now != protocol.Receiving || before == protocol.Receiving) && l.Epoch() != epoch:
 		return fmt.Errorf("changes its epoch from %d to %d from state %s to %s", epoch, l.Epoch(), before, now)
-	case now == muster.Receiving && before == muster.Idle && !resumed:
+	case now == protocol.Receiving && before == protocol.Idle && !resumed:
 		return fmt.Errorf("works again after %s without being told so in answer to it", token)
-	case now == muster.Receiving && before == muster.Leaving:
+	case now == protocol.Receiving && before == protocol.Leaving:
 		return fmt.Errorf("works again after leaving")
-	case now == muster.Leaving && before != muster.Leaving && token != w.granted:
+	case now == protocol.Leaving && before != protocol.Leaving && token != w.granted:
 		return fmt.Errorf("leaves with %s although %q was granted", token, w.granted)
-	case now != muster.Receiving && l.CanReceive() > 0:
+	case now != protocol.Receiving && l.CanReceive() > 0:
 		return fmt.Errorf("may receive in state %s", now)
 	case w.granted != "" && (len(w.held) > 0 || len(w.receives) > 0):
 		return fmt.Errorf("holds messages although %s was granted", w.granted)
@@ -362,7 +364,7 @@ func mintsEarly() subject {
 // trustsAnyWork takes any Work for an answer to its token, as a worker does that does not match answers to reports.
 func trustsAnyWork() subject {
 	s := sound()
-	s.obey = func(now time.Time, _ muster.Report, d muster.Directive) { s.Obey(now, s.Report(now), d) }
+	s.obey = func(now time.Time, _ protocol.Report, d protocol.Directive) { s.Obey(now, s.Report(now), d) }
 	return s
 }
 
@@ -378,8 +380,8 @@ func givesUpWaiting() subject {
 		return minted
 	}
 	s.tick = func(now time.Time) {
-		if s.State() == muster.Idle && now.Sub(idleSince) > time.Minute {
-			s.Obey(now, s.Report(now), muster.Directive{Ask: muster.Work})
+		if s.State() == protocol.Idle && now.Sub(idleSince) > time.Minute {
+			s.Obey(now, s.Report(now), protocol.Directive{Ask: protocol.Work})
 		}
 		s.Tick(now)
 	}
@@ -389,7 +391,7 @@ func givesUpWaiting() subject {
 // countsAgain repeats what has no answer under the number of the new report, as if it had never been said.
 func countsAgain() subject {
 	s := sound()
-	s.report = func(now time.Time) muster.Report {
+	s.report = func(now time.Time) protocol.Report {
 		r := s.Report(now)
 		for i, x := range r.Unanswered {
 			x.Seq = r.Seq
@@ -404,9 +406,9 @@ func countsAgain() subject {
 // confirmsAnything forgets what it said when the answer to any report comes.
 func confirmsAnything() subject {
 	s := sound()
-	s.obey = func(now time.Time, r muster.Report, d muster.Directive) {
+	s.obey = func(now time.Time, r protocol.Report, d protocol.Directive) {
 		s.Obey(now, r, d)
-		s.Obey(now, s.Report(now), muster.Directive{Ask: "nothing"})
+		s.Obey(now, s.Report(now), protocol.Directive{Ask: "nothing"})
 	}
 	return s
 }
@@ -430,7 +432,7 @@ func TestLeasePropertyCatchesPlantedFaults(t *testing.T) {
 
 func TestLeaseFromStartToLeave(t *testing.T) {
 	l := newLease()
-	if r := l.Report(at(0)); r.State != muster.Starting || l.BeginReceive(10) != 0 {
+	if r := l.Report(at(0)); r.State != protocol.Starting || l.BeginReceive(10) != 0 {
 		t.Fatalf("a starting worker says %+v and may receive", r)
 	}
 	l.Ready(at(1))
@@ -442,8 +444,8 @@ func TestLeaseFromStartToLeave(t *testing.T) {
 	}
 	l.EndReceive(at(2), 3, 2)
 	first := l.Report(at(2))
-	l.Obey(at(2), first, muster.Directive{Ask: muster.Drain})
-	if r := l.Report(at(3)); r.State != muster.Draining || r.Cause != muster.Asked || r.Busy != 2 || r.Slots != 3 {
+	l.Obey(at(2), first, protocol.Directive{Ask: protocol.Drain})
+	if r := l.Report(at(3)); r.State != protocol.Draining || r.Cause != protocol.Asked || r.Busy != 2 || r.Slots != 3 {
 		t.Fatalf("asked to drain with two messages it says %+v", r)
 	}
 	l.End(at(4), lease.End{Received: at(2), Took: 2 * time.Second, OK: true})
@@ -455,101 +457,103 @@ func TestLeaseFromStartToLeave(t *testing.T) {
 		t.Fatal("could not mint when holding nothing")
 	}
 	r := l.Report(at(5))
-	if r.State != muster.Idle || r.Token != "t1" || r.Finished != 1 || r.Failed != 1 || r.Processing.SumSeconds != 2 || r.Failing.SumSeconds != 3 {
+	if r.State != protocol.Idle || r.Token != "t1" || r.Finished != 1 || r.Failed != 1 ||
+		r.Processing.SumSeconds != 2 || r.Failing.SumSeconds != 3 {
 		t.Fatalf("idle it says %+v", r)
 	}
-	l.Obey(at(6), r, muster.Directive{Ask: muster.Leave, Token: "t0"})
-	if l.State() != muster.Idle {
+	l.Obey(at(6), r, protocol.Directive{Ask: protocol.Leave, Token: "t0"})
+	if l.State() != protocol.Idle {
 		t.Fatal("obeyed the grant of another token")
 	}
-	l.Obey(at(6), r, muster.Directive{Ask: muster.Leave, Token: "t1"})
-	if last := l.Report(at(6)); last.State != muster.Leaving || last.Token != "" || last.Finished != 0 {
+	l.Obey(at(6), r, protocol.Directive{Ask: protocol.Leave, Token: "t1"})
+	if last := l.Report(at(6)); last.State != protocol.Leaving || last.Token != "" || last.Finished != 0 {
 		t.Fatalf("granted, it says %+v", last)
 	}
 }
 
 func TestLeaseWorksAgain(t *testing.T) {
-	work := muster.Directive{Ask: muster.Work}
+	work := protocol.Directive{Ask: protocol.Work}
 	tests := []struct {
 		name  string
 		drive func(l *lease.Lease)
-		want  muster.WorkerState
+		want  protocol.WorkerState
 	}{
 		{"a draining worker works again when told so", func(l *lease.Lease) {
-			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
+			l.Obey(at(1), l.Report(at(1)), protocol.Directive{Ask: protocol.Drain})
 			l.Obey(at(2), l.Report(at(2)), work)
-		}, muster.Receiving},
+		}, protocol.Receiving},
 		{"an answer from before the drain does not undo it", func(l *lease.Lease) {
 			before := l.Report(at(1))
 			l.Tick(at(31))
 			l.Obey(at(32), before, work)
-		}, muster.Draining},
+		}, protocol.Draining},
 		{"an idle worker works again when its token is answered with work", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			l.Obey(at(32), l.Report(at(32)), work)
-		}, muster.Receiving},
+		}, protocol.Receiving},
 		{"an idle worker ignores an answer to a report that did not carry the token", func(l *lease.Lease) {
 			l.Tick(at(31))
 			draining := l.Report(at(31))
 			l.Mint(at(31), "t")
 			l.Obey(at(32), draining, work)
-		}, muster.Idle},
+		}, protocol.Idle},
 		{"an idle worker ignores the answer to its token when it has sent the token again since", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
 			l.Obey(at(34), first, work)
-		}, muster.Idle},
-		{"an idle worker works again when the token is refused by name, although it has sent the token again since", func(l *lease.Lease) {
-			l.Tick(at(31))
-			l.Mint(at(31), "t")
-			first := l.Report(at(32))
-			l.Report(at(33))
-			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "t"})
-		}, muster.Receiving},
+		}, protocol.Idle},
+		{"an idle worker works again when the token is refused by name, although it has sent the token again since",
+			func(l *lease.Lease) {
+				l.Tick(at(31))
+				l.Mint(at(31), "t")
+				first := l.Report(at(32))
+				l.Report(at(33))
+				l.Obey(at(34), first, protocol.Directive{Ask: protocol.Work, Token: "t"})
+			}, protocol.Receiving},
 		{"an idle worker ignores such a refusal by a controller that it had not heard of", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
-			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "t", Challenge: 7})
-		}, muster.Idle},
+			l.Obey(at(34), first, protocol.Directive{Ask: protocol.Work, Token: "t", Challenge: 7})
+		}, protocol.Idle},
 		{"an idle worker ignores the refusal of another token", func(l *lease.Lease) {
 			l.Tick(at(31))
 			l.Mint(at(31), "t")
 			first := l.Report(at(32))
 			l.Report(at(33))
-			l.Obey(at(34), first, muster.Directive{Ask: muster.Work, Token: "s"})
-		}, muster.Idle},
+			l.Obey(at(34), first, protocol.Directive{Ask: protocol.Work, Token: "s"})
+		}, protocol.Idle},
 		{"an answer about an earlier drain does not undo a later one", func(l *lease.Lease) {
-			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
+			l.Obey(at(1), l.Report(at(1)), protocol.Directive{Ask: protocol.Drain})
 			first, second := l.Report(at(2)), l.Report(at(3))
 			l.Obey(at(4), first, work)
 			l.Tick(at(40))
 			l.Obey(at(41), second, work)
-		}, muster.Draining},
+		}, protocol.Draining},
 		{"a drain that comes again, after later answers, does nothing", func(l *lease.Lease) {
 			first := l.Report(at(1))
-			l.Obey(at(1), first, muster.Directive{Ask: muster.Drain})
+			l.Obey(at(1), first, protocol.Directive{Ask: protocol.Drain})
 			l.Obey(at(2), l.Report(at(2)), work)
-			l.Obey(at(3), first, muster.Directive{Ask: muster.Drain})
-		}, muster.Receiving},
+			l.Obey(at(3), first, protocol.Directive{Ask: protocol.Drain})
+		}, protocol.Receiving},
 		{"an operator's stop cannot be undone", func(l *lease.Lease) {
 			l.Signal()
 			l.Obey(at(2), l.Report(at(2)), work)
-		}, muster.Draining},
+		}, protocol.Draining},
 		{"a worker that never warmed up does not work", func(l *lease.Lease) {
 			*l = lease.New(lease.Options{Slots: 1})
-			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
+			l.Obey(at(1), l.Report(at(1)), protocol.Directive{Ask: protocol.Drain})
 			l.Obey(at(2), l.Report(at(2)), work)
-		}, muster.Draining},
+		}, protocol.Draining},
 		{"warming up does not undo a drain", func(l *lease.Lease) {
 			*l = lease.New(lease.Options{Slots: 1})
-			l.Obey(at(1), l.Report(at(1)), muster.Directive{Ask: muster.Drain})
+			l.Obey(at(1), l.Report(at(1)), protocol.Directive{Ask: protocol.Drain})
 			l.Ready(at(2))
-		}, muster.Draining},
+		}, protocol.Draining},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -568,18 +572,22 @@ func TestLeaseIdleStop(t *testing.T) {
 		name  string
 		drive func(l *lease.Lease)
 		now   float64
-		want  muster.WorkerState
+		want  protocol.WorkerState
 	}{
-		{"nothing came for the time", func(*lease.Lease) {}, 30, muster.Draining},
-		{"the time is not over", func(*lease.Lease) {}, 29.9, muster.Receiving},
-		{"a message is held, however long", func(l *lease.Lease) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 500, muster.Receiving},
+		{"nothing came for the time", func(*lease.Lease) {}, 30, protocol.Draining},
+		{"the time is not over", func(*lease.Lease) {}, 29.9, protocol.Receiving},
+		{"a message is held, however long", func(l *lease.Lease) { l.EndReceive(at(1), l.BeginReceive(1), 1) }, 500,
+			protocol.Receiving},
 		{"the time begins when the last message is finished", func(l *lease.Lease) {
 			l.EndReceive(at(1), l.BeginReceive(1), 1)
 			l.End(at(20), lease.End{Received: at(1), Took: time.Second, OK: true})
-		}, 49, muster.Receiving},
-		{"an outstanding receive may still bring a message", func(l *lease.Lease) { l.BeginReceive(1) }, 31, muster.Receiving},
-		{"a failed receive is no sign of an empty queue", func(l *lease.Lease) { l.FailReceive(at(20), l.BeginReceive(1)) }, 49, muster.Receiving},
-		{"an empty receive is", func(l *lease.Lease) { l.EndReceive(at(30), l.BeginReceive(1), 0) }, 30, muster.Draining},
+		}, 49, protocol.Receiving},
+		{"an outstanding receive may still bring a message", func(l *lease.Lease) { l.BeginReceive(1) }, 31,
+			protocol.Receiving},
+		{"a failed receive is no sign of an empty queue",
+			func(l *lease.Lease) { l.FailReceive(at(20), l.BeginReceive(1)) }, 49, protocol.Receiving},
+		{"an empty receive is", func(l *lease.Lease) { l.EndReceive(at(30), l.BeginReceive(1), 0) }, 30,
+			protocol.Draining},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -590,7 +598,7 @@ func TestLeaseIdleStop(t *testing.T) {
 			if l.State() != test.want {
 				t.Errorf("the worker is %s, want %s", l.State(), test.want)
 			}
-			if l.State() == muster.Draining && l.Cause() != muster.IdleTooLong {
+			if l.State() == protocol.Draining && l.Cause() != protocol.IdleTooLong {
 				t.Errorf("the cause is %q", l.Cause())
 			}
 		})
@@ -605,7 +613,7 @@ func TestLeaseRepeatsCountsUntilTheyAreAnswered(t *testing.T) {
 		l.End(at(2), lease.End{Received: at(1), Took: time.Second, OK: true, Class: "a"})
 	}
 	// says fails the test unless a new report counts so many messages, and repeats the reports with the given numbers.
-	says := func(when string, r muster.Report, finished int64, repeated ...int64) {
+	says := func(when string, r protocol.Report, finished int64, repeated ...int64) {
 		t.Helper()
 		var found []int64
 		for _, x := range r.Unanswered {
@@ -614,8 +622,10 @@ func TestLeaseRepeatsCountsUntilTheyAreAnswered(t *testing.T) {
 				t.Errorf("%s: it repeats %+v", when, x)
 			}
 		}
-		if r.Finished != finished || r.Processing.Count != finished || r.Classes["a"].Count != finished || !slices.Equal(found, repeated) {
-			t.Errorf("%s: it says %d and repeats the reports %d, want %d and %d", when, r.Finished, found, finished, repeated)
+		if r.Finished != finished || r.Processing.Count != finished || r.Classes["a"].Count != finished ||
+			!slices.Equal(found, repeated) {
+			t.Errorf("%s: it says %d and repeats the reports %d, want %d and %d", when, r.Finished, found, finished,
+				repeated)
 		}
 	}
 	finish()
@@ -624,11 +634,11 @@ func TestLeaseRepeatsCountsUntilTheyAreAnswered(t *testing.T) {
 	finish()
 	says("without an answer", l.Report(at(3)), 1, 1)
 	says("with nothing new", l.Report(at(3)), 0, 1, 2)
-	l.Obey(at(4), first, muster.Directive{Ask: muster.Work})
+	l.Obey(at(4), first, protocol.Directive{Ask: protocol.Work})
 	finish()
 	fourth := l.Report(at(4))
 	says("after the answer to the first", fourth, 1, 2)
-	l.Obey(at(5), fourth, muster.Directive{Ask: muster.Work})
+	l.Obey(at(5), fourth, protocol.Directive{Ask: protocol.Work})
 	says("after all was answered", l.Report(at(5)), 0)
 }
 
@@ -642,18 +652,20 @@ func TestLeaseCountsOnAfterManyLostReports(t *testing.T) {
 			l.End(at(2), lease.End{Received: at(1), Took: time.Second, OK: true})
 		}
 	}
-	var r muster.Report
+	var r protocol.Report
 	for range 50 {
 		finish(1)
 		r = l.Report(at(2))
 	}
-	const most = muster.MaxUnanswered - 1
+	const most = protocol.MaxUnanswered - 1
 	if len(r.Unanswered) != most || r.Finished != 0 {
-		t.Fatalf("after 50 lost reports it says %d messages and repeats %d reports, want 0 and %d", r.Finished, len(r.Unanswered), most)
+		t.Fatalf("after 50 lost reports it says %d messages and repeats %d reports, want 0 and %d", r.Finished,
+			len(r.Unanswered), most)
 	}
-	l.Obey(at(3), r, muster.Directive{Ask: muster.Work})
+	l.Obey(at(3), r, protocol.Directive{Ask: protocol.Work})
 	if r := l.Report(at(3)); r.Finished != 50-most || len(r.Unanswered) > 0 {
-		t.Fatalf("after the answer it says %d messages and repeats %d reports, want %d and none", r.Finished, len(r.Unanswered), 50-most)
+		t.Fatalf("after the answer it says %d messages and repeats %d reports, want %d and none", r.Finished,
+			len(r.Unanswered), 50-most)
 	}
 	for range 50 {
 		finish(1)
@@ -703,9 +715,10 @@ func TestLeaseCopiesAreIndependent(t *testing.T) {
 	other.EndReceive(at(4), other.BeginReceive(1), 1)
 	other.End(at(5), lease.End{Received: at(4), Took: time.Second, OK: true})
 	other.Report(at(6))
-	l.Obey(at(7), a, muster.Directive{Ask: muster.Drain})
+	l.Obey(at(7), a, protocol.Directive{Ask: protocol.Drain})
 	mine, others := l.Report(at(8)), other.Report(at(9))
-	if a.Seq != b.Seq || len(mine.Unanswered) != 0 || other.State() != muster.Receiving || len(others.Unanswered) != 1 {
+	if a.Seq != b.Seq || len(mine.Unanswered) != 0 || other.State() != protocol.Receiving ||
+		len(others.Unanswered) != 1 {
 		t.Error("a copy of a lease changed with it")
 	}
 }
@@ -719,11 +732,11 @@ func TestLeaseOrphanedOnlyWhileTheTokenIsUnanswered(t *testing.T) {
 	l.Tick(at(30))
 	before := l.Report(at(30))
 	l.Mint(at(31), "t")
-	l.Obey(at(40), before, muster.Directive{Ask: muster.Drain})
+	l.Obey(at(40), before, protocol.Directive{Ask: protocol.Drain})
 	if got, _ := l.OrphanedAt(time.Minute); !got.Equal(at(91)) {
 		t.Errorf("orphaned at %s, want a minute after the token: nobody answered it", got)
 	}
-	l.Obey(at(50), l.Report(at(45)), muster.Directive{Ask: muster.Drain})
+	l.Obey(at(50), l.Report(at(45)), protocol.Directive{Ask: protocol.Drain})
 	if got, _ := l.OrphanedAt(time.Minute); !got.Equal(at(110)) {
 		t.Errorf("orphaned at %s, want a minute after the answer", got)
 	}

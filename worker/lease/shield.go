@@ -23,15 +23,16 @@ const (
 // ErrUnprotectable means that nothing ever ends the member to scale in, so that there is nothing to protect it from.
 var ErrUnprotectable = errors.New("the member belongs to no service that could scale it in")
 
-// Shield is the protection of a worker's member from being ended to scale in, as a value without clock or I/O: when to ask for
-// it, when to renew it, and whether it can be relied on. Make one with [NewShield].
+// Shield is the protection of a worker's member from being ended to scale in, as a value without clock or I/O: when to
+// ask for it, when to renew it, and whether it can be relied on. Make one with [NewShield].
 //
-// It is wanted from before the first receive until the release token is minted, and again from before the next receive; so it
-// changes when the worker becomes idle or busy as a whole, not with each message. It is renewed at a third of its term. Its
-// instants lie on the safe side: a term counts from before the call that asked for it.
+// It is wanted from before the first receive until the release token is minted, and again from before the next receive;
+// so it changes when the worker becomes idle or busy as a whole, not with each message. It is renewed at a third of its
+// term. Its instants lie on the safe side: a term counts from before the call that asked for it.
 //
-// Whoever drives it calls Want whenever the worker's state may have changed, makes the call that Due names, one at a time,
-// between Begin and End, and receives only while Covers says so. A Shield is not safe for use by several goroutines.
+// Whoever drives it calls Want whenever the worker's state may have changed, makes the call that Due names, one at a
+// time, between Begin and End, and receives only while Covers says so. A Shield is not safe for use by several
+// goroutines.
 type Shield struct {
 	term time.Duration
 	want bool
@@ -40,7 +41,8 @@ type Shield struct {
 	// lifted is true once a call to let go succeeded, or when there never was a call.
 	lifted bool
 	due    time.Time
-	// late is until when a call to let go that failed may still be carried out: a protection asked for before may not last.
+	// late is until when a call to let go that failed may still be carried out: a protection asked for before may not
+	// last.
 	late     time.Time
 	failures int
 	needless bool
@@ -52,8 +54,8 @@ type Shield struct {
 // NewShield returns a shield that is not wanted yet and asks for the given term at a time.
 func NewShield(term time.Duration) Shield { return Shield{term: term, lifted: true} }
 
-// UsualTerm is the term of the protection for messages that are held for the duration visibility at a time: a worker that is
-// paused is protected for as long as its messages are hidden.
+// UsualTerm is the term of the protection for messages that are held for the duration visibility at a time: a worker
+// that is paused is protected for as long as its messages are hidden.
 func UsualTerm(visibility time.Duration) time.Duration {
 	return max(usualProtection, (visibility + time.Minute - 1).Truncate(time.Minute))
 }
@@ -85,8 +87,8 @@ func (s *Shield) Begin(now time.Time) {
 	}
 }
 
-// End says how the call ended that was begun last. One that failed is made again after a pause, twice as long each time; it may
-// have been carried out all the same, or may be soon.
+// End says how the call ended that was begun last. One that failed is made again after a pause, twice as long each
+// time; it may have been carried out all the same, or may be soon.
 func (s *Shield) End(now time.Time, err error) {
 	s.calling = false
 	switch {
@@ -110,8 +112,8 @@ func (s *Shield) End(now time.Time, err error) {
 	}
 }
 
-// Covers tells whether the member is protected at now and for the duration ahead, without another call. By the wall clock too:
-// the other stands still while a machine sleeps.
+// Covers tells whether the member is protected at now and for the duration ahead, without another call. By the wall
+// clock too: the other stands still while a machine sleeps.
 func (s *Shield) Covers(now time.Time, ahead time.Duration) bool {
 	end := now.Add(ahead)
 	return s.needless || s.want && end.Before(s.until) && end.Round(0).Before(s.until.Round(0))

@@ -21,7 +21,8 @@ func TestShield(t *testing.T) {
 		t.Helper()
 		when, what1, ok := s.Due()
 		if s.Covers(now, 0) != covers || ok != calls || ok && (!when.Equal(due) || what1 != term) {
-			t.Errorf("%s: covers %t, due %v %v %t; want %t, %v %v %t", what, s.Covers(now, 0), when, what1, ok, covers, due, term, calls)
+			t.Errorf("%s: covers %t, due %v %v %t; want %t, %v %v %t", what, s.Covers(now, 0), when, what1, ok, covers,
+				due, term, calls)
 		}
 	}
 	call := func(begun, ended time.Time, err error) { s.Begin(begun); s.End(ended, err) }
@@ -81,8 +82,8 @@ type late struct {
 	term time.Duration
 }
 
-// TestAShieldNeverCoversWhatIsNotProtected lets calls succeed, be refused, or be given up and carried out at once, late or never,
-// while the wish for protection comes and goes.
+// TestAShieldNeverCoversWhatIsNotProtected lets calls succeed, be refused, or be given up and carried out at once, late
+// or never, while the wish for protection comes and goes.
 func TestAShieldNeverCoversWhatIsNotProtected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(0, 0)
@@ -126,7 +127,8 @@ func TestAShieldNeverCoversWhatIsNotProtected(t *testing.T) {
 			default:
 				pass(took)
 				s.End(now, errUnsaid)
-				lates = append(lates, late{now.Add(time.Duration(rapid.IntRange(0, 29).Draw(t, "late")) * time.Second), asked})
+				lates = append(lates, late{now.Add(time.Duration(rapid.IntRange(0, 29).Draw(t, "late")) * time.Second),
+					asked})
 			}
 		}
 	})

@@ -57,15 +57,16 @@ func (v Visibility) Failed(now time.Time) Visibility {
 	return v
 }
 
-// Away returns v after an extension found, at the instant now, that nothing listens at the queue's endpoint. No other worker can receive the message then, so the hold is kept for two more seconds, also beyond its
-// timeout. The next try comes soon: when the endpoint is back, a message whose timeout is over can be received at once.
+// Away returns v after an extension found, at the instant now, that nothing listens at the queue's endpoint. No other
+// worker can receive the message then, so the hold is kept for two more seconds, also beyond its timeout. The next try
+// comes soon: when the endpoint is back, a message whose timeout is over can be received at once.
 func (v Visibility) Away(now time.Time) Visibility {
 	v.extendAt, v.alone = now.Add(min(AwayRetry, v.Timeout/10)), now.Add(awayProof)
 	return v
 }
 
-// AloneUntil returns until when no other worker can have received the message, because nothing listened at the endpoint;
-// zero when something always did.
+// AloneUntil returns until when no other worker can have received the message, because nothing listened at the
+// endpoint; zero when something always did.
 func (v Visibility) AloneUntil() time.Time { return v.alone }
 
 // Until returns when the queue makes the message visible to other workers, unless the hold is extended.

@@ -20,22 +20,32 @@ func TestVisibility(t *testing.T) {
 		to                       time.Duration
 		gains                    bool
 	}{
-		{"a fresh hold is extended at half and lost five seconds before its end", fresh, 15, 25, 30, 30 * time.Second, true},
-		{"an extension counts from when it was asked for", fresh.Extended(at(15), 30*time.Second), 30, 40, 45, 30 * time.Second, true},
-		{"a failed extension is tried again soon and moves nothing else", fresh.Failed(at(16)), 19, 25, 30, 30 * time.Second, true},
+		{"a fresh hold is extended at half and lost five seconds before its end", fresh, 15, 25, 30, 30 * time.Second,
+			true},
+		{"an extension counts from when it was asked for", fresh.Extended(at(15), 30*time.Second), 30, 40, 45,
+			30 * time.Second, true},
+		{"a failed extension is tried again soon and moves nothing else", fresh.Failed(at(16)), 19, 25, 30,
+			30 * time.Second, true},
 		{"while nothing listens the next try comes soon", fresh.Away(at(16)), 16.25, 25, 30, 30 * time.Second, true},
-		{"while nothing listens the hold outlives its timeout", fresh.Away(at(40)), 40.25, 42, 30, 30 * time.Second, true},
-		{"a failure that proves nothing keeps it no longer, and is followed by a try soon", fresh.Away(at(40)).Failed(at(41)), 41.25, 42, 30, 30 * time.Second, true},
-		{"an extension that succeeds makes it a hold like any other", fresh.Away(at(40)).Extended(at(41), 30*time.Second), 56, 66, 71, 30 * time.Second, true},
+		{"while nothing listens the hold outlives its timeout", fresh.Away(at(40)), 40.25, 42, 30, 30 * time.Second,
+			true},
+		{"a failure that proves nothing keeps it no longer, and is followed by a try soon",
+			fresh.Away(at(40)).Failed(at(41)), 41.25, 42, 30, 30 * time.Second, true},
+		{"an extension that succeeds makes it a hold like any other",
+			fresh.Away(at(40)).Extended(at(41), 30*time.Second), 56, 66, 71, 30 * time.Second, true},
 		{"a short hold has a short margin", lease.Hold(at(0), 6*time.Second), 3, 5, 6, 6 * time.Second, true},
-		{"near the wall an extension is cut to what is left", near, 12*hour - 25, 12*hour - 15, 12*hour - 10, 24 * time.Second, true},
-		{"at the wall nothing is gained", near.Extended(at(12*hour-25), 24*time.Second), 12*hour - 13, 12*hour - 6, 12*hour - 1, 12 * time.Second, false},
-		{"a hold of twelve hours cannot be extended", lease.Hold(at(0), 12*time.Hour), 6 * hour, 12*hour - 5, 12 * hour, 6*time.Hour - time.Second, false},
+		{"near the wall an extension is cut to what is left", near, 12*hour - 25, 12*hour - 15, 12*hour - 10,
+			24 * time.Second, true},
+		{"at the wall nothing is gained", near.Extended(at(12*hour-25), 24*time.Second), 12*hour - 13, 12*hour - 6,
+			12*hour - 1, 12 * time.Second, false},
+		{"a hold of twelve hours cannot be extended", lease.Hold(at(0), 12*time.Hour), 6 * hour, 12*hour - 5, 12 * hour,
+			6*time.Hour - time.Second, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			v := test.v
-			if !v.ExtendAt().Equal(at(test.extendAt)) || !v.LostAt().Equal(at(test.lostAt)) || !v.Until().Equal(at(test.untilS)) {
+			if !v.ExtendAt().Equal(at(test.extendAt)) || !v.LostAt().Equal(at(test.lostAt)) ||
+				!v.Until().Equal(at(test.untilS)) {
 				t.Errorf("extend at %s, lost at %s, until %s", v.ExtendAt(), v.LostAt(), v.Until())
 			}
 			if to, gains := v.ExtendTo(v.ExtendAt()); to != test.to || gains != test.gains {
@@ -62,7 +72,8 @@ func TestVisibilityIsLostBeforeItsEndAndNeverReachesTheWall(t *testing.T) {
 			case 1:
 				v = v.Extended(now, to)
 			case 2:
-				if proof, v = now, v.Away(now); v.LostAt().Before(now.Add(time.Second)) || !v.ExtendAt().Before(v.LostAt()) {
+				if proof, v = now, v.Away(now); v.LostAt().Before(now.Add(time.Second)) ||
+					!v.ExtendAt().Before(v.LostAt()) {
 					t.Fatalf("at %s nothing listened: lost at %s, the next try at %s", now, v.LostAt(), v.ExtendAt())
 				}
 				continue
@@ -76,7 +87,8 @@ func TestVisibilityIsLostBeforeItsEndAndNeverReachesTheWall(t *testing.T) {
 			if v.LostAt().Equal(proof.Add(2 * time.Second)) {
 				continue // nothing listened at the endpoint a moment ago
 			}
-			if !v.LostAt().Before(v.Until()) || v.Until().Sub(v.LostAt()) < timeout/6-1 && v.Until().Sub(v.LostAt()) < 5*time.Second {
+			if !v.LostAt().Before(v.Until()) || v.Until().Sub(v.LostAt()) < timeout/6-1 &&
+				v.Until().Sub(v.LostAt()) < 5*time.Second {
 				t.Fatalf("lost at %s with the end at %s", v.LostAt(), v.Until())
 			}
 		}

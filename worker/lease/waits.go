@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
-	// waitSteps is how finely the ends of waits are told apart: a message counts as waiting for its retry for up to that
-	// part of the wait too long, or a second. So few groups stand for any number of messages.
+	// waitSteps is how finely the ends of waits are told apart: a message counts as waiting for its retry for up to
+	// that part of the wait too long, or a second. So few groups stand for any number of messages.
 	waitSteps = 32
 	// maxWaits bounds the groups of a worker whose waits are all of different lengths.
 	maxWaits = 512
@@ -58,12 +58,12 @@ func (w waits) after(now time.Time) waits {
 }
 
 // retries are the messages that wait for their retry, as a report tells them.
-func (l *Lease) retries(now time.Time) *muster.Retries {
+func (l *Lease) retries(now time.Time) *protocol.Retries {
 	waiting := l.waits.after(now)
 	if len(waiting) == 0 {
 		return l.noRetries
 	}
-	r := &muster.Retries{}
+	r := &protocol.Retries{}
 	for _, x := range waiting {
 		r.Messages += x.messages
 		if !x.oldest.IsZero() {

@@ -44,10 +44,10 @@ CREATE INDEX attempts_touched ON attempts (touched);
 	ledgerTidy = 1000
 )
 
-// Ledger counts attempts in a small SQLite file, which several workers on a machine may share. It is [Attempts]. What Begin
-// counted outlives the process, however it ends; a power cut may lose the last counts, and then the queue's receive count is
-// what is left. A message is remembered while it is worked on and between its failures; at most 100,000 are, and none for more
-// than 15 days. It is safe for use by several goroutines.
+// Ledger counts attempts in a small SQLite file, which several workers on a machine may share. It is [Attempts]. What
+// Begin counted outlives the process, however it ends; a power cut may lose the last counts, and then the queue's
+// receive count is what is left. A message is remembered while it is worked on and between its failures; at most
+// 100,000 are, and none for more than 15 days. It is safe for use by several goroutines.
 type Ledger struct {
 	db     *sql.DB
 	path   string
@@ -63,7 +63,8 @@ func OpenLedger(ctx context.Context, dir string) (*Ledger, error) {
 	}
 	l, err := openLedger(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open the ledger of attempts %s: %w; give another directory, or move the file away: attempts then count from the beginning", path, err)
+		return nil, fmt.Errorf("open the ledger of attempts %s: %w; give another directory, or move the file away: "+
+			"attempts then count from the beginning", path, err)
 	}
 	return l, nil
 }
@@ -120,7 +121,8 @@ func (l *Ledger) Forget(ctx context.Context, m worker.Message) error {
 
 // tidy forgets what is too old or too much.
 func (l *Ledger) tidy(ctx context.Context, now time.Time) error {
-	if _, err := l.db.ExecContext(ctx, `DELETE FROM attempts WHERE touched < ?`, now.Add(-ledgerKeep).Unix()); err != nil {
+	if _, err := l.db.ExecContext(ctx, `DELETE FROM attempts WHERE touched < ?`,
+		now.Add(-ledgerKeep).Unix()); err != nil {
 		return err
 	}
 	_, err := l.db.ExecContext(ctx, `DELETE FROM attempts WHERE (queue, id) IN

@@ -41,7 +41,8 @@ func does(t *testing.T, f func(context.Context, worker.Message) error, m worker.
 
 func TestLedgerCountsAttemptsAcrossRestarts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	m, other, namesake := worker.Message{Queue: "q", ID: "m"}, worker.Message{Queue: "q", ID: "n"}, worker.Message{Queue: "p", ID: "m"}
+	m, other, namesake := worker.Message{Queue: "q", ID: "m"}, worker.Message{Queue: "q",
+		ID: "n"}, worker.Message{Queue: "p", ID: "m"}
 	l := ledger(t, dir)
 	begins(t, l, m, 1)
 	begins(t, l, m, 2)
@@ -163,8 +164,10 @@ func TestLedgerRefusesFilesThatAreNotItsOwn(t *testing.T) {
 	}{
 		{"of something else", "something else (application id 0x7)", execute("PRAGMA application_id=7")},
 		{"with tables of somebody's", "something else", execute("CREATE TABLE t (x)")},
-		{"of a later version", "version 9, this program knows versions up to 1", execute(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=9", ledgerApplication))},
-		{"no database", "not a database", func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("text", 300)), 0o600) }},
+		{"of a later version", "version 9, this program knows versions up to 1",
+			execute(fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=9", ledgerApplication))},
+		{"no database", "not a database",
+			func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("text", 300)), 0o600) }},
 		{"a directory", "is a directory", func(path string) error { return os.Mkdir(path, 0o700) }},
 	}
 	for _, test := range tests {
@@ -175,7 +178,8 @@ func TestLedgerRefusesFilesThatAreNotItsOwn(t *testing.T) {
 			}
 			before, _ := os.ReadFile(filepath.Join(dir, ledgerFile))
 			_, err := OpenLedger(t.Context(), dir)
-			if err == nil || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "move the file away") {
+			if err == nil || !strings.Contains(err.Error(), test.says) ||
+				!strings.Contains(err.Error(), "move the file away") {
 				t.Errorf("got %v, want an error that says %q", err, test.says)
 			}
 			if after, _ := os.ReadFile(filepath.Join(dir, ledgerFile)); string(after) != string(before) {

@@ -1,5 +1,5 @@
-// Package placement asks the machine or task that a worker runs on: what it is called, and whether it is about to end. It knows
-// the metadata of EC2 instances and of ECS tasks, and the task protection of ECS.
+// Package placement asks the machine or task that a worker runs on: what it is called, and whether it is about to end.
+// It knows the metadata of EC2 instances and of ECS tasks, and the task protection of ECS.
 package placement
 
 import (
@@ -25,13 +25,14 @@ type EC2Identity struct {
 	Region string
 }
 
-// EC2 reads the identity of this instance from its metadata, by IMDSv2. The endpoint is by default http://169.254.169.254; client
-// may be nil, for one that goes through no proxy. It tries for some ten seconds.
+// EC2 reads the identity of this instance from its metadata, by IMDSv2. The endpoint is by default
+// http://169.254.169.254; client may be nil, for one that goes through no proxy. It tries for some ten seconds.
 func EC2(ctx context.Context, endpoint string, client *http.Client) (id EC2Identity, err error) {
 	s := newIMDSSession(endpoint, client)
 	err = again(ctx, func() error {
 		var failures []error
-		for path, into := range map[string]*string{"meta-data/instance-id": &id.Instance, "meta-data/placement/region": &id.Region} {
+		for path, into := range map[string]*string{"meta-data/instance-id": &id.Instance,
+			"meta-data/placement/region": &id.Region} {
 			text, _, err := s.get(ctx, path)
 			if err == nil && text == "" {
 				err = fmt.Errorf("GET %s: found nothing", s.base+path)
@@ -47,8 +48,9 @@ func EC2(ctx context.Context, endpoint string, client *http.Client) (id EC2Ident
 	return id, nil
 }
 
-// ECSTask reads the ARN of the task that this is from its metadata; metadataURI is what ECS_CONTAINER_METADATA_URI_V4 holds. It
-// names the member of an ECS fleet. Client may be nil, for one that goes through no proxy. It tries for some ten seconds.
+// ECSTask reads the ARN of the task that this is from its metadata; metadataURI is what ECS_CONTAINER_METADATA_URI_V4
+// holds. It names the member of an ECS fleet. Client may be nil, for one that goes through no proxy. It tries for some
+// ten seconds.
 func ECSTask(ctx context.Context, metadataURI string, client *http.Client) (arn string, err error) {
 	err = again(ctx, func() error {
 		task, err := readTask(ctx, metadataClient(client), metadataURI)

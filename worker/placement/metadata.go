@@ -65,7 +65,8 @@ func (x exchange) do(ctx context.Context, c *http.Client, timeout time.Duration)
 }
 
 // look tells what once finds, at once and then at each interval, until ctx ends; see [Notices].
-func look(ctx context.Context, every time.Duration, once func(ctx context.Context) (worker.Notice, error), tell func(worker.Notice, error)) {
+func look(ctx context.Context, every time.Duration, once func(ctx context.Context) (worker.Notice, error),
+	tell func(worker.Notice, error)) {
 	var last worker.Notice
 	quiet := false // while what it finds was told
 	for {

@@ -21,8 +21,8 @@ const (
 	spotLead = 2 * time.Minute
 )
 
-// EC2Notices are the notices that an instance finds in its metadata, by IMDSv2: the interruption of a Spot instance, the
-// recommendation to rebalance, and the lifecycle state to which an Auto Scaling group moves the instance.
+// EC2Notices are the notices that an instance finds in its metadata, by IMDSv2: the interruption of a Spot instance,
+// the recommendation to rebalance, and the lifecycle state to which an Auto Scaling group moves the instance.
 type EC2Notices struct {
 	// Endpoint is the URL of the metadata service, by default http://169.254.169.254.
 	Endpoint string
@@ -49,7 +49,8 @@ type imdsSession struct {
 }
 
 func newIMDSSession(endpoint string, c *http.Client) *imdsSession {
-	return &imdsSession{base: strings.TrimSuffix(cmp.Or(endpoint, imdsAddress), "/") + "/latest/", client: metadataClient(c)}
+	return &imdsSession{base: strings.TrimSuffix(cmp.Or(endpoint, imdsAddress), "/") + "/latest/",
+		client: metadataClient(c)}
 }
 
 // notice returns the most pressing notice. One that was found counts even if the rest could not be read.
@@ -88,7 +89,8 @@ func (s *imdsSession) get(ctx context.Context, path string) (string, http.Header
 				return "", nil, err
 			}
 		}
-		x := exchange{method: http.MethodGet, url: s.base + path, header: http.Header{"X-Aws-Ec2-Metadata-Token": {s.token}}}
+		x := exchange{method: http.MethodGet, url: s.base + path,
+			header: http.Header{"X-Aws-Ec2-Metadata-Token": {s.token}}}
 		status, header, text, err := x.do(ctx, s.client, metadataTimeout)
 		switch {
 		case err != nil:
@@ -106,20 +108,23 @@ func (s *imdsSession) get(ctx context.Context, path string) (string, http.Header
 }
 
 func (s *imdsSession) renew(ctx context.Context) error {
-	x := exchange{method: http.MethodPut, url: s.base + "api/token", header: http.Header{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": {imdsTTL}}}
+	x := exchange{method: http.MethodPut, url: s.base + "api/token",
+		header: http.Header{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": {imdsTTL}}}
 	status, _, text, err := x.do(ctx, s.client, metadataTimeout)
 	switch {
 	case err != nil:
-		return fmt.Errorf("take a token of the instance metadata: %w; in a container the instance must allow 2 hops (HttpPutResponseHopLimit), or the container use the host's network", err)
+		return fmt.Errorf("take a token of the instance metadata: %w; in a container the instance must allow 2 hops "+
+			"(HttpPutResponseHopLimit), or the container use the host's network", err)
 	case status != http.StatusOK || len(text) == 0:
-		return fmt.Errorf("take a token of the instance metadata: PUT %s: status %d, want 200; 403 means that the service is off", x.url, status)
+		return fmt.Errorf("take a token of the instance metadata: PUT %s: status %d, want 200; 403 means that the "+
+			"service is off", x.url, status)
 	}
 	s.token = string(text)
 	return nil
 }
 
-// interruption reads the notice of a Spot interruption. The time that is left counts by the clock of the service, where its
-// answer shows it, because that of the instance may be wrong; it is never more than two minutes.
+// interruption reads the notice of a Spot interruption. The time that is left counts by the clock of the service, where
+// its answer shows it, because that of the instance may be wrong; it is never more than two minutes.
 func (s *imdsSession) interruption(now time.Time, header http.Header, text string) (worker.Notice, error) {
 	if text == s.interruptedText {
 		return s.interrupted, nil
@@ -141,7 +146,8 @@ func (s *imdsSession) interruption(now time.Time, header http.Header, text strin
 		left = 0 // it begins at once
 	}
 	s.interruptedText = text
-	s.interrupted = worker.Notice{Kind: worker.Interrupted, By: now.Add(left), Why: fmt.Sprintf("the Spot instance is interrupted (%s)", action.Action)}
+	s.interrupted = worker.Notice{Kind: worker.Interrupted, By: now.Add(left),
+		Why: fmt.Sprintf("the Spot instance is interrupted (%s)", action.Action)}
 	return s.interrupted, nil
 }
 
@@ -158,5 +164,6 @@ func lifecycle(_ time.Time, _ http.Header, state string) (worker.Notice, error) 
 }
 
 func rebalance(time.Time, http.Header, string) (worker.Notice, error) {
-	return worker.Notice{Kind: worker.AtRisk, Why: "EC2 recommends to rebalance: the Spot instance may be interrupted"}, nil
+	return worker.Notice{Kind: worker.AtRisk, Why: "EC2 recommends to rebalance: the Spot instance may be interrupted"},
+		nil
 }

@@ -19,8 +19,8 @@ type ecsTask struct {
 	TaskARN, ServiceName, DesiredStatus string
 }
 
-// ECSNotices are the notices that a task of Amazon ECS finds in its metadata: that it shall be stopped. The agent sends SIGTERM
-// too, which a shell in front of the worker may keep for itself.
+// ECSNotices are the notices that a task of Amazon ECS finds in its metadata: that it shall be stopped. The agent sends
+// SIGTERM too, which a shell in front of the worker may keep for itself.
 type ECSNotices struct {
 	// MetadataURI is what ECS_CONTAINER_METADATA_URI_V4 holds.
 	MetadataURI string
@@ -64,7 +64,8 @@ type TaskIdentity struct {
 	ID, Service string
 }
 
-// FindECSTask reads from task metadata, version 4, what ECS_CONTAINER_METADATA_URI_V4 names, which task it is. Client may be nil, for one that goes through no proxy.
+// FindECSTask reads from task metadata, version 4, what ECS_CONTAINER_METADATA_URI_V4 names, which task it is. Client
+// may be nil, for one that goes through no proxy.
 func FindECSTask(ctx context.Context, metadataURI string, client *http.Client) (TaskIdentity, error) {
 	task, err := readTask(ctx, metadataClient(client), metadataURI)
 	if err != nil {
@@ -96,7 +97,8 @@ type agentAnswer struct {
 func (p ECSProtection) Protect(ctx context.Context, term time.Duration) error {
 	what, body := "lift the protection of the task", `{"ProtectionEnabled":false}`
 	if term > 0 {
-		what, body = "protect the task", fmt.Sprintf(`{"ProtectionEnabled":true,"ExpiresInMinutes":%d}`, term/time.Minute)
+		what, body = "protect the task", fmt.Sprintf(`{"ProtectionEnabled":true,"ExpiresInMinutes":%d}`,
+			term/time.Minute)
 	}
 	client := metadataClient(p.Client)
 	x := exchange{
@@ -118,17 +120,20 @@ func (p ECSProtection) Protect(ctx context.Context, term time.Duration) error {
 		}
 		return fmt.Errorf("%s: TASK_NOT_VALID: only tasks of a service can be protected", what)
 	case answer.Failure != nil && answer.Failure.Reason == "DEPLOYMENT_BLOCKED":
-		return fmt.Errorf("%s: DEPLOYMENT_BLOCKED: a deployment waits for this task to end; it takes no more messages when its protection runs out", what)
+		return fmt.Errorf("%s: DEPLOYMENT_BLOCKED: a deployment waits for this task to end; it takes no more "+
+			"messages when its protection runs out", what)
 	case answer.Failure != nil:
 		return fmt.Errorf("%s: %s %s", what, answer.Failure.Reason, answer.Failure.Detail)
 	case answer.Error != nil && answer.Error.Code == "AccessDeniedException":
-		return fmt.Errorf("%s: AccessDeniedException: %s; the task's role needs ecs:UpdateTaskProtection and ecs:GetTaskProtection", what, answer.Error.Message)
+		return fmt.Errorf("%s: AccessDeniedException: %s; the task's role needs ecs:UpdateTaskProtection and "+
+			"ecs:GetTaskProtection", what, answer.Error.Message)
 	case answer.Error != nil:
 		return fmt.Errorf("%s: %s: %s", what, answer.Error.Code, answer.Error.Message)
 	case status != http.StatusOK || answer.Protection == nil:
 		return fmt.Errorf("%s: status %d and neither protection, failure nor error in the answer", what, status)
 	case answer.Protection.ProtectionEnabled != (term > 0):
-		return fmt.Errorf("%s: the agent answers that ProtectionEnabled is %t", what, answer.Protection.ProtectionEnabled)
+		return fmt.Errorf("%s: the agent answers that ProtectionEnabled is %t", what,
+			answer.Protection.ProtectionEnabled)
 	}
 	return nil
 }

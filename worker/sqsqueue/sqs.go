@@ -1,5 +1,5 @@
-// Package sqsqueue is the queue of a worker behind an endpoint of the SQS protocol, of Amazon or of Muster, and its queue for
-// dead letters.
+// Package sqsqueue is the queue of a worker behind an endpoint of the SQS protocol, of Amazon or of Muster, and its
+// queue for dead letters.
 package sqsqueue
 
 import (
@@ -53,8 +53,10 @@ type SQS struct {
 // credentials are an error at once.
 func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	u, err := url.Parse(queueURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.User != nil {
-		return nil, fmt.Errorf("open the queue: found the URL %q, one like https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed",
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" ||
+		u.User != nil {
+		return nil, fmt.Errorf("open the queue: found the URL %q, one like "+
+			"https://sqs.REGION.amazonaws.com/ACCOUNT/NAME is allowed",
 			queueURL)
 	}
 	q := &SQS{url: queueURL, name: path.Base(u.Path), local: trouble.Loopback(u.Hostname())}
@@ -63,7 +65,8 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 		return nil, fmt.Errorf("open the queue %s: %w", queueURL, err)
 	}
 	if cfg.Region == "" {
-		return nil, fmt.Errorf("open the queue %s: found no region in the URL or the configuration; set AWS_REGION", queueURL)
+		return nil, fmt.Errorf("open the queue %s: found no region in the URL or the configuration; set AWS_REGION",
+			queueURL)
 	}
 	if q.local {
 		if err := q.needCredentials(ctx, cfg); err != nil {
@@ -87,7 +90,8 @@ func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
 	defer cancel()
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return fmt.Errorf("open the queue %s: found no credentials; `muster up` shows the export lines that set them: %w", q.url, err)
+		return fmt.Errorf("open the queue %s: found no credentials; `muster up` shows the export lines that set "+
+			"them: %w", q.url, err)
 	}
 	return nil
 }
@@ -160,7 +164,8 @@ func (q *SQS) Keep(ctx context.Context, m worker.Message) error {
 
 // KeepAs implements [DeadLettersByID]: it is [SQS.Keep], and returns the id that m has here.
 func (q *SQS) KeepAs(ctx context.Context, m worker.Message) (id string, err error) {
-	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &m.Body, MessageAttributes: make(map[string]types.MessageAttributeValue, len(m.Attributes))}
+	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &m.Body,
+		MessageAttributes: make(map[string]types.MessageAttributeValue, len(m.Attributes))}
 	for name, a := range m.Attributes {
 		v := types.MessageAttributeValue{DataType: aws.String(a.Type), BinaryValue: a.Binary}
 		if kind, _, _ := strings.Cut(a.Type, "."); kind != "Binary" {
@@ -203,7 +208,8 @@ func (q *SQS) message(m types.Message) worker.Message {
 	// A count that cannot be read stays 0, which is unknown.
 	out.ReceiveCount, _ = strconv.Atoi(system(types.MessageSystemAttributeNameApproximateReceiveCount))
 	for name, a := range m.MessageAttributes {
-		out.Attributes[name] = worker.Attribute{Type: aws.ToString(a.DataType), Text: aws.ToString(a.StringValue), Binary: a.BinaryValue}
+		out.Attributes[name] = worker.Attribute{Type: aws.ToString(a.DataType), Text: aws.ToString(a.StringValue),
+			Binary: a.BinaryValue}
 	}
 	return out
 }
@@ -244,7 +250,8 @@ func (q *SQS) failed(what string, err error) error {
 	case strings.Contains(code, "QueueDoesNotExist") || strings.Contains(code, "NonExistentQueue"):
 		text += " (create it, or give the right URL)"
 	case strings.Contains(code, "AccessDenied"):
-		text += " (allow sqs:ReceiveMessage, sqs:DeleteMessage and sqs:ChangeMessageVisibility on it, and sqs:SendMessage on the queue for dead letters)"
+		text += " (allow sqs:ReceiveMessage, sqs:DeleteMessage and sqs:ChangeMessageVisibility on it, and " +
+			"sqs:SendMessage on the queue for dead letters)"
 	case q.local && badCredentials(code):
 		text += " (`muster up` shows the export lines that set the right credentials)"
 	}
@@ -255,7 +262,8 @@ func (q *SQS) failed(what string, err error) error {
 func gone(code, text string) bool {
 	return strings.Contains(code, "MessageNotInflight") || strings.Contains(code, "ReceiptHandleIsInvalid") ||
 		strings.Contains(code, "InvalidParameterValue") &&
-			(strings.Contains(text, "handle has expired") || strings.Contains(text, "not available for visibility timeout"))
+			(strings.Contains(text, "handle has expired") ||
+				strings.Contains(text, "not available for visibility timeout"))
 }
 
 // away tells whether nothing listens at the endpoint: this machine itself refused the connection. Another machine that

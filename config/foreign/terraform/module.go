@@ -39,9 +39,11 @@ type File struct {
 	Text   []byte
 	Before int
 	Called bool
+	// JSON is the text of a file in Terraform's JSON syntax, with lines that follow Before; nil for one of HCL.
+	JSON *yaml.Node
 }
 
-// Broken is the error of a text that is not HCL.
+// Broken is the error of a text that is not HCL, or whose templates are not.
 type Broken struct {
 	Line, Column int
 	Message      string
@@ -94,15 +96,11 @@ func collect(files []File) (*module, error) {
 		attributes: map[string]bool{},
 	}
 	for _, f := range files {
-		parsed, diagnostics := hclsyntax.ParseConfig(f.Text, f.Name, hcl.Pos{Line: f.Before + 1, Column: 1})
-		if diagnostics.HasErrors() {
-			return nil, broken(diagnostics, f)
+		body, err := bodyOf(f)
+		if err != nil {
+			return nil, err
 		}
-		body, ok := parsed.Body.(*hclsyntax.Body)
-		if !ok {
-			continue
-		}
-		if strings.HasSuffix(f.Name, ".tfvars") {
+		if strings.HasSuffix(strings.TrimSuffix(f.Name, ".json"), ".tfvars") {
 			for name, a := range body.Attributes {
 				m.given[name] = a.Expr
 			}
@@ -117,6 +115,22 @@ func collect(files []File) (*module, error) {
 		}
 	}
 	return m, nil
+}
+
+// bodyOf is what a file states, in either syntax.
+func bodyOf(f File) (*hclsyntax.Body, error) {
+	if f.JSON != nil {
+		return fromJSON(f)
+	}
+	parsed, diagnostics := hclsyntax.ParseConfig(f.Text, f.Name, hcl.Pos{Line: f.Before + 1, Column: 1})
+	if diagnostics.HasErrors() {
+		return nil, broken(diagnostics, f)
+	}
+	body, ok := parsed.Body.(*hclsyntax.Body)
+	if !ok {
+		return &hclsyntax.Body{}, nil
+	}
+	return body, nil
 }
 
 func broken(all hcl.Diagnostics, f File) error {

@@ -32,7 +32,8 @@ func kinds() map[string]kind {
 			lists: []string{"LifecycleHookSpecificationList"},
 		},
 		"aws_autoscaling_lifecycle_hook": {
-			to: "AWS::AutoScaling::LifecycleHook", names: map[string]string{"notification_target_arn": "NotificationTargetARN"},
+			to:    "AWS::AutoScaling::LifecycleHook",
+			names: map[string]string{"notification_target_arn": "NotificationTargetARN"},
 		},
 		"aws_sqs_queue": {
 			to: "AWS::SQS::Queue", names: map[string]string{"name": "QueueName", "url": "QueueUrl"}, finish: redrive,
@@ -42,7 +43,8 @@ func kinds() map[string]kind {
 		"aws_ecs_cluster": {
 			to: "AWS::ECS::Cluster", names: map[string]string{"name": "ClusterName", "cluster_name": "ClusterName"},
 		},
-		"aws_lambda_function":             {to: "AWS::Lambda::Function", names: map[string]string{"name": "FunctionName"}},
+		"aws_lambda_function": {to: "AWS::Lambda::Function",
+			names: map[string]string{"name": "FunctionName"}},
 		"aws_lambda_event_source_mapping": {to: "AWS::Lambda::EventSourceMapping"},
 		"aws_cloudwatch_event_target":     {to: "AWS::Events::Rule"},
 		"aws_iam_role": {
@@ -53,7 +55,8 @@ func kinds() map[string]kind {
 			to: "AWS::IAM::Policy", names: map[string]string{"policy": "PolicyDocument", "name": "PolicyName"},
 		},
 		"aws_iam_policy": {
-			to: "AWS::IAM::ManagedPolicy", names: map[string]string{"policy": "PolicyDocument", "name": "ManagedPolicyName"},
+			to:    "AWS::IAM::ManagedPolicy",
+			names: map[string]string{"policy": "PolicyDocument", "name": "ManagedPolicyName"},
 		},
 		"aws_iam_policy_document": {
 			to: "AWS::IAM::ManagedPolicy", names: map[string]string{"json": "PolicyDocument"},
@@ -69,12 +72,14 @@ func scalingKinds() map[string]kind {
 	tracking := []string{"Metrics", "Dimensions", "StepAdjustments"}
 	return map[string]kind{
 		"aws_autoscaling_policy": {
-			to:    "AWS::AutoScaling::ScalingPolicy",
-			names: map[string]string{"name": "PolicyName", "autoscaling_group_name": "AutoScalingGroupName", "arn": "PolicyARN"},
+			to: "AWS::AutoScaling::ScalingPolicy",
+			names: map[string]string{"name": "PolicyName", "autoscaling_group_name": "AutoScalingGroupName",
+				"arn": "PolicyARN"},
 			lists: tracking, finish: simple,
 		},
 		"aws_appautoscaling_policy": {
-			to: "AWS::ApplicationAutoScaling::ScalingPolicy", names: map[string]string{"name": "PolicyName", "arn": "PolicyARN"},
+			to:    "AWS::ApplicationAutoScaling::ScalingPolicy",
+			names: map[string]string{"name": "PolicyName", "arn": "PolicyARN"},
 			lists: tracking, finish: steps,
 		},
 		"aws_appautoscaling_target": {to: "AWS::ApplicationAutoScaling::ScalableTarget"},

@@ -110,7 +110,8 @@ resource "aws_sqs_queue" "some" {
 		{`aws_sqs_queue.open.name`, "jobs-<open: the variable open has no default>"},
 		{`"x-${var.nothing}"`, "x-<nothing: the variable nothing is null unless it is given>"},
 		{`"x-${aws_ecs_cluster.other.name}"`, "x-<name: aws_ecs_cluster.other.name is known to Terraform alone>"},
-		{`data.aws_caller_identity.me.account_id`, "<account_id: data.aws_caller_identity.me.account_id is known to Terraform alone>"},
+		{`data.aws_caller_identity.me.account_id`, "<account_id: data.aws_caller_identity.me.account_id is known to " +
+			"Terraform alone>"},
 		{`module.base.cluster`, "<base-cluster: module.base.cluster is known to Terraform alone>"},
 		{`var.open == "prod" ? 10 : 2`, "<2: the variable open has no default>"},
 		{`length(var.open)`, "<: the variable open has no default>"},
@@ -145,7 +146,8 @@ func TestWorkIsBounded(t *testing.T) {
 		{"a text that grows", laughs + "}\nresource \"aws_sqs_queue\" \"it\" { name = local.l40 }"},
 		{"loops in loops", `resource "aws_sqs_queue" "it" { name = jsonencode([for a in range(999) : [for b in range(999) : [for c in range(999) : c]]]) }`},
 		{"a width", `resource "aws_sqs_queue" "it" { name = format("%999999999d", 1) }`},
-		{"a replacement that multiplies", `resource "aws_sqs_queue" "it" { name = replace(replace(replace(replace(join("", range(900)), "1", join("", range(900))), "2", join("", range(900))), "3", join("", range(900))), "4", join("", range(900))) }`},
+		{"a replacement that multiplies",
+			`resource "aws_sqs_queue" "it" { name = replace(replace(replace(replace(join("", range(900)), "1", join("", range(900))), "2", join("", range(900))), "3", join("", range(900))), "4", join("", range(900))) }`},
 		{"too many instances", `resource "aws_sqs_queue" "it" { count = 1000000 }`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -203,9 +205,11 @@ resource "aws_appautoscaling_target" "this" {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]string{
-		"module.queue.aws_sqs_queue.this":                   "{QueueName=mail}",
-		`module.worker["a"].aws_appautoscaling_target.this`: "{MaxCapacity=3 ResourceId=service/<queue-missing: the module has no output missing>/mail-q}",
-		`module.worker["b"].aws_appautoscaling_target.this`: "{MaxCapacity=5 ResourceId=service/<queue-missing: the module has no output missing>/mail-q}",
+		"module.queue.aws_sqs_queue.this": "{QueueName=mail}",
+		`module.worker["a"].aws_appautoscaling_target.this`: "{MaxCapacity=3 ResourceId=service/<queue-missing: the " +
+			"module has no output missing>/mail-q}",
+		`module.worker["b"].aws_appautoscaling_target.this`: "{MaxCapacity=5 ResourceId=service/<queue-missing: the " +
+			"module has no output missing>/mail-q}",
 	} {
 		if got := said(nodes.At(of.Root, "Resources", address, "Properties")); got != want {
 			t.Errorf("%s: found %s, expected %s", address, got, want)
@@ -237,7 +241,8 @@ resource "aws_appautoscaling_policy" "p" {
   }
 }
 `)
-	want := "{PolicyName=p StepScalingPolicyConfiguration={AdjustmentType=ChangeInCapacity StepAdjustments=({MetricIntervalLowerBound=0 ScalingAdjustment=1}, " +
+	want := "{PolicyName=p StepScalingPolicyConfiguration={AdjustmentType=ChangeInCapacity " +
+		"StepAdjustments=({MetricIntervalLowerBound=0 ScalingAdjustment=1}, " +
 		"{MetricIntervalLowerBound=50 ScalingAdjustment=4})} PolicyType=StepScaling}"
 	if got := said(p); got != want {
 		t.Errorf("found    %s\nexpected %s", got, want)
@@ -260,7 +265,8 @@ resource "aws_cloudwatch_metric_alarm" "a" {
   }
 }
 `)
-	want = "{Dimensions=({Name=QueueName Value=q}) AlarmActions=(arn) Metrics=({Id=m MetricStat={Period=60 Stat=Sum Metric={MetricName=M Dimensions=({Name=QueueName Value=q})}}})}"
+	want = "{Dimensions=({Name=QueueName Value=q}) AlarmActions=(arn) Metrics=({Id=m MetricStat={Period=60 Stat=Sum " +
+		"Metric={MetricName=M Dimensions=({Name=QueueName Value=q})}}})}"
 	if got := said(p); got != want {
 		t.Errorf("found    %s\nexpected %s", got, want)
 	}
@@ -282,10 +288,12 @@ func TestATextThatIsNotHCLIsRefusedAtItsPlace(t *testing.T) {
 // FuzzRead holds that no text of Terraform makes the reader panic.
 func FuzzRead(f *testing.F) {
 	f.Add(
-		"resource \"aws_sqs_queue\" \"q\" {\n name = \"${var.a}-${local.b}\"\n for_each = { a = 1 }\n}\nvariable \"a\" {}\nlocals { b = [for x in [1] : x] }",
+		"resource \"aws_sqs_queue\" \"q\" {\n name = \"${var.a}-${local.b}\"\n for_each = { a = 1 }\n}\nvariable " +
+			"\"a\" {}\nlocals { b = [for x in [1] : x] }",
 	)
 	f.Add(
-		"resource \"aws_autoscaling_policy\" \"p\" {\n dynamic \"step_adjustment\" {\n for_each = [1]\n content { scaling_adjustment = step_adjustment.value }\n }\n}",
+		"resource \"aws_autoscaling_policy\" \"p\" {\n dynamic \"step_adjustment\" {\n for_each = [1]\n content { " +
+			"scaling_adjustment = step_adjustment.value }\n }\n}",
 	)
 	f.Add("module \"m\" {\n source = \"./m\"\n a = aws_sqs_queue.x[0].arn\n}\noutput \"o\" { value = 1 }")
 	f.Add("resource\"aws_autoscaling_policy\"\"\"{\ndynamic{}\n}") // a block without its label

@@ -56,8 +56,8 @@ func notify(in io.Reader, out io.Writer, graph, mails string) error {
 	return write(mails, name, len(contacts))
 }
 
-// write adds a line to the person's notices. A mail server would be given the key, so that it sends each notice once also
-// when the work is done twice; here the second line shows that it was.
+// write adds a line to the person's notices. A mail server would be given the key, so that it sends each notice once
+// also when the work is done twice; here the second line shows that it was.
 func write(mails, name string, contacts int) error {
 	if !filepath.IsLocal(name) || strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%.100q is no name", name)
@@ -69,7 +69,8 @@ func write(mails, name string, contacts int) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "Dear %s, somebody whom you met is ill. You met %d others; they are told. [%s]\n", name, contacts, os.Getenv("MUSTER_IDEMPOTENCY_KEY"))
+	_, err = fmt.Fprintf(f, "Dear %s, somebody whom you met is ill. You met %d others; they are told. [%s]\n", name,
+		contacts, os.Getenv("MUSTER_IDEMPOTENCY_KEY"))
 	if err := f.Close(); err != nil {
 		return err
 	}

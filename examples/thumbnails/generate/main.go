@@ -1,5 +1,5 @@
-// Command generate makes images to shrink: gradients with shapes on them, of very different sizes. The same flags give the
-// same files. It prints one message for each image, as muster send --bodies reads them.
+// Command generate makes images to shrink: gradients with shapes on them, of very different sizes. The same flags give
+// the same files. It prints one message for each image, as muster send --bodies reads them.
 package main
 
 import (
@@ -53,8 +53,10 @@ func run(args []string, stdout io.Writer) error {
 	flags.Uint64Var(&o.seed, "seed", 1, "the seed of sizes and pictures")
 	flags.StringVar(&o.folder, "out", "images", "the folder of the images")
 	flags.StringVar(&o.set, "set", "mixed", "the folder of this set below it")
-	flags.Func("smallest", "the smallest size (default 200x150)", func(s string) (err error) { o.smallest, err = parseSize(s); return err })
-	flags.Func("largest", "the largest size (default 4000x3000)", func(s string) (err error) { o.largest, err = parseSize(s); return err })
+	flags.Func("smallest", "the smallest size (default 200x150)",
+		func(s string) (err error) { o.smallest, err = parseSize(s); return err })
+	flags.Func("largest", "the largest size (default 4000x3000)",
+		func(s string) (err error) { o.largest, err = parseSize(s); return err })
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -70,7 +72,8 @@ func run(args []string, stdout io.Writer) error {
 }
 
 func parseSize(text string) (size image.Point, err error) {
-	if _, err := fmt.Sscanf(text, "%dx%d", &size.X, &size.Y); err != nil || min(size.X, size.Y) < 1 || max(size.X, size.Y) > maxEdge {
+	if _, err := fmt.Sscanf(text, "%dx%d", &size.X, &size.Y); err != nil || min(size.X, size.Y) < 1 ||
+		max(size.X, size.Y) > maxEdge {
 		return size, fmt.Errorf("found %q, allowed is a size such as 200x150, up to %dx%d", text, maxEdge, maxEdge)
 	}
 	return size, nil
@@ -122,7 +125,8 @@ func picture(random *rand.Rand, size image.Point) *image.RGBA {
 	for range 6 {
 		centre := image.Pt(random.IntN(size.X), random.IntN(size.Y))
 		radius := 1 + random.IntN(1+min(size.X, size.Y)/5)
-		disc(m, centre, radius, color.RGBA{uint8(random.IntN(256)), uint8(random.IntN(256)), uint8(random.IntN(256)), 255})
+		disc(m, centre, radius, color.RGBA{uint8(random.IntN(256)), uint8(random.IntN(256)), uint8(random.IntN(256)),
+			255})
 	}
 	return m
 }

@@ -44,7 +44,8 @@ func TestTheSameSeedGivesTheSameImagesOfSizesFromTheSmallestToTheLargest(t *test
 }
 
 func TestFlagsAreChecked(t *testing.T) {
-	for _, args := range []string{"-n 0", "-n 10001", "-smallest 0x5", "-largest 7000x10", "-largest 100", "-smallest 900x10 -largest 800x600", "-set ../other"} {
+	for _, args := range []string{"-n 0", "-n 10001", "-smallest 0x5", "-largest 7000x10", "-largest 100",
+		"-smallest 900x10 -largest 800x600", "-set ../other"} {
 		folder := t.TempDir()
 		if err := run(append(strings.Fields(args), "-out", folder), io.Discard); err == nil {
 			t.Errorf("%s was accepted", args)

@@ -1,8 +1,8 @@
 // Command resize makes the thumbnail of one image: the work that the example thumbnails gives its workers.
 //
-// It is run once for each message, with the message on standard input: the path of an image below the input folder, plain
-// or as {"image": "path"}. The thumbnail gets the same path below the output folder. It appears there whole or not at all,
-// and making it twice gives the same file, so a message that is delivered twice does no harm.
+// It is run once for each message, with the message on standard input: the path of an image below the input folder,
+// plain or as {"image": "path"}. The thumbnail gets the same path below the output folder. It appears there whole or
+// not at all, and making it twice gives the same file, so a message that is delivered twice does no harm.
 package main
 
 import (
@@ -120,7 +120,8 @@ func read(in *os.Root, name string) (image.Image, string, error) {
 	case err != nil:
 		return nil, "", fmt.Errorf("read the image %s: %w; JPEG and PNG are allowed", name, err)
 	case c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height:
-		return nil, "", fmt.Errorf("read the image %s: found %d x %d pixels, at most %d in all are allowed", name, c.Width, c.Height, maxPixels)
+		return nil, "", fmt.Errorf("read the image %s: found %d x %d pixels, at most %d in all are allowed", name,
+			c.Width, c.Height, maxPixels)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, "", fmt.Errorf("read the image %s: %w", name, err)
@@ -132,8 +133,8 @@ func read(in *os.Root, name string) (image.Image, string, error) {
 	return m, format, nil
 }
 
-// write makes the file whole under a name of its own and then gives it its place. Whoever makes the same thumbnail at the
-// same time does not see the file, and the last one wins with equal bytes.
+// write makes the file whole under a name of its own and then gives it its place. Whoever makes the same thumbnail at
+// the same time does not see the file, and the last one wins with equal bytes.
 func write(out *os.Root, name, format string, m image.Image) error {
 	folder, base := path.Split(name)
 	if folder != "" {

@@ -76,7 +76,8 @@ func TestAMessageThatComesTwiceGivesTheSameFile(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	put(t, filepath.Join(in, "a.png"), picture(t))
 	resize := func() []byte {
-		if err := run([]string{"-in", in, "-out", out, "-edge", "4"}, strings.NewReader("a.png"), io.Discard); err != nil {
+		if err := run([]string{"-in", in, "-out", out, "-edge", "4"}, strings.NewReader("a.png"),
+			io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(filepath.Join(out, "a.png"))

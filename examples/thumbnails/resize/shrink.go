@@ -16,8 +16,8 @@ func fit(size image.Point, edge int) image.Point {
 	return image.Pt(scale(size.X), scale(size.Y))
 }
 
-// shrink returns m at the given size, which is no larger in either direction: each pixel is the mean of those it covers.
-// The means are of premultiplied colours, so that what is transparent lends no colour to its neighbours.
+// shrink returns m at the given size, which is no larger in either direction: each pixel is the mean of those it
+// covers. The means are of premultiplied colours, so that what is transparent lends no colour to its neighbours.
 func shrink(m image.Image, size image.Point) *image.RGBA {
 	full := image.Rectangle{Max: m.Bounds().Size()}
 	original := image.NewRGBA(full)

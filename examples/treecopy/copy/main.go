@@ -1,5 +1,6 @@
-// Command copy copies a directory tree, one directory for each message. It reads the path of a directory below -from, prints
-// those in it as children, copies its files below -to and writes their checksums below -sums. Copying one again does no harm.
+// Command copy copies a directory tree, one directory for each message. It reads the path of a directory below -from,
+// prints those in it as children, copies its files below -to and writes their checksums below -sums. Copying one again
+// does no harm.
 //
 //	copy -check -to DIR -sums DIR    compares the copy with the checksums
 package main
@@ -65,7 +66,8 @@ func copyNode(in io.Reader, out io.Writer, from, to, sums string) error {
 	}
 	name := strings.TrimSuffix(string(b), "\n")
 	if len(b) > maxPath || !fs.ValidPath(name) {
-		return fmt.Errorf("the message names %.100q, allowed is the path of a directory below -from, with slashes", name)
+		return fmt.Errorf("the message names %.100q, allowed is the path of a directory below -from, with slashes",
+			name)
 	}
 	for _, dir := range []string{to, sums} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

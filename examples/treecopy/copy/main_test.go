@@ -54,7 +54,8 @@ func TestWithoutDepthEverythingBelowIsCopied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := compare(&out, to, sums); err != nil || out.String() != "4 files of 4 bytes: all as their checksums say\n" {
+	if err := compare(&out, to, sums); err != nil ||
+		out.String() != "4 files of 4 bytes: all as their checksums say\n" {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
 	if err := os.WriteFile(filepath.Join(to, "d/b.txt"), []byte("bx"), 0o644); err != nil {

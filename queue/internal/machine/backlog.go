@@ -131,7 +131,7 @@ func (b *Backlog) drop(ref uint32) {
 	}
 }
 
-// shift moves a message to another place, visible from at on. In flight it is then in the hands of whoever received it.
+// shift moves a message to another place, visible from at on. In flight it then counts as [Received].
 func (b *Backlog) shift(ref uint32, to Place, at int64) { b.hand(ref, to, at, Received) }
 
 // hand is shift, where in flight it is then in the given hands.

@@ -14,8 +14,8 @@ var Checksums = crc32.MakeTable(crc32.Castagnoli)
 // ErrDamagedContent says that the content of a message is not what was sent.
 var ErrDamagedContent = errors.New("the content of the message is damaged")
 
-// Checksum is that of what a message is sent with. It is never 0, which stands for a record without one. Where a message came
-// from changes when it is moved, and is not part of it.
+// Checksum is that of what a message is sent with. It is never 0, which stands for a record without one. Where a
+// message came from changes when it is moved, and is not part of it.
 func (r *Record) Checksum() uint32 {
 	sum := crc32.Checksum(r.ID[:], Checksums)
 	sum = sumText(sumText(sum, r.Group), r.Dedup)
@@ -40,7 +40,8 @@ func (r *Record) Verify() error {
 // Checksum is that of a row as the tables keep it.
 func (r *Row) Checksum() uint32 {
 	var b [8*6 + 3*4]byte
-	for i, v := range []uint64{r.Seq, uint64(r.Sent), uint64(r.Visible), uint64(r.Received), uint64(r.First), uint64(r.Queue)} {
+	for i, v := range []uint64{r.Seq, uint64(r.Sent), uint64(r.Visible), uint64(r.Received), uint64(r.First),
+		uint64(r.Queue)} {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}
 	binary.LittleEndian.PutUint32(b[8*6:], r.Count)

@@ -47,9 +47,9 @@ type Entry struct {
 type Hands uint8
 
 const (
-	// received: whoever received it works on it, as far as it ever told.
+	// Received: its receiver works on it, as far as is known.
 	Received Hands = iota
-	// returned: its receiver gave it back, and it is visible again later.
+	// Returned: its receiver gave it back, and it is visible again later.
 	Returned
 	// unsure: it was in flight when the queue was opened. Which of the two it is becomes clear when its visibility is
 	// changed once more or ends.

@@ -78,7 +78,8 @@ const SeqBits = 40
 // NewState returns a state without queues, for the epoch that the store counts.
 func NewState(epoch uint64) *State {
 	first := epoch << SeqBits
-	return &State{Names: map[string]*Queue{}, IDs: map[uint32]*Queue{}, Dropped: map[string]int64{}, LastSeq: first, Safe: first, KeepWarm: ColdAfter}
+	return &State{Names: map[string]*Queue{}, IDs: map[uint32]*Queue{}, Dropped: map[string]int64{}, LastSeq: first,
+		Safe: first, KeepWarm: ColdAfter}
 }
 
 // Touch notes that q changed in this group, so that the shell looks at it.

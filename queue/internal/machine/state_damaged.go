@@ -1,7 +1,7 @@
 package machine
 
-// SetAside moves a message to those that are damaged. Its row stays in the store, and says nothing of this: whoever opens
-// the store again finds out when the message is to be delivered.
+// SetAside moves a message to those that are damaged. Its row stays in the store, and says nothing of this: whoever
+// opens the store again finds out when the message is to be delivered.
 func (st *State) SetAside(q *Queue, seq uint64) bool {
 	ref, e := q.Find(seq)
 	if ref == 0 {

@@ -37,7 +37,8 @@ func (st *State) SendOnce(q *Queue, now, delay int64, rec *Record) (_ SentOnce, 
 	stored := SentOnce{st.Send(q, now, delay, rec), rec.ID}
 	q.Sends.put(key, stored, now+DedupFor)
 	st.NoteUndo(q.Sends.unput)
-	st.Ops = append(st.Ops, Op{Kind: OpPutDedup, Dedup: &DedupRow{q.Saved.ID, key, stored.Seq, stored.ID, now + DedupFor}})
+	st.Ops = append(st.Ops, Op{Kind: OpPutDedup, Dedup: &DedupRow{q.Saved.ID, key, stored.Seq, stored.ID,
+		now + DedupFor}})
 	return stored, false
 }
 

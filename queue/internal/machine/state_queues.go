@@ -48,7 +48,8 @@ func (st *State) Drop(q *Queue) {
 func (st *State) discard(q *Queue) {
 	old, sends, garbage, buried, stale, damaged := q.Backlog, q.Sends, st.Garbage, st.Buried, len(st.Stale), q.Damaged
 	st.NoteUndo(func() {
-		q.Backlog, q.Sends, st.Garbage, st.Buried, st.Stale, q.Damaged = old, sends, garbage, buried, st.Stale[:stale], damaged
+		q.Backlog, q.Sends, st.Garbage, st.Buried, st.Stale, q.Damaged = old, sends, garbage, buried, st.Stale[:stale],
+			damaged
 	})
 	for seq := range damaged {
 		st.Garbage = append(st.Garbage, seq)

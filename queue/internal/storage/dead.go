@@ -11,8 +11,9 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// A row whose content goes on in a damaged page can be neither changed nor removed: SQLite must read that page to free it. Such a
-// row stays where it is when its message is deleted or purged, and the table meta says under this key that it counts no more.
+// A row whose content goes on in a damaged page can be neither changed nor removed: SQLite must read that page to free
+// it. Such a row stays where it is when its message is deleted or purged, and the table meta says under this key that
+// it counts no more.
 const DeadKey = "dead"
 
 // encodeDead returns the sequences of dead rows as the tables keep them.
@@ -27,7 +28,8 @@ func encodeDead(dead []uint64) []byte {
 // DecodeDead is the inverse of encodeDead.
 func DecodeDead(b []byte) (dead []uint64, err error) {
 	if len(b)%8 != 0 {
-		return nil, fmt.Errorf("%w: the list of dead rows has %d bytes, which is no multiple of 8", ErrCorruptFile, len(b))
+		return nil, fmt.Errorf("%w: the list of dead rows has %d bytes, which is no multiple of 8", ErrCorruptFile,
+			len(b))
 	}
 	for ; len(b) > 0; b = b[8:] {
 		dead = append(dead, binary.LittleEndian.Uint64(b))
@@ -65,8 +67,8 @@ func (d *damagedRow) Error() string {
 // Unwrap returns SQLite's error.
 func (d *damagedRow) Unwrap() error { return d.cause }
 
-// writeRow writes an operation, unless its row was found damaged. A row that is to be removed is dead then. One that is to be
-// changed or moved is as it was after a restart: its message is damaged, and said to be when it is received.
+// writeRow writes an operation, unless its row was found damaged. A row that is to be removed is dead then. One that is
+// to be changed or moved is as it was after a restart: its message is damaged, and said to be when it is received.
 func (s *SqliteStore) writeRow(o *machine.Op, next *TableChange) (grown int64, err error) {
 	seq := o.Seq
 	switch o.Kind {

@@ -23,7 +23,8 @@ func LockDir(dir string) (*os.File, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := io.ReadAll(io.LimitReader(f, 32)) // for the text only
 		f.Close()
-		return nil, fmt.Errorf("open queue directory %s: %w by process %s: stop that process or use another directory", dir, ErrLocked, strings.TrimSpace(string(holder)))
+		return nil, fmt.Errorf("open queue directory %s: %w by process %s: stop that process or use another directory",
+			dir, ErrLocked, strings.TrimSpace(string(holder)))
 	}
 	if err != nil {
 		f.Close()
@@ -36,8 +37,8 @@ func LockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// openOwn opens, or makes, a small file of the directory. A link in its place is refused: what is written would go where it
-// leads.
+// openOwn opens, or makes, a small file of the directory. A link in its place is refused: what is written would go
+// where it leads.
 func openOwn(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) {
@@ -58,7 +59,8 @@ func openOwn(path string, flags int) (*os.File, error) {
 }
 
 func notOwn(path, found string) error {
-	return fmt.Errorf("%w: found %s at %s, allowed is a file of this program; look at who made it, then remove it", ErrUnsafeDirectory, found, path)
+	return fmt.Errorf("%w: found %s at %s, allowed is a file of this program; look at who made it, then remove it",
+		ErrUnsafeDirectory, found, path)
 }
 
 // CheckDir refuses a directory that others may write to: they could put files of their own in the place of these.
@@ -68,7 +70,8 @@ func CheckDir(dir string) error {
 		return err
 	}
 	if mode := stat.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("open queue directory %s: %w: its mode is %04o, so others may put files of their own in the place of the queues; run: chmod go-w %s",
+		return fmt.Errorf("open queue directory %s: %w: its mode is %04o, so others may put files of their own in "+
+			"the place of the queues; run: chmod go-w %s",
 			dir, ErrUnsafeDirectory, mode, dir)
 	}
 	return nil

@@ -10,21 +10,25 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// openMark opens the mark of tables that are at a position. Tables that are behind it are damaged, or their write-ahead log
-// was.
+// openMark opens the mark of tables that are at a position. Tables that are behind it are damaged, or their write-ahead
+// log was.
 func openMark(place sqlitefile.MarkPlace, at sqlitefile.Position) (*sqlitefile.Mark, error) {
 	m, err := sqlitefile.OpenMark(place, at)
 	behind, isBehind := errors.AsType[*sqlitefile.BehindError](err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: its mark, queues.db-mark, is missing; so it cannot be said whether the latest messages are, too", ErrCorruptFile)
+		return nil, fmt.Errorf("%w: its mark, queues.db-mark, is missing; so it cannot be said whether the latest "+
+			"messages are, too", ErrCorruptFile)
 	case errors.Is(err, sqlitefile.ErrDamagedMark):
 		return nil, fmt.Errorf("%w: its mark, queues.db-mark, is damaged", ErrCorruptFile)
 	case errors.Is(err, sqlitefile.ErrForeignMark):
-		return nil, fmt.Errorf("%w: its mark, queues.db-mark, is that of another file; the files of a directory belong together", ErrCorruptFile)
+		return nil, fmt.Errorf("%w: its mark, queues.db-mark, is that of another file; the files of a directory "+
+			"belong together", ErrCorruptFile)
 	case isBehind:
-		return nil, fmt.Errorf("%w: its tables are at transaction %d with %d messages, and transaction %d with %d messages was acknowledged; "+
-			"the write-ahead log queues.db-wal was lost or damaged", ErrCorruptFile, at.Commit, at.Rows, behind.Marked.Commit, behind.Marked.Rows)
+		return nil, fmt.Errorf("%w: its tables are at transaction %d with %d messages, and transaction %d with %d "+
+			"messages was acknowledged; "+
+			"the write-ahead log queues.db-wal was lost or damaged", ErrCorruptFile, at.Commit, at.Rows,
+			behind.Marked.Commit, behind.Marked.Rows)
 	}
 	return m, err
 }
@@ -36,7 +40,8 @@ func missing(path, log string) error {
 		return err
 	}
 	if marked, wrong := sqlitefile.ParseMark(content); err == nil && (wrong != nil || marked.Commit > 0) {
-		return fmt.Errorf("%w: it is missing, and its mark, queues.db-mark, says that it held %d messages", ErrCorruptFile, marked.Rows)
+		return fmt.Errorf("%w: it is missing, and its mark, queues.db-mark, says that it held %d messages",
+			ErrCorruptFile, marked.Rows)
 	}
 	for _, beside := range []string{log, path + "-wal"} {
 		if stat, err := os.Stat(beside); err == nil && stat.Size() > 0 {
@@ -61,7 +66,8 @@ func encodePosition(at sqlitefile.Position, logBytes int64) []byte {
 // DecodePosition is the inverse of encodePosition.
 func DecodePosition(b []byte) (at sqlitefile.Position, logBytes int64, err error) {
 	if len(b) != positionBytes {
-		return at, 0, fmt.Errorf("%w: the position of the tables has %d bytes, not %d", ErrCorruptFile, len(b), positionBytes)
+		return at, 0, fmt.Errorf("%w: the position of the tables has %d bytes, not %d", ErrCorruptFile, len(b),
+			positionBytes)
 	}
 	field := func(n int) uint64 { return binary.LittleEndian.Uint64(b[8*n:]) }
 	return sqlitefile.Position{Identity: field(0), Commit: field(1), Rows: field(2)}, int64(field(3)), nil

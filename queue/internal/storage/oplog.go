@@ -11,9 +11,9 @@ import (
 )
 
 // OpLog is a file of operations that are not yet in the tables. A commit is one frame, written and synced before it is
-// acknowledged: that takes a fraction of the time of a transaction, and most messages are deleted before they would ever
-// reach a table. A transaction that takes all of them over makes the log void by counting its generation up, and the file
-// is written again from its beginning.
+// acknowledged: that takes a fraction of the time of a transaction, and most messages are deleted before they would
+// ever reach a table. A transaction that takes all of them over makes the log void by counting its generation up, and
+// the file is written again from its beginning.
 //
 // Whatever is in the log says how far the tables must be, and the tables how large the log must be: see readLog.
 type OpLog struct {
@@ -105,9 +105,10 @@ func (l *OpLog) Append(ops []machine.Op) (fits bool, err error) {
 	return true, nil
 }
 
-// terminate writes an empty frame after the last one, where the next one will be written over it. It says that all before
-// it was acknowledged: without it, a last frame that is damaged would look like one that a power cut kept from being
-// written. It is not synced: only a disk that loses its power in the next moment, and is damaged too, makes that difference.
+// terminate writes an empty frame after the last one, where the next one will be written over it. It says that all
+// before it was acknowledged: without it, a last frame that is damaged would look like one that a power cut kept from
+// being written. It is not synced: only a disk that loses its power in the next moment, and is damaged too, makes that
+// difference.
 func (l *OpLog) terminate() {
 	l.last = l.Begin(l.last[:0])
 	l.Finish(l.last)
@@ -165,9 +166,9 @@ type Frame struct {
 // end is the sector after the frame.
 func (f *Frame) end() int64 { return f.At + Sectors(FrameHead+len(f.Payload)) }
 
-// ReadLog returns the operations of all frames of a generation, which follow the transaction of that number. The last one
-// may be half written: then nobody was told that it is there. Any other must be whole. A frame of a later generation was
-// written after a later transaction: then the tables are not those that were acknowledged.
+// ReadLog returns the operations of all frames of a generation, which follow the transaction of that number. The last
+// one may be half written: then nobody was told that it is there. Any other must be whole. A frame of a later
+// generation was written after a later transaction: then the tables are not those that were acknowledged.
 func ReadLog(content []byte, seed uint32, generation uint64) ([]machine.Op, error) {
 	var ops []machine.Op
 	at, number := int64(0), uint32(0)
@@ -186,9 +187,11 @@ func ReadLog(content []byte, seed uint32, generation uint64) ([]machine.Op, erro
 	for f := range FramesIn(content, seed) {
 		switch {
 		case f.Generation > generation:
-			return nil, fmt.Errorf("the frame at byte %d follows transaction %d, and the tables are at %d", f.At, f.Generation, generation)
+			return nil, fmt.Errorf("the frame at byte %d follows transaction %d, and the tables are at %d", f.At,
+				f.Generation, generation)
 		case f.Generation == generation && f.Number > number:
-			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at, f.Number)
+			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at,
+				f.Number)
 		}
 	}
 	return ops, nil

@@ -90,7 +90,8 @@ func (r *opReader) op() (o machine.Op) {
 	case machine.OpRemove:
 		o.Seq = r.number()
 	case machine.OpPutDedup, machine.OpDropDedup:
-		o.Dedup = &machine.DedupRow{Queue: r.small(), Seq: r.number(), Key: r.text(), ID: [16]byte(r.bytes(16)), Expires: r.signed()}
+		o.Dedup = &machine.DedupRow{Queue: r.small(), Seq: r.number(), Key: r.text(), ID: [16]byte(r.bytes(16)),
+			Expires: r.signed()}
 	default:
 		r.fail(fmt.Errorf("found operation %d, which is not known", o.Kind))
 	}

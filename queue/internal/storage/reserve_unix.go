@@ -30,6 +30,21 @@ type fileReserve struct {
 // leastReserve is what is worth keeping: SQLite needs so much to open the file.
 const leastReserve = 96 << 10
 
+// own refuses what is no file in the reserve's place. Taking the reserve would only fail, and the deletes have no room
+// then.
+func (f *fileReserve) own() error {
+	stat, err := os.Lstat(f.path)
+	switch {
+	case err != nil:
+		return nil // it is made, or said to be missing, when it is taken
+	case stat.Mode()&fs.ModeSymlink != 0:
+		return notOwn(f.path, "a symbolic link")
+	case !stat.Mode().IsRegular():
+		return notOwn(f.path, stat.Mode().Type().String())
+	}
+	return nil
+}
+
 // Take makes the file. A small disk gets a small one: a quarter of what is free
 // or taken by the queue, so that it is no smaller when the queue is opened again.
 // One that became small on a full disk grows when there is room.

@@ -17,8 +17,8 @@ import (
 // ApplicationID marks our files in the SQLite header: "MUSQ".
 const ApplicationID = 0x4d555351
 
-// SchemaVersion is the version of a file without a log. Files of versions 1 and 2 had no room for the seals of their pages
-// and no checksums; upgrade.go copies them.
+// SchemaVersion is the version of a file without a log. Files of versions 1 and 2 had no room for the seals of their
+// pages and no checksums; upgrade.go copies them.
 const SchemaVersion = 3
 
 // loggedVersion is the version of a file to which a log belongs. Programs that know no log refuse it, and read it again
@@ -160,7 +160,8 @@ func CheckLogged(ctx context.Context, path, vfs string) (version int, err error)
 	}
 	defer db.Close()
 	var id uint32
-	err = db.QueryRowContext(ctx, "SELECT a.application_id, v.user_version FROM pragma_application_id a, pragma_user_version v").Scan(&id, &version)
+	err = db.QueryRowContext(ctx, "SELECT a.application_id, v.user_version FROM pragma_application_id a, "+
+		"pragma_user_version v").Scan(&id, &version)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +172,8 @@ func CheckLogged(ctx context.Context, path, vfs string) (version int, err error)
 func checkHeader(header []byte) error {
 	switch {
 	case len(header) < HeaderSize:
-		return fmt.Errorf("%w: it is shorter than an SQLite header; move it away or use another directory", ErrForeignFile)
+		return fmt.Errorf("%w: it is shorter than an SQLite header; move it away or use another directory",
+			ErrForeignFile)
 	case string(header[:len(headerMagic)]) != headerMagic:
 		return fmt.Errorf("%w: it is not an SQLite file; move it away or use another directory", ErrForeignFile)
 	}
@@ -180,7 +182,8 @@ func checkHeader(header []byte) error {
 
 func checkMarks(id uint32, version int) error {
 	if id != ApplicationID {
-		return fmt.Errorf("%w: application id %#x found, %#x expected; move it away or use another directory", ErrForeignFile, id, ApplicationID)
+		return fmt.Errorf("%w: application id %#x found, %#x expected; move it away or use another directory",
+			ErrForeignFile, id, ApplicationID)
 	}
 	return checkVersion(version)
 }
@@ -286,7 +289,8 @@ func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 		return fmt.Errorf("make the tables: %w", err)
 	}
 	at := encodePosition(sqlitefile.Position{Identity: identity}, 0)
-	if _, err := tx.ExecContext(ctx, `INSERT INTO meta VALUES ('secret', ?), ('epoch', 0), ('position', ?)`, secret, at); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO meta VALUES ('secret', ?), ('epoch', 0), ('position', ?)`, secret,
+		at); err != nil {
 		return fmt.Errorf("write the receipt key: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", SchemaVersion)); err != nil {
@@ -300,7 +304,8 @@ const RepairedName = "queues.db.repaired"
 
 // RepairCutShort says that there are two sets of files.
 func RepairCutShort(dir string) error {
-	return fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair --data %s` again, which ends it", ErrCorruptFile, Absolute(dir))
+	return fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair --data %s` again, which "+
+		"ends it", ErrCorruptFile, Absolute(dir))
 }
 
 // The pages at which the tables of a file begin, in the order in which the schema makes them.

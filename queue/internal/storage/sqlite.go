@@ -70,6 +70,10 @@ func Dsn(path, vfs string, pragmas ...string) string {
 func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
 	logs := dirLog{filepath.Join(dir, "queues.log")}
+	kept := &fileReserve{path: filepath.Join(dir, reserveName)}
+	if err := kept.own(); err != nil {
+		return nil, openError(path, nil, err)
+	}
 	if Exists(filepath.Join(dir, RepairedName)) {
 		return nil, fmt.Errorf("open queue file %s: %w", path, RepairCutShort(dir))
 	}
@@ -87,9 +91,9 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	if err != nil {
 		return nil, openError(path, nil, err)
 	}
-	kept := &fileReserve{path: filepath.Join(dir, reserveName)}
 	s, spent, err := openWithin(path, kept, func(alone bool) (*SqliteStore, error) {
-		return OpenFile(ctx, path, "", &OpLog{Place: logs, After: LogAfter}, sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), alone)
+		return OpenFile(ctx, path, "", &OpLog{Place: logs, After: LogAfter},
+			sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), alone)
 	})
 	if err != nil {
 		return nil, err
@@ -106,7 +110,8 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 // openWithin opens a queue file on a disk that may be full. SQLite needs some room
 // beside the file, which the reserve has; where that is gone too, one connection
 // alone needs none, and nothing can be written until there is room.
-func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, error)) (s *SqliteStore, spent bool, err error) {
+func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, error)) (s *SqliteStore, spent bool,
+	err error) {
 	if s, err = open(false); PrimaryCode(err) != sqlitefile.CodeFull {
 		return s, false, err
 	}
@@ -126,7 +131,8 @@ func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, 
 // OpenFile opens the queue file at path, which is complete, its mark and the log
 // that may be beside it; without a log all goes to the tables. With alone it has
 // one connection, which needs no room beside the file.
-func OpenFile(ctx context.Context, path, vfs string, l *OpLog, m sqlitefile.MarkPlace, alone bool) (_ *SqliteStore, err error) {
+func OpenFile(ctx context.Context, path, vfs string, l *OpLog, m sqlitefile.MarkPlace, alone bool) (_ *SqliteStore,
+	err error) {
 	s := &SqliteStore{Path: path, Log: l, pending: NewPending(), Most: mostWALPages}
 	defer func() {
 		if err != nil {
@@ -139,13 +145,15 @@ func OpenFile(ctx context.Context, path, vfs string, l *OpLog, m sqlitefile.Mark
 	}
 	s.Pages.WriteLast(RootOfMeta) // with the position
 	vfs = s.Pages.Name()
-	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead log, and
-	// remove it. So they look first.
-	// Where the system's sync leaves the drive's cache alone (macOS), fullfsync asks for the one that does not.
-	// The write-ahead log is written back after the mark was written, see writeBackLong.
+	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead
+	// log, and remove it. So they look first. Where the system's sync leaves the drive's cache alone (macOS), fullfsync
+	// asks for the one that does not. The write-ahead log is written back after the mark was written, see
+	// writeBackLong.
 	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "wal_autocheckpoint(0)"}
 	if alone {
-		pragmas = append([]string{"locking_mode(EXCLUSIVE)"}, pragmas...)
+		// The file has its journal mode. The driver sets pragmas in the order of their names, and that of the journal
+		// mode would make the file beside that a connection alone does without.
+		pragmas[0] = "locking_mode(EXCLUSIVE)"
 	}
 	if s.Db, err = sql.Open("sqlite", Dsn(path, vfs, pragmas...)); err != nil {
 		return nil, err
@@ -195,13 +203,15 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 	}
 	switch {
 	case !damaged && PrimaryCode(err) == sqlitefile.CodeFull:
-		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free so much", path, ErrStorageFull, err)
+		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free so much", path,
+			ErrStorageFull, err)
 	case !damaged:
 		return fmt.Errorf("open queue file %s: %w", path, err)
 	case !errors.Is(err, ErrCorruptFile):
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
-	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is whole and what is missing, with --repair "+
+	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is "+
+		"whole and what is missing, with --repair "+
 		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from a backup", path, err, where, Absolute(filepath.Dir(path)))
 }
 
@@ -293,9 +303,11 @@ func (s *SqliteStore) writeError(step string, err error) error {
 	case sqlitefile.CodeFull:
 		return fmt.Errorf("%w: %s %s: %w", ErrStorageFull, step, s.Path, err)
 	case sqlitefile.CodeBusy:
-		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.Path, err)
+		return fmt.Errorf("%w: %s %s: %w; end the program that holds it, then repeat", ErrStorageBusy, step, s.Path,
+			err)
 	case sqlitefile.CodeCorrupt:
-		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check --data %s` tells what is whole, and with --repair "+
+		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check "+
+			"--data %s` tells what is whole, and with --repair "+
 			"goes on with it", step, s.Path, ErrCorruptFile, err, s.Pages.Damaged(), Absolute(filepath.Dir(s.Path)))
 	}
 	return fmt.Errorf("%s %s: %w", step, s.Path, err)
@@ -307,13 +319,16 @@ func (s *SqliteStore) write(o *machine.Op) (grown int64, err error) {
 	switch o.Kind {
 	case machine.OpInsert:
 		c := o.Record
-		_, err = s.insert.Exec(int64(r.Seq), int64(r.Queue), r.Sent, r.Visible, r.Received, r.First, int64(r.Count), int64(r.Carried), int64(r.Checksum()),
-			int64(c.Sum), c.ID[:], orNull(c.Group), orNull(c.Dedup), orNull(c.Source), orNull(string(c.Attributes)), c.Body)
+		_, err = s.insert.Exec(int64(r.Seq), int64(r.Queue), r.Sent, r.Visible, r.Received, r.First, int64(r.Count),
+			int64(r.Carried), int64(r.Checksum()),
+			int64(c.Sum), c.ID[:], orNull(c.Group), orNull(c.Dedup), orNull(c.Source), orNull(string(c.Attributes)),
+			c.Body)
 		return 1, err
 	case machine.OpUpdate:
 		_, err = s.update.Exec(r.Visible, r.Received, r.First, int64(r.Count), int64(r.Checksum()), int64(r.Seq))
 	case machine.OpMove:
-		_, err = s.move.Exec(int64(r.Seq), int64(r.Queue), r.Sent, r.Visible, r.Received, r.First, int64(r.Count), int64(r.Carried), int64(r.Checksum()),
+		_, err = s.move.Exec(int64(r.Seq), int64(r.Queue), r.Sent, r.Visible, r.Received, r.First, int64(r.Count),
+			int64(r.Carried), int64(r.Checksum()),
 			orNull(o.Source), int64(o.Seq))
 	case machine.OpRemove:
 		result, err := s.remove.Exec(int64(o.Seq))
@@ -343,7 +358,8 @@ func (s *SqliteStore) writeRare(o *machine.Op) (err error) {
 		_, err = s.dropDedup.Exec(int64(o.Dedup.Queue), o.Dedup.Key, int64(o.Dedup.Seq))
 	case machine.OpPutMove:
 		m := o.Move
-		_, err = s.putMove.Exec(int64(m.ID), int64(m.Queue), m.Destination, m.Rate, string(m.Status), m.Failure, m.Started, m.Moved, m.ToMove)
+		_, err = s.putMove.Exec(int64(m.ID), int64(m.Queue), m.Destination, m.Rate, string(m.Status), m.Failure,
+			m.Started, m.Moved, m.ToMove)
 	case machine.OpDropMove:
 		_, err = s.dropMove.Exec(int64(o.Move.ID))
 	}

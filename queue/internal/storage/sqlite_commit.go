@@ -131,9 +131,9 @@ func (s *SqliteStore) Execute(ops []machine.Op, next *TableChange) error {
 	return nil
 }
 
-// writeBackLong writes the write-ahead log back when it is long enough. It comes after the mark, and the position comes last of all
-// pages: so tables that hold a part of what was written back are behind their mark, should the log be lost or damaged then.
-// A failure changes nothing: the log is as it was, and the next transaction tries again.
+// writeBackLong writes the write-ahead log back when it is long enough. It comes after the mark, and the position comes
+// last of all pages: so tables that hold a part of what was written back are behind their mark, should the log be lost
+// or damaged then. A failure changes nothing: the log is as it was, and the next transaction tries again.
 func (s *SqliteStore) writeBackLong() {
 	var busy, pages, done int
 	if err := s.logged.QueryRow().Scan(&busy, &pages, &done); err == nil && pages >= s.Most {
@@ -258,11 +258,13 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 	case errors.Is(err, fs.ErrNotExist) && !counts:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: its log, queues.log, is missing, and with it the latest messages; the files of the directory belong together", ErrCorruptFile)
+		return fmt.Errorf("%w: its log, queues.log, is missing, and with it the latest messages; the files of the "+
+			"directory belong together", ErrCorruptFile)
 	case err != nil:
 		return fmt.Errorf("read the log: %w", err)
 	case counts && int64(len(content)) != size:
-		return fmt.Errorf("%w: its log, queues.log, was made with %d bytes, and has %d", ErrCorruptFile, size, len(content))
+		return fmt.Errorf("%w: its log, queues.log, was made with %d bytes, and has %d", ErrCorruptFile, size,
+			len(content))
 	}
 	ops, err := ReadLog(content, s.Log.Seed, s.at.Commit)
 	if err != nil {

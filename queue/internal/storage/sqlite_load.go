@@ -80,7 +80,8 @@ func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 		return nil
 	})
 	if err == nil && found != s.at.Rows {
-		err = fmt.Errorf("%w: the table of messages holds %d, and %d were acknowledged", ErrCorruptFile, found, s.at.Rows)
+		err = fmt.Errorf("%w: the table of messages holds %d, and %d were acknowledged", ErrCorruptFile, found,
+			s.at.Rows)
 	}
 	for _, seq := range slices.Sorted(maps.Keys(s.pending.Rows)) {
 		if err != nil {
@@ -102,7 +103,8 @@ func (s *SqliteStore) saved() (kept machine.Saved, err error) {
 		return kept, err
 	}
 	if len(kept.Secret) != SecretBytes {
-		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.Secret), SecretBytes)
+		return kept, fmt.Errorf("%w: the receipt key has %d bytes, not %d", ErrCorruptFile, len(kept.Secret),
+			SecretBytes)
 	}
 	if kept.Queues, err = LoadQueues(s.readers); err != nil {
 		return kept, err
@@ -129,7 +131,8 @@ func (s *SqliteStore) scan(visit func(machine.Row, machine.Label) error) error {
 		if !ok {
 			return fmt.Errorf("%w: the SQLite driver cannot be queried: found a connection of type %T", ErrStorage, raw)
 		}
-		rows, err := c.QueryContext(ctx, `SELECT seq, queue_id, sent, visible, received, first, count, carried, group_id, source FROM messages ORDER BY seq`, nil)
+		rows, err := c.QueryContext(ctx,
+			`SELECT seq, queue_id, sent, visible, received, first, count, carried, group_id, source FROM messages ORDER BY seq`, nil)
 		if err != nil {
 			return err
 		}
@@ -156,7 +159,8 @@ func scanRows(rows driver.Rows, visit func(machine.Row, machine.Label) error) er
 		r.Count, r.Carried = uint32(f.number()), uint32(f.number())
 		text := machine.Label{Group: f.text(), Source: f.text()}
 		if f.wrong {
-			return fmt.Errorf("%w: message %d has a column of another type than the schema says: found %v", ErrCorruptFile, r.Seq, values)
+			return fmt.Errorf("%w: message %d has a column of another type than the schema says: found %v",
+				ErrCorruptFile, r.Seq, values)
 		}
 		if err := visit(r, text); err != nil {
 			return err
@@ -244,7 +248,8 @@ func loadMoves(db *sql.DB) ([]machine.MoveRow, error) {
 	var out []machine.MoveRow
 	for rows.Next() {
 		var m machine.MoveRow
-		if err := rows.Scan(&m.ID, &m.Queue, &m.Destination, &m.Rate, &m.Status, &m.Failure, &m.Started, &m.Moved, &m.ToMove); err != nil {
+		if err := rows.Scan(&m.ID, &m.Queue, &m.Destination, &m.Rate, &m.Status, &m.Failure, &m.Started, &m.Moved,
+			&m.ToMove); err != nil {
 			return nil, err
 		}
 		out = append(out, m)

@@ -14,8 +14,8 @@ import (
 // OlderLogged is the version of an older file to which a log belongs.
 const OlderLogged = 1002
 
-// Upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is until
-// the new one is complete and takes its place. That needs room for a second file.
+// Upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is
+// until the new one is complete and takes its place. That needs room for a second file.
 func Upgrade(ctx context.Context, at Place, path string, logs logPlace) error {
 	old, err := openOlder(ctx, path, at.VFS)
 	if err != nil {
@@ -48,8 +48,8 @@ type olderFile struct {
 	logged  []machine.Op // what its log adds to the tables
 }
 
-// end closes the file. That writes its write-ahead log back, so that nothing of it is left beside the new file, after a power
-// cut neither.
+// end closes the file. That writes its write-ahead log back, so that nothing of it is left beside the new file, after a
+// power cut neither.
 func (f *olderFile) end(at Place, path string) error {
 	if err := f.db.Close(); err != nil {
 		return err
@@ -80,7 +80,8 @@ func (f *olderFile) readLog(ctx context.Context, logs logPlace) error {
 	return nil
 }
 
-// readOlderLog is readLog for the logs of older programs, whose frames belong to any file and have no checksums of contents.
+// readOlderLog is readLog for the logs of older programs, whose frames belong to any file and have no checksums of
+// contents.
 func readOlderLog(content []byte, generation uint64) (ops []machine.Op, err error) {
 	at, number := int64(0), uint32(0)
 	for {
@@ -97,7 +98,8 @@ func readOlderLog(content []byte, generation uint64) (ops []machine.Op, err erro
 	}
 	for f := range FramesIn(content, 0) {
 		if f.Generation == generation && f.Number > number {
-			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at, f.Number)
+			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at,
+				f.Number)
 		}
 	}
 	for i := range ops {
@@ -168,7 +170,8 @@ func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
 	}
 	var secret []byte
 	var epoch int64
-	err = f.db.QueryRowContext(ctx, `SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value FROM meta WHERE key = 'epoch')`).Scan(&secret, &epoch)
+	err = f.db.QueryRowContext(ctx,
+		`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value FROM meta WHERE key = 'epoch')`).Scan(&secret, &epoch)
 	if err != nil {
 		return err
 	}

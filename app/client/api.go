@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/server"
+)
+
+// ErrNotRunning means that no muster up answers.
+var ErrNotRunning = errors.New("muster up is not running")
+
+// maxAnswer bounds an answer of the API, in bytes.
+const maxAnswer = 64 << 20
+
+// Get asks the API of the muster up that runs with the configuration c, with the token in its data directory, and
+// decodes the answer, which must be 200, into the value into. It waits five seconds at most. The error matches
+// [ErrNotRunning] when none runs.
+func Get(ctx context.Context, c *config.Config, path string, into any) error {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	resp, err := Ask(ctx, c, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return Refused(resp)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", resp.Request.URL, err)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// Ask sends a request to the API of the muster up that runs with the configuration c. The caller closes the body of the
+// answer, whose status may be any except that of a wrong token. After an error that does not match [ErrNotRunning] it
+// is unknown whether the request arrived.
+func Ask(ctx context.Context, c *config.Config, method, path string, body io.Reader) (*http.Response, error) {
+	where := "http://" + c.Listen.API
+	notRunning := fmt.Errorf("%w here: nothing answers at %s with the token of %s; start it, or name its "+
+		"configuration with -f",
+		ErrNotRunning, where, c.Data)
+	tokenPath := filepath.Join(c.Data, app.TokenFile)
+	if _, err := os.Stat(tokenPath); err != nil {
+		return nil, notRunning
+	}
+	token, err := server.LoadOrCreateToken(tokenPath)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, where+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	resp, err := http.DefaultClient.Do(req)
+	switch {
+	case err != nil && method == http.MethodGet || errors.Is(err, syscall.ECONNREFUSED):
+		return nil, notRunning
+	case err != nil:
+		return nil, err
+	case resp.StatusCode == http.StatusUnauthorized:
+		resp.Body.Close()
+		return nil, notRunning
+	}
+	return resp, nil
+}
+
+// Refused returns the error of an answer that has another status than the ones that were expected. It reads the body.
+func Refused(resp *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(body, &said) == nil && said.Error != "" {
+		return fmt.Errorf("ask %s: %s", resp.Request.URL.Path, said.Error)
+	}
+	return fmt.Errorf("ask %s: %s: %.500s", resp.Request.URL, resp.Status, body)
+}

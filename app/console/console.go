@@ -1,0 +1,117 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/kinds"
+)
+
+// Console prints what happens, one line an event. It is safe for use by several goroutines.
+type Console struct {
+	mu   sync.Mutex
+	out  io.Writer
+	last map[string]string
+	// version is that of this program.
+	version string
+	// logs is the directory of the fleets' logs, and failing counts by fleet what failed there and was not said.
+	logs    string
+	failing map[string]*failing
+}
+
+// New returns a console on out, which says what failed by the fleets' logs below the directory of logs. The version is
+// said at the start.
+func New(out io.Writer, logs, version string) *Console {
+	return &Console{out: out, logs: logs, version: version}
+}
+
+// Printf prints a text that is no event.
+func (s *Console) Printf(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, format, args...)
+}
+
+// Start prints where everything is and what to paste.
+func (s *Console) Start(a *app.App) {
+	url := ""
+	for _, f := range a.Config().Fleets {
+		if url == "" && len(f.Queues) > 0 && f.Queues[0].Own() {
+			url = a.QueueURL(f.Queues[0].Name)
+		}
+	}
+	s.Printf("muster %s, data in %s\n\n", s.version, a.Config().Data)
+	for _, name := range a.Queues().Queues() {
+		s.Printf("  queue  %s\n", a.QueueURL(name))
+		if url == "" {
+			url = a.QueueURL(name)
+		}
+	}
+	s.Printf("  api    %s (its token is in %s/%s)\n\n", a.APIURL(), a.Config().Data, app.TokenFile)
+	for _, f := range a.Config().Fleets {
+		members, err := kinds.Table().MembersOf(f)
+		if facts := f.Facts(); err == nil && !facts.Local && facts.Reported {
+			s.Printf("  the workers of %s report with the token in %s\n", members.Describe(), a.FleetTokenFile(f.Name))
+			if a.Config().Listen.Beyond.API == "" {
+				s.Printf("  they cannot reach the api above: state listen.beyond.api, or %s.reports: none for "+
+					"workers that do not "+
+					"report, or that keep their reports in a table (reports_from)\n", facts.Key)
+			}
+		}
+	}
+	for _, b := range a.Beyond() {
+		s.Printf("  open to other machines, with TLS: %s\n", b)
+	}
+	s.Printf("for the AWS SDKs and the AWS command line, in place of the AWS keys and profile of a shell (muster " +
+		"env prints this, too):\n")
+	s.Printf("%s\n", client.ShellLines(client.Variables(a.Endpoint(), a.Keys())))
+	if url == "" {
+		return
+	}
+	s.Printf("try it in another terminal, in %s:\n", workDir())
+	if len(a.Config().Fleets) == 0 {
+		s.Printf("muster work --queue %s -- wc -c\n", url)
+	}
+	s.Printf("muster send --queue %s --count 10\n\n", url)
+}
+
+func workDir() string {
+	if dir, err := os.Getwd(); err == nil {
+		return dir
+	}
+	return "this directory"
+}
+
+// Outcome prints a decision that sets a size, or that holds for a new reason, and what became of members.
+func (s *Console) Outcome(o controller.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := o.Decision
+	at := d.At.Local().Format("15:04:05")
+	if s.last == nil {
+		s.last = map[string]string{}
+	}
+	key := string(d.Reason)
+	if d.Verdict == muster.Shadow {
+		key = fmt.Sprintf("would set %d, now %d", d.Desired, d.Previous)
+	}
+	if d.Verdict == muster.Apply || d.Verdict == muster.Shadow && s.last[d.Fleet] != key || d.Verdict == muster.Hold &&
+		(d.Reason != muster.Steady && s.last[d.Fleet] != key) {
+		fmt.Fprintf(s.out, "%s %s %s\n", at, d.Fleet, d.Sentence())
+	}
+	s.last[d.Fleet] = key
+	s.failed(d.Fleet, d.At, o.Failed)
+	for _, c := range o.Changes {
+		fmt.Fprintf(s.out, "%s %s %s %s", at, d.Fleet, c.Member, c.What)
+		if c.Why != "" {
+			fmt.Fprintf(s.out, ": %s", c.Why)
+		}
+		fmt.Fprintln(s.out)
+	}
+}

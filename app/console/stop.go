@@ -1,0 +1,130 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/app/logs"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/joblog"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/server"
+)
+
+const (
+	// failingAfter is how long failures are gathered before they are said first: the workers' log is written by then.
+	failingAfter = time.Second
+	// failingEvery is how often failures are said while there are more.
+	failingEvery = time.Minute
+	// maxBusyTold bounds the members that are named when everything stops.
+	maxBusyTold = 20
+)
+
+// failing counts the failed attempts of a fleet that were not said yet.
+type failing struct {
+	attempts    int64
+	since, said time.Time
+}
+
+// failed says what failed at a fleet, at most once a minute. The caller holds the lock.
+func (s *Console) failed(fleet string, now time.Time, attempts int64) {
+	if s.failing == nil {
+		s.failing = map[string]*failing{}
+	}
+	f := s.failing[fleet]
+	if f == nil {
+		f = &failing{}
+		s.failing[fleet] = f
+	}
+	if attempts > 0 && f.attempts == 0 {
+		f.since = now
+	}
+	f.attempts += attempts
+	if f.attempts == 0 || now.Sub(f.since) < failingAfter || now.Sub(f.said) < failingEvery {
+		return
+	}
+	over := ""
+	if d := now.Sub(f.since); d >= 2*failingAfter {
+		over = " within " + render.Seconds(d.Round(time.Second).Seconds())
+	}
+	see := ""
+	if slices.Contains(joblog.Fleets(s.logs), fleet) {
+		see = lastError(s.logs, fleet, f.since) + ". Retrying with back-off. See muster logs " + fleet
+	}
+	fmt.Fprintf(s.out, "%s %s %s failed%s%s\n", now.Local().Format("15:04:05"), fleet,
+		render.Plural(int(f.attempts), "attempt"), over, see)
+	f.attempts, f.said = 0, now
+}
+
+// lastError says what failed last at a fleet, as its log has it; it is empty where that has nothing.
+func lastError(dir, fleet string, since time.Time) string {
+	recent, err := joblog.Recent(context.Background(), dir, fleet, since.Add(-time.Minute))
+	if err != nil || recent.Last == nil {
+		return ""
+	}
+	return "; last error: " + logs.Failure(recent.Last)
+}
+
+// Stopping says that everything stops, and which members are still busy, the longest first.
+// Workers elsewhere go on, so none of those is named.
+func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated []config.Fleet) {
+	fleets = maps.Clone(fleets)
+	for _, f := range stated {
+		if !f.Local() {
+			delete(fleets, f.Name)
+		}
+	}
+	busy := busyText(busyMembers(now, fleets))
+	s.Printf("\nstopping: workers finish what they hold; interrupt again to leave them to it\n%s", busy)
+}
+
+// busyMember is a member that holds messages.
+type busyMember struct {
+	fleet string
+	controller.MemberView
+}
+
+// held is how long it has held its messages, on average.
+func (b busyMember) held() time.Duration {
+	return time.Duration(b.HeldSeconds / float64(b.Busy) * float64(time.Second)).Round(time.Second)
+}
+
+func busyMembers(now time.Time, fleets map[string]server.Fleet) (all []busyMember) {
+	for _, name := range slices.Sorted(maps.Keys(fleets)) {
+		o, ok := fleets[name].Last()
+		if !ok {
+			continue
+		}
+		for _, m := range o.Members(now) {
+			if m.Busy > 0 {
+				all = append(all, busyMember{name, m})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b busyMember) int { return int(b.held() - a.held()) })
+	return all
+}
+
+func busyText(all []busyMember) string {
+	if len(all) == 0 {
+		return "no worker is known to hold a message\n"
+	}
+	var b strings.Builder
+	for _, m := range all[:min(len(all), maxBusyTold)] {
+		average := ""
+		if m.Busy > 1 {
+			average = " on average"
+		}
+		fmt.Fprintf(&b, "  %s: %s has worked on %s for %s%s\n", m.fleet, m.ID, render.Plural(m.Busy, "message"),
+			render.Seconds(m.held().Seconds()), average)
+	}
+	if more := len(all) - maxBusyTold; more > 0 {
+		fmt.Fprintf(&b, "  and %s\n", render.Plural(more, "more worker"))
+	}
+	return b.String()
+}

@@ -1,0 +1,245 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/queue"
+)
+
+// The demo is the two tests of "Scaling an ASG using target tracking with a dynamic SQS target", twenty times as fast.
+const (
+	// Messages is how many messages a test has, Max how many workers a fleet may have, and Boot how long a worker
+	// boots.
+	Messages = 50
+	Max      = 25
+	Boot     = 90 * time.Second / scale
+
+	scale   = 20
+	latency = 300 * time.Second / scale
+	minute  = time.Minute / scale
+	idle    = 30 * time.Second / scale
+	// poll is how often deadline looks: a launch that waits for the last moment must not miss it by a second of the
+	// real scale.
+	poll = 2 * time.Second / scale
+	// limit is when the demo gives up; it is done in about half of that.
+	limit = 75 * time.Second
+)
+
+// batch is how many messages are sent at a time.
+const batch = 10
+
+// Test is one of the two tests, with the figures its authors published.
+type Test struct {
+	Name string
+	// Duration is how long the work on a message takes.
+	Duration time.Duration
+	// itsWorkers and itsSeconds are the published figures, at our scale; leastWorkers and leastCost the fewest workers,
+	// and worker-seconds, with which anybody who may not launch before the first message can be in time.
+	itsWorkers, leastWorkers int
+	itsSeconds, leastCost    float64
+}
+
+func tests() []Test {
+	return []Test{
+		{"test-1", 25 * time.Second / scale, 4, 7, 9 * 60 / scale, 1880.0 / scale},
+		{"test-2", 50 * time.Second / scale, 8, 13, 10 * 60 / scale, 3670.0 / scale},
+	}
+}
+
+// policies are the policies that are compared on a test, and the cadence each is run at.
+func policies(test Test) []config.Fleet {
+	exact := config.Fleet{Policy: policy.Spec{Name: "exact"}, Poll: time.Second}
+	exact.Workers.Idle = idle
+	// Starting processes and syncing files is not twenty times as fast: a twentieth of the objective is left for that.
+	deadline := config.Fleet{Policy: policy.Spec{Name: "deadline", Processing: test.Duration, Scale: 0.95}, Poll: poll}
+	dynamic := config.Fleet{Poll: minute, Policy: policy.Spec{
+		// Its target is right from the start, as it was when the figures were published: the duration is known.
+		Name: "dynamic-backlog", Acceptable: policy.AcceptableBacklog(latency, test.Duration, 1),
+		// A rise needs three points, which span two minutes and are seen at the fourth look at the latest.
+		Out: policy.Shape{Stabilization: 5 * minute / 2}, In: policy.Shape{Stabilization: 15 * minute},
+	}}
+	return []config.Fleet{exact, deadline, dynamic}
+}
+
+// Run is one test under one policy.
+type Run struct {
+	Test  Test
+	Fleet config.Fleet
+}
+
+// Queue returns the name of the queue that the fleet serves.
+func (r Run) Queue() string { return r.Fleet.Queues[0].Name }
+
+// Config returns the configuration of the six fleets, each with a queue of its own, and their runs. Data is kept in
+// dir, and self is the program muster, which the workers are started with.
+func Config(dir, self string) (*config.Config, []Run) {
+	c := &config.Config{Data: dir, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
+	var runs []Run
+	for _, test := range tests() {
+		for _, f := range policies(test) {
+			f.Name = test.Name + "." + f.Policy.Name
+			f.Queues = []config.QueueRef{{Name: test.Name + "-" + f.Policy.Name}}
+			f.Objective = muster.Objective{Latency: latency, Quantile: 0.99}
+			f.Limits = muster.Limits{Max: Max, LaunchesPerHour: 10 * Max}
+			f.Workers.Command, f.Workers.Slots = []string{self, "sleep-body"}, 1
+			f.Workers.Boot, f.Workers.WarmUp = Boot, Boot
+			f.Workers.Visibility, f.Workers.Env = 30*time.Second, []string{DoneVariable}
+			c.Fleets = append(c.Fleets, f)
+			runs = append(runs, Run{test, f})
+		}
+	}
+	return c, runs
+}
+
+// Play plays all tests under all policies at once, shows them in view, and returns what was seen. It takes about 40
+// seconds, and ends after 75 also when messages are left. It starts this program as worker: `muster sleep-body`.
+func Play(ctx context.Context, view *View) (*Tally, error) {
+	dir, err := os.MkdirTemp("", "muster-demo-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start workers with: %w", err)
+	}
+	c, runs := Config(dir, self)
+	tally := NewTally(runs, filepath.Join(dir, "done"))
+	a, err := app.Open(ctx, c, app.Options{
+		Logger: slog.New(slog.NewTextHandler(view.errors, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Notify: func(o controller.Outcome) { tally.Outcome(o); view.outcome(o, tally.started()) },
+		Env:    []string{DoneVariable + "=" + tally.path},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	running, stop := context.WithTimeout(ctx, limit)
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(running) }()
+	err = play(running, a, runs, tally, view)
+	view.finish("all messages are finished; the workers end")
+	stop()
+	if stopped := <-ended; err == nil {
+		err = stopped
+	}
+	if ctx.Err() != nil {
+		return nil, errors.New("the demo was interrupted")
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	return tally, nil
+}
+
+// play sends the messages once everything is up, and shows what happens until all of them are finished.
+func play(ctx context.Context, a *app.App, runs []Run, tally *Tally, view *View) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !a.Ready() {
+		if err := host.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	tally.Start(time.Now())
+	for _, r := range runs {
+		if err := send(ctx, a.Queues(), r); err != nil {
+			return err
+		}
+	}
+	view.begin()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case now := <-tick.C:
+			if err := tally.Read(); err != nil {
+				return err
+			}
+			view.draw(now, a, runs, tally)
+			if tally.complete() {
+				return nil
+			}
+		}
+	}
+}
+
+func send(ctx context.Context, queues *queue.Service, r Run) error {
+	messages := make([]queue.Outgoing, batch)
+	for i := range messages {
+		messages[i].Body = r.Test.Duration.String()
+	}
+	for range Messages / batch {
+		sent, err := queues.Send(ctx, r.Queue(), messages)
+		if err != nil {
+			return err
+		}
+		for _, s := range sent {
+			if s.Err != nil {
+				return s.Err
+			}
+		}
+	}
+	return nil
+}
+
+// Failure returns an error when the demo did not do what it promises.
+func Failure(results []Result) error {
+	var failures []error
+	for _, r := range results {
+		if r.Processed != r.Messages || r.Twice > 0 {
+			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were processed, %d more than once",
+				r.Name, r.Policy, r.Processed, r.Messages, r.Twice))
+		}
+		if r.Policy != "dynamic-backlog" && r.InTime != r.Messages {
+			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were in time", r.Name, r.Policy,
+				r.InTime, r.Messages))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// Print prints the results, for each test beside the published figures and the least that is possible.
+func Print(w io.Writer, results []Result) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "TEST\tPOLICY\tPROCESSED\tIN TIME\tSECONDS\tPEAK WORKERS\tWORKER-SECONDS\tDECISIONS\t")
+	for _, test := range tests() {
+		for _, r := range results {
+			if r.Name == test.Name {
+				fmt.Fprintf(t, "%s\t%s\t%d/%d\t%.0f%%\t%.1f\t%d\t%.0f\t%d\t\n", r.Name, r.Policy, r.Processed,
+					r.Messages,
+					100*r.InTimeRatio, r.Seconds, r.PeakWorkers, r.WorkerSeconds, r.Decisions)
+			}
+		}
+		fmt.Fprintf(t, "%s\t(as published)\t%d/%d\t\t%.1f\t%d\t\t\t\n", test.Name, Messages, Messages, test.itsSeconds,
+			test.itsWorkers)
+		fmt.Fprintf(t, "%s\t(least possible)\t%d/%d\t100%%\t%.1f\t%d\t%.0f\t\t\n", test.Name, Messages, Messages,
+			latency.Seconds(), test.leastWorkers, test.leastCost)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, `
+In time: finished within %s of being sent. Seconds: until the last message was finished.
+As published: 9 minutes with 4 workers, 10 minutes with 8, for an objective of 5 minutes; here at 1:%d.
+Least possible: the lowest cost of being in time, when all is known except the times at which messages come.
+exact gives every message a worker of its own, up to %d: fast, and not cheap.
+deadline launches as few workers as are still in time: at once what is sure to be needed, the rest when it must.
+`, render.Seconds(latency.Seconds()), scale, Max)
+	return err
+}

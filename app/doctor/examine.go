@@ -1,0 +1,323 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/kinds"
+)
+
+// timeout bounds the looks at one fleet.
+const timeout = 20 * time.Second
+
+// exam is one examination.
+type exam struct {
+	findings
+	table kind.Table
+	host  *kind.Host
+}
+
+// Examine looks at everything that a configuration names.
+func Examine(ctx context.Context, c *config.Config) []Finding {
+	e := &exam{table: kinds.Table(), host: kind.NewHost(kind.HostOptions{AWS: c.AWS})}
+	e.programs(c)
+	for _, f := range c.Fleets {
+		e.fleet(ctx, f)
+	}
+	if !e.host.Asked() && !slices.ContainsFunc(c.Fleets, workersOnAWS) {
+		return append([]Finding{}, e.all...)
+	}
+	fleets := e.all
+	e.all = []Finding{}
+	e.account(ctx) // what is wrong there explains what is wrong with the fleets
+	return append(e.all, fleets...)
+}
+
+// workersOnAWS tells whether the workers of a fleet call AWS for more than their queue.
+func workersOnAWS(f config.Fleet) bool {
+	return slices.ContainsFunc(f.Parts(), func(p config.Part) bool { return p.Workers.OnAWS() })
+}
+
+// programs looks for the programs of the fleets that run on this machine: each one that is missing is a finding of its
+// own.
+func (e *exam) programs(c *config.Config) {
+	err := config.CheckCommands(c, exec.LookPath)
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		for _, f := range faults {
+			e.add("", "programs", Wrong, "%s", f.String())
+		}
+		return
+	}
+	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool { return f.Local() }) || err != nil {
+		e.result("", "programs", err, "every program that a fleet runs is there")
+	}
+}
+
+// account looks for credentials and a region, without calling anything of AWS but what the credentials themselves need.
+func (e *exam) account(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	account, err := e.host.Account(ctx)
+	if err != nil {
+		e.add("", "credentials", Wrong, "%v", err)
+		return
+	}
+	cfg, err := account.Region("")
+	if err != nil {
+		e.add("", "region", Note, "%v; what states its own, or has it in a queue's URL, needs none", err)
+		if cfg, err = account.Region("us-east-1"); err != nil { // for the credentials any will do
+			return
+		}
+	} else {
+		e.add("", "region", OK, "%s, where nothing names another", cfg.Region)
+	}
+	keys, err := cfg.Credentials.Retrieve(ctx)
+	if !e.result("", "credentials", err, "found by %s", keys.Source) {
+		return
+	}
+	if left := time.Until(keys.Expires); keys.CanExpire && left < 0 {
+		ago := render.Seconds((-left).Round(time.Second).Seconds())
+		e.add("", "credentials", Wrong, "they expired %s ago: renew them", ago)
+	}
+}
+
+// fleet looks at the queues and the members of one fleet.
+func (e *exam) fleet(ctx context.Context, f config.Fleet) {
+	ctx, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	for i := range f.Queues {
+		e.queue(ctx, f, i)
+	}
+	e.signals(ctx, f)
+	e.metrics(ctx, f)
+	members, err := e.table.MembersOf(f)
+	if err != nil {
+		e.add(f.Name, "members", Wrong, "%v", err)
+		return
+	}
+	if f.Local() {
+		e.add(f.Name, "members", OK, "%s", members.Describe())
+		e.add(f.Name, "abilities", OK, "Releaser")
+		return
+	}
+	ports, err := members.Open(ctx, e.host, f, nil)
+	if err != nil {
+		e.add(f.Name, "members", Wrong, "%v", err)
+		return
+	}
+	sizer := kind.SizerOf(f)
+	if sizer != nil {
+		if _, err := sizer.Open(ctx, e.host, f, nil); err != nil {
+			e.add(f.Name, "members", Wrong, "%v", err)
+			return
+		}
+	}
+	if !e.members(ctx, f, members, ports) {
+		return
+	}
+	e.add(f.Name, "abilities", OK, "%s", strings.Join(abilities(ports, sizer != nil), ", "))
+	e.reports(ctx, f)
+	e.owners(ctx, f, ports)
+	writes := members.Writes(sizer != nil)
+	if sizer != nil {
+		for _, note := range sizer.Notes(ctx, f, ports) {
+			e.add(f.Name, "cooldown", Note, "%s", note)
+		}
+		writes = append(sizer.Writes(f.Facts().Tracked), writes...)
+	}
+	e.add(f.Name, "permissions", Unchecked, "%s: only a write could tell; docs/aws.md lists them",
+		strings.Join(writes, ", "))
+}
+
+// members lists the members, and tells whether that succeeded.
+func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members, ports *kind.Ports) bool {
+	l, err := ports.Fleet.Members(ctx)
+	if !e.result(f.Name, "members", err, "%s", members.Describe()) {
+		return false
+	}
+	living := 0
+	for _, m := range l.Members {
+		if !m.Ended {
+			living++
+		}
+	}
+	e.add(f.Name, "members", OK, "%d there", living)
+	if living > f.Limits.Max {
+		e.add(f.Name, "max", Wrong, "%d are there and max is %d: those that are idle would go until no more are "+
+			"left; raise max if "+
+			"that is not meant", living, f.Limits.Max)
+	}
+	if l.Service != nil {
+		for _, note := range l.Service.Notes {
+			e.add(f.Name, "note", noteLevel(note), "%s", note)
+		}
+	}
+	return true
+}
+
+// noteLevel tells whether a note stands in the way of sizing at all.
+func noteLevel(note string) Level {
+	for _, grave := range []string{"operates the group", "cannot be sized", "launching is suspended"} {
+		if strings.Contains(note, grave) {
+			return Wrong
+		}
+	}
+	return Note
+}
+
+// queue measures a queue once.
+func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
+	q := f.Queues[i]
+	row, err := e.table.Queue(q)
+	if err == nil && !row.Elsewhere {
+		e.add(f.Name, "queue", OK, "%s is embedded in muster up", q.Name)
+		return
+	}
+	var open kind.Queue
+	if err == nil {
+		open, err = row.Open(ctx, e.host, f, i)
+	}
+	if err != nil {
+		e.add(f.Name, "queue", Wrong, "%v", err)
+		return
+	}
+	o, err := open.Source.Observe(ctx)
+	if err == nil {
+		err = unseen(q.Name, o)
+	}
+	e.result(f.Name, "queue", err, "%s has a backlog of %s and %s in flight%s", q.Name, shown(o.Backlog),
+		shown(o.InFlight), wakes(open))
+	if err == nil && !o.OldestAge.Known && !o.OldestAge.Doubted && o.OldestAge.Reason != "" {
+		e.add(f.Name, "queue", Note, "the age of its oldest message is unknown: %s", o.OldestAge.Reason)
+	}
+}
+
+// wakes says how a source can be more than asked.
+func wakes(q kind.Queue) string {
+	var all []string
+	if q.Wakes != nil {
+		all = append(all, "Notifier")
+	}
+	if q.Expecter != nil {
+		all = append(all, "Expecter")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "; it can wake the loop (" + strings.Join(all, ", ") + ")"
+}
+
+// unseen is an error when a queue answers and does not say what it holds: nothing would be scaled in.
+func unseen(queue string, o muster.QueueObservation) error {
+	for _, s := range []struct {
+		name string
+		muster.Sample
+	}{{"backlog", o.Backlog}, {"number in flight", o.InFlight}} {
+		if !s.Known && !s.Doubted {
+			return fmt.Errorf("the %s of %s is unknown: %s", s.name, queue, s.Reason)
+		}
+	}
+	return nil
+}
+
+// shown is a count, or that it is empty as far as one look tells.
+func shown(s muster.Sample) string {
+	if s.Doubted {
+		return "0"
+	}
+	return s.String()
+}
+
+// abilities are what a fleet can do beyond being listed and sized.
+func abilities(p *kind.Ports, delegated bool) []string {
+	var all []string
+	for _, a := range []struct {
+		name string
+		has  bool
+	}{
+		{"Releaser", p.Releaser != nil}, {"Protector", p.Protector != nil}, {"Trimmer", p.Trimmer != nil},
+		{"WarmPool", p.Prepares}, {"Expecter", p.Expecter != nil}, {"Delegator", delegated},
+	} {
+		if a.has {
+			all = append(all, a.name)
+		}
+	}
+	return all
+}
+
+// owners looks for who else sizes a fleet.
+func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
+	owned, ok := ports.Fleet.(interface {
+		Owners(context.Context) ([]string, error)
+	})
+	if !ok {
+		return
+	}
+	others, err := owned.Owners(ctx)
+	if err != nil {
+		e.add(f.Name, "owners", Unchecked, "%v", err)
+		return
+	}
+	sizer := kind.SizerOf(f)
+	if sizer != nil {
+		others = without(others, sizer.Owner(f))
+	}
+	names := strings.Join(others, ", ")
+	switch {
+	case len(others) > 0 && sizer == nil:
+		e.add(f.Name, "owners", Wrong, "the scaling policy %s sizes it too: two who set one number undo each other; "+
+			"delete or disable "+
+			"the policy, or leave the size to AWS with delegate", names)
+	case len(others) > 0:
+		e.add(f.Name, "owners", Note, "the scaling policy %s sizes it too: AWS rises when any policy wants to, and "+
+			"falls when all do", names)
+	default:
+		e.add(f.Name, "owners", OK, "nobody else sizes it")
+	}
+}
+
+// reports looks for what the workers of a fleet keep in its table.
+func (e *exam) reports(ctx context.Context, f config.Fleet) {
+	if f.ReportsTable == "" {
+		return
+	}
+	table, region, err := app.Reports(ctx, e.host, f)
+	if err != nil {
+		e.add(f.Name, "reports", Wrong, "%v", err)
+		return
+	}
+	entries, err := table.Read(ctx, f.Name, time.Now())
+	if entries == nil && err != nil {
+		err = awsapi.Explain("read the reports of workers in the table "+f.ReportsTable+" of DynamoDB", region, err)
+	}
+	var newest time.Time
+	for _, entry := range entries {
+		if entry.Report.SentAt.After(newest) {
+			newest = entry.Report.SentAt
+		}
+	}
+	switch {
+	case err != nil:
+		e.add(f.Name, "reports", Wrong, "%v", err)
+	case len(entries) == 0:
+		e.add(f.Name, "reports", Note, "the table %s has none of this fleet: start its workers with muster work "+
+			"--report dynamodb:%s "+
+			"--fleet %s", f.ReportsTable, f.ReportsTable, f.Name)
+	default:
+		workers := cmp.Or(render.Plural(len(entries), "worker"), "none")
+		e.add(f.Name, "reports", OK, "the table %s has %s of this fleet, the newest of %s", f.ReportsTable, workers,
+			newest.UTC().Format(time.RFC3339))
+	}
+}

@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/metrics"
+)
+
+// held is said of what is unknown.
+const held = "%s is unknown: %s; while that is so workers may be launched and nobody is let go: look whether its " +
+	"name, dimensions " +
+	"and region are right, and whether anything publishes it"
+
+// signals reads once what a fleet is measured by. What is not there is a note, not a problem: perhaps nothing has
+// published it yet.
+func (e *exam) signals(ctx context.Context, f config.Fleet) {
+	for _, signal := range kind.SignalsOf(f) {
+		source, err := signal.Open(ctx, e.host, f, nil)
+		measures := slices.Sorted(slices.Values(signal.Measures()))
+		if !e.result(f.Name, "metrics", err, "%s is measured by %s", render.Plural(len(measures), "signal"),
+			signal.Place()) {
+			continue
+		}
+		o, err := source.Observe(ctx)
+		if err != nil {
+			e.add(f.Name, "metrics", Wrong, "%v", err)
+			continue
+		}
+		samples := map[string]muster.Sample{
+			"backlog": o.Backlog, "in_flight": o.InFlight, "delayed": o.Delayed, "oldest_age": o.OldestAge,
+			"processing": o.Published.Value().ProcessingMean,
+		}
+		for _, name := range measures {
+			if s := samples[name]; !s.Known {
+				e.add(f.Name, "metrics", Note, held, "the signal "+name, s.Reason)
+			}
+		}
+	}
+}
+
+// metrics reads once the metrics that the policy of a fleet names.
+func (e *exam) metrics(ctx context.Context, f config.Fleet) {
+	var queues []string
+	for _, q := range f.Queues {
+		queues = append(queues, q.Name)
+	}
+	var queries []metrics.Query
+	for _, u := range f.Policy.Metrics(f.Name, queues) {
+		if !u.Own {
+			queries = append(queries, u.Query)
+		}
+	}
+	if len(queries) == 0 {
+		return
+	}
+	all, err := e.table.Meter(e.host, f).Metrics(ctx, queries)
+	if !e.result(f.Name, "metrics", err, "the policy reads %s from CloudWatch", render.Plural(len(queries), "metric")) {
+		return
+	}
+	for i, s := range all {
+		what := "the metric " + queries[i].Namespace + " " + queries[i].Name
+		switch {
+		case !s.Known:
+			e.add(f.Name, "metrics", Note, held, what, s.Reason)
+		case len(s.Points) == 0:
+			none := "it has no datapoint of the last " + render.Plural(metrics.MaxPoints, "period")
+			e.add(f.Name, "metrics", Note, held, what, none)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster/internal/misuse"
+)
+
+// FleetOf returns the fleet that was named in args, or the only one there is. Errors are about the request.
+func FleetOf(fleets, args []string) (string, error) {
+	switch {
+	case len(args) == 1 && slices.Contains(fleets, args[0]):
+		return args[0], nil
+	case len(args) == 1:
+		return "", misuse.Errorf("there is no fleet %q in the history; there is %s", args[0],
+			misuse.Names(fleets, len(fleets)))
+	case len(fleets) == 1:
+		return fleets[0], nil
+	}
+	return "", misuse.Errorf("name a fleet; there is %s", misuse.Names(fleets, len(fleets)))
+}
+
+// Time reads a time: of today, or in full; no text is the zero time. Errors are about the setting at.
+func Time(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return at, nil
+	}
+	now := time.Now()
+	at, err := time.ParseInLocation("2006-01-02 15:04:05", now.Format("2006-01-02 ")+text, time.Local)
+	if err != nil {
+		return at, misuse.Setting("at",
+			"found %q, allowed is a time of today such as 12:03:10, or 2026-03-01T12:03:10Z",
+			text)
+	}
+	return at, nil
+}

@@ -1,0 +1,130 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/status"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/internal/render"
+)
+
+// ErrNoDecision means that the history holds no decision that was asked for.
+var ErrNoDecision = errors.New("the history holds no such decision")
+
+// Explained is the explanation of a decision, with what went wrong at workers about that time, as muster explain -o
+// json prints it.
+type Explained struct {
+	controller.Explanation
+	// Recorded is the decision that was recorded last, where the one that is explained is the present one of the
+	// running program, which has no position.
+	Recorded  *Recorded `json:"recorded,omitzero"`
+	Incidents Incidents `json:"incidents,omitzero"`
+}
+
+// Find explains a recorded decision of a fleet: the one in force at a time, the one with a sequence number, or for
+// neither the last one. The error matches [ErrNoDecision] when the history holds none.
+func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (Explained, error) {
+	var found *muster.Record
+	var incidents Incidents
+	var recent, before muster.Recent
+	var failure error
+	change := ""
+	err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
+		if r.Kind != muster.Decided {
+			failure = incidents.see(r)
+			return failure == nil
+		}
+		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
+			return false
+		}
+		if _, lost := controller.Unencodable(r); lost && r.Position.Seq != seq {
+			return true // it was a hold, and says nothing more
+		}
+		recorded, _, err := controller.Recompute(r, recent)
+		if err != nil {
+			failure = err
+			return false
+		}
+		found, before = &r, recent
+		if recorded.Verdict == muster.Apply {
+			change = r.At.Local().Format("15:04:05") + " " + recorded.Sentence()
+		}
+		recent = recent.With(recorded, 25*time.Hour)
+		return true
+	})
+	switch {
+	case err != nil || failure != nil:
+		return Explained{}, errors.Join(err, failure)
+	case found == nil || seq > 0 && found.Position.Seq != seq:
+		return Explained{}, fmt.Errorf("fleet %s: %w", fleet, ErrNoDecision)
+	}
+	explanation, err := controller.Explain(*found, before)
+	e := Explained{Explanation: explanation, Incidents: incidents.around(found.At)}
+	if e.Decision.Verdict == muster.Hold {
+		e.LastChange = change
+	}
+	return e, err
+}
+
+// Print prints the explanation of a decision.
+func Print(w io.Writer, e controller.Explanation) {
+	d := e.Decision
+	what := "now"
+	if e.Position != (muster.Position{}) {
+		what = fmt.Sprintf("decision %d.%d", e.Position.Epoch, e.Position.Seq)
+	}
+	fmt.Fprintf(w, "%s at %s (%s, %s)\n\n", d.Fleet, d.At.Local().Format("2006-01-02 15:04:05.000"), what, d.Policy)
+	fmt.Fprintf(w, "  %s\n", e.Why)
+	if e.LastChange != "" {
+		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)
+	}
+	if c := e.Observation.Capacity; !c.Known && c.Reason != "" {
+		fmt.Fprintf(w, "  members: %s\n", c.Reason)
+	}
+	for _, note := range e.Observation.Notes {
+		fmt.Fprintf(w, "  note: %s\n", note)
+	}
+	status.PrintProgress(w, e.Observation, false)
+	fmt.Fprintf(w, "\nwhy this number\n")
+	for _, t := range d.Trail {
+		fmt.Fprintf(w, "  %-22s %s = %d\n", t.Rule, values(t.In), t.Out)
+		if t.Why != "" {
+			fmt.Fprintf(w, "  %-22s %s\n", "", t.Why)
+		}
+	}
+	if line := status.Classes(e.Observation); line != "" {
+		fmt.Fprintf(w, "  classes: %s\n", line)
+	}
+	if line := status.Crowds(e.Observation); line != "" {
+		fmt.Fprintf(w, "  durations by messages in progress: %s\n", line)
+	}
+	fmt.Fprintf(w, "\nwhy not more\n  %s\n\nwhat would change it\n", e.WhyNotMore)
+	for _, c := range e.Changes {
+		fmt.Fprintf(w, "  %s\n", c.Sentence)
+	}
+	if len(e.Changes) == 0 {
+		fmt.Fprintln(w, "  no other backlog would have, at that instant")
+	}
+}
+
+func values(in []muster.Value) string {
+	var parts []string
+	for _, v := range in {
+		parts = append(parts, v.Name+" "+render.Number(v.Value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Print prints the explanation, the decision that was recorded last, and what went wrong.
+func (e Explained) Print(w io.Writer) {
+	Print(w, e.Explanation)
+	e.printRecorded(w)
+	e.Incidents.print(w)
+}

@@ -1,0 +1,75 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/server"
+)
+
+// Recorded is the decision of a fleet that was recorded last.
+type Recorded struct {
+	Position muster.Position `json:"position"`
+	At       time.Time       `json:"at"`
+	Desired  int             `json:"desired"`
+	Sentence string          `json:"sentence"`
+}
+
+// Present explains what the muster up that runs with the configuration decides now, in place of what it recorded last;
+// where none runs, e stays what it is.
+func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) (Explained, error) {
+	var s server.Status
+	if err := client.Get(ctx, c, "/v1/status", &s); err != nil {
+		if errors.Is(err, client.ErrNotRunning) {
+			err = nil
+		}
+		return e, err
+	}
+	i := slices.IndexFunc(s.Fleets, func(f server.FleetStatus) bool { return f.Name == fleet })
+	if i < 0 || !s.Fleets[i].Ready || !s.Fleets[i].Sized() || s.Fleets[i].Decision.At.Before(e.Decision.At) {
+		return e, nil
+	}
+	f := s.Fleets[i]
+	spec, err := SpecOf(f)
+	if err != nil {
+		return e, err
+	}
+	p, err := policy.New(spec)
+	if err != nil {
+		return e, err
+	}
+	recent, err := RecentOf(ctx, c, fleet, spec)
+	if err != nil {
+		return e, err
+	}
+	now := Explained{Explanation: controller.ExplainDecision(p, f.Observation, recent, f.Decision),
+		Incidents: e.Incidents}
+	now.Recorded = &Recorded{e.Position, e.Decision.At, e.Decision.Desired, e.Decision.Sentence()}
+	if now.LastChange = e.LastChange; e.Decision.Verdict == muster.Apply {
+		now.LastChange = e.Decision.At.Local().Format("15:04:05") + " " + e.Decision.Sentence()
+	}
+	return now, nil
+}
+
+// printRecorded prints the decision that was recorded last, after the present one.
+func (e Explained) printRecorded(w io.Writer) {
+	if r := e.Recorded; r != nil {
+		fmt.Fprintf(
+			w,
+			"\nrecorded last\n  %s (decision %d.%d): %s\n",
+			r.At.Local().Format("2006-01-02 15:04:05.000"),
+			r.Position.Epoch,
+			r.Position.Seq,
+			r.Sentence,
+		)
+	}
+}

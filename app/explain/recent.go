@@ -1,0 +1,52 @@
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/server"
+)
+
+// SpecOf returns the policy in force of a fleet of the running program.
+func SpecOf(f server.FleetStatus) (spec policy.Spec, err error) {
+	if err := json.Unmarshal(f.Policy, &spec); err != nil {
+		return spec, fmt.Errorf("fleet %s: read the policy in force: %w; is the running muster up of this version?",
+			f.Name, err)
+	}
+	return spec, nil
+}
+
+// RecentOf reads from the history what the policy of a fleet would remember now; nothing where there is no history.
+func RecentOf(ctx context.Context, c *config.Config, fleet string, spec policy.Spec) (muster.Recent, error) {
+	path := filepath.Join(c.Data, app.HistoryFile)
+	if _, err := os.Stat(path); err != nil {
+		return nil, nil
+	}
+	h, err := history.OpenReadOnly(path)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	var recent muster.Recent
+	var failure error
+	err = h.Read(ctx, fleet, time.Now().Add(-spec.Memory()-2*time.Minute), func(r muster.Record) bool {
+		if _, lost := controller.Unencodable(r); r.Kind == muster.Decided && !lost {
+			var d muster.Decision
+			d, _, failure = controller.Recompute(r, nil)
+			recent = recent.With(d, spec.Memory())
+		}
+		return failure == nil
+	})
+	return recent, errors.Join(err, failure)
+}

@@ -1,0 +1,109 @@
+package importing
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/muster-scale/muster/config/foreign"
+	"github.com/muster-scale/muster/internal/misuse"
+)
+
+// Files reads the files that were named: a directory stands for its files of Terraform and those of the local modules
+// that they call, - for in. Errors are about the request.
+func Files(in io.Reader, names []string) (files []foreign.File, err error) {
+	for _, name := range names {
+		if name == "-" {
+			text, err := io.ReadAll(io.LimitReader(in, foreign.MaxBytes+1))
+			if err != nil {
+				return nil, misuse.Errorf("read what to import from standard input: %w", err)
+			}
+			files = append(files, foreign.File{Name: "standard input", Text: text})
+			continue
+		}
+		var of []foreign.File
+		if about, statErr := os.Stat(name); statErr == nil && about.IsDir() {
+			of, err = modulesIn(name)
+		} else {
+			of, err = readFiles([]string{name}, false)
+		}
+		if err != nil {
+			return nil, misuse.Wrap(err)
+		}
+		files = append(files, of...)
+	}
+	return files, nil
+}
+
+func readFiles(names []string, called bool) (files []foreign.File, err error) {
+	for _, name := range names {
+		text, err := readBounded(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, foreign.File{Name: name, Text: text, Called: called})
+	}
+	return files, nil
+}
+
+// localModule matches the source of a module that is called by its directory.
+var localModule = regexp.MustCompile(`(?m)(?:^\s*source\s*=|"source"\s*:)\s*"(\.\.?/[^"$]*)"`)
+
+// maxModules bounds how many directories are read for one.
+const maxModules = 200
+
+// modulesIn reads the module in a directory, and the local modules that it calls.
+func modulesIn(root string) (files []foreign.File, err error) {
+	directories := []string{filepath.Clean(root)}
+	for i := 0; i < len(directories) && i < maxModules; i++ {
+		names, err := terraformFiles(directories[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(names) == 0 && i == 0 {
+			return nil, fmt.Errorf("%s is a directory without files of Terraform (*.tf); name files", root)
+		}
+		of, err := readFiles(names, i > 0)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, of...)
+		for _, f := range of {
+			for _, m := range localModule.FindAllSubmatch(f.Text, -1) {
+				if to := filepath.Join(directories[i], string(m[1])); !slices.Contains(directories, to) {
+					directories = append(directories, to)
+				}
+			}
+		}
+	}
+	return files, nil
+}
+
+// terraformFiles are the files of Terraform in a directory: the values of variables count in the first one alone, which
+// the caller sees to.
+func terraformFiles(directory string) (names []string, err error) {
+	for _, pattern := range []string{
+		"*.tf", "*.tf.json", "terraform.tfvars", "*.auto.tfvars", "terraform.tfvars.json", "*.auto.tfvars.json",
+	} {
+		found, err := filepath.Glob(filepath.Join(directory, pattern))
+		if err != nil {
+			return nil, fmt.Errorf("look for files of Terraform in %s: %w", directory, err)
+		}
+		names = append(names, found...)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// readBounded reads a little more than is accepted, so that the reader says what is wrong with a larger file.
+func readBounded(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read what to import: %w", err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, foreign.MaxBytes+1))
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/joblog"
+	"github.com/muster-scale/muster/kind"
+)
+
+// local starts workers as processes of this machine. It implements [kind.Local].
+type local struct{ *App }
+
+var _ kind.Local = local{}
+
+// Start implements [kind.Local].
+func (l local) Start(c config.Fleet, p config.Part) (kind.Start, error) {
+	dir := filepath.Join(l.config.Data, membersDir, c.Name, p.Name)
+	s := kind.Start{Dir: dir, WorkDir: l.config.Dir}
+	if len(c.Queues) == 0 && len(p.Workers.Command) > 0 { // without a command it is in shadow, and starts none
+		// There is nothing to receive: the command itself is the worker, and reports by the API.
+		_, set := p.Workers.Variables()
+		s.Argv, s.Env = p.Workers.Command, l.workerEnv(c, set)
+		return s, nil
+	}
+	self := l.options.Program
+	if self == "" {
+		found, err := os.Executable()
+		if err != nil {
+			return s, fmt.Errorf("fleet %s: find this program to start workers with: %w", c.Name, err)
+		}
+		self = found
+	}
+	data, err := filepath.Abs(l.config.Data)
+	if err != nil {
+		return s, fmt.Errorf("fleet %s: find the directory in which the workers of this machine meet: %w", c.Name, err)
+	}
+	told := Started{Data: data, Workers: p.Workers}
+	for _, q := range c.Queues {
+		told.Queues = append(told.Queues, l.urlOf(q))
+	}
+	if p.Workers.MaxAttempts > 0 {
+		told.DeadLetter = l.urlOf(p.Workers.DeadLetter)
+	}
+	text, err := told.Text()
+	if err != nil {
+		return s, fmt.Errorf("fleet %s: write down what its workers do: %w", c.Name, err)
+	}
+	s.Argv, s.Env = []string{self, "work"}, l.workerEnv(c, []string{WorkVariable + "=" + text})
+	return s, nil
+}
+
+// Log implements [kind.Local].
+func (l local) Log(c config.Fleet) (printed func(member string, lines []string), closeLog func() error) {
+	log := joblog.Open(LogsDir(l.config.Data), c.Name, "", func(err error) {
+		if err != nil {
+			l.options.Logger.Warn("what workers print cannot be kept", "fleet", c.Name, "error", err)
+		}
+	})
+	return fleetLog{log, len(c.Queues) == 0}.printed, log.Close
+}
+
+// urlOf is where workers find a queue.
+func (a *App) urlOf(q config.QueueRef) string { return cmp.Or(q.URL, a.QueueURL(q.Name)) }
+
+// workerEnv returns the environment of a worker, by its member: that of this process, where to report, where its log
+// is, what it is told besides, and the keys of the embedded queue when it serves one.
+func (a *App) workerEnv(c config.Fleet, told []string) func(member string) []string {
+	return func(member string) []string {
+		env := append(os.Environ(), a.options.Env...)
+		env = append(env, "MUSTER_API_URL="+a.APIURL(), "MUSTER_TOKEN="+a.token.Member(c.Name, member).Reveal(),
+			"MUSTER_FLEET="+c.Name, "MUSTER_MEMBER="+member)
+		env = append(env, told...)
+		if logs, err := filepath.Abs(LogsDir(a.config.Data)); err == nil {
+			env = append(env, LogsVariable+"="+logs)
+		}
+		if trees, err := filepath.Abs(filepath.Join(a.config.Data, TreesFile)); err == nil &&
+			os.Getenv(TreesVariable) == "" {
+			env = append(env, TreesVariable+"="+trees)
+		}
+		for _, q := range c.Queues {
+			if q.Own() {
+				// Not as those of AWS: a worker may report there, with keys of its own.
+				return append(env, "AWS_ENDPOINT_URL_SQS="+a.Endpoint(), QueueKeyVariable+"="+a.keys.AccessKeyID,
+					QueueSecretVariable+"="+a.keys.SecretAccessKey)
+			}
+		}
+		return env
+	}
+}

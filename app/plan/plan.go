@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/app/explain"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/misuse"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/server"
+)
+
+// Fleet is one fleet in the answer of muster plan -o json.
+type Fleet struct {
+	Name string `json:"fleet"`
+	// Current is the size asked for now, Desired what the configuration would ask for.
+	Current int  `json:"current"`
+	Desired int  `json:"desired"`
+	Changes bool `json:"changes"`
+	// Outlook is what one worker fewer than desired, that many, and one more would make of the objective.
+	Outlook []Prospect `json:"outlook"`
+	controller.Explanation
+}
+
+// Make decides for every fleet of the configuration on what is seen now: through the muster up that runs with it or,
+// when none runs, by opening the data itself. With a fault, c says only where muster up runs; then the plan is that of
+// the configuration in force, and the fault is the error when there is none.
+func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
+	var s server.Status
+	err := client.Get(ctx, c, "/v1/status", &s)
+	switch {
+	case errors.Is(err, client.ErrNotRunning) && fault != nil:
+		return nil, misuse.Wrap(fault)
+	case errors.Is(err, client.ErrNotRunning):
+		return planHere(ctx, c)
+	case err != nil:
+		return nil, err
+	case fault != nil:
+		return planInForce(ctx, c, s)
+	}
+	seen := map[string]muster.Observation{}
+	for _, f := range s.Fleets {
+		if f.Ready {
+			seen[f.Name] = f.Observation
+		}
+	}
+	plans := []Fleet{}
+	for _, f := range c.Fleets {
+		o, ok := seen[f.Name]
+		if !ok {
+			return nil, fmt.Errorf("the running muster up has not seen a fleet %q; start it with this "+
+				"configuration, or stop it to plan from the data alone", f.Name)
+		}
+		o.Objective, o.Limits = f.Objective, f.Limits
+		one, err := planWith(ctx, c, f.Policy, o)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, one)
+	}
+	return plans, nil
+}
+
+// planInForce decides for every fleet of the running program with the policy that it was last seen to have.
+func planInForce(ctx context.Context, c *config.Config, s server.Status) ([]Fleet, error) {
+	plans := []Fleet{}
+	for _, f := range s.Fleets {
+		if !f.Ready || !f.Sized() {
+			continue
+		}
+		spec, err := explain.SpecOf(f)
+		if err != nil {
+			return nil, err
+		}
+		one, err := planWith(ctx, c, spec, f.Observation)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, one)
+	}
+	return plans, nil
+}
+
+// planWith decides with a policy on what was seen of a fleet.
+func planWith(ctx context.Context, c *config.Config, spec policy.Spec, o muster.Observation) (Fleet, error) {
+	recent, err := explain.RecentOf(ctx, c, o.Fleet, spec)
+	if err != nil {
+		return Fleet{}, err
+	}
+	p, err := policy.New(spec)
+	if err != nil {
+		return Fleet{}, err
+	}
+	return fleetOf(o.Fleet, spec, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))), nil
+}
+
+func fleetOf(fleet string, spec policy.Spec, e controller.Explanation) Fleet {
+	d := e.Decision
+	return Fleet{Name: fleet, Current: d.Previous, Desired: d.Desired, Changes: d.Desired != d.Previous,
+		Outlook: prospects(e.Observation, d.Desired, spec.PricePerHour), Explanation: e}
+}
+
+// planHere opens the data as muster up would, looks once, and steps without executing anything.
+func planHere(ctx context.Context, c *config.Config) ([]Fleet, error) {
+	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"} // nothing is served
+	o := app.Options{Logger: slog.New(slog.DiscardHandler), Look: true}
+	if _, err := os.Stat(c.Data); errors.Is(err, os.ErrNotExist) {
+		// Nothing ran here yet: the plan is for an empty set-up, and leaves nothing behind.
+		dir, err := os.MkdirTemp("", "muster-plan-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		c.Data, o.Ephemeral, o.Look = dir, true, false
+	}
+	a, err := app.Open(ctx, c, o)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	plans := []Fleet{}
+	for _, f := range c.Fleets {
+		o, err := a.Preview(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		p, err := policy.New(o.Spec)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, fleetOf(f.Name, o.Spec, controller.ExplainDecision(p, o.Observation, o.Recent,
+			o.Decision)))
+	}
+	return plans, nil
+}
+
+// Of returns the plan of the named fleet alone. The error is about the request.
+func Of(plans []Fleet, fleet string) ([]Fleet, error) {
+	var names []string
+	for _, p := range plans {
+		if p.Name == fleet {
+			return []Fleet{p}, nil
+		}
+		names = append(names, p.Name)
+	}
+	return nil, misuse.Errorf("there is no fleet %q in the configuration; there is %s", fleet,
+		misuse.Names(names, len(names)))
+}
+
+// Print prints the plan of a fleet with its arithmetic and its outlook.
+func (p Fleet) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s: now %d, would be %d\n\n", p.Name, p.Current, p.Desired)
+	explain.Print(w, p.Explanation)
+	return PrintOutlook(w, p.Outlook)
+}

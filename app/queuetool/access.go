@@ -1,0 +1,223 @@
+package queuetool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/server"
+)
+
+// access looks at messages of the embedded queues and carries them in and out.
+type access interface {
+	// Peek looks at messages without receiving them.
+	Peek(ctx context.Context, name string, q server.PeekQuery) (server.PeekAnswer, error)
+	// export writes every message as a line, and returns how many there were; total is told first how many to expect.
+	export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error)
+	// load stores lines. The error is a [queue.LineError] where it is known which were stored; else nobody knows.
+	load(ctx context.Context, name string, lines []byte) (queue.Imported, error)
+}
+
+// Queues are the queues that a command works on: those of the running muster up or, when none runs, those in its data
+// directory. They are for use by one goroutine at a time.
+type Queues struct {
+	access
+	names   []string
+	service *queue.Service // nil with a running muster up
+}
+
+// Open finds the queues of the place. Nothing else may open the data directory until they are closed.
+func Open(ctx context.Context, place client.Place) (*Queues, error) {
+	c, err := place()
+	if err != nil {
+		return nil, err
+	}
+	var names server.QueueNames
+	err = client.Get(ctx, c, "/v1/queues", &names)
+	if err == nil {
+		return &Queues{access: servedQueues{c}, names: names.Queues}, nil
+	}
+	if !errors.Is(err, client.ErrNotRunning) {
+		return nil, err
+	}
+	if _, missing := os.Stat(filepath.Join(c.Data, app.QueueFile)); errors.Is(missing, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; nor does %s hold queues", err, c.Data)
+	}
+	service, err := queue.Open(queue.Options{Dir: c.Data, Logger: slog.New(slog.DiscardHandler)})
+	if errors.Is(err, queue.ErrLocked) {
+		return nil, fmt.Errorf("%w; if it is a muster up, name its configuration with -f: nothing answers at http://%s",
+			err, c.Listen.API)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Queues{ownQueues{service, app.LastFailures(c.Data)}, service.Queues(), service}, nil
+}
+
+// Close releases the data directory.
+func (o *Queues) Close() error {
+	if o.service == nil {
+		return nil
+	}
+	return o.service.Close()
+}
+
+// need returns an error when there is no queue of that name.
+func (o *Queues) need(name string) error {
+	if slices.Contains(o.names, name) {
+		return nil
+	}
+	return client.NoQueue(name, o.names)
+}
+
+// With opens the queues of the place for work on the named one, and closes them.
+func With(ctx context.Context, place client.Place, name string, do func(*Queues) error) error {
+	o, err := Open(ctx, place)
+	if err != nil {
+		return err
+	}
+	if err = o.need(name); err == nil {
+		err = do(o)
+	}
+	return errors.Join(err, o.Close())
+}
+
+// Names returns the names of the queues of the running muster up, or else of those that the configuration states, for
+// the completion of a command line.
+func Names(ctx context.Context, place client.Place) ([]string, error) {
+	c, err := place()
+	if err != nil {
+		return nil, err
+	}
+	var names server.QueueNames
+	if client.Get(ctx, c, "/v1/queues", &names) != nil {
+		names.Queues = client.StatedQueues(c)
+	}
+	return names.Queues, nil
+}
+
+// servedQueues are those of the running muster up, behind its HTTP API.
+type servedQueues struct{ c *config.Config }
+
+func queuePath(name, rest string) string { return "/v1/queues/" + url.PathEscape(name) + "/" + rest }
+
+// Peek implements access.
+func (s servedQueues) Peek(ctx context.Context, name string, q server.PeekQuery) (a server.PeekAnswer, err error) {
+	values := url.Values{"limit": {strconv.Itoa(q.Limit)}, "from": {q.From}, "body": {"full"}}
+	if q.Short {
+		values.Set("body", "short")
+	}
+	return a, client.Get(ctx, s.c, queuePath(name, "messages?"+values.Encode()), &a)
+}
+
+func (s servedQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
+	resp, err := client.Ask(ctx, s.c, http.MethodGet, queuePath(name, "export"), nil)
+	if err != nil {
+		return 0, errors.Join(ctx.Err(), err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return 0, client.Refused(resp)
+	}
+	if n, err := strconv.Atoi(resp.Header.Get(server.ExportTotal)); err == nil {
+		total(n)
+	}
+	if _, err := io.Copy(to, resp.Body); err != nil {
+		return 0, fmt.Errorf("it ended before it was complete: %w", err)
+	}
+	if text := resp.Trailer.Get(server.ExportError); text != "" {
+		return 0, errors.New(text)
+	}
+	n, err := strconv.Atoi(resp.Trailer.Get(server.ExportCount))
+	if err != nil {
+		return 0, errors.New("it ended before it was complete; is muster up still running?")
+	}
+	return n, nil
+}
+
+// loadPatience bounds one request of an import: above the time the server has for it.
+const loadPatience = time.Minute
+
+func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
+	ctx, stop := context.WithTimeout(ctx, loadPatience)
+	defer stop()
+	resp, err := client.Ask(ctx, s.c, http.MethodPost, queuePath(name, "messages"), bytes.NewReader(lines))
+	if errors.Is(err, client.ErrNotRunning) {
+		return queue.Imported{}, &queue.LineError{Line: 1, Err: err}
+	}
+	if err != nil {
+		if wrong, ok := errors.AsType[*url.Error](err); ok {
+			err = wrong.Err
+		}
+		return queue.Imported{}, fmt.Errorf("the connection to muster up was lost: %w", err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusUnprocessableEntity:
+	case http.StatusInternalServerError:
+		return queue.Imported{}, client.Refused(resp)
+	default:
+		return queue.Imported{}, &queue.LineError{Line: 1, Err: client.Refused(resp)}
+	}
+	var l server.Loaded
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&l); err != nil {
+		return queue.Imported{}, fmt.Errorf("read the answer: %w", err)
+	}
+	done := queue.Imported{Sent: l.Sent, Duplicates: l.Duplicates}
+	if l.Error != "" {
+		return done, &queue.LineError{Line: l.Line, Err: errors.New(l.Error)}
+	}
+	return done, nil
+}
+
+// ownQueues are those of a data directory that no muster up has open.
+type ownQueues struct {
+	service *queue.Service
+	last    server.LastFailures
+}
+
+// Peek implements access.
+func (o ownQueues) Peek(ctx context.Context, name string, q server.PeekQuery) (server.PeekAnswer, error) {
+	a, err := server.Peek(ctx, o.service, name, q)
+	if err == nil {
+		a.Explain(ctx, o.last)
+	}
+	return a, err
+}
+
+func (o ownQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
+	counts, err := o.service.Counts(name)
+	if err != nil {
+		return 0, err
+	}
+	total(counts.Visible + counts.InFlight + counts.Delayed)
+	return o.service.Export(ctx, name, to)
+}
+
+func (o ownQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
+	done, err := o.service.Import(ctx, name, bytes.NewReader(lines))
+	wrong, isLine := errors.AsType[*queue.LineError](err)
+	switch {
+	case isLine && !errors.Is(err, queue.ErrStorage):
+		return done, wrong
+	case errors.Is(err, queue.ErrQueueNotFound):
+		return done, &queue.LineError{Line: 1, Err: err}
+	}
+	return done, err
+}

@@ -1,0 +1,123 @@
+package queuetool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/server"
+)
+
+// Row is one queue as muster queue ls -o json prints it.
+type Row struct {
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	Backlog  int    `json:"backlog"`
+	InFlight int    `json:"in_flight"`
+	// Working and Retrying are the messages in flight that workers hold, and those that wait for their retry; nil where
+	// that is not known.
+	Working  *int `json:"working,omitzero"`
+	Retrying *int `json:"retrying,omitzero"`
+	Delayed  int  `json:"delayed"`
+}
+
+// split tells what of the messages in flight waits for a retry.
+func (r *Row) split(c server.QueueCounts) {
+	if c.Retrying == nil {
+		return
+	}
+	retrying := min(*c.Retrying, r.InFlight) // both were counted at different times
+	working := r.InFlight - retrying
+	r.Working, r.Retrying = &working, &retrying
+}
+
+// PrintRows prints a table of queues.
+func PrintRows(w io.Writer, rows []Row) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tWORKING\tRETRYING\tDELAYED\tURL")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", r.Name, r.Backlog, r.InFlight,
+			orUnknown(r.Working), orUnknown(r.Retrying), r.Delayed, r.URL)
+	}
+	return t.Flush()
+}
+
+// orUnknown prints a number, or a question mark for one that is not known.
+func orUnknown(n *int) string {
+	if n == nil {
+		return "?"
+	}
+	return strconv.Itoa(*n)
+}
+
+// SplitInFlight puts into the rows what waits for a retry, where a muster up runs at the place that knows it. It
+// returns a line for each other region and account that has queues there.
+func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows []Row) (others []string) {
+	c, err := place()
+	if err != nil || where.Endpoint != "" && where.Endpoint != "http://"+c.Listen.Queue {
+		return nil
+	}
+	var known server.QueueNames
+	if client.Get(ctx, c, "/v1/queues", &known) != nil {
+		return nil // the counts of the endpoint are all that there is
+	}
+	for i := range rows {
+		rows[i].split(known.Counts[where.Key(rows[i].Name)])
+	}
+	counts := map[Where]int{}
+	for _, key := range known.Queues {
+		region, account, name := queue.CutScope(key)
+		if where.Key(name) != key {
+			counts[Where{Region: cmp.Or(region, DefaultRegion), Account: cmp.Or(account, DefaultAccount)}]++
+		}
+	}
+	for at, n := range counts {
+		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s --account %s",
+			render.Plural(n, "queue"), at.Region, at.Account, at.Region, at.Account))
+	}
+	slices.Sort(others)
+	return others
+}
+
+// List returns the queues of an endpoint with their counts, never nil without an error. Errors are as the SDK has them:
+// see [client.Explain].
+func List(ctx context.Context, c *awssqs.Client) ([]Row, error) {
+	rows := []Row{}
+	pages := awssqs.NewListQueuesPaginator(c, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, url := range page.QueueUrls {
+			a, err := c.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &url,
+				AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll}})
+			if err != nil {
+				return nil, err
+			}
+			number := func(name types.QueueAttributeName) int {
+				n, _ := strconv.Atoi(a.Attributes[string(name)])
+				return n
+			}
+			rows = append(rows, Row{
+				Name: url[strings.LastIndexByte(url, '/')+1:], URL: url,
+				Backlog:  number(types.QueueAttributeNameApproximateNumberOfMessages),
+				InFlight: number(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible),
+				Delayed:  number(types.QueueAttributeNameApproximateNumberOfMessagesDelayed),
+			})
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,101 @@
+package status
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+)
+
+// atWorkers is how many messages workers hold: at most those in flight, where those that wait for a retry are not
+// known.
+func atWorkers(o muster.Observation) string {
+	if p := o.Progress.Value(); p.Working.Known || !o.InFlight().Known {
+		return count(p.Working)
+	}
+	return "<=" + count(o.InFlight())
+}
+
+// shareInTime renders the share of messages in time. Nothing that is less than all reads as all, and nothing above 0 as
+// none.
+func shareInTime(s muster.Sample) string {
+	if !s.Known {
+		return "?"
+	}
+	percent := 100 * s.Value
+	switch rounded := math.Round(percent*10) / 10; {
+	case rounded == 100 && percent < 100:
+		return ">99.9%"
+	case rounded == 0 && percent > 0:
+		return "<0.1%"
+	default:
+		return render.Number(rounded) + "%"
+	}
+}
+
+// PrintProgress says what fails, waits for a retry or is late, and nothing where all goes well. told is true where the
+// failed attempts and the last error are said in another place.
+func PrintProgress(w io.Writer, o muster.Observation, told bool) {
+	if parts := troubles(o, told); len(parts) > 0 {
+		fmt.Fprintf(w, "  work: %s\n", strings.Join(parts, ", "))
+	}
+	p := o.Progress.Value()
+	if p.LastError != "" && !told {
+		ago := render.Seconds(math.Round(max(0, o.At.Sub(p.LastErrorAt).Seconds())))
+		fmt.Fprintf(w, "  last error %s ago, at %s: %s\n", ago, p.LastErrorAt.Local().Format("15:04:05"), p.LastError)
+	}
+}
+
+// Troubles are what fails, waits for a retry or is late at a fleet; none where all goes well.
+func Troubles(o muster.Observation) []string { return troubles(o, false) }
+
+func troubles(o muster.Observation, told bool) (parts []string) {
+	p := o.Progress.Value()
+	if p.Retrying.Value > 0 {
+		text := render.Number(p.Retrying.Value) + " waiting for retry"
+		if p.OldestRetry.Value > 0 {
+			text += ", the oldest sent " + render.Seconds(math.Round(p.OldestRetry.Value)) + " ago"
+		}
+		parts = append(parts, text)
+	}
+	if p.Late.Value > 0 {
+		parts = append(parts, render.Number(math.Round(p.Late.Value))+" late")
+	}
+	if p.Held > 0 {
+		parts = append(parts, heldLate(p))
+	}
+	if failed := math.Round(p.Failed); failed > 0 && !told {
+		attempts := render.Plural(int(failed), "attempt")
+		parts = append(parts, fmt.Sprintf("%s failed in the last %d minutes%s", attempts,
+			int(muster.FailedOver.Minutes()), each(p.Failing)))
+	}
+	if p.DeadLetters.Value > 0 {
+		parts = append(parts, render.Plural(int(p.DeadLetters.Value), "dead letter"))
+	}
+	if p.InTime.Known && p.InTime.Value < o.Objective.Quantile {
+		parts = append(parts, fmt.Sprintf("%s of %s in time in the last hour", shareInTime(p.InTime),
+			render.Number(p.Ended)))
+	}
+	return parts
+}
+
+// heldLate says which worker has had a message for longer than the objective allows: its work may hang.
+func heldLate(p muster.Progress) string {
+	verb := "has"
+	if p.Held > 1 {
+		verb = "have"
+	}
+	return fmt.Sprintf("%s in progress %s taken longer than the objective, %s so far at %s",
+		render.Plural(p.Held, "message"), verb, render.Seconds(math.Round(p.HeldLongest)), p.HeldBy)
+}
+
+// each says how long failed attempts take.
+func each(e muster.Estimate) string {
+	if !e.Known {
+		return ""
+	}
+	return fmt.Sprintf(" (%s each)", render.Seconds(e.MeanSeconds))
+}

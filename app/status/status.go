@@ -1,0 +1,153 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/logs"
+	"github.com/muster-scale/muster/internal/joblog"
+	"github.com/muster-scale/muster/internal/lifecycle"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/server"
+)
+
+// Print prints the fleets of a running Muster; failed says what failed of late at one, and nothing when nothing did:
+// [FailedLately] does.
+func Print(w io.Writer, s server.Status, failed func(fleet string) string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "FLEET\tBACKLOG\tWORKING\tRETRYING\tOLDEST\tOBJECTIVE\tIN TIME"+
+		"\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
+	for _, f := range s.Fleets {
+		if !f.Sized() {
+			// what was seen last says nothing about now
+			f.Observation = muster.Observation{Objective: f.Observation.Objective}
+		}
+		o, c := f.Observation, f.Observation.Capacity
+		members := []string{"?", "?", "?", "?", "?"}
+		if f.Ready && c.Known {
+			for i, n := range []int{c.InService(), c.Busy, o.Pending(), c.Draining + c.Released, c.Lost} {
+				members[i] = strconv.Itoa(n)
+			}
+		}
+		desired := "?"
+		if f.Ready {
+			desired = strconv.Itoa(f.Decision.Desired)
+		}
+		p := o.Progress.Value()
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, count(o.Backlog()), atWorkers(o),
+			count(p.Retrying),
+			age(o.Oldest()), objective(o.Objective), shareInTime(p.InTime), desired, strings.Join(members, "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, fault := range s.Faults {
+		fmt.Fprintf(w, "\n%s\n", fault)
+	}
+	for _, f := range s.Fleets {
+		if !f.Sized() {
+			fmt.Fprintf(w, "\n%s: %s\n", f.Name, cmp.Or(f.Trouble, Lifeline(f)))
+			continue
+		}
+		fmt.Fprintf(w, "\n%s: %s\n", f.Name, f.Sentence)
+		if f.CostPerHour > 0 {
+			fmt.Fprintf(w, "  it costs %s an hour\n", render.Number(f.CostPerHour))
+		}
+		if line := Classes(f.Observation); line != "" {
+			fmt.Fprintf(w, "  classes: %s\n", line)
+		}
+		if f.Trouble != "" {
+			fmt.Fprintf(w, "  %s\n", f.Trouble)
+		}
+		if !f.Observation.Capacity.Known && f.Observation.Capacity.Reason != "" {
+			fmt.Fprintf(w, "  members: %s\n", f.Observation.Capacity.Reason)
+		}
+		for _, note := range f.Observation.Notes {
+			fmt.Fprintf(w, "  note: %s\n", note)
+		}
+		text := failed(f.Name)
+		PrintProgress(w, f.Observation, text != "")
+		if text != "" {
+			fmt.Fprintf(w, "  %s\n", text)
+		}
+		printIncidents(w, f, s.At)
+		for _, q := range f.Observation.Queues {
+			if !q.Backlog.Known {
+				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)
+			}
+		}
+	}
+	if len(s.Fleets) == 0 {
+		fmt.Fprintln(w, "muster up runs without fleets: give it a configuration with -f")
+	}
+	return nil
+}
+
+// maxBusy bounds the members that are named when a fleet stops.
+const maxBusy = 20
+
+// Lifeline says in words where a fleet stands that is not sized and has not failed.
+func Lifeline(f server.FleetStatus) string {
+	if f.Phase != string(lifecycle.Stopping) {
+		return f.Phase + ": it is not sized yet"
+	}
+	text, separator := "stopping: its workers finish what they hold", ": "
+	told := 0
+	for _, m := range f.Members {
+		if m.Busy > 0 && told < maxBusy {
+			told++
+			text += fmt.Sprintf("%s%s has worked on %s for %s", separator, m.ID, render.Plural(m.Busy, "message"),
+				render.Seconds(math.Round(m.HeldSeconds)))
+			separator = ", "
+		}
+	}
+	return text
+}
+
+// objective renders a latency objective, which is not known before a fleet was seen.
+func objective(o muster.Objective) string {
+	if o.Latency == 0 {
+		return "?"
+	}
+	return render.Seconds(o.Latency.Seconds())
+}
+
+// count and age render what is unknown as a question mark, never as zero.
+func count(s muster.Sample) string {
+	if !s.Known {
+		return "?"
+	}
+	return render.Number(s.Value)
+}
+
+func age(s muster.Sample) string {
+	if !s.Known {
+		return "?"
+	}
+	return render.Seconds(s.Value)
+}
+
+// lately is how far back status says what failed.
+const lately = 5 * time.Minute
+
+// FailedLately says what failed in the last five minutes at a fleet of local processes, as its log in the data
+// directory has it; empty for nothing.
+func FailedLately(ctx context.Context, data, fleet string, now time.Time) string {
+	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
+	if err != nil || recent.Last == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s failed in the last %d minutes, the last %s ago: %s; see muster logs %s --failed",
+		render.Plural(recent.Failed, "attempt"),
+		int(lately.Minutes()), render.Seconds(max(0, now.Sub(recent.Last.At).Seconds())), logs.Failure(recent.Last),
+		fleet)
+}

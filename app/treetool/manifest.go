@@ -1,0 +1,67 @@
+package treetool
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/muster-scale/muster/tree"
+)
+
+// Manifest is a list of children, one JSON object a line.
+type Manifest struct {
+	path  string
+	file  io.Closer // nil: nothing to close
+	lines *bufio.Scanner
+	line  int
+}
+
+// OpenManifest opens the list at path; - is stdin, and no path an empty list.
+func OpenManifest(path string, stdin io.Reader) (*Manifest, error) {
+	m := &Manifest{path: path}
+	var from io.Reader = bytes.NewReader(nil)
+	switch path {
+	case "":
+	case "-":
+		from = stdin
+	default:
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--manifest: %w", err)
+		}
+		from, m.file = file, file
+	}
+	m.lines = bufio.NewScanner(from)
+	m.lines.Buffer(nil, tree.MaxLine)
+	return m, nil
+}
+
+// Next returns the next child, and io.EOF after the last.
+func (m *Manifest) Next() (tree.Child, error) {
+	for m.lines.Scan() {
+		m.line++
+		if line := bytes.TrimSpace(m.lines.Bytes()); len(line) > 0 {
+			c, err := tree.ReadChild(line)
+			if err == nil {
+				err = c.Check()
+			}
+			if err != nil {
+				err = fmt.Errorf("--manifest: line %d of %s: %w", m.line, m.path, err)
+			}
+			return c, err
+		}
+	}
+	if err := m.lines.Err(); err != nil {
+		return tree.Child{}, fmt.Errorf("--manifest: line %d of %s: %w", m.line+1, m.path, err)
+	}
+	return tree.Child{}, io.EOF
+}
+
+// Close closes the file.
+func (m *Manifest) Close() {
+	if m.file != nil {
+		m.file.Close()
+	}
+}

@@ -1,0 +1,85 @@
+package treetool
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/internal/misuse"
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/dynamotree"
+	"github.com/muster-scale/muster/tree/runner"
+)
+
+// Trees are the trees that commands work on.
+type Trees struct {
+	// Place says where the data directory is and, for the keys of its queue, where muster up serves queues.
+	Place client.Place
+	// Path is the file of the trees, or dynamodb: and the name of a table; empty for the file of the data directory.
+	Path string
+}
+
+// open opens the trees; make makes what they are kept in when it is not there.
+func (f Trees) open(ctx context.Context, make bool) (app.TreeStore, error) {
+	path := f.Path
+	if path == "" {
+		c, err := f.Place()
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(c.Data, app.TreesFile)
+	}
+	s, err := app.OpenTrees(ctx, path, make)
+	if errors.Is(err, app.ErrTreesPlace) {
+		return nil, misuse.Setting("trees", "found %q, %w", path, app.ErrTreesPlace)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = misuse.Errorf("there are no trees in %s; submit one, or name the file with --trees or the "+
+			"configuration with -f",
+			path)
+	}
+	return s, err
+}
+
+// With opens the trees, does something with them and closes them. With make what they are kept in is made when it is
+// not there. The error says what can be done about what was refused.
+func (f Trees) With(ctx context.Context, make bool, do func(tree.Store, *runner.Operator) error) error {
+	store, err := f.open(ctx, make)
+	if err != nil {
+		return err
+	}
+	sender := &runner.SQSSender{Client: func(ctx context.Context, queue string) (*awssqs.Client, error) {
+		return client.SQS(ctx, f.Place, queue)
+	}}
+	err = do(store, runner.NewOperator(store, sender, nil, slog.New(slog.DiscardHandler)))
+	return errors.Join(explain(err), store.Close())
+}
+
+// explain says what a person can do about what trees refuse.
+func explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, tree.ErrNoRoot):
+		return misuse.Errorf("%w; muster tree status lists those that there are", err)
+	case errors.Is(err, tree.ErrState), dynamotree.Is(err):
+		return err
+	}
+	return client.Explain(err)
+}
+
+// NewID names a tree by the time, and by chance where two begin together.
+func NewID(at time.Time) string {
+	var chance [4]byte
+	rand.Read(chance[:]) // never fails
+	return at.UTC().Format("20060102-150405-") + hex.EncodeToString(chance[:])
+}

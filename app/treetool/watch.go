@@ -1,0 +1,81 @@
+package treetool
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/internal/terminal"
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/runner"
+)
+
+// everyLine is how often a line appears elsewhere than on a terminal while nothing changes.
+const everyLine = 10 * time.Second
+
+// UnfinishedError means that a tree had not ended when the time to watch it was over. The tree goes on.
+type UnfinishedError struct {
+	ID      string
+	Timeout time.Duration
+}
+
+// Error implements the interface error.
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("the tree %s has not ended within %s; it goes on", e.ID, e.Timeout)
+}
+
+// Watch shows on out how far a tree is until it ends, and returns how it ended. It looks each time that every is over.
+// With a timeout above 0 it gives up after that with an [UnfinishedError]. On a terminal the line is drawn in place;
+// elsewhere a line appears every ten seconds and when the state changes.
+func Watch(ctx context.Context, store tree.Store, p *runner.Operator, id string, every, timeout time.Duration,
+	out io.Writer,
+) (Status, error) {
+	inPlace := terminal.Is(out)
+	var shown time.Time
+	var state tree.RootState
+	began := time.Now()
+	for {
+		s, err := Look(ctx, store, p, id, 20)
+		if err != nil {
+			return s, err
+		}
+		switch {
+		case s.State == tree.Complete || s.State == tree.Cancelled:
+			if inPlace {
+				fmt.Fprint(out, "\r\x1b[K")
+			}
+			return s, nil
+		case inPlace:
+			fmt.Fprintf(out, "\r%s\x1b[K", s.Line())
+		case s.State != state || time.Since(shown) >= everyLine:
+			fmt.Fprintln(out, s.Line())
+			shown, state = time.Now(), s.State
+		}
+		pause := every
+		if timeout > 0 {
+			left := timeout - time.Since(began)
+			if left <= 0 {
+				if inPlace {
+					fmt.Fprintln(out)
+				}
+				return s, &UnfinishedError{id, timeout}
+			}
+			pause = min(pause, left)
+		}
+		if err := host.Sleep(ctx, pause); err != nil {
+			return s, err
+		}
+	}
+}
+
+// Unsuccessful returns an error for a tree that ended with failed nodes or was cancelled.
+func (s Status) Unsuccessful() error {
+	if s.Failed == 0 && s.State == tree.Complete {
+		return nil
+	}
+	return fmt.Errorf("the tree %s ended with %s; muster tree retry works on them again", s.ID,
+		render.Plural(int(s.Failed), "failed node"))
+}

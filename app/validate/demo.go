@@ -1,0 +1,249 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/demo"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// circumstances are what a demo run met on this machine: what the simulator is told, so that only the model is
+// compared.
+type circumstances struct {
+	// sent are the instants of the messages since the controller's first look, ascending, work how long those took that
+	// were begun first, second and so on.
+	sent, work []time.Duration
+	// boots are the times from the launch of each member until it took messages, in the order of launch; handover is
+	// the mean time from the end of the work on a message until its worker has the next.
+	boots    []time.Duration
+	handover time.Duration
+}
+
+// Figure is one figure of a run of the demo, for real and in the simulator, over the repetitions.
+type Figure struct {
+	Name   string `json:"name"`
+	Policy string `json:"policy"`
+	Figure string `json:"figure"`
+	// Real and Simulated are the repetitions, in seconds.
+	Real      []float64 `json:"real"`
+	Simulated []float64 `json:"simulated"`
+	// Off is the median of how far the simulator was off in a repetition, as a share of what was real.
+	Off float64 `json:"off"`
+}
+
+// Demo plays the demo and simulates it so often, and compares both. What it measures is told on progress.
+func Demo(ctx context.Context, repetitions int, progress io.Writer) ([]Figure, error) {
+	var all [][2][]demo.Result
+	for i := range repetitions {
+		fmt.Fprintf(progress, "repetition %d of %d\n", i+1, repetitions)
+		tally, err := demo.Play(ctx, demo.NewView(io.Discard, false, progress))
+		if err != nil {
+			return nil, err
+		}
+		real := tally.Results()
+		if err := demo.Failure(real); err != nil {
+			return nil, err
+		}
+		var simulated []demo.Result
+		for k, r := range tally.Runs() {
+			c := circumstancesOf(tally.Measured(r))
+			s, err := simulateDemo(r, c)
+			if err != nil {
+				return nil, err
+			}
+			simulated = append(simulated, s)
+			fmt.Fprintf(progress, "  %s: boots %s to %s, work %s, handover %s; worker-seconds %.1f and %.1f "+
+				"simulated, p95 %.2f s and %.2f s\n", r.Fleet.Name,
+				slices.Min(c.boots).Round(time.Millisecond), slices.Max(c.boots).Round(time.Millisecond),
+				mean(c.work).Round(time.Millisecond),
+				c.handover.Round(time.Millisecond), real[k].WorkerSeconds, s.WorkerSeconds, real[k].P95, s.P95)
+		}
+		all = append(all, [2][]demo.Result{real, simulated})
+	}
+	return compareDemos(all), nil
+}
+
+// compareDemos compares the repetitions, each of which is real and simulated. What a repetition met is what its
+// simulation is told, so they are compared pair by pair; the median forgives single repetitions, because a policy that
+// waits for the last moment sometimes decides by a millisecond.
+func compareDemos(all [][2][]demo.Result) []Figure {
+	figures := []struct {
+		name string
+		of   func(demo.Result) float64
+	}{
+		{"worker-seconds", func(r demo.Result) float64 { return r.WorkerSeconds }},
+		{"p95", func(r demo.Result) float64 { return r.P95 }},
+	}
+	var rows []Figure
+	for k, r := range all[0][0] {
+		for _, f := range figures {
+			v := Figure{Name: r.Name, Policy: r.Policy, Figure: f.name}
+			var off []float64
+			for _, pair := range all {
+				real, simulated := f.of(pair[0][k]), f.of(pair[1][k])
+				v.Real, v.Simulated, off = append(v.Real, real), append(v.Simulated, simulated),
+					append(off, simulated/real-1)
+			}
+			v.Off = median(off)
+			rows = append(rows, v)
+		}
+	}
+	return rows
+}
+
+// simulateDemo makes a run of the demo in the simulator, and adds it up as the real one is.
+func simulateDemo(r demo.Run, c circumstances) (demo.Result, error) {
+	tally, err := simulateRun(r, c)
+	if err != nil {
+		return demo.Result{}, err
+	}
+	return tally.Result(r), nil
+}
+
+// simulateRun makes a run in the simulator.
+func simulateRun(r demo.Run, c circumstances) (*demo.Tally, error) {
+	settings, err := app.Settings(r.Fleet)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.sent) == 0 || len(c.boots) == 0 {
+		return nil, fmt.Errorf("%s: found %d messages and %d boots, nothing to simulate", r.Fleet.Name, len(c.sent),
+			len(c.boots))
+	}
+	tally := demo.NewTally([]demo.Run{r}, "")
+	world := sim.World{
+		Boot: sim.Draw{Samples: c.boots, InTurn: true}, Wakes: true, IdleStop: r.Fleet.Workers.Idle,
+		Visibility: r.Fleet.Workers.Visibility,
+		Start:      time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Handover: c.handover,
+	}
+	finished := 0
+	result, err := sim.Run(sim.Options{
+		Settings: settings, World: world, Seed: 1, Stepped: func(v sim.View) { tally.Outcome(v.Outcome) },
+		Trace: trace.Trace{Name: r.Fleet.Name, Open: func() (trace.Reader, error) {
+			return &sentReader{sent: c.sent, work: c.work}, nil
+		}},
+		Finished: func(sent, done time.Duration) {
+			finished++
+			tally.Finish(r.Queue(), fmt.Sprint(finished), demo.Finish{Sent: world.Start.Add(sent),
+				Done: world.Start.Add(done)})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	tally.Start(world.Start.Add(c.sent[0]))
+	return tally, contest.Broken([]sim.Result{result})
+}
+
+// sentReader reads messages by when they were sent and how long their work takes.
+type sentReader struct{ sent, work []time.Duration }
+
+// Next implements [trace.Reader].
+func (s *sentReader) Next() (trace.Message, error) {
+	if len(s.sent) == 0 {
+		return trace.Message{}, io.EOF
+	}
+	m := trace.Message{Arrival: s.sent[0], Service: s.work[0]}
+	s.sent, s.work = s.sent[1:], s.work[1:]
+	return m, nil
+}
+
+// circumstancesOf returns what a run met. The run must be over.
+func circumstancesOf(m demo.Measured) circumstances {
+	var c circumstances
+	var finishes []demo.Finish
+	workers := map[string][]time.Time{}
+	for _, all := range m.Finished {
+		finishes = append(finishes, all[0])
+		workers[all[0].Worker] = append(workers[all[0].Worker], all[0].Done)
+	}
+	slices.SortFunc(finishes, func(a, b demo.Finish) int { return a.Began.Compare(b.Began) })
+	for _, f := range finishes {
+		c.sent = append(c.sent, max(0, f.Sent.Sub(m.First)))
+		c.work = append(c.work, f.Done.Sub(f.Began))
+	}
+	slices.Sort(c.sent)
+	// What a worker measures includes the start and the end of the process, which the process itself cannot see.
+	measured := time.Duration(m.Processing.MeanSeconds * float64(time.Second))
+	around := max(0, measured-mean(c.work))
+	for i := range c.work {
+		c.work[i] += around
+	}
+	ids := slices.SortedFunc(maps.Keys(m.Joined), func(a, b string) int {
+		// The ids end in numbers.
+		return cmp.Or(m.Launched[a].Compare(m.Launched[b]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	for _, id := range ids {
+		c.boots = append(c.boots, m.Joined[id].Sub(m.Launched[id]))
+	}
+	c.handover = max(0, pace(workers)-mean(c.work))
+	return c
+}
+
+func mean(all []time.Duration) (mean time.Duration) {
+	for _, d := range all {
+		mean += d / time.Duration(len(all))
+	}
+	return mean
+}
+
+// pace returns the mean time from one end of work to the next of the same worker. There are always messages to be had,
+// so what is beyond the work itself is the way to the next one.
+func pace(workers map[string][]time.Time) time.Duration {
+	sum, n := time.Duration(0), 0
+	for _, ends := range workers {
+		first, last := slices.MinFunc(ends, time.Time.Compare), slices.MaxFunc(ends, time.Time.Compare)
+		sum, n = sum+last.Sub(first), n+len(ends)-1
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / time.Duration(n)
+}
+
+// median returns the middle one; of an even number, the mean of the middle two.
+func median(all []float64) float64 {
+	all = slices.Sorted(slices.Values(all))
+	n := len(all)
+	return (all[(n-1)/2] + all[n/2]) / 2
+}
+
+// PrintDemo prints the figures as a table.
+func PrintDemo(w io.Writer, rows []Figure, repetitions int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "TEST\tPOLICY\tFIGURE\tREAL\tFROM\tTO\tSIMULATED\tDIFFERENCE\t")
+	for _, v := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.2f s\t%.2f s\t%.2f s\t%.2f s\t%+.1f %%\t\n", v.Name, v.Policy, v.Figure,
+			median(v.Real),
+			slices.Min(v.Real), slices.Max(v.Real), median(v.Simulated), 100*v.Off)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nMedians of %s; the difference is the median of the differences.\n",
+		render.Plural(repetitions, "repetition"))
+	return err
+}
+
+// Disagreement returns an error when the simulator is off by more than the share within, as in 0.05.
+func Disagreement(rows []Figure, within float64) error {
+	worst := slices.MaxFunc(rows, func(a, b Figure) int { return cmp.Compare(math.Abs(a.Off), math.Abs(b.Off)) })
+	if math.Abs(worst.Off) <= within {
+		return nil
+	}
+	return fmt.Errorf("%s under %s: the simulator is off by %+.1f %% in %s (real %.2f s, simulated %.2f s), allowed "+
+		"is %g %%", worst.Name, worst.Policy,
+		100*worst.Off, worst.Figure, median(worst.Real), median(worst.Simulated), 100*within)
+}

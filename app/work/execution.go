@@ -1,0 +1,101 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/muster-scale/muster/internal/misuse"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
+	"github.com/muster-scale/muster/worker/ledger"
+	"github.com/muster-scale/muster/worker/sqsqueue"
+)
+
+// Execution says what does the work, and what becomes of messages whose attempts are used up.
+type Execution struct {
+	// Command is run for each message; with Lines once for each slot, to speak lines of JSON. It is empty where HTTP is
+	// the URL to which messages are posted, with the type ContentType.
+	Command           execution.Command
+	Lines             bool
+	HTTP, ContentType string
+	// StartLimit is how long a command of lines may take to say that it is ready.
+	StartLimit time.Duration
+	// DeadLetter is the URL of the queue for messages whose attempts are used up, or empty. Data is the directory in
+	// which attempts are counted.
+	Data, DeadLetter string
+	// Trees says where the trees are whose nodes are worked on.
+	Trees Trees
+
+	nodes *nodeWork
+}
+
+// run works until the worker has left.
+func (m *Execution) run(ctx context.Context, o worker.Options) (err error) {
+	ledger, err := m.openDeadLetters(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ledger.Close()) }()
+	end, err := m.open(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return worker.Run(ctx, o)
+}
+
+// open puts into o what does the work. What close does comes after the run.
+func (m *Execution) open(ctx context.Context, o *worker.Options) (close func(), err error) {
+	switch {
+	case m.HTTP != "":
+		e, err := execution.NewEndpoint(ctx, execution.EndpointOptions{
+			URL: m.HTTP, Slots: o.Slots, Batch: o.Batch, ContentType: m.ContentType, Logger: o.Logger,
+		})
+		if err != nil {
+			return nil, misuse.Wrap(err)
+		}
+		m.nodes.batch, m.nodes.command, m.nodes.logger = e.DoBatch, m.Command, o.Logger
+		o.DoBatch, o.Readiness = m.nodes.doBatch, e
+		return func() { m.nodes.close(); e.Close() }, nil
+	case m.Lines:
+		l, err := execution.StartLines(ctx, execution.LinesOptions{Command: m.Command, Slots: o.Slots, Batch: o.Batch,
+			StartLimit: m.StartLimit})
+		if err != nil {
+			return nil, err
+		}
+		m.nodes.batch, m.nodes.command, m.nodes.logger = l.DoBatch, m.Command, o.Logger
+		o.DoBatch, o.Readiness = m.nodes.doBatch, l
+		return func() { m.nodes.close(); l.Close() }, nil
+	}
+	m.nodes.command, m.nodes.logger = m.Command, o.Logger
+	o.Do = m.nodes.do
+	return m.nodes.close, nil
+}
+
+// openDeadLetters puts into o where attempts are counted and where messages go that have used them up.
+func (m *Execution) openDeadLetters(ctx context.Context, o *worker.Options) (io.Closer, error) {
+	if o.MaxAttempts == 0 {
+		return io.NopCloser(nil), nil
+	}
+	dead, err := sqsqueue.NewSQS(ctx, m.DeadLetter)
+	if err != nil {
+		return nil, misuse.Errorf("--dead-letter: %w", err)
+	}
+	ledger, err := ledger.OpenLedger(ctx, m.Data)
+	if err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	o.Attempts, o.DeadLetters = ledger, dead
+	return ledger, nil
+}
+
+// deadLetters returns the URL of the queue for dead letters, if there is one.
+func (m *Execution) deadLetters() []string {
+	if m.DeadLetter == "" {
+		return nil
+	}
+	return []string{m.DeadLetter}
+}

@@ -1,0 +1,116 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsautoscaling "github.com/aws/aws-sdk-go-v2/service/autoscaling"
+
+	"github.com/muster-scale/muster/internal/misuse"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/autoscaling"
+	"github.com/muster-scale/muster/worker/placement"
+)
+
+const (
+	// memberAuto asks for the member's id from what the worker runs on.
+	memberAuto = "auto"
+	// hookAuto asks for the one lifecycle hook of the group.
+	hookAuto = "auto"
+	// hookDir is where, in the directory of their data, the workers of an instance meet.
+	hookDir = "instance"
+	// protectInstance asks for scale-in protection of the instance, and protectionDir is where, in the directory of
+	// their data, the workers meet that share it.
+	protectInstance, protectionDir = "instance", "protection"
+	// memberVariable is how a fleet names its members.
+	memberVariable = "MUSTER_MEMBER"
+)
+
+// member returns the id of the member that a worker runs on: the one that is given or, for auto, what its fleet says,
+// the id of its task, which is the last part of its ARN, the id of its instance, or its host and process.
+func (s Placement) member(ctx context.Context, given string) (string, error) {
+	if given != memberAuto {
+		return given, nil
+	}
+	if m := s.getenv(memberVariable); m != "" {
+		return m, nil
+	}
+	if task := s.getenv("ECS_CONTAINER_METADATA_URI_V4"); task != "" {
+		arn, err := placement.ECSTask(ctx, task, nil)
+		return arn[strings.LastIndexByte(arn, '/')+1:], explainMember(err)
+	}
+	if !s.metadataDisabled() && s.onEC2() {
+		id, err := placement.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
+		return id.Instance, explainMember(err)
+	}
+	return worker.DefaultMember(), nil
+}
+
+func explainMember(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--member auto: %w; name the member instead, or set %s", err, memberVariable)
+}
+
+func (s Placement) metadataDisabled() bool {
+	return strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
+}
+
+// lifecycle puts the hook that keeps the instance into o, and its protection from scale-in. The workers of the instance
+// meet in the directory data.
+func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure func(context.Context) (aws.Config,
+	error), data string) error {
+	what := "--lifecycle-hook"
+	switch {
+	case s.Hook == "" && s.Protection == protectInstance:
+		what = "--protection instance"
+	case s.Hook == "" && s.Group == "":
+		return nil
+	case s.Hook == "":
+		return misuse.Errorf("--auto-scaling-group: found it without --lifecycle-hook or --protection instance, " +
+			"which need it; give both or neither")
+	}
+	looks := s.Hook == "" || s.Notices == "auto" || s.Notices == "ec2" // the end for which a hook waits is a notice
+	if !looks || s.metadataDisabled() || !s.onEC2() && s.Notices != "ec2" {
+		return misuse.Errorf("%s: found no instance of EC2 that looks for notices, on which alone there is one; "+
+			"leave it out, or use --notices ec2", what)
+	}
+	id, err := placement.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	cfg, err := configure(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Region == "" {
+		cfg.Region = id.Region
+	}
+	client, of := awsautoscaling.NewFromConfig(cfg), autoscaling.Options{Instance: id.Instance, Group: s.Group}
+	if s.Protection == protectInstance {
+		if o.Protection, err = autoscaling.NewProtection(client, of, filepath.Join(data, protectionDir)); err != nil {
+			return fmt.Errorf("--protection instance: %w; give --data a directory that all workers of this instance "+
+				"may write to", err)
+		}
+	}
+	if s.Hook == "" {
+		return nil
+	}
+	if s.Hook != hookAuto {
+		of.Name = s.Hook
+	}
+	hook, err := autoscaling.New(client, of)
+	if err != nil {
+		return misuse.Wrap(err)
+	}
+	shared, err := autoscaling.Share(hook, filepath.Join(data, hookDir))
+	if err != nil {
+		return fmt.Errorf("--lifecycle-hook: %w; give --data a directory that all workers of this instance may write to", err)
+	}
+	o.Hook, s.instance = shared, id.Instance
+	return nil
+}

@@ -1,0 +1,109 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awscloudwatch "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/cloudwatch"
+	"github.com/muster-scale/muster/worker/dynamoreport"
+)
+
+// entryEvery is how often a worker puts its report into a table, besides at each change.
+const entryEvery = 10 * time.Second
+
+// Reporting says where a worker reports to.
+type Reporting struct {
+	// To are http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE, each at most once. Every is the period of
+	// the metrics: 5s, 10s, 30s or 1m.
+	To    []string
+	Every time.Duration
+	// configure reads the AWS configuration, where it is not nil; it is called only where the configuration is needed.
+	configure func(context.Context) (aws.Config, error)
+	out       io.Writer
+}
+
+// apply puts into o the outlets for all reports that no controller answers.
+func (r *Reporting) apply(ctx context.Context, o *worker.Options, api string) error {
+	if !slices.Contains(cloudwatch.Periods(), r.Every) {
+		return fmt.Errorf("--report-every: found %s, allowed is 5s, 10s, 30s or 1m", r.Every)
+	}
+	var cfg *aws.Config
+	for i, to := range r.To {
+		if slices.Contains(r.To[:i], to) {
+			return fmt.Errorf("--report: found %q twice, allowed is once", to)
+		}
+		kind, name, _ := strings.Cut(to, ":")
+		if kind == "cloudwatch" || kind == "dynamodb" {
+			if err := r.load(ctx, &cfg); err != nil {
+				return err
+			}
+		}
+		out, err := r.outlet(kind, name, *o, api, cfg)
+		if err != nil {
+			return fmt.Errorf("--report %s: %w", to, err)
+		}
+		if out.Sink != nil {
+			o.Outlets = append(o.Outlets, out)
+		}
+	}
+	return nil
+}
+
+// outlet returns the outlet of one kind; that of http has no sink, because its controller answers.
+func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg *aws.Config) (worker.Outlet, error) {
+	metrics := cloudwatch.Options{Namespace: name, Fleet: o.Fleet}
+	switch {
+	case kind == "http" && name != "":
+		return worker.Outlet{}, errors.New("the controller's URL is given by --api")
+	case kind == "http" && api == "":
+		return worker.Outlet{}, errors.New("found no controller; give its URL by --api")
+	case kind == "http":
+		return worker.Outlet{}, nil
+	case kind == "cloudwatch":
+		sink, err := cloudwatch.New(awscloudwatch.NewFromConfig(*cfg), metrics)
+		return worker.Outlet{Sink: sink, Name: "CloudWatch", Every: r.Every}, err
+	case kind == "emf":
+		sink, err := cloudwatch.NewLines(r.out, metrics)
+		return worker.Outlet{Sink: sink, Name: "standard output", Every: r.Every}, err
+	case kind == "dynamodb" && o.Fleet == "":
+		return worker.Outlet{}, errors.New("found no fleet, by whose name the table is read; give it by --fleet")
+	case kind == "dynamodb":
+		sink, err := dynamoreport.New(dynamodb.NewFromConfig(*cfg), name)
+		return worker.Outlet{Sink: sink, Name: "the table " + name, Every: entryEvery, Changes: true}, err
+	}
+	return worker.Outlet{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE")
+}
+
+func (r *Reporting) load(ctx context.Context, into **aws.Config) error {
+	if *into != nil {
+		return nil
+	}
+	cfg, err := r.configuration(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Region == "" {
+		return errors.New("--report: found no region for AWS; set AWS_REGION")
+	}
+	*into = &cfg
+	return nil
+}
+
+// configuration is that of clients for no queue.
+func (r *Reporting) configuration(ctx context.Context) (aws.Config, error) {
+	if r.configure != nil {
+		return r.configure(ctx)
+	}
+	return awsapi.At(ctx, "", nil)
+}

@@ -1,0 +1,148 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/internal/descendants"
+	"github.com/muster-scale/muster/internal/misuse"
+	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/execution"
+	"github.com/muster-scale/muster/worker/httpreport"
+	"github.com/muster-scale/muster/worker/sqsqueue"
+)
+
+// Settings say what a worker does. The zero value of what is not said is no default: the command line has those.
+type Settings struct {
+	// Options are those of the worker that are plain values, as its slots and its name. [Run] adds what it opens.
+	Options worker.Options
+	// Queues are the URLs of the queues to work for, Place says where an embedded queue keeps its keys.
+	Queues []string
+	Place  client.Place
+	// API is the URL of the controller, Token the one for it; without a URL there is none.
+	API, Token string
+	// Log is from which level on is logged: to LogTo or, when Logs is no empty text, below that directory of logs.
+	Log   slog.Level
+	LogTo io.Writer
+	Logs  string
+	// MemberNamed is true when Options.Member was chosen and is not a default: then it is not taken from the task.
+	MemberNamed bool
+	Execution   Execution
+	Placement   Placement
+	Reporting   Reporting
+	// Lines is where metrics go that are lines.
+	Lines io.Writer
+}
+
+// Run works until the worker has left: idle for long enough, told to end, or at the end of the context. It changes the
+// environment of this process, whose programs inherit it, and is called once.
+func Run(ctx context.Context, s Settings) (ended error) {
+	o := s.Options
+	task, err := s.Placement.task(ctx)
+	if err != nil {
+		return err
+	}
+	if task.ID != "" && !s.MemberNamed {
+		o.Member = task.ID
+	}
+	if err := execution.KeepMemberLock(); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, &o); err != nil {
+		return err
+	}
+	s.useKeys()
+	o.Logger = s.logger()
+	s.Execution.Command.Logger = o.Logger
+	closeLogs := s.keepLogs(&o)
+	defer func() { ended = errors.Join(ended, closeLogs()) }()
+	if err := s.Execution.check(); err != nil {
+		return err
+	}
+	if err := openQueues(ctx, &o, s.Queues); err != nil {
+		return misuse.Wrap(err)
+	}
+	member, err := s.Placement.member(ctx, o.Member)
+	if err != nil {
+		return err
+	}
+	o.Member, o.MachineShared = member, s.Placement.instance != "" && s.Placement.instance != member
+	if s.API != "" {
+		reporter, err := httpreport.NewReporter(s.API, s.Token)
+		if err != nil {
+			return misuse.Wrap(err)
+		}
+		o.Reporter = reporter
+	}
+	if err := descendants.Adopt(); err != nil {
+		o.Logger.Warn("programs that leave the group of the command will not be ended with it", "err", err)
+	}
+	defer descendants.EndAll()
+	if err := s.Execution.run(ctx, o); err != nil {
+		return err
+	}
+	if s.API != "" && task.Service != "" {
+		s.Placement.stay(ctx, o.Logger)
+	}
+	return nil
+}
+
+// logger returns the logger to LogTo.
+func (s *Settings) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(s.LogTo, &slog.HandlerOptions{Level: s.Log}))
+}
+
+// useKeys gives the AWS SDK the keys of an embedded queue: those that the worker was given, or those of the place.
+func (s *Settings) useKeys() {
+	if client.UseGivenKeys() {
+		return
+	}
+	for _, url := range slices.Concat(s.Queues, s.Execution.deadLetters()) {
+		client.UseLocalKeys(s.Place, url)
+	}
+}
+
+// prepare makes ready what is reached with keys for AWS: the reports, the instance's hook and protection, and the table
+// of trees. It comes before the keys of an embedded queue are taken from its directory, which are not for AWS.
+func (s *Settings) prepare(ctx context.Context, o *worker.Options) error {
+	s.Execution.nodes = &nodeWork{Trees: s.Execution.Trees}
+	s.Reporting.out = s.Lines
+	if err := s.Reporting.apply(ctx, o, s.API); err != nil {
+		return misuse.Wrap(err)
+	}
+	if err := s.Placement.lifecycle(ctx, o, s.Reporting.configuration, s.Execution.Data); err != nil {
+		return err
+	}
+	return s.Execution.nodes.openTable(ctx)
+}
+
+// keepLogs has the worker keep its logs below the directory, when there is one, in place of LogTo.
+func (s *Settings) keepLogs(o *worker.Options) (end func() error) {
+	if s.Logs == "" {
+		return func() error { return nil }
+	}
+	k := openJobLogs(s.Logs, o.Fleet, o.Member, o.Logger)
+	o.Logger = slog.New(k.log.Handler(s.Log))
+	s.Execution.Command.Logger, s.Execution.Command.Print = o.Logger, k.printed
+	o.Failures = k
+	return k.close
+}
+
+// openQueues puts into o the queue, or the queues, to work for.
+func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
+	var queues []worker.Queue
+	for _, url := range urls {
+		queue, err := sqsqueue.NewSQS(ctx, url)
+		if err != nil {
+			return err
+		}
+		queue.TakeTogether(o.Batch)
+		queues = append(queues, queue)
+	}
+	o.Queue = worker.Several(queues...)
+	return nil
+}

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/kinds"
+	"github.com/muster-scale/muster/sim"
+)
+
+// World puts the facts of a fleet's kind and of its queue into a simulated world: counts that are late, orders that
+// take time, members that are kept prepared. What the world states already stays. It returns what of the fleet is not
+// simulated, in words.
+func World(f config.Fleet, w *sim.World) (missing []string, err error) {
+	table := kinds.Table()
+	members, err := table.MembersOf(f)
+	if err != nil {
+		return nil, err
+	}
+	of := members.World()
+	w.API.Mean = max(w.API.Mean, of.Order)
+	if w.Warm.Size == 0 {
+		w.Warm = sim.WarmPool{Size: of.Warm, Boot: sim.Draw{Mean: of.WarmBoot}, Refill: w.Boot.Mean}
+	}
+	if of.Local && w.Cores == 0 && f.Limits.Max > 1 {
+		missing = append(missing, "its workers share the cores of one machine; --cores plays that, for work that "+
+			"computes")
+	}
+	if of.Other != "" {
+		missing = append(missing, of.Other)
+	}
+	for _, q := range f.Queues {
+		row, err := table.Queue(q)
+		if err != nil {
+			return nil, err
+		}
+		seen(row.World, w)
+	}
+	if len(f.Signals) > 0 {
+		w.CountsOnly = true
+		missing = append(missing, "it is measured by "+kind.SignalsOf(f)[0].Place()+
+			", whose own delay is not simulated")
+	}
+	if f.Sizer != nil {
+		missing = append(missing, "another system sizes it; here its policy does, which computes the target that the "+
+			"other one is given")
+	}
+	if len(f.Queues) > 1 {
+		missing = append(missing, "it serves several queues; here all messages are in one")
+	}
+	if len(f.Split) > 0 {
+		missing = append(missing, "it has several kinds of workers; here all are as the fleet's")
+	}
+	return missing, nil
+}
+
+// seen puts what looking at a queue is like into a world.
+func seen(of kind.World, w *sim.World) {
+	w.Stale = max(w.Stale, of.Lag)
+	w.CountsOnly, w.Random = w.CountsOnly || of.CountsOnly, w.Random || of.Random
+	w.Wakes = w.Wakes || of.Wakes
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/muster-scale/muster/config/keys"
+)
+
+// keyFlags declares a flag for each key of a configuration that can be an option, but for those without. The notes, by
+// flag, are said behind what the reference says of the key.
+func keyFlags(f *pflag.FlagSet, all []keys.Key, notes map[string]string, without ...string) {
+	for _, o := range keys.Options(all) {
+		if slices.Contains(without, o.Name) {
+			continue
+		}
+		flag := f.VarPF(keyFlag{o}, o.Name, "", o.What+notes[o.Name])
+		if o.Form == keys.TruthForm {
+			flag.NoOptDefVal = "true"
+		}
+	}
+}
+
+// keyFlag is the value of a flag that is a key.
+type keyFlag struct{ keys.Option }
+
+// Type implements [pflag.Value]: it names the value in the help.
+func (k keyFlag) Type() string {
+	switch {
+	case k.List:
+		return "strings"
+	case k.Form == keys.TruthForm:
+		return "bool"
+	case k.Form == keys.WholeForm:
+		return "int"
+	case k.Form == keys.DurationForm:
+		return "duration"
+	}
+	return "string"
+}

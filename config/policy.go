@@ -1,0 +1,147 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/policy"
+)
+
+// policyRows declare how the size of a fleet is decided.
+func (f *Fleet) policyRows() []keys.Key {
+	p := &f.Policy
+	outermost := func() []keys.Key { return specRows(new(policy.Spec), true) }
+	decode := func(d *keys.Decoder, n *yaml.Node, path string) { decodePolicy(d, n, path, p, true) }
+	return []keys.Key{
+		keys.Custom("policy", keys.NamedForm, "how the size is decided, by default deadline", decode).
+			Enum(policy.Names()...).Of(outermost).Fill(func(s *keys.Source, path string) {
+			if !s.Has(path) {
+				p.Name = policy.Default
+			}
+		}),
+		keys.Custom("headroom", keys.ShareForm, "workers kept above what the policy asks for, as in 4 or 10%",
+			f.decodeHeadroom),
+		keys.Number("price", &p.PricePerHour, "what one worker costs in an hour, in any currency"),
+		keys.Number("budget", &p.BudgetPerHour,
+			"the most that the fleet may cost in an hour, in the currency of price"),
+		keys.Into("scale_out", &p.Out, shapeRows, "how the size rises"),
+		keys.Into("scale_in", &p.In, shapeRows, "how the size falls"),
+		keys.Truth("shadow", &p.Shadow, "whether Muster only decides and records, beside another system that sizes "+
+			"the fleet; false by default"),
+	}
+}
+
+// decodePolicy decodes a policy: its name, or a mapping with its parameters.
+func decodePolicy(d *keys.Decoder, n *yaml.Node, path string, p *policy.Spec, outermost bool) {
+	if n.Kind == yaml.ScalarNode {
+		p.Name = d.Text(n, path)
+		return
+	}
+	d.Mapping(n, path, specRows(p, outermost))
+}
+
+func specRows(p *policy.Spec, outermost bool) []keys.Key {
+	rows := []keys.Key{
+		keys.Custom("name", keys.TextForm, "the policy", func(d *keys.Decoder, n *yaml.Node, path string) {
+			p.Name = d.Text(n, path)
+		}).Required().Enum(policy.Names()...),
+		keys.Number("acceptable", &p.Acceptable, "the acceptable backlog per worker"),
+		keys.Duration("processing", &p.Processing, "the mean processing duration, until it was measured"),
+		keys.Number("scale", &p.Scale, "the dial of deadline from cheap (1) to fast: the share of the latency "+
+			"objective that it "+
+			"plans with; by default 1, or half in a prompt fleet with time to launch"),
+		keys.Truth("prompt", &p.Prompt, "whether deadline begins what waits at once, with one worker at least; true "+
+			"by default "+
+			"for a fleet of processes without a price"),
+		choice("forecast", &p.Forecast, "whether deadline plans by what came at the same time of other days, while "+
+			"that proves "+
+			"right; by default none", policy.ForecastNone, policy.ForecastSeasonal),
+		choice("trees", &p.Trees, "what exact does for nodes of trees: a slot for each (the default), or as many as "+
+			"the tree as a "+
+			"whole can use once a worker is there", policy.TreesEach, policy.TreesWhole),
+		keys.Whole("first", &p.First, "slots that a tree gets of which only the root is known, with trees: whole; by "+
+			"default 12"),
+		keys.Number("target", &p.Target, "the utilization that worker-utilization aims at, by default 0.7; the value "+
+			"that "+
+			"metric-math keeps"),
+		choice("signal", &p.Signal, "what worker-utilization counts as work", policy.SignalTotal, policy.SignalInFlight,
+			policy.SignalReports),
+		choice("metric", &p.Metric, "what step looks at, by default backlog", policy.MetricBacklog,
+			policy.MetricTotalWork,
+			policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization),
+		keys.List("steps", &p.Steps, maxSteps, stepRows, "what step does"),
+		keys.Duration("cooldown", &p.Cooldown, "time between two changes by step"),
+		keys.List("intervals", &p.Intervals, maxIntervals, intervalRows, "the sizes of schedule"),
+		keys.List("Metrics", &p.Queries, policy.MaxQueries, entryRows, "the metrics and expressions of metric-math, "+
+			"as AWS takes them"),
+	}
+	if outermost {
+		rows = append(rows, keys.Custom("largest", keys.NamedForm, "the policies of largest",
+			func(d *keys.Decoder, n *yaml.Node, path string) {
+				d.Each(n, path, maxLargest, func(n *yaml.Node, path string) {
+					var of policy.Spec
+					decodePolicy(d, n, path, &of, false)
+					p.Largest = append(p.Largest, of)
+				})
+			}).List().Enum(policy.Names()...).Of(func() []keys.Key { return specRows(new(policy.Spec), false) }))
+	}
+	return rows
+}
+
+// choice declares a text of which the policy says what is allowed; the schema lists it.
+func choice(name string, into *string, what string, allowed ...string) keys.Key {
+	decode := func(d *keys.Decoder, n *yaml.Node, path string) { *into = d.Text(n, path) }
+	return keys.Custom(name, keys.TextForm, what, decode).Enum(allowed...)
+}
+
+func stepRows(s *policy.StepChange) []keys.Key {
+	return []keys.Key{
+		keys.Number("from", &s.From, "the step counts from this value of the metric on"),
+		keys.Number("to", &s.To, "and below this one; without it there is no end"),
+		keys.Whole("add", &s.Add, "workers to add; negative to remove"),
+		keys.Number("percent", &s.Percent, "workers to add, per hundred of those there are"),
+		keys.WholeOrNone("set", &s.Set, "the size to set"),
+	}
+}
+
+func intervalRows(i *policy.Interval) []keys.Key {
+	return []keys.Key{
+		keys.Texts("days", &i.Days, maxDays, "the days on which it begins; every day by default").
+			Enum("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
+		keys.Text("from", &i.From, "the time of day it begins at, as in 08:00").Required(),
+		keys.Text("to", &i.To, "the time of day it ends at; not after from means the next day").Required(),
+		keys.Text("zone", &i.Zone, "the time zone, as in Europe/Berlin; UTC by default"),
+		keys.Whole("workers", &i.Workers, "the size").Required(),
+	}
+}
+
+func shapeRows(p *policy.Shape) []keys.Key {
+	return []keys.Key{
+		keys.Duration("stabilization", &p.Stabilization, "how long a change must have been wanted: 0s to 24h"),
+		keys.Whole("max_workers", &p.MaxWorkers, "the largest change within a period, in workers"),
+		keys.Number("max_percent", &p.MaxPercent, "the largest change within a period, per hundred; the larger of "+
+			"the two counts"),
+		keys.Duration("period", &p.Period, "the period of max_workers and max_percent"),
+		keys.Truth("disabled", &p.Disabled, "true for no change in this direction at all, but for min and max; false "+
+			"by default"),
+	}
+}
+
+// decodeHeadroom decodes a number of workers, as in 4, or a percentage, as in 10%.
+func (f *Fleet) decodeHeadroom(d *keys.Decoder, n *yaml.Node, path string) {
+	var err error
+	switch number, percent := strings.CutSuffix(n.Value, "%"); {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!int":
+		f.Policy.HeadroomWorkers, err = strconv.Atoi(n.Value)
+	case n.Kind == yaml.ScalarNode && percent && keys.Consists(number, ".") && number != "":
+		f.Policy.HeadroomPercent, err = strconv.ParseFloat(number, 64)
+	default:
+		err = strconv.ErrSyntax
+	}
+	if err != nil {
+		d.Wrong(n, path, "a number of workers, as in 4, or a percentage, as in 10%", "")
+	}
+}

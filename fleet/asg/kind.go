@@ -1,0 +1,174 @@
+package asg
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/kind"
+)
+
+// Config is an EC2 Auto Scaling group that a fleet consists of. The instances start their workers themselves.
+type Config struct {
+	// Group is the group's name, 1 to 255 characters. Region is where it is; empty means that of the fleet's queue on
+	// SQS, or else of the account.
+	Group, Region string
+	// Launch says how instances are launched: "auto" (the default), "size" or "name". Zone is the one in which they are
+	// launched by name.
+	Launch, Zone string
+	// Protect has instances protected from the group's own scale-in; true by default.
+	Protect bool
+	// Reports is "required" (the default) where workers report to the controller, "none" where they do not.
+	Reports string
+	// WarmPool is what is kept prepared; nil leaves the group's warm pool alone.
+	WarmPool *WarmPool
+}
+
+// WarmPool is how many instances are kept prepared, and how.
+type WarmPool struct {
+	// Size is 0 to 1000; 0 removes the pool.
+	Size int
+	// State is "stopped" (the default), "running" or "hibernated".
+	State string
+	// Reuse has released instances go back into the pool.
+	Reuse bool
+}
+
+// prepareTimeout bounds what is done to a group's warm pool before its fleet is sized.
+const prepareTimeout = time.Minute
+
+// Kind is the row of the kind.
+func Kind() kind.MembersRow {
+	return kind.MembersRow{
+		Key: "asg", What: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine",
+		New:      func() kind.Members { return &Config{} },
+		Adapters: []kind.Adapter{kind.AdapterFor[*Fleet]("EC2 Auto Scaling groups")},
+	}
+}
+
+// Keys implements [config.Members].
+func (c *Config) Keys() []keys.Key {
+	return []keys.Key{
+		keys.Text("group", &c.Group, "the name of the Auto Scaling group").Required().Must(config.AGroup,
+			config.IsGroup),
+		keys.Text("region", &c.Region,
+			"where the group is; by default where the fleet's queue is").Check(config.CheckRegion),
+		keys.Text("launch", &c.Launch, "how instances are launched: by the group's size, by name so that a lack of "+
+			"capacity is "+
+			"known at once, or by name where the group allows it (auto, the default)").
+			Default(string(Auto)).OneOf(string(Auto), string(BySize), string(ByName)),
+		keys.Text("zone", &c.Zone, "the zone in which instances are launched by name; by default all of the group's, "+
+			"the emptiest first"),
+		keys.Truth("protect", &c.Protect, "whether instances are protected from the group's own scale-in; true by "+
+			"default").
+			DefaultOf(func() bool { return c.Reports != config.ReportsNone }).Check(c.checkProtect),
+		config.ReportsKey(&c.Reports, "instance"),
+		keys.Optional("warm_pool", &c.WarmPool, (*WarmPool).keys, "instances that are kept prepared; left alone by "+
+			"default"),
+	}
+}
+
+func (w *WarmPool) keys() []keys.Key {
+	return []keys.Key{
+		keys.Whole("size", &w.Size, "how many: 0 to 1000; 0 removes the pool").Required().Within(0, 1000),
+		keys.Text("state", &w.State, "how they wait, by default stopped").Default("stopped").OneOf("stopped", "running",
+			"hibernated"),
+		keys.Truth("reuse", &w.Reuse, "whether released instances go back into the pool; false by default"),
+	}
+}
+
+func (c *Config) checkProtect(s *keys.Source, path string, protect bool) {
+	if c.Reports == config.ReportsNone && protect {
+		s.Fault(path, "found true with reports: none, allowed is false: nobody could say when the protection may end",
+			"workers that do not report protect their own instance while they are busy")
+	}
+}
+
+// Facts implements [config.Members].
+func (c *Config) Facts() config.Facts {
+	reported := c.Reports == config.ReportsRequired
+	return config.Facts{
+		Key: "asg", Reported: reported, Answered: reported, Protected: c.Protect, Region: c.Region, Remote: true,
+		Sized:   config.Sized{Key: "asg.group", What: "group", Name: c.Group},
+		Tracked: config.Tracked{Group: c.Group}, Boot: 2 * time.Minute,
+	}
+}
+
+// Check implements [config.Members].
+func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
+	f.CheckReports(s, at+".reports", c.Reports)
+	f.CheckElsewhere(s, at, "in an Auto Scaling group", "its instances")
+}
+
+// Describe implements [kind.Members].
+func (c *Config) Describe() string { return "the Auto Scaling group " + c.Group }
+
+// World implements [kind.Members]. A call to the service is taken to last half a second, an instance of a stopped pool
+// to start in half a minute, and one of a running pool in five seconds: docs/simulation.md says so, and how to say
+// otherwise.
+func (c *Config) World() kind.World {
+	w := kind.World{Order: 500 * time.Millisecond}
+	if p := c.WarmPool; p != nil {
+		w.Warm, w.WarmBoot = p.Size, 30*time.Second
+		if p.State == "running" {
+			w.WarmBoot = 5 * time.Second
+		}
+	}
+	if c.Reports == config.ReportsNone {
+		w.Other = unreported
+	}
+	return w
+}
+
+// unreported says what is not simulated of workers that do not report.
+const unreported = "its workers do not report, and the group chooses which of them end; here they report, and only " +
+	"idle ones end"
+
+// Writes implements [kind.Members].
+func (c *Config) Writes(delegated bool) []string {
+	var all []string
+	if !delegated {
+		all = append(all, "autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup",
+			"autoscaling:SetInstanceProtection", "autoscaling:LaunchInstances")
+	}
+	if c.WarmPool != nil {
+		all = append(all, "autoscaling:PutWarmPool", "autoscaling:DeleteWarmPool")
+	}
+	return all
+}
+
+// GroupsOf are the groups of all fleets of a host.
+func GroupsOf(ctx context.Context, h *kind.Host) (*Groups, error) {
+	return kind.SharedOnAWS(ctx, h, NewGroups)
+}
+
+// Open implements [kind.Members].
+func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind.Ports) (*kind.Ports, error) {
+	groups, err := GroupsOf(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	o := Options{
+		Group: c.Group, Region: kind.HomeOf(f), Min: f.Limits.Min, Max: f.Limits.Max, Launch: Launching(c.Launch),
+		Zone:    c.Zone,
+		Protect: c.Protect, Every: f.Poll,
+	}
+	if p := c.WarmPool; p != nil && p.State != "" {
+		o.Warm = Warm{State: strings.ToUpper(p.State[:1]) + p.State[1:], Reuse: p.Reuse}
+	}
+	group, err := groups.Fleet(o)
+	if err != nil {
+		return nil, err
+	}
+	ports := &kind.Ports{Fleet: group, Releaser: group, Protector: group, Expecter: group, Prepares: true}
+	if c.WarmPool != nil {
+		ports.Prepare = func(ctx context.Context) error {
+			ctx, stop := context.WithTimeout(ctx, prepareTimeout)
+			defer stop()
+			return group.SetWarm(ctx, c.WarmPool.Size)
+		}
+	}
+	return ports, nil
+}

@@ -1,0 +1,228 @@
+package delegate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/fleet/ecs"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Config says that AWS's own target tracking sizes a fleet: Muster provides the metric and the target, and sets no
+// size.
+type Config struct {
+	// Metric is "published" (the default) where Muster publishes the metric that is tracked, "math" where CloudWatch
+	// computes it from metrics that AWS publishes.
+	Metric string
+	// Namespace is where Muster publishes; by default Muster.
+	Namespace string
+	// Period is that of the metric: 10 s, 30 s or a minute, by default a minute, which is the only one for a service
+	// and for "math".
+	Period time.Duration
+	// ChangePercent is by how much the target must move before it is set again, MinAge how long it stays at least.
+	ChangePercent float64
+	MinAge        time.Duration
+	// Cooldown is how long AWS waits after a rise of a service before it rises again; zero leaves it to AWS, which
+	// waits 5 minutes.
+	Cooldown time.Duration
+	// ScaleIn is false where AWS may raise the size only; true by default.
+	ScaleIn bool
+}
+
+// The values of Config.Metric.
+const (
+	MetricPublished = "published"
+	MetricMath      = "math"
+)
+
+// arrives is how long CloudWatch takes until a value that was published can be judged: about a minute.
+const arrives = time.Minute
+
+// Kind is the row of the kind.
+func Kind() kind.SizerRow {
+	return kind.SizerRow{
+		Key: "delegate", What: "leaves the size to the target tracking of AWS, for which Muster provides metric and " +
+			"target",
+		New:      func() kind.Sizer { return &Config{} },
+		Adapters: []kind.Adapter{kind.AdapterFor[*Delegate]("AWS's own target tracking")},
+	}
+}
+
+// Keys implements [config.Sizer].
+func (c *Config) Keys() []keys.Key {
+	return []keys.Key{
+		keys.Text("metric", &c.Metric, "what is tracked: a metric that Muster publishes (the default), or one that "+
+			"CloudWatch computes "+
+			"from those of the queue and the fleet").Default(MetricPublished).OneOf(MetricPublished, MetricMath),
+		keys.Text("namespace", &c.Namespace,
+			"where Muster publishes metrics, by default Muster").Default("Muster").Check(checkNamespace),
+		keys.Duration("period", &c.Period, "the period of the metric: 10s, 30s or 60s (the default); a group with a "+
+			"published metric "+
+			"alone has the shorter ones").Default(time.Minute),
+		keys.Number("change", &c.ChangePercent, "by how many per hundred the target must move before it is set "+
+			"again: 1 to 100, by "+
+			"default 20; setting it resets the alarms").Default(policy.DefaultChangePercent),
+		keys.Duration("every", &c.MinAge,
+			"how long a target stays at least: 0s to 24h, by default 5m").Default(policy.DefaultEvery),
+		keys.Duration("cooldown", &c.Cooldown, "for a service how long AWS waits after a rise before the next: 1s to "+
+			"24h; AWS's own "+
+			"default is 5m"),
+		keys.Truth("scale_in", &c.ScaleIn, "whether AWS may lower the size too; true by default").Default(true),
+	}
+}
+
+func checkNamespace(s *keys.Source, path, name string) {
+	odd := func(r rune) bool { return r < '!' || r > '~' }
+	if n := len(name); n < 1 || n > 255 || strings.HasPrefix(name, "AWS/") || strings.ContainsFunc(name, odd) {
+		const allowed = "1 to 255 ASCII characters that do not begin with AWS/"
+		s.Fault(path, fmt.Sprintf("found %s, allowed are %s", keys.Quote(name), allowed), "")
+	}
+}
+
+// Check implements [config.Sizer].
+func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
+	tracked := f.Facts().Tracked
+	c.checkPeriod(s, at, tracked.Group != "")
+	if at := at + ".cooldown"; c.Cooldown != 0 {
+		keys.Within(s, at, c.Cooldown, time.Second, 24*time.Hour, keys.Span)
+		if tracked.Group != "" {
+			s.Fault(at, "found a cooldown for a group, allowed is one for a service", "a group goes by its default "+
+				"instance warm-up")
+		}
+	}
+	switch {
+	case f.Facts().Sized.Key == "":
+		s.Fault(at, "found delegate for a fleet that AWS has no target tracking for, allowed is it with asg or with "+
+			"ecs.service", "")
+	case len(f.Queues) == 0 || slices.ContainsFunc(f.Queues, config.QueueRef.Own):
+		s.Fault(at, "found delegate without a queue on SQS, allowed is it with the URLs of queues there", "")
+	}
+}
+
+func (c *Config) checkPeriod(s *keys.Source, at string, group bool) {
+	periods, allowed := []time.Duration{time.Minute}, "1m"
+	if group && c.Metric == MetricPublished {
+		periods, allowed = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}, "10s, 30s or 1m"
+	}
+	if slices.Contains(periods, c.Period) {
+		return
+	}
+	hint := "Application Auto Scaling tracks metrics of a minute alone"
+	if group {
+		hint = "the metrics of SQS come once a minute"
+	}
+	s.Fault(at+".period", fmt.Sprintf("found %s, allowed is %s", keys.Span(c.Period), allowed), hint)
+}
+
+// Delegation implements [config.Sizer].
+func (c *Config) Delegation() policy.Delegation {
+	return policy.Delegation{ChangePercent: c.ChangePercent, Every: c.MinAge}
+}
+
+// Every implements [config.Sizer].
+func (c *Config) Every() time.Duration { return c.Period }
+
+// Owner implements [kind.Sizer].
+func (c *Config) Owner(f config.Fleet) string { return PolicyName(f.Name) }
+
+// Writes implements [kind.Sizer].
+func (c *Config) Writes(tracked config.Tracked) []string {
+	if tracked.Group != "" {
+		return []string{"autoscaling:PutScalingPolicy", "cloudwatch:PutMetricData"}
+	}
+	return []string{"application-autoscaling:RegisterScalableTarget", "application-autoscaling:PutScalingPolicy",
+		"cloudwatch:PutMetricData"}
+}
+
+// Open implements [kind.Sizer].
+func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Writer) (muster.Delegator, error) {
+	account, err := h.Account(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tracked := f.Facts().Tracked
+	o := Options{
+		Account: account, Region: kind.HomeOf(f), Fleet: f.Name, Min: f.Limits.Min, Max: f.Limits.Max,
+		Formula: formulaOf(f.Policy),
+		Lines:   lines, Math: c.Metric == MetricMath, Namespace: c.Namespace, Period: c.Period,
+		ChangePercent: c.ChangePercent,
+		KeepUp:        !c.ScaleIn, Cooldown: c.Cooldown, Group: tracked.Group, Cluster: tracked.Cluster,
+		Service: tracked.Service,
+	}
+	for _, q := range f.Queues {
+		if q.Region != "" && q.Region != o.Region {
+			return nil, fmt.Errorf("delegate the fleet %s: found the queue %s in %s and the fleet in %s; target "+
+				"tracking reads metrics "+
+				"of its own region alone", f.Name, q.Name, q.Region, o.Region)
+		}
+		o.Queues = append(o.Queues, q.Name)
+	}
+	return New(o)
+}
+
+// PublisherOf returns what publishes what is known of a fleet of any kind, for those who track it. With lines its
+// metrics go there in place of CloudWatch's API.
+func PublisherOf(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Writer) (kind.Publisher, error) {
+	account, err := h.Account(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return NewPublisher(Options{
+		Account: account, Region: kind.HomeOf(f), Fleet: f.Name, Formula: formulaOf(f.Policy), Lines: lines,
+	})
+}
+
+// formulaOf is what AWS tracks in place of a policy.
+func formulaOf(s policy.Spec) Formula {
+	switch {
+	case s.Name != "worker-utilization":
+		return BacklogPerWorker
+	case s.Signal == policy.SignalInFlight:
+		return InFlight
+	}
+	return Utilization
+}
+
+// Notes implements [kind.Sizer]. They are the scaling policies of a service that rise again before their metric can
+// show what the last rise did: once the new tasks have booted, the period in which they count is over, and its value
+// has arrived.
+func (c *Config) Notes(ctx context.Context, f config.Fleet, ports *kind.Ports) []string {
+	s, ok := ports.Fleet.(interface {
+		Cooldowns(context.Context) (map[string]time.Duration, error)
+	})
+	if !ok {
+		return nil
+	}
+	all, err := s.Cooldowns(ctx)
+	if err != nil {
+		return nil // that they cannot be read was found already
+	}
+	ours := PolicyName(f.Name)
+	if all[ours] = c.Cooldown; c.Cooldown == 0 {
+		all[ours] = ecs.DefaultCooldown
+	}
+	boot, shows := f.Workers.Boot, f.Workers.Boot+c.Period+arrives
+	in := func(d time.Duration) string { return render.Seconds(d.Seconds()) }
+	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if wait := all[name]; wait < shows {
+			notes = append(notes, fmt.Sprintf("the scaling policy %s waits %s after a rise, and its metric shows "+
+				"what that did only "+
+				"after %s (%s of boot, a period of %s, and about %s until CloudWatch has it): it rises again "+
+				"meanwhile, beyond what is "+
+				"needed; state delegate.cooldown, or ScaleOutCooldown of a policy of your own, of at least %s",
+				name, in(wait), in(shows), in(boot), in(c.Period), in(arrives), in(shows)))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,41 @@
+package terminal
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Escape returns text with an escape for each character that a terminal might take for a command, except those in keep.
+func Escape(text, keep string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if strings.ContainsRune(keep, r) || strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
+
+// Clip returns the first most characters of a text on one line, escaped, and whether there are more.
+func Clip(text string, most int) (string, bool) {
+	n := 0
+	for i := range text {
+		if n == most {
+			return Escape(text[:i], ""), true
+		}
+		n++
+	}
+	return Escape(text, ""), false
+}
+
+// ShellWord returns a text as one word of a POSIX shell.
+func ShellWord(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:+@%"
+	if text != "" && strings.Trim(text, plain) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,60 @@
+// Package kinds is the table of the kinds of fleets, queues and signals that this program has: one row each. Nothing
+// else knows all of them, and nothing but a kind's own folder names it.
+//
+// Use [Load] and [Parse] to read a configuration that may state any of them, and package app to run it.
+package kinds
+
+import (
+	"os"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/asg"
+	"github.com/muster-scale/muster/fleet/delegate"
+	"github.com/muster-scale/muster/fleet/ecs"
+	"github.com/muster-scale/muster/fleet/process"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/source/cloudwatch"
+	"github.com/muster-scale/muster/source/embedded"
+	"github.com/muster-scale/muster/source/prometheus"
+	"github.com/muster-scale/muster/source/sqs"
+)
+
+// Table returns the kinds. The first kind of fleet is what a fleet consists of that states no other.
+func Table() kind.Table {
+	return kind.Table{
+		Members: []kind.MembersRow{
+			process.Kind(),
+			asg.Kind(),
+			ecs.Kind(),
+		},
+		Queues: []kind.QueueRow{
+			embedded.Kind(),
+			sqs.Kind(),
+		},
+		Signals: []kind.SignalRow{
+			cloudwatch.Kind(),
+			prometheus.Kind(),
+		},
+		Sizers: []kind.SizerRow{
+			delegate.Kind(),
+		},
+		Meter:     cloudwatch.MeterOf,
+		Publisher: delegate.PublisherOf,
+	}
+}
+
+// Load reads the configuration in the file at path: see [config.Load].
+func Load(path string) (*config.Config, error) { return config.Load(path, Table().Config()) }
+
+// LoadPlace reads where a program runs: see [config.LoadPlace].
+func LoadPlace(path string) (c *config.Config, fault, err error) {
+	return config.LoadPlace(path, Table().Config())
+}
+
+// Parse reads the configuration in text: see [config.Parse].
+func Parse(name string, text []byte) (*config.Config, error) {
+	return config.Parse(name, text, os.LookupEnv, Table().Config())
+}
+
+// Schema returns the JSON schema of the configuration: see [config.Schema].
+func Schema() map[string]any { return config.Schema(Table().Config()) }

@@ -1,0 +1,30 @@
+package fakeaws
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	model "github.com/muster-scale/muster/sim/cloud"
+)
+
+func TestTheDocumentationTellsEveryAction(t *testing.T) {
+	const path = "../../docs/aws-model.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, service := range map[string]model.API{"EC2 Auto Scaling": model.AutoScalingService,
+		"Amazon ECS":               model.ECSService,
+		"Application Auto Scaling": model.ApplicationScalingService, "CloudWatch": model.CloudWatchService,
+		"Amazon SQS": model.SQSService} {
+		_, rest, found := strings.Cut(string(text), "| "+name+" |")
+		row, _, _ := strings.Cut(rest, "\n")
+		want := "`" + strings.Join(slices.Sorted(maps.Keys(actions(service))), "` `") + "` |"
+		if !found || !strings.HasSuffix(row, "| "+want) {
+			t.Errorf("%s: the actions of %s are not\n%s", path, name, want)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package contest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-scale/muster/sim"
+)
+
+// Broken returns an error when a run found a broken promise: then its figures mean nothing.
+func Broken(results []sim.Result) error {
+	for _, r := range results {
+		if len(r.Faults) > 0 {
+			return fmt.Errorf("%s on %s, seed %d: the simulator found a broken promise, please report it: %s",
+				r.Policy, r.Trace, r.Seed, strings.Join(slices.Compact(r.Faults), "; "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+)
+
+// Run prints one run of the policy c in full.
+func Run(w io.Writer, r sim.Result, p contest.Prepared, c contest.Contender) {
+	o := p.Event.Objective
+	fmt.Fprintf(w, "%s on %s, seed %d\n\n", r.Policy, r.Trace, r.Seed)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("told", "%s", told(c, p))
+	line("messages", "%d", r.Messages)
+	line("in time", "%d of %d (%s) within %s; the objective is %s", r.InTime, r.Messages, Percent(r.InTimeRatio),
+		render.Seconds(o.Latency.Seconds()), Percent(o.Quantile))
+	line("time from sent to finished", "p50 %s, p95 %s, p99 %s", render.Seconds(r.P50), render.Seconds(r.P95),
+		render.Seconds(r.P99))
+	line("worker-seconds", "%.0f, of which %.0f with a message in progress", r.WorkerSeconds,
+		r.BusySeconds/float64(max(1, p.Event.World.Slots)))
+	if r.Clairvoyant > 0 {
+		line("lower bound", "%.0f (proved by %s); this is %.2f times as much", r.Clairvoyant, r.Method, r.Ratio)
+	}
+	if c := r.BoundCausal; c > 0 {
+		line("causal lower bound", "%.0f (proved by %s) with no launch before the first message; this is %.2f times "+
+			"as much",
+			c, p.Limits.Causal.Method, r.WorkerSeconds/c)
+	}
+	line("loss", "%s", lossWords(r, o.Quantile))
+	line("workers", "%d at the peak, %d launched (%.1f an hour), size changed %s, direction reversed %s",
+		r.PeakWorkers, r.Launches, r.LaunchesPerHour, render.Plural(r.ScaleEvents, "time"),
+		render.Plural(r.Reversals, "time"))
+	line("cost", "%.2f", r.Cost)
+	if r.Dead+r.Unfinished > 0 {
+		line("never finished", "%d dead letters, %d given up on", r.Dead, r.Unfinished)
+	}
+	if s := p.Statistics.Slack; s.Ratio.Known {
+		line("slack ratio", "%.2f%s", s.Ratio.Value, slackWords(s.Ratio.Value))
+	}
+	t.Flush()
+}
+
+// lossWords says what the run cost with a price on its late messages.
+func lossWords(r sim.Result, quantile float64) string {
+	allowed := "late beyond the " + Percent(1-quantile) + " that may be"
+	if r.Loss <= r.WorkerSeconds {
+		return fmt.Sprintf("%.0f worker-seconds; no message is %s", r.Loss, allowed)
+	}
+	beyond := math.Round(100*(r.Loss-r.WorkerSeconds)/r.LatePrice) / 100
+	return fmt.Sprintf("%.0f worker-seconds, with %s for each of %s messages %s", r.Loss, render.Number(r.LatePrice),
+		render.Number(beyond), allowed)
+}
+
+func slackWords(k float64) string {
+	if k > 0 {
+		return ": a worker launched when a message comes is in time for it"
+	}
+	return ": a worker launched when a message comes is too late for it; only headroom helps"
+}
+
+// Percent renders a share, with about four digits.
+func Percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
+
+// Rows prints what several policies came to, a table for each trace; with limits, also the lower bounds of the cost.
+func Rows(w io.Writer, rows []contest.Row, limits bool) {
+	last := ""
+	var t *tabwriter.Writer
+	for _, r := range rows {
+		if r.Event != last {
+			if t != nil {
+				t.Flush()
+				fmt.Fprintln(w)
+			}
+			last = r.Event
+			fmt.Fprintf(w, "%s: %.0f messages", r.Event, r.Messages)
+			if limits {
+				fmt.Fprintf(w, ", lower bound %.0f worker-seconds, %.0f with no launch before the first message",
+					r.Clairvoyant, r.BoundCausal)
+			}
+			fmt.Fprintf(w, " (mean of %s)\n", render.Plural(r.Runs, "seed"))
+			t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "  POLICY\tIN TIME (MIN)\t(MEAN)\tCOST / BOUND\t(MAX)\tWORKER-SECONDS\tLOSS"+
+				"\tP50\tP95\tP99\tPEAK\tLAUNCHES/H\tCHANGES\tREVERSALS")
+		}
+		ratio, most := "-", "-"
+		if r.RatioMean > 0 {
+			ratio, most = fmt.Sprintf("%.2f", r.RatioMean), fmt.Sprintf("%.2f", r.RatioMost)
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%.0f\t%.0f\t%s\t%s\t%s\t%.0f\t%.1f\t%.0f\t%.0f\n", r.Policy,
+			Percent(r.InTimeLeast), Percent(r.InTimeMean), ratio, most, r.WorkerSeconds, r.Loss, render.Seconds(r.P50),
+			render.Seconds(r.P95), render.Seconds(r.P99), r.PeakWorkers, r.LaunchesPerHour, r.ScaleEvents, r.Reversals)
+	}
+	if t != nil {
+		t.Flush()
+	}
+}
+
+// told says what the policy c knew before anything was measured.
+func told(c contest.Contender, p contest.Prepared) string {
+	var all []string
+	if mean := p.Event.Prior; mean > 0 {
+		all = append(all, "a mean of "+exact(mean))
+	} else if c.Peer {
+		mean := time.Duration(p.Statistics.Service.MeanSeconds * float64(time.Second))
+		all = append(all, "a mean of "+exact(mean)+" where its rule has a place for it")
+	}
+	if boot := p.Event.BootPrior; boot > 0 {
+		all = append(all, "a boot of "+exact(boot))
+	}
+	return cmp.Or(strings.Join(all, ", "), "nothing beforehand")
+}
+
+// exact renders a duration to the millisecond, and a shorter one in full.
+func exact(d time.Duration) string { return d.Round(min(time.Millisecond, d)).String() }

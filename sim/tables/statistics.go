@@ -1,0 +1,148 @@
+package tables
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// Statistics prints what a trace is like, one line for each thing.
+func Statistics(w io.Writer, s trace.Statistics, goal trace.Goal) {
+	row := func(name, format string, values ...any) {
+		fmt.Fprintf(w, "  %-10s  %s\n", name, fmt.Sprintf(format, values...))
+	}
+	fmt.Fprintf(w, "%s: %s in %s\n\n", s.Name, render.Plural(int(s.Messages), "message"),
+		render.Seconds(s.DurationSeconds))
+	if s.Roots < s.Messages {
+		row("trees", "%s, the deepest message %s below it", render.Plural(int(s.Roots), "root"),
+			render.Plural(s.Depth, "level"))
+	}
+	if s.RatePerSecond.Known {
+		row("rate", "%s a second, at most %d in a minute", digits(s.RatePerSecond.Value), s.PeakPerMinute)
+	} else {
+		row("rate", "all at once")
+	}
+	if s.Dispersion.Known {
+		row("burstiness", "index of dispersion %s by the minute; 1 is a Poisson process", digits(s.Dispersion.Value))
+	}
+	line, width, most := sparkline(s.Arrivals)
+	row("arrivals", "%s", line)
+	row("", "each %s, at most %s", render.Seconds(float64(width)), render.Plural(int(most), "message"))
+	row("service", "mean %s, p50 %s, p95 %s, p99 %s, longest %s", span(s.Service.MeanSeconds),
+		span(s.Service.P50Seconds),
+		span(s.Service.P95Seconds), span(s.Service.P99Seconds), span(s.Service.MaxSeconds))
+	if s.Service.CV.Known {
+		row("", "coefficient of variation %s; %s slot-seconds in all", digits(s.Service.CV.Value),
+			digits(s.Service.WorkSeconds))
+	}
+	if s.Load.Known {
+		workers := digits(s.Workers.Value) + " workers"
+		if workers == "1 workers" {
+			workers = "1 worker"
+		}
+		row("load", "%s slots busy in the mean: %s of %s", digits(s.Load.Value), workers,
+			render.Plural(max(1, goal.Slots), "slot"))
+	}
+	printKinds(row, s)
+	if s.Slack != nil {
+		printSlack(row, *s.Slack)
+	}
+}
+
+func printKinds(row func(string, string, ...any), s trace.Statistics) {
+	name := "classes"
+	for _, c := range s.Classes {
+		row(name, "%s: %s, mean %s", orNoName(c.Name), render.Plural(int(c.Messages), "message"), span(c.MeanSeconds))
+		name = ""
+	}
+	if s.MoreClasses {
+		row(name, "and others")
+	}
+	switch {
+	case s.MoreGroups:
+		row("groups", "more than %d", s.Groups)
+	case s.Groups > 0:
+		row("groups", "%d", s.Groups)
+	}
+	if s.Skipped > 0 {
+		row("skipped", "%s of the file: incomplete, cancelled before they ran, or part of another",
+			render.Plural(int(s.Skipped), "job"))
+	}
+}
+
+func orNoName(name string) string {
+	if name == "" {
+		return "(none)"
+	}
+	return name
+}
+
+func printSlack(row func(string, string, ...any), s trace.Slack) {
+	row("objective", "%s for %s%% of the messages", span(s.ObjectiveSeconds), digits(100*s.Quantile))
+	if s.Longer > 0 {
+		row("", "%s%% take longer by themselves: no policy has more than %s%% in time", digits(100*s.Longer),
+			digits(100*(1-s.Longer)))
+	}
+	switch {
+	case s.Ratio.Known && s.Ratio.Value > 0:
+		row("slack", "%s boot times of %s: a worker launched for a message that waits comes in time",
+			digits(s.Ratio.Value), span(s.BootSeconds))
+	case s.Ratio.Known:
+		row("slack", "%s boot times of %s: a worker launched for a message that waits comes too late for it",
+			digits(s.Ratio.Value), span(s.BootSeconds))
+	default:
+		row("slack", "unknown without --boot")
+	}
+}
+
+// sparkline draws the arrivals over time with at most 64 characters; each stands for the given seconds, the highest for
+// the given messages. A blank is no message.
+func sparkline(h trace.Histogram) (line string, width, most int64) {
+	counts, width := h.Counts, h.WidthSeconds
+	for len(counts) > 64 {
+		half := make([]int64, (len(counts)+1)/2)
+		for i, n := range counts {
+			half[i/2] += n
+		}
+		counts, width = half, 2*width
+	}
+	for _, n := range counts {
+		most = max(most, n)
+	}
+	levels := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, n := range counts {
+		if n == 0 {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune(levels[min(len(levels)-1, int(float64(n)/float64(most)*float64(len(levels))))])
+	}
+	return b.String(), width, most
+}
+
+// digits renders a number with about three digits.
+func digits(v float64) string {
+	switch {
+	case v >= 1000:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 100:
+		return trimZeros(fmt.Sprintf("%.1f", v))
+	case v >= 1 || v <= -1:
+		return trimZeros(fmt.Sprintf("%.2f", v))
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+func trimZeros(text string) string { return strings.TrimRight(strings.TrimRight(text, "0"), ".") }
+
+// span renders seconds; what is very short keeps its digits.
+func span(s float64) string {
+	if s > 0 && s < 0.001 {
+		return fmt.Sprintf("%.3gms", s*1000)
+	}
+	return render.Seconds(s)
+}

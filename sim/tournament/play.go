@@ -1,0 +1,282 @@
+package tournament
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/internal/terminal"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/threshold"
+	"github.com/muster-scale/muster/sim/worlds"
+)
+
+// Drawn is what policies came to on drawn worlds. Make one with [PlayDrawn]. An outcome is nil where the run was not
+// answered; there is one for each world and contender.
+type Drawn struct {
+	timeout    time.Duration
+	worlds     []worlds.World
+	contenders []contest.Contender
+	outcomes   [][]*worlds.Outcome
+	bounds     []limit.Bounds // empty without --limit
+}
+
+// Options say how policies are played.
+type Options struct {
+	// Timeout is how long one run may take on this machine; a longer one counts as not answered.
+	Timeout time.Duration
+	// Parallel is how many runs there are at a time, 1 at least.
+	Parallel int
+	// Limit computes the lower bound of the cost in each drawn world.
+	Limit bool
+	// Progress shows how far it is.
+	Progress io.Writer
+}
+
+// PlayDrawn plays each contender on the worlds of the numbers. There is one contender at least; the first is judged.
+func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []contest.Contender) (Drawn, error) {
+	found := Drawn{timeout: x.Timeout, contenders: contenders}
+	var prepared []func() (contest.Prepared, error)
+	for _, n := range numbers {
+		w := worlds.Draw(n)
+		found.worlds = append(found.worlds, w)
+		found.outcomes = append(found.outcomes, make([]*worlds.Outcome, len(contenders)))
+		prepared = append(prepared, sync.OnceValues(func() (contest.Prepared, error) {
+			p, err := worlds.Prepare(w)
+			if err == nil && x.Limit {
+				err = p.Limit()
+			}
+			return p, err
+		}))
+	}
+	if x.Limit {
+		found.bounds = make([]limit.Bounds, len(numbers))
+	}
+	var lock sync.Mutex
+	left := make([]int, len(numbers))
+	err := x.runs(ctx, "runs on worlds:", len(numbers)*len(contenders), func(ctx context.Context, i int) error {
+		world, policy := i/len(contenders), i%len(contenders)
+		p, err := prepared[world]()
+		if err != nil {
+			return err
+		}
+		err = x.within(ctx, func(ctx context.Context) error {
+			o, err := worlds.Play(ctx, found.worlds[world], p, contenders[policy])
+			if err == nil && ctx.Err() == nil {
+				found.outcomes[world][policy] = &o
+			}
+			return err
+		})
+		lock.Lock()
+		defer lock.Unlock()
+		if x.Limit {
+			found.bounds[world] = p.Limits
+		}
+		if left[world]++; left[world] == len(contenders) {
+			prepared[world] = nil // a trace of 20,000 messages takes megabytes
+		}
+		return err
+	})
+	return found, err
+}
+
+// Named is what policies came to on a named world. Make some with [PlayNamed]. A result is nil where the run was not
+// answered.
+type Named struct {
+	timeout    time.Duration
+	world      worlds.Named
+	bound      float64
+	contenders []contest.Contender
+	results    []*sim.Result
+}
+
+// PlayNamed plays each contender on each named world.
+func PlayNamed(ctx context.Context, x Options, contenders []contest.Contender) ([]Named, error) {
+	all := worlds.All()
+	found := make([]Named, len(all))
+	err := x.runs(ctx, "named worlds:", len(all), func(ctx context.Context, i int) error {
+		p, err := all[i].Prepare(false)
+		if err != nil {
+			return err
+		}
+		found[i] = Named{x.Timeout, all[i], p.Limits.Prescient.WorkerSeconds, contenders,
+			make([]*sim.Result, len(contenders))}
+		for k, c := range contenders {
+			err := x.within(ctx, func(ctx context.Context) error {
+				r, err := p.Run(ctx, c, nil, nil)
+				if err == nil && ctx.Err() == nil {
+					found[i].results[k] = &r
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// runs calls run for 0 to n-1, some at a time, and shows how far it is. The first error ends it.
+func (x Options) runs(ctx context.Context, what string, n int, run func(ctx context.Context, i int) error) error {
+	bar := terminal.NewProgress(x.Progress, what, n)
+	defer bar.Done()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	work := make(chan int)
+	var lock sync.Mutex
+	done := 0
+	var all sync.WaitGroup
+	for range min(n, x.Parallel) {
+		all.Go(func() {
+			for i := range work {
+				if ctx.Err() != nil {
+					continue
+				}
+				err := run(ctx, i)
+				lock.Lock()
+				if err != nil {
+					stop(err)
+				}
+				done++
+				bar.At(done)
+				lock.Unlock()
+			}
+		})
+	}
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// within calls f with a context that ends after the timeout. It returns the error of an f that failed for another
+// reason.
+func (x Options) within(ctx context.Context, f func(context.Context) error) error {
+	limited, stop := context.WithTimeout(ctx, x.Timeout)
+	defer stop()
+	err := f(limited)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+// unanswered names the runs that took longer than the timeout.
+func (d Drawn) unanswered() (all []Missing) {
+	for i, w := range d.worlds {
+		for k, c := range d.contenders {
+			if d.outcomes[i][k] == nil {
+				all = append(all, Missing{World: w.Number, Policy: c.Name})
+			}
+		}
+	}
+	return all
+}
+
+// Missing is a run that was not answered.
+type Missing struct {
+	World  uint64 `json:"world"`
+	Policy string `json:"policy"`
+}
+
+// answered returns the outcomes there are, by world and then by policy.
+func (d Drawn) answered() (all []worlds.Outcome) {
+	for _, row := range d.outcomes {
+		for _, o := range row {
+			if o != nil {
+				all = append(all, *o)
+			}
+		}
+	}
+	return all
+}
+
+// notAnswered is an error that names runs which took longer than the timeout; nil for none.
+func notAnswered(names []string, timeout time.Duration) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s not answered within %s: %s; give a longer --timeout or a smaller --parallel",
+		render.Plural(len(names), "run"), timeout, strings.Join(names, ", "))
+}
+
+func brokenPromise(policy, world string, faults []string) error {
+	return fmt.Errorf(
+		"%s in %s: the simulator found a broken promise, please report it: %s",
+		policy,
+		world,
+		strings.Join(slices.Compact(faults), "; "),
+	)
+}
+
+// Verdict returns an error when a run broke a promise or was not answered. Where that is not so, it returns a
+// [threshold.MissedError] when the summary misses a threshold.
+func (d Drawn) Verdict(thresholds []threshold.Threshold) error {
+	var names []string
+	for _, m := range d.unanswered() {
+		names = append(names, fmt.Sprintf("%s in world %d", m.Policy, m.World))
+	}
+	failed := []error{notAnswered(names, d.timeout)}
+	for _, o := range d.answered() {
+		if len(o.Faults) > 0 {
+			failed = append(failed, brokenPromise(o.Policy, fmt.Sprintf("world %d", o.World), o.Faults))
+		}
+	}
+	found := threshold.Numbers(d.summary())
+	var missed []error
+	for _, t := range thresholds {
+		if v, ok := found[t.Field]; !ok {
+			missed = append(missed, fmt.Errorf("%s cannot be judged, there is no %s of these runs", t, t.Field))
+		} else if !t.Met(v) {
+			missed = append(missed, fmt.Errorf("%s is missed, found %.4g", t, v))
+		}
+	}
+	return ended(failed, missed)
+}
+
+// NamedVerdict returns an error when a run broke a promise or was not answered. Where that is not so, it returns a
+// [threshold.MissedError] when the first policy misses a limit of a world.
+func NamedVerdict(all []Named) error {
+	var names []string
+	var failed, missed []error
+	for _, n := range all {
+		for k, r := range n.results {
+			switch {
+			case r == nil:
+				names = append(names, fmt.Sprintf("%s in %q", n.contenders[k].Name, n.world.Name))
+			case len(r.Faults) > 0:
+				failed = append(failed, brokenPromise(r.Policy, fmt.Sprintf("%q", n.world.Name), r.Faults))
+			}
+		}
+		if r := n.results[0]; r != nil {
+			if faults := n.world.Missed(*r); len(faults) > 0 {
+				missed = append(missed, fmt.Errorf("%s in %q: %s", r.Policy, n.world.Name, strings.Join(faults, ", ")))
+			}
+		}
+	}
+	return ended(append([]error{notAnswered(names, all[0].timeout)}, failed...), missed)
+}
+
+// ended returns all errors as one: as a failure when there is one of those, and else as missed thresholds.
+func ended(failed, missed []error) error {
+	failure, miss := errors.Join(failed...), errors.Join(missed...)
+	switch {
+	case failure != nil:
+		return errors.Join(failure, miss)
+	case miss != nil:
+		return &threshold.MissedError{Err: miss}
+	}
+	return nil
+}

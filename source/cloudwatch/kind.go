@@ -1,0 +1,262 @@
+package cloudwatch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metrics"
+)
+
+// Config says what a fleet is measured by in CloudWatch, in place of what its queue says of itself, or beside it.
+type Config struct {
+	// Region is where the metrics are; empty means that of the fleet's queue on SQS, or else of the account.
+	Region string
+	// Measured has the signals that are stated.
+	Measured map[Signal]*Stated
+}
+
+// Stated is one signal: a metric, or an expression over several.
+type Stated struct {
+	// Queries are what CloudWatch's GetMetricData takes; exactly one returns its points. They compile, unless ByAWS.
+	Queries []metricmath.Query
+	// ByAWS has CloudWatch compute the expression, which alone can compute some.
+	ByAWS bool
+}
+
+// signals are the signals that metrics can give, in the order of their keys, each with what the reference says of it.
+func signals() []struct {
+	Signal
+	what string
+} {
+	return []struct {
+		Signal
+		what string
+	}{
+		{Backlog, "messages that wait"},
+		{InFlight, "messages in work"},
+		{Delayed, "messages that are not visible yet"},
+		{OldestAge, "the age of the oldest waiting message, in seconds"},
+		{Processing, "the mean processing duration, in seconds"},
+	}
+}
+
+const (
+	maxMetrics    = 20
+	maxDimensions = 30
+	// resultID names what the expression of a signal returns.
+	resultID = "muster_result"
+)
+
+// Kind is the row of the kind.
+func Kind() kind.SignalRow {
+	return kind.SignalRow{
+		Key: "metrics", What: "signals from CloudWatch, in place of what the queue says of itself, or beside it",
+		New:      func() kind.Signal { return &Config{} },
+		Adapters: []kind.Adapter{kind.AdapterFor[*Source]("any metric or expression of CloudWatch")},
+	}
+}
+
+// Keys implements [config.Signal].
+func (c *Config) Keys() []keys.Key {
+	rows := []keys.Key{
+		keys.Text("region", &c.Region,
+			"where the metrics are; by default where the fleet's queue is").Check(config.CheckRegion),
+	}
+	for _, s := range signals() {
+		decode := func(d *keys.Decoder, n *yaml.Node, path string) {
+			if c.Measured == nil {
+				c.Measured = map[Signal]*Stated{}
+			}
+			var w written
+			d.Mapping(n, path, w.keys())
+			c.Measured[s.Signal] = w.stated(d, path)
+		}
+		rows = append(rows, keys.Custom(string(s.Signal), keys.MappingForm, s.what, decode).
+			Of(func() []keys.Key { return new(written).keys() }))
+	}
+	return rows
+}
+
+// written is a signal as the text has it.
+type written struct {
+	metric     metric
+	expression string
+	using      []metric
+	byAWS      bool
+}
+
+// metric is a metric as the text has it.
+type metric struct {
+	id, namespace, name, stat string
+	dimensions                []string
+	period                    time.Duration
+}
+
+func (w *written) keys() []keys.Key {
+	begin := func() metric { return metric{stat: "Average", period: time.Minute} }
+	w.metric = begin()
+	using := func(m *metric) []keys.Key {
+		return append([]keys.Key{keys.Text("id", &m.id, "its name in the expression").Required()}, m.keys()...)
+	}
+	return append(w.metric.keys(),
+		keys.Text("expression", &w.expression, "metric math over the metrics of using, in place of one metric"),
+		keys.ListFrom("using", &w.using, maxMetrics, begin, using, "the metrics of the expression"),
+		keys.Truth("by_aws", &w.byAWS,
+			"whether CloudWatch computes the expression, as it must SEARCH; false by default"),
+	)
+}
+
+func (m *metric) keys() []keys.Key {
+	return []keys.Key{
+		keys.Text("namespace", &m.namespace, "the metric's namespace"),
+		keys.Text("metric", &m.name, "its name"),
+		keys.Texts("dimensions", &m.dimensions, maxDimensions, "its dimensions, as in QueueName=work"),
+		keys.Text("stat", &m.stat, "its statistic, by default Average"),
+		keys.Duration("period", &m.period, "its period: 10s, 20s, 30s or whole minutes, by default 1m"),
+	}
+}
+
+// stated makes what CloudWatch takes of a signal.
+func (w *written) stated(d *keys.Decoder, path string) *Stated {
+	shown, hidden := true, false
+	if !d.Has(keys.Join(path, "expression")) {
+		q := w.metric.query(d, path, "m")
+		q.ReturnData = &shown
+		return &Stated{Queries: []metricmath.Query{q}, ByAWS: w.byAWS}
+	}
+	s := &Stated{ByAWS: w.byAWS}
+	for i, m := range w.using {
+		q := m.query(d, keys.Element(keys.Join(path, "using"), i), m.id)
+		q.ReturnData = &hidden
+		s.Queries = append(s.Queries, q)
+	}
+	s.Queries = append(s.Queries, metricmath.Query{ID: resultID, ReturnData: &shown, Expression: w.expression})
+	return s
+}
+
+func (m metric) query(d *keys.Decoder, path, id string) metricmath.Query {
+	s := &metricmath.MetricStat{Stat: m.stat, PeriodSeconds: int(m.period / time.Second)}
+	s.Metric.Namespace, s.Metric.MetricName = m.namespace, m.name
+	for i, text := range m.dimensions {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" || value == "" {
+			at := keys.Element(keys.Join(path, "dimensions"), i)
+			d.Fault(at, "found "+keys.Quote(text)+", allowed is a name and a value, as in QueueName=work", "")
+		}
+		s.Metric.Dimensions = append(s.Metric.Dimensions, metricmath.Dimension{Name: name, Value: value})
+	}
+	return metricmath.Query{ID: id, MetricStat: s}
+}
+
+// Measures implements [config.Signal].
+func (c *Config) Measures() []string {
+	var all []string
+	for s := range c.Measured {
+		all = append(all, string(s))
+	}
+	return all
+}
+
+// Check implements [config.Signal]: each measure is complete and its expression compiles.
+func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
+	if len(c.Measured) == 0 {
+		s.Fault(at, "found no signal, allowed are "+strings.Join(keys.Names(c.Keys())[1:], ", "), "")
+	}
+	if len(f.Queues) > 1 {
+		s.Fault(at, fmt.Sprintf("found metrics for a fleet of %d queues, allowed is one queue, or none", len(f.Queues)),
+			"put the sum into an expression")
+	}
+	for _, signal := range slices.Sorted(maps.Keys(c.Measured)) {
+		c.Measured[signal].check(s, keys.Join(at, string(signal)))
+	}
+	if c.Measured[Backlog] == nil && len(f.Queues) == 0 && !f.Policy.NeedsNoQueue() {
+		s.Fault(at, "found no backlog for a fleet without a queue, allowed is one of the two", "")
+	}
+}
+
+func (m *Stated) check(s *keys.Source, path string) {
+	before := s.Count()
+	for i, q := range m.Queries {
+		if q.MetricStat == nil {
+			continue
+		}
+		at := path
+		if len(m.Queries) > 1 {
+			at = keys.Element(path+".using", i)
+		}
+		if q.MetricStat.Metric.Namespace == "" || q.MetricStat.Metric.MetricName == "" {
+			s.Fault(at, "found no namespace or no metric, allowed are both, or an expression", "")
+		}
+	}
+	if s.Has(path+".using") && !s.Has(path+".expression") {
+		s.Fault(path+".using", "found metrics without an expression, allowed are both or neither", "")
+	}
+	if s.Count() > before || m.ByAWS {
+		return
+	}
+	if _, err := metricmath.Compile(m.Queries, metricmath.Options{Use: metricmath.ForAlarm}); err != nil {
+		where := path
+		if s.Has(path + ".expression") {
+			where += ".expression"
+		}
+		problem := strings.ReplaceAll(err.Error(), "\n", "; ")
+		s.Fault(where, "found what CloudWatch would not compute ("+problem+"), allowed is metric math that gives one "+
+			"series",
+			"SEARCH and the like need by_aws: true")
+	}
+}
+
+// Place implements [kind.Signal].
+func (c *Config) Place() string { return "CloudWatch" }
+
+// Open implements [kind.Signal].
+func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, base muster.Source) (muster.Source, error) {
+	reader, err := readerOf(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	o := Options{Queue: f.Name, Region: kind.RegionOf(f, c.Region), Reader: reader, Base: base}
+	for _, signal := range slices.Sorted(maps.Keys(c.Measured)) {
+		m := c.Measured[signal]
+		o.Measures = append(o.Measures, Measure{Signal: signal, Queries: m.Queries, ByAWS: m.ByAWS})
+	}
+	return New(o)
+}
+
+// readerOf is the reader of all fleets of a host.
+func readerOf(ctx context.Context, h *kind.Host) (*awsmetrics.Reader, error) {
+	account, err := h.Account(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return kind.Shared(h, func() *awsmetrics.Reader { return awsmetrics.NewReader(account) }), nil
+}
+
+// MeterOf returns what reads the metrics that a fleet's policy names. AWS is called by the first policy that needs any.
+func MeterOf(h *kind.Host, f config.Fleet) metrics.Meter { return meter{h, f} }
+
+type meter struct {
+	host  *kind.Host
+	fleet config.Fleet
+}
+
+// Metrics implements [metrics.Meter].
+func (m meter) Metrics(ctx context.Context, queries []metrics.Query) ([]metrics.Series, error) {
+	reader, err := readerOf(ctx, m.host)
+	if err != nil {
+		return nil, err
+	}
+	return Meter{Reader: reader, Region: kind.HomeOf(m.fleet)}.Metrics(ctx, queries)
+}

@@ -1,0 +1,60 @@
+package sqs
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/kind"
+)
+
+// Kind is the row of the kind: a queue that is named by its URL.
+func Kind() kind.QueueRow {
+	return kind.QueueRow{
+		QueueKind: config.QueueKind{
+			Name: "sqs", Plural: "queues on SQS",
+			Takes: func(text string) bool { return strings.Contains(text, ":") },
+			Refer: refer,
+		},
+		Open: open, Elsewhere: true, World: kind.World{Lag: settles, CountsOnly: true, Random: true},
+		Adapters: []kind.Adapter{kind.AdapterFor[*Source]("queues of Amazon SQS")},
+	}
+}
+
+// refer reads the URL of a queue. One on this machine is reached without encryption, and costs nothing to look at.
+func refer(text string) (q config.QueueRef, found, allowed string) {
+	q = config.QueueRef{URL: text}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return q, keys.Quote(text), "a queue's name or URL, as in " +
+			"https://sqs.eu-west-1.amazonaws.com/123456789012/thumbnails"
+	}
+	here := config.IsLoopback(u.Hostname())
+	if u.Scheme != "https" && !(u.Scheme == "http" && here) {
+		return q, keys.Quote(text), "https, or http to this machine"
+	}
+	q.Name, q.Region, q.Remote = u.Path[strings.LastIndexByte(u.Path, '/')+1:], awsapi.QueueRegion(text), !here
+	found, allowed = config.WrongQueueName(q.Name)
+	return q, found, allowed
+}
+
+func open(ctx context.Context, h *kind.Host, f config.Fleet, i int) (kind.Queue, error) {
+	account, err := h.Account(ctx)
+	if err != nil {
+		return kind.Queue{}, err
+	}
+	o := Options{Account: account}
+	if h.AWS().QueueMetrics {
+		o.Metrics = kind.Shared(h, func() *awsmetrics.Reader { return awsmetrics.NewReader(account) })
+	}
+	queues := kind.Shared(h, func() *Queues { return NewQueues(o) })
+	source, err := queues.Queue(f.Queues[i].URL, f.Poll)
+	if err != nil {
+		return kind.Queue{}, err
+	}
+	return kind.Queue{Source: source, Wakes: source, Expecter: source}, nil
+}

@@ -1,0 +1,98 @@
+package action
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
+)
+
+// batchID names an entry of a batch within its request.
+type batchID struct {
+	ID string `json:"Id"`
+}
+
+func (b batchID) entryID() string { return b.ID }
+
+const maxBatchID = 80
+
+// checkIDs validates the number and the ids of the entries of a batch; kind is
+// what AWS calls an entry.
+func checkIDs[E interface{ entryID() string }](kind string, entries []E) error {
+	if len(entries) == 0 {
+		return &queue.Error{Kind: queue.ErrEmptyBatch, Text: "There should be at least one " + kind +
+			" in the request."}
+	}
+	if len(entries) > queue.MaxBatch {
+		return &queue.Error{Kind: queue.ErrTooManyEntries,
+			Text: fmt.Sprintf("Maximum number of entries per request are %d. You have sent %d.", queue.MaxBatch,
+				len(entries))}
+	}
+	for i, e := range entries {
+		id := e.entryID()
+		if len(id) < 1 || len(id) > maxBatchID || !isName(id) {
+			return protocol.Typed("InvalidBatchEntryId", protocol.CodePrefix+"InvalidBatchEntryId", 400,
+				"A batch entry id can only contain alphanumeric characters, hyphens and underscores. "+
+					"It can be at most 80 letters long.")
+		}
+		if slices.ContainsFunc(entries[:i], func(before E) bool { return before.entryID() == id }) {
+			return protocol.Typed("BatchEntryIdsNotDistinct", protocol.CodePrefix+"BatchEntryIdsNotDistinct", 400,
+				"Id %s repeated.", id)
+		}
+	}
+	return nil
+}
+
+// isName says whether s has only letters, digits, hyphens and underscores.
+func isName(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// failedEntry tells why one entry of a batch failed.
+type failedEntry struct {
+	ID          string `json:"Id"`
+	SenderFault bool
+	Code        string
+	Message     string
+}
+
+func failed(id string, err error) failedEntry {
+	f := protocol.FaultOf(err)
+	// AWS uses other words for the same refusal in a batch.
+	text := strings.Replace(f.Text, "One or more parameters are invalid.",
+		"One or more parameters cannot be validated.", 1)
+	return failedEntry{id, f.Sender(), f.Code, text}
+}
+
+// entriesResult tells which entries of a batch without results succeeded. As at
+// AWS, a list without entries is left out.
+type entriesResult struct {
+	Successful []batchID     `json:",omitempty"`
+	Failed     []failedEntry `json:",omitempty"`
+}
+
+// outcome turns one error for each entry into a result. An error that is not
+// about an entry but about the whole request fails the request.
+func outcome(ids []string, errs []error) (entriesResult, error) {
+	result := entriesResult{Successful: make([]batchID, 0, len(ids))}
+	for i, err := range errs {
+		if err == nil {
+			result.Successful = append(result.Successful, batchID{ids[i]})
+			continue
+		}
+		if f := protocol.FaultOf(err); !f.Sender() || f.Shape == "QueueDoesNotExist" {
+			return entriesResult{}, err
+		}
+		result.Failed = append(result.Failed, failed(ids[i], err))
+	}
+	return result, nil
+}

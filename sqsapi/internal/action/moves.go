@@ -1,0 +1,183 @@
+package action
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
+)
+
+type startMoveRequest struct {
+	SourceARN                    *string `json:"SourceArn"`
+	DestinationARN               *string `json:"DestinationArn"`
+	MaxNumberOfMessagesPerSecond *int
+}
+
+type taskHandleResult struct {
+	TaskHandle string
+}
+
+func (c *Call) startMessageMoveTask(r *startMoveRequest) (any, error) {
+	source, err := c.nameOf("SourceArn", r.SourceARN)
+	if err != nil {
+		return nil, err
+	}
+	destination := ""
+	if r.DestinationARN != nil {
+		if destination, err = c.nameOf("DestinationArn", r.DestinationARN); err != nil {
+			return nil, err
+		}
+	}
+	rate := 0
+	if r.MaxNumberOfMessagesPerSecond != nil {
+		if rate = *r.MaxNumberOfMessagesPerSecond; rate == 0 {
+			rate = -1 // given, and out of range
+		}
+	}
+	id, err := c.Queues.StartMove(c.Context, source, destination, rate)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := c.taskHandle(id, source)
+	return taskHandleResult{handle}, err
+}
+
+// nameOf is the key of the queue that an ARN names.
+func (c *Call) nameOf(parameter string, arn *string) (string, error) {
+	if arn == nil {
+		return "", protocol.Missing(parameter)
+	}
+	parts := strings.Split(*arn, ":")
+	if len(parts) != 6 || parts[0] != "arn" || parts[2] != "sqs" {
+		return "", &queue.Error{Kind: queue.ErrInvalidParameter,
+			Text: "You must use this format to specify the " + parameter +
+				": arn:<partition>:<service>:<region>:<account-id>:<resource-id>"}
+	}
+	return c.key(Place{parts[3], parts[4]}, parts[5]), nil
+}
+
+// task is what a task handle holds, in base 64 of its JSON. As at AWS the id is a
+// UUID; ours has the number of the move in its second half.
+type task struct {
+	ID     string `json:"taskId"`
+	Source string `json:"sourceArn"`
+}
+
+// taskIDStart begins the id of every task: a UUID of version 8, which is free to hold what one likes.
+const taskIDStart = "6d757374-6572-8000-"
+
+func (c *Call) taskHandle(id, source string) (string, error) {
+	n, err := strconv.ParseUint(id, 10, 62)
+	if err != nil {
+		return "", err
+	}
+	digits := strconv.FormatUint(n|1<<63, 16) // 16 of them, and the variant of a UUID
+	text, err := json.Marshal(task{taskIDStart + digits[:4] + "-" + digits[4:], c.arn(source)})
+	return base64.StdEncoding.EncodeToString(text), err
+}
+
+// move is the number of the move that a task is; empty if it is none of this service.
+func (t *task) move() string {
+	digits, ok := strings.CutPrefix(t.ID, taskIDStart)
+	n, err := strconv.ParseUint(strings.Replace(digits, "-", "", 1), 16, 64)
+	if !ok || err != nil {
+		return ""
+	}
+	return strconv.FormatUint(n&^(1<<63), 10)
+}
+
+type listMovesRequest struct {
+	SourceARN  *string `json:"SourceArn"`
+	MaxResults *int
+}
+
+// moveResult is one task; the handle is shown while it can be used.
+type moveResult struct {
+	TaskHandle                        string `json:",omitempty"`
+	Status                            string
+	SourceARN                         string `json:"SourceArn"`
+	DestinationARN                    string `json:"DestinationArn,omitempty"`
+	MaxNumberOfMessagesPerSecond      int    `json:",omitempty"`
+	ApproximateNumberOfMessagesMoved  int
+	ApproximateNumberOfMessagesToMove int
+	FailureReason                     string `json:",omitempty"`
+	StartedTimestamp                  int64
+}
+
+type listMovesResult struct {
+	Results []moveResult `json:",omitempty" query:"ListMessageMoveTasksResultEntry"`
+}
+
+// maxMovesListed bounds a listing of tasks.
+const maxMovesListed = 10
+
+func (c *Call) listMessageMoveTasks(r *listMovesRequest) (any, error) {
+	source, err := c.nameOf("SourceArn", r.SourceARN)
+	if err != nil {
+		return nil, err
+	}
+	limit := 1
+	if r.MaxResults != nil {
+		if limit = *r.MaxResults; limit < 1 || limit > maxMovesListed {
+			return nil, &queue.Error{Kind: queue.ErrInvalidParameter,
+				Text: "Value for parameter MaxResults is invalid. Reason: You must enter a number that's between 1 " +
+					"and 10."}
+		}
+	}
+	moves, err := c.Queues.Moves(source)
+	if err != nil {
+		return nil, err
+	}
+	var result listMovesResult
+	for _, m := range moves[:min(limit, len(moves))] {
+		one := moveResult{
+			Status: string(m.Status), SourceARN: c.arn(m.Source), MaxNumberOfMessagesPerSecond: m.PerSecond,
+			ApproximateNumberOfMessagesMoved: m.Moved, ApproximateNumberOfMessagesToMove: m.ToMove,
+			FailureReason: m.Failure, StartedTimestamp: m.Started.UnixMilli(),
+		}
+		if m.Destination != "" {
+			one.DestinationARN = c.arn(m.Destination)
+		}
+		if m.Status == queue.MoveRunning {
+			if one.TaskHandle, err = c.taskHandle(m.ID, m.Source); err != nil {
+				return nil, err
+			}
+		}
+		result.Results = append(result.Results, one)
+	}
+	return result, nil
+}
+
+type cancelMoveRequest struct {
+	TaskHandle *string
+}
+
+type cancelMoveResult struct {
+	ApproximateNumberOfMessagesMoved int
+}
+
+func (c *Call) cancelMessageMoveTask(r *cancelMoveRequest) (any, error) {
+	if r.TaskHandle == nil || *r.TaskHandle == "" {
+		return nil, protocol.Missing("TaskHandle")
+	}
+	var t task
+	text, err := base64.StdEncoding.DecodeString(*r.TaskHandle)
+	if err != nil || json.Unmarshal(text, &t) != nil || t.ID == "" || t.Source == "" {
+		return nil, &queue.Error{Kind: queue.ErrInvalidParameter, Text: "Value for parameter TaskHandle is invalid."}
+	}
+	source, err := c.nameOf("SourceArn", &t.Source)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Queues.Moves(source); err != nil {
+		return nil, err
+	}
+	moved, err := c.Queues.CancelMove(c.Context, t.move())
+	if err != nil {
+		return nil, err
+	}
+	return cancelMoveResult{moved}, nil
+}

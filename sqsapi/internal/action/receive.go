@@ -1,0 +1,259 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/sqsapi/internal/protocol"
+)
+
+type receiveMessageRequest struct {
+	queueRequest
+	AttributeNames              []string `query:"AttributeName"` // the former name of the next
+	MessageSystemAttributeNames []string `query:"MessageSystemAttributeName"`
+	MessageAttributeNames       []string `query:"MessageAttributeName"`
+	MaxNumberOfMessages         *int
+	VisibilityTimeout           *int
+	WaitTimeSeconds             *int
+	ReceiveRequestAttemptID     *string `json:"ReceiveRequestAttemptId"`
+}
+
+type receivedMessage struct {
+	MessageID              string `json:"MessageId"`
+	ReceiptHandle          string
+	MD5OfBody              string
+	Body                   string
+	Attributes             map[string]string         `json:",omitempty" query:"Attribute,Name,Value"`
+	MD5OfMessageAttributes string                    `json:",omitempty"`
+	MessageAttributes      map[string]attributeValue `json:",omitempty" query:"MessageAttribute,Name,Value"`
+}
+
+type receiveMessageResult struct {
+	Messages []receivedMessage `json:",omitempty" query:"Message"`
+}
+
+// maxSelectors bounds the attribute names in one receive.
+const maxSelectors = 100
+
+func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) error {
+	name, err := c.queueName(r.QueueURL)
+	if err != nil {
+		return err
+	}
+	o, err := r.options()
+	if err != nil {
+		return err
+	}
+	own := *c // the loop uses c for other requests while this one waits
+	patiently := func(ctx context.Context) (any, error) {
+		own.Context = ctx
+		messages, err := own.wait(name, o)
+		if err != nil {
+			return nil, err
+		}
+		if own.Context.Err() != nil {
+			own.handBack(name, messages)
+			return nil, own.Context.Err()
+		}
+		return own.receivedAll(name, messages, r), nil
+	}
+	if !c.looksFirst(o) {
+		who.Waits(patiently)
+		return nil
+	}
+	patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
+	s.Receive(name, o, func(messages []queue.Message, err error) {
+		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && patient &&
+			own.Serving.Err() == nil {
+			who.Waits(patiently)
+			return
+		}
+		who.Answer(func() (any, error) {
+			if err != nil {
+				return nil, err
+			}
+			return own.receivedAll(name, messages, r), nil
+		})
+	})
+	return nil
+}
+
+// receivedAll is the answer with messages of the queue with that key.
+func (s *Service) receivedAll(key string, messages []queue.Message, r *receiveMessageRequest) receiveMessageResult {
+	result := receiveMessageResult{Messages: make([]receivedMessage, 0, len(messages))}
+	at, _ := s.Placed(key)
+	for i := range messages {
+		result.Messages = append(result.Messages, s.received(at.Account, &messages[i], r))
+	}
+	return result
+}
+
+// looksFirst says whether a receive takes what is there before it waits; one that is to be refused does not.
+func (c *Call) looksFirst(o queue.ReceiveOptions) bool {
+	return o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil
+}
+
+// wait receives, and waits for as long as o or the queue says; when the server is about to stop, it waits no more.
+func (c *Call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
+	watch, stop := c.Watch(c.Context)
+	defer stop()
+	c.Context = watch
+	ctx, cancel := context.WithCancel(c.Context)
+	defer cancel()
+	defer context.AfterFunc(c.Serving, cancel)()
+	messages, err := c.Queues.Receive(ctx, name, o)
+	if err != nil && ctx.Err() != nil && c.Context.Err() == nil {
+		return nil, nil
+	}
+	return messages, err
+}
+
+func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
+	var o queue.ReceiveOptions
+	if r.MaxNumberOfMessages != nil {
+		if o.Max = *r.MaxNumberOfMessages; o.Max == 0 {
+			return o, protocol.Invalid(0, "MaxNumberOfMessages", "Must be between 1 and 10, if provided.")
+		}
+	}
+	if r.VisibilityTimeout != nil {
+		o.Visibility = secondsOf(*r.VisibilityTimeout)
+	}
+	if r.WaitTimeSeconds != nil {
+		o.Wait = secondsOf(*r.WaitTimeSeconds)
+	}
+	system := append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...)
+	if n := len(system) + len(r.MessageAttributeNames); n > maxSelectors {
+		return o, protocol.Invalid(n, "AttributeNames", "At most 100 names may be given.")
+	}
+	for _, name := range system {
+		if !systemAttributes[name] {
+			return o, protocol.UnknownAttribute(name)
+		}
+	}
+	if id := r.ReceiveRequestAttemptID; id != nil {
+		if *id == "" {
+			return o, protocol.Invalid("", "ReceiveRequestAttemptId",
+				"ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. 1 to 128 in length.")
+		}
+		o.Attempt = *id
+	}
+	return o, nil
+}
+
+// handBackTimeout bounds the effort for a caller who is gone.
+const handBackTimeout = 5 * time.Second
+
+// handBack makes messages visible again that a caller who hung up will never
+// see, so that they need not wait for their visibility timeout.
+func (c *Call) handBack(name string, messages []queue.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), handBackTimeout)
+	defer cancel()
+	changes := make([]queue.VisibilityChange, len(messages))
+	for i := range messages {
+		changes[i].Receipt = messages[i].Receipt
+	}
+	for _, err := range c.Queues.ChangeVisibility(ctx, name, changes) {
+		if err != nil {
+			c.Logger.Warn("a message received by a caller who hung up could not be handed back; its visibility "+
+				"timeout will",
+				"queue", name, "error", err)
+		}
+	}
+}
+
+// systemAttributes are those that may be asked for.
+var systemAttributes = map[string]bool{
+	"All": true, "SenderId": true, "SentTimestamp": true, "ApproximateReceiveCount": true,
+	"ApproximateFirstReceiveTimestamp": true,
+	"SequenceNumber":                   true, "MessageDeduplicationId": true, "MessageGroupId": true, traceHeader: true,
+	"DeadLetterQueueSourceArn": true,
+}
+
+func (s *Service) received(account string, m *queue.Message, r *receiveMessageRequest) receivedMessage {
+	out := receivedMessage{MessageID: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: receivedMD5(m), Body: m.Body}
+	out.Attributes = s.systemAttributes(account, m,
+		append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...))
+	if len(m.Attributes) == 0 || len(r.MessageAttributeNames) == 0 {
+		return out
+	}
+	chosen := map[string]queue.Attribute{}
+	for name, attribute := range m.Attributes {
+		if selected(name, r.MessageAttributeNames) {
+			chosen[name] = attribute
+		}
+	}
+	if len(chosen) == 0 {
+		return out
+	}
+	out.MD5OfMessageAttributes = attributesMD5(chosen)
+	out.MessageAttributes = make(map[string]attributeValue, len(chosen))
+	for name, attribute := range chosen {
+		out.MessageAttributes[name] = wireValue(attribute)
+	}
+	return out
+}
+
+func wireValue(a queue.Attribute) attributeValue {
+	if isBinary(a.Type) {
+		return attributeValue{DataType: a.Type, BinaryValue: a.Value}
+	}
+	text := string(a.Value)
+	return attributeValue{DataType: a.Type, StringValue: &text}
+}
+
+// selected says whether a user attribute is asked for: by its name, by All, * or
+// .*, or by the beginning of its name followed by .*.
+func selected(name string, selectors []string) bool {
+	for _, s := range selectors {
+		if s == "All" || s == "*" || s == name {
+			return true
+		}
+		if prefix, ok := strings.CutSuffix(s, ".*"); ok && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) systemAttributes(account string, m *queue.Message, wanted []string) map[string]string {
+	if len(wanted) == 0 {
+		return nil
+	}
+	all := map[string]string{
+		"SenderId":                         account,
+		"SentTimestamp":                    millis(m.Sent),
+		"ApproximateReceiveCount":          strconv.Itoa(m.ReceiveCount),
+		"ApproximateFirstReceiveTimestamp": millis(m.FirstReceived),
+	}
+	if m.GroupID != "" {
+		all["MessageGroupId"] = m.GroupID
+	}
+	if m.SequenceNumber != "" {
+		all["SequenceNumber"], all["MessageDeduplicationId"] = m.SequenceNumber, m.DeduplicationID
+	}
+	if m.Trace != "" {
+		all[traceHeader] = m.Trace
+	}
+	if m.Source != "" {
+		all["DeadLetterQueueSourceArn"] = s.arn(m.Source)
+	}
+	out := make(map[string]string, len(all))
+	for _, name := range wanted {
+		if name == "All" {
+			return all
+		}
+		if value, ok := all[name]; ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -1,0 +1,18 @@
+//go:build !linux
+
+package transport
+
+import (
+	"net"
+
+	"github.com/muster-scale/muster/internal/accept"
+)
+
+// loop is only made on Linux.
+type loop struct{ ended chan struct{} }
+
+func (*loop) adopt(net.Conn, *accept.Ticket) bool { return false }
+
+func (*loop) stop(bool) {}
+
+func startLoops(*Front) []*loop { return nil }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+const (
+	// clients work side by side in every lane.
+	clients = 32
+	// rounds is how often every lane has its turn; a ratio is taken within one round, so that what else the machine
+	// does hits both sides alike.
+	rounds = 15
+	// turn is how long one turn takes.
+	turn = 600 * time.Millisecond
+	// bodyBytes is the size of a message body.
+	bodyBytes = 512
+)
+
+// step is one client's unit of work: it returns how many cycles it completed.
+type step func() (cycles int, err error)
+
+// lane is one contestant.
+type lane struct {
+	name string
+	// cycle says what one cycle is.
+	cycle string
+	steps []step // one for each client
+	close func() error
+	// server is the process that serves the lane; 0 if the clients' process does.
+	server int
+
+	// here and there are the processor time of the clients' process and of the server's, over all rounds.
+	here, there time.Duration
+	cycles      int
+	rates       []float64 // cycles per second, by round
+	latencies   []time.Duration
+}
+
+// race gives every lane its turn, round after round, after one short turn to warm up.
+func race(lanes []*lane) error {
+	for round := range rounds + 1 {
+		for _, l := range lanes {
+			length := turn
+			if round == 0 {
+				length = turn / 4
+			}
+			if err := l.turn(length, round > 0); err != nil {
+				return fmt.Errorf("%s: %w", l.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// turn lets all clients of the lane work for a time, and counts what came of it if asked to.
+func (l *lane) turn(length time.Duration, counts bool) error {
+	runtime.GC() // what the lane before left behind is not this one's to clean up
+	here, there, err := l.processor()
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var latencies []time.Duration
+	cycles := 0
+	begin := time.Now()
+	for _, do := range l.steps {
+		all.Go(func() {
+			mine, took, failed := work(do, begin.Add(length))
+			mu.Lock()
+			defer mu.Unlock()
+			cycles += mine
+			latencies = append(latencies, took...)
+			if failed != nil {
+				err = failed
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begin)
+	if err != nil || !counts {
+		return err
+	}
+	hereAfter, thereAfter, err := l.processor()
+	l.here, l.there, l.cycles = l.here+hereAfter-here, l.there+thereAfter-there, l.cycles+cycles
+	l.rates = append(l.rates, float64(cycles)/took.Seconds())
+	l.latencies = append(l.latencies, latencies...)
+	return err
+}
+
+// processor is the processor time so far, of this process and of the lane's server.
+func (l *lane) processor() (here, there time.Duration, err error) {
+	if here, err = processorTime(os.Getpid()); err == nil && l.server != 0 {
+		there, err = processorTime(l.server)
+	}
+	return here, there, err
+}
+
+// perCycle is the processor time of one cycle, of the clients and of their server.
+func (l *lane) perCycle() (here, there time.Duration) {
+	n := time.Duration(max(1, l.cycles))
+	return l.here / n, l.there / n
+}
+
+// work is one client's turn.
+func work(do step, end time.Time) (cycles int, took []time.Duration, err error) {
+	for at := time.Now(); at.Before(end); {
+		n, err := do()
+		if err != nil {
+			return cycles, took, err
+		}
+		now := time.Now()
+		cycles += n
+		took = append(took, now.Sub(at))
+		at = now
+	}
+	return cycles, took, nil
+}
+
+// rate is the median over the rounds.
+func (l *lane) rate() float64 { return quantile(append([]float64{}, l.rates...), 0.5) }
+
+// ratio compares two lanes round by round.
+func ratio(l, peer *lane) (median, least, most float64) {
+	ratios := make([]float64, len(l.rates))
+	for i := range ratios {
+		ratios[i] = l.rates[i] / peer.rates[i]
+	}
+	median = quantile(ratios, 0.5)
+	return median, ratios[0], ratios[len(ratios)-1]
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
+)
+
+const (
+	// workersPerFleet is the size of every fleet.
+	workersPerFleet = 4
+	// decisionsAt is how many decisions are measured for a number of fleets, about.
+	decisionsAt = 100_000
+)
+
+// decisions measures the pure step on one core: what one poll of one second brings for a fleet of four workers with one
+// slot each, which are busy: one measurement of the queue, one listing and a report of every worker.
+func (b *bench) decisions() error {
+	old := runtime.GOMAXPROCS(1)
+	defer runtime.GOMAXPROCS(old)
+	if _, _, _, err := decide(10); err != nil { // what is made once for all fleets is not theirs
+		return err
+	}
+	for _, fleets := range []int{1000, 10_000} {
+		perSecond, state, all, err := decide(fleets)
+		if err != nil {
+			return err
+		}
+		b.page.goal(fmt.Sprintf("decisions on one core, policy exact, %s fleets", count(float64(fleets))),
+			">= 100,000/s", fmt.Sprintf("%s per second of processor time, %.1f us each", count(perSecond),
+				1e6/perSecond), perSecond >= 100_000,
+			"a step takes in one measurement, one listing and four reports, and writes its arithmetic down in words.")
+		b.page.goal(fmt.Sprintf("memory of a fleet, %s fleets", count(float64(fleets))), "<= 8 kB",
+			fmt.Sprintf("%.2f kB of settings and state, %.2f kB with the last outcome, which the API shows", state/1e3,
+				all/1e3), state <= 8000,
+			"a fifth of it is what ten minutes of processing durations look like, in 16 steps, and the rest the "+
+				"settings, what came when, the members, their workers and the last recorded decision.")
+	}
+	return nil
+}
+
+// station is a fleet as a loop holds it.
+type station struct {
+	settings controller.Settings
+	state    controller.State
+}
+
+// feed makes the inputs of a fleet.
+type feed struct {
+	queue   string
+	members []muster.Member
+	reports []protocol.Report
+	in      []controller.Input
+}
+
+// decide steps every fleet again and again. The inputs are made beside the clock: they are the shell's work. The clock
+// is the processor time of this process, garbage collection included, so that neighbours on the machine do not count.
+func decide(fleets int) (perSecond, state, whole float64, err error) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	before := heap()
+	all, lasts, feeds := make([]station, fleets), make([]controller.Outcome, fleets), make([]feed, fleets)
+	for i := range all {
+		if err := all[i].begin(i); err != nil {
+			return 0, 0, 0, err
+		}
+		feeds[i].begin(i, now)
+	}
+	var took time.Duration
+	made := 0
+	for passes := 0; made < decisionsAt; passes++ {
+		// First the fleets get old: their windows of ten minutes fill with durations.
+		young, finished := passes < 75, 1
+		if young {
+			finished = 8
+		}
+		now = now.Add(time.Duration(finished) * time.Second)
+		for i := range all {
+			feeds[i].look(now, finished)
+		}
+		runtime.GC() // of the inputs; the steps pay for their own
+		begin, err := host.OwnTime()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		for i := range all {
+			o := all[i].settings.Step(all[i].state, now, feeds[i].in)
+			all[i].state, lasts[i] = o.Next, o
+		}
+		end, err := host.OwnTime()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		if young {
+			continue
+		}
+		took += end - begin
+		made += fleets
+	}
+	for i := range all {
+		if c := lasts[i].Observation.Capacity; c.Busy != workersPerFleet ||
+			lasts[i].Decision.Desired != workersPerFleet {
+			return 0, 0, 0, fmt.Errorf("fleet %d: found %d busy and %d desired, want %d: the measurement is wrong", i,
+				c.Busy, lasts[i].Decision.Desired, workersPerFleet)
+		}
+	}
+	feeds = nil
+	whole = float64(heap()-before) / float64(fleets)
+	runtime.KeepAlive(lasts)
+	lasts = nil
+	state = float64(heap()-before) / float64(fleets)
+	runtime.KeepAlive(all)
+	return float64(made) / took.Seconds(), state, whole, nil
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func (s *station) begin(i int) (err error) {
+	s.settings, err = controller.NewSettings(controller.Settings{
+		Fleet: fmt.Sprintf("fleet-%d", i), Queues: []string{fmt.Sprintf("queue-%d", i)},
+		Spec:      policy.Spec{Name: "exact"},
+		Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99},
+		Limits:    muster.Limits{Max: 10, LaunchesPerHour: 60},
+	})
+	if err != nil {
+		return err
+	}
+	s.state, err = s.settings.Restore(muster.Position{Epoch: 1}, nil)
+	return err
+}
+
+func (f *feed) begin(i int, now time.Time) {
+	f.queue = fmt.Sprintf("queue-%d", i)
+	for n := range workersPerFleet {
+		id := fmt.Sprintf("fleet-%d.1.2.%d", i, n)
+		f.members = append(f.members, muster.Member{ID: id, LaunchedAt: now})
+		f.reports = append(f.reports, protocol.Report{Member: id, Worker: id, Epoch: 1, State: protocol.Receiving,
+			Slots: 1, Busy: 1})
+	}
+}
+
+// look makes the inputs of one poll, since which every worker finished so many messages of 0.5 to 2 s.
+func (f *feed) look(now time.Time, finished int) {
+	measured := func(v float64) muster.Sample { return muster.Measured(now, v) }
+	f.in = append(f.in[:0], controller.Measured{QueueObservation: muster.QueueObservation{
+		Queue: f.queue, Backlog: measured(0), InFlight: measured(workersPerFleet), Delayed: measured(0),
+		OldestAge: measured(0),
+	}}, controller.Listed{Listing: muster.Listing{At: now, Members: f.members}})
+	for i := range f.reports {
+		r := &f.reports[i]
+		r.Seq++
+		r.At = now
+		r.Finished, r.Processing = int64(finished), series.Durations{}
+		for n := range int64(finished) {
+			r.Processing = series.Add(r.Processing,
+				time.Duration(500+(r.Seq*271+int64(i)*97+n*619)%1500)*time.Millisecond)
+		}
+		f.in = append(f.in, controller.Reported{Report: *r})
+	}
+}

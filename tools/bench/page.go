@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/internal/host"
+)
+
+// page is the report in the making.
+type page struct {
+	full    bool
+	started time.Time
+	machine string
+	load    string
+	peer    string // the version of the peer
+	missing string // why there is no peer
+	goals   []string
+	table   []string
+	notes   []string
+}
+
+func (p *page) begin(dir string, full bool) {
+	p.full, p.started, p.load = full, time.Now(), host.Load()
+	p.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s, temporary files on %s", processor(), runtime.NumCPU(),
+		runtime.GOOS, runtime.GOARCH, runtime.Version(), fileSystem(dir))
+}
+
+// goal adds a goal and what came of it; why says in one sentence what stands in the way of one that is not met.
+func (p *page) goal(what, target, figure string, met bool, why string) {
+	said := "met"
+	if !met {
+		said = "**not met**: " + why
+	}
+	p.goals = append(p.goals, row(what, target, figure, said))
+}
+
+func (p *page) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// against adds the goal that a lane has against its peer.
+func (p *page) against(l, peer *lane, least float64, why string) {
+	what, target := l.name+", "+strconv.Itoa(clients)+" clients", fmt.Sprintf(">= %g x %s", least, "Redis")
+	if peer == nil {
+		p.goals = append(p.goals, row(what, target, "-", "left out: "+p.missing))
+		return
+	}
+	median, low, high := ratio(l, peer)
+	p.goal(what, target, fmt.Sprintf("%.2f x (%.2f to %.2f)", median, low, high), median >= least, why)
+}
+
+// lanes adds the table of all lanes.
+func (p *page) lanes(lanes []*lane, peer *lane) {
+	p.table = append(p.table, row("lane", "cycle", "cycles/s, median", "against Redis, median (range)",
+		"p50 of a client's step", "p99", "processor time a cycle, clients + server"),
+		row("---", "---", "---:", "---:", "---:", "---:", "---:"))
+	for _, l := range lanes {
+		against := "-"
+		if peer != nil && l != peer && len(peer.rates) > 0 {
+			median, low, high := ratio(l, peer)
+			against = fmt.Sprintf("%.2f (%.2f to %.2f)", median, low, high)
+		}
+		p.table = append(p.table, row(l.name, l.cycle, count(l.rate()), against, ms(quantile(l.latencies, 0.5)),
+			ms(quantile(l.latencies, 0.99)), l.spent()))
+	}
+}
+
+// spent is the processor time of one cycle; in process nobody can tell clients and queue apart.
+func (l *lane) spent() string {
+	here, there := l.perCycle()
+	us := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e6) }
+	if l.server == 0 {
+		return us(here) + " us"
+	}
+	return us(here) + " + " + us(there) + " us"
+}
+
+// end returns the page.
+func (p *page) end() string {
+	var b strings.Builder
+	command := "make bench"
+	if p.full {
+		command = "BENCH_FULL=1 make bench"
+	}
+	fmt.Fprintf(&b, "# Benchmarks\n\nWritten by `%s`; do not edit. Every figure is of one run on one machine, next "+
+		"to its peer in the same run. "+
+		"How good decisions are stands [below](#how-good-decisions-are), in [quality.md](quality.md) and in "+
+		"[comparison.md](comparison.md), trees in [trees.md](trees.md).\n\n", command)
+	fmt.Fprintf(&b, "- machine: %s\n- date: %s, %s long\n- load of the machine: %s at the start, %s at the end\n",
+		p.machine,
+		p.started.UTC().Format("2006-01-02 15:04 UTC"), time.Since(p.started).Round(time.Second), p.load, host.Load())
+	if p.peer != "" {
+		fmt.Fprintf(&b, "- peer: %s, `--appendonly yes --appendfsync always`\n", p.peer)
+	}
+	if p.missing != "" {
+		fmt.Fprintf(&b, "- without peer: %s\n", p.missing)
+	}
+	fmt.Fprintf(&b, "\n%s\n%s\n%s\n", row("what", "goal", "found", "met"), row("---", "---", "---", "---"),
+		strings.Join(p.goals, "\n"))
+	if len(p.table) > 0 {
+		fmt.Fprintf(&b, "\n## The queue beside its peer and its ceilings\n\n%d clients, bodies of %d bytes, %d "+
+			"rounds; in each round every lane has its turn of %s, so that a ratio compares\n"+
+			"neighbours in time. A client's step is one cycle, of ten messages in batches. Peer, endpoint and empty "+
+			"server are each a process\n"+
+			"of its own; all share the cores with the clients. Processor time is that of user and system "+
+			"together.\n\n%s\n", clients, bodyBytes, rounds, turn, strings.Join(p.table, "\n"))
+	}
+	if len(p.notes) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(p.notes, "\n\n"))
+	}
+	return b.String()
+}
+
+// decisionsOn is the heading of the last part of docs/benchmarks.md, which `make score` writes.
+const decisionsOn = "\n## How good decisions are\n"
+
+// decisions returns the last part of the page that stands at path, which is not measured here; none without a page.
+func decisions(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("keep what is on the page about decisions: %w", err)
+	}
+	if _, after, found := strings.Cut(string(text), decisionsOn); found {
+		return decisionsOn + after, nil
+	}
+	return "", nil
+}
+
+func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |" }
+
+// count writes a number with separators, as in 12,345.
+func count(n float64) string {
+	text := strconv.FormatInt(int64(n+0.5), 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func mib(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)) }
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
+
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, after, ok := bytes.Cut(text, []byte("model name"))
+	if !ok {
+		return "unknown processor"
+	}
+	name, _, _ := bytes.Cut(after, []byte("\n"))
+	return strings.TrimSpace(strings.TrimLeft(string(name), "\t :"))
+}
+
+func fileSystem(dir string) string {
+	out, err := exec.Command("stat", "--file-system", "--format", "%T", dir).Output()
+	if err != nil {
+		return "an unknown file system"
+	}
+	switch kind := strings.TrimSpace(string(out)); kind {
+	case "ext2/ext3": // they share a number
+		return "ext2, ext3 or ext4"
+	case "tmpfs":
+		return "tmpfs, where a sync costs nothing: set TMPDIR to a disk"
+	default:
+		return kind
+	}
+}

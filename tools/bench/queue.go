@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-scale/muster/queue"
+)
+
+const queueName = "jobs"
+
+// queue compares the durable queue, in process and behind its endpoint, with Redis, and both with what disk and
+// net/http would allow at most.
+func (b *bench) queue() (err error) {
+	redis, version, err := startRedis(b.dir)
+	if errors.Is(err, errNoPeer) {
+		b.page.missing = err.Error()
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	var lanes []*lane
+	defer func() {
+		for _, l := range lanes {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if redis != nil {
+		b.page.peer = version
+		lanes = append(lanes, redis)
+	}
+	process, batch, single, err := b.ours(&lanes)
+	if err != nil {
+		return err
+	}
+	disk, err := diskLane(b.dir)
+	if err != nil {
+		return err
+	}
+	lanes = append(lanes, disk)
+	empty, err := emptyLane()
+	if err != nil {
+		return err
+	}
+	lanes = append(lanes, empty)
+	if err := race(b.chosen(lanes)); err != nil {
+		return err
+	}
+	b.page.lanes(b.chosen(lanes), redis)
+	if b.lane != "" {
+		return nil // a lane alone meets no goal
+	}
+	p50 := func(l *lane) time.Duration { return quantile(l.latencies, 0.5) }
+	b.page.against(process, redis, 3,
+		fmt.Sprintf("a cycle takes %s where a bare append with its sync takes %s (medians): it waits for two commits "+
+			"of its own, each behind the one under way.", ms(p50(process)), ms(p50(disk))))
+	b.page.against(batch, redis, 3,
+		fmt.Sprintf("a cycle takes %s of processor time, clients + endpoint, and both share %d cores with the disk's "+
+			"and the network's part of the system.", batch.spent(), runtime.NumCPU()))
+	b.page.against(single, redis, 1,
+		fmt.Sprintf("a cycle is three requests, each with its own read and write at both ends; together they take %s "+
+			"of processor time, clients + endpoint, on %d cores.", single.spent(), runtime.NumCPU()))
+	return nil
+}
+
+// chosen are the lanes that were asked for.
+func (b *bench) chosen(lanes []*lane) []*lane {
+	return slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool {
+		return !slices.ContainsFunc(strings.Split(b.lane, ","),
+			func(part string) bool { return strings.Contains(l.name, part) })
+	})
+}
+
+// ours opens the lanes of the queue: in process, over the endpoint in batches, and over it one at a time.
+func (b *bench) ours(lanes *[]*lane) (process, batch, single *lane, err error) {
+	if process, err = processLane(filepath.Join(b.dir, "process")); err != nil {
+		return nil, nil, nil, err
+	}
+	*lanes = append(*lanes, process)
+	server, err := b.endpoint()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	batch = &lane{name: "muster, SQS endpoint, batches of ten", cycle: "SendMessageBatch + ReceiveMessage + " +
+		"DeleteMessageBatch", close: server.end, server: server.cmd.Process.Pid}
+	single = &lane{name: "muster, SQS endpoint, one at a time", cycle: "SendMessage + ReceiveMessage + DeleteMessage",
+		close: func() error { return nil }, server: batch.server}
+	*lanes = append(*lanes, batch, single)
+	url := "http://" + server.says + "/000000000000/" + queueName
+	for range clients {
+		w, err := dialWire(server.says)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		batch.steps = append(batch.steps, inBatches(w, url))
+		single.steps = append(single.steps, oneByOne(w, url))
+	}
+	return process, batch, single, nil
+}
+
+// endpoint starts the SQS endpoint in a process of its own, with an empty queue.
+func (b *bench) endpoint() (*child, error) {
+	dir := filepath.Join(b.dir, "endpoint")
+	s, err := newQueue(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return startRole("serve-sqs", dir)
+}
+
+func newQueue(dir string) (*queue.Service, error) {
+	s, err := queue.Open(queue.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	return s, s.CreateQueue(context.Background(), queueName, nil, nil)
+}
+
+// processLane is the durable queue used as a library.
+func processLane(dir string) (*lane, error) {
+	s, err := newQueue(dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &lane{name: "muster, in process", cycle: "Send + Receive + Delete", close: s.Close}
+	message := []queue.Outgoing{{Body: strings.Repeat("x", bodyBytes)}}
+	ctx := context.Background()
+	for range clients {
+		l.steps = append(l.steps, func() (int, error) {
+			if sent, err := s.Send(ctx, queueName, message); err != nil || sent[0].Err != nil {
+				return 0, errors.Join(err, sent[0].Err)
+			}
+			got, err := s.Receive(ctx, queueName, queue.ReceiveOptions{})
+			if err != nil {
+				return 0, err
+			}
+			if len(got) != 1 {
+				return 0, fmt.Errorf("received %d messages, want 1", len(got))
+			}
+			return 1, s.Delete(ctx, queueName, []string{got[0].Receipt})[0]
+		})
+	}
+	return l, nil
+}
+
+// emptyLane asks a server that does nothing.
+func emptyLane() (*lane, error) {
+	server, err := startRole("serve-empty")
+	if err != nil {
+		return nil, err
+	}
+	l := &lane{name: "net/http, empty answer", cycle: "one request of 600 bytes", close: server.end,
+		server: server.cmd.Process.Pid}
+	body := strings.Repeat("x", 600)
+	for range clients {
+		w, err := dialWire(server.says)
+		if err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+		l.steps = append(l.steps, func() (int, error) {
+			_, err := w.post("Nothing", body)
+			return 1, err
+		})
+	}
+	return l, nil
+}
+
+// diskLane appends records to a file, those that wait together with one sync: what a log by hand could do at most.
+func diskLane(dir string) (*lane, error) {
+	file, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	log := &groupLog{file: file, waiting: make(chan chan error, clients)}
+	log.writer.Go(log.run)
+	l := &lane{name: "append + sync in groups, by hand", cycle: "one durable record of 512 bytes", close: func() error {
+		close(log.waiting)
+		log.writer.Wait()
+		return file.Close()
+	}}
+	for range clients {
+		answer := make(chan error, 1)
+		l.steps = append(l.steps, func() (int, error) {
+			log.waiting <- answer
+			return 1, <-answer
+		})
+	}
+	return l, nil
+}
+
+// groupLog is the log: who waits is written together.
+type groupLog struct {
+	file    *os.File
+	waiting chan chan error
+	writer  sync.WaitGroup
+}
+
+// logBytes is where the log starts again from its beginning, as SQLite's does.
+const logBytes = 16 << 20
+
+func (g *groupLog) run() {
+	record := make([]byte, bodyBytes)
+	var group []chan error
+	var at int64
+	for first := range g.waiting {
+		group = append(group[:0], first)
+		for len(g.waiting) > 0 {
+			group = append(group, <-g.waiting)
+		}
+		buffer := make([]byte, 0, len(group)*len(record))
+		for range group {
+			buffer = append(buffer, record...)
+		}
+		if at+int64(len(buffer)) > logBytes {
+			at = 0
+		}
+		_, err := g.file.WriteAt(buffer, at)
+		if err == nil {
+			err = syncContents(g.file)
+		}
+		at += int64(len(buffer))
+		for _, answer := range group {
+			answer <- err
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+const (
+	// The queue M/M/k that we and SimPy run: sixteen workers, nine tenths of them busy.
+	mmkServers = 16
+	mmkService = 10 * time.Millisecond
+	mmkRate    = 0.9 * mmkServers / 0.010 // per second
+
+	// The trace of the full simulator: so many messages a second of 200 ms, sent for as long as the lane says.
+	fullRate    = 64
+	fullService = 200 * time.Millisecond
+	fullBoot    = 60 * time.Second
+	dayMessages = fullRate * 86_400
+)
+
+// simulated is what one run in a process of its own came to.
+type simulated struct {
+	Messages int64 `json:"messages"`
+	// Seconds are of processor time, with the garbage collection, on one core.
+	Seconds  float64 `json:"seconds"`
+	MeanWait float64 `json:"mean_wait_s"`
+	InTime   float64 `json:"in_time_ratio"`
+	Steps    int64   `json:"steps"`
+	// Heap is the most memory in use that was seen during the run, in bytes; zero where nobody looked.
+	Heap   int64    `json:"heap"`
+	Faults []string `json:"faults"`
+}
+
+func (s simulated) rate() float64 { return float64(s.Messages) / s.Seconds }
+
+// simulator measures the simulator on one core, each lane in a process of its own, and SimPy beside it.
+func (b *bench) simulator() error {
+	const million = 1_000_000
+	bare, err := simulate("bare", 5*million)
+	if err != nil {
+		return err
+	}
+	b.page.goal("simulator without a controller, M/M/16, one core", ">= 1,000,000 messages/s", count(bare.rate())+
+		" messages/s", bare.rate() >= million, "an event, a draw and a score for each message.")
+	for _, name := range []string{"deadline", "exact"} {
+		full, err := simulate(name, 2*million)
+		if err != nil {
+			return err
+		}
+		b.page.goal("simulator with leases, roster and records, policy "+name+", one core", ">= 300,000 messages/s",
+			fmt.Sprintf("%s messages/s, %s steps", count(full.rate()), count(float64(full.Steps))),
+			full.rate() >= 300_000,
+			"every message changes what its worker says, and its report goes the way of production.")
+	}
+	day, err := simulate("deadline", dayMessages)
+	if err != nil {
+		return err
+	}
+	b.page.goal(fmt.Sprintf("a day of %d messages a second, policy deadline, one core", fullRate), "< 20 s",
+		fmt.Sprintf("%.1f s for %s messages", day.Seconds, count(float64(day.Messages))), day.Seconds < 20,
+		"a step and a report of each worker every second.")
+	if err := b.simulatedHeap(); err != nil {
+		return err
+	}
+	return b.besideSimpy(bare)
+}
+
+// simulatedHeap compares the memory of runs of different lengths.
+func (b *bench) simulatedHeap() error {
+	short, err := simulate("heap", 200_000)
+	if err != nil {
+		return err
+	}
+	long, err := simulate("heap", 2_000_000)
+	if err != nil {
+		return err
+	}
+	b.page.goal("memory of a run does not depend on its length", "2,000,000 messages <= 200,000 + 2 MB",
+		fmt.Sprintf("%.2f MB of heap for 200,000 messages, %.2f MB for 2,000,000", float64(short.Heap)/1e6,
+			float64(long.Heap)/1e6),
+		long.Heap <= short.Heap+2e6, "something keeps what was replayed.")
+	return nil
+}
+
+// besideSimpy runs the same queue in SimPy, and in the full simulator.
+func (b *bench) besideSimpy(bare simulated) error {
+	const n = 200_000
+	what, target := fmt.Sprintf("M/M/%d beside SimPy, one core", mmkServers), ">= 10 x SimPy"
+	peer, err := b.simpy(n)
+	if errors.Is(err, errNoPeer) {
+		b.page.goals = append(b.page.goals, row(what, target, "-", "left out: "+err.Error()))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	full, err := simulate("mmk", 2_000_000)
+	if err != nil {
+		return err
+	}
+	rate := float64(peer.Messages) / peer.Seconds
+	b.page.goal(what, target, fmt.Sprintf("%.0f x without a controller, %.0f x with everything", bare.rate()/rate,
+		full.rate()/rate), bare.rate() >= 10*rate, "SimPy is fast today.")
+	b.page.note("Beside SimPy: %s does %s messages/s of the queue M/M/%d at a load of 0.9 and finds a mean wait of "+
+		"%.2f ms over %s messages; the simulator does %s messages/s without a controller (%.2f ms over %s) and %s "+
+		"messages/s with controller, roster, leases and records (%.2f ms over %s). Processor time, garbage "+
+		"collection included; the draws are their own.",
+		peer.Version, count(rate), mmkServers, peer.MeanWait*1e3, count(float64(peer.Messages)), count(bare.rate()),
+		bare.MeanWait*1e3, count(float64(bare.Messages)), count(full.rate()), full.MeanWait*1e3,
+		count(float64(full.Messages)))
+	return nil
+}
+
+// simulate makes a run in a process of its own, on one core.
+func simulate(kind string, n int) (s simulated, err error) {
+	c, err := startRole("simulate", kind, strconv.Itoa(n))
+	if err != nil {
+		return s, err
+	}
+	if err := errors.Join(json.Unmarshal([]byte(c.says), &s), c.end()); err != nil {
+		return s, fmt.Errorf("simulate %s: %w", kind, err)
+	}
+	if len(s.Faults) > 0 || s.Messages != int64(n) {
+		return s, fmt.Errorf("simulate %s: found %d messages, want %d, and these faults: %v", kind, s.Messages, n,
+			s.Faults)
+	}
+	return s, nil
+}
+
+// simulateOnce is the role that makes one run.
+func simulateOnce(args []string, out io.Writer) error {
+	if path := os.Getenv("BENCH_SIMULATOR_PROFILE"); path != "" {
+		stop, err := profile(path)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(400) // as muster simulate does
+	var most int64
+	begin, err := host.OwnTime()
+	if err != nil {
+		return err
+	}
+	var r sim.Result
+	switch kind := args[0]; kind {
+	case "bare":
+		r, err = sim.Bare(sim.BareOptions{Trace: poisson(n, mmkRate, mmkService, nil), Seed: 1, Latency: time.Second,
+			Size: sim.FixedSize(mmkServers), Max: mmkServers})
+	case "mmk":
+		r, err = fullRun(policy.Spec{Name: "schedule",
+			Intervals: []policy.Interval{{From: "00:00", To: "24:00", Workers: mmkServers}}}, mmkServers, 0,
+			poisson(n, mmkRate, mmkService, nil))
+	case "heap":
+		r, err = fullRun(policy.Spec{Name: "deadline"}, 500, fullBoot,
+			poisson(n, fullRate, fullService, func() { most = max(most, heap()) }))
+	default:
+		r, err = fullRun(policy.Spec{Name: kind}, 500, fullBoot, poisson(n, fullRate, fullService, nil))
+	}
+	if err != nil {
+		return err
+	}
+	end, err := host.OwnTime()
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(simulated{Messages: r.Messages, Seconds: (end - begin).Seconds(),
+		MeanWait: r.MeanWait, InTime: r.InTimeRatio, Steps: r.Steps, Heap: most, Faults: r.Faults})
+}
+
+// fullRun replays a trace with everything: a look at the queue each second, workers that report each second.
+func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (sim.Result, error) {
+	s, err := controller.NewSettings(controller.Settings{
+		Fleet: "fleet", Queues: []string{"queue"}, Spec: spec,
+		Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
+		Limits:    muster.Limits{Max: most, LaunchesPerHour: 1_000_000}, BootPrior: max(time.Second, boot),
+		Poll: time.Second,
+	})
+	if err != nil {
+		return sim.Result{}, err
+	}
+	return sim.Run(sim.Options{Settings: s, World: sim.World{Boot: sim.Draw{Mean: boot}, IdleStop: idleStop(spec.Name)},
+		Trace: t, Seed: 1})
+}
+
+// idleStop is how long workers of a policy wait: those of exact leave by themselves, as their fleet falls no other way.
+func idleStop(policy string) time.Duration {
+	if policy == "exact" {
+		return 30 * time.Second
+	}
+	return 0
+}
+
+// poisson is a Poisson process of n messages with exponential services. sometimes is called every hundred thousand
+// messages; it may be nil.
+func poisson(n int, perSecond float64, mean time.Duration, sometimes func()) trace.Trace {
+	return trace.Trace{Name: "poisson", Open: func() (trace.Reader, error) {
+		return &process{r: rand.New(rand.NewPCG(1, 1)), left: n, gap: float64(time.Second) / perSecond,
+			mean: float64(mean), sometimes: sometimes}, nil
+	}}
+}
+
+type process struct {
+	r         *rand.Rand
+	left      int
+	at        time.Duration
+	gap, mean float64
+	sometimes func()
+}
+
+// Next implements [trace.Reader].
+func (p *process) Next() (trace.Message, error) {
+	if p.left == 0 {
+		return trace.Message{}, io.EOF
+	}
+	if p.left--; p.sometimes != nil && p.left%100_000 == 0 {
+		p.sometimes()
+	}
+	p.at += time.Duration(p.r.ExpFloat64() * p.gap)
+	return trace.Message{Arrival: p.at, Service: time.Duration(p.r.ExpFloat64() * p.mean)}, nil
+}

@@ -1,0 +1,358 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/worlds"
+)
+
+// The goals in worlds drawn at random.
+const (
+	// regretFree is the share of worlds in which no baseline's loss is a tenth smaller, and leastLoss the share of the
+	// policy's loss below which no baseline's loss may be anywhere.
+	regretFree, leastLoss = 0.97, 2.0 / 3
+	// calmShare is the share of worlds with slack and without faults in which the messages are in time.
+	calmShare = 0.99
+	// mostCheap bounds the geometric mean of the cost over the lower bound in calm worlds with a load of busyWorkers or
+	// more; cheapShare of them cost at most mostCheapWorld.
+	mostCheap, mostCheapWorld, cheapShare = 1.10, 1.20, 0.9
+	// mostBoots bounds the seconds of boots as a multiple of the oracle's launches; the boots of its peak come on top.
+	mostBoots = 3
+)
+
+// drawn is a world drawn at random with the outcomes of all contenders there.
+type drawn struct {
+	number uint64
+	// text says what the world is.
+	text string
+	// slack tells that a launch saves a message which is already there, failing that messages, launches or workers
+	// fail, binding that the maximum is near or below what the load needs.
+	slack, failing, binding bool
+	// load is the mean number of busy workers, quantile the share of messages to be in time, boot the mean boot in
+	// seconds.
+	load, quantile, boot float64
+	// ours is nil where the run was not answered in time; the others are those that were, and unanswered names the
+	// rest.
+	ours       *worlds.Outcome
+	others     []worlds.Outcome
+	unanswered []string
+	// undone are those that leave messages undone which the policy finishes; they are no others.
+	undone []string
+	// bound is the lower bound of the cost in worker-seconds, 0 where none is known; oracle is a schedule that knows
+	// the future, nil where none was computed.
+	bound  float64
+	oracle *limit.Schedule
+}
+
+// mostUndone is the share of the messages that a baseline may leave undone beyond those that the policy does. A
+// contender that launches nobody pays for late messages alone, which is little beside work of hours.
+const mostUndone = 0.01
+
+// leavesUndone tells whether an outcome is no answer, because much of the work was not done.
+func (d drawn) leavesUndone(o worlds.Outcome) bool {
+	return d.ours != nil && float64(o.Unfinished-d.ours.Unfinished) > mostUndone*float64(o.Messages)
+}
+
+func (d drawn) name() string { return fmt.Sprintf("world %d", d.number) }
+
+// calm tells whether nothing but the policy keeps messages from being in time.
+func (d drawn) calm() bool { return d.slack && !d.failing && !d.binding }
+
+// duel returns the policy beside the best of the others; false where one of them is missing.
+func (d drawn) duel() (worlds.Duel, bool) {
+	if d.ours == nil || len(d.others) == 0 {
+		return worlds.Duel{}, false
+	}
+	best := d.others[0]
+	for _, o := range d.others {
+		if o.Loss < best.Loss {
+			best = o
+		}
+	}
+	return worlds.Duel{Mine: *d.ours, Best: best}, true
+}
+
+// overBound is the cost over the lower bound; false where one of them is missing.
+func (d drawn) overBound() (float64, bool) {
+	if d.ours == nil || !(d.bound > 0) {
+		return 0, false
+	}
+	return d.ours.WorkerSeconds / d.bound, true
+}
+
+// other returns the outcome of a baseline, nil where there is none.
+func (d drawn) other(name string) *worlds.Outcome {
+	i := slices.IndexFunc(d.others, func(o worlds.Outcome) bool { return o.Policy == name })
+	if i < 0 {
+		return nil
+	}
+	return &d.others[i]
+}
+
+// unansweredHere is what is said of a world in which the policy did not answer.
+func unansweredHere(d drawn) string { return d.name() + " was not answered" }
+
+// few shortens a list of misses.
+func few(all []string) []string {
+	const most = 6
+	if n := len(all); n > most {
+		all = append(slices.Clone(all[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	return all
+}
+
+// shareOf says a share in words: "97 % of 300".
+func shareOf(kept, of int) string {
+	if of == 0 {
+		return "no world"
+	}
+	return fmt.Sprintf("%s of %d", percent(float64(kept)/float64(of)), of)
+}
+
+// judgeShare judges whether at least a share of so many worlds keeps something; missed names the others.
+func judgeShare(what string, share float64, of int, missed []string) goal {
+	kept := of - len(missed)
+	target := ">= " + percent(share)
+	if share == 1 {
+		target = "all"
+	}
+	if of > 0 && float64(kept) >= share*float64(of) {
+		return judged(what, target, shareOf(kept, of), nil)
+	}
+	if of == 0 {
+		missed = []string{"there is no such world"}
+	}
+	return judged(what, target, shareOf(kept, of), few(missed))
+}
+
+// judgeRegret judges the loss in each world beside that of the best baseline.
+func judgeRegret(all []drawn) []goal {
+	of := 0
+	var regretted, far []string
+	for _, d := range all {
+		x, ok := d.duel()
+		said := fmt.Sprintf("%s: %s has %s of the loss", d.name(), x.Best.Policy, multiple(1/x.Ratio()))
+		switch {
+		case !ok && d.ours == nil:
+			of++
+			regretted, far = append(regretted, unansweredHere(d)), append(far, unansweredHere(d))
+			continue
+		case !ok:
+			continue
+		case x.Regret():
+			regretted = append(regretted, said)
+		}
+		of++
+		if !(x.Best.Loss >= leastLoss*x.Mine.Loss) {
+			far = append(far, said)
+		}
+	}
+	found := "none"
+	if len(far) > 0 {
+		found = fmt.Sprint(len(far))
+	}
+	return []goal{
+		judgeShare("no regret: worlds in which no baseline's loss is a tenth smaller", regretFree, of, regretted),
+		judged("worlds in which a baseline's loss is less than two thirds", "none", found, few(far)),
+	}
+}
+
+// judgeSettled judges the share in time in calm worlds.
+func judgeSettled(all []drawn) goal {
+	of := 0
+	var missed []string
+	for _, d := range all {
+		if !d.calm() {
+			continue
+		}
+		of++
+		if d.ours == nil {
+			missed = append(missed, unansweredHere(d))
+		} else if !(d.ours.Settled >= math.Min(objectiveShare, d.quantile)) {
+			missed = append(missed, fmt.Sprintf("%s has %s", d.name(), percent(d.ours.Settled)))
+		}
+	}
+	return judgeShare(
+		"in time: worlds with slack, without faults and with room below the maximum that have their share of the "+
+			"objective, 99 % at most, in time after the start",
+		calmShare,
+		of,
+		missed,
+	)
+}
+
+// judgeCheap judges the cost over the lower bound in calm worlds that keep workers busy.
+func judgeCheap(all []drawn) []goal {
+	of := 0
+	var ratios []float64
+	var missed []string
+	for _, d := range all {
+		if !d.calm() || d.load < busyWorkers {
+			continue
+		}
+		ratio, ok := d.overBound()
+		switch {
+		case d.ours == nil:
+			of++
+			missed = append(missed, unansweredHere(d))
+		case ok:
+			of++
+			ratios = append(ratios, ratio)
+			if !(ratio <= mostCheapWorld) {
+				missed = append(missed, fmt.Sprintf("%s costs %s", d.name(), multiple(ratio)))
+			}
+		}
+	}
+	mean := worlds.GeometricMean(ratios)
+	var dear []string
+	switch {
+	case len(ratios) == 0:
+		dear = []string{"there is no such world"}
+	case !(mean <= mostCheap):
+		dear = []string{"see the table"}
+	}
+	return []goal{
+		judged(
+			fmt.Sprintf(
+				"cheap: cost over the lower bound in those of them with a load of %d workers or more, geometric mean",
+				busyWorkers,
+			),
+			"<= "+multiple(mostCheap),
+			multiple3(mean),
+			dear,
+		),
+		judgeShare(
+			fmt.Sprintf("the same: worlds that cost at most %s", multiple(mostCheapWorld)),
+			cheapShare,
+			of,
+			missed,
+		),
+	}
+}
+
+// bootsAllowed is the most seconds of boots in a world with an oracle.
+func (d drawn) bootsAllowed() float64 {
+	return (mostBoots*float64(d.oracle.Launches) + float64(d.oracle.Workers)) * d.boot
+}
+
+// judgeBoots judges the seconds of boots in each world beside those of the oracle.
+func judgeBoots(all []drawn) goal {
+	of := 0
+	var missed []string
+	for _, d := range all {
+		if d.oracle == nil || !d.oracle.Kept {
+			continue
+		}
+		of++
+		if d.ours == nil {
+			missed = append(missed, unansweredHere(d))
+		} else if allowed := d.bootsAllowed(); !(d.ours.BootSeconds <= allowed) {
+			missed = append(missed, fmt.Sprintf("%s: %s s of boots in %d launches, allowed are %s", d.name(),
+				number(d.ours.BootSeconds), d.ours.Launches, number(allowed)))
+		}
+	}
+	return judgeShare(
+		fmt.Sprintf(
+			"boots: worlds with slack whose seconds of boots are at most %d times those of the oracle and the "+
+				"boots of its peak",
+			mostBoots,
+		),
+		1,
+		of,
+		missed,
+	)
+}
+
+// beside is a baseline at one setting, with the policy's loss over its loss in each world.
+type beside struct {
+	what   string
+	ratios []float64
+}
+
+// judgeMeans judges the policy's loss beside that of baselines in the mean.
+func judgeMeans(all []beside) []goal {
+	var goals []goal
+	for _, x := range all {
+		mean := worlds.GeometricMean(x.ratios)
+		var missed []string
+		switch {
+		case len(x.ratios) == 0:
+			missed = []string{"there is no such world"}
+		case !(mean < 1):
+			missed = []string{"it is cheaper in the mean"}
+		}
+		goals = append(
+			goals,
+			judged(
+				fmt.Sprintf(
+					"cheaper in the mean: loss over that of %s, geometric mean of %d worlds",
+					x.what,
+					len(x.ratios),
+				),
+				"< "+multiple(1),
+				multiple3(mean),
+				missed,
+			),
+		)
+	}
+	return goals
+}
+
+// namedRun is the policy in a named world, told nothing and told the mean.
+type namedRun struct {
+	world        worlds.Named
+	untold, told outcome
+}
+
+// judgeNamed judges whether the policy that is told nothing keeps the limits of each named world.
+func judgeNamed(all []namedRun) goal {
+	var missed []string
+	for _, x := range all {
+		if faults := x.world.Missed(x.untold.Result); len(faults) > 0 {
+			missed = append(missed, fmt.Sprintf("%s: %s", x.world.Name, listWords(faults)))
+		}
+	}
+	return judged(
+		"named worlds: told nothing, within their limits",
+		"all",
+		fmt.Sprintf("%d of %d", len(all)-len(missed), len(all)),
+		missed,
+	)
+}
+
+// judgeAnswers judges whether each run of the policy was answered in time and kept the promises that the simulator
+// checks.
+func judgeAnswers(all []drawn) []goal {
+	var late, broken []string
+	for _, d := range all {
+		if d.ours == nil {
+			late = append(late, d.name()+": "+d.text)
+		} else if len(d.ours.Faults) > 0 {
+			broken = append(broken, fmt.Sprintf("%s: %s", d.name(), d.ours.Faults[0]))
+		}
+	}
+	goals := []goal{
+		judged(
+			fmt.Sprintf("worlds that are simulated within %s", mostPerRun),
+			"all",
+			fmt.Sprintf("%d of %d", len(all)-len(late), len(all)),
+			few(late),
+		),
+	}
+	if len(broken) > 0 {
+		goals = append(
+			goals,
+			judged(
+				"promises that the simulator checks",
+				"none broken",
+				"broken in "+render.Plural(len(broken), "world"),
+				few(broken),
+			),
+		)
+	}
+	return goals
+}

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// The goals. Shares are of all messages, costs are multiples.
+const (
+	objectiveShare = 0.99
+	// mostBusy and mostSeldom bound the cost over the clairvoyant limit: with a load of busyWorkers or more, and below
+	// seldomWorkers or for a single burst. mostGeometric bounds the geometric mean.
+	mostBusy, mostSeldom, mostGeometric = 1.15, 1.25, 1.07
+	busyWorkers, seldomWorkers          = 2, 1
+	// mostMeanPeer and mostWorstPeer bound the cost over the best tuned peer.
+	mostMeanPeer, mostWorstPeer = 1.00, 1.10
+	// mostBurst bounds the cost of a single burst over the causal optimum.
+	mostBurst = 1.10
+	// mostWarm bounds the cost over the limit with a warm pool.
+	mostWarm = 1.50
+	// mostDrop bounds what may be lost of the share in time.
+	mostDrop = 0.005
+)
+
+// goal is one line of a table of goals.
+type goal struct {
+	what, target, found string
+	met                 bool
+	// why says what stands in the way of a goal that is not met.
+	why string
+}
+
+// judged is a goal with the names of those who miss it; found sums up.
+func judged(what, target, found string, missed []string) goal {
+	return goal{what: what, target: target, found: found, met: len(missed) == 0, why: strings.Join(missed, ", ")}
+}
+
+// attempt is what the policy came to on one event.
+type attempt struct {
+	event string
+	// workers is the load in busy workers; a single burst has none.
+	workers float64
+	burst   bool
+	// least and mean are shares in time over the seeds, ratio is the mean cost over the limit.
+	least, mean, ratio float64
+	// ceiling is the largest share in time that anybody has who has nobody there before the first message; zero where
+	// nobody asked.
+	ceiling float64
+	// beside says, after "too costly", what others cost; empty where nobody asked.
+	beside string
+}
+
+// limitOf is the most that an event may cost over its limit; zero where only the geometric mean counts.
+func (x attempt) limitOf() float64 {
+	switch {
+	case x.burst || x.workers < seldomWorkers:
+		return mostSeldom
+	case x.workers >= busyWorkers:
+		return mostBusy
+	}
+	return 0
+}
+
+// judgeRescuable judges events in which a launch that follows a message still saves it.
+func judgeRescuable(all []attempt) []goal {
+	if len(all) == 0 {
+		return nil
+	}
+	least, most, seldom := 1.0, 0.0, 0.0
+	var late, costly, costlySeldom []string
+	busyOnes, seldomOnes := 0, 0
+	for _, x := range all {
+		least = min(least, x.least)
+		if !(x.least >= objectiveShare) {
+			late = append(late, fmt.Sprintf("%s has %s", x.event, percent(x.least)))
+		}
+		allowed := x.limitOf()
+		over := allowed > 0 && !(x.ratio <= allowed)
+		said := fmt.Sprintf("%s costs %s", x.event, multiple3(x.ratio))
+		switch allowed {
+		case mostSeldom:
+			seldomOnes++
+			seldom = max(seldom, x.ratio)
+			if over {
+				costlySeldom = append(costlySeldom, said)
+			}
+		case mostBusy:
+			busyOnes++
+			most = max(most, x.ratio)
+			if over {
+				costly = append(costly, said)
+			}
+		}
+	}
+	goals := []goal{judged("in time, least of the seeds, on each", ">= "+percent(objectiveShare), percent(least)+
+		" at least", late)}
+	if busyOnes > 0 {
+		goals = append(goals, judged("cost over the limit, mean, on each with a load of two workers or more",
+			"<= "+multiple(mostBusy), multiple3(most)+" at most", costly))
+	}
+	if seldomOnes > 0 {
+		goals = append(goals, judged("the same below one worker, and for single bursts", "<= "+multiple(mostSeldom),
+			multiple3(seldom)+" at most", costlySeldom))
+	}
+	return append(goals, judgeMean("cost over the limit, geometric mean", all))
+}
+
+// judgeMean judges the geometric mean of the costs over the limit.
+func judgeMean(what string, all []attempt) goal {
+	logs := 0.0
+	for _, x := range all {
+		logs += math.Log(x.ratio)
+	}
+	mean := math.Exp(logs / float64(len(all)))
+	var missed []string
+	if !(mean <= mostGeometric) {
+		missed = []string{"the most: " + costliest(all)}
+	}
+	return judged(what, "<= "+multiple(mostGeometric), multiple3(mean), missed)
+}
+
+// costliest names the three events that cost most.
+func costliest(all []attempt) string {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(x, y attempt) int {
+		switch {
+		case x.ratio > y.ratio:
+			return -1
+		case x.ratio < y.ratio:
+			return 1
+		}
+		return 0
+	})
+	var names []string
+	for _, x := range all[:min(3, len(all))] {
+		names = append(names, fmt.Sprintf("%s %s", x.event, multiple(x.ratio)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// duel is the policy beside the best of the tuned peers on one event; without a peer that keeps the share, peer is
+// empty.
+type duel struct {
+	event, peer string
+	// mean is the policy's share in time, ratio its worker-seconds over the peer's.
+	mean, ratio float64
+}
+
+// judgePeers judges the policy beside the best of the tuned peers.
+func judgePeers(all []duel) []goal {
+	sum, worst, n := 0.0, 0.0, 0
+	var costly, late []string
+	for _, d := range all {
+		if d.peer == "" {
+			continue
+		}
+		n++
+		sum += d.ratio
+		worst = max(worst, d.ratio)
+		if !(d.ratio <= mostWorstPeer) {
+			costly = append(costly, fmt.Sprintf("%s costs %s %s", d.event, multiple3(d.ratio), d.peer))
+		}
+		if !(d.mean >= objectiveShare) {
+			said := fmt.Sprintf("%s: %s, and %s keeps it", d.event, percent(d.mean), d.peer)
+			if strings.HasPrefix(d.peer, "fixed") {
+				said += ", which is there before the first message"
+			}
+			late = append(late, said)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	mean := sum / float64(n)
+	var missed []string
+	if !(mean <= mostMeanPeer) {
+		missed = []string{"the peers are cheaper in the mean; see the table"}
+	}
+	return []goal{
+		judged("worker-seconds over the best tuned peer, mean of the scenarios", "<= "+multiple(mostMeanPeer),
+			multiple3(mean), missed),
+		judged("the same, worst scenario", "<= "+multiple(mostWorstPeer), multiple3(worst), costly),
+		judged("in time, mean of the seeds, where such a peer keeps "+percent(objectiveShare),
+			">= "+percent(objectiveShare), fmt.Sprintf("%d of %d", n-len(late), n), late),
+	}
+}
+
+// burst is the policy on one burst of which a mean duration was stated beforehand.
+type burst struct {
+	event string
+	// prior is the stated duration over the true one.
+	prior        float64
+	least, ratio float64
+	// bound says what nobody can beat.
+	bound string
+}
+
+// judgeBursts judges single bursts against the causal optimum, by how far the stated duration is off.
+func judgeBursts(all []burst) []goal {
+	var goals []goal
+	for _, b := range all {
+		var missed []string
+		if !(b.least >= 1) {
+			missed = append(missed, "only "+percent(b.least)+" in time")
+		}
+		if !(b.ratio <= mostBurst) {
+			missed = append(missed, "costs "+multiple3(b.ratio))
+		}
+		if len(missed) > 0 && b.prior != 1 {
+			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and nobody can beat %s",
+				b.prior, b.bound))
+		}
+		goals = append(goals, judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum",
+			b.event, b.prior), "100 %, <= "+multiple(mostBurst),
+			percent(b.least)+", "+multiple3(b.ratio), missed))
+	}
+	return goals
+}
+
+// rival is a peer beside the policy at the same event and share.
+type rival struct {
+	event, peer string
+	share       float64
+	// inTime and cost are the peer's, oursInTime and oursCost the policy's; costs are worker-seconds.
+	inTime, cost, oursInTime, oursCost float64
+}
+
+// dominates tells whether the peer is both cheaper and better.
+func (r rival) dominates() bool { return r.cost < r.oursCost && r.inTime > r.oursInTime }
+
+// judgeRivals judges whether any peer is both cheaper and better.
+func judgeRivals(events []string, all []rival) []goal {
+	var goals []goal
+	for _, e := range events {
+		var missed []string
+		for _, r := range all {
+			if r.event != e {
+				continue
+			}
+			if said := fmt.Sprintf("%s (%s at %s of our cost)", r.peer, percent(r.inTime),
+				multiple(r.cost/r.oursCost)); r.dominates() && !slices.Contains(missed, said) {
+				missed = append(missed, said)
+			}
+		}
+		found := "none"
+		if len(missed) > 0 {
+			found = fmt.Sprint(len(missed))
+		}
+		goals = append(goals, judged(e+": peers both cheaper and better", "none", found, missed))
+	}
+	return goals
+}
+
+// judgeWarm judges events with a warm pool.
+func judgeWarm(all []attempt) []goal {
+	var goals []goal
+	for _, x := range all {
+		var missed []string
+		if !(x.mean >= objectiveShare) {
+			missed = append(missed, "too few in time")
+			if x.ceiling > 0 && x.ceiling < objectiveShare {
+				missed[0] += fmt.Sprintf(" (who has nobody there before the first message has %s at most)",
+					percent(x.ceiling))
+			}
+		}
+		if !(x.ratio <= mostWarm) {
+			missed = append(missed, "too costly"+x.beside)
+		}
+		goals = append(goals, judged(x.event+" with a warm pool: in time, and cost over the limit",
+			fmt.Sprintf(">= %s, <= %s", percent(objectiveShare), multiple(mostWarm)),
+			percent(x.mean)+", "+multiple3(x.ratio), missed))
+	}
+	return goals
+}
+
+// drop is what one circumstance took from a run: the same event and seed, without and with it.
+type drop struct {
+	event         string
+	seed          uint64
+	without, with float64
+}
+
+func (d drop) lost() float64 { return d.without - d.with }
+
+// judgeDrops judges what a circumstance takes from each run.
+func judgeDrops(what string, all []drop) goal {
+	worst := math.Inf(-1)
+	var missed []string
+	for _, d := range all {
+		worst = max(worst, d.lost())
+		if !(d.lost() <= mostDrop+1e-12) { // differences of shares are not exact
+			missed = append(missed, fmt.Sprintf("%s, seed %d: %s", d.event, d.seed, points(d.lost())))
+		}
+	}
+	const most = 6
+	if n := len(missed); n > most {
+		missed = append(missed[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return judged(what+": in time lost, worst run", "<= "+points(mostDrop), points(worst), missed)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.5g %%", 100*share) }
+
+func multiple(v float64) string { return fmt.Sprintf("%.2f x", v) }
+
+// multiple3 is for figures that are judged to the hundredth.
+func multiple3(v float64) string { return fmt.Sprintf("%.3f x", v) }
+
+func points(share float64) string { return fmt.Sprintf("%.2f points", 100*share) }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// limitRevision is part of every key: whoever changes what package limit computes raises it.
+const limitRevision = 1
+
+// limitFile keeps computed limits from one time to the next, because those of long traces take minutes. The keys are
+// made of the messages and the circumstances, so what was computed for others is never taken. It may be used by several
+// goroutines.
+type limitFile struct {
+	*store[limit.Bounds]
+	// compute computes what is not kept.
+	compute func(*contest.Prepared) error
+}
+
+func openLimits(path string) (*limitFile, error) {
+	kept, err := openStore[limit.Bounds](path)
+	if err != nil {
+		return nil, err
+	}
+	return &limitFile{store: kept, compute: (*contest.Prepared).Limit}, nil
+}
+
+// of returns the limits of a prepared event, computed now or before.
+func (f *limitFile) of(p contest.Prepared) (limit.Bounds, error) {
+	key, err := circumstancesOf(p)
+	if err != nil {
+		return limit.Bounds{}, err
+	}
+	return f.get(key, func() (limit.Bounds, error) {
+		if err := f.compute(&p); err != nil {
+			return limit.Bounds{}, err
+		}
+		b := p.Limits
+		b.Prescient.Certificate, b.Causal.Certificate = nil, nil // they are long, and nobody asks for them here
+		return b, nil
+	})
+}
+
+// circumstancesOf is a hash of all that a limit depends on.
+func circumstancesOf(p contest.Prepared) (string, error) {
+	h := sha256.New()
+	e := p.Event
+	fmt.Fprintf(h, "%d %v %v %v %v %v %d %d %d", limitRevision, e.Objective.Latency, e.Objective.Quantile,
+		e.World.Boot.Least(), e.World.Warm.Size > 0,
+		e.World.Warm.Boot.Least(), max(1, e.World.Slots), e.Limits.Min, e.Limits.Max)
+	err := p.Trace.Each(func(m trace.Message) bool {
+		addMessage(h, m)
+		return true
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+func addMessage(h hash.Hash, m trace.Message) {
+	var numbers [24]byte
+	binary.LittleEndian.PutUint64(numbers[:], uint64(m.Arrival))
+	binary.LittleEndian.PutUint64(numbers[8:], uint64(m.Service))
+	binary.LittleEndian.PutUint64(numbers[16:], uint64(len(m.Children)))
+	h.Write(numbers[:])
+	for _, c := range m.Children {
+		addMessage(h, c)
+	}
+}

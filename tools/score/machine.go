@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// checkedOut returns the commit that is checked out, and whether there are changes beside it; given, when not empty, is
+// taken instead.
+func checkedOut(ctx context.Context, given string) (commit string, dirty bool, err error) {
+	if given != "" {
+		return given, false, nil
+	}
+	out, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "", false, fmt.Errorf("ask git for the commit, which the worlds of part box and the seeds of part h "+
+			"are made from: %w; start it within a clone, or give -commit", err)
+	}
+	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/",
+		":(top,exclude)docs/quality.md").Output()
+	if err != nil {
+		return "", false, fmt.Errorf("ask git for changes: %w; give -commit", err)
+	}
+	return strings.TrimSpace(string(out)), len(changes) > 0, nil
+}

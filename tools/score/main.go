@@ -1,0 +1,351 @@
+// Command score measures the quality of decisions: it plays the policy deadline, as it is configured when nobody
+// configures it, against the goals of the project, and writes what it found, met or not, as a page.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/worlds"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "score:", err)
+		os.Exit(1)
+	}
+}
+
+// score is one run of all parts.
+type score struct {
+	*arena
+	ctx context.Context
+	// scenarios are those of each part, judged with the seeds; peers are tuned on the design seeds, and only there.
+	scenarios     map[string][]trace.Scenario
+	seeds, design []uint64
+	peers         []contest.Contender
+	drawing
+	// jump is the scenario whose work begins to take longer.
+	jump trace.Scenario
+	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
+	shapes []contest.Event
+	fresh  []uint64
+	// starts are the bursts of part prior, each played with so many strata of the prior.
+	starts []start
+	strata int
+	real   []recorded
+	page   page
+}
+
+// part is one goal of the project.
+type part struct {
+	name, title string
+	play        func(*score) (section, error)
+}
+
+// parts are the goals, in the order of the page.
+func parts() []part {
+	return []part{
+		{boxName, "Worlds drawn at random", (*score).box},
+		{"a", "Scenarios in which a launch still saves a message", (*score).rescuable},
+		{"b", "Peers tuned in hindsight", (*score).peersInHindsight},
+		{"c", "One burst", (*score).bursts},
+		{"d", "Scenarios in which no launch saves a message", (*score).unrescuable},
+		{"e", "Work that begins to take longer", (*score).drift},
+		{"f", "Bad signals and lost workers", (*score).badSignals},
+		{"g", "Recorded traces", (*score).recordings},
+		{"h", "Shapes held aside", (*score).heldAside},
+		{priorName, "Bursts of unknown duration", (*score).untoldStarts},
+	}
+}
+
+// options are the command line.
+type options struct {
+	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit, numbers string
+	parallel, worlds                                                                     int
+	// add are pages, separated by commas.
+	add string
+}
+
+func read(args []string, out io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("score", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&o.only, "only", "", "play these parts alone, as in a,c,e; by default all, and none with none, "+
+		"to join pages by -add")
+	flags.StringVar(&o.scenarios, "scenarios", "", "play parts a, b, d and f on these scenarios alone, as in "+
+		"spikes-300,tree-6x3; a part in front is for that part, as in b:spikes-300,f:tree-6x3")
+	flags.IntVar(&o.worlds, "worlds", worldCount, "how many worlds part box draws; their numbers are made from the "+
+		"commit")
+	flags.StringVar(&o.numbers, "numbers", "", "the numbers of the worlds of part box, as in 1-300, in place of "+
+		"those made from the commit")
+	flags.StringVar(&o.seeds, "seeds", "6-10", "the seeds that are judged, as in 6-10 or 6,7; peers are tuned on 1-5")
+	flags.StringVar(&o.traces, "traces", "", "the directory of the recorded traces; part g is left out without it")
+	flags.StringVar(&o.recordings, "recordings", "", "of the recorded traces play these alone, as in aapl,lora")
+	flags.StringVar(&o.page, "page", "docs/quality.md", "where the page is written; empty prints it")
+	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, "+
+		"when -page is given; empty puts them nowhere")
+	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in "+
+		"docs/quality.md; they must be of the same code")
+	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score"), "a directory that keeps computed "+
+		"limits and runs of peers for the next time; empty keeps none")
+	flags.StringVar(&o.commit, "commit", "", "the commit that the fresh seeds and the numbers of worlds come from; "+
+		"by default the one that is checked out")
+	flags.IntVar(&o.parallel, "parallel", runtime.GOMAXPROCS(0), "how many runs at a time; the figures do not depend "+
+		"on it")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("found %q, want flags alone", flags.Args())
+	}
+	if o.parallel < 1 || o.parallel > 256 {
+		return o, fmt.Errorf("-parallel: found %d, allowed is 1 to 256", o.parallel)
+	}
+	if o.worlds < 1 || o.worlds > mostDrawn {
+		return o, fmt.Errorf("-worlds: found %d, allowed is 1 to %d", o.worlds, mostDrawn)
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	o, err := read(args, log)
+	if err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	wanted, err := pick(o.only)
+	if err != nil {
+		return err
+	}
+	s, err := newScore(ctx, o, log)
+	if err != nil {
+		return err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // runs are short and leave much behind
+	if s.page.fingerprint, err = s.fingerprint(); err != nil {
+		return err
+	}
+	if o.cache != "" && len(wanted) > 0 {
+		if listed(wanted, part{name: boxName}) { // before the runs of peers are taken from the cache
+			if s.boxPrint, err = s.fingerprintOfBaselines(); err != nil {
+				return err
+			}
+		}
+		if s.peersPrint, err = s.fingerprintOfPeers(); err != nil {
+			return err
+		}
+	}
+	for _, path := range strings.FieldsFunc(o.add, func(r rune) bool { return r == ',' }) {
+		if err := s.page.keep(path, wanted); err != nil {
+			return err
+		}
+	}
+	if err := s.play(wanted, o.page); err != nil {
+		return errors.Join(err, s.keepFound())
+	}
+	if o.page != "" {
+		return s.page.summarize(o.benchmarks)
+	}
+	_, err = io.WriteString(out, s.page.text())
+	return err
+}
+
+// pick returns the parts of a list of names, all for an empty list.
+func pick(list string) ([]part, error) {
+	if list == "" {
+		return parts(), nil
+	}
+	var all []part
+	if list == "none" {
+		return nil, nil
+	}
+	names := strings.Split(list, ",")
+	for _, n := range names {
+		if !slices.ContainsFunc(parts(), func(p part) bool { return p.name == n }) {
+			return nil, fmt.Errorf("-only: there is no part %q; allowed are prior, box and a to h, separated by commas",
+				n)
+		}
+	}
+	for _, p := range parts() {
+		if slices.Contains(names, p.name) {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
+	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes(), starts: starts(), strata: priorStrata}
+	var err error
+	s.jump, _ = trace.FindScenario(driftName)
+	if s.seeds, err = seedList(o.seeds); err != nil {
+		return nil, err
+	}
+	for _, n := range s.seeds {
+		if slices.Contains(s.design, n) {
+			return nil, fmt.Errorf("-seeds: found %d, which peers are tuned on; give others than 1 to 5", n)
+		}
+	}
+	if s.scenarios, err = choose(o.scenarios); err != nil {
+		return nil, err
+	}
+	for _, c := range contest.All() {
+		if c.Peer {
+			s.peers = append(s.peers, c)
+		}
+	}
+	if s.real, err = recordings(o.traces, o.recordings); err != nil {
+		return nil, err
+	}
+	commit, dirty, err := checkedOut(ctx, o.commit)
+	if err != nil {
+		return nil, err
+	}
+	s.fresh = freshSeeds(commit)
+	if s.drawing, err = newDrawing(o, commit); err != nil {
+		return nil, err
+	}
+	keep := func(name string) string {
+		if o.cache == "" {
+			return ""
+		}
+		return filepath.Join(o.cache, name)
+	}
+	limits, err := openLimits(keep("limits.json"))
+	if err != nil {
+		return nil, err
+	}
+	runs, err := openStore[sim.Result](keep("peers.json"))
+	if err != nil {
+		return nil, err
+	}
+	if s.drawnRuns, err = openStore[worlds.Outcome](keep("worlds.json")); err != nil {
+		return nil, err
+	}
+	if s.oracles, err = openStore[limit.Schedule](keep("oracles.json")); err != nil {
+		return nil, err
+	}
+	s.arena = newArena(ctx, o.parallel, limits, runs, log)
+	s.page = begin(o, s, commit, dirty)
+	return s, nil
+}
+
+// choose returns the scenarios of each part: those that a list names for it or for all, and all where none is named.
+func choose(list string) (map[string][]trace.Scenario, error) {
+	chosen := map[string][]trace.Scenario{}
+	if list != "" {
+		for _, entry := range strings.Split(list, ",") {
+			where, name, one := strings.Cut(entry, ":")
+			parts := []string{where}
+			if !one {
+				name, parts = entry, suiteParts()
+			}
+			x, ok := trace.FindScenario(name)
+			if !ok {
+				return nil, fmt.Errorf("-scenarios: there is no scenario %q; `muster trace --help` lists them", name)
+			}
+			for _, p := range parts {
+				if !slices.Contains(suiteParts(), p) {
+					return nil, fmt.Errorf("-scenarios: found %q, and the parts with scenarios are %s", entry,
+						strings.Join(suiteParts(), ", "))
+				}
+				chosen[p] = append(chosen[p], x)
+			}
+		}
+	}
+	for _, p := range suiteParts() {
+		if chosen[p] == nil {
+			chosen[p] = trace.Scenarios()
+		}
+	}
+	return chosen, nil
+}
+
+// suiteParts are the parts that go through the scenarios of the suite.
+func suiteParts() []string { return []string{"a", "b", "d", "f"} }
+
+// play plays parts and writes the page at path, if any, after each: who stops a long run keeps what was found.
+func (s *score) play(wanted []part, path string) error {
+	for _, p := range parts() {
+		switch {
+		case slices.ContainsFunc(s.page.played, func(k played) bool { return k.part.name == p.name }):
+		case !slices.ContainsFunc(wanted, func(w part) bool { return w.name == p.name }):
+			s.page.leaveOut(p, "it was not asked for")
+		case p.name == "g" && len(s.real) == 0:
+			s.page.leaveOut(p, "no directory of traces was given; see `-traces`")
+		default:
+			s.page.leaveOut(p, "the run was stopped before")
+		}
+	}
+	for _, p := range wanted {
+		if p.name == "g" && len(s.real) == 0 {
+			continue
+		}
+		s.say("%s: %s", p.name, p.title)
+		began := time.Now()
+		before, err := host.OwnTime()
+		if err != nil {
+			return err
+		}
+		found, err := p.play(s)
+		if err != nil {
+			return fmt.Errorf("part %s: %w", p.name, err)
+		}
+		after, err := host.OwnTime()
+		if err != nil {
+			return err
+		}
+		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second),
+			(after - before).Round(time.Second))
+		s.say("%s: done in %s", p.name, took)
+		s.page.add(p, found, took)
+		if err := errors.Join(s.keepFound(), s.page.write(path)); err != nil {
+			return err
+		}
+	}
+	return s.page.write(path)
+}
+
+// keepFound writes what took long to find, for the next time.
+func (s *score) keepFound() error {
+	return errors.Join(s.limits.write(), s.runs.write(), s.drawnRuns.write(), s.oracles.write())
+}
+
+// seedList reads numbers and ranges, as in 6-10,12.
+func seedList(text string) ([]uint64, error) {
+	var seeds []uint64
+	for _, piece := range strings.Split(text, ",") {
+		var from, to uint64
+		n, _ := fmt.Sscanf(piece, "%d-%d", &from, &to)
+		if n == 1 {
+			to = from
+		}
+		if n == 0 || from > to || to-from >= 100 {
+			return nil, fmt.Errorf("-seeds: found %q, write numbers and ranges of at most 100, as in 6-10,12", text)
+		}
+		for seed := from; seed <= to; seed++ {
+			seeds = append(seeds, seed)
+		}
+	}
+	return seeds, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"math"
+
+	"github.com/muster-scale/muster/sim/contest"
+)
+
+// circumstances are an event with what its traces are like, over the seeds.
+type circumstances struct {
+	event contest.Event
+	// slack is the least slack ratio k = (L - s - b) / b, with the true quantile s of the work: above 0 a launch that
+	// follows a message still saves it.
+	slack float64
+	// workers is the mean load in busy workers; a single burst has no duration to take it over.
+	workers float64
+	burst   bool
+	// attainable is the least share of messages whose own work fits into the objective.
+	attainable float64
+}
+
+// measure reads the traces of an event.
+func (s *score) measure(e contest.Event, seeds []uint64) (circumstances, error) {
+	c := circumstances{event: e, slack: math.Inf(1), attainable: 1}
+	for _, seed := range seeds {
+		p, err := s.prepared(e, seed)
+		if err != nil {
+			return c, err
+		}
+		x := p.Statistics
+		if x.Slack.Ratio.Known {
+			c.slack = min(c.slack, x.Slack.Ratio.Value)
+		}
+		c.attainable = min(c.attainable, 1-x.Slack.Longer)
+		c.workers += x.Workers.Value / float64(len(seeds))
+		c.burst = c.burst || !x.Workers.Known
+	}
+	return c, nil
+}
+
+// sorted returns the scenarios of a part, those in which a launch saves a message and the others.
+func (s *score) sorted(part string) (rescuable, others []circumstances, err error) {
+	for _, x := range s.scenarios[part] {
+		c, err := s.measure(contest.Told(contest.Scenario(x)), s.seeds)
+		if err != nil {
+			return nil, nil, err
+		}
+		if c.slack > 0 {
+			rescuable = append(rescuable, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return rescuable, others, nil
+}
+
+func (c circumstances) load() string {
+	if c.burst {
+		return "one burst"
+	}
+	return number(c.workers)
+}
+
+// attempt is what a figure is judged as.
+func (c circumstances) attempt(f figure) attempt {
+	return attempt{event: c.event.Name, workers: c.workers, burst: c.burst, least: f.InTimeLeast, mean: f.InTimeMean,
+		ratio: f.RatioMean}
+}
+
+// pairs asks for the policy on each of the events.
+func pairs(all []circumstances) []request {
+	var requests []request
+	for _, c := range all {
+		requests = append(requests, request{event: c.event, contender: ours()})
+	}
+	return requests
+}

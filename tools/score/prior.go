@@ -1,0 +1,280 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// priorName is the name of this part.
+const priorName = "prior"
+
+// mostUntold bounds the loss of the policy that is told nothing over the limit of all that are told nothing.
+const mostUntold = 1.10
+
+// priorStrata is how many equally likely durations are played.
+const priorStrata = 40
+
+// priorOfWork is what may be thought of the duration of a message while nothing is known of it. Below 10 ms a message
+// costs less than its receipt, above 4 h its visibility timeout comes near the 12 h that SQS allows; in between no
+// factor of two is likelier than another.
+func priorOfWork() limit.Prior {
+	return limit.Prior{Shortest: 10 * time.Millisecond, Longest: 4 * time.Hour}
+}
+
+// start is a burst that meets a fleet without workers and without history.
+type start struct {
+	name  string
+	burst limit.Burst
+	// shown are durations of which the page has a row in any case.
+	shown []time.Duration
+}
+
+// starts are the published tests, which differ in the duration alone, and first starts with an objective that leaves
+// time to find out, little time, and none.
+func starts() []start {
+	const s, m = time.Second, time.Minute
+	burst := func(messages int, latency, boot time.Duration) limit.Burst {
+		objective := muster.Objective{Latency: latency, Quantile: objectiveShare}
+		return limit.Burst{Messages: messages, Boot: boot, Objective: objective}
+	}
+	all := []start{{"burst-25s, burst-50s", burst(50, 5*m, 90*s), []time.Duration{25 * s, 50 * s}}}
+	for _, b := range []limit.Burst{
+		burst(1, 5*m, m), burst(10, 5*m, m), burst(100, 5*m, m), burst(10, m, 20*s), burst(100, m, 20*s),
+		burst(100, 30*s, m),
+	} {
+		name := fmt.Sprintf("%s, objective %s, boot %s", render.Plural(b.Messages, "message"),
+			span(b.Objective.Latency.Seconds()), span(b.Boot.Seconds()))
+		all = append(all, start{name, b, nil})
+	}
+	return all
+}
+
+// event is the burst with messages of a duration; with hangs above zero, a message that takes so long comes before
+// them.
+func (x start) event(each, hangs time.Duration) contest.Event {
+	var all []trace.Message
+	name := fmt.Sprintf("%s, of %s", x.name, each)
+	if hangs > 0 {
+		all = append(all, trace.Message{Service: hangs})
+		name += fmt.Sprintf(" after one of %s", hangs)
+	}
+	for range x.burst.Messages {
+		all = append(all, trace.Message{Service: each})
+	}
+	return contest.Event{
+		Name: name, Trace: func(uint64) (trace.Trace, error) { return trace.Of(name, all...), nil },
+		Objective: x.burst.Objective, Limits: muster.Limits{Max: 500, LaunchesPerHour: contest.LaunchesPerHour},
+		World: sim.World{Boot: sim.Draw{Mean: x.burst.Boot}, Slots: 1},
+	}
+}
+
+// begun is what a start comes to over the durations of the prior.
+type begun struct {
+	start
+	// loss and multiple are the limits for the two measures.
+	loss, multiple limit.Untold
+	played         []playedStart
+}
+
+// playedStart is a start with messages of one duration: what policies lose, in worker-seconds.
+type playedStart struct {
+	each time.Duration
+	// told is the least of one that is told the duration; least and leastMultiple are what the limits of the two
+	// measures lose here.
+	told, least, leastMultiple float64
+	// ours is the policy that is told nothing, and hanging the same where a message that hangs comes before, without
+	// the worker that holds it.
+	ours, hanging float64
+	run           outcome
+	// more is how many workers more it launches where that message comes before.
+	more float64
+}
+
+// untoldStarts is part prior.
+func (s *score) untoldStarts() (section, error) {
+	prior := priorOfWork()
+	found := section{about: fmt.Sprintf("A burst of equal messages meets a fleet without workers and without history. "+
+		"Nothing says how long they take: anything from %s to %s, each factor of two as likely as any other. The "+
+		"limit is "+
+		"the least mean loss of any policy that knows no duration until a message has finished "+
+		"([limit.md](limit.md#told-nothing)); it knows the boot time, and that nothing more comes. `deadline` is told "+
+		"nothing and plays %d equally likely durations.",
+		span(prior.Shortest.Seconds()), span(prior.Longest.Seconds()), s.strata)}
+	all := make([]begun, len(s.starts))
+	if err := each(len(all), func(i int) (err error) {
+		all[i], err = s.begin(s.starts[i], prior)
+		return err
+	}); err != nil {
+		return found, err
+	}
+	found.goals = judgeStarts(all)
+	for _, b := range all {
+		for _, p := range b.played {
+			found.goals = append(found.goals, brokenPromises([]figure{sum([]outcome{p.run})})...)
+		}
+	}
+	found.tables = []table{startsTable(all), lostTable(all)}
+	found.notes = []string{priorNote}
+	return found, nil
+}
+
+// priorNote says what the figures mean.
+const priorNote = "The loss is worker-seconds and the price of each message that is late beyond the share that may be. " +
+	"Its mean is mostly that of messages of an hour and more, whose work has to be paid anyway. So the multiples " +
+	"count too: " +
+	"the loss over that of a policy which is told the duration, with each duration counted alike. Each measure has a " +
+	"limit " +
+	"of its own. How late a late message is does not count, and every boot that has begun is paid. The second table " +
+	"has the " +
+	"durations at which the multiple lies furthest above that of the limit, and those of the published tests."
+
+// begin computes the limits of a start and plays it.
+func (s *score) begin(x start, prior limit.Prior) (b begun, err error) {
+	b.start = x
+	if err := s.limitOf(&b, prior); err != nil {
+		return b, err
+	}
+	b.played = make([]playedStart, s.strata+len(x.shown))
+	return b, each(len(b.played), func(i int) error {
+		d := append(prior.Strata(s.strata), x.shown...)[i]
+		p := playedStart{each: d, told: x.burst.Told(d)}
+		p.least, p.leastMultiple = x.burst.Loss(b.loss.Launches, d), x.burst.Loss(b.multiple.Launches, d)
+		alone, err := s.run(x.event(d, 0), ours(), s.seeds[0])
+		if err != nil {
+			return err
+		}
+		hanging, err := s.run(x.event(d, prior.Longest), ours(), s.seeds[0])
+		p.run, p.ours, p.more = alone, alone.Loss, float64(hanging.Launches-alone.Launches)
+		p.hanging = hanging.Loss - prior.Longest.Seconds() - x.burst.Boot.Seconds() -
+			hanging.LatePrice*x.burst.Objective.Quantile // the one that hangs is late itself
+		b.played[i] = p
+		return err
+	})
+}
+
+// limitOf computes the limits of a start when it is its turn.
+func (s *score) limitOf(b *begun, prior limit.Prior) (err error) {
+	done, err := s.turn()
+	defer done()
+	if err != nil {
+		return err
+	}
+	if b.loss, err = b.burst.Untold(prior, limit.MeanLoss); err != nil {
+		return err
+	}
+	b.multiple, err = b.burst.Untold(prior, limit.MeanMultiple)
+	return err
+}
+
+// mean is the mean of a figure over the equally likely durations.
+func (b begun) mean(of func(playedStart) float64) (sum float64) {
+	n := len(b.played) - len(b.shown)
+	for _, p := range b.played[:n] {
+		sum += of(p) / float64(n)
+	}
+	return sum
+}
+
+// What a mean is taken of.
+func (p playedStart) lossTold() float64       { return p.told }
+func (p playedStart) lossLeast() float64      { return p.least }
+func (p playedStart) lossOurs() float64       { return p.ours }
+func (p playedStart) lossHanging() float64    { return p.hanging }
+func (p playedStart) launchesMore() float64   { return p.more }
+func (p playedStart) timesToldLeast() float64 { return p.leastMultiple / p.told }
+func (p playedStart) timesToldOurs() float64  { return p.ours / p.told }
+
+// overLoss and overMultiple are what the policy comes to over the limits, and hangs is the first of them with a message
+// that hangs.
+func (b begun) overLoss() float64 {
+	return b.mean(playedStart.lossOurs) / b.mean(playedStart.lossLeast)
+}
+
+func (b begun) overMultiple() float64 {
+	return b.mean(playedStart.timesToldOurs) / b.mean(playedStart.timesToldLeast)
+}
+
+func (b begun) hangs() float64 {
+	return b.mean(playedStart.lossHanging) / b.mean(playedStart.lossLeast)
+}
+
+// judgeStarts judges all starts beside their limits.
+func judgeStarts(all []begun) []goal {
+	worst := func(what string, of func(begun) float64) goal {
+		most := 0.0
+		var missed []string
+		for _, b := range all {
+			v := of(b)
+			most = max(most, v)
+			if !(v <= mostUntold) {
+				missed = append(missed, fmt.Sprintf("%s: %s", b.name, multiple3(v)))
+			}
+		}
+		return judged(what, "<= "+multiple(mostUntold), multiple3(most)+" at most", missed)
+	}
+	return []goal{
+		worst("mean loss over the limit, on each start", begun.overLoss),
+		worst("the same of the loss as a multiple of that of a policy which is told the duration", begun.overMultiple),
+		worst(fmt.Sprintf("mean loss where a message that hangs for %s comes first, without the worker that holds it, "+
+			"over the limit", span(priorOfWork().Longest.Seconds())), begun.hangs),
+	}
+}
+
+func startsTable(all []begun) table {
+	t := table{head: []string{"start", "told: mean loss", "limit: mean loss", "proven bound", "deadline told nothing",
+		"over the limit", "with one that hangs", "launches more then, mean", "limit: mean multiple", "proven bound",
+		"deadline", "over the limit", "limit's launches until a message has finished"}}
+	for _, b := range all {
+		t.add(b.name, number(b.mean(playedStart.lossTold)), number(b.mean(playedStart.lossLeast)),
+			multiple3(b.loss.Bound/b.loss.Mean), number(b.mean(playedStart.lossOurs)), multiple3(b.overLoss()),
+			multiple3(b.hangs()), number(b.mean(playedStart.launchesMore)),
+			multiple3(b.mean(playedStart.timesToldLeast)), multiple3(b.multiple.Bound/b.multiple.Mean),
+			multiple3(b.mean(playedStart.timesToldOurs)), multiple3(b.overMultiple()),
+			launchWords(b.loss.Launches)+"; "+launchWords(b.multiple.Launches))
+	}
+	return t
+}
+
+// launchWords says what is launched when, as in "1, and 5 from 4.3 s on".
+func launchWords(all []limit.Launch) string {
+	later := 0
+	for _, l := range all[1:] {
+		later += l.Workers
+	}
+	if later == 0 {
+		return fmt.Sprint(all[0].Workers)
+	}
+	return fmt.Sprintf("%d, and %d from %s on", all[0].Workers, later, span(all[1].Longer.Seconds()))
+}
+
+// lostTable has the durations at which most is lost.
+func lostTable(all []begun) table {
+	const shown = 3
+	t := table{head: []string{"start", "duration", "told", "limit of the mean loss", "limit of the mean multiple",
+		"deadline told nothing", "over the lower of them", "launches", "in time"}}
+	for _, b := range all {
+		n := len(b.played) - len(b.shown)
+		worst := slices.Clone(b.played[:n])
+		slices.SortStableFunc(worst, func(p, q playedStart) int { return cmp.Compare(q.excess(), p.excess()) })
+		worst = worst[:min(shown, n)]
+		slices.SortFunc(worst, func(p, q playedStart) int { return cmp.Compare(p.each, q.each) })
+		for _, p := range append(worst, b.played[n:]...) {
+			t.add(b.name, span(p.each.Seconds()), number(p.told), number(p.least), number(p.leastMultiple),
+				number(p.ours),
+				multiple3(p.ours/min(p.least, p.leastMultiple)), fmt.Sprint(p.run.Launches), percent(p.run.InTimeRatio))
+		}
+	}
+	return t
+}
+
+// excess is by how much the multiple lies above that of the limit.
+func (p playedStart) excess() float64 { return (p.ours - p.leastMultiple) / p.told }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// store keeps what took long to find in a file, from one time to the next. It may be used by several goroutines, and
+// its file by several programs.
+type store[V any] struct {
+	path string
+	lock sync.Mutex
+	kept map[string]V
+	// computed and taken count where the values of this run came from.
+	computed, taken int
+	// unwritten is how many of the computed ones the file does not have.
+	unwritten int
+}
+
+// openStore reads the file at path, if there is one; an empty path keeps nothing.
+func openStore[V any](path string) (*store[V], error) {
+	f := &store[V]{path: path, kept: map[string]V{}}
+	if path == "" {
+		return f, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return f, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &f.kept)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was computed before: %w; remove %s or give another -cache", err, path)
+	}
+	return f, nil
+}
+
+// get returns the value of a key: the one that is kept, or what compute finds.
+func (f *store[V]) get(key string, compute func() (V, error)) (V, error) {
+	f.lock.Lock()
+	v, ok := f.kept[key]
+	if ok {
+		f.taken++
+	}
+	f.lock.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, err := compute()
+	if err != nil {
+		return v, err
+	}
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.computed++
+	f.unwritten++
+	f.kept[key] = v
+	return v, nil
+}
+
+// write keeps what was computed, beside what others wrote meanwhile.
+func (f *store[V]) write() error {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if f.path == "" || f.unwritten == 0 {
+		return nil
+	}
+	now, err := openStore[V](f.path)
+	if err != nil {
+		return err
+	}
+	maps.Copy(f.kept, now.kept)
+	text, err := json.Marshal(f.kept)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(text)
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(part.Name())
+		return err
+	}
+	f.unwritten = 0
+	return nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// summaryOn is the heading of the last part of docs/benchmarks.md, which is written here and which `make bench` leaves
+// as it is.
+const summaryOn = "\n## How good decisions are\n"
+
+// summarize writes the goals of all parts into the page of benchmarks at path, in place of those that stand there;
+// nothing for an empty path.
+func (p *page) summarize(path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("put the goals on the page of benchmarks: %w", err)
+	}
+	above, _, _ := strings.Cut(string(text), summaryOn)
+	return os.WriteFile(path, []byte(strings.TrimRight(above, "\n")+"\n"+p.summary()), 0o644)
+}
+
+// summary is the goals of all parts with what was found, and why those that are missed are.
+func (p *page) summary() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nOf the default policy, `deadline`, in the simulator; written by `make score` at commit %s. "+
+		"[quality.md](quality.md) shows each\nrun behind these figures.\n\n%s\n%s\n",
+		summaryOn, p.at(), row([]string{"part", "what", "goal", "found", "met"}), row([]string{"---", "---", "---",
+			"---", "---"}))
+	for _, x := range p.played {
+		_, goals, _ := strings.Cut(x.text, "\n"+goalsOn+"\n")
+		goals, _, _ = strings.Cut(goals, "\n\n")
+		for _, line := range strings.Split(goals, "\n")[1:] {
+			b.WriteString("| " + x.part.name + " " + line + "\n")
+		}
+	}
+	for _, m := range p.missing {
+		b.WriteString(row([]string{m.part.name, m.part.title, "", "", "**left out**: " + m.why}) + "\n")
+	}
+	return b.String()
+}

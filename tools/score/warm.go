@@ -1,0 +1,195 @@
+package main
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/trace"
+)
+
+// warmPool plays the events with a pool of prepared workers.
+func (s *score) warmPool(kind []circumstances, found *section) error {
+	t := table{head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
+		"most", "in time of who launches all at the first message",
+		"best peer", "its share in time", "its cost over limit, mean"}}
+	var warm []circumstances
+	for _, c := range kind {
+		peak, err := s.peak(c.event)
+		if err != nil {
+			return err
+		}
+		c.event = warmed(c.event, peak)
+		warm = append(warm, c)
+	}
+	figures, _, err := s.figures(pairs(warm), s.seeds, true)
+	if err != nil {
+		return err
+	}
+	var attempts []attempt
+	for i, c := range warm {
+		f, pool := figures[i], c.event.World.Warm
+		x := c.attempt(f)
+		x.event = kind[i].event.Name
+		if x.ceiling, err = s.mostInTime(c.event); err != nil {
+			return err
+		}
+		best, err := s.bestWarm(kind[i].event, c.event)
+		if err != nil {
+			return err
+		}
+		dearer := f.RatioMean * best.WorkerSeconds / f.WorkerSeconds
+		x.beside = fmt.Sprintf(" (of the peers, %s with %s in time costs %s)", best.contender.Name,
+			percent(best.InTimeMean), multiple(dearer))
+		attempts = append(attempts, x)
+		t.add(x.event, number(float64(pool.Size)), pool.Boot.Mean.String(), percent(f.InTimeMean),
+			percent(f.InTimeLeast), multiple(f.RatioMean), multiple(f.RatioMost),
+			percent(x.ceiling), described(best.contender), percent(best.InTimeMean), multiple(dearer))
+	}
+	found.goals = append(found.goals, judgeWarm(attempts)...)
+	found.tables = append(found.tables, t)
+	found.notes = append(found.notes, "The warm pool holds a tenth of the peak, rounded up: of the most workers that "+
+		"would be busy at once if no message ever waited (mean of the seeds). "+
+		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not "+
+		"billed; the limit is with every worker from it, and knows when messages come. "+
+		"Who launches as many workers as there may be at the first message, and lets none go, begins each message as "+
+		"early as anybody can who has nobody there "+
+		"before it, in the order in which they came. The best peer is the cheapest that keeps "+percent(objectiveShare)+
+		", or the one with the most in time if none "+
+		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
+	return nil
+}
+
+// peerFigure is a peer with what it came to.
+type peerFigure struct {
+	figure
+	contender contest.Contender
+}
+
+// bestWarm returns the best peer on an event with a pool: at its default, or as it is best on the event without.
+func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
+	choices, err := s.tune(without, []float64{objectiveShare})
+	if err != nil {
+		return peerFigure{}, err
+	}
+	field := slices.Clone(s.peers)
+	for _, t := range choices {
+		field = append(field, t.peer)
+	}
+	winners, err := s.race(with, field, s.seeds, []float64{objectiveShare})
+	if err != nil {
+		return peerFigure{}, err
+	}
+	return peerFigure{sum(winners[0].runs), winners[0].contender}, nil
+}
+
+// mostInTime is the share of messages, the mean of the seeds, that is in time if as many workers as there may be are
+// launched at the first message and stay: in the order in which they came, no message can begin earlier if nobody was
+// there before.
+func (s *score) mostInTime(e contest.Event) (float64, error) {
+	total := 0.0
+	for _, seed := range s.seeds {
+		p, err := s.prepared(e, seed)
+		if err != nil {
+			return 0, err
+		}
+		share, err := earliest(p.Trace, e)
+		if err != nil {
+			return 0, err
+		}
+		total += share
+	}
+	return total / float64(len(s.seeds)), nil
+}
+
+// earliest is the share of a trace without children that is in time if everybody is launched at its first message.
+func earliest(t trace.Trace, e contest.Event) (float64, error) {
+	var free instants
+	inTime, all := 0, 0
+	err := t.Each(func(m trace.Message) bool {
+		if all++; free == nil {
+			for i := range e.Limits.Max * max(1, e.World.Slots) {
+				boot := e.World.Boot.Least()
+				if i < e.World.Warm.Size*max(1, e.World.Slots) {
+					boot = min(boot, e.World.Warm.Boot.Least())
+				}
+				free = append(free, m.Arrival+boot)
+			}
+			heap.Init(&free)
+		}
+		end := max(m.Arrival, free[0]) + m.Service
+		if free[0] = end; end-m.Arrival <= e.Objective.Latency {
+			inTime++
+		}
+		heap.Fix(&free, 0)
+		return true
+	})
+	return float64(inTime) / float64(max(1, all)), err
+}
+
+// peak is the most workers that would be busy at once if no message ever waited, the mean of the seeds.
+func (s *score) peak(e contest.Event) (float64, error) {
+	sum := 0.0
+	for _, seed := range s.seeds {
+		p, err := s.prepared(e, seed)
+		if err != nil {
+			return 0, err
+		}
+		n, err := mostAtOnce(p.Trace)
+		if err != nil {
+			return 0, err
+		}
+		sum += math.Ceil(float64(n) / float64(max(1, e.World.Slots)))
+	}
+	return sum / float64(len(s.seeds)), nil
+}
+
+// warmed is an event with a warm pool of a tenth of the peak.
+func warmed(e contest.Event, peak float64) contest.Event {
+	e.World.Warm = sim.WarmPool{Size: int(math.Ceil(peak / 10)), Boot: sim.Draw{Mean: e.World.Boot.Mean / 6},
+		Refill: e.World.Boot.Mean}
+	e.Name = fmt.Sprintf("%s with a warm pool of %d", e.Name, e.World.Warm.Size)
+	return e
+}
+
+// mostAtOnce is the most messages of a trace at work at once if none waits. Children are left out: nobody knows when
+// they come.
+func mostAtOnce(t trace.Trace) (most int, err error) {
+	var ends instants
+	err = t.Each(func(m trace.Message) bool {
+		for len(ends) > 0 && ends[0] <= m.Arrival {
+			heap.Pop(&ends)
+		}
+		heap.Push(&ends, m.Arrival+m.Service)
+		most = max(most, len(ends))
+		return true
+	})
+	return most, err
+}
+
+// instants is a heap, the earliest first.
+type instants []time.Duration
+
+// Len implements [heap.Interface], as the methods below.
+func (h instants) Len() int { return len(h) }
+
+// Less tells which comes first.
+func (h instants) Less(i, j int) bool { return h[i] < h[j] }
+
+// Swap swaps two.
+func (h instants) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push adds one.
+func (h *instants) Push(x any) { *h = append(*h, x.(time.Duration)) }
+
+// Pop takes the last.
+func (h *instants) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

@@ -1,0 +1,29 @@
+package protocol
+
+import "time"
+
+// Ask is what a directive tells a worker to do.
+type Ask string
+
+// The asks.
+const (
+	// Work: take messages; a worker that is draining or idle begins to receive again.
+	Work Ask = "work"
+	// Drain: take no more messages, finish those held, then mint a release token.
+	Drain Ask = "drain"
+	// Leave: the token is granted; end.
+	Leave Ask = "leave"
+)
+
+// Directive is the reply to a report.
+type Directive struct {
+	Ask Ask `json:"ask"`
+	// Token is the granted token with Leave; a worker obeys Leave only for the token it holds. With Work it is the
+	// token that is refused: the controller that made the challenge never grants it any more.
+	Token string `json:"token,omitzero"`
+	// Challenge is a number that the controller made when it first heard of the worker, to be repeated in reports. It
+	// is below 2^53.
+	Challenge int64 `json:"challenge,omitzero"`
+	// ReportWithin is how soon the worker should report again, in nanoseconds; zero leaves it to the worker.
+	ReportWithin time.Duration `json:"report_within_ns,omitzero"`
+}
