@@ -13,7 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/sqsapi"
 )
@@ -50,6 +52,7 @@ func serve(t *testing.T, change func(*sqsapi.Options)) endpoint {
 func (e endpoint) client() *sqs.Client {
 	return sqs.New(sqs.Options{
 		BaseEndpoint: &e.url, Region: "eu-west-1", RetryMaxAttempts: 1,
+		APIOptions:  []func(*middleware.Stack) error{awsapi.PlainBody},
 		Credentials: credentials.NewStaticCredentialsProvider(e.keys.AccessKeyID, e.keys.SecretAccessKey, ""),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -318,3 +319,30 @@ func TestWhereCallsOfWorkersGo(t *testing.T) {
 		})
 	}
 }
+
+func TestABodyIsReadAndHasNoWriteTo(t *testing.T) {
+	surroundings(t)
+	t.Setenv("AWS_REGION", "eu-west-1")
+	queueURL, attempts := answering(t, http.StatusOK, "", "")
+	looks := clientFunc(func(r *http.Request) (*http.Response, error) {
+		if _, ok := r.Body.(io.WriterTo); ok {
+			t.Errorf("the body of a request is a %T, whose WriteTo fails once it is closed", r.Body)
+		}
+		return http.DefaultClient.Do(r)
+	})
+	if err := ask(t.Context(), client(t, open(t, awsapi.Options{HTTP: looks}), queueURL), queueURL); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := awsapi.At(t.Context(), queueURL, looks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(t.Context(), sqs.NewFromConfig(cfg), queueURL); err != nil || attempts.Load() != 2 {
+		t.Errorf("%d attempts of 2, %v", attempts.Load(), err)
+	}
+}
+
+// clientFunc makes the requests of a client.
+type clientFunc func(*http.Request) (*http.Response, error)
+
+func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go/middleware"
 )
 
 // environment returns the configuration for a queue on this machine that is reached without TLS, when the environment
@@ -24,7 +25,8 @@ func environment(target string, client aws.HTTPClient) (aws.Config, bool) {
 		return aws.Config{}, false
 	}
 	return aws.Config{
-		Region: env.Region, Credentials: SayWhatIsMissing(credentials.StaticCredentialsProvider{Value: env.Credentials}), HTTPClient: client,
+		Region: env.Region, HTTPClient: client, APIOptions: []func(*middleware.Stack) error{PlainBody},
+		Credentials:   SayWhatIsMissing(credentials.StaticCredentialsProvider{Value: env.Credentials}),
 		ConfigSources: []any{env}, DefaultsMode: env.DefaultsMode, RetryMode: env.RetryMode,
 		RetryMaxAttempts: env.RetryMaxAttempts, AppID: env.AppID,
 	}, true

@@ -62,6 +62,7 @@ func load(ctx context.Context, region string, here bool, more ...func(*config.Lo
 	if standIn {
 		cfg.Region = cmp.Or(cfg.Region, localRegion)
 	}
+	cfg.APIOptions = append(cfg.APIOptions, PlainBody)
 	cfg.Credentials = SayWhatIsMissing(cfg.Credentials)
 	return cfg, nil
 }

@@ -14,6 +14,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/muster-scale/muster/internal/awsapi"
 )
 
 // slow skips a test that only runs with MUSTER_SLOW=1.
@@ -112,6 +115,7 @@ func (p *program) client() *sqs.Client {
 		Region:       "us-east-1",
 		BaseEndpoint: aws.String("http://" + p.address),
 		Retryer:      aws.NopRetryer{},
+		APIOptions:   []func(*middleware.Stack) error{awsapi.PlainBody},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}, nil
 		}),

@@ -19,11 +19,13 @@ import (
 )
 
 func (w world) ecs() *ecs.Client {
-	return ecs.New(ecs.Options{BaseEndpoint: &w.url, Region: "us-east-1", Credentials: keys(), RetryMaxAttempts: 1})
+	return ecs.New(ecs.Options{BaseEndpoint: &w.url, Region: "us-east-1", Credentials: keys(), RetryMaxAttempts: 1,
+		APIOptions: plain})
 }
 
 func (w world) aas() *aas.Client {
-	return aas.New(aas.Options{BaseEndpoint: &w.url, Region: "us-east-1", Credentials: keys(), RetryMaxAttempts: 1})
+	return aas.New(aas.Options{BaseEndpoint: &w.url, Region: "us-east-1", Credentials: keys(), RetryMaxAttempts: 1,
+		APIOptions: plain})
 }
 
 func subnets() *ecstypes.NetworkConfiguration {

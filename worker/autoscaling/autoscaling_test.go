@@ -13,7 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsautoscaling "github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/smithy-go/middleware"
 
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/worker/autoscaling"
 )
 
@@ -103,6 +105,7 @@ func serve(t *testing.T, o autoscaling.Options) (*service, *autoscaling.Hook) {
 	o.Instance = instance
 	h, err := autoscaling.New(awsautoscaling.New(awsautoscaling.Options{
 		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
+		APIOptions:  []func(*middleware.Stack) error{awsapi.PlainBody},
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	}), o)
 	if err != nil {

@@ -17,7 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsautoscaling "github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/smithy-go/middleware"
 
+	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/worker/autoscaling"
 	"github.com/muster-scale/muster/worker/lease"
 )
@@ -29,6 +31,7 @@ func protector(t *testing.T, handler http.Handler, dir string) *autoscaling.Prot
 	t.Cleanup(server.Close)
 	p, err := autoscaling.NewProtection(awsautoscaling.New(awsautoscaling.Options{
 		Region: "eu-west-1", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
+		APIOptions:  []func(*middleware.Stack) error{awsapi.PlainBody},
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	}), autoscaling.Options{Instance: instance}, dir)
 	if err != nil {
