@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 )
@@ -48,7 +48,7 @@ func (w *world) reread(later time.Duration) {
 
 func TestWhatWasLearnedSurvivesItsRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := controller.Learned{
+		l := learning.Learned{
 			Arrived: rapid.Float64Range(0, 1e9).Draw(t, "arrived"), Sent: map[string]float64{},
 			Counted: rapid.Bool().Draw(t, "counted"),
 			Came:    series.CameIn(t0, t0.Add(time.Minute), rapid.Float64Range(0, 1e6).Draw(t, "came"), false),
@@ -69,7 +69,7 @@ func TestWhatWasLearnedSurvivesItsRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again controller.Learned
+		var again learning.Learned
 		if err := json.Unmarshal(text, &again); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 // pool cannot be read for a while.
 func (st *State) pool(now time.Time) *muster.Pool {
 	p := muster.Pool{Ready: st.ready()}
-	if st.warmBoots, p.Boot = st.warmBoots.At(now); !p.Boot.Known && st.last().pool != nil {
+	if p.Boot = st.learned.WarmBoot(now); !p.Boot.Known && st.last().pool != nil {
 		p.Boot = st.last().pool.Boot
 	}
 	if st.listed.Ready == nil && !p.Boot.Known {

@@ -6,126 +6,29 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/series"
-	"github.com/muster-scale/muster/worker/protocol"
+	"github.com/muster-scale/muster/controller/learning"
 )
-
-const (
-	// shareOver is the time over which the share of messages in time is told.
-	shareOver = time.Hour
-	// mostTold is the share of the finished messages of which it must be known how long they were in the system: where
-	// nobody tells, a few late ones would be all that there are.
-	mostTold = 0.75
-)
-
-// progress is what is known of how the work goes, failures among it. What it counts is in the records.
-type progress struct {
-	// failing are the durations of attempts that failed.
-	failing series.Window
-	// attempts counts those that failed, finished the messages that were finished.
-	attempts, finished series.Counts
-	// ended counts finished messages whose time of sending is known, inTime those of them in time, dead the dead
-	// letters.
-	ended, inTime, dead series.Counts
-	// letters is how many dead letters there were, by the last look or record; it means something once counted is true.
-	letters float64
-	counted bool
-	// failure is the newest failed attempt that a worker told of; nil for none. It is never changed.
-	failure *protocol.LastFailure
-}
-
-func newProgress(learn time.Duration) progress {
-	lately, hour := series.Counts{Length: muster.FailedOver}, series.Counts{Length: shareOver}
-	return progress{
-		failing: series.Window{Length: learn}, attempts: lately, finished: hour, ended: hour, inTime: hour, dead: hour,
-	}
-}
-
-// count takes what was learned into the windows.
-func (p *progress) count(since, at time.Time, l Learned) {
-	p.finished = p.finished.Add(since, at, float64(l.Processing.Count-max(0, l.Failed-l.Failing.Count)))
-	p.ended = p.ended.Add(since, at, l.Ended)
-	p.inTime = p.inTime.Add(since, at, l.InTime)
-	if l.Failed == 0 && l.Failing.Count == 0 && l.Dead == 0 {
-		return
-	}
-	p.failing = p.failing.Add(at, l.Failing)
-	p.attempts = p.attempts.Add(since, at, float64(l.Failed))
-	p.dead = p.dead.Add(since, at, l.Dead)
-}
-
-// bury adds to l the dead letters that came since the last look. Fewer of them were taken back or removed by a person:
-// none came.
-func (p *progress) bury(l *Learned, queues []muster.QueueObservation) {
-	letters, known := deadLetters(queues)
-	if !known {
-		return
-	}
-	if p.counted {
-		l.Dead += max(0, letters.Value-p.letters)
-	}
-	p.letters, p.counted = letters.Value, true
-}
-
-// recall takes from a recorded decision how many dead letters there were, and the last failure.
-func (p *progress) recall(o muster.Observation) {
-	if letters, known := deadLetters(o.Queues); known {
-		p.letters, p.counted = letters.Value, true
-	}
-	if w := o.Progress.Value(); w.LastError != "" {
-		p.failed(&protocol.LastFailure{At: w.LastErrorAt, Error: w.LastError})
-	}
-}
-
-// buried notes that a record counted so many new dead letters.
-func (p *progress) buried(n float64) { p.letters += n }
-
-// failed takes in the newest failed attempt of a worker; nil is none.
-func (p *progress) failed(f *protocol.LastFailure) {
-	if f != nil && (p.failure == nil || f.At.After(p.failure.At)) {
-		p.failure = f
-	}
-}
-
-// deadLetters adds up the dead letters of all queues; false where they are known of none.
-func deadLetters(queues []muster.QueueObservation) (sum muster.Sample, known bool) {
-	for i := range queues {
-		if d := queues[i].DeadLetters; d.Known {
-			sum.Value += d.Value
-			if !sum.Known || d.At.Before(sum.At) {
-				sum.At = d.At
-			}
-			sum.Known = true
-		}
-	}
-	return sum, sum.Known
-}
 
 // progress tells how the work goes.
 func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *muster.Progress {
-	w := &muster.Progress{
-		Failed:   math.Round(st.progress.attempts.Over(now, muster.FailedOver)), // steps at the edge count in part
-		Finished: math.Round(st.progress.finished.Over(now, muster.FailedOver)),
-	}
-	st.progress.failing, w.Failing = st.progress.failing.At(now)
-	if f := st.progress.failure; f != nil {
+	ends := st.learned.Ends(now)
+	w := &muster.Progress{Failed: ends.Failed, Finished: ends.Finished, Failing: ends.Failing}
+	if f := ends.Last; f != nil {
 		w.LastError, w.LastErrorAt = f.Error, f.At
 	}
-	w.DeadLetters, _ = deadLetters(o.Queues)
+	w.DeadLetters, _ = learning.DeadLetters(o.Queues)
 	s.retries(st, now, o, w)
 	if !s.Unreported && o.Objective.Latency > 0 {
 		w.Held, w.HeldLongest, w.HeldBy = st.roster.HeldBeyond(now, s.rules(o.Boot), o.Objective.Latency)
 	}
 	w.Late = late(o, w)
-	ended := st.progress.ended.Over(now, shareOver)
-	told := !s.Unreported && ended >= mostTold*st.progress.finished.Over(now, shareOver)
-	ended += st.progress.dead.Over(now, shareOver) + w.Late.Value
+	ended := ends.Ended + (ends.Dead + w.Late.Value)
 	w.Ended = math.Round(ended)
 	switch {
-	case !told:
+	case s.Unreported || !ends.Told:
 		w.InTime = muster.Unknown(now, "the workers do not tell how long messages were in the system")
 	case w.Ended > 0 && w.Late.Known:
-		w.InTime = muster.Measured(now, math.Min(1, math.Max(0, st.progress.inTime.Over(now, shareOver)/ended)))
+		w.InTime = muster.Measured(now, math.Min(1, math.Max(0, ends.InTime/ended)))
 	}
 	return w
 }
@@ -156,7 +59,7 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 		return
 	}
 	told, ok := st.roster.Retries(now)
-	settled := ok || st.retrying.full
+	settled := ok || st.learned.RetryingSettled()
 	if settled || o.Capacity.InService() > 0 || inFlight.Known && inFlight.Value == 0 {
 		w.Working = muster.Measured(now,
 			float64(o.Capacity.BusySlots)) // else its workers have not reported since a restart

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/roster"
 )
 
@@ -48,12 +49,22 @@ func (w *write) seen(x seen) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
-	if x.flushed.sent != nil {
-		w.out.Records = append(w.out.Records, w.settings.learned(w.now(), x.flushed))
+	if !x.flushed.None() {
+		w.learned(x.flushed)
 	}
 	for _, c := range x.changes {
 		w.change(c)
 	}
+}
+
+// learned records what was learned just now.
+func (w *write) learned(l learning.Flush) {
+	text, quick := l.JSON()
+	if !quick {
+		w.record(muster.Learned, l.Body())
+		return
+	}
+	w.out.Records = append(w.out.Records, muster.Record{At: w.now(), Kind: muster.Learned, Body: text})
 }
 
 // decision makes the decision the size asked for, and records it when it sets a size, holds for another reason or is a
@@ -88,8 +99,8 @@ func (w *write) decision() {
 	}
 	w.state.recent = w.state.recent.With(*d, memory)
 	w.state.recorded, w.state.recordedAt = w.settings.remember(body), w.now()
-	w.state.noted(w.now(), w.out.Observation)
-	w.state.watch(w.out.Observation)
+	w.state.learned.Noted(w.now(), w.out.Observation)
+	w.state.learned.Watch(w.out.Observation)
 	w.out.Records = append(w.out.Records, w.settings.encoded(w.now(), muster.Decided, text))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
 )
@@ -95,6 +96,13 @@ func (s *Settings) lookBack() time.Duration {
 	return min(max(time.Hour, 2*s.Objective.Latency), 12*time.Hour)
 }
 
+// learning are the rules by which the fleet is learned about.
+func (s *Settings) learning() learning.Rules {
+	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Poll: s.Poll, Cores: s.Cores,
+		OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
+		Quantile: s.Objective.Quantile}
+}
+
 // staleAfter is how old a queue measurement or a listing may be before it is unknown.
 func (s *Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
 
@@ -137,18 +145,12 @@ const (
 	// endOverdue is how long a released worker may take to leave by itself before the fleet ends it.
 	endOverdue = 10 * time.Second
 	// holdEvery is how often an unchanged decision is recorded.
-	holdEvery = time.Minute
+	holdEvery = learning.NotedEvery
 	// wishEvery is how often a changed wish alone is recorded.
 	wishEvery = time.Second
-	// learnEvery is how often measured durations are recorded; they count from then on.
-	learnEvery = 5 * time.Second
-	// busiestEvery is how often the busiest times forget those that are long past.
-	busiestEvery = 5 * time.Minute
 	// deadlineLearn is how far back the policy deadline learns: rare long messages matter to it, and changes of the
 	// mean show in the recent pace.
 	deadlineLearn = 6 * time.Hour
-	// paceOver is the time over which the recent pace of work is measured.
-	paceOver = 2 * time.Minute
 	// maxMoves bounds the members launched or asked to drain in one step; the next step goes on.
 	maxMoves = 1000
 	// orderTimeout is when the result of an order is given up: the order then counts as failed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 )
@@ -117,9 +118,9 @@ func TestAFleetThatSharesNoMachineMeasuresNothingOfIt(t *testing.T) {
 // Whatever a record says, what is kept is bounded.
 func TestCrowdsAreBounded(t *testing.T) {
 	w := sharing(t, 2, 1)
-	l := controller.Learned{Processing: series.Add(series.Durations{}, time.Second)}
+	l := learning.Learned{Processing: series.Add(series.Durations{}, time.Second)}
 	for level := -5; level < 1000; level++ {
-		l.Crowded = append(l.Crowded, controller.Crowded{Level: level, Messages: 1, Seconds: 1, Busy: 1})
+		l.Crowded = append(l.Crowded, learning.Crowded{Level: level, Messages: 1, Seconds: 1, Busy: 1})
 	}
 	body, err := json.Marshal(l)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
@@ -32,32 +33,9 @@ type State struct {
 	desired int
 	adopted bool
 	// watched is true while the history tells of a fleet that another system sized: its size then was not Muster's.
-	watched    bool
-	processing series.Window
-	boots      series.Window
-	// warmBoots are the boots of members from a warm pool.
-	warmBoots series.Window
-	// classes are those of the messages measured, by name. It is replaced, never changed.
-	classes []class
-	// crowding is what is known of members that share a machine.
-	crowding crowding
-	// arrivals and finished count messages that came and that were finished, spent the seconds of work on the latter.
-	arrivals, finished, spent series.Counts
-	// progress is what is known of how the work goes.
-	progress progress
-	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
-	busiest   []muster.Busiest
-	busiestAt time.Time
-	// seasonal is what came in past weeks; nil for a fleet without a forecast.
-	seasonal *seasonal
-	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
-	sent    totals
-	balance balance
-	// retrying is by how much the messages in flight exceeded those that workers hold.
-	retrying lowWater
-	// measured are durations that are not in the windows yet; learnedAt is when they last were put there.
-	measured  Learned
-	learnedAt time.Time
+	watched bool
+	// learned is how long work and boots take, what came, and how work ended.
+	learned learning.Memory
 	// unread says why stored reports could not be read last; empty where they were.
 	unread string
 	// order is the order under way, if any: at most one write is in flight.
@@ -131,14 +109,12 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.progress.recall(body.Observation)
 		st.recent = st.recent.With(body.Decision, s.memory)
 		st.watched = watched(r)
 		st.desired, st.adopted = body.Decision.Desired, !st.watched
 		st.recorded, st.recordedAt = s.remember(body), r.At
 		st.expected, st.drift = body.Observation.Expected, body.Observation.Drift
-		st.watch(body.Observation)
-		st.noted(r.At, body.Observation)
+		st.learned.RecallDecision(r.At, body.Observation)
 	case muster.Changed:
 		var body Changed
 		if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -172,71 +148,18 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		}
 		st.resulted(Resulted{At: r.At, Effect: body.Effect, Failure: body.Failure})
 	case muster.Learned:
-		var body Learned
+		var body learning.Learned
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.progress.buried(body.Dead)
-		st.count(r.At, body)
-		for queue, n := range body.Sent {
-			st.sent = st.sent.with(queue, counted{n: n, at: r.At})
-		}
+		st.learned.Recall(r.At, body)
 	}
 	return nil
 }
 
 // start is the state of a controller that knows nothing.
 func (s *Settings) start(at muster.Position) State {
-	st := State{
-		Position: at, processing: series.Window{Length: s.Learn}, boots: series.Window{Length: s.Learn},
-		warmBoots: series.Window{Length: s.Learn},
-		arrivals:  series.Counts{Length: s.lookBack()}, finished: series.Counts{Length: paceOver},
-		spent:    series.Counts{Length: paceOver},
-		progress: newProgress(s.Learn),
-	}
-	if s.Spec.Seasonal() {
-		st.seasonal = &seasonal{}
-	}
-	return st
-}
-
-// count takes what was learned into the windows.
-func (st *State) count(at time.Time, l Learned) {
-	if st.seasonal != nil {
-		st.seasonal = st.seasonal.remember(at, l)
-	}
-	if l.Finished > 0 {
-		st.balance.finished, st.balance.soon = l.Finished, 0
-	}
-	if l.Counted = false; l.empty() {
-		return // that nothing came changes nothing else
-	}
-	since := st.learnedAt
-	if since.IsZero() || at.Sub(since) > 2*learnEvery {
-		since = at.Add(-learnEvery)
-	}
-	st.learnedAt = at
-	st.processing = st.processing.Add(at, l.Processing)
-	st.boots = st.boots.Add(at, l.Boots)
-	st.warmBoots = st.warmBoots.Add(at, l.WarmBoots)
-	st.crowding.learn(since, at, l, st.processing.Length)
-	st.classes = classify(st.classes, since, at, l, st.processing.Length)
-	st.arrivals = st.arrivals.Add(l.Since, at, l.Arrived)
-	st.finished = st.finished.Add(since, at, float64(l.Processing.Count))
-	st.spent = st.spent.Add(since, at, l.Processing.SumSeconds)
-	st.progress.count(since, at, l)
-}
-
-// estimate summarises what a window holds at now. When nothing was measured within it, the last recorded estimate still
-// holds: a quiet hour is no reason to forget how long the work takes.
-func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.Duration) (e muster.Estimate) {
-	if *w, e = w.At(now); e.Known {
-		return e
-	}
-	if !last.Known || last.Prior {
-		return series.Estimate(series.Durations{}, prior)
-	}
-	return last
+	return State{Position: at, learned: learning.New(s.learning())}
 }
 
 // Directive returns what a worker is to be told.
@@ -317,13 +240,12 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	var room [8]series.Durations // not on the heap: every step has reports
 	processing := room[:0]       // report by report
 	seen.objective = s.Objective.Latency
+	rules := s.learning()
 	for _, i := range in {
 		switch x := i.(type) {
 		case Measured:
 			q := &x.QueueObservation
-			if !s.balanced(st, now, q) {
-				st.arrived(now, *q, s.Poll)
-			}
+			st.learned.Queue(now, rules, st.queues, q)
 			st.look(q)
 		case Listed:
 			if x.Failure == "" {
@@ -361,18 +283,8 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 			st.resulted(x)
 		}
 	}
-	st.balance.soon += float64(seen.finished)
-	if s.Cores > 0 {
-		for _, d := range processing {
-			st.crowding.messages, st.crowding.seconds = st.crowding.messages+d.Count, st.crowding.seconds+d.SumSeconds
-		}
-	}
-	st.measured.Processing = series.MergeAll(st.measured.Processing, processing...)
-	st.measured.Classes = mergeClasses(st.measured.Classes, seen.classes)
-	st.measured.Failing = series.MergeAll(st.measured.Failing, seen.failing...)
-	st.measured.Failed += seen.failed
-	st.measured.Ended, st.measured.InTime = st.measured.Ended+seen.ended, st.measured.InTime+seen.inTime
-	st.progress.bury(&st.measured, st.queues)
+	st.learned.Reported(rules, learning.Reports{Processing: processing, Failing: seen.failing, Classes: seen.classes,
+		Finished: seen.finished, Failed: seen.failed, Ended: seen.ended, InTime: seen.inTime}, st.queues)
 	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
 		st.order, st.again = nil, false
 	}
@@ -399,40 +311,13 @@ func (st *State) await(now time.Time) {
 	}
 }
 
-// learn puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded:
-// what counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone,
-// where it is known what the queues have counted.
-func (st *State) learn(now time.Time, counting bool) flush {
-	// What is the first to be known counts at once.
-	_, known := st.processing.At(now)
-	first := st.measured.Processing.Count > 0 && !known.Known
-	if age := now.Sub(st.learnedAt); age >= 0 && age < learnEvery && !first {
-		return flush{}
-	}
-	flushed := flush{Learned: st.measured}
-	flushed.Counted, flushed.Finished = counting && st.seasonal != nil, st.balance.settled()
-	if st.measured.empty() && !st.balance.corrected && !(flushed.Counted && st.seasonal.overdue(now)) {
-		return flush{}
-	}
-	sent := make(totals, len(st.sent))
-	for i, c := range st.sent {
-		sent[i] = total{c.queue, counted{n: st.balance.record(c.n), at: now}}
-	}
-	st.sent, flushed.sent = sent, sent
-	st.balance.corrected = false
-	st.count(now, flushed.Learned)
-	st.busiest = nil
-	st.measured = Learned{}
-	return flushed
-}
-
 // seen is what a batch of inputs showed.
 type seen struct {
 	// changes are those of members, in the order in which they came: a restart that reads them must count the failures
 	// of launches as they were counted.
 	changes []Changed
 	results []Resulted
-	flushed flush
+	flushed learning.Flush
 	// departed are members that leave, or have left, by themselves.
 	departed         []string
 	finished, failed int64              // messages, and attempts
@@ -462,7 +347,7 @@ func (x *seen) report(st *State, r *protocol.Report, stored bool, processing []s
 		processing = x.count(&news.Counted[i], processing)
 	}
 	if taken {
-		st.progress.failed(r.LastFailure)
+		st.learned.Failed(r.LastFailure)
 		x.news(st, news)
 	}
 	return processing
@@ -492,11 +377,11 @@ func (x *seen) count(t *protocol.Tally, processing []series.Durations) []series.
 // news records what was seen of a member for the first time.
 func (x *seen) news(st *State, news roster.News) {
 	if news.Joined {
-		boots, why := &st.measured.Boots, "ready "+render.Seconds(news.Boot.Seconds())+" after it was ordered"
+		why := "ready " + render.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		if news.Warm {
-			boots, why = &st.measured.WarmBoots, why+", from the warm pool"
+			why += ", from the warm pool"
 		}
-		*boots = series.Add(*boots, news.Boot)
+		st.learned.Booted(news.Boot, news.Warm)
 		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
 	}
 	if news.Departed {

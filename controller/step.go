@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -56,7 +57,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	next := &o.Next
 	next.await(now)
 	seen := s.fold(next, now, in)
-	boot := estimate(&next.boots, now, next.last().boot, s.BootPrior)
+	boot := next.learned.Boot(now, next.last().boot, s.BootPrior)
 	rules := s.rules(boot)
 	seen.gone(next.roster.Tidy(now, rules))
 
@@ -72,10 +73,10 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	s.tracked(next)
 	s.contest(next, now)
 	o.Observation = s.observe(next, now, boot)
-	s.crowds(next, now, o.Observation.Capacity.BusySlots)
+	next.learned.Crowd(now, s.learning(), o.Observation.Capacity.BusySlots)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// What was measured counts from the next step on, when it is in the history.
-	seen.flushed = next.learn(now, counting(o.Observation))
+	seen.flushed = next.learned.Flush(now, counting(o.Observation))
 	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
 	w := write{settings: s, rules: rules, state: next, out: o}
 	w.seen(seen)
@@ -113,24 +114,19 @@ func (s *Settings) ready(st *State) bool {
 
 // observe assembles what the policy sees: the newest samples, those that are too old as unknown.
 func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
+	learns := s.learning()
 	o := muster.Observation{
 		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
 		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: estimate(&st.processing, now, st.last().processing, s.Spec.Processing),
+		Processing: st.learned.Processing(now, st.last().processing, s.Spec.Processing),
 		Boot:       boot,
 		Launches:   st.roster.Launches(),
-		Arrivals:   rates(st.arrivals, now),
+		Arrivals:   st.learned.Arrivals(now, learns),
 		Coming:     st.roster.Coming(now, s.rules(boot)),
-		Pace:       muster.Pace{Finished: st.finished.Over(now, paceOver), Seconds: st.spent.Over(now, paceOver)},
+		Pace:       st.learned.Pace(now),
 	}
-	if at := now.Truncate(busiestEvery); s.plansAhead && o.Arrivals.Known &&
-		(st.busiest == nil || !at.Equal(st.busiestAt)) {
-		st.busiest, st.busiestAt = busiest(st.arrivals, at, s.Objective.Quantile), at
-	}
-	o.Arrivals.Busiest = st.busiest
-	st.classes, o.Classes = mix(st.classes, now)
-	o.Sharing = s.sharing(&st.crowding, now)
-	o.Forecast = st.foresee(now, s.Poll, boot)
+	o.Classes, o.Sharing = st.learned.Classes(now), st.learned.Sharing(now, learns)
+	o.Forecast = st.learned.Forecast(now, s.Poll, boot)
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
 	o.Notes, o.Drift = st.notes(), st.drift
@@ -150,18 +146,16 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	if s.Spec.Shadow {
 		o.Capacity = supposed(o)
 	}
-	if _, measured := st.processing.At(now); !measured.Known {
+	if !st.learned.MeasuresProcessing(now) {
 		o.Processing = published(o)
 	}
 	if s.Unreported {
 		o.Capacity = occupied(o)
 	}
 	if f := o.InFlight(); f.Known && !s.Unreported {
-		st.retrying = st.retrying.add(now, f.Value-float64(o.Capacity.BusySlots),
-			max(retryingOver, st.roster.RoundTrip()))
-		o.Retrying = st.retrying.least()
+		o.Retrying = st.learned.Retrying(now, f.Value-float64(o.Capacity.BusySlots), st.roster.RoundTrip())
 	}
-	o.Waiting = waiting(st, now, o, learnEvery+s.Poll)
+	o.Waiting = st.learned.Waiting(now, o, learning.Every+s.Poll)
 	o.Progress = s.progress(st, now, &o)
 	return o
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 )
@@ -17,7 +18,7 @@ import (
 // arrived is a learned record of so many messages that came since the given instant.
 func arrived(t testing.TB, since, at time.Time, n float64) muster.Record {
 	t.Helper()
-	body, err := json.Marshal(controller.Learned{Arrived: n, Since: since, Counted: true,
+	body, err := json.Marshal(learning.Learned{Arrived: n, Since: since, Counted: true,
 		Sent: map[string]float64{"q": n}})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func arrived(t testing.TB, since, at time.Time, n float64) muster.Record {
 
 func came(t testing.TB, r muster.Record) []series.Came {
 	t.Helper()
-	var l controller.Learned
+	var l learning.Learned
 	if err := json.Unmarshal(r.Body, &l); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package controller
+package learning
 
 import (
 	"math"
@@ -6,19 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
-// flush is what was learned just now. What the queues had counted by then is in sent alone.
-type flush struct {
-	Learned
-	sent totals
-}
-
 // appendJSON appends what encoding/json makes of l, without reflection: every fleet learns every few seconds, and to
 // write that down is a tenth of its steps' time. It reports false, and b is of no use, for what is not usual.
-func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
+func (l Flush) appendJSON(b []byte) (_ []byte, usual bool) {
 	if !none(l.Boots) || !none(l.WarmBoots) || l.Classes != nil || l.Crowded != nil || l.Counted || l.Came != nil ||
 		len(l.sent) > 1 ||
 		l.Failed != 0 || !none(l.Failing) || l.Dead != 0 {
@@ -79,6 +72,23 @@ func (l flush) appendJSON(b []byte) (_ []byte, usual bool) {
 
 func none(d series.Durations) bool { return d.Count == 0 && len(d.Buckets) == 0 && d.SumSeconds == 0 }
 
+// JSON is the body of the record of what was learned, quickly made; false where only encoding/json can make it, from
+// [Flush.Body].
+func (l Flush) JSON() ([]byte, bool) {
+	var room [1024]byte // more than nearly all need
+	text, usual := l.appendJSON(room[:0])
+	return slices.Clone(text), usual
+}
+
+// Body is the body of the record of what was learned.
+func (l Flush) Body() Learned {
+	l.Sent = make(map[string]float64, len(l.sent))
+	for _, c := range l.sent {
+		l.Sent[c.queue] = c.n
+	}
+	return l.Learned
+}
+
 // plain tells whether JSON has a string as it is.
 func plain(s string) bool {
 	for i := range len(s) {
@@ -87,19 +97,6 @@ func plain(s string) bool {
 		}
 	}
 	return true
-}
-
-// learned makes a record of what was learned just now.
-func (s *Settings) learned(at time.Time, l flush) muster.Record {
-	var room [1024]byte // more than nearly all need
-	if text, usual := l.appendJSON(room[:0]); usual {
-		return muster.Record{At: at, Kind: muster.Learned, Body: slices.Clone(text)}
-	}
-	l.Sent = make(map[string]float64, len(l.sent))
-	for _, c := range l.sent {
-		l.Sent[c.queue] = c.n
-	}
-	return s.record(at, muster.Learned, l.Learned)
 }
 
 func appendBuckets(b []byte, buckets []series.Bucket) []byte {

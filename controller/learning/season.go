@@ -1,4 +1,4 @@
-package controller
+package learning
 
 import (
 	"time"
@@ -44,10 +44,10 @@ func (s *seasonal) remember(at time.Time, l Learned) *seasonal {
 	return &next
 }
 
-// foresee returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of an
+// Forecast returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of an
 // hour.
-func (st *State) foresee(now time.Time, poll time.Duration, boot muster.Estimate) muster.Forecast {
-	s := st.seasonal
+func (m *Memory) Forecast(now time.Time, poll time.Duration, boot muster.Estimate) muster.Forecast {
+	s := m.seasonal
 	if s == nil {
 		return muster.Forecast{}
 	}
@@ -60,7 +60,7 @@ func (st *State) foresee(now time.Time, poll time.Duration, boot muster.Estimate
 	if !made.Equal(s.made) || !target.Equal(s.target) {
 		s = &seasonal{came: s.came, lookedAt: s.lookedAt, forecast: s.came.Forecast(now, ahead), made: made,
 			target: target}
-		st.seasonal = s
+		m.seasonal = s
 	}
 	f := s.forecast
 	f.AheadSeconds = ahead.Seconds()
@@ -70,33 +70,4 @@ func (st *State) foresee(now time.Time, poll time.Duration, boot muster.Estimate
 // overdue tells whether it is to be recorded that nothing came.
 func (s *seasonal) overdue(now time.Time) bool {
 	return s != nil && !now.Truncate(lookedEvery).Equal(s.lookedAt.Truncate(lookedEvery))
-}
-
-// counting tells whether it is known what every queue has counted.
-func counting(o muster.Observation) bool {
-	for _, q := range o.Queues {
-		if !q.Sent.Known {
-			return false
-		}
-	}
-	return len(o.Queues) > 0
-}
-
-// Restores tells whether a restart at now needs the record, which is within [Settings.RestoreFrom]: of long past, what
-// was learned counts alone.
-func (s Settings) Restores(r muster.Record, now time.Time) bool {
-	return r.Kind == muster.Learned || !r.At.Before(now.Add(-s.reach()))
-}
-
-// reach is how far back records of every kind count.
-func (s *Settings) reach() time.Duration {
-	return max(time.Hour, s.Learn, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
-}
-
-// RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
-func (s Settings) RestoreFrom() time.Duration {
-	if s.Spec.Seasonal() {
-		return max(s.reach(), series.SeasonLength+24*time.Hour)
-	}
-	return s.reach()
 }

@@ -1,4 +1,4 @@
-package controller
+package learning
 
 import (
 	"time"
@@ -27,35 +27,35 @@ type balance struct {
 //
 // A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay
 // unknown.
-func (s *Settings) balanced(st *State, now time.Time, q *muster.QueueObservation) bool {
-	if q.Sent.Known || len(s.Queues) != 1 || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
+func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservation, q *muster.QueueObservation) bool {
+	if q.Sent.Known || !r.OneQueue || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
 		return false
 	}
-	for i := range st.queues {
-		if old := &st.queues[i]; old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
+	for i := range queues {
+		if old := &queues[i]; old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
 			// the same look again, where looks are rare: what was finished since is still in its counts
 			q.Sent = old.Sent
 			return true
 		}
 	}
 	there := q.Backlog.Value + q.InFlight.Value + q.Delayed.Value
-	sent := there + st.balance.finished
-	last, known := st.sent.of(q.Queue)
-	st.measured.Arrived, st.measured.Since = 0, time.Time{}
+	sent := there + m.balance.finished
+	last, known := m.sent.of(q.Queue)
+	m.measured.Arrived, m.measured.Since = 0, time.Time{}
 	switch {
 	case !known:
-		st.sent = st.sent.with(q.Queue, counted{n: sent, at: now})
+		m.sent = m.sent.with(q.Queue, counted{n: sent, at: now})
 	case sent > last.n:
-		st.measured.Arrived, st.measured.Since = sent-last.n, now.Add(-learnEvery-s.Poll)
-		if last.blind || st.measured.Since.Before(last.at) || now.Sub(last.at) > holdEvery+learnEvery+2*s.Poll {
-			st.measured.Since = last.at
+		m.measured.Arrived, m.measured.Since = sent-last.n, now.Add(-Every-r.Poll)
+		if last.blind || m.measured.Since.Before(last.at) || now.Sub(last.at) > NotedEvery+Every+2*r.Poll {
+			m.measured.Since = last.at
 		}
 	case sent < last.n && there > 0:
 		sent = last.n
 	case sent < last.n:
-		st.balance.corrected = true
+		m.balance.corrected = true
 	}
-	st.balance.sent, st.balance.asked = sent, true
+	m.balance.sent, m.balance.asked = sent, true
 	q.Sent = muster.Measured(q.Backlog.At, sent)
 	return true
 }

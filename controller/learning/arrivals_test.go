@@ -1,4 +1,4 @@
-package controller
+package learning
 
 import (
 	"math"
@@ -28,17 +28,17 @@ func sight(at time.Time, backlog, oldest float64) muster.Observation {
 func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 	group := func(age, n float64) muster.Waiting { return muster.Waiting{AgeSeconds: age, Messages: n} }
 	// Counted were 10 messages at 100 s, 20 at 200 s and 5 at 240 s; 4 came since, and it is 245 s.
-	usual := func() State {
-		st := State{arrivals: series.Counts{Length: time.Hour}, learnedAt: after(242)}
+	usual := func() Memory {
+		m := Memory{arrivals: series.Counts{Length: time.Hour}, learnedAt: after(242)}
 		for _, x := range []struct{ at, n float64 }{{100, 10}, {200, 20}, {240, 5}} {
-			st.arrivals = st.arrivals.Add(after(x.at), after(x.at), x.n)
+			m.arrivals = m.arrivals.Add(after(x.at), after(x.at), x.n)
 		}
-		st.measured = Learned{Arrived: 4, Since: after(243)}
-		return st
+		m.measured = Learned{Arrived: 4, Since: after(243)}
+		return m
 	}
 	for _, row := range []struct {
 		name    string
-		change  func(st *State)
+		change  func(m *Memory)
 		backlog float64
 		oldest  float64 // negative: not known
 		want    []muster.Waiting
@@ -57,53 +57,52 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 			[]muster.Waiting{group(600, 1), group(5, 1), group(3, 4)}},
 		{"the only one is", nil, 1, 600, []muster.Waiting{group(600, 1)}},
 		{"the oldest came this instant", nil, 31, 0, []muster.Waiting{group(0, 31)}},
-		{"what came while nothing was learned is no older than fresh", func(st *State) { st.learnedAt = noon }, 3, -1,
+		{"what came while nothing was learned is no older than fresh", func(m *Memory) { m.learnedAt = noon }, 3, -1,
 			[]muster.Waiting{group(6, 3)}},
-		{"unless nobody looked for minutes", func(st *State) { st.learnedAt, st.measured.Since = noon, after(45) }, 3,
+		{"unless nobody looked for minutes", func(m *Memory) { m.learnedAt, m.measured.Since = noon, after(45) }, 3,
 			-1, []muster.Waiting{group(200, 3)}},
 		{"nothing was counted, and nobody counts: nobody knows",
-			func(st *State) { *st = State{arrivals: series.Counts{Length: time.Hour}} }, 3, -1,
+			func(m *Memory) { *m = Memory{arrivals: series.Counts{Length: time.Hour}} }, 3, -1,
 			[]muster.Waiting{group(0, 3)}},
-		{"nothing came since the count began: they are as old as that", func(st *State) {
-			*st = State{arrivals: series.Counts{Length: time.Hour}.Watch(after(45))}
+		{"nothing came since the count began: they are as old as that", func(m *Memory) {
+			*m = Memory{arrivals: series.Counts{Length: time.Hour}.Watch(after(45))}
 		}, 3, -1, []muster.Waiting{group(200, 3)}},
-		{"the clock was set back behind the arrivals", func(st *State) {
-			st.arrivals = series.Counts{Length: time.Hour}.Add(after(250), after(250), 9)
+		{"the clock was set back behind the arrivals", func(m *Memory) {
+			m.arrivals = series.Counts{Length: time.Hour}.Add(after(250), after(250), 9)
 		}, 9, -1, []muster.Waiting{group(3, 9)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			st := usual()
+			m := usual()
 			if row.change != nil {
-				row.change(&st)
+				row.change(&m)
 			}
-			got := waiting(&st, after(245), sight(after(245), row.backlog, row.oldest), 6*time.Second)
+			got := m.Waiting(after(245), sight(after(245), row.backlog, row.oldest), 6*time.Second)
 			if !slices.Equal(got, row.want) {
 				t.Errorf("found %v, want %v", got, row.want)
 			}
 		})
 	}
-	st := usual()
+	m := usual()
 	unknown := muster.Observation{Queues: []muster.QueueObservation{{Queue: "q",
 		Backlog: muster.Unknown(noon, "no answer")}}}
-	if got := waiting(&st, after(245), unknown, 6*time.Second); got != nil {
+	if got := m.Waiting(after(245), unknown, 6*time.Second); got != nil {
 		t.Errorf("of an unknown backlog waits %v", got)
 	}
 }
 
 func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Settings{Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99}, Learn: time.Hour}
-		st, now, sent := s.start(muster.Position{}), noon, 0.0
+		m, now, sent := New(Rules{LookBack: time.Hour, Learn: time.Hour}), noon, 0.0
 		for range rapid.IntRange(0, 80).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{-2000, 50, 1000, 1000, 3000, 7000, 90_000}).Draw(t,
 				"ms")) * time.Millisecond)
 			sent += float64(rapid.SampledFrom([]int{0, 0, 1, 7, 300}).Draw(t, "sent"))
-			st.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)}, time.Second)
-			st.learn(now, false)
+			m.arrived(now, muster.QueueObservation{Queue: "q", Sent: muster.Measured(now, sent)}, time.Second)
+			m.Flush(now, false)
 		}
 		backlog, oldest := float64(rapid.IntRange(0, 2000).Draw(t, "backlog")), rapid.Float64Range(-100, 4000).Draw(t,
 			"oldest")
-		groups := waiting(&st, now, sight(now, backlog, oldest), 6*time.Second)
+		groups := m.Waiting(now, sight(now, backlog, oldest), 6*time.Second)
 		sum := 0.0
 		for i, g := range groups {
 			sum += g.Messages
@@ -172,49 +171,49 @@ func TestArrivalsAreWhatTheQueueCountedSinceTheLastLook(t *testing.T) {
 		{"a clock that was set back: within the last second", []look{{100, 100}, {40, 160}}, 60, 39},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			st := (&Settings{}).start(muster.Position{})
+			m := New(Rules{LookBack: time.Hour})
 			for _, l := range row.looks {
-				st.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)},
+				m.arrived(after(l.at), muster.QueueObservation{Queue: "q", Sent: muster.Measured(after(l.at), l.sent)},
 					time.Second)
 			}
-			m := st.measured
-			if m.Arrived != row.arrived || m.Arrived > 0 && !m.Since.Equal(after(row.since)) {
-				t.Errorf("%v came since %s, want %v since %s", m.Arrived, m.Since, row.arrived, after(row.since))
+			l := m.measured
+			if l.Arrived != row.arrived || l.Arrived > 0 && !l.Since.Equal(after(row.since)) {
+				t.Errorf("%v came since %s, want %v since %s", l.Arrived, l.Since, row.arrived, after(row.since))
 			}
 		})
 	}
 }
 
 func TestWhatWasSentWhileNobodyKnewCameSinceTheLastRecordThatDid(t *testing.T) {
-	st := (&Settings{}).start(muster.Position{})
+	m := New(Rules{LookBack: time.Hour})
 	sent := func(at float64, s muster.Sample) muster.QueueObservation {
 		return muster.QueueObservation{Queue: "q", Sent: s}
 	}
 	note := func(at float64, s muster.Sample) {
-		st.noted(after(at), muster.Observation{Queues: []muster.QueueObservation{sent(at, s)}})
+		m.Noted(after(at), muster.Observation{Queues: []muster.QueueObservation{sent(at, s)}})
 	}
-	st.arrived(after(0), sent(0, muster.Measured(after(0), 100)), time.Second)
+	m.arrived(after(0), sent(0, muster.Measured(after(0), 100)), time.Second)
 	note(0, muster.Measured(after(0), 100))
 	note(10, muster.Measured(after(10), 100))
 	note(16, muster.Unknown(after(16), "no answer"))
-	st.arrived(after(40), sent(40, muster.Measured(after(40), 160)), time.Second)
-	if m := st.measured; m.Arrived != 60 || !m.Since.Equal(after(10)) {
-		t.Errorf("%v came since %s, want 60 since %s", m.Arrived, m.Since, after(10))
+	m.arrived(after(40), sent(40, muster.Measured(after(40), 160)), time.Second)
+	if l := m.measured; l.Arrived != 60 || !l.Since.Equal(after(10)) {
+		t.Errorf("%v came since %s, want 60 since %s", l.Arrived, l.Since, after(10))
 	}
 }
 
 func TestSeveralQueuesAreCountedOneByOne(t *testing.T) {
-	st := (&Settings{}).start(muster.Position{})
+	m := New(Rules{LookBack: time.Hour})
 	see := func(at float64, queue string, sent float64) {
-		st.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)},
+		m.arrived(after(at), muster.QueueObservation{Queue: queue, Sent: muster.Measured(after(at), sent)},
 			time.Second)
 	}
 	see(0, "a", 10)
 	see(5, "b", 500)
 	see(6, "b", 503)
 	see(7, "a", 14)
-	if m := st.measured; m.Arrived != 7 || !m.Since.Equal(after(5)) {
-		t.Errorf("%v came since %s, want 7 since %s", m.Arrived, m.Since, after(5))
+	if l := m.measured; l.Arrived != 7 || !l.Since.Equal(after(5)) {
+		t.Errorf("%v came since %s, want 7 since %s", l.Arrived, l.Since, after(5))
 	}
 }
 

@@ -1,4 +1,4 @@
-package controller
+package learning
 
 import (
 	"cmp"
@@ -66,11 +66,11 @@ type crowd struct {
 	messages, seconds, busy series.Counts
 }
 
-// crowds takes in what a step showed of members that share a machine, of whose slots so many are busy.
-func (s *Settings) crowds(st *State, now time.Time, busy int) {
-	if s.Cores > 0 {
-		st.crowding.watch(now, busy)
-		st.crowding.told(now, &st.measured)
+// Crowd takes in what a step showed of members that share a machine, of whose slots so many are busy.
+func (m *Memory) Crowd(now time.Time, r Rules, busy int) {
+	if r.Cores > 0 {
+		m.crowding.watch(now, busy)
+		m.crowding.told(now, &m.measured)
 	}
 }
 
@@ -162,21 +162,21 @@ func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
 	c.crowds = crowds
 }
 
-// sharing tells what was learned; nil for a fleet whose members do not share a machine.
-func (s *Settings) sharing(c *crowding, now time.Time) *muster.Sharing {
-	if s.Cores < 1 {
+// Sharing tells what was learned of members that share a machine; nil for a fleet whose members do not.
+func (m *Memory) Sharing(now time.Time, r Rules) *muster.Sharing {
+	if r.Cores < 1 {
 		return nil
 	}
-	w := &muster.Sharing{Cores: s.Cores}
-	for i := range c.crowds {
-		x := &c.crowds[i]
-		n := x.messages.Over(now, s.Learn)
+	w := &muster.Sharing{Cores: r.Cores}
+	for i := range m.crowding.crowds {
+		x := &m.crowding.crowds[i]
+		n := x.messages.Over(now, r.Learn)
 		if n < 0.5 { // less than a message is what is left of one at the edge of the time that counts
 			continue
 		}
 		w.Crowds = append(w.Crowds, muster.Crowd{
-			Busy: math.Max(1, x.busy.Over(now, s.Learn)/n), Messages: n, Lately: x.messages.Over(now, paceOver),
-			MeanSeconds: x.seconds.Over(now, s.Learn) / n,
+			Busy: math.Max(1, x.busy.Over(now, r.Learn)/n), Messages: n, Lately: x.messages.Over(now, PaceOver),
+			MeanSeconds: x.seconds.Over(now, r.Learn) / n,
 		})
 	}
 	return w
