@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
@@ -268,10 +269,10 @@ func (a *App) Ready() bool {
 }
 
 // Preview decides what the fleet would be sized to, from one look, and changes nothing. The App does not run.
-func (a *App) Preview(ctx context.Context, c config.Fleet) (controller.Preview, error) {
+func (a *App) Preview(ctx context.Context, c config.Fleet) (loop.Preview, error) {
 	own, err := a.newFleet(ctx, a.options.watched(c), nil)
 	if err != nil {
-		return controller.Preview{}, fmt.Errorf("fleet %s: %w", c.Name, err)
+		return loop.Preview{}, fmt.Errorf("fleet %s: %w", c.Name, err)
 	}
 	return own.loop.Preview(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/kind"
@@ -23,7 +24,7 @@ type runningFleet struct {
 	config config.Fleet
 	// ports are what it is sized by; nil when they could not be opened.
 	ports *kind.Ports
-	loop  *controller.Loop // nil when it could not be opened whole
+	loop  *loop.Loop // nil when it could not be opened whole
 }
 
 // run implements [worked].
@@ -97,30 +98,30 @@ func (a *App) newFleet(ctx context.Context, c config.Fleet, left *kind.Ports) (o
 	own = &runningFleet{app: a, config: c, ports: left}
 	o, err := a.loopOptions(ctx, c, own)
 	if err == nil {
-		own.loop = controller.NewLoop(o)
+		own.loop = loop.New(o)
 	}
 	return own, err
 }
 
 // loopOptions is all that the loop of a fleet drives.
-func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet) (controller.LoopOptions, error) {
+func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet) (loop.Options, error) {
 	table := kinds.Table()
 	members, err := table.MembersOf(c)
 	if err != nil {
-		return controller.LoopOptions{}, err
+		return loop.Options{}, err
 	}
 	ports, err := members.Open(ctx, a.host, c, own.ports)
 	if ports != nil {
 		own.ports = ports
 	}
 	if err != nil {
-		return controller.LoopOptions{}, err
+		return loop.Options{}, err
 	}
 	settings, err := a.liveSettings(c)
 	if err != nil {
-		return controller.LoopOptions{}, err
+		return loop.Options{}, err
 	}
-	o := controller.LoopOptions{
+	o := loop.Options{
 		Settings: settings, Meter: table.Meter(a.host, c), History: a.history, Logger: a.options.Logger,
 		Notify: func(out controller.Outcome) { a.options.Notify(out) },
 		Fleet:  ports.Fleet, Releaser: ports.Releaser, Protector: ports.Protector, Trimmer: ports.Trimmer,
@@ -146,7 +147,7 @@ func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet
 }
 
 // sources puts what measures a fleet into o.
-func (a *App) sources(ctx context.Context, c config.Fleet, o *controller.LoopOptions) error {
+func (a *App) sources(ctx context.Context, c config.Fleet, o *loop.Options) error {
 	for i, q := range c.Queues {
 		row, err := kinds.Table().Queue(q)
 		if err != nil {

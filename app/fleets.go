@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/server"
@@ -157,7 +158,7 @@ type absent struct{}
 
 // Report implements [server.Fleet].
 func (absent) Report(context.Context, protocol.Report) (protocol.Directive, error) {
-	return protocol.Directive{}, controller.ErrNotReady
+	return protocol.Directive{}, loop.ErrNotReady
 }
 
 // Last implements [server.Fleet].

@@ -14,7 +14,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -263,7 +263,7 @@ func TestAnEndWaitsForWorkersOfEveryFleetInEveryPhase(t *testing.T) {
 				protocol.Report{},
 			); !errors.Is(
 				err,
-				controller.ErrNotReady,
+				loop.ErrNotReady,
 			) {
 				t.Errorf("a report to %s at the end: %v", name, err)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -27,7 +27,7 @@ func TestAContrastShowsWhatBothWouldHaveHad(t *testing.T) {
 	minutes(10, 10)
 	w.members = w.members[:1] // the system in charge follows
 	minutes(10, 10)
-	c, some, err := controller.Against(w.records)
+	c, some, err := audit.Against(w.records)
 	if err != nil || !some {
 		t.Fatal(some, err)
 	}
@@ -48,7 +48,7 @@ func TestWithoutAShadowThereIsNoContrast(t *testing.T) {
 	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 20))
 	w.backlog = 3
 	w.step(time.Second)
-	if c, some, err := controller.Against(w.records); some || err != nil {
+	if c, some, err := audit.Against(w.records); some || err != nil {
 		t.Errorf("found %+v, %v", c, err)
 	}
 }

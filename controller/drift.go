@@ -25,7 +25,7 @@ func (st *State) written(x Resulted) {
 
 // issued notes the effects of a step, until they have a result.
 func (a *aim) issued(now time.Time, effects []Effect) {
-	if len(a.open) > 0 && now.Sub(a.openAt) > orderTimeout {
+	if len(a.open) > 0 && now.Sub(a.openAt) > OrderTimeout {
 		a.open = nil
 	}
 	if len(effects) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -94,7 +95,7 @@ func TestASecondControllerIsSeenAndNotFought(t *testing.T) {
 	if d := c.last.Decision; d.Reason != muster.Contested {
 		t.Errorf("after a restart: %s", d.Sentence())
 	}
-	if _, _, err := controller.Verify(c.records); err != nil {
+	if _, _, err := audit.Verify(c.records); err != nil {
 		t.Errorf("verify: %v", err)
 	}
 	// Once the other one is gone, Muster goes on.

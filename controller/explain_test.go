@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -57,7 +57,7 @@ func TestWhatWouldChangeADecisionIsAskedWithAsManyAgesAsMessages(t *testing.T) {
 					len(o.Waiting), o.Waiting)
 			}
 		})
-		controller.ExplainDecision(p, o, nil, p.Decide(o, nil))
+		audit.ExplainDecision(p, o, nil, p.Decide(o, nil))
 		if questions < 5 {
 			t.Errorf("only %d questions were asked", questions)
 		}
@@ -70,7 +70,7 @@ func TestWhatWouldChangeADecisionOfDeadlineIsFoundByAges(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := aged(muster.Waiting{AgeSeconds: 200, Messages: 2}, muster.Waiting{AgeSeconds: 10, Messages: 30})
-	e := controller.ExplainDecision(p, o, nil, p.Decide(o, nil))
+	e := audit.ExplainDecision(p, o, nil, p.Decide(o, nil))
 	for _, c := range e.Changes {
 		if c.Desired != e.Decision.Desired {
 			return

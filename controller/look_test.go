@@ -30,7 +30,8 @@ func TestWhatIsTooOldOrFromTheFutureIsUnknown(t *testing.T) {
 		{"oldest age", func(q *muster.QueueObservation) *muster.Sample { return &q.OldestAge }, 3 * time.Minute},
 		{"sent per second", func(q *muster.QueueObservation) *muster.Sample { return &published(q).SentPerSecond },
 			3 * time.Minute},
-		{"deleted per second", func(q *muster.QueueObservation) *muster.Sample { return &published(q).DeletedPerSecond }, 3 * time.Minute},
+		{"deleted per second",
+			func(q *muster.QueueObservation) *muster.Sample { return &published(q).DeletedPerSecond }, 3 * time.Minute},
 		{"mean", func(q *muster.QueueObservation) *muster.Sample { return &published(q).ProcessingMean },
 			10 * time.Minute},
 	} {

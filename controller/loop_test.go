@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
@@ -113,8 +114,8 @@ func (s *shell) seen() (steps, launches int) {
 }
 
 // newLoop starts a loop within a bubble; stop ends it and returns what Run returned.
-func newLoop(t *testing.T, s *shell, set controller.Settings) (*controller.Loop, func() error) {
-	loop := controller.NewLoop(controller.LoopOptions{
+func newLoop(t *testing.T, s *shell, set controller.Settings) (*loop.Loop, func() error) {
+	loop := loop.New(loop.Options{
 		Settings: set, Sources: []muster.Source{s}, Wakes: []muster.Notifier{s}, Fleet: s, Releaser: s, History: s,
 		Logger: slog.New(slog.DiscardHandler),
 		Trees:  s.trees, Stored: s.stored, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },

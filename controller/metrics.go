@@ -2,10 +2,8 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -105,39 +103,4 @@ func bounded(s metrics.Series) metrics.Series {
 		s.Points = points
 	}
 	return s
-}
-
-// beside begins to read what there is beside queues and fleet, as one of all: the trees, the reports that workers keep
-// elsewhere, and the metrics that others keep if the policy needs any. The function that it returns tells what came of
-// it once all are done.
-func (o LoopOptions) beside(ctx context.Context, all *sync.WaitGroup) func() []Input {
-	var expected muster.Expected
-	if o.Trees != nil {
-		all.Go(func() { expected = o.Trees(ctx) })
-	}
-	var metered Metered
-	queries := o.Settings.Reads()
-	meters := o.Meter != nil && len(queries) > 0
-	if meters {
-		all.Go(func() {
-			series, err := o.Meter.Metrics(ctx, queries)
-			if metered = (Metered{At: clock(), Series: series}); err != nil {
-				metered.Failure = err.Error()
-			}
-		})
-	}
-	stored := func() []Input { return nil }
-	if o.Stored != nil {
-		stored = o.stored(ctx, all)
-	}
-	return func() (in []Input) {
-		in = stored()
-		if o.Trees != nil {
-			in = append(in, Expected{expected})
-		}
-		if meters {
-			in = append(in, metered)
-		}
-		return in
-	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/policy"
@@ -59,7 +61,7 @@ func TestMetricsRememberTheSameAfterARestart(t *testing.T) {
 			}
 			w.obey()
 		}
-		if n, skipped, err := controller.Verify(w.records); err != nil || n == 0 || skipped != 0 {
+		if n, skipped, err := audit.Verify(w.records); err != nil || n == 0 || skipped != 0 {
 			rt.Fatalf("verified %d, skipped %d: %v", n, skipped, err)
 		}
 	})
@@ -112,7 +114,7 @@ func TestMetricsThatOthersKeepAreReadAtEachLook(t *testing.T) {
 			reading("cpu", "AWS/EC2", "CPUUtilization"), reading("members", "Muster", "InService"),
 			{ID: "e", Expression: "IF(members > 0, cpu, cpu)"}}}, 10)
 		set.Poll = 10 * time.Second
-		loop := controller.NewLoop(controller.LoopOptions{Settings: set, Sources: []muster.Source{s}, Fleet: s,
+		loop := loop.New(loop.Options{Settings: set, Sources: []muster.Source{s}, Fleet: s,
 			History: s, Meter: k, Logger: slog.New(slog.DiscardHandler)})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -186,13 +187,13 @@ func TestInAnyStoryEveryRecordedDecisionRecomputesToItself(t *testing.T) {
 				w.restart()
 			}
 		}
-		checked, _, err := controller.Verify(w.records)
+		checked, _, err := audit.Verify(w.records)
 		if err != nil || checked == 0 {
 			rt.Fatalf("verified %d decisions: %v", checked, err)
 		}
 		// Old records are removed in time: what is left still verifies, but for the first decisions.
 		cut := rapid.IntRange(0, len(w.records)-1).Draw(rt, "removed")
-		if _, _, err := controller.Verify(w.records[cut:]); err != nil {
+		if _, _, err := audit.Verify(w.records[cut:]); err != nil {
 			rt.Fatalf("without the first %d records: %v", cut, err)
 		}
 	})

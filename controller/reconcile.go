@@ -207,3 +207,10 @@ func (w *write) orderAgain(c muster.Capacity) {
 	}
 	w.state.again = false
 }
+
+func isAre(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}

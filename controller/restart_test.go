@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -186,7 +187,7 @@ func TestADayOfDowntimeForgetsNothing(t *testing.T) {
 	if _, err := s.Append(t.Context(), "f", at, w.records...); err != nil {
 		t.Fatal(err)
 	}
-	loop := controller.NewLoop(controller.LoopOptions{Settings: set, Sources: []muster.Source{s}, Fleet: s, History: s})
+	loop := loop.New(loop.Options{Settings: set, Sources: []muster.Source{s}, Fleet: s, History: s})
 	p, err := loop.Preview(t.Context()) // by the real clock, long after the world's
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -67,7 +68,7 @@ func TestAForecastSurvivesARestartAndItsDecisionsRecompute(t *testing.T) {
 		t.Errorf("the forecast was used for %d minutes, %d of them before messages came; want 20 hours, and before "+
 			"the morning", used, rises)
 	}
-	if checked, skipped, err := controller.Verify(w.records); err != nil || skipped > 0 || checked < 71*60 {
+	if checked, skipped, err := audit.Verify(w.records); err != nil || skipped > 0 || checked < 71*60 {
 		t.Errorf("%d decisions recompute, %d were skipped: %v", checked, skipped, err)
 	}
 	last := w.last.Decision.Trail

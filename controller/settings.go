@@ -114,8 +114,8 @@ func (s *Settings) ageStaleAfter() time.Duration {
 	return s.staleAfter()
 }
 
-// lookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
-func (s *Settings) lookTimeout() time.Duration {
+// LookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
+func (s *Settings) LookTimeout() time.Duration {
 	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
 }
 
@@ -153,6 +153,6 @@ const (
 	deadlineLearn = 6 * time.Hour
 	// maxMoves bounds the members launched or asked to drain in one step; the next step goes on.
 	maxMoves = 1000
-	// orderTimeout is when the result of an order is given up: the order then counts as failed.
-	orderTimeout = 2 * time.Minute
+	// OrderTimeout is when the result of an order is given up: the order then counts as failed.
+	OrderTimeout = 2 * time.Minute
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -75,7 +76,7 @@ func TestInShadowNoEffectIsExecuted(t *testing.T) {
 			}
 			return true
 		})
-		if n, _, err := controller.Verify(records); err != nil || n != shadows || n < 5 {
+		if n, _, err := audit.Verify(records); err != nil || n != shadows || n < 5 {
 			t.Errorf("verified %d of %d decisions: %v", n, shadows, err)
 		}
 	})
@@ -153,7 +154,7 @@ func TestInShadowNothingIsEverDone(t *testing.T) {
 				}
 			}
 		}
-		if _, _, err := controller.Verify(w.records); err != nil {
+		if _, _, err := audit.Verify(w.records); err != nil {
 			rt.Fatal(err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
@@ -86,7 +87,7 @@ func TestDurationsAreMeasuredByTheNumberInProgress(t *testing.T) {
 	if o = w.step(0); !cmp.Equal(was, o.Observation.Sharing) {
 		t.Errorf("after a restart: %s", cmp.Diff(was, o.Observation.Sharing))
 	}
-	if n, _, err := controller.Verify(w.records); err != nil || n == 0 {
+	if n, _, err := audit.Verify(w.records); err != nil || n == 0 {
 		t.Errorf("%d decisions recompute: %v", n, err)
 	}
 }

@@ -173,6 +173,9 @@ func (st *State) Answer(member, worker string) (protocol.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
+// Recent are the recent decisions, as a policy sees them. They must not be changed.
+func (st *State) Recent() muster.Recent { return st.recent }
+
 // whyLeft says why a member that offered to leave may.
 func (st *State) whyLeft(member string) string {
 	if st.roster.Cause(member) == protocol.EndOfBilling {
@@ -214,10 +217,10 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	return views
 }
 
-// before returns the records that count at the newest decision among them.
-func (s *Settings) before(records []muster.Record) []muster.Record {
+// UpToDecision returns those of the records that count at the newest decision among them. They are changed.
+func (s Settings) UpToDecision(records []muster.Record) []muster.Record {
 	for i := len(records) - 1; i >= 0; i-- {
-		if decided(records[i]) {
+		if Decides(records[i]) {
 			newest := records[i].At
 			from := newest.Add(-s.RestoreFrom())
 			return slices.DeleteFunc(records, func(r muster.Record) bool {
@@ -229,8 +232,8 @@ func (s *Settings) before(records []muster.Record) []muster.Record {
 	return records
 }
 
-// decided tells whether a record says what was decided.
-func decided(r muster.Record) bool {
+// Decides tells whether a record says what was decided.
+func Decides(r muster.Record) bool {
 	_, lost := Unencodable(r)
 	return r.Kind == muster.Decided && !lost
 }
@@ -285,7 +288,7 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	}
 	st.learned.Reported(rules, learning.Reports{Processing: processing, Failing: seen.failing, Classes: seen.classes,
 		Finished: seen.finished, Failed: seen.failed, Ended: seen.ended, InTime: seen.inTime}, st.queues)
-	if st.order != nil && now.Sub(st.orderAt) > orderTimeout {
+	if st.order != nil && now.Sub(st.orderAt) > OrderTimeout {
 		st.order, st.again = nil, false
 	}
 	return seen
@@ -306,7 +309,7 @@ func (st *State) resulted(x Resulted) {
 // await counts the members of an order that a restart found without a result as ordered: as long as a result may come,
 // they may still appear.
 func (st *State) await(now time.Time) {
-	if st.again && now.Sub(st.orderAt) <= orderTimeout {
+	if st.again && now.Sub(st.orderAt) <= OrderTimeout {
 		st.roster.Expect(now, st.order.Launch)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 )
 
 // brokenOff is a history whose writes last until their context ends, once it is told to.
@@ -45,7 +45,7 @@ func TestAWriteThatTheEndBreaksOffIsNoTrouble(t *testing.T) {
 				s.backlog, s.full = 1, row.full
 				h := &brokenOff{s, row.full == nil}
 				var log bytes.Buffer
-				loop := controller.NewLoop(controller.LoopOptions{
+				loop := loop.New(loop.Options{
 					Settings: loopSettings(t, time.Second), Sources: []muster.Source{s}, Wakes: []muster.Notifier{s},
 					Fleet: s, Releaser: s, History: h, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 				})

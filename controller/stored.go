@@ -1,33 +1,10 @@
 package controller
 
 import (
-	"context"
 	"slices"
-	"sync"
 
 	"github.com/muster-scale/muster/roster"
-	"github.com/muster-scale/muster/worker/protocol"
 )
-
-// stored begins to read the reports that workers keep, as one of all. The function that it returns tells what came of
-// it once all are done.
-func (o LoopOptions) stored(ctx context.Context, all *sync.WaitGroup) func() []Input {
-	var reports []protocol.Report
-	var unread Unread
-	all.Go(func() {
-		var err error
-		if reports, err = o.Stored(ctx); err != nil {
-			unread.Failure = err.Error()
-		}
-	})
-	return func() []Input {
-		in := []Input{unread}
-		for _, r := range reports {
-			in = append(in, Stored{r})
-		}
-		return in
-	}
-}
 
 // notes are what the fleet's own service says, and that reports could not be read.
 func (st *State) notes() (notes []string) {

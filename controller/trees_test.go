@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -112,10 +113,10 @@ func TestWorkersAreLaunchedForTheNextLevelOfATree(t *testing.T) {
 	if o.Decision.Desired != 12 || launched(o) != 8 {
 		t.Fatalf("%s\nwant 12 before the children come", o.Decision.Sentence())
 	}
-	if checked, _, err := controller.Verify(w.records); checked == 0 || err != nil {
+	if checked, _, err := audit.Verify(w.records); checked == 0 || err != nil {
 		t.Errorf("%d decisions recompute: %v", checked, err)
 	}
-	e := controller.ExplainDecision(policy.Exact{}, o.Observation, nil, o.Decision)
+	e := audit.ExplainDecision(policy.Exact{}, o.Observation, nil, o.Decision)
 	if !strings.Contains(e.Why, "4 nodes of trees open; the next level has about 12 more") {
 		t.Errorf("explained as %s", e.Why)
 	}

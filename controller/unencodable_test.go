@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -46,7 +47,7 @@ func TestADecisionThatCouldNotBeRecordedIsAHoldAfterARestart(t *testing.T) {
 					}
 				}
 			}
-			if _, _, err := controller.Verify(w.records); err != nil {
+			if _, _, err := audit.Verify(w.records); err != nil {
 				t.Errorf("verify: %v", err)
 			}
 		})
@@ -83,7 +84,7 @@ func TestWhatCannotBeRecordedIsNotDone(t *testing.T) {
 			t.Errorf("recorded %s", r.Body)
 		}
 	}
-	if _, _, err := controller.Verify(w.records); err != nil {
+	if _, _, err := audit.Verify(w.records); err != nil {
 		t.Errorf("verify: %v", err)
 	}
 	broken.OldestAge = muster.Measured(w.now, 2)

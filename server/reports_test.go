@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/server"
 )
@@ -62,7 +63,7 @@ func TestAReportThatCannotBeTaken(t *testing.T) {
 	w := newWorld(t)
 	wants(t, w.ask("POST", "/v1/reports", strings.Replace(goodReport, `"fleet":"a"`, `"fleet":"z"`, 1)),
 		http.StatusNotFound, `there is no fleet \"z\"`)
-	w.a.err = fmt.Errorf("step: %w", controller.ErrNotReady)
+	w.a.err = fmt.Errorf("step: %w", loop.ErrNotReady)
 	answer := w.ask("POST", "/v1/reports", goodReport)
 	wants(t, answer, http.StatusServiceUnavailable, "report again")
 	if answer.Header().Get("Retry-After") != "1" {
@@ -208,4 +209,4 @@ func allowed(t *testing.T, code int, body []byte, codes ...int) {
 	t.Errorf("found status %d, want one of %v: %s", code, codes, body)
 }
 
-var _ server.Fleet = (*controller.Loop)(nil)
+var _ server.Fleet = (*loop.Loop)(nil)

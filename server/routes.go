@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/roster"
@@ -185,7 +186,7 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d, err := f.Report(r.Context(), rep)
-	if errors.Is(err, controller.ErrNotReady) {
+	if errors.Is(err, loop.ErrNotReady) {
 		w.Header().Set("Retry-After", "1")
 		fail(w, http.StatusServiceUnavailable, err.Error())
 		return

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/render"
 )
@@ -18,7 +18,7 @@ const shownDifferences = 40
 
 // Against tells when a fleet that another system sizes had another size than Muster would have asked for. It is an
 // error when the fleet was never watched in shadow.
-func Against(ctx context.Context, h *history.Reader, fleet string) (controller.Contrast, error) {
+func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contrast, error) {
 	var records []muster.Record
 	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind == muster.Decided {
@@ -26,9 +26,9 @@ func Against(ctx context.Context, h *history.Reader, fleet string) (controller.C
 		}
 		return true
 	}); err != nil {
-		return controller.Contrast{}, err
+		return audit.Contrast{}, err
 	}
-	c, some, err := controller.Against(records)
+	c, some, err := audit.Against(records)
 	if err != nil {
 		return c, fmt.Errorf("fleet %s: %w", fleet, err)
 	}
@@ -40,7 +40,7 @@ func Against(ctx context.Context, h *history.Reader, fleet string) (controller.C
 }
 
 // PrintContrast prints the differences, the last ones of many.
-func PrintContrast(w io.Writer, c controller.Contrast) error {
+func PrintContrast(w io.Writer, c audit.Contrast) error {
 	const clock = "2006-01-02 15:04:05"
 	fmt.Fprintf(w, "%s was watched for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),
 		c.From.Local().Format(clock), c.To.Local().Format(clock))

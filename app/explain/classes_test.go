@@ -7,7 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/status"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -28,7 +28,7 @@ func TestClassesAreShownWhereThereAreSome(t *testing.T) {
 		},
 		"explain": func(o muster.Observation) string {
 			var out bytes.Buffer
-			Print(&out, controller.Explanation{Observation: o})
+			Print(&out, audit.Explanation{Observation: o})
 			return out.String()
 		},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/status"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/render"
 )
@@ -21,7 +22,7 @@ var ErrNoDecision = errors.New("the history holds no such decision")
 // Explained is the explanation of a decision, with what went wrong at workers about that time, as muster explain -o
 // json prints it.
 type Explained struct {
-	controller.Explanation
+	audit.Explanation
 	// Recorded is the decision that was recorded last, where the one that is explained is the present one of the
 	// running program, which has no position.
 	Recorded  *Recorded `json:"recorded,omitzero"`
@@ -47,7 +48,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 		if _, lost := controller.Unencodable(r); lost && r.Position.Seq != seq {
 			return true // it was a hold, and says nothing more
 		}
-		recorded, _, err := controller.Recompute(r, recent)
+		recorded, _, err := audit.Recompute(r, recent)
 		if err != nil {
 			failure = err
 			return false
@@ -65,7 +66,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 	case found == nil || seq > 0 && found.Position.Seq != seq:
 		return Explained{}, fmt.Errorf("fleet %s: %w", fleet, ErrNoDecision)
 	}
-	explanation, err := controller.Explain(*found, before)
+	explanation, err := audit.Explain(*found, before)
 	e := Explained{Explanation: explanation, Incidents: incidents.around(found.At)}
 	if e.Decision.Verdict == muster.Hold {
 		e.LastChange = change
@@ -74,7 +75,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 }
 
 // Print prints the explanation of a decision.
-func Print(w io.Writer, e controller.Explanation) {
+func Print(w io.Writer, e audit.Explanation) {
 	d := e.Decision
 	what := "now"
 	if e.Position != (muster.Position{}) {

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/server"
 )
@@ -51,7 +51,7 @@ func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) 
 	if err != nil {
 		return e, err
 	}
-	now := Explained{Explanation: controller.ExplainDecision(p, f.Observation, recent, f.Decision),
+	now := Explained{Explanation: audit.ExplainDecision(p, f.Observation, recent, f.Decision),
 		Incidents: e.Incidents}
 	now.Recorded = &Recorded{e.Position, e.Decision.At, e.Decision.Desired, e.Decision.Sentence()}
 	if now.LastChange = e.LastChange; e.Decision.Verdict == muster.Apply {

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/server"
@@ -43,7 +44,7 @@ func RecentOf(ctx context.Context, c *config.Config, fleet string, spec policy.S
 	err = h.Read(ctx, fleet, time.Now().Add(-spec.Memory()-2*time.Minute), func(r muster.Record) bool {
 		if _, lost := controller.Unencodable(r); r.Kind == muster.Decided && !lost {
 			var d muster.Decision
-			d, _, failure = controller.Recompute(r, nil)
+			d, _, failure = audit.Recompute(r, nil)
 			recent = recent.With(d, spec.Memory())
 		}
 		return failure == nil

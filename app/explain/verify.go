@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/render"
 )
@@ -36,7 +36,7 @@ func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(V
 		}); err != nil {
 			return nil, err
 		}
-		n, skipped, err := controller.Verify(records)
+		n, skipped, err := audit.Verify(records)
 		r := Verified{Fleet: fleet, Verified: n, Skipped: skipped}
 		if err != nil {
 			r.Failure = err.Error()

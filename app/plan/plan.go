@@ -13,7 +13,7 @@ import (
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/explain"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/server"
@@ -28,7 +28,7 @@ type Fleet struct {
 	Changes bool `json:"changes"`
 	// Outlook is what one worker fewer than desired, that many, and one more would make of the objective.
 	Outlook []Prospect `json:"outlook"`
-	controller.Explanation
+	audit.Explanation
 }
 
 // Make decides for every fleet of the configuration on what is seen now: through the muster up that runs with it or,
@@ -100,10 +100,10 @@ func planWith(ctx context.Context, c *config.Config, spec policy.Spec, o muster.
 	if err != nil {
 		return Fleet{}, err
 	}
-	return fleetOf(o.Fleet, spec, controller.ExplainDecision(p, o, recent, p.Decide(o, recent))), nil
+	return fleetOf(o.Fleet, spec, audit.ExplainDecision(p, o, recent, p.Decide(o, recent))), nil
 }
 
-func fleetOf(fleet string, spec policy.Spec, e controller.Explanation) Fleet {
+func fleetOf(fleet string, spec policy.Spec, e audit.Explanation) Fleet {
 	d := e.Decision
 	return Fleet{Name: fleet, Current: d.Previous, Desired: d.Desired, Changes: d.Desired != d.Previous,
 		Outlook: prospects(e.Observation, d.Desired, spec.PricePerHour), Explanation: e}
@@ -137,7 +137,7 @@ func planHere(ctx context.Context, c *config.Config) ([]Fleet, error) {
 		if err != nil {
 			return nil, err
 		}
-		plans = append(plans, fleetOf(f.Name, o.Spec, controller.ExplainDecision(p, o.Observation, o.Recent,
+		plans = append(plans, fleetOf(f.Name, o.Spec, audit.ExplainDecision(p, o.Observation, o.Recent,
 			o.Decision)))
 	}
 	return plans, nil

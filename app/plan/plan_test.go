@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -56,7 +56,7 @@ func TestAPlanShowsWhatAWorkerFewerAndOneMoreWouldMake(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan := fleetOf("thumbnails", row.spec, controller.ExplainDecision(p, row.o, nil, p.Decide(row.o, nil)))
+			plan := fleetOf("thumbnails", row.spec, audit.ExplainDecision(p, row.o, nil, p.Decide(row.o, nil)))
 			var text bytes.Buffer
 			if err := PrintOutlook(&text, plan.Outlook); err != nil {
 				t.Fatal(err)

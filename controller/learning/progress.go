@@ -121,7 +121,9 @@ func (m *Memory) Ends(now time.Time) Ends {
 		Failed:   math.Round(p.attempts.Over(now, muster.FailedOver)), // steps at the edge count in part
 		Finished: math.Round(p.finished.Over(now, muster.FailedOver)),
 		Last:     p.failure,
-		Ended:    p.ended.Over(now, shareOver), InTime: p.inTime.Over(now, shareOver), Dead: p.dead.Over(now, shareOver),
+		Ended:    p.ended.Over(now, shareOver),
+		InTime:   p.inTime.Over(now, shareOver),
+		Dead:     p.dead.Over(now, shareOver),
 	}
 	p.failing, e.Failing = p.failing.At(now)
 	e.Told = e.Ended >= mostTold*p.finished.Over(now, shareOver)

@@ -44,8 +44,8 @@ func (s *seasonal) remember(at time.Time, l Learned) *seasonal {
 	return &next
 }
 
-// Forecast returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of an
-// hour.
+// Forecast returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of
+// an hour.
 func (m *Memory) Forecast(now time.Time, poll time.Duration, boot muster.Estimate) muster.Forecast {
 	s := m.seasonal
 	if s == nil {

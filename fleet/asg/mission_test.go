@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/awsapi"
@@ -28,7 +29,7 @@ import (
 type plant struct {
 	t     *testing.T
 	cloud *fakeaws.Server
-	loop  *controller.Loop
+	loop  *loop.Loop
 	fleet *asg.Fleet
 	boot  time.Duration
 	mpd   time.Duration
@@ -224,7 +225,7 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := controller.LoopOptions{
+		o := loop.Options{
 			Settings: settings, Sources: []muster.Source{source}, Wakes: []muster.Notifier{source},
 			Expecters: []muster.Expecter{source, p.fleet},
 			Fleet:     p.fleet, Releaser: p.fleet, Protector: p.fleet, History: history.NewMemory(),
@@ -233,7 +234,7 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		begin := func() (end func()) {
-			loop := controller.NewLoop(o)
+			loop := loop.New(o)
 			p.mu.Lock()
 			p.loop = loop
 			p.mu.Unlock()

@@ -13,7 +13,8 @@ var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
 	"metrics", "", "series", "worker/protocol", "metricmath", "policy", "policy/peer", "roster", "tree",
 	"tree/treetest",
-	"worker/lease", "controller/learning", "controller", "config/keys", "config", "config/foreign/nodes", "config/foreign/terraform",
+	"worker/lease", "controller/learning", "controller", "controller/audit",
+	"controller/loop", "config/keys", "config", "config/foreign/nodes", "config/foreign/terraform",
 	"config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants",
 	"internal/durable", "internal/exposition", "internal/lifecycle", "internal/sqlitefile", "internal/joblog",
 	"internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine",
@@ -67,7 +68,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 var pure = []string{
 	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
-	"sim/cloud", "controller/learning",
+	"sim/cloud", "controller/learning", "controller", "controller/audit",
 }
 
 var pureImports = []string{

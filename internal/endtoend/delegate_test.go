@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/delegate"
 	"github.com/muster-scale/muster/fleet/ecs"
@@ -29,7 +30,7 @@ func (s *stage) delegateGroup(spec policy.Spec, o delegate.Options) {
 		s.t.Fatal(err)
 	}
 	s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 20}, HandEvery: o.Period},
-		controller.LoopOptions{Fleet: f, Releaser: f, Delegator: d, Expecters: []muster.Expecter{f}})
+		loop.Options{Fleet: f, Releaser: f, Delegator: d, Expecters: []muster.Expecter{f}})
 }
 
 // target is that of the group's scaling policy.
@@ -184,7 +185,7 @@ func TestUtilizationOfAServiceRisesFromNoTask(t *testing.T) {
 				spec := policy.Spec{Name: "worker-utilization", Target: 0.7,
 					Delegate: &policy.Delegation{ChangePercent: 20}}
 				s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 20}},
-					controller.LoopOptions{Fleet: f, Releaser: f, Delegator: d, Expecters: []muster.Expecter{f}})
+					loop.Options{Fleet: f, Releaser: f, Delegator: d, Expecters: []muster.Expecter{f}})
 				pass(10 * time.Minute)
 				s.send(30)
 				took := s.until("a task at work", 20*time.Minute, func() bool { return s.serving() > 0 })
@@ -210,7 +211,7 @@ func TestUtilizationByMusterRisesFromNoInstance(t *testing.T) {
 		s.start(controller.Settings{
 			Spec: policy.Spec{Name: "worker-utilization", Target: 0.7}, Limits: muster.Limits{Max: 20}, Protect: true,
 			BootPrior: time.Minute,
-		}, controller.LoopOptions{Fleet: f, Releaser: f, Protector: f, Expecters: []muster.Expecter{f}})
+		}, loop.Options{Fleet: f, Releaser: f, Protector: f, Expecters: []muster.Expecter{f}})
 		pass(10 * time.Minute)
 		s.send(30)
 		took := s.until("an instance at work", 10*time.Minute, func() bool { return s.serving() > 0 })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/policy"
@@ -21,7 +22,7 @@ func (s *stage) driveService(most int, capacity *ecs.Capacity) {
 	}
 	s.start(controller.Settings{
 		Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: most}, Protect: true, BootPrior: time.Minute,
-	}, controller.LoopOptions{Fleet: f, Releaser: f, Protector: f, Trimmer: f, Expecters: []muster.Expecter{f}})
+	}, loop.Options{Fleet: f, Releaser: f, Protector: f, Trimmer: f, Expecters: []muster.Expecter{f}})
 }
 
 func TestAServiceOnFargateRisesFallsAndStopsOnlyIdleTasks(t *testing.T) {
@@ -74,7 +75,7 @@ func TestTasksWithoutAServiceEndByThemselvesDownToNone(t *testing.T) {
 		f := s.tasks()
 		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30},
 			BootPrior: time.Minute},
-			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}})
+			loop.Options{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}})
 		pass(time.Minute)
 		s.send(25)
 		s.until("25 tasks at work", 3*time.Minute, func() bool { return s.serving() == 25 })

@@ -14,6 +14,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/audit"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
@@ -32,7 +34,7 @@ type stage struct {
 	cloud   *fakeaws.Server
 	account *awsapi.Account
 	line    *line
-	loop    *controller.Loop
+	loop    *loop.Loop
 	history *history.Memory
 	// idle is how long a worker waits before it offers to leave; takes is what a message takes.
 	idle, takes time.Duration
@@ -102,7 +104,7 @@ func (s *stage) verify() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if checked, skipped, err := controller.Verify(records); err != nil || checked == 0 || skipped > 0 {
+	if checked, skipped, err := audit.Verify(records); err != nil || checked == 0 || skipped > 0 {
 		s.t.Errorf("%d decisions recompute, %d were skipped: %v", checked, skipped, err)
 	}
 }
@@ -120,7 +122,7 @@ func (s *stage) do(f func(w *model.World) error) {
 const queueURL = "https://sqs." + region + ".amazonaws.com/000000000000/work"
 
 // start begins to drive a fleet, and lets workers run on its members.
-func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
+func (s *stage) start(settings controller.Settings, o loop.Options) {
 	s.t.Helper()
 	settings.Fleet, settings.Queues, settings.Poll, settings.Stale = "work", []string{"work"}, 5*time.Second,
 		90*time.Second
@@ -144,7 +146,7 @@ func (s *stage) start(settings controller.Settings, o controller.LoopOptions) {
 	}
 	s.history = history.NewMemory()
 	o.History, o.Logger = s.history, slog.New(slog.DiscardHandler)
-	s.loop = controller.NewLoop(o)
+	s.loop = loop.New(o)
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.running.Go(func() {

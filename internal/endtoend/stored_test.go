@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/metricmath"
@@ -51,7 +52,7 @@ func TestAGroupIsKnownByWhatItsWorkersKeepInATable(t *testing.T) {
 			Spec: policy.Spec{Name: "dynamic-backlog", Acceptable: 12,
 				In: policy.Shape{Stabilization: 10 * time.Minute}}, Limits: muster.Limits{Max: 20}, Unreported: true,
 			BootPrior: time.Minute,
-		}, controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})
+		}, loop.Options{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})
 		pass(time.Minute)
 		s.send(60)
 		last := func() muster.Observation { o, _ := s.loop.Last(); return o.Observation }
@@ -86,7 +87,7 @@ func TestTasksThatNobodyAnswersLeaveByThemselvesDownToNone(t *testing.T) {
 		stored := s.unanswered()
 		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 30},
 			BootPrior: time.Minute},
-			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})
+			loop.Options{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f}, Stored: stored})
 		pass(time.Minute)
 		s.send(12)
 		s.until("12 tasks at work", 3*time.Minute, func() bool { return s.serving() == 12 })
@@ -160,7 +161,7 @@ func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 			}}
 		s.start(controller.Settings{Spec: spec, Limits: muster.Limits{Max: 4}, Unreported: true,
 			BootPrior: time.Minute},
-			controller.LoopOptions{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f},
+			loop.Options{Fleet: f, Releaser: f, Expecters: []muster.Expecter{f},
 				Meter: cloudwatch.Meter{Reader: reader, Region: region}})
 		pass(time.Minute)
 		s.send(60)

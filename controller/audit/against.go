@@ -1,4 +1,4 @@
-package controller
+package audit
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -48,7 +50,7 @@ type Difference struct {
 }
 
 // unwatched is how long after a decision nobody is known to have watched: decisions are recorded each minute.
-const unwatched = 2 * holdEvery
+const unwatched = 2 * learning.NotedEvery
 
 // contrasting reads records one by one.
 type contrasting struct {
@@ -62,11 +64,11 @@ type contrasting struct {
 func Against(records []muster.Record) (Contrast, bool, error) {
 	var c contrasting
 	for _, r := range records {
-		if !decided(r) {
+		if !controller.Decides(r) {
 			continue
 		}
 		var spec policy.Spec
-		var body Decided
+		var body controller.Decided
 		if err := json.Unmarshal(r.Shared, &spec); err != nil {
 			return Contrast{}, false, fmt.Errorf("decision %d: read its policy: %w", r.Position.Seq, err)
 		}

@@ -1,4 +1,4 @@
-package controller
+package loop
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// LoopOptions are what a [Loop] drives. All but Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer,
+// Options are what a [Loop] drives. All but Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer,
 // Delegator and Notify are required.
-type LoopOptions struct {
-	Settings Settings
+type Options struct {
+	Settings controller.Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
 	Sources []muster.Source
 	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
@@ -44,19 +45,17 @@ type LoopOptions struct {
 	History   muster.History
 	Logger    *slog.Logger
 	// Notify is called after every step, one call at a time; it must return soon and must not call the loop.
-	Notify func(Outcome)
+	Notify func(controller.Outcome)
 }
 
-// Loop drives [Settings.Step] in real time: it looks at the queues and the fleet at every poll and at every wake,
-// gathers worker reports and the results of effects, appends what the step records to the history, and only then
-// executes its effects and answers the workers. Its methods may be called from any goroutine.
+// Loop drives [controller.Settings.Step] in real time. Its methods may be called from any goroutine.
 type Loop struct {
-	o       LoopOptions
+	o       Options
 	wake    chan struct{}
 	reports chan reportCall
-	changes chan Settings
-	looked  chan []Input
-	results chan Input
+	changes chan controller.Settings
+	looked  chan []controller.Input
+	results chan controller.Input
 	last    lastOutcome
 	running sync.WaitGroup
 	began   chan struct{} // closed when Run has taken over the history
@@ -66,7 +65,7 @@ type Loop struct {
 	// stop the loop.
 	started time.Time
 	// The fields below belong to the goroutine of Run.
-	shell Shell[reportCall]
+	shell controller.Shell[reportCall]
 	// stuckAt is since when the history cannot be written, saidStuck when that was last logged.
 	stuckAt, saidStuck time.Time
 	// unsure is true after a failed append: whether its records are in the history is not known.
@@ -87,13 +86,13 @@ type answer struct {
 // ErrNotReady is returned to a worker whose report cannot be taken now. It should report again.
 var ErrNotReady = errors.New("the controller cannot take the report now; report again")
 
-// NewLoop returns a loop that does nothing until [Loop.Run].
-func NewLoop(o LoopOptions) *Loop {
+// New returns a loop that does nothing until [Loop.Run].
+func New(o Options) *Loop {
 	return &Loop{
-		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []Input),
-		results: make(chan Input),
-		began:   make(chan struct{}), over: make(chan struct{}), changes: make(chan Settings), started: time.Now(),
-		shell: NewShell[reportCall](State{}),
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []controller.Input),
+		results: make(chan controller.Input), changes: make(chan controller.Settings),
+		began: make(chan struct{}), over: make(chan struct{}), started: time.Now(),
+		shell: controller.NewShell[reportCall](controller.State{}),
 	}
 }
 
@@ -178,63 +177,50 @@ func (l *Loop) Run(ctx context.Context) error {
 // now is the time of the shell.
 func (l *Loop) now() time.Duration { return time.Since(l.started) }
 
-// look starts a look at the queues and the fleet, if the shell says so.
-func (l *Loop) look(ctx context.Context, now bool) {
-	if !now {
-		return
-	}
-	o := l.o // a copy: the settings may change meanwhile
-	if l.shell.Full() {
-		o.Stored = nil // read again once what waits can be taken
-	}
-	l.running.Go(func() {
-		in := see(ctx, o)
-		select {
-		case l.looked <- in:
-		case <-ctx.Done():
-		}
-	})
-}
-
-// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is
-// shorter than what is seen stays fresh.
-func see(ctx context.Context, o LoopOptions) []Input {
-	ctx, stop := context.WithTimeout(ctx, o.Settings.lookTimeout())
-	defer stop()
-	in := make([]Input, len(o.Sources)+1, len(o.Sources)+3)
-	var all sync.WaitGroup
-	beside := o.beside(ctx, &all)
-	for i, source := range o.Sources {
-		all.Go(func() {
-			q, err := source.Observe(ctx)
-			if err != nil {
-				lost := muster.Unknown(clock(), err.Error())
-				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
-			}
-			q.Queue = o.Settings.Queues[i]
-			in[i] = Measured{q}
-		})
-	}
-	listing, err := o.Fleet.Members(ctx)
-	listed := Listed{Listing: listing}
-	if err != nil {
-		listed.Failure = err.Error()
-	}
-	in[len(in)-1] = listed
-	all.Wait()
-	return append(in, beside()...)
-}
-
 // take gathers a report, and answers it unless it waits for a step. It tells whether a look is to begin.
 func (l *Loop) take(call reportCall) (look bool) {
-	d, reply, look := l.shell.Report(l.now(), Reported{call.report}, &call.report, call)
+	d, reply, look := l.shell.Report(l.now(), controller.Reported{Report: call.report}, &call.report, call)
 	switch reply {
-	case Answered:
+	case controller.Answered:
 		call.answer <- answer{directive: d}
-	case Refused:
+	case controller.Refused:
 		call.answer <- answer{err: ErrNotReady}
 	}
 	return look
+}
+
+// Wake makes the loop look and step soon, and has sources that look rarely look anew. It never blocks, and many calls
+// may cause one step.
+func (l *Loop) Wake() {
+	for _, e := range l.o.Expecters {
+		e.Expect()
+	}
+	l.rouse()
+}
+
+func (l *Loop) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// forwardWakes lets what the notifiers say wake the loop, until ctx ends.
+func (l *Loop) forwardWakes(ctx context.Context) {
+	for _, n := range l.o.Wakes {
+		wakes, stop := n.Wakes()
+		l.running.Go(func() {
+			defer stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-wakes:
+					l.rouse()
+				}
+			}
+		})
+	}
 }
 
 // step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
@@ -282,27 +268,6 @@ func refuse(calls []reportCall) {
 	for _, c := range calls {
 		c.answer <- answer{err: ErrNotReady}
 	}
-}
-
-// execute carries out an effect beside the loop. Ending members has its own lane, so that a slow release never delays a
-// launch.
-func (l *Loop) execute(ctx context.Context, e Effect) {
-	l.running.Go(func() {
-		limited, stop := context.WithTimeout(ctx, orderTimeout)
-		defer stop()
-		err := l.carryOut(limited, e)
-		if _, quiet := e.(HandOver); quiet && err == nil {
-			return
-		}
-		result := Resulted{At: clock(), Effect: e.EffectID()}
-		if err != nil {
-			result.Failure = err.Error()
-		}
-		select {
-		case l.results <- result:
-		case <-ctx.Done():
-		}
-	})
 }
 
 // clock returns the instant that inputs and steps are stamped with: wall time, without a monotonic reading.

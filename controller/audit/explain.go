@@ -1,4 +1,4 @@
-package controller
+package audit
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -40,7 +41,7 @@ const maxProbe = 1 << 30
 // would change the decision is found by asking it.
 func Explain(r muster.Record, recent muster.Recent) (Explanation, error) {
 	var spec policy.Spec
-	var body Decided
+	var body controller.Decided
 	if err := json.Unmarshal(r.Shared, &spec); err != nil {
 		return Explanation{}, fmt.Errorf("explain decision %d: read its policy: %w", r.Position.Seq, err)
 	}
@@ -151,11 +152,4 @@ func whyNotMore(o muster.Observation, d muster.Decision) string {
 		return ""
 	}
 	return "the policy asks for no more: " + d.Trail[0].Why
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }

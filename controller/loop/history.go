@@ -1,4 +1,4 @@
-package controller
+package loop
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
 )
 
 // restore takes over the fleet's history and reads the state back from it.
@@ -25,18 +27,18 @@ func (l *Loop) restore(ctx context.Context) error {
 }
 
 // remember reads the state at a position back from the history.
-func (l *Loop) remember(ctx context.Context, at muster.Position) (State, error) {
+func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.State, error) {
 	s := l.o.Settings
 	now := clock()
 	records, err := l.records(ctx, now.Add(-s.RestoreFrom()), func(r muster.Record) bool { return s.Restores(r, now) })
-	if err == nil && !slices.ContainsFunc(records, decided) {
+	if err == nil && !slices.ContainsFunc(records, controller.Decides) {
 		// Nobody ran for long: what was decided last still counts, and so does what it was decided from.
 		if records, err = l.records(ctx, time.Time{}, func(muster.Record) bool { return true }); err == nil {
-			records = s.before(records)
+			records = s.UpToDecision(records)
 		}
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
+		return controller.State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
 	}
 	return s.Restore(at, records)
 }
@@ -73,7 +75,7 @@ func (l *Loop) stuck(ctx context.Context, err error) {
 
 // Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers
 // stays. It returns false when the loop has ended or ctx does.
-func (l *Loop) Change(ctx context.Context, s Settings) bool {
+func (l *Loop) Change(ctx context.Context, s controller.Settings) bool {
 	select {
 	case l.changes <- s:
 		return true
@@ -84,7 +86,7 @@ func (l *Loop) Change(ctx context.Context, s Settings) bool {
 }
 
 // Last returns the outcome of the last step; false before the first.
-func (l *Loop) Last() (Outcome, bool) {
+func (l *Loop) Last() (controller.Outcome, bool) {
 	l.last.mu.Lock()
 	defer l.last.mu.Unlock()
 	return l.last.outcome, l.last.there
@@ -93,12 +95,31 @@ func (l *Loop) Last() (Outcome, bool) {
 // lastOutcome holds the last outcome in one place: a new one for each step would be most of what a step leaves behind.
 type lastOutcome struct {
 	mu      sync.Mutex
-	outcome Outcome
+	outcome controller.Outcome
 	there   bool
 }
 
-func (x *lastOutcome) set(o Outcome) {
+func (x *lastOutcome) set(o controller.Outcome) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.outcome, x.there = o, true
+}
+
+// Preview is a step that was computed and not taken.
+type Preview struct {
+	controller.Outcome
+	// Spec and Recent are what the decision was made with, besides the observation.
+	Spec   policy.Spec
+	Recent muster.Recent
+}
+
+// Preview looks once and returns the step that [Loop.Run] would take first. Nothing is recorded or done, and the
+// history is not taken over. It must not be called on a loop that runs.
+func (l *Loop) Preview(ctx context.Context) (Preview, error) {
+	st, err := l.remember(ctx, muster.Position{})
+	if err != nil {
+		return Preview{}, err
+	}
+	in := see(ctx, l.o)
+	return Preview{l.o.Settings.Step(st, clock(), in), l.o.Settings.Spec, st.Recent()}, nil
 }

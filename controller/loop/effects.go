@@ -1,28 +1,51 @@
-package controller
+package loop
 
 import (
 	"context"
 	"errors"
+
+	"github.com/muster-scale/muster/controller"
 )
 
+// execute carries out an effect beside the loop. Ending members has its own lane, so that a slow release never delays a
+// launch.
+func (l *Loop) execute(ctx context.Context, e controller.Effect) {
+	l.running.Go(func() {
+		limited, stop := context.WithTimeout(ctx, controller.OrderTimeout)
+		defer stop()
+		err := l.carryOut(limited, e)
+		if _, quiet := e.(controller.HandOver); quiet && err == nil {
+			return
+		}
+		result := controller.Resulted{At: clock(), Effect: e.EffectID()}
+		if err != nil {
+			result.Failure = err.Error()
+		}
+		select {
+		case l.results <- result:
+		case <-ctx.Done():
+		}
+	})
+}
+
 // carryOut does what an effect says.
-func (l *Loop) carryOut(ctx context.Context, e Effect) error {
+func (l *Loop) carryOut(ctx context.Context, e controller.Effect) error {
 	switch e := e.(type) {
-	case SetDesired:
+	case controller.SetDesired:
 		return l.o.Fleet.SetDesired(ctx, e.Order)
-	case End:
+	case controller.End:
 		return l.end(ctx, e)
-	case Protect:
+	case controller.Protect:
 		return l.protect(ctx, e)
-	case Trim:
+	case controller.Trim:
 		return l.trim(ctx)
-	case HandOver:
+	case controller.HandOver:
 		return l.handOver(ctx, e)
 	}
 	return nil
 }
 
-func (l *Loop) end(ctx context.Context, e End) error {
+func (l *Loop) end(ctx context.Context, e controller.End) error {
 	if l.o.Releaser == nil {
 		return errors.New("this fleet cannot end members; they have to leave by themselves")
 	}
@@ -33,7 +56,7 @@ func (l *Loop) end(ctx context.Context, e End) error {
 	return l.o.Releaser.End(ctx, e.Members)
 }
 
-func (l *Loop) protect(ctx context.Context, e Protect) error {
+func (l *Loop) protect(ctx context.Context, e controller.Protect) error {
 	if l.o.Protector == nil {
 		return errors.New("this fleet cannot protect members")
 	}
@@ -48,7 +71,7 @@ func (l *Loop) trim(ctx context.Context) error {
 }
 
 // handOver says what went wrong, because nothing else shows it.
-func (l *Loop) handOver(ctx context.Context, e HandOver) error {
+func (l *Loop) handOver(ctx context.Context, e controller.HandOver) error {
 	err := errors.New("nothing here can hand a fleet over")
 	if l.o.Delegator != nil {
 		err = l.o.Delegator.HandOver(ctx, e.Handover)
