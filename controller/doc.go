@@ -5,7 +5,7 @@
 // state. [Shell], as pure, says what stands around the steps: when to look, when to step, whom to answer. Package
 // controller/loop drives both in real time, and package sim in simulated time.
 //
-// To follow one decision: a source measures (package source/...), the loop passes it to [Settings.Step] (step.go), which
-// asks the policy (package policy), brings the roster to the desired size (reconcile.go) and hands an order to the
-// fleet (package fleet/...).
+// To follow one decision: a source measures (package source/...), the loop passes it to [Settings.Step] (step.go),
+// which asks the policy (package policy), brings the roster to the desired size (reconcile.go) and hands an order to
+// the fleet (package fleet/...).
 package controller

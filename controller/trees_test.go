@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/audit"
@@ -116,7 +118,7 @@ func TestWorkersAreLaunchedForTheNextLevelOfATree(t *testing.T) {
 	if checked, _, err := audit.Verify(w.records); checked == 0 || err != nil {
 		t.Errorf("%d decisions recompute: %v", checked, err)
 	}
-	e := audit.ExplainDecision(policy.Exact{}, o.Observation, nil, o.Decision)
+	e := audit.ExplainDecision(planning.Exact{}, o.Observation, nil, o.Decision)
 	if !strings.Contains(e.Why, "4 nodes of trees open; the next level has about 12 more") {
 		t.Errorf("explained as %s", e.Why)
 	}

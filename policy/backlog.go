@@ -7,6 +7,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // AcceptableBacklog returns how many messages may wait for each worker so that the last of them still finishes within
@@ -85,16 +87,17 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 		return d
 	}
 	backlog := o.Backlog()
-	d := begin(o, rule+dynamicRevision)
+	d := rules.Begin(o, rule+dynamicRevision)
 	if !backlog.Known {
-		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+		return rules.Unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
 	}
 	if backlog.Value > 0 && d.Previous == 0 {
-		return d.With(muster.Term{Rule: rule, In: []muster.Value{value("backlog", backlog.Value)}, Out: 1,
-			Why: "messages wait and no processing duration was measured yet: one worker to measure it" + retries(o)})
+		return d.With(muster.Term{Rule: rule, In: []muster.Value{rules.Value("backlog", backlog.Value)}, Out: 1,
+			Why: "messages wait and no processing duration was measured yet: one worker to measure it" +
+				rules.Retries(o)})
 	}
 	return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule, Why: "no processing duration was measured yet" +
-		retries(o)})
+		rules.Retries(o)})
 }
 
 const dynamicRevision = "/3"
@@ -105,58 +108,60 @@ const dynamicRevision = "/3"
 // do.
 func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
 	c, backlog := o.Capacity, o.Backlog()
-	held, active := surelyHeld(c), c.Active()
+	held, active := durations.SurelyHeld(c), c.Active()
 	if !c.Known || !backlog.Known || backlog.Value == 0 || c.Busy == 0 || held <= 0 || active >= 2*c.Busy {
 		return muster.Decision{}, false
 	}
 	acceptable := o.Objective.Latency.Seconds() * c.SlotsPerWorker / held
-	n := min(ceil(backlog.Value/acceptable), 2*c.Busy)
+	n := min(rules.Ceil(backlog.Value/acceptable), 2*c.Busy)
 	if n <= active {
 		return muster.Decision{}, false
 	}
-	d := begin(o, rule+dynamicRevision)
+	d := rules.Begin(o, rule+dynamicRevision)
 	d.Floor = n
 	return d.With(muster.Term{
 		Rule: rule, Out: n,
 		In: []muster.Value{
-			value("backlog", backlog.Value), value("held_s", held), value("workers", float64(active)),
-			value("acceptable_backlog_per_worker", acceptable),
+			rules.Value("backlog", backlog.Value), rules.Value("held_s", held), rules.Value("workers", float64(active)),
+			rules.Value("acceptable_backlog_per_worker", acceptable),
 		},
 		Why: fmt.Sprintf("%s waiting, and the messages in progress have taken %s so far: if the others take as long, "+
 			"%s acceptable "+
 			"per worker; launching %d to find out", render.Number(backlog.Value), render.Seconds(math.Round(held)),
-			render.Number(acceptable), n-active) + retries(o),
+			render.Number(acceptable), n-active) + rules.Retries(o),
 	}), true
 }
 
 // neverAsLong tells whether every slot holds a message for longer than nearly all messages took that were measured.
 func neverAsLong(o muster.Observation) bool {
 	c, e := o.Capacity, o.Processing
-	return c.BusySlots > 0 && c.BusySlots >= c.Slots && surelyHeld(c) > math.Max(e.P99Seconds, 2*e.MeanSeconds)
+	return c.BusySlots > 0 && c.BusySlots >= c.Slots &&
+		durations.SurelyHeld(c) > math.Max(e.P99Seconds, 2*e.MeanSeconds)
 }
 
 // trackBacklog is target tracking on the backlog per worker: in service * (backlog / in service) / acceptable.
 func trackBacklog(o muster.Observation, rule, revision string, acceptable float64, from string) muster.Decision {
-	d := begin(o, rule+revision)
+	d := rules.Begin(o, rule+revision)
 	backlog := o.Backlog()
 	if !backlog.Known {
-		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+		return rules.Unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
 	}
 	if !(acceptable > 0) || math.IsInf(acceptable, 0) {
 		return d.Held(muster.UnknownProcessing, muster.Term{Rule: rule,
 			Why: fmt.Sprintf("the acceptable backlog per worker came out as %v, a number above 0 is needed",
 				acceptable)})
 	}
-	n := ceil(backlog.Value / acceptable)
+	n := rules.Ceil(backlog.Value / acceptable)
 	d.Floor = n
-	in := []muster.Value{value("backlog", backlog.Value), value("in_service", float64(o.Capacity.InService()))}
+	in := []muster.Value{rules.Value("backlog", backlog.Value),
+		rules.Value("in_service", float64(o.Capacity.InService()))}
 	if serving := o.Capacity.InService(); serving > 0 {
-		in = append(in, value("backlog_per_worker", backlog.Value/float64(serving)))
+		in = append(in, rules.Value("backlog_per_worker", backlog.Value/float64(serving)))
 	}
 	return d.With(muster.Term{
-		Rule: rule, In: append(in, value("acceptable_backlog_per_worker", acceptable)), Out: n,
+		Rule: rule, In: append(in, rules.Value("acceptable_backlog_per_worker", acceptable)), Out: n,
 		Why: fmt.Sprintf("%s waiting, %s acceptable per worker (%s), so %s", render.Number(backlog.Value),
-			render.Number(acceptable), from, render.Plural(n, "worker")) + retries(o),
+			render.Number(acceptable), from, render.Plural(n, "worker")) + rules.Retries(o),
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 // A fleet below its maximum does not stay at one worker while a message hangs and the others become late.
 func TestDynamicBacklogFindsOutByWhatIsHeld(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	measured := lasting(1, 500)
+	measured := muster.Estimate{Known: true, Count: 500, MeanSeconds: 1, P50Seconds: 1, P95Seconds: 1, P99Seconds: 1}
 	for _, row := range []struct {
 		name         string
 		waiting      float64

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Budget keeps the size within what may be spent in an hour: at most floor(PerHour / PricePerHour) workers. It counts
@@ -28,8 +29,8 @@ func (p Budget) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 		return d
 	}
 	d = d.With(muster.Term{
-		Rule: "budget", In: []muster.Value{value("budget_per_hour", p.PerHour),
-			value("price_per_hour", p.PricePerHour)}, Out: most,
+		Rule: "budget", In: []muster.Value{rules.Value("budget_per_hour", p.PerHour),
+			rules.Value("price_per_hour", p.PricePerHour)}, Out: most,
 		Why: fmt.Sprintf("a budget of %s an hour pays for %s at %s each", render.Number(p.PerHour),
 			render.Plural(most, "worker"), render.Number(p.PricePerHour)),
 	})

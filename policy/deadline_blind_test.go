@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/policy"
 )
 
 // A source may know neither ages nor how many messages were sent, as SQS does. Messages must not wait for ever because
@@ -22,13 +23,13 @@ func TestMessagesOfUnknownAgeAreNotPutOff(t *testing.T) {
 		Processing: muster.Estimate{Known: true, Count: 100, MeanSeconds: 25, P95Seconds: 25, P99Seconds: 25},
 		Boot:       muster.Estimate{Known: true, Count: 10, MeanSeconds: 95, P95Seconds: 95},
 	}
-	d := policy.Deadline{}.Decide(o, nil)
+	d := planning.Deadline{}.Decide(o, nil)
 	if d.Desired < 8 || d.Desired > 25 {
 		t.Errorf("%d workers for 50 messages of unknown age, want 8 to 25: %s", d.Desired, d.Sentence())
 	}
 	o.Capacity.Desired, o.Capacity.Ordered = d.Desired, d.Desired
 	o.Coming = []muster.Coming{{AgeSeconds: 1, Members: d.Desired}}
-	if again := (policy.Deadline{}).Decide(o, nil); again.Desired > d.Desired {
+	if again := (planning.Deadline{}).Decide(o, nil); again.Desired > d.Desired {
 		t.Errorf("%d, then %d in the same circumstances: %s", d.Desired, again.Desired, again.Sentence())
 	}
 }

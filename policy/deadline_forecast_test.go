@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/policy"
 )
 
 // dawn is a fleet whose objective leaves no time to boot, to which messages come at the given rate, by chance alone.
@@ -42,8 +43,8 @@ func told(per, lately float64) muster.Forecast {
 }
 
 func TestAForecastSizesTheHeadroomForWhatIsToCome(t *testing.T) {
-	seasonal, reacting := policy.Deadline{Seasonal: true}, policy.Deadline{}
-	size := func(p policy.Deadline, o muster.Observation) int { return p.Decide(o, nil).Desired }
+	seasonal, reacting := planning.Deadline{Seasonal: true}, planning.Deadline{}
+	size := func(p planning.Deadline, o muster.Observation) int { return p.Decide(o, nil).Desired }
 	night, day := size(reacting, dawn(0.1, 3, muster.Forecast{})), size(reacting, dawn(2, 30, muster.Forecast{}))
 	if night >= 4 || day <= 8 {
 		t.Fatalf("%d workers by night and %d by day", night, day)
@@ -100,7 +101,7 @@ func TestAForecastThatIsNotUsedChangesNoSize(t *testing.T) {
 		if rapid.Bool().Draw(t, "time") {
 			o.Objective.Latency = time.Hour
 		}
-		with, without := policy.Deadline{Seasonal: true}.Decide(o, nil), policy.Deadline{}.Decide(o, nil)
+		with, without := planning.Deadline{Seasonal: true}.Decide(o, nil), planning.Deadline{}.Decide(o, nil)
 		switch {
 		case (!f.Used || o.Objective.Latency == time.Hour) &&
 			(with.Desired != without.Desired || with.Floor != without.Floor):

@@ -1,12 +1,14 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Delegation leaves the size of a fleet to the target tracking of a cloud.
@@ -42,14 +44,14 @@ type Delegated struct {
 // Decide implements [muster.Policy]. The verdict is delegate, the wish what the policy itself would have set.
 func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	const rule = "delegate"
-	d := begin(o, p.Spec.Name+"+delegate/1")
+	d := rules.Begin(o, p.Spec.Name+"+delegate/1")
 	d.Verdict = muster.Delegate
 	if own := p.Of.Decide(o, recent); own.Verdict == muster.Apply {
 		d.Wish = own.Wish
 	}
 	target, in, why := p.target(o)
 	was, at, set := p.kept(recent)
-	age := time.Duration((seconds(d.At) - at) * float64(time.Second))
+	age := time.Duration((rules.Seconds(d.At) - at) * float64(time.Second))
 	switch {
 	case !(target > 0) || math.IsInf(target, 0):
 		if !set {
@@ -57,7 +59,7 @@ func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 		}
 		target, why = was, "the target stays at "+render.Number(was)+": "+why
 	case !set:
-		at, why = seconds(d.At), "the cloud tracks a target of "+render.Number(target)+": "+why
+		at, why = rules.Seconds(d.At), "the cloud tracks a target of "+render.Number(target)+": "+why
 	case math.Abs(target-was) <= was*p.Spec.Delegate.ChangePercent/100:
 		target, why = was, fmt.Sprintf("the target stays at %s, which is within %s %% of %s: %s", render.Number(was),
 			render.Number(p.Spec.Delegate.ChangePercent), render.Number(target), why)
@@ -65,16 +67,13 @@ func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 		target, why = was, fmt.Sprintf("the target stays at %s for %s at least, and then becomes %s: %s",
 			render.Number(was), render.Seconds(p.Spec.Delegate.Every.Seconds()), render.Number(target), why)
 	default:
-		at, why = seconds(d.At), fmt.Sprintf("the target moves from %s to %s: %s", render.Number(was),
+		at, why = rules.Seconds(d.At), fmt.Sprintf("the target moves from %s to %s: %s", render.Number(was),
 			render.Number(target), why)
 	}
-	d = d.With(muster.Term{Rule: rule, In: append(in, value("target", target)), Out: d.Previous, Why: why})
-	d.Kept = []muster.Value{value(KeptTarget, target), value(KeptTargetAt, at)}
+	d = d.With(muster.Term{Rule: rule, In: append(in, rules.Value("target", target)), Out: d.Previous, Why: why})
+	d.Kept = []muster.Value{rules.Value(KeptTarget, target), rules.Value(KeptTargetAt, at)}
 	return d
 }
-
-// seconds is an instant in seconds since 1970, to the millisecond.
-func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }
 
 // kept returns what the newest decision kept.
 func (p Delegated) kept(recent muster.Recent) (target, at float64, ok bool) {
@@ -98,15 +97,15 @@ func (p Delegated) target(o muster.Observation) (target float64, in []muster.Val
 	latency, slots := o.Objective.Latency, o.Capacity.SlotsPerWorker
 	switch {
 	case s.Name == "worker-utilization":
-		return orDefault(s.Target, DefaultTarget), nil, "the utilization in the configuration"
+		return cmp.Or(s.Target, DefaultTarget), nil, "the utilization in the configuration"
 	case s.Name == "backlog-per-worker" && s.Acceptable > 0:
 		return s.Acceptable, nil, "the acceptable backlog per worker in the configuration"
 	case s.Name == "backlog-per-worker":
 		return AcceptableBacklog(latency, s.Processing, slots), nil, "the acceptable backlog per worker for a " +
 			"processing duration in the configuration"
 	case o.Processing.Known && o.Processing.MeanSeconds > 0 && !(o.Processing.Prior && s.Acceptable > 0):
-		in = []muster.Value{value("latency_s", latency.Seconds()), value("mpd_s", o.Processing.MeanSeconds),
-			value("slots_per_worker", slots)}
+		in = []muster.Value{rules.Value("latency_s", latency.Seconds()), rules.Value("mpd_s", o.Processing.MeanSeconds),
+			rules.Value("slots_per_worker", slots)}
 		return latency.Seconds() * slots / o.Processing.MeanSeconds, in,
 			fmt.Sprintf("%s / %s mean processing is an acceptable backlog per worker",
 				render.Seconds(latency.Seconds()), render.Seconds(o.Processing.MeanSeconds))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Headroom keeps some workers warm above the size that the work itself occupies: a number of them, or a percentage.
@@ -24,7 +25,7 @@ func (p Headroom) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	}
 	// The floor is what the work occupies. Adding to desired instead would compound for a policy that starts from the
 	// present size.
-	warm := max(p.Workers, ceil(float64(d.Floor)*p.Percent/100))
+	warm := max(p.Workers, rules.Ceil(float64(d.Floor)*p.Percent/100))
 	floor := d.Floor + warm
 	if floor <= d.Desired {
 		d.Floor = floor
@@ -32,7 +33,8 @@ func (p Headroom) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	}
 	needed := d.Floor
 	d = d.With(muster.Term{
-		Rule: "headroom", In: []muster.Value{value("needed", float64(needed)), value("warm", float64(warm))},
+		Rule: "headroom", In: []muster.Value{rules.Value("needed", float64(needed)),
+			rules.Value("warm", float64(warm))},
 		Out: floor,
 		Why: fmt.Sprintf("%s kept warm above the %d needed", render.Plural(warm, "worker"), needed),
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Largest takes the largest size that any of its policies wants. While one of them holds because a signal is unknown,
@@ -15,7 +16,7 @@ type Largest struct {
 
 // Decide implements [muster.Policy].
 func (p Largest) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
-	d := begin(o, "largest/1")
+	d := rules.Begin(o, "largest/1")
 	var best, held *muster.Decision
 	floor := 0
 	var trail []muster.Term

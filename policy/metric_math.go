@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/metrics"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // metricMath is the name of [MetricMath].
@@ -76,7 +78,7 @@ func buildMetricMath(s Spec) muster.Policy {
 
 // Decide implements [muster.Policy].
 func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
-	d := begin(o, metricMath+"/2")
+	d := rules.Begin(o, metricMath+"/2")
 	if !o.Capacity.Known {
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: metricMath, Why: "the fleet could not be listed: " +
 			o.Capacity.Reason})
@@ -92,7 +94,7 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 		return d.Held(muster.UnknownMetric, muster.Term{Rule: metricMath, In: in, Why: why + r.said()})
 	}
 	serving := o.Capacity.InService()
-	n := max(0, ceil(float64(serving)*(metric.Value/p.Target)))
+	n := max(0, rules.Ceil(float64(serving)*(metric.Value/p.Target)))
 	why = fmt.Sprintf("%s is %s, the target %s: %d in service x %s / %s, so %s", p.id, render.Number(metric.Value),
 		render.Number(p.Target),
 		serving, render.Number(metric.Value), render.Number(p.Target), render.Plural(n, "worker"))
@@ -108,8 +110,8 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 	if p.text != "" {
 		why += "; " + p.id + " = " + brief(p.text)
 	}
-	why += retries(o)
-	in = append(in, value("target", p.Target), value("in_service", float64(serving)))
+	why += rules.Retries(o)
+	in = append(in, rules.Value("target", p.Target), rules.Value("in_service", float64(serving)))
 	doubt := p.doubt(answers[p.place], metric, r)
 	if doubt != "" && n < d.Previous {
 		return d.With(muster.Term{Rule: metricMath, In: in, Out: n, Why: why}).Held(muster.UnknownMetric,
@@ -169,7 +171,7 @@ func (p MetricMath) read(o muster.Observation) reading {
 		}
 		external = true
 		if !s.Known {
-			r.unknown = append(r.unknown, entry.ID+" was not read"+because(s.Reason))
+			r.unknown = append(r.unknown, entry.ID+" was not read"+rules.Because(s.Reason))
 			continue
 		}
 		r.in.Series[entry.ID] = row(s, open, period, false)
@@ -191,13 +193,6 @@ func (p MetricMath) read(o muster.Observation) reading {
 	}
 	r.in.Since = r.at.Add(-metrics.MaxPoints * p.all.Period())
 	return r
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }
 
 // row makes the series that is computed with of a remembered one, up to the period that has just begun. Samples are
@@ -252,7 +247,7 @@ func (p MetricMath) doubt(a metricmath.Answer, point metricmath.Point, r reading
 func (p MetricMath) values(answers []metricmath.Answer) (in []muster.Value) {
 	for _, a := range answers {
 		if point, _ := a.Value.Newest(); a.Reason == "" && point.Known {
-			in = append(in, value(a.ID, point.Value))
+			in = append(in, rules.Value(a.ID, point.Value))
 		}
 	}
 	return in
@@ -312,7 +307,7 @@ func listFaults(queries []metricmath.Query, err error) (faults []error) {
 	if !ok {
 		return []error{f}
 	}
-	f.Found, f.Allowed = e.Found, orDefault(e.Expected, "a list that can be computed")
+	f.Found, f.Allowed = e.Found, cmp.Or(e.Expected, "a list that can be computed")
 	if e.Fix != "" {
 		f.Allowed += "; " + e.Fix
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
@@ -176,7 +178,7 @@ func TestWhatLimitsNothingChangesNothing(t *testing.T) {
 		s.PricePerHour, s.BudgetPerHour = 1, float64(rapid.IntRange(0, 3).Draw(t, "budget"))
 		var all muster.Policy = policy.DynamicBacklog{Prior: s.Acceptable}
 		if s.Name = "dynamic-backlog"; rapid.Bool().Draw(t, "exact") {
-			all, s.Name = policy.Exact{}, "exact"
+			all, s.Name = planning.Exact{}, "exact"
 		}
 		all = policy.Headroom{Of: all, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
 		all = policy.Stabilised{Of: all, Out: s.Out.Stabilization, In: s.In.Stabilization}

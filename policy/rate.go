@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Rate limits how far the size may move within any period, up and down apart.
@@ -48,7 +49,7 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 			base = max(base, e.Desired)
 		}
 	}
-	step := max(shape.MaxWorkers, ceil(float64(base)*shape.MaxPercent/100), 1)
+	step := max(shape.MaxWorkers, rules.Ceil(float64(base)*shape.MaxPercent/100), 1)
 	bound := base - step
 	if up {
 		bound = base + step
@@ -57,8 +58,8 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 		return d
 	}
 	t := muster.Term{
-		Rule: "rate", In: []muster.Value{value("from", float64(base)), value("step", float64(step)),
-			value("period_s", shape.Period.Seconds())},
+		Rule: "rate", In: []muster.Value{rules.Value("from", float64(base)), rules.Value("step", float64(step)),
+			rules.Value("period_s", shape.Period.Seconds())},
 		Out: bound, Why: fmt.Sprintf("at most %s within %s", render.Plural(step, "worker"),
 			render.Seconds(shape.Period.Seconds())),
 	}

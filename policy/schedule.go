@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Schedule keeps a size by the calendar: that of the first interval which the instant is in, or none. It asks whether
@@ -35,18 +37,18 @@ type Interval struct {
 // Decide implements [muster.Policy].
 func (p Schedule) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "schedule"
-	d := begin(o, "schedule/1")
+	d := rules.Begin(o, "schedule/1")
 	t := muster.Term{Rule: rule, Why: "no interval of the schedule is on"}
 	for _, i := range p.Intervals {
 		if i.Contains(o.At) {
 			t.Out = i.Workers
-			t.Why = fmt.Sprintf("%s to %s in %s, %s: %s", i.From, i.To, orDefault(i.Zone, "UTC"),
-				orDefault(strings.Join(i.Days, ", "), "every day"),
+			t.Why = fmt.Sprintf("%s to %s in %s, %s: %s", i.From, i.To, cmp.Or(i.Zone, "UTC"),
+				cmp.Or(strings.Join(i.Days, ", "), "every day"),
 				render.Plural(i.Workers, "worker"))
 			break
 		}
 	}
-	t.In = []muster.Value{value("workers", float64(t.Out))}
+	t.In = []muster.Value{rules.Value("workers", float64(t.Out))}
 	d.Floor = t.Out
 	return d.With(t)
 }

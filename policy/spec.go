@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/policy/planning"
 )
 
 // Spec is a policy with its parameters, as the configuration states it and as every recorded decision keeps it.
@@ -121,7 +123,9 @@ func kinds() []kind {
 	return []kind{
 		{"deadline", "the fewest workers that keep the latency objective, launched at the last moment that is still " +
 			"in time",
-			func(s Spec) muster.Policy { return Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()} },
+			func(s Spec) muster.Policy {
+				return planning.Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()}
+			},
 			checkDeadline,
 			facts{falls: true, plans: true, learns: true, slow: true}},
 		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is " +
@@ -135,15 +139,15 @@ func kinds() []kind {
 			func(s Spec) muster.Policy { return DynamicBacklog{Prior: s.Acceptable} }, nil, facts{learns: true}},
 		{"worker-utilization", "keeps total work / total slots at a target",
 			func(s Spec) muster.Policy {
-				return WorkerUtilization{Target: orDefault(s.Target, DefaultTarget),
-					Signal: orDefault(s.Signal, SignalTotal)}
+				return WorkerUtilization{Target: cmp.Or(s.Target, DefaultTarget),
+					Signal: cmp.Or(s.Signal, SignalTotal)}
 			}, checkUtilization, facts{reports: true}},
 		{metricMath, "keeps the value of a CloudWatch metric-math expression at a target", buildMetricMath,
 			checkMetricMath,
 			facts{alone: true}},
 		{"step", "changes the size by an amount that depends on how far a metric has gone",
 			func(s Spec) muster.Policy {
-				return Step{Metric: orDefault(s.Metric, MetricBacklog), Steps: s.Steps, Cooldown: s.Cooldown}
+				return Step{Metric: cmp.Or(s.Metric, MetricBacklog), Steps: s.Steps, Cooldown: s.Cooldown}
 			}, checkStep, facts{}},
 		{"schedule", "keeps a size by the calendar",
 			func(s Spec) muster.Policy { return Schedule{Intervals: s.Intervals} }, checkSchedule,
@@ -333,14 +337,6 @@ func (s Shape) check(field string) []error {
 			"max_percent"})
 	}
 	return faults
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func (s Spec) checkForecast() []error {

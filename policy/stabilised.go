@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Stabilised lets a wish act only once it has lasted: a rise goes to the smallest wish of the time Out, a fall to the
@@ -46,8 +47,9 @@ func (p Stabilised) Decide(o muster.Observation, recent muster.Recent) muster.De
 		return d
 	}
 	t := muster.Term{
-		Rule: "stabilization", In: []muster.Value{value("wish", float64(d.Wish)), value("window_s", window.Seconds()),
-			value("lasting", float64(lasting))},
+		Rule: "stabilization", In: []muster.Value{rules.Value("wish", float64(d.Wish)),
+			rules.Value("window_s", window.Seconds()),
+			rules.Value("lasting", float64(lasting))},
 		Out: lasting, Why: fmt.Sprintf("over the past %s the wish that lasted is %d", render.Seconds(window.Seconds()),
 			lasting),
 	}

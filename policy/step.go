@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Step changes the size by an amount that depends on how far a metric has gone: step scaling. It is the policy of those
@@ -51,27 +52,27 @@ type StepChange struct {
 // Decide implements [muster.Policy].
 func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	const rule = "step"
-	d := begin(o, "step/2")
+	d := rules.Begin(o, "step/2")
 	metric, reason := p.metric(o)
 	if !metric.Known {
-		return unknown(d, reason, rule, p.Metric, metric)
+		return rules.Unknown(d, reason, rule, p.Metric, metric)
 	}
 	i := slices.IndexFunc(p.Steps, func(s StepChange) bool {
 		return metric.Value >= s.From &&
 			(s.To == 0 || metric.Value < s.To)
 	})
-	in := []muster.Value{value(p.Metric, metric.Value), value("desired", float64(d.Previous))}
+	in := []muster.Value{rules.Value(p.Metric, metric.Value), rules.Value("desired", float64(d.Previous))}
 	if i < 0 {
 		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous,
-			Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, render.Number(metric.Value)) + retries(o)})
+			Why: fmt.Sprintf("the %s of %s is in no step", p.Metric, render.Number(metric.Value)) + rules.Retries(o)})
 	}
 	n, change := p.Steps[i].apply(d.Previous)
 	d.Floor = n
 	d = d.With(muster.Term{Rule: rule, In: in, Out: n, Why: fmt.Sprintf("the %s of %s is at %s or more: %s", p.Metric,
-		render.Number(metric.Value), render.Number(p.Steps[i].From), change) + retries(o)})
+		render.Number(metric.Value), render.Number(p.Steps[i].From), change) + rules.Retries(o)})
 	if at, ok := lastChange(recent); ok && n != d.Previous && o.At.Sub(at) < p.Cooldown {
 		return d.Held(muster.CoolingDown,
-			muster.Term{Rule: "cooldown", In: []muster.Value{value("cooldown_s", p.Cooldown.Seconds())},
+			muster.Term{Rule: "cooldown", In: []muster.Value{rules.Value("cooldown_s", p.Cooldown.Seconds())},
 				Why: fmt.Sprintf("the last change was %s ago", render.Seconds(o.At.Sub(at).Seconds()))})
 	}
 	return d

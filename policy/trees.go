@@ -1,143 +1,50 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/planning"
 )
 
-// treesRule is what the terms of what trees are expected to send are called.
-const treesRule = "trees"
+// The choices of [Spec.Trees].
+const (
+	// TreesEach has a slot for each node of a tree that waits, as for any message.
+	TreesEach = "each"
+	// TreesWhole has the slots that the tree can use once a worker that is launched now is there.
+	TreesWhole = "whole"
+)
 
-// ahead is messages that trees are expected to send, so many seconds from now.
-type ahead struct{ at, messages float64 }
+// DefaultFirst is how many slots a tree of which only the root is known gets with [TreesWhole].
+const DefaultFirst = 12
 
-// levelParts is into how many groups a level is parted that comes little by little.
-const levelParts = 4
-
-// sendings returns when which of the expected messages of the given levels come, soonest first. A node's children come
-// when its work ends. Nodes in hand end first; those that wait begin as slots come free. What is sent is worked on in
-// its turn, and is followed by its own children.
-func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ahead {
-	var all []ahead
-	waiting := o.Backlog().Value
-	first, last := p.ends()
-	if p.inHand(o) == 0 {
-		first, last = p.soonest()+p.mean, p.soonest()+p.mean
-		if at, ok := p.finished(1); ok {
-			first = at
-		}
-	}
-	before := waiting
-	for i, level := range levels {
-		if i > 0 {
-			first, last = first+p.mean, last+p.mean
-		}
-		if at, ok := p.finished(before); ok && before > 0 {
-			last = max(last, at)
-		}
-		last = max(first, last)
-		for part := range levelParts {
-			at := first + (last-first)*(float64(part)+0.5)/levelParts
-			all = append(all, ahead{at, level.Messages / levelParts})
-		}
-		before += level.Messages
-	}
-	slices.SortStableFunc(all, func(a, b ahead) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
-	return all
-}
-
-// ends returns when the first and the last of the messages in hand end, as far as they are known to be at different
-// points of their work: on average they need the residual time.
-func (p plan) ends() (first, last float64) {
-	return p.residual * (1 - p.mixed), p.residual * (1 + p.mixed)
-}
-
-// inHand is how many messages are in work.
-func (p plan) inHand(o muster.Observation) float64 {
-	if f := o.InFlight(); f.Known {
-		return math.Min(f.Value, p.up) // counted at the same instant as the backlog
-	}
-	return p.up - p.free
-}
-
-// treesIn are the numbers that every term about trees begins with, and what they say in words.
-func treesIn(o muster.Observation) ([]muster.Value, string) {
-	e := o.Expected
-	in := []muster.Value{value("trees", float64(e.Trees)), value("open", e.Open), value("running", o.InFlight().Value)}
-	words := fmt.Sprintf("%s of trees open", nodes(e.Open))
-	if e.Held > 0 {
-		in, words = append(in, value("held", e.Held)), fmt.Sprintf("%s, %s of them held back", words,
-			render.Number(e.Held))
-	}
-	in = append(in, value("branching", round3(e.Branching())), value("expected", round3(e.Next())))
-	return in, words
-}
-
-func nodes(n float64) string {
-	if n == 1 {
-		return "1 node"
-	}
-	return render.Number(n) + " nodes"
-}
-
-// withoutTrees is the decision while the trees cannot be read: a rise for what waits stays, nobody goes.
-func withoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
-	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so nobody knows what is to " +
-		"come and nobody goes: " + o.Expected.Reason}
-	if d.Desired < d.Previous {
-		d = d.Held(muster.UnknownTrees, t)
-	} else {
-		d = d.With(t)
-	}
-	d.Floor = d.Desired
-	return d
-}
-
-// treesWhen says in words what is to come, and when.
-func treesWhen(o muster.Observation, words string, all []ahead) ([]muster.Value, string) {
-	e := o.Expected
-	if len(all) == 0 {
-		if e.Perhaps > 0 {
-			return nil, fmt.Sprintf("%s; whether they have children is not known yet", words)
-		}
-		return nil, words + " and no further ones to come"
-	}
-	words += fmt.Sprintf("; the next level has about %s more, expected from %s on",
-		render.Number(math.Round(e.Next()*10)/10), clock(o, all[0].at))
-	return []muster.Value{value("in_s", round3(all[0].at))}, words
-}
-
-// untimed is the decision d while it is not known how long the work takes: then nobody knows when the next level comes.
-// Those who are there stay for it.
-func untimed(d muster.Decision, o muster.Observation) muster.Decision {
+func (s Spec) checkTrees() []error {
+	var faults []error
 	switch {
-	case o.Expected.None():
-		return d
-	case !o.Expected.Known:
-		return withoutTrees(d, o)
+	case !slices.Contains([]string{"", TreesEach, TreesWhole}, s.Trees):
+		faults = append(faults, &Fault{"policy.trees", strconv.Quote(s.Trees), TreesEach + ", " + TreesWhole})
+	case s.Trees == TreesWhole && s.Name != "exact":
+		faults = append(faults, &Fault{"policy.trees", TreesWhole + " with " + s.Name, TreesWhole + " with exact"})
 	}
-	in, words := treesIn(o)
-	out := d.Desired
-	if o.Expected.Next()+o.Expected.Perhaps > 0 {
-		out = max(out, d.Previous)
-		d.Floor = out
-		words += fmt.Sprintf("; the next level has about %s more, and when it comes is not known until one is done",
-			render.Number(math.Round(o.Expected.Next()*10)/10))
+	switch {
+	case s.First < 0 || s.First > maxFirst:
+		faults = append(faults, &Fault{"policy.first", fmt.Sprint(s.First), fmt.Sprintf("1 to %d slots", maxFirst)})
+	case s.First > 0 && s.Trees != TreesWhole:
+		faults = append(faults, &Fault{"policy.first", fmt.Sprint(s.First) + " without trees: " + TreesWhole,
+			"a number of slots with trees: " + TreesWhole})
 	}
-	floor := d.Floor
-	d = d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
-	d.Floor = min(floor, d.Desired)
-	return d
+	return faults
+}
+
+// maxFirst is the most slots that a tree may get of which only the root is known.
+const maxFirst = 10_000
+
+func buildExact(s Spec) muster.Policy {
+	if s.Trees != TreesWhole {
+		return planning.Exact{}
+	}
+	return planning.Exact{Whole: true, First: cmp.Or(s.First, DefaultFirst)}
 }

@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/policy"
 )
 
 // grown is an observation of a fleet that works on trees: workers boot in 20 s and messages take 10 s, all the same.
@@ -38,7 +39,7 @@ func TestTheNextLevelOfATreeIsPlannedFor(t *testing.T) {
 	perhaps := levels(4)
 	perhaps.Perhaps = 6
 	unread := muster.Expected{At: t0, Reason: "the disk is gone"}
-	exact, deadline := policy.Exact{}, policy.Deadline{}
+	exact, deadline := planning.Exact{}, planning.Deadline{}
 	for _, row := range []struct {
 		name     string
 		policy   muster.Policy
@@ -115,8 +116,8 @@ func TestTreesOnlyEverAskForMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := sights().Draw(t, "see").observation()
 		o.Boot = muster.Estimate{Known: true, MeanSeconds: rapid.Float64Range(0.1, 100).Draw(t, "boot")}
-		p := rapid.SampledFrom([]muster.Policy{policy.Exact{}, policy.Deadline{}, policy.Deadline{Prompt: true},
-			policy.Deadline{Seasonal: true}}).Draw(t, "policy")
+		p := rapid.SampledFrom([]muster.Policy{planning.Exact{}, planning.Deadline{}, planning.Deadline{Prompt: true},
+			planning.Deadline{Seasonal: true}}).Draw(t, "policy")
 		without := p.Decide(o, nil)
 		expected := outlooks().Draw(t, "expected")
 		o.Expected = &expected
@@ -135,7 +136,7 @@ func TestTreesOnlyEverAskForMore(t *testing.T) {
 
 func TestDecisionsWithTreesRecomputeToTheByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := rapid.SampledFrom([]muster.Policy{policy.Exact{}, policy.Deadline{}}).Draw(t, "policy")
+		p := rapid.SampledFrom([]muster.Policy{planning.Exact{}, planning.Deadline{}}).Draw(t, "policy")
 		o := sights().Draw(t, "see").observation()
 		expected := outlooks().Draw(t, "expected")
 		o.Expected = &expected
@@ -155,7 +156,7 @@ func TestDecisionsWithTreesRecomputeToTheByte(t *testing.T) {
 func TestWorkersOnTheirWayBeginChildrenOnlyOnceTheseAreThere(t *testing.T) {
 	o := grown(see{inFlight: 4, busy: 4, pending: 8, latency: 22 * time.Second}, levels(4, 10))
 	o.Coming = []muster.Coming{{AgeSeconds: 19, Members: 8}}
-	if d := (policy.Deadline{}).Decide(o, nil); d.Desired != 28 {
+	if d := (planning.Deadline{}).Decide(o, nil); d.Desired != 28 {
 		t.Errorf("desired %d: %s\nwant 12 and one for each of the 16 that would be late", d.Desired, d.Sentence())
 	}
 }

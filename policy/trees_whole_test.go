@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
@@ -13,7 +15,7 @@ import (
 )
 
 // whole is the policy exact that sizes for trees as a whole, with six slots for a tree of which only the root is known.
-func whole() policy.Exact { return policy.Exact{Whole: true, First: 6} }
+func whole() planning.Exact { return planning.Exact{Whole: true, First: 6} }
 
 // young is a tree of which only the root is known.
 func young(trees int) muster.Expected {
@@ -113,7 +115,7 @@ func TestAWholeTreeAsksNobodyToGo(t *testing.T) {
 		o := sights().Draw(t, "see").observation()
 		o.Boot = muster.Estimate{Known: true, MeanSeconds: rapid.Float64Range(0.1, 100).Draw(t, "boot")}
 		without := whole().Decide(o, nil)
-		if each := (policy.Exact{}).Decide(o, nil); each.Sentence() != without.Sentence() {
+		if each := (planning.Exact{}).Decide(o, nil); each.Sentence() != without.Sentence() {
 			t.Fatalf("without a tree: %s\nwant %s", without.Sentence(), each.Sentence())
 		}
 		expected := outlooks().Draw(t, "expected")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // DefaultTarget is the utilization at which a fleet keeps three slots in ten free for what comes next.
@@ -32,17 +33,17 @@ type WorkerUtilization struct {
 // Decide implements [muster.Policy].
 func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "worker-utilization"
-	d := begin(o, rule+"/2")
+	d := rules.Begin(o, rule+"/2")
 	if !o.Capacity.Known {
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " +
 			o.Capacity.Reason})
 	}
 	work, reason, what := p.work(o)
 	if !work.Known {
-		return unknown(d, reason, rule, what, work)
+		return rules.Unknown(d, reason, rule, what, work)
 	}
 	u := Utilization(work.Value, float64(o.Capacity.Slots))
-	n := ceil(work.Value / (p.Target * o.Capacity.SlotsPerWorker))
+	n := rules.Ceil(work.Value / (p.Target * o.Capacity.SlotsPerWorker))
 	why := fmt.Sprintf("%s of work on %s is a utilization of %s, the target is %s, so %s", render.Number(work.Value),
 		render.Plural(o.Capacity.Slots, "slot"), render.Number(u), render.Number(p.Target), render.Plural(n, "worker"))
 	if o.Capacity.Slots == 0 {
@@ -57,13 +58,13 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 	}
 	d.Floor = n
 	if p.Signal != SignalReports {
-		why += retries(o)
+		why += rules.Retries(o)
 	}
 	return d.With(muster.Term{
 		Rule: rule,
-		In: []muster.Value{value("work", work.Value), value("slots", float64(o.Capacity.Slots)),
-			value("utilization", u),
-			value("target", p.Target), value("slots_per_worker", o.Capacity.SlotsPerWorker)},
+		In: []muster.Value{rules.Value("work", work.Value), rules.Value("slots", float64(o.Capacity.Slots)),
+			rules.Value("utilization", u),
+			rules.Value("target", p.Target), rules.Value("slots_per_worker", o.Capacity.SlotsPerWorker)},
 		Out: n, Why: why,
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/prometheus/common/expfmt"
@@ -23,7 +25,6 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/exposition"
-	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -179,7 +180,7 @@ func TestMetricsSayWhatIsKnownAndOnlyThat(t *testing.T) {
 
 func TestMetricsSayWhatTheObjectiveHasToExpect(t *testing.T) {
 	w := newWorld(t)
-	e := policy.ArrivingNow(w.steps[2].Observation, w.steps[2].Decision.Desired)
+	e := planning.ArrivingNow(w.steps[2].Observation, w.steps[2].Decision.Desired)
 	if !e.Known || e.Seconds <= 3 || e.InTime <= 0 {
 		t.Fatalf("found %+v: the test would prove nothing", e)
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/internal/lifecycle"
-	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/policy/planning"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -139,7 +139,7 @@ func collectQueues(o muster.Observation, gauge func(exposition.Family, float64, 
 // collectOutlook exports what a message that arrives now has to expect, where that can be told, and what the size
 // costs.
 func collectOutlook(o controller.Outcome, gauge func(exposition.Family, float64, ...string)) {
-	if e := policy.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
+	if e := planning.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
 		gauge(desc("muster_expected_time_seconds", "Mean time from sent to finished of a message that arrives now, "+
 			"if the size stayed as it is.", "fleet"), e.Seconds)
 		gauge(desc("muster_objective_chance", "Probability that a message that arrives now meets the latency "+

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
@@ -20,7 +22,7 @@ type expected struct {
 	rate            float64
 	seconds, inTime float64
 	steps           float64
-	steady          policy.Expectation
+	steady          planning.Expectation
 }
 
 func (e *expected) stepped(v View) {
@@ -31,7 +33,7 @@ func (e *expected) stepped(v View) {
 	const many = 1e6
 	o.Processing, o.Pace = e.work, muster.Pace{Finished: many, Seconds: many * e.work.MeanSeconds}
 	o.Arrivals = muster.Arrivals{Known: true, FiveMinutes: e.rate}
-	x := policy.OutlookOf(o, e.workers)
+	x := planning.OutlookOf(o, e.workers)
 	if x.Now.Known {
 		e.seconds, e.inTime, e.steps = e.seconds+x.Now.Seconds, e.inTime+x.Now.InTime, e.steps+1
 	}
@@ -84,7 +86,7 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var said policy.Outlook
+			var said planning.Outlook
 			r := newStream(5, n, 0, time.Nanosecond, service, lognormal(0.5))
 			var all []trace.Message
 			for range n {
@@ -97,7 +99,7 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 					if said.Workers == 0 && v.At >= 5*time.Minute {
 						o := v.Outcome.Observation
 						o.Processing = takes(service.Seconds(), 0.5*service.Seconds())
-						said = policy.OutlookOf(o, k)
+						said = planning.OutlookOf(o, k)
 					}
 				},
 			})
@@ -108,7 +110,9 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 				t.Errorf("the outlook says that %.1f of %d will be late, and %.0f were", said.Late, n, late)
 			}
 			if math.Abs(said.Now.Seconds/res.P99-1) > 0.1 {
-				t.Errorf("the outlook says that a message behind all others takes %.0f s, and the last ones took %.0f s", said.Now.Seconds, res.P99)
+				t.Errorf(
+					"the outlook says that a message behind all others takes %.0f s, and the last ones took %.0f s",
+					said.Now.Seconds, res.P99)
 			}
 		})
 	}

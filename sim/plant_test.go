@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/policy"
 )
 
 // A check that never fails checks nothing. Each fault that is planted here must be found by what watches every run.
@@ -55,7 +56,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 type forgetful struct{}
 
 func (forgetful) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
-	d := policy.Exact{}.Decide(o, recent)
+	d := planning.Exact{}.Decide(o, recent)
 	add := max(0, int(o.Backlog().Value)-max(0, o.Capacity.Slots-int(o.InFlight().Value)))
 	return d.With(muster.Term{Rule: "forgetful", Out: d.Previous + add})
 }
@@ -81,7 +82,7 @@ func (s story) excess(t *testing.T, p muster.Policy) (excess int) {
 func TestExactNeverAsksForMoreWorkersThanThereAreMessages(t *testing.T) {
 	found := false
 	for seed := uint64(1); seed <= 40; seed++ {
-		if n := tell(t, seed).excess(t, policy.Exact{}); n > 0 {
+		if n := tell(t, seed).excess(t, planning.Exact{}); n > 0 {
 			t.Errorf("seed %d: %d workers too many", seed, n)
 		}
 		found = found || seed <= 10 && tell(t, seed).excess(t, forgetful{}) > 0

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-scale/muster"
@@ -104,7 +106,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestAShareIsOnlySaidToBeAllWhenItIs(t *testing.T) {
 	for inTime, want := range map[float64]string{1: "100.0%", 0.99995: "100.0%", 0.9996: "99.9%", 0.99: "99.0%",
 		0: "0.0%"} {
-		if got := share(policy.Expectation{Known: true, InTime: inTime}); got != want {
+		if got := share(planning.Expectation{Known: true, InTime: inTime}); got != want {
 			t.Errorf("%v reads %s, want %s", inTime, got, want)
 		}
 	}

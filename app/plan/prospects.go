@@ -7,14 +7,15 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/policy"
 )
 
 // Prospect is what a size would make of the objective, with its price, as muster plan -o json prints it.
 type Prospect struct {
-	policy.Outlook
+	planning.Outlook
 	// CostPerHour is what the size costs in an hour; zero without a price.
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
 }
@@ -23,8 +24,8 @@ type Prospect struct {
 func prospects(o muster.Observation, n int, price float64) []Prospect {
 	all := []Prospect{}
 	for workers := max(0, n-1); workers <= n+1; workers++ {
-		x := policy.OutlookOf(o, workers)
-		for _, e := range []*policy.Expectation{&x.Now, &x.Steady} {
+		x := planning.OutlookOf(o, workers)
+		for _, e := range []*planning.Expectation{&x.Now, &x.Steady} {
 			e.Seconds, e.InTime = rounded(e.Seconds, 1e3), rounded(e.InTime, 1e5)
 		}
 		x.Late = rounded(x.Late, 1e3)
@@ -57,7 +58,7 @@ func PrintOutlook(w io.Writer, all []Prospect) error {
 	}
 	said := map[string]bool{}
 	for _, p := range all {
-		for _, e := range []policy.Expectation{p.Now, p.Steady} {
+		for _, e := range []planning.Expectation{p.Now, p.Steady} {
 			if !e.Known && !said[e.Reason] {
 				said[e.Reason] = true
 				fmt.Fprintf(w, "  ?: %s\n", e.Reason)
@@ -67,7 +68,7 @@ func PrintOutlook(w io.Writer, all []Prospect) error {
 	return nil
 }
 
-func seconds(e policy.Expectation) string {
+func seconds(e planning.Expectation) string {
 	if !e.Known {
 		return "?"
 	}
@@ -75,7 +76,7 @@ func seconds(e policy.Expectation) string {
 }
 
 // share renders a probability in per cent. It says 100 % of nothing that may be late.
-func share(e policy.Expectation) string {
+func share(e planning.Expectation) string {
 	if !e.Known {
 		return "?"
 	}

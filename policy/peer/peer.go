@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-scale/muster/policy/planning"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy"
 )
@@ -114,7 +116,9 @@ func awsPeers() []Peer {
 	}
 	fixed, fast := FixedAlarm(), FastAlarm()
 	return []Peer{
-		tracking("aws-static", "target tracking on backlog per instance with a fixed target, alarms of 3 and 15 minutes", TargetTracking{Alarm: fixed}),
+		tracking("aws-static",
+			"target tracking on backlog per instance with a fixed target, alarms of 3 and 15 minutes",
+			TargetTracking{Alarm: fixed}),
 		tracking("aws-static-fast", "aws-static with alarms on ten-second points", TargetTracking{Alarm: fast}),
 		tracking("aws-dynamic", "target tracking on backlog per instance, the target read from measured durations "+
 			"each minute", TargetTracking{Alarm: fixed, Measured: true}),
@@ -244,14 +248,16 @@ const (
 )
 
 func exactPeers() []Peer {
-	exact := func(float64, time.Duration) muster.Policy { return policy.Exact{} }
+	exact := func(float64, time.Duration) muster.Policy { return planning.Exact{} }
 	return []Peer{
 		{Name: "fixed", What: "a fleet that is never scaled", Setting: "workers", Default: 10,
 			Sweep: []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200},
 			Build: func(setting float64, _ time.Duration) muster.Policy {
 				return Fixed{Workers: workers(setting)}
 			}},
-		{Name: "formula", What: "all that waits or is in flight, over what a worker begins in time that is launched now", Setting: "share of the objective",
+		{Name: "formula",
+			What:    "all that waits or is in flight, over what a worker begins in time that is launched now",
+			Setting: "share of the objective",
 			Default: 0.97, Sweep: []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97},
 			Build: func(setting float64, _ time.Duration) muster.Policy { return Formula{Share: min(1, setting)} }},
 		{Name: "s3", What: "a task for every message that has none; tasks stop after an idle time",

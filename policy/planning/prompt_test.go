@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
 func TestAPromptFleetBeginsAtOnceAndAnotherWaitsForCompany(t *testing.T) {
@@ -70,7 +71,7 @@ func TestAPromptFleetKeepsAMargin(t *testing.T) {
 		o.Objective.Latency = time.Minute
 		o.Boot, o.Processing = lasting(row.boot, 1e6), lasting(row.work, 1e6)
 		o.Queues[0].LateSeconds = row.late
-		w, known := workOf(o)
+		w, known := durations.Of(o)
 		if !known {
 			t.Fatal("how long the work takes is not known")
 		}

@@ -1,10 +1,11 @@
-package policy
+package planning
 
 import (
 	"math"
 	"testing"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
 func TestHeadroomIsNoMoreThanASlotForEachMessageOfTheBusiestTimes(t *testing.T) {
@@ -23,7 +24,8 @@ func TestHeadroomIsNoMoreThanASlotForEachMessageOfTheBusiestTimes(t *testing.T) 
 			muster.Busiest{OverSeconds: 5, Messages: 12}, 16.2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{work: work{settled: row.mean}, latency: row.latency, slots: 1, boot: 60, missed: 1, price: 1e9,
+			p := &plan{Work: durations.Work{Settled: row.mean}, latency: row.latency, slots: 1, boot: 60, missed: 1,
+				price:    1e9,
 				quantile: 0.99}
 			if got := p.headroom(muster.Arrivals{FiveMinutes: row.minutes, Hour: math.Max(1e-6, row.minutes),
 				Busiest: []muster.Busiest{row.busiest}}); !about(got, row.want) {
@@ -51,30 +53,12 @@ func TestSteadyArrivalsThatComeAtRandomTakeMoreThanTheyKeepBusy(t *testing.T) {
 		{"nothing comes", 0.99, 1, 0, 60, 0, 2, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{work: work{settled: row.mean, variation: row.variation}, quantile: row.quantile, boot: row.boot}
+			p := &plan{Work: durations.Work{Settled: row.mean, Variation: row.variation}, quantile: row.quantile,
+				boot: row.boot}
 			if got := p.steady(row.at, row.spare); math.Abs(got-row.want) > 1e-3 {
 				t.Errorf("found %.4f slots, want %v", got, row.want)
 			}
 		})
-	}
-}
-
-func TestAMeanSettlesOnWhatIsNoChance(t *testing.T) {
-	for _, row := range []struct {
-		name                                         string
-		before, lately, deviation, weight, durations float64
-		want                                         float64
-	}{
-		{"a little longer is chance: 2 x 2 x 10 / 110 = 0.364", 5, 5.3, 2, 10, 100, 5},
-		{"beyond that it counts, 0.364 squared left out of it", 5, 6, 2, 10, 100, 5.8678},
-		{"so does shorter work", 5, 4, 2, 10, 100, 4.1322},
-		{"nothing was measured lately", 5, 5, 2, 10, 0, 5},
-		{"work that is all alike leaves nothing to chance", 5, 5.3, 0, 10, 100, 5.3},
-	} {
-		if got := settle(row.before, row.lately, row.deviation, row.weight,
-			row.durations); math.Abs(got-row.want) > 1e-3 {
-			t.Errorf("%s: found %.4f, want %v", row.name, got, row.want)
-		}
 	}
 }
 
@@ -96,7 +80,8 @@ func TestHeadroomIsWorthItsPrice(t *testing.T) {
 		{"nothing came for so long that the idle slots have cost more than it saves", 100, 1, 1e6, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{work: work{settled: 1}, latency: 6, slots: 1, boot: 60, missed: row.missed, price: row.price,
+			p := &plan{Work: durations.Work{Settled: 1}, latency: 6, slots: 1, boot: 60, missed: row.missed,
+				price:    row.price,
 				quantile: 0.99}
 			if got := p.headroom(muster.Arrivals{Hour: 2, Busiest: busiest, QuietSeconds: row.quiet}); !about(got,
 				row.want) {

@@ -1,62 +1,65 @@
-package policy
+// Package durations estimates how long the work of a message takes, from what was measured, from the last minutes and
+// from what is in hand. [Of] is the estimate; of messages that come in classes it is that of their mixture.
+package durations
 
 import (
+	"cmp"
 	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
 )
 
-// work is what is known of the time that messages take, in seconds.
-type work struct {
-	// mean is the mean processing duration, deviation its standard deviation, tail the duration that few messages
-	// exceed, and usual the same over the whole time that was measured.
-	mean, deviation, tail, usual float64
-	// longest is the 99th percentile.
-	longest float64
-	// settled is the mean as far as the last minutes differ from the time before by more than chance.
-	settled float64
-	// lately is the mean as far as finished work shows it: in hand may be a few long ones.
-	lately float64
-	// variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
-	variation float64
-	// classes is how many classes were told apart; 0 where the work is taken as one.
-	classes int
+// Work is what is known of the time that messages take, in seconds.
+type Work struct {
+	// Mean is the Mean processing duration, Deviation its standard Deviation, Tail the duration that few messages
+	// exceed, and Usual the same over the whole time that was measured.
+	Mean, Deviation, Tail, Usual float64
+	// Longest is the 99th percentile.
+	Longest float64
+	// Settled is the mean as far as the last minutes differ from the time before by more than chance.
+	Settled float64
+	// Lately is the mean as far as finished work shows it: in hand may be a few long ones.
+	Lately float64
+	// Variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
+	Variation float64
+	// Classes is how many Classes were told apart; 0 where the work is taken as one.
+	Classes int
 }
 
 // weightBefore is how many durations the mean from before the last minutes counts for, where all are about the same.
 // The mean of durations that vary more takes so many more to tell a change from chance.
 const weightBefore = 8
 
-// workOf estimates how long the work of a message takes: the mean that was measured, as long as it agrees with the work
+// Of estimates how long the work of a message takes: the mean that was measured, as long as it agrees with the work
 // of the last minutes, finished and in hand. What is in hand tells before its end when work begins to take longer. The
 // spread is that of the measured durations, in proportion.
-func workOf(o muster.Observation) (work, bool) {
+func Of(o muster.Observation) (Work, bool) {
 	e := o.Processing
 	if !e.Known || e.MeanSeconds <= 0 {
-		return work{}, false
+		return Work{}, false
 	}
 	if m, mixed := mixtureOf(o); mixed {
 		return workOfMixture(o, m), true
 	}
-	deviation := deviationOf(e)
+	deviation := DeviationOf(e)
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
 	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have
 	// just begun.
 	inHand := float64(o.Capacity.BusySlots)
-	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
+	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
 	low := before / (weight + o.Pace.Finished + inHand)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
 	mean := max(lately, unlike(o, variation))
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
-	return work{
-		mean: mean, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand),
-		deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, tail: usual * scale, usual: usual,
-		variation: math.Min(1, variation),
-		longest:   e.P99Seconds * mean / e.MeanSeconds,
+	return Work{
+		Mean: mean, Lately: lately, Settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand),
+		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, Usual: usual,
+		Variation: math.Min(1, variation),
+		Longest:   e.P99Seconds * mean / e.MeanSeconds,
 	}, true
 }
 
@@ -72,26 +75,28 @@ func settle(before, lately, deviation, weight, durations float64) float64 {
 	return before + off*(1-chance*chance/(off*off))
 }
 
-// deviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the
+// DeviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the
 // mean, the 99th of skewed ones 3.
-func deviationOf(e muster.Estimate) float64 {
+func DeviationOf(e muster.Estimate) float64 {
 	return math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 }
 
-// held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of
+// Held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of
 // exponential work by 1.3; three of which one hangs differ by 1.4 and more do by more, and then what it adds is left
 // out: less than one and a half of the deviations that it makes their mean have.
-func held(c muster.Capacity, usual float64) float64 {
+func Held(c muster.Capacity, usual float64) float64 {
 	if c.Busy < 3 { // one or two that hang look like work that takes longer
 		return math.Min(c.HeldMeanSeconds, usual)
 	}
 	if c.HeldDeviationSeconds < 1.4*c.HeldMeanSeconds {
 		return c.HeldMeanSeconds
 	}
-	return surelyHeld(c)
+	return SurelyHeld(c)
 }
 
-func surelyHeld(c muster.Capacity) float64 {
+// SurelyHeld is how long messages in hand have been worked on for certain, on average: the mean less one and a half of
+// its own deviations, in seconds.
+func SurelyHeld(c muster.Capacity) float64 {
 	return math.Max(0, c.HeldMeanSeconds-1.5*c.HeldDeviationSeconds/math.Sqrt(math.Max(1, float64(c.BusySlots))))
 }
 
@@ -107,7 +112,7 @@ func surelyHeld(c muster.Capacity) float64 {
 func unlike(o muster.Observation, variation float64) float64 {
 	c, e := o.Capacity, o.Processing
 	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations ||
-		surelyHeld(c) < orDefault(o.Poll, time.Second).Seconds() {
+		SurelyHeld(c) < cmp.Or(o.Poll, time.Second).Seconds() {
 		return 0
 	}
 	if e.Prior {
@@ -118,7 +123,7 @@ func unlike(o muster.Observation, variation float64) float64 {
 	mean, square, each := e.MeanSeconds, 1+variation*variation, math.Sqrt(float64(c.BusySlots))
 	usual := mean * square / 2
 	deviation := mean * math.Sqrt(square*square*square/3-square*square/4)
-	if surelyHeld(c) < usual+chance*deviation/each {
+	if SurelyHeld(c) < usual+chance*deviation/each {
 		return 0
 	}
 	return 2 * c.HeldMeanSeconds / square

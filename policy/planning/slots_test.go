@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"testing"
@@ -53,7 +53,7 @@ func TestFewMessagesArePlannedWithTheLongestDurations(t *testing.T) {
 		o := s0(25, 0)
 		o.Processing, o.Objective.Latency = varying(10, 27, 35, 1000), row.latency
 		o.Queues[0].Backlog = muster.Measured(o.At, row.waiting)
-		if got := planOf(o).tail; !about(got, row.want) {
+		if got := planOf(o).Tail; !about(got, row.want) {
 			t.Errorf("%s: planned with %v s, want %v", row.name, got, row.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package durations
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ type mixture struct {
 const (
 	// sharesBefore is how many messages the shares from before the last minutes count for.
 	sharesBefore = 8
-	// often and seldomest are the shares of messages that are longer than the 97th and the 99th percentile.
-	often, seldomest = 0.03, 0.01
+	// Often and seldomest are the shares of messages that are longer than the 97th and the 99th percentile.
+	Often, seldomest = 0.03, 0.01
 )
 
 // mixtureOf returns the mixture; false for a fleet of which fewer than two classes are known. How long a class takes
@@ -50,7 +50,7 @@ func mixtureOf(o muster.Observation) (mixture, bool) {
 func (m mixture) mean() (mean, deviation float64) {
 	square := 0.0
 	for i, c := range m.of {
-		d := deviationOf(c.Processing)
+		d := DeviationOf(c.Processing)
 		mean += m.shares[i] * c.Processing.MeanSeconds
 		square += m.shares[i] * (d*d + c.Processing.MeanSeconds*c.Processing.MeanSeconds)
 	}
@@ -80,8 +80,8 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 			}
 			return d
 		}
-		if low, high := math.Max(above, seldomest), math.Min(until, often); low < high {
-			tail += within((low+high)/2) * (high - low) / (often - seldomest)
+		if low, high := math.Max(above, seldomest), math.Min(until, Often); low < high {
+			tail += within((low+high)/2) * (high - low) / (Often - seldomest)
 		}
 		if above <= seldomest && seldomest < until {
 			longest = within(seldomest)
@@ -112,22 +112,22 @@ func (m mixture) finished() (n float64) {
 }
 
 // workOfMixture is [workOf] by class. What is in hand still tells before its end when work begins to take longer.
-func workOfMixture(o muster.Observation, m mixture) work {
+func workOfMixture(o muster.Observation, m mixture) Work {
 	e := o.Processing
 	mean, deviation := m.mean()
 	variation := deviation / mean
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inHand := float64(o.Capacity.BusySlots)
-	lately := math.Max(mean, (weight*mean+inHand*held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inHand))
+	lately := math.Max(mean, (weight*mean+inHand*Held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inHand))
 	now := max(lately, unlike(o, variation))
 	scale := now / mean
 	tail, longest := m.tail(m.shares)
 	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are no longer ones.
-	return work{
-		mean: now, lately: lately, settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(),
-			m.finished()+inHand), deviation: deviation * scale, tail: math.Max(now, tail), longest: math.Max(now,
+	return Work{
+		Mean: now, Lately: lately, Settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(),
+			m.finished()+inHand), Deviation: deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now,
 			longest),
-		usual: math.Max(e.MeanSeconds, usual), variation: math.Min(1, variation), classes: len(m.of),
+		Usual: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
 	}
 }

@@ -1,6 +1,9 @@
-package policy
+package planning
 
-import "github.com/muster-scale/muster"
+import (
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/rules"
+)
 
 // Exact gives every message a slot of its own: desired + max(0, queued - pending), where slots that are free count as
 // pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to
@@ -10,25 +13,24 @@ import "github.com/muster-scale/muster"
 // What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner
 // than it comes: see [muster.Expected].
 type Exact struct {
-	// Whole sizes for trees as a whole and not for each of their nodes: [TreesWhole].
+	// Whole sizes for trees as a whole and not for each of their nodes.
 	Whole bool
-	// First is how many slots a tree gets of which only the root is known: with Whole alone, at least 0. In
-	// configurations it is [DefaultFirst] when not given.
+	// First is how many slots a tree gets of which only the root is known: with Whole alone, at least 0.
 	First int
 }
 
 // Decide implements [muster.Policy].
 func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "exact"
-	d := begin(o, "exact/2")
-	o = withoutRetries(o)
+	d := rules.Begin(o, "exact/2")
+	o = rules.WithoutRetries(o)
 	backlog, inFlight := o.Backlog(), o.InFlight()
 	if !o.Capacity.Known {
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: rule, Why: "the fleet could not be listed: " +
 			o.Capacity.Reason})
 	}
 	if !backlog.Known {
-		return unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
+		return rules.Unknown(d, muster.UnknownBacklog, rule, "backlog", backlog)
 	}
 	slots := o.Capacity.SlotsPerWorker
 	pending := float64(o.Pending()) * slots
@@ -38,15 +40,16 @@ func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	if inFlight.Known {
 		free = max(0, float64(o.Capacity.Slots)-inFlight.Value)
 	}
-	add := ceil(max(0, backlog.Value-pending-free) / slots)
+	add := rules.Ceil(max(0, backlog.Value-pending-free) / slots)
 	d.Floor = d.Previous + add
 	if inFlight.Known {
-		d.Floor = min(d.Floor, ceil((backlog.Value+inFlight.Value)/slots))
+		d.Floor = min(d.Floor, rules.Ceil((backlog.Value+inFlight.Value)/slots))
 	}
 	d = d.With(muster.Term{
 		Rule: rule,
-		In: []muster.Value{value("queued", backlog.Value), value("pending_slots", pending), value("free_slots", free),
-			value("slots_per_worker", slots), value("desired", float64(d.Previous))},
+		In: []muster.Value{rules.Value("queued", backlog.Value), rules.Value("pending_slots", pending),
+			rules.Value("free_slots", free),
+			rules.Value("slots_per_worker", slots), rules.Value("desired", float64(d.Previous))},
 		Out: d.Previous + add,
 		Why: exactWhy(o, backlog.Value, pending, free, add),
 	})

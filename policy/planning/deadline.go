@@ -1,12 +1,15 @@
-package policy
+package planning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Deadline keeps the latency objective with as few workers as it can. Every waiting message has a latest moment at
@@ -52,16 +55,16 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 
 // decide decides for members that do not share a machine.
 func (p Deadline) decide(o muster.Observation) muster.Decision {
-	d := begin(o, "deadline/7")
+	d := rules.Begin(o, "deadline/7")
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
 		return d.Held(muster.UnknownCapacity, muster.Term{Rule: deadlineRule, Why: "the fleet could not be listed: " +
 			o.Capacity.Reason})
 	case !backlog.Known:
-		return unknown(d, muster.UnknownBacklog, deadlineRule, "backlog", backlog)
+		return rules.Unknown(d, muster.UnknownBacklog, deadlineRule, "backlog", backlog)
 	}
-	work, known := workOf(o)
+	work, known := durations.Of(o)
 	if !known {
 		return untimed(p.learn(d, o, backlog.Value), o)
 	}
@@ -93,20 +96,20 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	}
 	need := plan.need(0)
 	launch := 0
-	if later := plan.need(plan.step); ceil(later.workers) > ceil(need.workers) || plan.hurried(need) ||
+	if later := plan.need(plan.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) || plan.hurried(need) ||
 		need.whom == lateOnes || plan.blind || o.Processing.Prior {
-		launch = ceil(need.workers)
+		launch = rules.Ceil(need.workers)
 	}
 	if float64(active)+need.workers > float64(o.Limits.Max) {
-		launch = ceil(need.workers) // all that may be there are needed: nothing is saved by launching them later
+		launch = rules.Ceil(need.workers) // all that may be there are needed: nothing is saved by launching them later
 	}
 	if active == 0 && plan.late() {
-		launch = max(launch, ceil(need.workers), 1) // what is late waits for nobody else
+		launch = max(launch, rules.Ceil(need.workers), 1) // what is late waits for nobody else
 	}
-	if plan.mean > plan.lately && launch > 0 {
+	if plan.Mean > plan.Lately && launch > 0 {
 		// Only what is in hand says so, and that may be a moment's standstill: as many again as are busy find out.
-		usual := plan.as(plan.lately)
-		most := max(ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1)
+		usual := plan.as(plan.Lately)
+		most := max(rules.Ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1)
 		plan.wary = launch > most
 		launch = min(launch, most)
 	}
@@ -118,11 +121,12 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,
-		In: plan.told([]muster.Value{value("waiting", waiting), value("oldest_s", plan.oldest()),
-			value("mpd_s", plan.mean), value("service_s", plan.tail),
-			value("boot_s", plan.boot), value("workers", float64(active)), value("more_needed", round3(need.workers)),
-			value("keep", float64(keep))}),
-		Why: plan.why(o, need, out-active) + failing(o),
+		In: plan.told([]muster.Value{rules.Value("waiting", waiting), rules.Value("oldest_s", plan.oldest()),
+			rules.Value("mpd_s", plan.Mean), rules.Value("service_s", plan.Tail),
+			rules.Value("boot_s", plan.boot), rules.Value("workers", float64(active)),
+			rules.Value("more_needed", rules.Round3(need.workers)),
+			rules.Value("keep", float64(keep))}),
+		Why: plan.why(o, need, out-active) + rules.Failing(o),
 	})
 }
 
@@ -133,15 +137,13 @@ const promptShare = 0.5
 // moment: the rest of the objective is for what the plan does not know, such as other work on the machine that its
 // workers share. It still has twice the time that a boot and a message take, as far as the objective goes, so that a
 // launch is not too late because of it.
-func (p Deadline) dial(o muster.Observation, w work) float64 {
+func (p Deadline) dial(o muster.Observation, w durations.Work) float64 {
 	if p.Scale > 0 || !p.Prompt {
 		return p.Scale
 	}
-	twice := 2 * (w.tail + surelyBooted(o.Boot) + o.LateSeconds())
+	twice := 2 * (w.Tail + surelyBooted(o.Boot) + o.LateSeconds())
 	return math.Min(1, math.Max(promptShare, twice/o.Objective.Latency.Seconds()))
 }
-
-func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 
 // learn is the decision for a fleet of which it is not known how long its work takes. One worker finds out. While no
 // message has ended, all that is known is that those in progress take longer than they have so far: as soon as that
@@ -156,31 +158,32 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {
-		why := nothingWaits(o) + ", and how long the work takes is not known yet" + failing(o)
+		why := rules.NothingWaits(o) + ", and how long the work takes is not known yet" + rules.Failing(o)
 		return d.With(muster.Term{Rule: deadlineRule, Out: o.Capacity.Desired, Why: why})
 	}
-	in := []muster.Value{value("waiting", backlog)}
+	in := []muster.Value{rules.Value("waiting", backlog)}
 	if c.BusySlots == 0 || c.HeldMeanSeconds <= 0 {
 		first := p.first(o, backlog)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
 			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it "+
-				"takes)", findOut(first)) + failing(o)})
+				"takes)", findOut(first)) + rules.Failing(o)})
 	}
 	h := c.HeldMeanSeconds
-	plan := newPlan(o, work{mean: h, tail: h, usual: h, settled: h, lately: h, variation: 1}, p.Scale)
+	plan := newPlan(o, durations.Work{Mean: h, Tail: h, Usual: h, Settled: h, Lately: h, Variation: 1}, p.Scale)
 	need := plan.need(0)
 	out := max(active, 1)
 	why := fmt.Sprintf("no message has ended yet, those in progress have taken %s so far; the others can still wait",
 		render.Seconds(math.Round(h)))
-	if more := min(ceil(need.workers), max(1, 2*c.Busy-active)); need.workers > 0 && active < 2*c.Busy {
+	if more := min(rules.Ceil(need.workers), max(1, 2*c.Busy-active)); need.workers > 0 && active < 2*c.Busy {
 		out = active + more
 		why = fmt.Sprintf("no message has ended yet, and those in progress have taken %s so far: if the others take "+
 			"as long, they are late; launching %d to find out",
 			render.Seconds(math.Round(h)), more)
 	}
-	return d.With(muster.Term{Rule: deadlineRule, In: append(in, value("held_s", h), value("boot_s", plan.boot),
-		value("workers", float64(active)), value("more_needed", round3(need.workers))),
-		Out: out, Why: why + failing(o)})
+	return d.With(muster.Term{Rule: deadlineRule,
+		In: append(in, rules.Value("held_s", h), rules.Value("boot_s", plan.boot),
+			rules.Value("workers", float64(active)), rules.Value("more_needed", rules.Round3(need.workers))),
+		Out: out, Why: why + rules.Failing(o)})
 }
 
 // first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer
@@ -204,7 +207,7 @@ func (p Deadline) first(o muster.Observation, backlog float64) int {
 		stake = o.Arrivals.Minute * math.Min(boot, again) // those that a launch is too late for once the first has told
 	}
 	n := math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot))
-	return max(1, min(ceil(n), ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
+	return max(1, min(rules.Ceil(n), rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }
 
 // toldAgain is in how many seconds workers are ready that are launched once the first one has told how long the work
@@ -215,7 +218,7 @@ func toldAgain(o muster.Observation, boot float64) float64 {
 	for _, g := range o.Coming {
 		first = math.Min(first, math.Max(0, boot-g.AgeSeconds))
 	}
-	return first + boot + 4*orDefault(o.Poll, time.Second).Seconds()
+	return first + boot + 4*cmp.Or(o.Poll, time.Second).Seconds()
 }
 
 func findOut(workers int) string {
@@ -239,19 +242,20 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 	active := c.Active()
 	// What is in flight may have been received since the workers reported, unless it has waited for a retry for longer.
 	held := math.Max(float64(c.BusySlots), o.InFlight().Value-o.Retrying)
-	busy := max(c.Busy, min(ceil(held/c.SlotsPerWorker), c.InService()))
+	busy := max(c.Busy, min(rules.Ceil(held/c.SlotsPerWorker), c.InService()))
 	if keep.gather {
 		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish
 		// first.
-		busy = ceil(held / c.SlotsPerWorker)
+		busy = rules.Ceil(held / c.SlotsPerWorker)
 	}
 	working := busy
 	if o.Progress != nil {
 		working = min(busy, c.InService()) // what waits for a retry is no worker
 	}
-	why := nothingWaits(o) + "; " + isAre(working, "worker") + " busy"
+	why := rules.NothingWaits(o) + "; " + isAre(working, "worker") + " busy"
 	if busy < c.Busy {
-		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", nothingWaits(o), isAre(c.Busy, "worker"),
+		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", rules.NothingWaits(o),
+			isAre(c.Busy, "worker"),
 			busy)
 	}
 	if keep.workers > busy {
@@ -261,9 +265,10 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		}
 		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
-	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why + failing(o),
+	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why + rules.Failing(o),
 		In: []muster.Value{
-			value("busy", float64(working)), value("keep", float64(keep.workers)), value("workers", float64(active)),
+			rules.Value("busy", float64(working)), rules.Value("keep", float64(keep.workers)),
+			rules.Value("workers", float64(active)),
 		}}
 }
 

@@ -1,16 +1,18 @@
-package policy
+package planning
 
 import (
+	"cmp"
 	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
 // plan is what deadlines are judged by: the messages that wait, the workers there are and will be, and the times that
 // matter. All times are in seconds from now.
 type plan struct {
-	work
+	durations.Work
 	waiting []muster.Waiting
 	// begunBy is how many messages, whichever, have begun by the last moment of each group that waits: a launch changes
 	// nothing of it.
@@ -52,20 +54,20 @@ type plan struct {
 // arrival is workers that will take messages at an instant.
 type arrival struct{ at, slots float64 }
 
-func newPlan(o muster.Observation, w work, scale float64) plan {
+func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
 		scale = 1
 	}
 	c := o.Capacity
 	p := plan{
-		work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots),
+		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: surelyBooted(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
-	poll, whole := orDefault(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
+	poll, whole := cmp.Or(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
 	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
 	p.share = scale
-	p.price = o.Objective.PriceOfLate(p.boot, w.settled)
+	p.price = o.Objective.PriceOfLate(p.boot, w.Settled)
 	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*poll, 0.02*p.boot)
 	p.missed = p.launchesTooLate(o)
@@ -74,7 +76,7 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
 		// Nobody knows how old they are. Half of the time they can wait is as likely to be over as not.
 		p.blind = true
-		p.waiting = []muster.Waiting{{AgeSeconds: math.Max(0, p.latency-p.tail-p.boot) / 2, Messages: backlog.Value}}
+		p.waiting = []muster.Waiting{{AgeSeconds: math.Max(0, p.latency-p.Tail-p.boot) / 2, Messages: backlog.Value}}
 	} else if len(p.waiting) == 0 {
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
 	}
@@ -88,11 +90,11 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 		}
 	}
 	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
-		p.tail = math.Max(p.tail, w.longest)
+		p.Tail = math.Max(p.Tail, w.Longest)
 	}
-	if most := (p.mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.tail > most {
+	if most := (p.Mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.Tail > most {
 		// Those that take so long are late whatever is done. The others still have half of what a usual one can wait.
-		p.tail = math.Max(p.mean, most)
+		p.Tail = math.Max(p.Mean, most)
 	}
 	p.begunBy = make([]float64, len(p.waiting))
 	for i, g := range p.waiting {
@@ -104,8 +106,8 @@ func newPlan(o muster.Observation, w work, scale float64) plan {
 // as returns the plan for work of another mean, of which the messages in hand are.
 func (p *plan) as(mean float64) plan {
 	q := *p
-	scale := mean / p.mean
-	q.mean, q.deviation, q.tail, q.longest = mean, scale*p.deviation, scale*p.tail, scale*p.longest
+	scale := mean / p.Mean
+	q.Mean, q.Deviation, q.Tail, q.Longest = mean, scale*p.Deviation, scale*p.Tail, scale*p.Longest
 	q.residual = math.Min(p.residual, mean)
 	q.begunBy = make([]float64, len(q.waiting))
 	for i, g := range q.waiting {
@@ -120,20 +122,20 @@ const seldom = 4
 
 // lastMoment is when the messages of a group must begin.
 func (p *plan) lastMoment(g muster.Waiting) float64 {
-	return p.latency - p.tail - p.lag - g.AgeSeconds
+	return p.latency - p.Tail - p.lag - g.AgeSeconds
 }
 
 // hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the
 // rest: with a variation of one or more it tells nothing.
 func (p *plan) hand(c muster.Capacity) {
-	memory := p.variation * p.variation
-	p.residual = memory*p.mean + (1-memory)*math.Max(0, p.mean-c.HeldMeanSeconds)
-	if sure := surelyHeld(c); sure > math.Max(p.tail, p.longest) {
+	memory := p.Variation * p.Variation
+	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
+	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, p.Longest) {
 		p.residual = sure // longer than ever: what has lasted so long may last as long again
 	}
-	p.varied = math.Min(1, p.variation/0.3)
+	p.varied = math.Min(1, p.Variation/0.3)
 	// Evenly spread over their work, slots differ by the mean over the square root of 12.
-	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.mean))
+	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.Mean))
 }
 
 // unsureBoot is how far boots are taken to differ, as a share of their mean, where few were measured.
@@ -148,12 +150,12 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	if !boot.Known {
 		boot = muster.Estimate{MeanSeconds: p.boot}
 	}
-	boots := longer(boot, boot.MeanSeconds, left-p.settled)
-	usual := p.settled / p.mean
-	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.settled),
+	boots := longer(boot, boot.MeanSeconds, left-p.Settled)
+	usual := p.Settled / p.Mean
+	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.Settled),
 		(left-p.boot)*usual) - longer(o.Processing, o.Processing.P50Seconds, p.latency*usual)
 	if p.slack() <= 0 {
-		work = math.Max(work, often) // those that take longer than is planned with, by class
+		work = math.Max(work, durations.Often) // those that take longer than is planned with, by class
 	}
 	return math.Max(boots, work)
 }
@@ -190,12 +192,12 @@ func (p *plan) nearMax(o muster.Observation) {
 		free = 0.3
 	)
 	busy := p.usually(o.Arrivals)
-	if p.settled <= minute { // the rate of one minute says nothing of work that takes longer
-		busy = math.Max(busy, o.Arrivals.Minute*p.settled)
+	if p.Settled <= minute { // the rate of one minute says nothing of work that takes longer
+		busy = math.Max(busy, o.Arrivals.Minute*p.Settled)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
 	if share > free {
-		least := math.Min(p.latency, p.usual+p.boot+p.step)
+		least := math.Min(p.latency, p.Usual+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
 }
@@ -221,7 +223,7 @@ func surelyBooted(e muster.Estimate) float64 {
 // slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes
 // too late for any message that is already there. It goes by the usual durations: what happens to take longer for some
 // minutes is no reason to plan otherwise.
-func (p *plan) slack() float64 { return p.latency - p.usual - p.boot - p.step - p.lag }
+func (p *plan) slack() float64 { return p.latency - p.Usual - p.boot - p.step - p.lag }
 
 func (p *plan) oldest() float64 {
 	if len(p.waiting) == 0 {
@@ -295,7 +297,7 @@ func (p *plan) need(delay float64) need {
 		by := ready + p.clearing()
 		ask(lateOnes, late, by, p.begun(by))
 	}
-	if spare := p.latency - p.tail; p.slack() <= 0 && spare > 0 {
+	if spare := p.latency - p.Tail; p.slack() <= 0 && spare > 0 {
 		p.askForComing(ahead, standing*spare, ask)
 	}
 	greatest.sooner = sooner
@@ -334,7 +336,7 @@ func (p *plan) catchUp(messages, rate float64) float64 {
 	if messages <= 0 || rate <= 0 {
 		return 0
 	}
-	return math.Min(p.clearing(), math.Max(p.boot/3, math.Sqrt(messages*p.mean/p.slots*p.boot/(p.price*rate))))
+	return math.Min(p.clearing(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.boot/(p.price*rate))))
 }
 
 // clearing is within how long messages that are late are to begin, once a worker is ready: as if they had come anew,
@@ -345,8 +347,8 @@ func (p *plan) clearing() float64 { return math.Max(p.latency-p.lag, p.lag+p.ste
 // the mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is
 // planned for already, and both at once is rarer than either, so the squares are added and not the times.
 func (p *plan) chance(ahead float64) float64 {
-	own := math.Max(0, p.tail-p.mean)
-	return (math.Sqrt(own*own+p.deviation*p.deviation*ahead) - own) / p.mean
+	own := math.Max(0, p.Tail-p.Mean)
+	return (math.Sqrt(own*own+p.Deviation*p.Deviation*ahead) - own) / p.Mean
 }
 
 // toCome is how many messages will come within so many seconds: as many as lately, by the window with the most of them
@@ -355,7 +357,7 @@ func (p *plan) chance(ahead float64) float64 {
 // long as the busiest times of the past hours did.
 func (p *plan) toCome(seconds float64) float64 {
 	a := p.arrivals
-	watched := orDefault(a.WatchedSeconds, 3600)
+	watched := cmp.Or(a.WatchedSeconds, 3600)
 	const most = 3600
 	come := 0.0
 	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
@@ -385,7 +387,7 @@ func (p *plan) toCome(seconds float64) float64 {
 func (p *plan) rise() float64 {
 	const enough, apart = 90, 1.4
 	a := p.arrivals
-	watched := orDefault(a.WatchedSeconds, 3600)
+	watched := cmp.Or(a.WatchedSeconds, 3600)
 	if watched < enough || p.slack() > 0 {
 		return 0
 	}
@@ -407,7 +409,8 @@ func mostWithin(all []muster.Busiest, seconds float64) float64 {
 	var before muster.Busiest
 	for _, b := range all {
 		if b.OverSeconds >= seconds {
-			return before.Messages + (b.Messages-before.Messages)*(seconds-before.OverSeconds)/(b.OverSeconds-before.OverSeconds)
+			return before.Messages +
+				(b.Messages-before.Messages)*(seconds-before.OverSeconds)/(b.OverSeconds-before.OverSeconds)
 		}
 		before = b
 	}
@@ -449,10 +452,10 @@ func (p *plan) begunByBusy(until float64) float64 {
 	if busy <= 0 || until < 0 {
 		return 0
 	}
-	whole, mean := 0.0, (1+p.variation*p.variation)/2
+	whole, mean := 0.0, (1+p.Variation*p.Variation)/2
 	if until >= p.residual {
-		whole = math.Floor((until-p.residual)/p.mean+1e-9) + 1
-		mean += (until - p.residual) / p.mean
+		whole = math.Floor((until-p.residual)/p.Mean+1e-9) + 1
+		mean += (until - p.residual) / p.Mean
 	} else {
 		mean *= until / p.residual
 	}
@@ -470,7 +473,7 @@ const seldomFree = 2.33
 // all durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which
 // for a variation v grows to t/m + (1+v^2)/2 (the renewal theorem).
 func (p *plan) starts(seconds, mixed float64) float64 {
-	whole := math.Floor(seconds/p.mean+1e-9) + 1
-	mean := math.Max(1, seconds/p.mean+(1+p.variation*p.variation)/2)
+	whole := math.Floor(seconds/p.Mean+1e-9) + 1
+	mean := math.Max(1, seconds/p.Mean+(1+p.Variation*p.Variation)/2)
 	return (1-mixed)*whole + mixed*mean
 }

@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // about allows for a number that was worked out by hand to three digits.
@@ -81,16 +83,16 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 		{"no tail is below the mean", muster.Observation{Processing: varying(10, 2, 300, 199)}, 10, 10, 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w, known := workOf(row.o)
-			if !known || !about(w.mean, row.mean) || !about(w.tail, row.tail) || !about(w.usual, row.usal) {
-				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.mean, w.tail, w.usual, known,
+			w, known := durations.Of(row.o)
+			if !known || !about(w.Mean, row.mean) || !about(w.Tail, row.tail) || !about(w.Usual, row.usal) {
+				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.Mean, w.Tail, w.Usual, known,
 					row.mean, row.tail, row.usal)
 			}
 		})
 	}
 	for name, e := range map[string]muster.Estimate{"nothing is known": {},
 		"nothing takes no time": {Known: true, Count: 3}} {
-		if w, known := workOf(muster.Observation{Processing: e}); known {
+		if w, known := durations.Of(muster.Observation{Processing: e}); known {
 			t.Errorf("%s: found %+v", name, w)
 		}
 	}
@@ -108,9 +110,9 @@ func TestHowFarDurationsVaryShowsInBothPercentiles(t *testing.T) {
 		{"more than the mean counts as the mean", varying(10, 61, 80, 100), 30, 1},
 		{"a 95th below the mean is none", varying(10, 4, 10, 100), 0, 0},
 	} {
-		if w, _ := workOf(muster.Observation{Processing: row.e}); !about(w.deviation, row.deviation) ||
-			!about(w.variation, row.variation) {
-			t.Errorf("%s: deviation %v, variation %v; want %v and %v", row.name, w.deviation, w.variation,
+		if w, _ := durations.Of(muster.Observation{Processing: row.e}); !about(w.Deviation, row.deviation) ||
+			!about(w.Variation, row.variation) {
+			t.Errorf("%s: deviation %v, variation %v; want %v and %v", row.name, w.Deviation, w.Variation,
 				row.deviation, row.variation)
 		}
 	}
@@ -126,7 +128,7 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 		o.Pace = muster.Pace{Finished: n, Seconds: n * each}
 		o.Capacity.BusySlots, o.Capacity.HeldMeanSeconds = rapid.IntRange(0, 50).Draw(t, "busy"), rapid.Float64Range(0,
 			5000).Draw(t, "held")
-		w, known := workOf(o)
+		w, known := durations.Of(o)
 		low, high := mean, mean
 		if n > 0 {
 			low, high = math.Min(low, each), math.Max(high, each)
@@ -134,13 +136,13 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 		if o.Capacity.BusySlots > 0 {
 			high = math.Max(high, 2*o.Capacity.HeldMeanSeconds) // half done, on average
 		}
-		if !known || w.mean < low*(1-1e-9) || w.mean > high*(1+1e-9) {
-			t.Fatalf("the mean is %v; measured were %v, lately %v, in hand %v", w.mean, mean, each,
+		if !known || w.Mean < low*(1-1e-9) || w.Mean > high*(1+1e-9) {
+			t.Fatalf("the mean is %v; measured were %v, lately %v, in hand %v", w.Mean, mean, each,
 				o.Capacity.HeldMeanSeconds)
 		}
 		// The shape stays: everything is longer in proportion.
-		if scale := w.mean / mean; !about(w.tail, w.usual*scale) || w.tail < w.mean*(1-1e-9) || w.variation < 0 ||
-			w.variation > 1 {
+		if scale := w.Mean / mean; !about(w.Tail, w.Usual*scale) || w.Tail < w.Mean*(1-1e-9) || w.Variation < 0 ||
+			w.Variation > 1 {
 			t.Fatalf("the work is %+v, %v times as long as measured", w, scale)
 		}
 	})
@@ -161,7 +163,7 @@ func TestHowManyMessagesASlotBegins(t *testing.T) {
 		{"exponential work: 176/25 + 1", 25, 1, 1, 176, 8.04},
 		{"never less than the first", 25, 0, 1, 1, 1},
 	} {
-		p := plan{work: work{mean: row.mean, variation: row.variation}}
+		p := plan{Work: durations.Work{Mean: row.mean, Variation: row.variation}}
 		if got := p.starts(row.t, row.mixed); !about(got, row.started) {
 			t.Errorf("%s: %v, want %v", row.name, got, row.started)
 		}
@@ -194,7 +196,7 @@ func TestTheMeanNumberOfStartsIsThatOfDrawnDurations(t *testing.T) {
 			}
 		}
 		drawn := float64(begun) / draws
-		if got := (&plan{work: work{mean: mean, variation: row.variation}}).starts(until,
+		if got := (&plan{Work: durations.Work{Mean: mean, Variation: row.variation}}).starts(until,
 			1); math.Abs(got-drawn) > 0.05 {
 			t.Errorf("%s: %v starts, drawn were %v", row.name, got, drawn)
 		}
@@ -221,7 +223,7 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 		{"those that boot from when they are there", plan{coming: []arrival{{at: 40, slots: 2}}}, 39, 0},
 		{"and then like free ones", plan{coming: []arrival{{at: 40, slots: 2}}}, 65, 4},
 	} {
-		row.p.mean = 25
+		row.p.Mean = 25
 		if got := row.p.begun(row.until); !about(got, row.want) {
 			t.Errorf("%s: %v, want %v", row.name, got, row.want)
 		}
@@ -230,8 +232,8 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 
 func TestWorkersBeginMoreInMoreTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := plan{work: work{mean: rapid.Float64Range(0.1, 100).Draw(t, "mean"),
-			variation: rapid.Float64Range(0, 1).Draw(t, "variation")}}
+		p := plan{Work: durations.Work{Mean: rapid.Float64Range(0.1, 100).Draw(t, "mean"),
+			Variation: rapid.Float64Range(0, 1).Draw(t, "variation")}}
 		p.free = float64(rapid.IntRange(0, 5).Draw(t, "free"))
 		p.up = p.free + float64(rapid.IntRange(0, 5).Draw(t, "busy"))
 		p.hand(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"),
@@ -261,7 +263,7 @@ func s0(mpd, age float64) muster.Observation {
 }
 
 func planOf(o muster.Observation) *plan {
-	w, _ := workOf(o)
+	w, _ := durations.Of(o)
 	p := newPlan(o, w, 0)
 	return &p
 }
@@ -285,7 +287,7 @@ func TestTheWorkersThatThePublishedTestNeeds(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			n := planOf(s0(row.mpd, row.age)).need(row.delay)
-			if !about(n.workers, row.fraction) || float64(ceil(n.workers)) != row.workers ||
+			if !about(n.workers, row.fraction) || float64(rules.Ceil(n.workers)) != row.workers ||
 				!about(n.latest, row.latest) || n.ahead != 50 {
 				t.Errorf("%v workers for %v messages to begin within %v s; want %v for 50 within %v", n.workers,
 					n.ahead, n.latest, row.fraction, row.latest)

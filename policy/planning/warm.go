@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // pool is a warm pool as a plan sees it: so many workers are launched from it before others, and take messages after
@@ -61,7 +62,7 @@ func (p *plan) toBegin(messages, latest, delay float64) float64 {
 
 // inTime is how many workers of the pool are in time for a message that is already there: so many need not be kept.
 func (p *plan) inTime() float64 {
-	if p.latency-p.usual-p.pool.boot-p.step-p.lag <= 0 {
+	if p.latency-p.Usual-p.pool.boot-p.step-p.lag <= 0 {
 		return 0
 	}
 	return p.pool.ready
@@ -70,13 +71,13 @@ func (p *plan) inTime() float64 {
 // standIn is for how many workers that are kept the pool stands in. It begins a boot time later: of the time that a
 // message may wait it has so much less.
 func (p *plan) standIn() float64 {
-	spare := p.latency - p.settled
+	spare := p.latency - p.Settled
 	return reserve * p.inTime() * math.Max(0, 1-p.pool.boot/math.Max(p.pool.boot, spare))
 }
 
 // hurried tells whether the objective leaves no time to put off a launch of those that are needed.
 func (p *plan) hurried(n need) bool {
-	return n.sooner || p.slack() <= 0 && float64(ceil(n.workers)) > p.inTime()
+	return n.sooner || p.slack() <= 0 && float64(rules.Ceil(n.workers)) > p.inTime()
 }
 
 // boots says in words why so many workers are launched now and not later.

@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // steep is by how much the rate must be forecast to rise, or to fall, before it is planned for: smaller changes are
@@ -41,11 +42,13 @@ func (p *plan) foresee(without, with muster.Decision, o muster.Observation) must
 	f, before := o.Forecast, without.Desired
 	t := muster.Term{Rule: "forecast", Out: before}
 	if f.Known {
-		t.In = []muster.Value{value("ahead_s", f.AheadSeconds), value("expected_per_s", round3(f.PerSecond)),
-			value("error_per_s", round3(f.ErrorPerSecond)),
-			value("lately_per_s", round3(f.LatelyPerSecond)), value("miss_per_s", round3(f.MissPerSecond)),
-			value("reacting_miss_per_s", round3(f.ReactingMissPerSecond)),
-			value("without", float64(before))}
+		t.In = []muster.Value{rules.Value("ahead_s", f.AheadSeconds),
+			rules.Value("expected_per_s", rules.Round3(f.PerSecond)),
+			rules.Value("error_per_s", rules.Round3(f.ErrorPerSecond)),
+			rules.Value("lately_per_s", rules.Round3(f.LatelyPerSecond)),
+			rules.Value("miss_per_s", rules.Round3(f.MissPerSecond)),
+			rules.Value("reacting_miss_per_s", rules.Round3(f.ReactingMissPerSecond)),
+			rules.Value("without", float64(before))}
 	}
 	rate, differs := expected(f)
 	switch {
@@ -54,20 +57,21 @@ func (p *plan) foresee(without, with muster.Decision, o muster.Observation) must
 	case !f.Used:
 		t.Why = fmt.Sprintf("the forecast is not used: tested on %d quarters of an hour, it missed by %s messages a "+
 			"second and going by the last minutes by %s; %s",
-			f.Tested, render.Number(round3(f.MissPerSecond)), render.Number(round3(f.ReactingMissPerSecond)), f.Reason)
+			f.Tested, render.Number(rules.Round3(f.MissPerSecond)),
+			render.Number(rules.Round3(f.ReactingMissPerSecond)), f.Reason)
 	case p.slack() > 0:
 		t.Why = "the forecast changes nothing: workers that are launched for messages that came are in time"
 	case !o.Arrivals.Known:
 		t.Why = "the forecast changes nothing while it is not known how many messages come"
 	case !differs:
 		t.Why = fmt.Sprintf("the forecast changes nothing: %s messages a second are to come, after at most %s in the "+
-			"past hour", render.Number(round3(f.PerSecond)),
-			render.Number(round3(f.LatelyPerSecond)))
+			"past hour", render.Number(rules.Round3(f.PerSecond)),
+			render.Number(rules.Round3(f.LatelyPerSecond)))
 	default:
 		t.Out = with.Desired
 		t.Why = fmt.Sprintf("%s messages a second are forecast for when a worker that is launched now is ready, "+
 			"after at most %s in the past hour: %s",
-			render.Number(round3(rate)), render.Number(round3(f.LatelyPerSecond)), changed(before, t.Out))
+			render.Number(rules.Round3(rate)), render.Number(rules.Round3(f.LatelyPerSecond)), changed(before, t.Out))
 	}
 	without.Floor = with.Floor
 	return without.With(t)

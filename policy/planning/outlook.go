@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
 // Outlook is what a size would make of the latency objective, if it stayed as it is from now on. A policy that launches
@@ -72,7 +73,7 @@ func ArrivingNow(o muster.Observation, workers int) Expectation {
 
 // waitOf returns what waits depend on with so many workers, or the reason why nothing can be said.
 func waitOf(o muster.Observation, workers int) (w wait, reason string) {
-	work, known := workOf(asBusyWith(o, workers))
+	work, known := durations.Of(asBusyWith(o, workers))
 	switch {
 	case !known:
 		return w, "how long the work takes is not known yet"
@@ -106,9 +107,9 @@ type wait struct {
 
 func perWorker(c muster.Capacity) float64 { return math.Max(1, c.SlotsPerWorker) }
 
-func newWait(o muster.Observation, work work, workers int) wait {
+func newWait(o muster.Observation, work durations.Work, workers int) wait {
 	c := o.Capacity
-	w := wait{mean: work.mean, variation: work.deviation / work.mean, latency: o.Objective.Latency.Seconds()}
+	w := wait{mean: work.Mean, variation: work.Deviation / work.Mean, latency: o.Objective.Latency.Seconds()}
 	held := float64(c.BusySlots)
 	if f := o.InFlight(); f.Known {
 		held = f.Value // counted at the same instant as the backlog

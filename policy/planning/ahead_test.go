@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
 // Work of twenty minutes that comes at random keeps many slots busy in the end. Until a worker is ready that is
@@ -33,8 +34,9 @@ func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 			if row.busiest.OverSeconds > 0 {
 				a.Busiest = []muster.Busiest{row.busiest}
 			}
-			p := &plan{work: work{settled: 1200, usual: 1200}, latency: 900, boot: row.boot, step: 2, slots: row.slots,
-				up: row.busy, arrivals: a}
+			p := &plan{Work: durations.Work{Settled: 1200, Usual: 1200}, latency: 900, boot: row.boot, step: 2,
+				slots: row.slots,
+				up:    row.busy, arrivals: a}
 			o := muster.Observation{Arrivals: a,
 				Queues: []muster.QueueObservation{{Backlog: muster.Measured(time.Time{}, row.waits)}}}
 			if got := p.holdable(o); math.Abs(got-row.want) > 1e-3 {
@@ -74,7 +76,7 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
 		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200),
 			seen(3600)
-		p := &plan{work: work{settled: 1, usual: 1}, latency: row.latency, boot: 100, arrivals: a}
+		p := &plan{Work: durations.Work{Settled: 1, Usual: 1}, latency: row.latency, boot: 100, arrivals: a}
 		if got := p.rise(); math.Abs(got-row.want) > 5e-3 {
 			t.Errorf("%s: rises by %v a second, want %v", row.name, got, row.want)
 		}
@@ -119,7 +121,7 @@ func TestWhoMayGather(t *testing.T) {
 
 // A fraction of a worker is idle as a whole one.
 func TestWhoIsKeptForAFractionOfAWorkerRestsAsAWholeOne(t *testing.T) {
-	p := &plan{work: work{settled: 1}, latency: 2, slots: 10, boot: 4, price: 3}
+	p := &plan{Work: durations.Work{Settled: 1}, latency: 2, slots: 10, boot: 4, price: 3}
 	a := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 100}}} // 30 of them within 3 s
 	for quiet, want := range map[float64]bool{93: false, 95: true} {
 		if a.QuietSeconds = quiet; p.rested(a, 2) != want {

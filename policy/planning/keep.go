@@ -1,10 +1,12 @@
-package policy
+package planning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // keep returns how many workers are kept although nothing waits for them now.
@@ -18,14 +20,15 @@ func (p *plan) keep(o muster.Observation) int {
 		return busy
 	}
 	room := math.Min(p.headroom(o.Arrivals), p.holdable(o)/p.slots)
-	ahead, stay := ceil(room), room
+	ahead, stay := rules.Ceil(room), room
 	if pool := p.inTime(); pool > 0 {
 		stay = math.Max(0, room-p.standIn())
 		if float64(active)+pool >= room {
-			ahead = ceil(room - pool) // what is launched from it is not in it any more, so this stands when it is done
+			ahead = rules.Ceil(
+				room - pool) // what is launched from it is not in it any more, so this stands when it is done
 		}
 	}
-	return max(busy, ahead, min(active, ceil(math.Min(stay*sticky, stay+0.5))))
+	return max(busy, ahead, min(active, rules.Ceil(math.Min(stay*sticky, stay+0.5))))
 }
 
 // sticky is by how much more headroom is kept than is launched for, up to half a worker: the estimates behind it move
@@ -39,7 +42,7 @@ func (p Deadline) stay(o muster.Observation, active int) (workers int, because s
 	// A quarter of what an hour may have is for work that waits. While launches fail they
 	// are tried again and again, and would keep everybody for hours after that is mended.
 	if l := o.Limits.LaunchesPerHour; l > 0 && 4*o.Launches.LastHour >= 3*l && o.Launches.Failed == 0 {
-		return active, fmt.Sprintf("%s in the past hour, %d are allowed", launches(o.Launches.LastHour), l)
+		return active, fmt.Sprintf("%s in the past hour, %d are allowed", rules.Launches(o.Launches.LastHour), l)
 	}
 	// A message counts for half of one in a minute's mean until 42 s later.
 	if p.Prompt && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
@@ -58,7 +61,7 @@ func (p Deadline) stay(o muster.Observation, active int) (workers int, because s
 // the time that it takes to boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	rate := p.arriving(a)
-	load := rate * p.lately / p.slots
+	load := rate * p.Lately / p.slots
 	whole := math.Floor(load + 1e-9)
 	keep := whole
 	if part := load - whole; part > 0 {
@@ -79,7 +82,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 // may have been (n + 1 + z sqrt(n)) by chance; the window that says the least counts.
 func (p *plan) arriving(a muster.Arrivals) float64 {
 	const z = 1
-	watched := orDefault(a.WatchedSeconds, 3600)
+	watched := cmp.Or(a.WatchedSeconds, 3600)
 	least := math.Inf(1)
 	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes},
 		{3600, a.Hour}} {
@@ -105,7 +108,7 @@ const reserve = 0.9
 // slots, room for a smaller one late messages, and the share with the least sum of both counts, up to the one that is
 // asked for.
 func (p *plan) headroom(a muster.Arrivals) float64 {
-	spare := math.Max(0, p.latency-p.settled)
+	spare := math.Max(0, p.latency-p.Settled)
 	usual, come := p.usually(a), a.Hour
 	rate, differs := expected(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
@@ -142,7 +145,7 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 // mayGather tells whether workers that each hold a little may go as soon as fewer can hold all of it: where there is
 // time to launch one again, or where what is kept goes by five minutes of arrivals at least.
 func (p *plan) mayGather() bool {
-	return p.slots > 1 && (p.slack() > 0 || p.arrivals.Known && orDefault(p.arrivals.WatchedSeconds, 3600) >= 300)
+	return p.slots > 1 && (p.slack() > 0 || p.arrivals.Known && cmp.Or(p.arrivals.WatchedSeconds, 3600) >= 300)
 }
 
 // holdable is how many slots can have something to do by the time at which a worker is ready that is launched now, or
@@ -166,7 +169,7 @@ func (p *plan) holdable(o muster.Observation) float64 {
 // rested tells whether nothing came for so long that the idle slots have cost as much by now as the messages would that
 // are late when work begins again without them (ski rental).
 func (p *plan) rested(a muster.Arrivals, slots float64) bool {
-	late := mostWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.settled-p.latency))
+	late := mostWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.Settled-p.latency))
 	workers := math.Ceil(slots / p.slots)
 	return a.QuietSeconds*workers > p.price*late+p.boot*workers
 }
@@ -175,16 +178,16 @@ func (p *plan) rested(a muster.Arrivals, slots float64) bool {
 // because one message of two hours is no load of 24 slots.
 func (p *plan) usually(a muster.Arrivals) float64 {
 	switch {
-	case p.settled <= 300:
+	case p.Settled <= 300:
 		rate := a.FiveMinutes
 		if rise := p.rise(); rise > 0 {
 			rate = math.Max(rate, a.TenSeconds+rise*(5+p.boot))
 		}
-		return rate * p.settled
-	case p.settled <= 1200:
-		return a.TwentyMinutes * p.settled
+		return rate * p.Settled
+	case p.Settled <= 1200:
+		return a.TwentyMinutes * p.Settled
 	}
-	return a.Hour * math.Min(p.settled, 3600)
+	return a.Hour * math.Min(p.Settled, 3600)
 }
 
 // roomFor is how many slots the busiest times take, where messages says how many of a window there is to be room for.
@@ -197,7 +200,7 @@ func (p *plan) roomFor(a muster.Arrivals, usual, spare float64, messages func(mu
 		}
 		b.Messages = messages(b)
 		n := foreseen(p.forecast, b)
-		slots = math.Max(slots, math.Min(n*p.settled/(over+spare), n+usual))
+		slots = math.Max(slots, math.Min(n*p.Settled/(over+spare), n+usual))
 	}
 	return slots
 }
@@ -209,6 +212,6 @@ func (p *plan) roomFor(a muster.Arrivals, usual, spare float64, messages func(mu
 // comes later can: so of what it takes beyond a the part b / (b + x) counts, for a boot time b.
 func (p *plan) steady(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)
-	least := p.settled * (1 + p.variation*p.variation) / (2 * math.Max(p.settled, spare)) * math.Log(1/late)
+	least := p.Settled * (1 + p.Variation*p.Variation) / (2 * math.Max(p.Settled, spare)) * math.Log(1/late)
 	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }

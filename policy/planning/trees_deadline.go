@@ -1,10 +1,11 @@
-package policy
+package planning
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned
@@ -18,13 +19,13 @@ func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	all := p.sendings(o, o.Expected.Levels)
 	when, words := treesWhen(o, words, all)
 	before, active := d.Desired, o.Capacity.Active()
-	keep := min(active, ceil(p.keptFor(o, all)))
+	keep := min(active, rules.Ceil(p.keptFor(o, all)))
 	launch := 0
 	if next := p.ahead(o, all); len(next.waiting) > len(p.waiting) {
 		need := next.need(0)
-		if later := next.need(next.step); ceil(later.workers) > ceil(need.workers) || next.hurried(need) ||
+		if later := next.need(next.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) || next.hurried(need) ||
 			need.whom == lateOnes {
-			launch = ceil(need.workers)
+			launch = rules.Ceil(need.workers)
 		}
 	}
 	out := max(before, active+launch, keep)
@@ -34,13 +35,13 @@ func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	switch {
 	case out == before:
 	case launch > 0 && out == active+launch:
-		words += fmt.Sprintf("; %s to be in service for it", launches(launch))
+		words += fmt.Sprintf("; %s to be in service for it", rules.Launches(launch))
 	default:
 		words += fmt.Sprintf("; %s for it", stay(out))
 	}
 	d.Floor = max(d.Floor, keep)
-	in = append(append(in, when...), value("launch", float64(launch)), value("keep", float64(keep)),
-		value("without", float64(before)))
+	in = append(append(in, when...), rules.Value("launch", float64(launch)), rules.Value("keep", float64(keep)),
+		rules.Value("without", float64(before)))
 	return d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 }
 
@@ -110,7 +111,7 @@ func (p *plan) keptFor(o muster.Observation, all []ahead) float64 {
 		all = append([]ahead{{p.residual, o.Expected.Perhaps}}, all...)
 	}
 	slots, messages := 0.0, 0.0
-	spare := math.Max(0, p.latency-p.tail)
+	spare := math.Max(0, p.latency-p.Tail)
 	for _, a := range all {
 		if a.at > p.boot+p.step {
 			break

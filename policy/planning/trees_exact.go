@@ -1,11 +1,14 @@
-package policy
+package planning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // trees returns the decision d of [Exact] with what trees are expected to send: a slot for each message that is there
@@ -17,7 +20,7 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	case x.Whole:
 		return x.wholeTrees(d, o)
 	}
-	work, known := workOf(o)
+	work, known := durations.Of(o)
 	if !known || !o.Expected.Known {
 		return untimed(d, o)
 	}
@@ -26,19 +29,19 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	in, words := treesIn(o)
 	all := p.sendings(o, o.Expected.Levels)
 	when, words := treesWhen(o, words, all)
-	ready := p.boot + math.Max(orDefault(o.Poll, time.Second).Seconds(), 0)
+	ready := p.boot + math.Max(cmp.Or(o.Poll, time.Second).Seconds(), 0)
 	before := d.Desired
-	out := max(before, ceil(p.present(o, all, ready)/p.slots))
-	keep := min(d.Previous, ceil(p.most(o, all, ready)/p.slots))
+	out := max(before, rules.Ceil(p.present(o, all, ready)/p.slots))
+	keep := min(d.Previous, rules.Ceil(p.most(o, all, ready)/p.slots))
 	if out > before {
-		words += fmt.Sprintf("; %s to be in service for it", launches(out-before))
+		words += fmt.Sprintf("; %s to be in service for it", rules.Launches(out-before))
 	}
 	floor := max(min(d.Floor, out), keep)
 	if out > before {
 		floor = out
 	}
-	in = append(append(in, when...), value("launch", float64(out-before)), value("keep", float64(keep)),
-		value("without", float64(before)))
+	in = append(append(in, when...), rules.Value("launch", float64(out-before)), rules.Value("keep", float64(keep)),
+		rules.Value("without", float64(before)))
 	d = d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 	d.Floor = min(floor, out)
 	return d
@@ -70,7 +73,7 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 	} else if at > first {
 		finished = inHand * (at - first) / (last - first)
 	}
-	if begun := at - p.mean; begun >= 0 {
+	if begun := at - p.Mean; begun >= 0 {
 		finished += math.Min(p.begun(begun), came(begun))
 	}
 	return math.Max(0, inHand+came(at)-finished)

@@ -1,13 +1,13 @@
-package policy
+package planning
 
 import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // finished returns when the workers that are there and on their way have finished so many messages, in seconds from
@@ -19,7 +19,7 @@ func (p *plan) finished(messages float64) (float64, bool) {
 	}
 	low, high := 0.0, day
 	// Half a second does for a clock in words. Mostly it takes about as long as all slots together.
-	if soon := p.residual + p.boot + 2*messages*p.mean/(p.up+p.unused()+1); soon < day && p.begun(soon) >= messages {
+	if soon := p.residual + p.boot + 2*messages*p.Mean/(p.up+p.unused()+1); soon < day && p.begun(soon) >= messages {
 		high = soon
 	}
 	for high-low > 0.5 {
@@ -29,18 +29,18 @@ func (p *plan) finished(messages float64) (float64, bool) {
 			low = middle
 		}
 	}
-	return high + p.mean, true
+	return high + p.Mean, true
 }
 
 // told are the numbers of a term, with how many classes were told apart, where they were.
 func (p *plan) told(in []muster.Value) []muster.Value {
 	if p.pool.there {
-		in = append(in, value("warm", p.pool.ready), value("warm_boot_s", p.pool.boot))
+		in = append(in, rules.Value("warm", p.pool.ready), rules.Value("warm_boot_s", p.pool.boot))
 	}
-	if p.classes == 0 {
+	if p.Classes == 0 {
 		return in
 	}
-	return append(in, value("classes", float64(p.classes)))
+	return append(in, rules.Value("classes", float64(p.Classes)))
 }
 
 // why says the plan in words.
@@ -64,7 +64,7 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case launch > 0 && n.whom == comingOnes:
 		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; "+
 			"launching %d now%s",
-			waiting, render.Number(round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
+			waiting, render.Number(rules.Round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
 	case launch > 0 && p.wary:
 		return fmt.Sprintf("%s; %s if all work takes as long as that in hand; launching %d to find out%s",
 			waiting, p.race(o, n, workers+verb), launch, boots)
@@ -80,9 +80,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	}
 	if p.late() {
 		return fmt.Sprintf("%s; %s%sthem by %s, some of them too late whatever is done", waiting, workers, verb,
-			clock(o, at))
+			rules.Clock(o, at))
 	}
-	return fmt.Sprintf("%s; %s%sthem by %s, in time", waiting, workers, verb, clock(o, at))
+	return fmt.Sprintf("%s; %s%sthem by %s, in time", waiting, workers, verb, rules.Clock(o, at))
 }
 
 // race says when the workers finish the messages in question, and when they should.
@@ -92,25 +92,21 @@ func (p *plan) race(o muster.Observation, n need, workersFinish string) string {
 		which = "them"
 	}
 	// What is planned with leaves a rest of the objective.
-	due := n.latest + p.tail + o.Objective.Latency.Seconds() - p.latency
+	due := n.latest + p.Tail + o.Objective.Latency.Seconds() - p.latency
 	at, ok := p.finished(n.ahead)
 	switch {
 	case !ok && n.whom == lateOnes:
 		return "no worker is there, and they are late already"
 	case !ok:
-		return fmt.Sprintf("no worker is there, and the objective is %s", clock(o, due))
+		return fmt.Sprintf("no worker is there, and the objective is %s", rules.Clock(o, due))
 	case n.whom == lateOnes:
-		return fmt.Sprintf("%s%s by %s, too late whatever is done", workersFinish, which, clock(o, at))
+		return fmt.Sprintf("%s%s by %s, too late whatever is done", workersFinish, which, rules.Clock(o, at))
 	case at < due && p.share < 1:
 		return fmt.Sprintf("%s%s by %s, the objective is %s, and %.0f %% of it is planned with",
-			workersFinish, which, clock(o, at), clock(o, due), 100*p.share)
+			workersFinish, which, rules.Clock(o, at), rules.Clock(o, due), 100*p.share)
 	case at < due:
 		return fmt.Sprintf("%s%s by %s, the objective is %s and some take longer than most", workersFinish, which,
-			clock(o, at), clock(o, due))
+			rules.Clock(o, at), rules.Clock(o, due))
 	}
-	return fmt.Sprintf("%s%s by %s, the objective is %s", workersFinish, which, clock(o, at), clock(o, due))
-}
-
-func clock(o muster.Observation, seconds float64) string {
-	return o.At.Add(time.Duration(seconds * float64(time.Second))).Format("15:04:05")
+	return fmt.Sprintf("%s%s by %s, the objective is %s", workersFinish, which, rules.Clock(o, at), rules.Clock(o, due))
 }

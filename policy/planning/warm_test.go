@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"math"
@@ -54,7 +54,7 @@ func TestWorkersThatComeFromThePoolAreExpectedSooner(t *testing.T) {
 	if len(p.coming) != 2 || p.coming[0] != (arrival{5, 2}) || p.coming[1] != (arrival{80, 1}) {
 		t.Errorf("there come %+v, want 2 in 5 s and 1 in 80 s", p.coming)
 	}
-	w := newWait(o, p.work, 6)
+	w := newWait(o, p.Work, 6)
 	want := []arrival{{5, 2}, {80, 1}, {90, 3}}
 	for i, a := range want {
 		if len(w.coming) != len(want) || w.coming[i] != a {

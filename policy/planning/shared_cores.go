@@ -1,4 +1,4 @@
-package policy
+package planning
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // growth is how durations grow with the number of busy slots, on a machine that all members share:
@@ -59,7 +61,7 @@ func growthOf(o muster.Observation) growth {
 	}
 	variation := 0.0
 	if e := o.Processing; e.Known && e.MeanSeconds > 0 {
-		variation = deviationOf(e) / e.MeanSeconds
+		variation = durations.DeviationOf(e) / e.MeanSeconds
 	}
 	without, _ := g.miss(math.Inf(1), variation)
 	least, best, base := without, math.Inf(1), 0.0
@@ -145,7 +147,7 @@ func longerBy(e muster.Estimate, times float64) muster.Estimate {
 
 // workers is how many workers finish as much as any more of them would; no fewer than there are cores for.
 func (g *growth) workers(slots float64) int {
-	return max(1, ceil(float64(g.cores)/slots), ceil(g.useful/slots-hardlyUseful))
+	return max(1, rules.Ceil(float64(g.cores)/slots), rules.Ceil(g.useful/slots-hardlyUseful))
 }
 
 // busyWith is how many slots are busy with so many workers, while there is work for them.
@@ -180,16 +182,16 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	return d.With(muster.Term{
 		Rule: "shared_machine", Out: max(active, enough),
 		In: []muster.Value{
-			value("cores", float64(g.cores)), value("useful_workers", float64(enough)),
-			value("useful_slots", round3(g.useful)),
-			value("mpd_alone_s", round3(g.base)), value("mpd_most_s", round3(most.MeanSeconds)),
-			value("most_busy", round3(most.Busy)),
+			rules.Value("cores", float64(g.cores)), rules.Value("useful_workers", float64(enough)),
+			rules.Value("useful_slots", rules.Round3(g.useful)),
+			rules.Value("mpd_alone_s", rules.Round3(g.base)), rules.Value("mpd_most_s", rules.Round3(most.MeanSeconds)),
+			rules.Value("most_busy", rules.Round3(most.Busy)),
 		},
 		Why: fmt.Sprintf("durations grow with busy workers on this machine's %s: %s with %s messages in progress, "+
 			"%s alone; %s as much as more would",
-			render.Plural(g.cores, "core"), render.Seconds(round3(most.MeanSeconds)),
+			render.Plural(g.cores, "core"), render.Seconds(rules.Round3(most.MeanSeconds)),
 			render.Number(math.Round(most.Busy)),
-			render.Seconds(round3(g.base)), finishes(enough)),
+			render.Seconds(rules.Round3(g.base)), finishes(enough)),
 	})
 }
 
@@ -205,20 +207,20 @@ func finishes(workers int) string {
 // time.
 func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) muster.Decision {
 	active, slots := o.Capacity.Active(), math.Max(1, o.Capacity.SlotsPerWorker)
-	tried := ceil(2 * math.Max(float64(g.cores), math.Floor(g.seen)) / slots)
-	work, known := workOf(o)
+	tried := rules.Ceil(2 * math.Max(float64(g.cores), math.Floor(g.seen)) / slots)
+	work, known := durations.Of(o)
 	if d.Verdict != muster.Apply || !known || d.Desired <= max(active, tried) || active > tried {
 		return d
 	}
 	plan := newPlan(o, work, p.dial(o, work))
 	const learned = 6 // seconds until what was measured counts
-	later := plan.need(2*work.tail + learned + plan.step)
+	later := plan.need(2*work.Tail + learned + plan.step)
 	if later.whom != waitingOnes || later.sooner || float64(active)+later.workers > float64(o.Limits.Max) {
 		return d
 	}
 	return d.With(muster.Term{
 		Rule: "shared_machine", Out: max(active, tried),
-		In: []muster.Value{value("cores", float64(g.cores)), value("most_busy", round3(g.seen))},
+		In: []muster.Value{rules.Value("cores", float64(g.cores)), rules.Value("most_busy", rules.Round3(g.seen))},
 		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in "+
 			"time",
 			findOut(max(active, tried))),

@@ -1,4 +1,4 @@
-package policy
+package rules
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// nothingWaits says that no message can be received now, and how many wait for their retry, so that a fleet whose work
+// NothingWaits says that no message can be received now, and how many wait for their retry, so that a fleet whose work
 // fails does not read as one that has none.
-func nothingWaits(o muster.Observation) string {
+func NothingWaits(o muster.Observation) string {
 	retrying := o.Progress.Value().Retrying
 	switch {
 	case !retrying.Known || retrying.Value == 0:
@@ -22,9 +22,9 @@ func nothingWaits(o muster.Observation) string {
 	return fmt.Sprintf("no message can be received now, %s wait for their retry", render.Number(retrying.Value))
 }
 
-// retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is
+// Retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is
 // not known.
-func retries(o muster.Observation) string {
+func Retries(o muster.Observation) string {
 	retrying := o.Progress.Value().Retrying
 	n := math.Round(retrying.Value)
 	switch {
@@ -36,10 +36,10 @@ func retries(o muster.Observation) string {
 	return fmt.Sprintf("; %s messages wait for their retry", render.Number(n))
 }
 
-// withoutRetries returns the observation with the messages in flight that workers hold alone, as far as the queues
+// WithoutRetries returns the observation with the messages in flight that workers hold alone, as far as the queues
 // themselves count them. What waits for its retry is in flight too, but it takes no slot, and no worker can receive it
 // yet.
-func withoutRetries(o muster.Observation) muster.Observation {
+func WithoutRetries(o muster.Observation) muster.Observation {
 	o.Queues = slices.Clone(o.Queues)
 	for i := range o.Queues {
 		if q := &o.Queues[i]; q.Retrying.Known {
@@ -49,9 +49,9 @@ func withoutRetries(o muster.Observation) muster.Observation {
 	return o
 }
 
-// failing says how many attempts failed in the last minutes, of how many; empty when none did. What is said of the
+// Failing says how many attempts failed in the last minutes, of how many; empty when none did. What is said of the
 // future holds if the work succeeds.
-func failing(o muster.Observation) string {
+func Failing(o muster.Observation) string {
 	w := o.Progress.Value()
 	failed := math.Round(w.Failed)
 	if failed < 1 {
