@@ -1,10 +1,14 @@
 package controller
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -45,16 +49,75 @@ type Changed struct {
 	Incident *protocol.Incident `json:"incident,omitzero"`
 }
 
-func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
-	text, _ := encode(body) // which says in the record what is wrong
-	return s.encoded(at, kind, text)
+// unencodable is the body of a record whose own body could not be encoded.
+type unencodable struct {
+	Why string `json:"unencodable"`
 }
 
-// encoded is the record with a body that was encoded already.
-func (s *Settings) encoded(at time.Time, kind muster.RecordKind, text []byte) muster.Record {
-	r := muster.Record{At: at, Kind: kind, Body: text}
-	if kind == muster.Decided {
-		r.Shared = s.spec
+const unencodableStart = `{"unencodable":`
+
+// Unencodable tells whether a record says no more than that its body could not be encoded, and why it could not. What
+// it should have said is unknown: for a decision that is a hold, and never a size.
+func Unencodable(r muster.Record) (why string, is bool) {
+	var body unencodable
+	if !bytes.HasPrefix(r.Body, []byte(unencodableStart)) || json.Unmarshal(r.Body, &body) != nil {
+		return "", false
 	}
-	return r
+	return body.Why, true
+}
+
+// unrecordable takes back a decision that cannot be recorded, because what is not recorded is not done. In its place
+// comes the decision on what is left when everything that was seen is unknown, which is a hold.
+func (w *write) unrecordable(why error) {
+	seen := &w.out.Observation
+	reason := fmt.Sprintf("what was seen cannot be recorded: %v", why)
+	lost := muster.Unknown(seen.At, reason)
+	left := muster.Observation{
+		Fleet:     seen.Fleet,
+		At:        seen.At,
+		Poll:      seen.Poll,
+		Objective: seen.Objective,
+		Limits:    seen.Limits,
+		Capacity: muster.Capacity{
+			Reason:         reason,
+			Desired:        seen.Capacity.Desired,
+			SlotsPerWorker: seen.Capacity.SlotsPerWorker,
+		},
+	}
+	for _, q := range w.settings.Queues {
+		left.Queues = append(
+			left.Queues,
+			muster.QueueObservation{Queue: q, Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost},
+		)
+	}
+	w.out.Observation, w.out.Decision = left, w.settings.policy.Decide(left, w.state.recent)
+}
+
+// counting tells whether it is known what every queue has counted.
+func counting(o muster.Observation) bool {
+	for _, q := range o.Queues {
+		if !q.Sent.Known {
+			return false
+		}
+	}
+	return len(o.Queues) > 0
+}
+
+// Restores tells whether a restart at now needs the record, which is within [Settings.RestoreFrom]: of long past, what
+// was learned counts alone.
+func (s Settings) Restores(r muster.Record, now time.Time) bool {
+	return r.Kind == muster.Learned || !r.At.Before(now.Add(-s.reach()))
+}
+
+// reach is how far back records of every kind count.
+func (s *Settings) reach() time.Duration {
+	return max(time.Hour, s.Learn, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
+}
+
+// RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
+func (s Settings) RestoreFrom() time.Duration {
+	if s.Spec.Seasonal() {
+		return max(s.reach(), series.SeasonLength+24*time.Hour)
+	}
+	return s.reach()
 }

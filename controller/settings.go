@@ -8,7 +8,6 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
-	"github.com/muster-scale/muster/roster"
 )
 
 // Settings are what is configured for one fleet. They do not change while a loop runs. Make them with [NewSettings].
@@ -91,45 +90,9 @@ func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
 	return s
 }
 
-// lookBack is how far back arrivals are counted: far enough to tell the ages of all that is still in time.
-func (s *Settings) lookBack() time.Duration {
-	return min(max(time.Hour, 2*s.Objective.Latency), 12*time.Hour)
-}
-
-// learning are the rules by which the fleet is learned about.
-func (s *Settings) learning() learning.Rules {
-	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Poll: s.Poll, Cores: s.Cores,
-		OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
-		Quantile: s.Objective.Quantile}
-}
-
-// staleAfter is how old a queue measurement or a listing may be before it is unknown.
-func (s *Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
-
-// ageStaleAfter is the same for ages. Where looks are rare, ages come by the minute and a minute or two late.
-func (s *Settings) ageStaleAfter() time.Duration {
-	if s.Stale > 0 {
-		return max(s.staleAfter(), 3*time.Minute)
-	}
-	return s.staleAfter()
-}
-
 // LookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
 func (s *Settings) LookTimeout() time.Duration {
 	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
-}
-
-// rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a
-// minute: giving it up too early launches a second one.
-func (s *Settings) rules(boot muster.Estimate) roster.Rules {
-	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
-	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
-	r := roster.Rules{Silence: silence, StoredSilence: max(silence, 3*s.Poll), BootWithin: within, Grace: grace,
-		Remember: 5 * time.Minute, Unreported: s.Unreported}
-	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
-		r.Watched, r.WatchedAfter = true, s.BootPrior
-	}
-	return r
 }
 
 const (

@@ -1,13 +1,14 @@
 package controller
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -112,50 +113,200 @@ func (s *Settings) ready(st *State) bool {
 	return !st.listed.At.IsZero() && (st.treesRead || !s.Trees) && len(st.queues) >= len(s.Queues)
 }
 
-// observe assembles what the policy sees: the newest samples, those that are too old as unknown.
-func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
-	learns := s.learning()
-	o := muster.Observation{
-		Fleet: s.Fleet, At: now, Poll: s.Poll, Objective: s.Objective, Limits: s.Limits,
-		Capacity:   st.roster.Capacity(now, s.rules(boot), s.Slots),
-		Processing: st.learned.Processing(now, st.last().processing, s.Spec.Processing),
-		Boot:       boot,
-		Launches:   st.roster.Launches(),
-		Arrivals:   st.learned.Arrivals(now, learns),
-		Coming:     st.roster.Coming(now, s.rules(boot)),
-		Pace:       st.learned.Pace(now),
-	}
-	o.Classes, o.Sharing = st.learned.Classes(now), st.learned.Sharing(now, learns)
-	o.Forecast = st.learned.Forecast(now, s.Poll, boot)
-	o.Capacity.Desired = st.desired
-	o.Capacity.Known, o.Capacity.Reason = true, ""
-	o.Notes, o.Drift = st.notes(), st.drift
-	if age := now.Sub(st.listed.At); st.listed.At.IsZero() || age > s.staleAfter() {
-		o.Capacity.Known = false
-		o.Capacity.Reason = fmt.Sprintf("the last listing is %s old", render.Seconds(age.Seconds()))
-		if st.listed.Failure != "" {
-			o.Capacity.Reason += ": " + st.listed.Failure
-		}
-		if st.listed.At.IsZero() {
-			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
-		}
-	}
-	o.Queues = s.fresh(st.queues, now)
-	o.Pool = st.pool(now)
-	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
-	if s.Spec.Shadow {
-		o.Capacity = supposed(o)
-	}
-	if !st.learned.MeasuresProcessing(now) {
-		o.Processing = published(o)
-	}
-	if s.Unreported {
-		o.Capacity = occupied(o)
-	}
-	if f := o.InFlight(); f.Known && !s.Unreported {
-		o.Retrying = st.learned.Retrying(now, f.Value-float64(o.Capacity.BusySlots), st.roster.RoundTrip())
-	}
-	o.Waiting = st.learned.Waiting(now, o, learning.Every+s.Poll)
-	o.Progress = s.progress(st, now, &o)
+// Advance is [Settings.Step] for a caller that gives the state away, which saves a copy of the roster: st, and every
+// other copy of it, must not be used again, nor Next of an earlier outcome.
+func (s Settings) Advance(st State, now time.Time, in []Input) (o Outcome) {
+	o.Next = st
+	s.advance(&o, now, in)
 	return o
+}
+
+// fold takes the inputs into st, which the caller may change, and returns what they showed.
+func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
+	var room [8]series.Durations // not on the heap: every step has reports
+	processing := room[:0]       // report by report
+	seen.objective = s.Objective.Latency
+	rules := s.learning()
+	for _, i := range in {
+		switch x := i.(type) {
+		case Measured:
+			q := &x.QueueObservation
+			st.learned.Queue(now, rules, st.queues, q)
+			st.look(q)
+		case Listed:
+			if x.Failure == "" {
+				if x.Service != nil {
+					seen.named(st.roster.Name(x.Listing)...)
+				}
+				seen.gone(st.roster.Listed(x.Listing))
+				seen.tiers(st.roster.Tiers(x.Listing))
+				if s.Unreported {
+					for _, n := range st.roster.Serve(x.At) {
+						seen.news(st, n)
+					}
+				}
+			}
+			if x.Failure == "" || st.listed.At.IsZero() {
+				st.listed = Listed{Listing: muster.Listing{At: x.At, Service: x.Service, Ready: x.Ready},
+					Failure: x.Failure} // the roster has the members
+			} else {
+				st.listed.Failure = x.Failure
+			}
+		case Expected:
+			st.expect(x.Expected)
+		case Metered:
+			st.meter(x)
+		case Reported:
+			processing = seen.report(st, &x.Report, false, processing)
+		case *Reported:
+			processing = seen.report(st, &x.Report, false, processing)
+		case Unread:
+			st.unread = x.Failure
+		case Stored:
+			processing = seen.report(st, &x.Report, true, processing)
+		case Resulted:
+			seen.results = append(seen.results, x)
+			st.resulted(x)
+		}
+	}
+	st.learned.Reported(rules, learning.Reports{Processing: processing, Failing: seen.failing, Classes: seen.classes,
+		Finished: seen.finished, Failed: seen.failed, Ended: seen.ended, InTime: seen.inTime}, st.queues)
+	if st.order != nil && now.Sub(st.orderAt) > OrderTimeout {
+		st.order, st.again = nil, false
+	}
+	return seen
+}
+
+// resulted takes in how an effect ended.
+func (st *State) resulted(x Resulted) {
+	st.written(x)
+	if st.order == nil || st.order.ID != x.Effect {
+		return
+	}
+	if x.Failure != "" {
+		st.roster.NotLaunched(x.At, st.order.Launch, x.Failure)
+	}
+	st.order, st.again = nil, false
+}
+
+// await counts the members of an order that a restart found without a result as ordered: as long as a result may come,
+// they may still appear.
+func (st *State) await(now time.Time) {
+	if st.again && now.Sub(st.orderAt) <= OrderTimeout {
+		st.roster.Expect(now, st.order.Launch)
+	}
+}
+
+// seen is what a batch of inputs showed.
+type seen struct {
+	// changes are those of members, in the order in which they came: a restart that reads them must count the failures
+	// of launches as they were counted.
+	changes []Changed
+	results []Resulted
+	flushed learning.Flush
+	// departed are members that leave, or have left, by themselves.
+	departed         []string
+	finished, failed int64              // messages, and attempts
+	failing          []series.Durations // report by report
+	objective        time.Duration
+	ended, inTime    float64                       // messages finished that were sent at a known time, and in time
+	classes          map[string][]series.Durations // by class
+	// incidents counts what went wrong at workers, by kind; nil for nothing.
+	incidents map[protocol.IncidentKind]int64
+}
+
+// report takes in a report, and returns processing with its durations.
+func (x *seen) report(st *State, r *protocol.Report, stored bool, processing []series.Durations) []series.Durations {
+	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
+		if n, ok := st.roster.NameOne(r.Member); ok {
+			x.named(n)
+		}
+	}
+	var taken bool
+	var news roster.News
+	if stored {
+		taken, news = st.roster.Stored(*r)
+	} else {
+		taken, news = st.roster.Reported(*r)
+	}
+	for i := range news.Counted {
+		processing = x.count(&news.Counted[i], processing)
+	}
+	if taken {
+		st.learned.Failed(r.LastFailure)
+		x.news(st, news)
+	}
+	return processing
+}
+
+// count adds what a worker counted, and returns processing with its durations.
+func (x *seen) count(t *protocol.Tally, processing []series.Durations) []series.Durations {
+	x.finished, x.failed = x.finished+t.Finished, x.failed+t.Failed
+	if t.Processing.Count > 0 {
+		processing = append(processing, t.Processing)
+	}
+	if t.Failing.Count > 0 {
+		x.failing = append(x.failing, t.Failing)
+	}
+	if t.InSystem.Count > 0 {
+		x.ended, x.inTime = x.ended+float64(t.InSystem.Count), x.inTime+series.Within(t.InSystem, x.objective)
+	}
+	for name, d := range t.Classes { // each class by itself, so that their order does not matter
+		if x.classes == nil {
+			x.classes = map[string][]series.Durations{}
+		}
+		x.classes[name] = append(x.classes[name], d)
+	}
+	return processing
+}
+
+// news records what was seen of a member for the first time.
+func (x *seen) news(st *State, news roster.News) {
+	if news.Joined {
+		why := "ready " + render.Seconds(news.Boot.Seconds()) + " after it was ordered"
+		if news.Warm {
+			why += ", from the warm pool"
+		}
+		st.learned.Booted(news.Boot, news.Warm)
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.Joined, Why: why})
+	}
+	if news.Departed {
+		x.departed = append(x.departed, news.Member)
+	}
+	for kind, n := range news.More {
+		if x.incidents == nil {
+			x.incidents = map[protocol.IncidentKind]int64{}
+		}
+		x.incidents[kind] += n
+	}
+	for _, i := range news.Incidents {
+		x.changes = append(x.changes, Changed{Member: news.Member, What: roster.HadIncident, Worker: i.Worker,
+			Incident: &i.Incident,
+			Why:      fmt.Sprintf("%s, %s so far: %s", i.Kind, times(i.Count), i.Text)})
+	}
+	if news.Proved {
+		x.changes = append(x.changes,
+			Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
+	}
+}
+
+// times says how often.
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func (x *seen) gone(members []roster.Gone) {
+	for _, g := range members {
+		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
+		if g.Exists {
+			c.What = roster.GivenUp
+		}
+		if g.Departed {
+			x.departed = append(x.departed, g.Member)
+		}
+		x.changes = append(x.changes, c)
+	}
 }

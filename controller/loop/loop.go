@@ -272,3 +272,181 @@ func refuse(calls []reportCall) {
 
 // clock returns the instant that inputs and steps are stamped with: wall time, without a monotonic reading.
 func clock() time.Time { return time.Now().UTC().Round(0) }
+
+// look starts a look at the queues and the fleet, if the shell says so.
+func (l *Loop) look(ctx context.Context, now bool) {
+	if !now {
+		return
+	}
+	o := l.o // a copy: the settings may change meanwhile
+	if l.shell.Full() {
+		o.Stored = nil // read again once what waits can be taken
+	}
+	l.running.Go(func() {
+		in := see(ctx, o)
+		select {
+		case l.looked <- in:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is
+// shorter than what is seen stays fresh.
+func see(ctx context.Context, o Options) []controller.Input {
+	ctx, stop := context.WithTimeout(ctx, o.Settings.LookTimeout())
+	defer stop()
+	in := make([]controller.Input, len(o.Sources)+1, len(o.Sources)+3)
+	var all sync.WaitGroup
+	beside := o.beside(ctx, &all)
+	for i, source := range o.Sources {
+		all.Go(func() {
+			q, err := source.Observe(ctx)
+			if err != nil {
+				lost := muster.Unknown(clock(), err.Error())
+				q = muster.QueueObservation{Backlog: lost, InFlight: lost, Delayed: lost, OldestAge: lost}
+			}
+			q.Queue = o.Settings.Queues[i]
+			in[i] = controller.Measured{QueueObservation: q}
+		})
+	}
+	listing, err := o.Fleet.Members(ctx)
+	listed := controller.Listed{Listing: listing}
+	if err != nil {
+		listed.Failure = err.Error()
+	}
+	in[len(in)-1] = listed
+	all.Wait()
+	return append(in, beside()...)
+}
+
+// beside begins to read what there is beside queues and fleet, as one of all: the trees, the reports that workers keep
+// elsewhere, and the metrics that others keep if the policy needs any. The function that it returns tells what came of
+// it once all are done.
+func (o Options) beside(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
+	var expected muster.Expected
+	if o.Trees != nil {
+		all.Go(func() { expected = o.Trees(ctx) })
+	}
+	var metered controller.Metered
+	queries := o.Settings.Reads()
+	meters := o.Meter != nil && len(queries) > 0
+	if meters {
+		all.Go(func() {
+			series, err := o.Meter.Metrics(ctx, queries)
+			if metered = (controller.Metered{At: clock(), Series: series}); err != nil {
+				metered.Failure = err.Error()
+			}
+		})
+	}
+	stored := func() []controller.Input { return nil }
+	if o.Stored != nil {
+		stored = o.stored(ctx, all)
+	}
+	return func() (in []controller.Input) {
+		in = stored()
+		if o.Trees != nil {
+			in = append(in, controller.Expected{Expected: expected})
+		}
+		if meters {
+			in = append(in, metered)
+		}
+		return in
+	}
+}
+
+// stored begins to read the reports that workers keep, as one of all. The function that it returns tells what came of
+// it once all are done.
+func (o Options) stored(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
+	var reports []protocol.Report
+	var unread controller.Unread
+	all.Go(func() {
+		var err error
+		if reports, err = o.Stored(ctx); err != nil {
+			unread.Failure = err.Error()
+		}
+	})
+	return func() []controller.Input {
+		in := []controller.Input{unread}
+		for _, r := range reports {
+			in = append(in, controller.Stored{Report: r})
+		}
+		return in
+	}
+}
+
+// execute carries out an effect beside the loop. Ending members has its own lane, so that a slow release never delays a
+// launch.
+func (l *Loop) execute(ctx context.Context, e controller.Effect) {
+	l.running.Go(func() {
+		limited, stop := context.WithTimeout(ctx, controller.OrderTimeout)
+		defer stop()
+		err := l.carryOut(limited, e)
+		if _, quiet := e.(controller.HandOver); quiet && err == nil {
+			return
+		}
+		result := controller.Resulted{At: clock(), Effect: e.EffectID()}
+		if err != nil {
+			result.Failure = err.Error()
+		}
+		select {
+		case l.results <- result:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// carryOut does what an effect says.
+func (l *Loop) carryOut(ctx context.Context, e controller.Effect) error {
+	switch e := e.(type) {
+	case controller.SetDesired:
+		return l.o.Fleet.SetDesired(ctx, e.Order)
+	case controller.End:
+		return l.end(ctx, e)
+	case controller.Protect:
+		return l.protect(ctx, e)
+	case controller.Trim:
+		return l.trim(ctx)
+	case controller.HandOver:
+		return l.handOver(ctx, e)
+	}
+	return nil
+}
+
+func (l *Loop) end(ctx context.Context, e controller.End) error {
+	if l.o.Releaser == nil {
+		return errors.New("this fleet cannot end members; they have to leave by themselves")
+	}
+	if !l.ending.CompareAndSwap(false, true) {
+		return errors.New("the members ended before are still ending")
+	}
+	defer l.ending.Store(false)
+	return l.o.Releaser.End(ctx, e.Members)
+}
+
+func (l *Loop) protect(ctx context.Context, e controller.Protect) error {
+	if l.o.Protector == nil {
+		return errors.New("this fleet cannot protect members")
+	}
+	return l.o.Protector.Protect(ctx, e.Members)
+}
+
+func (l *Loop) trim(ctx context.Context) error {
+	if l.o.Trimmer == nil {
+		return errors.New("this fleet cannot end machines")
+	}
+	return l.o.Trimmer.Trim(ctx)
+}
+
+// handOver says what went wrong, because nothing else shows it.
+func (l *Loop) handOver(ctx context.Context, e controller.HandOver) error {
+	err := errors.New("nothing here can hand a fleet over")
+	if l.o.Delegator != nil {
+		err = l.o.Delegator.HandOver(ctx, e.Handover)
+	}
+	if err != nil && ctx.Err() == nil {
+		l.o.Logger.Warn("handing the fleet over to target tracking failed, and is tried again", "fleet",
+			l.o.Settings.Fleet, "error", err)
+	}
+	return err
+}

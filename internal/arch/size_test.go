@@ -200,23 +200,6 @@ func exportedReceiver(r *ast.FieldList) bool {
 	return exported
 }
 
-// TestADecisionCanBeFollowed holds the promise that from source to fleet it is a few short files.
-func TestADecisionCanBeFollowed(t *testing.T) {
-	path := []string{"source/embedded/embedded.go", "controller/loop/loop.go", "controller/step.go",
-		"policy/planning/exact.go",
-		"controller/reconcile.go", "fleet/process/launch.go"}
-	total := 0
-	for _, s := range sources(t) {
-		if slices.Contains(path, s.path) {
-			total += s.lines
-		}
-	}
-	if total == 0 || total >= 900 {
-		t.Errorf("the way of a decision through %s has %d lines, under 900 are promised", strings.Join(path, ", "),
-			total)
-	}
-}
-
 const (
 	// maxColumns bounds lines, a tab counted as four columns.
 	maxColumns = 120
