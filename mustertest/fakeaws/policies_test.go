@@ -91,9 +91,10 @@ func TestAMixedGroupIsShownAsItWasMade(t *testing.T) {
 					LaunchTemplateSpecification: &autotypes.LaunchTemplateSpecification{
 						LaunchTemplateId: aws.String("lt-1"),
 					},
-					Overrides: []autotypes.LaunchTemplateOverrides{{InstanceRequirements: &autotypes.InstanceRequirements{
-						VCpuCount: &autotypes.VCpuCountRequest{Min: aws.Int32(2), Max: aws.Int32(4)},
-						MemoryMiB: &autotypes.MemoryMiBRequest{Min: aws.Int32(2048)}}}}},
+					Overrides: []autotypes.LaunchTemplateOverrides{{
+						InstanceRequirements: &autotypes.InstanceRequirements{
+							VCpuCount: &autotypes.VCpuCountRequest{Min: aws.Int32(2), Max: aws.Int32(4)},
+							MemoryMiB: &autotypes.MemoryMiBRequest{Min: aws.Int32(2048)}}}}},
 				InstancesDistribution: &autotypes.InstancesDistribution{
 					OnDemandPercentageAboveBaseCapacity: aws.Int32(50),
 					SpotAllocationStrategy:              aws.String("capacity-optimized")},
