@@ -29,10 +29,10 @@
 //
 // # Four rules that keep users safe
 //
-//   - Unknown is not zero. A [Sample] that is missing, stale, NaN or negative is unknown, and no decrease is ever decided
-//     while a required signal is unknown.
-//   - Only a worker can say that it is idle. A worker that is to go stops receiving, finishes, mints a release token in a
-//     report and leaves only when a directive grants that token: see package worker/protocol.
+//   - Unknown is not zero. A [Sample] that is missing, stale, NaN or negative is unknown, and no decrease is ever
+//     decided while a required signal is unknown.
+//   - Only a worker can say that it is idle. A worker that is to go stops receiving, finishes, mints a release token in
+//     a report and leaves only when a directive grants that token: see package worker/protocol.
 //   - State the goal, not the step. An [Order] carries the absolute size; the launches it names carry tokens, so that
 //     repeating an order changes nothing. Events only wake the loop; they never carry a number.
 //   - Every size is limited by [Limits].
@@ -44,4 +44,10 @@
 //
 // All types here are plain values. They are safe to read from several goroutines; none may be changed after it was
 // handed on.
+//
+// # Where to go from here
+//
+// To run Muster inside a program of your own, use package app. To size something that Muster does not know, implement
+// [Source] or [Fleet], and read package kind. The rules that decide are in package policy, the step that carries them
+// out in package controller. A worker in Go is package worker/sqsworker. CONTRIBUTING.md has the map of all packages.
 package muster

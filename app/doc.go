@@ -16,7 +16,11 @@
 // Workers on this machine are processes of the program muster. A program of another name says with [Options].Program
 // where that is.
 //
-// The package also has what commands need of a configuration without running it: [Settings] for the controller, [AWS]
-// for what is observed and sized there, [OpenTrees] for trees. Use the packages controller, queue or worker alone where
-// one part is enough.
+// The package also has what commands need of a configuration without running it: [Settings] makes those of the
+// controller, [World] tells the simulator about a fleet, [OpenTrees] opens the trees, [Reports] the table of stored
+// reports. One function makes each, so that production, the simulator and the commands cannot disagree.
+//
+// For something else: use the packages controller, queue or worker alone where one part is enough. The subpackages are
+// what the commands do beside a running Muster: app/client reaches one, app/status, app/explain and app/plan say what
+// it does, app/doctor finds out what a configuration needs, app/work is a worker.
 package app

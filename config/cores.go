@@ -20,9 +20,8 @@ func (c *Config) CoreRemarks(cores int) []Fault {
 				continue
 			}
 			s.Fault(fmt.Sprintf("fleets[%d].max", i),
-				fmt.Sprintf("found max %d on a machine with %s, which all local workers "+
-					"share: work that computes takes longer as soon as more than %d workers are busy, and more of them "+
-					"get no more done; "+
+				fmt.Sprintf("found max %d on a machine with %s, which all local workers share: work that computes "+
+					"takes longer as soon as more than %d workers are busy, and more of them get no more done; "+
 					"work that mostly waits, for a network or for other machines, does not mind",
 					f.Limits.Max, render.Plural(cores, "core"), cores),
 				fmt.Sprintf("muster simulate --cores %d shows what it comes to", cores))

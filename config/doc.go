@@ -1,10 +1,26 @@
-// Package config reads, defaults and validates the configuration: one YAML file, read strictly.
+// Package config reads, completes and checks the configuration: one YAML file, read strictly.
 //
-// [Parse] is pure. It works in three steps: decode (types, unknown and repeated keys, variables), default, validate.
-// All three collect faults instead of stopping at the first, and every fault has its place in the text: a person gets
-// the whole list at once, with the line, a caret and, for a misspelt word, the word that was probably meant.
-// [CheckCommands] looks for the commands on this machine and is apart because it does I/O.
+// The main types:
+//
+//   - [Config] is the whole of it. [Fleet] is one fleet with its queues, objective, limits, policy and [Workers];
+//     [Queue] is one embedded queue.
+//   - [Kinds] is what the caller passes in: the kinds of fleets, queues and signals. The package itself knows none of
+//     them. It goes by what a kind's statement tells, such as [Facts]: who reports, who replaces members, what number
+//     is set.
+//   - [Fault] is one thing that is wrong, and [Faults] all of them.
+//
+// [Parse] is pure and works in three steps: decode (types, unknown and repeated keys, variables), complete, check. All
+// three collect faults instead of stopping at the first. Every fault has its place in the text: a person gets the whole
+// list at once, with the line, a caret and, for a misspelt word, the word that was probably meant.
+//
+//	c, err := config.Load("muster.yaml", kinds.Table().Config())
+//
+// [CheckCommands] looks for the commands on this machine, and is apart because it does I/O. [Schema] and [Reference]
+// are made from the same declarations as the reader, so they cannot disagree with it.
 //
 // Variables stand only in texts: ${NAME}, or ${NAME:-default} for a variable that may be unset; $$ is a dollar. Aliases
 // and anchors of YAML are refused: each value stands where it applies.
+//
+// For something else: package kinds reads a configuration with all kinds of this program, package config/keys declares
+// keys, package config/foreign reads the files of other autoscalers, and package app runs what was read.
 package config

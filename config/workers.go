@@ -88,7 +88,8 @@ func (w *Workers) meansRows(otherwise func() Workers, queues []QueueKind) []keys
 			"exact, else never").DefaultOf(func() time.Duration { return otherwise().Idle }).Within(0, day),
 		keys.Duration("visibility", &w.Visibility, "how long a worker holds a message before it extends the hold: 2s "+
 			"to 12h, by "+
-			"default 30s").DefaultOf(func() time.Duration { return otherwise().Visibility }).Check(seconds(2*time.Second, 12*time.Hour)),
+			"default 30s").DefaultOf(func() time.Duration { return otherwise().Visibility }).
+			Check(seconds(2*time.Second, 12*time.Hour)),
 		keys.Duration("time_limit", &w.TimeLimit, "how long a message may take before its work is ended and it "+
 			"counts as failed; "+
 			"0s as long as it takes").Within(0, 12*time.Hour),
@@ -311,7 +312,8 @@ func (w Workers) checkMeans(s *keys.Source, path string, shadow bool) {
 			"is 1", w.Batch),
 			"batches need json_lines: true or http")
 	} else if w.Slots <= maxSlots && w.AtOnce() > maxSlots {
-		s.Fault(path+".batch", fmt.Sprintf("found %d slots of %d messages each, allowed are at most %d messages at once", w.Slots, w.Batch, maxSlots), "")
+		s.Fault(path+".batch", fmt.Sprintf("found %d slots of %d messages each, allowed are at most %d messages "+
+			"at once", w.Slots, w.Batch, maxSlots), "")
 	}
 }
 

@@ -38,7 +38,8 @@ func TestMigrationsGoForwardInOneTransaction(t *testing.T) {
 		t.Errorf("after a failed migration the version is %d, want %d", v, len(migrations))
 	}
 	var n int
-	if err := h.writer.QueryRow("SELECT count(*) FROM pragma_table_info('records') WHERE name = 'extra'").Scan(&n); err != nil || n != 0 {
+	err = h.writer.QueryRow("SELECT count(*) FROM pragma_table_info('records') WHERE name = 'extra'").Scan(&n)
+	if err != nil || n != 0 {
 		t.Errorf("a failed migration left its first step behind (%d, %v)", n, err)
 	}
 	if err := migrate(ctx, h.writer, grown, 1); err != nil {

@@ -1,7 +1,3 @@
-// Package kinds is the table of the kinds of fleets, queues and signals that this program has: one row each. Nothing
-// else knows all of them, and nothing but a kind's own folder names it.
-//
-// Use [Load] and [Parse] to read a configuration that may state any of them, and package app to run it.
 package kinds
 
 import (

@@ -40,7 +40,8 @@ func check(r *protocol.Report) error {
 	case r.Busy < 0 || r.Busy > r.Slots:
 		return fmt.Errorf("worker report of %s: found %d busy slots, allowed is 0 to %d", r.Worker, r.Busy, r.Slots)
 	case !(r.HeldSeconds >= 0 && r.HeldSeconds <= maxMean*float64(r.Busy)):
-		return fmt.Errorf("worker report of %s: found %d messages held for %g s in all; allowed is 0 to a year for each", r.Worker, r.Busy, r.HeldSeconds)
+		return fmt.Errorf("worker report of %s: found %d messages held for %g s in all; allowed is 0 to a year for "+
+			"each", r.Worker, r.Busy, r.HeldSeconds)
 	case r.Seq < 1 || r.Epoch < 0:
 		return fmt.Errorf("worker report of %s: found sequence %d, epoch %d; they start at 1 and 0", r.Worker, r.Seq,
 			r.Epoch)

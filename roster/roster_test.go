@@ -178,7 +178,9 @@ func TestAMemberIsWhereItsViewsPutIt(t *testing.T) {
 
 func TestAReportThatCannotBeTrueIsRefusedWhole(t *testing.T) {
 	long := strings.Repeat("x", 257)
-	durations := func(d series.Durations) func(*protocol.Report) { return func(r *protocol.Report) { r.Processing = d } }
+	durations := func(d series.Durations) func(*protocol.Report) {
+		return func(r *protocol.Report) { r.Processing = d }
+	}
 	tests := []struct {
 		name string
 		bad  func(*protocol.Report)

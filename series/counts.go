@@ -80,7 +80,8 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	var room [4]countStep                                                    // not on the heap: every fleet adds every few seconds
+	// Not on the heap: every fleet adds every few seconds.
+	var room [4]countStep
 	added := room[:0]
 	for ; at <= now; at += width {
 		share := 1.0

@@ -170,8 +170,12 @@ func TestAForecastIsUsedOnlyWhileItMissesByLessThanReacting(t *testing.T) {
 					return level
 				}
 			}, false},
-		{"always the same", 7, func(func() float64) func(time.Time) float64 { return func(time.Time) float64 { return 900 } }, false},
-		{"nothing ever", 7, func(func() float64) func(time.Time) float64 { return func(time.Time) float64 { return 0 } }, false},
+		{"always the same", 7, func(func() float64) func(time.Time) float64 {
+			return func(time.Time) float64 { return 900 }
+		}, false},
+		{"nothing ever", 7, func(func() float64) func(time.Time) float64 {
+			return func(time.Time) float64 { return 0 }
+		}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for seed := range uint64(20) {

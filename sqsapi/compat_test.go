@@ -28,10 +28,12 @@ import (
 // $name stands for a value kept by an earlier step.
 type step struct {
 	action string
-	params string            // as JSON
-	code   string            // of an error; empty means success
-	want   map[string]string // values by path, as regular expressions, or - for nothing and + for anything; for an error its text, under ""
-	keep   map[string]string // paths of values to keep, by name
+	params string // as JSON
+	code   string // of an error; empty means success
+	// want has values by path, as regular expressions, or - for nothing and + for anything; for an error its text,
+	// under "".
+	want map[string]string
+	keep map[string]string // paths of values to keep, by name
 }
 
 // rule is one thing that an action does, and the requests that show it.

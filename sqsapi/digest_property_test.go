@@ -85,7 +85,9 @@ func TestChecksumsAreThoseThatClientsCompute(t *testing.T) {
 		system := map[string]types.MessageAttributeValue{}
 		if trace {
 			text := "Root=1-5759e988-bd862e3fe1be46a994272793"
-			in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{"AWSTraceHeader": {DataType: aws.String("String"), StringValue: &text}}
+			in.MessageSystemAttributes = map[string]types.MessageSystemAttributeValue{
+				"AWSTraceHeader": {DataType: aws.String("String"), StringValue: &text},
+			}
 			system["AWSTraceHeader"] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &text}
 		}
 		sent, err := c.SendMessage(t.Context(), in)

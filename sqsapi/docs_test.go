@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write docs/sqs-compatibility.md anew")
 // general are the differences from AWS that no single action has.
 var general = []string{
 	"Counts are exact, and changes of attributes take effect at once.",
-	"Access is decided by one key pair. Policies are checked for their form, kept and shown, and grant or deny nothing.",
+	"Access is decided by one key pair. Policies are checked for their form, kept and shown, and grant or deny " +
+		"nothing.",
 	"The region that a request is signed for and the account in its queue URL have queues of their own. Those of the " +
 		"configuration, and requests signed for `local`, are in us-east-1 and 000000000000; up to 100 other pairs " +
 		"may hold queues. The one key pair is for all of them. A dead-letter queue is always in the region and " +

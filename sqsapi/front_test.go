@@ -21,9 +21,9 @@ import (
 
 // post is a request as it goes over the wire.
 func post(action, body string, headers ...string) string {
-	return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS." + action +
-		"\r\n" + strings.Join(append(headers, ""), "\r\n") + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" +
-		body
+	return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n" +
+		"X-Amz-Target: AmazonSQS." + action + "\r\n" + strings.Join(append(headers, ""), "\r\n") +
+		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }
 
 // exchangeRaw sends what is one request and returns the status of the answer, and its body.

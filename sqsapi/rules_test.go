@@ -213,7 +213,8 @@ var rules = []rule{
 		step{"ListQueues", `{"QueueNamePrefix":"q","MaxResults":1,"NextToken":"$n"}`, "",
 			map[string]string{"QueueUrls.1": ".*/qb", "NextToken": "-"}, nil},
 		step{"ListQueues", `{"MaxResults":1001}`, "InvalidParameterValue",
-			says("Value for parameter MaxResults is invalid. Reason: MaxResults must be an integer between 1 and 1000."), nil},
+			says("Value for parameter MaxResults is invalid. Reason: MaxResults must be an integer between 1 and " +
+				"1000."), nil},
 		step{"ListQueues", `{"MaxResults":1,"NextToken":"?"}`, "InvalidParameterValue",
 			says("Invalid or expired next token."), nil})},
 	{"DeleteQueue", "deletes a queue at once", then(create("q"),
@@ -286,7 +287,8 @@ var rules = []rule{
 				says("Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported."), nil},
 			step{"SetQueueAttributes", `{"QueueUrl":"q.fifo","Attributes":{"FifoThroughputLimit":"perMessageGroupId"}}`,
 				"InvalidAttributeValue",
-				says("The perMessageGroupId value is allowed only when the value for DeduplicationScope is messageGroup"),
+				says("The perMessageGroupId value is allowed only when the value for DeduplicationScope is " +
+					"messageGroup"),
 				nil},
 			step{action: "CreateQueue", params: `{"QueueName":"q"}`},
 			step{"SetQueueAttributes", `{"QueueUrl":"q","Attributes":{"FifoQueue":"true"}}`, "InvalidAttributeName",

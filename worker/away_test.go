@@ -117,7 +117,9 @@ func TestWorkOutlivesTheAbsenceOfItsQueue(t *testing.T) {
 					t.Errorf("the work was stopped at %v, want it stopped by %s", stopped, row.lostBy)
 				case row.lostBy == 0 && (len(stopped) > 0 || !slices.Equal(deleted, []string{"m"}) ||
 					q.deliveries("m") != 1):
-					t.Errorf("stopped at %v, deleted %v, delivered %d times; want it finished at the first delivery\n%s", stopped, deleted, q.deliveries("m"), r.logs)
+					t.Errorf("stopped at %v, deleted %v, delivered %d times; want it finished at the first "+
+						"delivery\n%s",
+						stopped, deleted, q.deliveries("m"), r.logs)
 				}
 				r.told()
 				r.left(2 * time.Hour)

@@ -111,4 +111,5 @@ func NameEach(ctx context.Context, children []WireChild, batch []Message, places
 }
 
 // ErrNoNode is what a program did wrong that names a child of a message that names no node.
-var ErrNoNode = errors.New("it named a child of a delivery that is unknown, was answered before or is no node of a tree")
+var ErrNoNode = errors.New("it named a child of a delivery that is unknown, was answered before or is no node of a " +
+	"tree")

@@ -84,7 +84,8 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 		}
 	}
 	for at, n := range counts {
-		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s --account %s",
+		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s "+
+			"--account %s",
 			render.Plural(n, "queue"), at.Region, at.Account, at.Region, at.Account))
 	}
 	slices.Sort(others)

@@ -109,7 +109,8 @@ func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure 
 	}
 	shared, err := autoscaling.Share(hook, filepath.Join(data, hookDir))
 	if err != nil {
-		return fmt.Errorf("--lifecycle-hook: %w; give --data a directory that all workers of this instance may write to", err)
+		return fmt.Errorf("--lifecycle-hook: %w; give --data a directory that all workers of this instance may "+
+			"write to", err)
 	}
 	o.Hook, s.instance = shared, id.Instance
 	return nil

@@ -39,7 +39,9 @@ func onFakeECS(t *testing.T, prepare func(w *model.World), fleets string) (serve
 		})),
 		second(world.ECS().CreateService(model.CreateServiceInput{
 			Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: &two, LaunchType: model.Fargate,
-			NetworkConfiguration: &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}},
+			NetworkConfiguration: &model.NetworkConfiguration{
+				AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}},
+			},
 		})),
 	} {
 		if err != nil {
@@ -100,7 +102,8 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 		_, err := w.AutoScaling().PutScalingPolicy(model.PutPolicy{
 			AutoScalingGroupName: "web", PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
 			TargetTrackingConfiguration: &model.TargetTracking{TargetValue: new(50.0),
-				PredefinedMetricSpecification: &model.PredefinedMetric{PredefinedMetricType: "ASGAverageCPUUtilization"}},
+				PredefinedMetricSpecification: &model.PredefinedMetric{
+					PredefinedMetricType: "ASGAverageCPUUtilization"}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -224,7 +224,8 @@ func runSession(t *testing.T, s session, dir string, env []string, background *[
 	})
 }
 
-// waitUntil waits until is tells so, asking as often as given. After twenty seconds the test fails with what otherwise says.
+// waitUntil waits until is tells so, asking as often as given. After twenty seconds the test fails with what
+// otherwise says.
 func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func() string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)

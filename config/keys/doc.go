@@ -6,13 +6,23 @@
 //	func (a *Group) rows() []keys.Key {
 //		return []keys.Key{
 //			keys.Text("name", &a.Name, "the group's name").Required().Must("a name", named),
-//			keys.Duration("poll", &a.Poll, "time between two looks, by default 1s").Default(time.Second).Within(0, time.Hour),
+//			keys.Duration("poll", &a.Poll, "time between two polls, by default 1s").
+//				Default(time.Second).Within(0, time.Hour),
 //		}
 //	}
 //
-// A text is read in three steps, each for the whole of it: [Decode] (types, unknown and repeated keys, variables),
-// [Fill], [Check]. They collect faults in a [Source] instead of ending at the first, and every fault has its place in
-// the text.
+// The main types:
 //
-// Use it for what people write. What programs write to each other is JSON without it.
+//   - [Key] is one declaration. [Text], [Duration], [Whole], [Truth] and others make those of usual values, [Custom]
+//     one that reads a node by itself.
+//   - [Source] is a text that is read, with the faults that were found in it. [Fault] is one of them, with its place;
+//     [Faults] prints all.
+//   - [Option] is a key as a flag of a command: the flags of muster work are made from the same declarations.
+//
+// A text is read in three steps, each for the whole of it: [Decode] (types, unknown and repeated keys, variables),
+// [Fill], [Check]. They collect faults in a Source instead of ending at the first. [Schema] and [Reference] write the
+// same declarations for editors and for people.
+//
+// Use it for what people write. What programs write to each other is JSON without it. The configuration of Muster is in
+// package config.
 package keys

@@ -1,16 +1,3 @@
-// Package asg sizes a fleet of EC2 instances through an Auto Scaling group.
-//
-// The group starts and replaces instances; Muster says how many there shall be and which of them end. A rise sets the
-// group's desired size, or launches the instances by name where the group allows that, so that a lack of capacity is
-// known at once. A fall never lowers the size below what lives: the worker on an instance first gives back its release
-// token, and then that one instance is ended, and the desired size lowered by the same call. Instances are protected
-// from the group's own scale-in from birth, by the group or as soon as they are in service.
-//
-// Members are instances, by their ids. Instances in a warm pool are no members. Those in standby, and those that are
-// retained, are left alone.
-//
-// The group is described every few seconds while it changes and twice a minute while it does not, together with up to
-// 49 others.
 package asg
 
 import (

@@ -480,7 +480,9 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 		then   func(a model.AutoScaling) error
 		says   string
 	}{
-		{"another operator", func(in *model.CreateGroup) { in.Operator = &model.Operator{Principal: "eks.amazonaws.com"} }, nil, "eks.amazonaws.com operates the group"},
+		{"another operator", func(in *model.CreateGroup) {
+			in.Operator = &model.Operator{Principal: "eks.amazonaws.com"}
+		}, nil, "eks.amazonaws.com operates the group"},
 		{"launching is suspended", nil, func(a model.AutoScaling) error {
 			_, err := a.SuspendProcesses(model.Processes{AutoScalingGroupName: "web",
 				ScalingProcesses: []string{"Launch"}})

@@ -157,7 +157,8 @@ func (s survey) notes(o Options, refreshing string) []string {
 		render.Seconds(float64(life)))
 	note(aws.ToBool(s.CapacityRebalance), "the group %s replaces Spot instances that are at risk: a busy one gets "+
 		"two minutes to hand its message back", s.name)
-	note(!protected, "new instances of the group %s are not protected from scale-in: its own policies may end busy ones", s.name)
+	note(!protected, "new instances of the group %s are not protected from scale-in: its own policies may end busy "+
+		"ones", s.name)
 	note(s.min() > o.Min, "the group %s keeps at least %d instances, and the fleet asks for as few as %d: lower the "+
 		"group's minimum", s.name, s.min(), o.Min)
 	note(s.max() < o.Max*s.weight, "the group %s allows at most %d, and the fleet asks for up to %d: raise the "+

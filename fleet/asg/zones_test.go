@@ -73,7 +73,9 @@ func TestWhatAZoneHasNoCapacityForGoesToTheOthers(t *testing.T) {
 			inTime(t, func(in *model.CreateGroup) {
 				zoned(in)
 				if row.distribution != "" {
-					in.AvailabilityZoneDistribution = &model.ZoneDistribution{CapacityDistributionStrategy: row.distribution}
+					in.AvailabilityZoneDistribution = &model.ZoneDistribution{
+						CapacityDistributionStrategy: row.distribution,
+					}
 				}
 			}, asg.Options{}, func(s stage) {
 				s.must(s.order(1, "probe"))

@@ -1,13 +1,3 @@
-// Package delegate hands the size of a fleet to the target tracking of AWS: of EC2 Auto Scaling for a group, and of
-// Application Auto Scaling for a service of ECS. It publishes what is tracked, keeps the scaling policy as it should
-// be, and sets its target. It sets no size.
-//
-// What is tracked is the backlog per worker or the worker utilization, as a metric that Muster publishes or as metric
-// math over those of the queue and the fleet. With no worker in service and messages waiting, the tracked number is
-// above its target, so that a fleet rises from none.
-//
-// A policy that is put anew makes AWS measure anew, which costs minutes. So it is put only when it differs from what
-// there is.
 package delegate
 
 import (

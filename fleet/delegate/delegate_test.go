@@ -58,7 +58,8 @@ func inTime(t *testing.T, test func(s stage)) {
 		s.do(func(w *model.World) error {
 			_, err := w.ECS().CreateService(model.CreateServiceInput{Cluster: "prod", ServiceName: "web",
 				TaskDefinition: "work", DesiredCount: new(int), LaunchType: model.Fargate,
-				NetworkConfiguration: &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}})
+				NetworkConfiguration: &model.NetworkConfiguration{
+					AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}})
 			return err
 		})
 		test(s)

@@ -1,19 +1,3 @@
-// Package ecs sizes fleets of Amazon ECS tasks, in one of two ways.
-//
-// [Service] sizes the tasks of a service. A rise sets the service's desired count. A fall never lowers the count alone,
-// because ECS then chooses which tasks to stop: the worker in a task first gives back its release token; then every
-// other running task is protected, the released ones are not, and only then the count falls by as many, so that ECS can
-// stop no other. A worker in such a task must not exit by itself, or the service starts another in its place; it waits
-// for SIGTERM.
-//
-// [Tasks] starts tasks without a service, ten in a call, with client tokens that derive from the order, so that an
-// order given twice starts nothing twice. Their workers exit by themselves when nothing is left to do, down to none.
-//
-// A service on an Auto Scaling group needs instances to place its tasks on: with [Capacity] the group rises together
-// with the service, and instances that hold no task end once the service has no use for them.
-//
-// Members are tasks, by the last part of their ARN. What is listed is looked at every few seconds while it changes, and
-// twice a minute while it does not.
 package ecs
 
 import (

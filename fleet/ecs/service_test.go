@@ -227,7 +227,8 @@ func TestAnotherScalingPolicyIsNoted(t *testing.T) {
 				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
 				PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
 				TargetTrackingScalingPolicyConfiguration: &model.ServiceTracking{TargetTracking: model.TargetTracking{
-					TargetValue: new(50.0), PredefinedMetricSpecification: &model.PredefinedMetric{PredefinedMetricType: "ECSServiceAverageCPUUtilization"},
+					TargetValue: new(50.0), PredefinedMetricSpecification: &model.PredefinedMetric{
+						PredefinedMetricType: "ECSServiceAverageCPUUtilization"},
 				}},
 			})
 			return err

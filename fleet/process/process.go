@@ -1,11 +1,3 @@
-// Package process sizes a fleet of local worker processes.
-//
-// Each member is one process in a process group of its own. What exists is known from files, one for each member, whose
-// lock the process holds as long as it lives: when the controller crashes, its workers go on, and the next controller
-// finds them by their locks and adopts them. A process id alone is never trusted.
-//
-// The fleet starts processes and lists them. It ends only members whose release was granted, or all of them when the
-// operator shuts everything down.
 package process
 
 import (

@@ -1,6 +1,3 @@
-// Package split makes one fleet of several: one total is decided, and shared out among the parts by base and weight.
-//
-// That is how two fleets serve one queue. Deciding for each of them alone would count the same messages twice.
 package split
 
 import (

@@ -66,8 +66,9 @@ func suites(t *testing.T, pkg string) map[string]bool {
 
 func TestEachAdapterRunsTheSuiteOfItsPort(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Adapters\n\nWhat Muster observes, sizes and remembers with, and which abilities each has (`go doc " +
-		"github.com/muster-scale/muster` explains them). Written by `go test ./internal/arch -update`; do not edit.\n\n" +
+	b.WriteString("# Adapters\n\nWhat Muster observes, sizes and remembers with, and which abilities each has (`go " +
+		"doc github.com/muster-scale/muster` explains them). Written by `go test ./internal/arch -update`; do not " +
+		"edit.\n\n" +
 		"| adapter | for | port, and the suite of `mustertest` that holds it to its contract | abilities " +
 		"|\n|---|---|---|---|\n")
 	for _, a := range adapters() {

@@ -204,7 +204,7 @@ const (
 	// maxColumns bounds lines, a tab counted as four columns.
 	maxColumns = 120
 	// longLines is how many lines are longer: most end in a remark, or are one expression. The number is only to fall.
-	longLines = 85
+	longLines = 28
 )
 
 // TestLinesAreShort holds all lines of Go to the bound, but those of raw strings, which are the text of something else,

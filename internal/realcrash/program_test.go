@@ -58,7 +58,8 @@ func install(t *testing.T, dir, binary string) *program {
 		ports[i] = l.Addr().String()
 		defer l.Close()
 	}
-	text := fmt.Sprintf("version: 1\ndata: data\nlisten: {queue: %q, api: %q}\nqueues:\n  - {name: q, visibility: 2s}\n", ports[0], ports[1])
+	text := fmt.Sprintf("version: 1\ndata: data\nlisten: {queue: %q, api: %q}\nqueues:\n"+
+		"  - {name: q, visibility: 2s}\n", ports[0], ports[1])
 	if err := os.WriteFile(filepath.Join(dir, "muster.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

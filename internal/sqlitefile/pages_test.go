@@ -67,7 +67,8 @@ func sealedFile(t *testing.T) string {
 
 // readAll reads every page that is in use.
 func readAll(db *sql.DB) (version int, err error) {
-	if err := db.QueryRow("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(new(int), &version); err != nil {
+	const ask = "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version"
+	if err := db.QueryRow(ask).Scan(new(int), &version); err != nil {
 		return 0, err
 	}
 	var verdict string

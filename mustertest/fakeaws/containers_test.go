@@ -29,7 +29,9 @@ func (w world) aas() *aas.Client {
 }
 
 func subnets() *ecstypes.NetworkConfiguration {
-	return &ecstypes.NetworkConfiguration{AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-1"}}}
+	return &ecstypes.NetworkConfiguration{
+		AwsvpcConfiguration: &ecstypes.AwsVpcConfiguration{Subnets: []string{"subnet-1"}},
+	}
 }
 
 // onFargate makes a cluster with a service of workers.
@@ -228,7 +230,8 @@ func TestApplicationAutoScalingTracksAServiceInSixMinutes(t *testing.T) {
 			PolicyName:        aws.String("bpi"),
 			ScalableDimension: aastypes.ScalableDimensionECSServiceDesiredCount,
 			PolicyType:        aastypes.PolicyTypeTargetTrackingScaling,
-			TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{TargetValue: aws.Float64(10), ScaleInCooldown: aws.Int32(60),
+			TargetTrackingScalingPolicyConfiguration: &aastypes.TargetTrackingScalingPolicyConfiguration{
+				TargetValue: aws.Float64(10), ScaleInCooldown: aws.Int32(60),
 				CustomizedMetricSpecification: &aastypes.CustomizedMetricSpecification{Namespace: aws.String("Muster"),
 					MetricName: aws.String("BPI"), Statistic: aastypes.MetricStatisticAverage}}}))(t)
 	if len(put.Alarms) != 2 {

@@ -87,12 +87,17 @@ func TestAMixedGroupIsShownAsItWasMade(t *testing.T) {
 			InstanceMaintenancePolicy: &autotypes.InstanceMaintenancePolicy{MinHealthyPercentage: aws.Int32(90),
 				MaxHealthyPercentage: aws.Int32(120)},
 			MixedInstancesPolicy: &autotypes.MixedInstancesPolicy{
-				LaunchTemplate: &autotypes.LaunchTemplate{LaunchTemplateSpecification: &autotypes.LaunchTemplateSpecification{LaunchTemplateId: aws.String("lt-1")},
-					Overrides: []autotypes.LaunchTemplateOverrides{{InstanceRequirements: &autotypes.InstanceRequirements{
-						VCpuCount: &autotypes.VCpuCountRequest{Min: aws.Int32(2), Max: aws.Int32(4)},
-						MemoryMiB: &autotypes.MemoryMiBRequest{Min: aws.Int32(2048)}}}}},
-				InstancesDistribution: &autotypes.InstancesDistribution{OnDemandPercentageAboveBaseCapacity: aws.Int32(50),
-					SpotAllocationStrategy: aws.String("capacity-optimized")},
+				LaunchTemplate: &autotypes.LaunchTemplate{
+					LaunchTemplateSpecification: &autotypes.LaunchTemplateSpecification{
+						LaunchTemplateId: aws.String("lt-1"),
+					},
+					Overrides: []autotypes.LaunchTemplateOverrides{{
+						InstanceRequirements: &autotypes.InstanceRequirements{
+							VCpuCount: &autotypes.VCpuCountRequest{Min: aws.Int32(2), Max: aws.Int32(4)},
+							MemoryMiB: &autotypes.MemoryMiBRequest{Min: aws.Int32(2048)}}}}},
+				InstancesDistribution: &autotypes.InstancesDistribution{
+					OnDemandPercentageAboveBaseCapacity: aws.Int32(50),
+					SpotAllocationStrategy:              aws.String("capacity-optimized")},
 			}}))(t)
 	w.Advance(2 * time.Minute)
 	g := group(t, c)

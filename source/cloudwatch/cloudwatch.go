@@ -1,13 +1,3 @@
-// Package cloudwatch measures a queue, or anything else that can be counted, by metrics of CloudWatch and expressions
-// over them.
-//
-// A fleet whose work is not on SQS, or whose own programs publish how long their work takes, is measured by what is in
-// CloudWatch. Expressions are computed here by package metricmath, from metrics that are read together with those of
-// all other fleets; those that only CloudWatch can compute, such as SEARCH, are left to it with ByAWS, at the price of
-// a call of their own.
-//
-// A sample carries the instant at which the period of its datapoint ended, never that of the call. Periods that are not
-// complete yet count for nothing.
 package cloudwatch
 
 import (

@@ -1,4 +1,3 @@
-// Package embedded measures a queue of the embedded queue service. Its counts are exact and its ages known.
 package embedded
 
 import (

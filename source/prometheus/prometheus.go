@@ -1,13 +1,3 @@
-// Package prometheus measures a queue, or anything else that can be counted, by queries in PromQL that a Prometheus
-// server, or one that speaks its API, answers.
-//
-// A query gives one number: a scalar, or a vector of one series. What gives none is unknown, with its reason, and
-// nobody is let go because of it: a series that is absent or stale, one that is not a number, several series where one
-// is meant, a server that fails or warns. A zero is believed, because PromQL makes none of what is absent; whoever
-// writes "or vector(0)" means it.
-//
-// A number is as old as the last scrape. Prometheus goes on with a series that it has not scraped for as long as its
-// lookback, five minutes unless it is told otherwise; a target that cannot be scraped is stale at once.
 package prometheus
 
 import (

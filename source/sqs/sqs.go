@@ -1,13 +1,3 @@
-// Package sqs measures Amazon SQS queues by their attributes. It never receives a message to look.
-//
-// The counts are approximate, and settle about a minute after producers stop. So an empty queue is believed only when
-// several looks have shown it empty: until then its counts are unknown, and nobody is let go because of them. A count
-// above zero is believed at once.
-//
-// A [Source] looks every few seconds while the counts change, and twice a minute while they do not; whoever asks in
-// between gets what was seen last, with the instant of that look. A look at a FIFO queue that shows a change is
-// repeated a second later, since that is how long its counts take to follow. Ages and rates come from CloudWatch where
-// the queue has them; they are a minute or two old, and say so.
 package sqs
 
 import (

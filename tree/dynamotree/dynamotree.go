@@ -1,8 +1,3 @@
-// Package dynamotree keeps trees in a table of Amazon DynamoDB, for workers on any number of machines.
-//
-// All of a tree has the tree's name as partition key. Its root is one element with a version; a step writes the root
-// under the condition that the version is still the one it read, in one transaction with the nodes, and is made anew
-// when it is not. So steps of one tree come one after the other, some tens a second; different trees do not meet.
 package dynamotree
 
 import (

@@ -1,4 +1,3 @@
-// Package sqlitetree keeps trees in one SQLite file, for all processes of a machine.
 package sqlitetree
 
 import (

@@ -1,4 +1,3 @@
-// Package treetest has a store of trees in memory, for tests: what keeps trees on a disk is compared with it.
 package treetest
 
 import (

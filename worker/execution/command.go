@@ -1,7 +1,3 @@
-// Package execution does the work of a message with a program: [Command] runs one for each message, [Lines] speaks JSON
-// lines with ones that live long, and [Endpoint] posts messages to one that serves HTTP. docs/worker-protocol.md
-// specifies what they say, and [Conformance] checks a program against it. The package knows the messages and errors of
-// package worker, and no queue, cloud or controller.
 package execution
 
 import (

@@ -195,7 +195,8 @@ func oddBodies() []oddBody {
 	}
 }
 
-// OfLines checks a program that speaks JSON lines. It is started as [StartLines] would, and again after each rule that ended it.
+// OfLines checks a program that speaks JSON lines. It is started as [StartLines] would, and again after each rule that
+// ended it.
 func (c *Conformance) OfLines(ctx context.Context, o LinesOptions) {
 	o.Batch, o.StartLimit = cmp.Or(o.Batch, 1), cmp.Or(o.StartLimit, defaultStartLimit)
 	s := &session{o: o}

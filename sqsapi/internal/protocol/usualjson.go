@@ -287,7 +287,8 @@ func AppendText(b []byte, s string) []byte {
 
 // special says whether one of eight bytes is not written as it is.
 func special(s string) bool {
-	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 	found := word&highBits | anyBelow(word, ' ') | anyEqual(word, '"') | anyEqual(word, '\\')
 	return found|anyEqual(word, '<')|anyEqual(word, '>')|anyEqual(word, '&') != 0
 }

@@ -13,9 +13,9 @@ import (
 
 // anSDKs is a request of an SDK as it goes over the wire.
 func anSDKs(action, body string, headers ...string) string {
-	return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS." + action +
-		"\r\n" + strings.Join(append(headers, ""), "\r\n") + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" +
-		body
+	return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n" +
+		"X-Amz-Target: AmazonSQS." + action + "\r\n" + strings.Join(append(headers, ""), "\r\n") +
+		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }
 
 // TestWhatIsPlain names requests that the loop serves itself, and some that it leaves to the other server.

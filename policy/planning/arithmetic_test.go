@@ -1,0 +1,231 @@
+package planning
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
+)
+
+// arithmetic is the page with its lines joined.
+func arithmetic(t *testing.T) (page, joined string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "arithmetic.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), strings.Join(strings.Fields(string(text)), " ")
+}
+
+// three is a number as the page writes it: with three digits at the most.
+func three(v float64) string {
+	digits := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
+	if math.Abs(v) >= 100 {
+		digits = 1
+	}
+	return render.Number(math.Round(v*digits) / digits)
+}
+
+// planned is a plan for work of equal durations that was measured, with one slot a worker and a poll each second.
+func planned(seconds float64, latency, boot time.Duration) (muster.Observation, plan) {
+	o := muster.Observation{
+		Objective:  muster.Objective{Latency: latency, Quantile: 0.99},
+		Poll:       time.Second,
+		Limits:     muster.Limits{Max: 1000, LaunchesPerHour: 1000},
+		Processing: lasting(seconds, 1000),
+		Boot:       stated(boot.Seconds()),
+		Capacity:   muster.Capacity{Known: true, SlotsPerWorker: 1},
+	}
+	w, _ := durations.Of(o)
+	return o, newPlan(o, w, 1)
+}
+
+// TestArithmeticThatThePageWorksOut recomputes every number that docs/arithmetic.md gives as an example.
+func TestArithmeticThatThePageWorksOut(t *testing.T) {
+	page, joined := arithmetic(t)
+	const elsewhere = 5 // those of policy/arithmetic_test.go
+	worked := append([]string{workedByExact()}, workedByDeadline()...)
+	worked = append(worked, workedWhenLate()...)
+	for _, w := range worked {
+		if !strings.Contains(joined, "*Worked*: "+w) {
+			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
+		}
+	}
+	if n := strings.Count(page, "- *Worked*: "); n != len(worked)+elsewhere {
+		t.Errorf("docs/arithmetic.md has %d worked examples, and %d are recomputed", n, len(worked)+elsewhere)
+	}
+}
+
+func workedByExact() string {
+	o, _ := planned(1, time.Minute, time.Minute)
+	o.Queues = []muster.QueueObservation{
+		{Backlog: muster.Measured(o.At, 100), InFlight: muster.Measured(o.At, 16)},
+	}
+	o.Capacity = muster.Capacity{Known: true, Desired: 7, Idle: 1, Busy: 4, Booting: 2, Slots: 20, BusySlots: 16,
+		SlotsPerWorker: 4}
+	return fmt.Sprintf("`exact` with 5 workers of 4 slots, 16 messages in flight, 2 workers booting and a backlog of "+
+		"100 adds ceil((100 - 8 - 4) / 4) = %d workers.", Exact{}.Decide(o, nil).Desired-o.Capacity.Desired)
+}
+
+func workedByDeadline() []string {
+	changed, _ := durations.Of(muster.Observation{Processing: lasting(10, 1000),
+		Pace: muster.Pace{Finished: 12, Seconds: 240}})
+	_, usual := planned(10, 300*time.Second, 90*time.Second)
+	_, short := planned(10, 30*time.Second, 90*time.Second)
+	varied := plan{Work: durations.Work{Mean: 10, Variation: 1}}
+	chance := plan{Work: durations.Work{Mean: 10, Tail: 25, Deviation: 10}}
+	three60 := lasting(60, 3)
+	// launch tells what is needed for 64 messages of such an age, now and later, and what is launched.
+	launch := func(age float64) (p plan, now, later need, launched int) {
+		o, _ := planned(10, 300*time.Second, 90*time.Second)
+		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, 64), InFlight: muster.Measured(o.At, 0),
+			OldestAge: muster.Measured(o.At, age)}}
+		o.Waiting = []muster.Waiting{{AgeSeconds: age, Messages: 64}}
+		w, _ := durations.Of(o)
+		p = newPlan(o, w, 1)
+		return p, p.need(0), p.need(p.step), Deadline{}.Decide(o, nil).Desired
+	}
+	p, now, later, launched := launch(100)
+	_, early, soon, none := launch(98)
+	latest := p.lastMoment(p.waiting[0])
+	steady := "nothing is launched yet"
+	if none != 0 {
+		steady = "some are launched"
+	}
+	if rules.Ceil(early.workers) != rules.Ceil(soon.workers) {
+		steady = "the numbers differ"
+	}
+	rates := muster.Arrivals{Known: true, Minute: 0.15, FiveMinutes: 0.15, TwentyMinutes: 0.15, Hour: 0.15,
+		WatchedSeconds: 3600}
+	load := usual.arriving(rates) * usual.Lately
+	stay := usual.keptBusy(rates, muster.Capacity{BusySlots: 1})
+	return []string{
+		fmt.Sprintf("1000 durations of 10 s, then 12 of 20 s: m = (8 x 10 + 240) / 20 = %s s.", three(changed.Mean)),
+		fmt.Sprintf("with an objective of 300 s and a poll each second, P = %s s; with one of 30 s, P = %s s.",
+			three(usual.latency), three(short.latency)),
+		fmt.Sprintf("three boots of 60 s count as %s s; a stated boot of 60 s counts as %s s.",
+			three(surelyBooted(three60)), three(surelyBooted(stated(60)))),
+		fmt.Sprintf("with durations of 10 s that vary by as much (v = 1), a free slot begins %s messages within 45 s, "+
+			"with equal ones %s.", three(varied.starts(45, 1)), three(varied.starts(45, 0))),
+		fmt.Sprintf("with m = 10 s, d = 25 s and σ = 10 s, 16 messages ahead count as %s more.",
+			three(chance.chance(16))),
+		fmt.Sprintf("64 messages have waited for 100 s, no worker is there, and work of 10 s was measured. With P = "+
+			"%s s, t = %s s. A worker that boots in 90 s begins %s of them, so 64 / %[3]s = %s, and %d are needed. "+
+			"With h = %s s a later one begins %s, so 64 / %[7]s = %s, and %d are needed: %d are launched now.",
+			three(p.latency), three(latest), three(p.starts(latest-p.boot, 0)), three(now.workers),
+			rules.Ceil(now.workers), three(p.step), three(p.starts(latest-p.step-p.boot, 0)), three(later.workers),
+			rules.Ceil(later.workers), launched),
+		fmt.Sprintf("when the same messages have waited for 98 s, %d are needed either way, and %s.",
+			rules.Ceil(early.workers), steady),
+		fmt.Sprintf("for an hour 0.15 messages a second of 10 s each keep %s workers busy. With S = %s s and b = %s s "+
+			"the second one is needed again after %[2]s / %[4]s = %s s, so %d stays.", three(load),
+			three(usual.slack()), three(usual.boot), three(load-1), three(usual.slack()/(load-1)), stay),
+	}
+}
+
+func workedWhenLate() []string {
+	o, p := planned(2, 10*time.Second, 60*time.Second)
+	minute := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 5}, {OverSeconds: 60, Messages: 300}}}
+	spare := p.latency - p.Settled
+	room := p.roomFor(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
+	kingman := plan{Work: durations.Work{Settled: 2, Variation: 1}, quantile: 0.99, boot: 30}
+	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, price: 60}
+	o.Objective.Latency = time.Minute
+	o.Boot = stated(120)
+	crowded := growth{known: true, base: 4, useful: 2}
+	w := wait{mean: 10, variation: 1, latency: 300}
+	return []string{
+		fmt.Sprintf("300 messages of 2 s came within the busiest minute, and each may wait x = %s s: 300 x 2 / %s = "+
+			"%s slots begin them in time.", three(spare), three(60+spare), three(room)),
+		fmt.Sprintf("4 busy slots with work of 2 s that varies by as much, x = 8 s, boots of 30 s and a quantile of "+
+			"0.99 keep %s slots (Kingman's formula).", three(kingman.steady(4, 8))),
+		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+
+			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
+		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
+			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
+		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+
+			"%d workers.", Deadline{}.first(o, 2000)),
+		fmt.Sprintf("with 4 s alone and E = 2, a message takes %s s with 10 in progress.",
+			three(crowded.base*crowded.times(10))),
+		fmt.Sprintf("4 slots of which 3 are busy on average make a message wait with the probability %s; with work of "+
+			"10 s that varies by as much, messages take %s s in the long run.", three(erlangC(4, 3)),
+			three(w.steady(muster.Arrivals{Known: true, FiveMinutes: 0.3}, 4).Seconds)),
+	}
+}
+
+// TestArithmeticNamesWhatThereIs holds that the page's names are those of the code, and that no symbol stands for two
+// things.
+func TestArithmeticNamesWhatThereIs(t *testing.T) {
+	page, _ := arithmetic(t)
+	there := declared(t)
+	row := regexp.MustCompile("(?m)^\\| ([^|]+) \\| [^|]+ \\| `([^`]+)` \\|[^|]*\\|[^|]*\\|$")
+	symbols := map[string]bool{}
+	for _, r := range row.FindAllStringSubmatch(page, -1) {
+		if symbols[r[1]] {
+			t.Errorf("docs/arithmetic.md names the symbol %s twice", r[1])
+		}
+		symbols[r[1]] = true
+	}
+	if len(symbols) < 20 {
+		t.Fatalf("found the symbols %v: the test looks in the wrong place", symbols)
+	}
+	for _, name := range regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z]+)`").FindAllStringSubmatch(page, -1) {
+		if name[1] != "objective.late" && !there[name[1]] {
+			t.Errorf("docs/arithmetic.md names %s, and the code has no such field or function", name[1])
+		}
+	}
+}
+
+// declared lists functions, and the fields and methods of types, of the policies and of the vocabulary, as in
+// "plan.boot" and "durations.Of".
+func declared(t *testing.T) map[string]bool {
+	t.Helper()
+	there := map[string]bool{}
+	for _, pattern := range []string{"*.go", "../*.go", "../internal/*/*.go", "../../*.go"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch x := n.(type) {
+				case *ast.FuncDecl:
+					there[file.Name.Name+"."+x.Name.Name] = true
+					if x.Recv != nil {
+						of := x.Recv.List[0].Type
+						if star, ok := of.(*ast.StarExpr); ok {
+							of = star.X
+						}
+						there[fmt.Sprint(of)+"."+x.Name.Name] = true
+					}
+				case *ast.TypeSpec:
+					if s, ok := x.Type.(*ast.StructType); ok {
+						for _, f := range s.Fields.List {
+							for _, name := range f.Names {
+								there[x.Name.Name+"."+name.Name] = true
+							}
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	return there
+}
