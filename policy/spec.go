@@ -116,6 +116,8 @@ type facts struct {
 	alone, reports bool
 	// slow: durations count for longer than they do for others. clock: it goes by the calendar.
 	slow, clock bool
+	// trees: it goes by what running trees are expected to send. slots: by the share of the slots that are in use.
+	trees, slots bool
 }
 
 // kinds lists the policies. It is a function because the largest of several policies is built from the same table.
@@ -127,10 +129,10 @@ func kinds() []kind {
 				return planning.Deadline{Scale: s.Scale, Prompt: s.Prompt, Seasonal: s.Seasonal()}
 			},
 			checkDeadline,
-			facts{falls: true, plans: true, learns: true, slow: true}},
+			facts{falls: true, plans: true, learns: true, slow: true, trees: true}},
 		{"exact", "one slot for each message: what waits and has neither a worker on its way nor an idle one is " +
 			"launched; falls because idle workers leave",
-			buildExact, nil, facts{falls: true, leaves: true}},
+			buildExact, nil, facts{falls: true, leaves: true, trees: true}},
 		{"backlog-per-worker", "keeps the backlog per worker at a fixed acceptable number",
 			func(s Spec) muster.Policy {
 				return BacklogPerWorker{Acceptable: s.Acceptable, Processing: s.Processing}
@@ -141,7 +143,7 @@ func kinds() []kind {
 			func(s Spec) muster.Policy {
 				return WorkerUtilization{Target: cmp.Or(s.Target, DefaultTarget),
 					Signal: cmp.Or(s.Signal, SignalTotal)}
-			}, checkUtilization, facts{reports: true}},
+			}, checkUtilization, facts{reports: true, slots: true}},
 		{metricMath, "keeps the value of a CloudWatch metric-math expression at a target", buildMetricMath,
 			checkMetricMath,
 			facts{alone: true}},
@@ -239,6 +241,18 @@ func (s Spec) ForgetsSlowly() bool {
 func (s Spec) ByCalendar() bool {
 	k, _ := kindOf(s.Name)
 	return k.clock || slices.ContainsFunc(s.Largest, Spec.ByCalendar)
+}
+
+// ByTrees tells whether the policy of the given name goes by what running trees are expected to send.
+func ByTrees(name string) bool {
+	k, _ := kindOf(name)
+	return k.trees
+}
+
+// BySlots tells whether the policy goes by the share of the slots that are in use.
+func (s Spec) BySlots() bool {
+	k, _ := kindOf(s.Name)
+	return k.slots
 }
 
 // NeedsNoQueue tells whether the policy goes by worker reports, by metrics of its own or by the calendar.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
 )
 
@@ -32,10 +33,8 @@ func (r *run) stepped(o controller.Outcome) {
 			r.fault(fmt.Sprintf("the size fell from %d to %d although nothing was measured for %s", d.Previous,
 				d.Desired, time.Duration(r.now-r.seenAt)))
 		}
-		// Other policies, and peers, do not look at trees.
-		p, _, _ := strings.Cut(d.Policy, "/")
-		if e := o.Observation.Expected; !e.None() && !e.Known && d.Desired < d.Previous &&
-			(p == "deadline" || p == "exact") {
+		name, _, _ := strings.Cut(d.Policy, "/")
+		if e := o.Observation.Expected; policy.ByTrees(name) && !e.None() && !e.Known && d.Desired < d.Previous {
 			r.fault(fmt.Sprintf("the size fell from %d to %d although the trees could not be read", d.Previous,
 				d.Desired))
 		}

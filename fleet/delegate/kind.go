@@ -185,7 +185,7 @@ func PublisherOf(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Wri
 // formulaOf is what AWS tracks in place of a policy.
 func formulaOf(s policy.Spec) Formula {
 	switch {
-	case s.Name != "worker-utilization":
+	case !s.BySlots():
 		return BacklogPerWorker
 	case s.Signal == policy.SignalInFlight:
 		return InFlight
