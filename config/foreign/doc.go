@@ -2,11 +2,9 @@
 // SAM templates, Terraform, what the AWS CLI prints, and ScaledObjects, ScaledJobs and HorizontalPodAutoscalers of
 // Kubernetes.
 //
-// [Read] is pure. Its way: read the texts with places (read.go), bring what is not a template of CloudFormation into
-// the shape of one (package terraform, cli.go) or read it as an object of Kubernetes (kubernetes.go, keda.go,
-// trigger.go), resolve what a template says of itself (resolve.go), find the scaling policies, what they scale and the
-// queues that they go by (template.go, queues.go), turn each policy into ours (tracking.go, setter.go, steps.go,
-// alarm.go, scheduled.go, cron.go), and write the configuration (write.go).
+// [Read] is pure. Its way: read the texts with places (read.go, package nodes), bring Terraform (package terraform) and
+// what the AWS CLI prints into the shape of a template, read the templates (packages template and aws) and the objects
+// of Kubernetes (package kubernetes) as fleets (package draft), and write the configuration (write.go).
 //
 // What cannot be carried over is a note with its place, in the result and as a comment in what is written. What is
 // written never sizes or starts anything: every fleet begins in shadow, without a command. Size, depth and work are

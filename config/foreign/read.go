@@ -8,14 +8,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/foreign/aws"
+	"github.com/muster-scale/muster/config/foreign/draft"
+	"github.com/muster-scale/muster/config/foreign/kubernetes"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/config/foreign/template"
 	"github.com/muster-scale/muster/config/foreign/terraform"
 	"github.com/muster-scale/muster/internal/render"
 )
@@ -24,12 +27,7 @@ import (
 // are larger.
 const MaxBytes = 8 << 20
 
-const (
-	maxDepth     = 64
-	maxDocuments = 200
-	maxNodes     = 400_000
-	maxNotes     = 500
-)
+const maxDocuments = 200
 
 // File is a text to read. Its name stands in messages, and its ending, .tf or .tfvars, tells that it is HCL.
 type File struct {
@@ -42,7 +40,7 @@ type File struct {
 // Result is what was found.
 type Result struct {
 	// Fleets are in the order of the text; there is at least one.
-	Fleets []Fleet
+	Fleets []draft.Fleet
 	// Notes tell what could not be carried over, or means something else, each with its place; in the order of the
 	// text.
 	Notes []config.Fault
@@ -64,13 +62,13 @@ func Read(files ...File) (Result, error) {
 	}
 	result := Result{name: r.name, argument: r.argument}
 	for _, f := range r.fleets {
-		f.Notes = r.faults(f.said)
+		f.Notes = r.files.Faults(f.Said)
 		result.Notes = append(result.Notes, f.Notes...)
 		result.Fleets = append(result.Fleets, f.Fleet)
 	}
 	distinct(result.Fleets)
-	result.Notes = append(result.Notes, r.faults(r.said)...)
-	sortNotes(result.Notes)
+	result.Notes = append(result.Notes, r.files.Faults(r.notes)...)
+	nodes.SortFaults(result.Notes)
 	return result, nil
 }
 
@@ -96,13 +94,6 @@ func nameOfAll(files []File) (name, argument string) {
 	return fmt.Sprintf("%s and %s", first, render.Plural(len(files)-1, "more file")), "FILE..."
 }
 
-// sortNotes puts notes into the order of the text.
-func sortNotes(notes []config.Fault) {
-	slices.SortStableFunc(notes, func(a, b config.Fault) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-}
-
 // nothing is the error of a text without anything to carry over.
 func (r *reader) nothing() error {
 	text := r.name + ": found nothing that scales; expected scaling policies or scheduled actions of Auto " +
@@ -110,7 +101,7 @@ func (r *reader) nothing() error {
 		"in Terraform (*.tf, or what terraform show -json prints), or in what aws autoscaling describe-policies " +
 		"or aws application-autoscaling describe-scaling-policies prints; " +
 		"a ScaledObject or ScaledJob of KEDA; or a HorizontalPodAutoscaler"
-	if all := r.faults(r.said); len(all) > 0 {
+	if all := r.files.Faults(r.notes); len(all) > 0 {
 		text += "; " + all[0].String()
 	}
 	return errors.New(text)
@@ -121,20 +112,11 @@ type reader struct {
 	name, argument string
 
 	files  nodes.Files
-	fleets []*draft
-	said   []remark
-	// words has what the author calls the properties that are called otherwise in templates.
-	words map[string]string
+	fleets []*draft.Draft
+	notes  nodes.Notes
 	// objects are those of Kubernetes, outputs those of the AWS CLI.
 	objects, outputs []*yaml.Node
-	// nodes counts what has been walked, resolved what has been resolved.
-	nodes, resolved int
-}
-
-// remark is something said of a place.
-type remark struct {
-	at   *yaml.Node
-	text string
+	work             nodes.Work
 }
 
 // readAll reads the files: each template by itself, the others together with their like.
@@ -173,8 +155,12 @@ func (r *reader) readAll(files []File) error {
 		}
 		r.terraform(t)
 	}
-	r.cli()
-	r.kubernetes()
+	if root := aws.Outputs(r.outputs); root != nil {
+		t := template.New(root, &r.notes, &r.work)
+		t.What = "what was given"
+		r.template(t)
+	}
+	r.fleets = append(r.fleets, kubernetes.Read(r.objects, &r.notes)...)
 	return nil
 }
 
@@ -218,7 +204,9 @@ func (r *reader) document(d *yaml.Node) {
 	case nodes.Get(d, "apiVersion") != nil:
 		r.objects = append(r.objects, d)
 	case nodes.Get(d, "Resources") != nil:
-		newTemplate(r, d).read()
+		t := template.New(d, &r.notes, &r.work)
+		t.Unroll()
+		r.template(t)
 	default:
 		r.outputs = append(r.outputs, d)
 	}
@@ -226,23 +214,28 @@ func (r *reader) document(d *yaml.Node) {
 
 // terraform takes in what was read of Terraform, whose words notes then use.
 func (r *reader) terraform(t terraform.Template) {
-	from, first := len(r.fleets), len(r.said)
+	from, first := len(r.fleets), len(r.notes)
 	for _, n := range t.Notes {
-		r.note(n.At, "%s", n.Text)
+		r.notes.Add(n.At, "%s", n.Text)
 	}
-	of := newTemplate(r, t.Root)
-	of.what, of.terraform = "the configuration", true
-	of.read()
+	of := template.New(t.Root, &r.notes, &r.work)
+	of.What, of.Terraform = "the configuration", true
+	r.template(of)
 	for _, f := range r.fleets[from:] {
-		for i := range f.said {
-			f.said[i].text = reword(f.said[i].text, t.Words)
-		}
+		rewordNotes(f.Said, t.Words)
 		for i := range f.Remarks {
 			f.Remarks[i] = reword(f.Remarks[i], t.Words)
 		}
 	}
-	for i := range r.said[first:] {
-		r.said[first+i].text = reword(r.said[first+i].text, t.Words)
+	rewordNotes(r.notes[first:], t.Words)
+}
+
+// template takes in the fleets of a template.
+func (r *reader) template(t *template.Template) { r.fleets = append(r.fleets, aws.Read(t)...) }
+
+func rewordNotes(notes nodes.Notes, words map[string]string) {
+	for i := range notes {
+		notes[i].Text = reword(notes[i].Text, words)
 	}
 }
 
@@ -261,7 +254,7 @@ func (r *reader) parse(f File, before int) ([]*yaml.Node, error) {
 		text = bytes.ReplaceAll(text, []byte("\t"), []byte(" ")) // JSON may be indented with tabs, YAML may not
 	}
 	var documents []yaml.Node
-	limits := loaderlimits.New(loaderlimits.DepthValue(maxDepth))
+	limits := loaderlimits.New(loaderlimits.DepthValue(nodes.MaxDepth))
 	if err := yaml.Load(text, &documents, yaml.WithAllDocuments(), yaml.WithPlugin(limits)); err != nil {
 		return nil, r.broken(f, before, err)
 	}
@@ -305,8 +298,8 @@ func (r *reader) broken(f File, before int, err error) error {
 // walk finds what must not be in the text, and moves the lines behind those before.
 func (r *reader) walk(n *yaml.Node, before int) error {
 	n.Line += before
-	if r.nodes++; r.nodes > maxNodes {
-		return fmt.Errorf("%s: found more than %d values, allowed are at most that", r.name, maxNodes)
+	if !r.work.Value() {
+		return fmt.Errorf("%s: found more than %d values, allowed are at most that", r.name, nodes.MaxValues)
 	}
 	if n.Kind == yaml.AliasNode {
 		return config.Faults{
@@ -322,51 +315,4 @@ func (r *reader) walk(n *yaml.Node, before int) error {
 		}
 	}
 	return nil
-}
-
-// note adds a note at a node that is about no fleet.
-func (r *reader) note(n *yaml.Node, format string, args ...any) {
-	r.said = noted(r.said, n, fmt.Sprintf(format, args...))
-}
-
-// noted adds a remark, once and as long as there is room.
-func noted(all []remark, n *yaml.Node, text string) []remark {
-	again := slices.ContainsFunc(all, func(x remark) bool {
-		return x.text == text &&
-			(x.at == n || x.at != nil && n != nil && x.at.Line == n.Line && x.at.Column == n.Column)
-	})
-	if again || len(all) >= maxNotes {
-		return all
-	}
-	return append(all, remark{n, text})
-}
-
-// faults gives remarks their places, in the order of the text.
-func (r *reader) faults(all []remark) (faults []config.Fault) {
-	for _, x := range all {
-		line, column := 1, 1
-		if x.at != nil {
-			line, column = x.at.Line, x.at.Column
-		}
-		faults = append(faults, r.files.Fault(line, column, x.text, ""))
-	}
-	sortNotes(faults)
-	return faults
-}
-
-// number reads a finite number.
-func number(text string) (float64, bool) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return v, err == nil && v-v == 0
-}
-
-// truth reads a boolean, however it is written.
-func truth(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "true") }
-
-// brief cuts what a user wrote for a message.
-func brief(text string) string {
-	if runes := []rune(text); len(runes) > 60 {
-		text = string(runes[:60]) + "..."
-	}
-	return strconv.Quote(text)
 }

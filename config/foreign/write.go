@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
@@ -23,7 +23,7 @@ func (r Result) YAML() []byte {
 		r.name,
 	)
 	for _, n := range r.Notes {
-		if !slices.ContainsFunc(r.Fleets, func(f Fleet) bool { return slices.Contains(f.Notes, n) }) {
+		if !slices.ContainsFunc(r.Fleets, func(f draft.Fleet) bool { return slices.Contains(f.Notes, n) }) {
 			b.comment(0, "%s", n.String())
 		}
 	}
@@ -39,7 +39,7 @@ func (r Result) YAML() []byte {
 }
 
 // distinct gives fleets names of their own and leaves each queue with one of them, as a configuration wants it.
-func distinct(fleets []Fleet) {
+func distinct(fleets []draft.Fleet) {
 	names := map[string]bool{}
 	queues := map[string]string{}
 	for i := range fleets {
@@ -90,7 +90,7 @@ func (b *writer) comment(indent int, format string, args ...any) {
 		}
 		line = ""
 	}
-	for _, word := range strings.Fields(shown(fmt.Sprintf(format, args...))) {
+	for _, word := range strings.Fields(draft.Printable(fmt.Sprintf(format, args...))) {
 		if line != "" && indent+len([]rune(line))+len([]rune(word)) > width {
 			flush()
 		}
@@ -101,20 +101,10 @@ func (b *writer) comment(indent int, format string, args ...any) {
 
 // command writes the command that plays a trace under what was found and under deadline, on a line to copy.
 func (b *writer) command(indent int) {
-	b.line(indent, "#   muster import %s --compare TRACE", shown(b.from))
+	b.line(indent, "#   muster import %s --compare TRACE", draft.Printable(b.from))
 }
 
-// shown is text without what must not stand in a configuration.
-func shown(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == '\uFFFD' {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-func (b *writer) fleet(f Fleet) {
+func (b *writer) fleet(f draft.Fleet) {
 	b.comment(2, "From %s.", f.From)
 	for _, remark := range f.Remarks {
 		b.comment(2, "%s", remark)
@@ -135,7 +125,7 @@ func (b *writer) fleet(f Fleet) {
 	}
 	latency := "30s"
 	if f.Latency > 0 {
-		latency = span(f.Latency)
+		latency = draft.Span(f.Latency)
 	} else {
 		b.comment(4, "State the latency that your messages shall have. Only deadline and dynamic-backlog go by it.")
 	}
@@ -148,7 +138,7 @@ func (b *writer) fleet(f Fleet) {
 		b.line(6, "backlog: %s", text(p.Query))
 	}
 	if f.Poll > 0 {
-		b.line(4, "poll: %s", span(f.Poll))
+		b.line(4, "poll: %s", draft.Span(f.Poll))
 	}
 	b.sizing(f)
 	b.shape("scale_out", f.Out, false)
@@ -161,19 +151,19 @@ func (b *writer) fleet(f Fleet) {
 }
 
 // counted tells whether anything tells how many messages wait.
-func (f Fleet) counted() bool { return len(f.Queues) > 0 || f.Prometheus.Query != "" }
+func counted(f draft.Fleet) bool { return len(f.Queues) > 0 || f.Prometheus.Query != "" }
 
 // sizing writes the policy, or one that stands in for it while no queue is named.
-func (b *writer) sizing(f Fleet) {
+func (b *writer) sizing(f draft.Fleet) {
 	switch {
-	case !f.counted() && len(f.Policies) == 0:
+	case !counted(f) && len(f.Policies) == 0:
 		b.comment(
 			4,
 			"Nothing that sizes it could be carried over, and without a queue there is nothing that deadline "+
 				"could go by. Name the queue and put policy: deadline in place of this one.",
 		)
 		b.line(4, "policy: {name: worker-utilization, signal: reports}")
-	case !f.counted() && needsQueue(f.Policies):
+	case !counted(f) && needsQueue(f.Policies):
 		b.comment(
 			4, "Its policy needs a queue: name it with the key queue, and put the policy below in place of this one.",
 		)
@@ -206,7 +196,7 @@ func (b *writer) sizing(f Fleet) {
 // target writes what the members are. It begins as a fleet that is only watched: two systems that size one fleet would
 // undo what the other does, and a fleet of processes of this machine would take messages that are meant for the workers
 // there.
-func (b *writer) target(f Fleet) {
+func (b *writer) target(f draft.Fleet) {
 	switch {
 	case f.Kubernetes != "":
 		b.comment(
@@ -247,14 +237,14 @@ func (b *writer) watched() {
 }
 
 // name writes a name, and why it may be another.
-func (b *writer) name(f Fleet, key, name string) {
-	if why := f.unsure[key]; why != "" {
+func (b *writer) name(f draft.Fleet, key, name string) {
+	if why := f.Unsure[key]; why != "" {
 		b.comment(6, "Write the name of the %s: %s.", key, why)
 	}
 	b.line(6, "%s: %s", key, text(name))
 }
 
-func (b *writer) reports(f Fleet, members string) {
+func (b *writer) reports(f draft.Fleet, members string) {
 	if f.Region != "" && len(f.Queues) == 0 {
 		b.line(6, "region: %s", text(f.Region))
 	}
@@ -263,13 +253,13 @@ func (b *writer) reports(f Fleet, members string) {
 }
 
 // workers writes what is known of a member.
-func (b *writer) workers(f Fleet) {
+func (b *writer) workers(f draft.Fleet) {
 	var keys []string
 	if f.Slots > 1 {
 		keys = append(keys, fmt.Sprintf("slots: %d", f.Slots))
 	}
 	if f.Boot > 0 {
-		keys = append(keys, "boot: "+span(f.Boot))
+		keys = append(keys, "boot: "+draft.Span(f.Boot))
 	}
 	if len(keys) > 0 {
 		b.line(4, "workers: {%s}", strings.Join(keys, ", "))
@@ -309,7 +299,7 @@ func (b *writer) parameters(indent int, first string, s policy.Spec) {
 		b.line(indent, "metric: %s", s.Metric)
 	}
 	if s.Cooldown > 0 {
-		b.line(indent, "cooldown: %s", span(s.Cooldown))
+		b.line(indent, "cooldown: %s", draft.Span(s.Cooldown))
 	}
 	if len(s.Steps) > 0 {
 		b.line(indent, "steps:")
@@ -400,7 +390,7 @@ func (b *writer) shape(key string, s policy.Shape, zero bool) {
 	}
 	b.line(4, "%s:", key)
 	if s.Stabilization > 0 || key == "scale_in" {
-		b.line(6, "stabilization: %s", span(s.Stabilization))
+		b.line(6, "stabilization: %s", draft.Span(s.Stabilization))
 	}
 	if s.MaxWorkers > 0 {
 		b.line(6, "max_workers: %d", s.MaxWorkers)
@@ -409,7 +399,7 @@ func (b *writer) shape(key string, s policy.Shape, zero bool) {
 		b.line(6, "max_percent: %s", number64(s.MaxPercent))
 	}
 	if s.Period > 0 {
-		b.line(6, "period: %s", span(s.Period))
+		b.line(6, "period: %s", draft.Span(s.Period))
 	}
 	if s.Disabled {
 		b.line(6, "disabled: true")
@@ -433,21 +423,10 @@ func text(s string) string {
 	if safe {
 		return s
 	}
-	return strconv.Quote(strings.ReplaceAll(shown(s), "$", "$$"))
+	return strconv.Quote(strings.ReplaceAll(draft.Printable(s), "$", "$$"))
 }
 
 func number64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// span writes a duration, in whole minutes or seconds where it is that.
-func span(d time.Duration) string {
-	if d%time.Second != 0 {
-		return d.String()
-	}
-	if d%time.Minute == 0 && d > 0 {
-		return strconv.Itoa(int(d/time.Minute)) + "m"
-	}
-	return strconv.Itoa(int(d/time.Second)) + "s"
-}
 
 // Summary says in a line what was found.
 func (r Result) Summary() string {

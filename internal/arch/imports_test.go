@@ -16,6 +16,7 @@ var layers = []string{
 	"tree/treetest",
 	"worker/lease", "controller/learning", "controller", "controller/audit",
 	"controller/loop", "config/keys", "config", "config/foreign/nodes", "config/foreign/terraform",
+	"config/foreign/template", "config/foreign/draft", "config/foreign/aws", "config/foreign/kubernetes",
 	"config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants",
 	"internal/durable", "internal/exposition", "internal/lifecycle", "internal/sqlitefile", "internal/joblog",
 	"internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine",

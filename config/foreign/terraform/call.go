@@ -107,7 +107,7 @@ func (e *evaluation) unread(call *hclsyntax.Block, root *hcl.EvalContext) {
 
 // templateOf adds the resources of a module, and those of the modules that it calls, to a template, and returns what is
 // to be said.
-func (e *evaluation) templateOf(t *renamer, into *yaml.Node) (notes []Note) {
+func (e *evaluation) templateOf(t *renamer, into *yaml.Node) (notes nodes.Notes) {
 	for _, i := range e.instances {
 		if kind, ok := kinds()[i.kind]; ok {
 			nodes.Set(into, i.address, t.resource(kind, i.at, e.body(i.block.Body, i.context)))

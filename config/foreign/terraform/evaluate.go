@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
 // doubt marks a value that depends on what is not stated: text is what stands for it within a value, name what stands
@@ -43,7 +45,7 @@ type evaluation struct {
 	left      *int
 	// objects are the resources by kind and name, as expressions see them.
 	objects map[string]map[string]cty.Value
-	notes   []Note
+	notes   nodes.Notes
 	noted   map[string]bool
 }
 
@@ -334,6 +336,6 @@ func (e *evaluation) note(r hcl.Range, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if key := fmt.Sprint(r.Start.Line, text); !e.noted[key] {
 		e.noted[key] = true
-		e.notes = append(e.notes, Note{place(r), text})
+		e.notes = append(e.notes, nodes.Note{At: place(r), Text: text})
 	}
 }

@@ -23,13 +23,7 @@ type Template struct {
 	// Words has Terraform's name of each property that is called otherwise in Root.
 	Words map[string]string
 	// Notes say what was not read.
-	Notes []Note
-}
-
-// Note says something of a place.
-type Note struct {
-	At   *yaml.Node
-	Text string
+	Notes nodes.Notes
 }
 
 // File is one file of a module, whose first line follows the line Before of the reading. The files of a directory are
@@ -222,7 +216,7 @@ func Read(files []File) (Template, error) {
 	}
 	t := renamer{words: map[string]string{}}
 	resources := nodes.Mapping(nil)
-	var notes []Note
+	var notes nodes.Notes
 	for i, directory := range roots {
 		e := newEvaluation(directories[directory], directory, directories)
 		if len(roots) > 1 && i > 0 {
@@ -233,7 +227,7 @@ func Read(files []File) (Template, error) {
 	}
 	root := nodes.Mapping(nil)
 	nodes.Set(root, "Resources", resources)
-	slices.SortStableFunc(notes, func(a, b Note) int { return a.At.Line - b.At.Line })
+	slices.SortStableFunc(notes, func(a, b nodes.Note) int { return a.At.Line - b.At.Line })
 	return Template{Root: root, Words: t.words, Notes: notes}, nil
 }
 

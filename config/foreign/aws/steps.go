@@ -1,6 +1,7 @@
-package foreign
+package aws
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -8,15 +9,20 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/config/foreign/template"
 	"github.com/muster-scale/muster/policy"
 )
 
+// mostSteps is how many steps a policy may have.
+const mostSteps = 20
+
 // stepping takes in a step or simple scaling policy, with the alarms that call it.
-func (t *template) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
+func (t *stack) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 	callers := t.alarms(p)
 	if len(callers) == 0 {
-		s.note(
+		s.Note(
 			p.at, "no alarm here calls %s, so nothing says what it goes by; it is not carried over%s", p.name,
 			t.missingAlarms(p),
 		)
@@ -28,14 +34,14 @@ func (t *template) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 	}
 	steps := t.steps(s, p, c, a)
 	if len(steps) == 0 {
-		s.note(p.at, "%s has no step that could be carried over", p.name)
+		s.Note(p.at, "%s has no step that could be carried over", p.name)
 		return
 	}
 	if w := nodes.Get(c, "EstimatedInstanceWarmup"); w != nil {
-		s.warmup(w, t.resolve(w, 0))
+		s.warmup(w, t.Resolve(w))
 	}
-	if m := nodes.Get(c, "MinAdjustmentMagnitude"); m != nil && t.resolve(m, 0).text != "1" {
-		s.note(m, "MinAdjustmentMagnitude is not carried over: a percentage changes at least one worker")
+	if m := nodes.Get(c, "MinAdjustmentMagnitude"); m != nil && t.Resolve(m).Text != "1" {
+		s.Note(m, "MinAdjustmentMagnitude is not carried over: a percentage changes at least one worker")
 	}
 	if !s.merge(p, policy.Spec{Name: "step", Metric: a.metric, Steps: steps, Cooldown: t.cooldown(s, p, c)}) {
 		return
@@ -43,14 +49,14 @@ func (t *template) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 	if a.above {
 		s.Out.Stabilization = max(s.Out.Stabilization, a.lasts)
 	} else {
-		s.falling(a.lasts, "")
-		s.steady = true
+		s.Falling(a.lasts, "")
+		s.Steady = true
 	}
 }
 
 // firstAlarm is the first of the alarms that call a policy which can be carried over. Others that are like it count
 // with it.
-func (t *template) firstAlarm(s *scaled, p scalingPolicy, callers []*yaml.Node) (first alarm, found bool) {
+func (t *stack) firstAlarm(s *scaled, p scalingPolicy, callers []*yaml.Node) (first alarm, found bool) {
 	for _, n := range callers {
 		a, ok := t.alarm(s, p, n)
 		switch {
@@ -58,20 +64,20 @@ func (t *template) firstAlarm(s *scaled, p scalingPolicy, callers []*yaml.Node) 
 		case !found:
 			first, found = a, true
 		case a == first:
-			s.remark(
+			s.Remark(
 				"Several alarms that are alike but for the queue call %s; here one rule goes by the backlog of "+
 					"all queues together.",
 				p.name,
 			)
 		default:
-			s.note(n, "a second alarm calls %s; the first counts", p.name)
+			s.Note(n, "a second alarm calls %s; the first counts", p.name)
 		}
 	}
 	return first, found
 }
 
 // missingAlarms says how to get the alarms of a policy that was printed without them.
-func (t *template) missingAlarms(p scalingPolicy) string {
+func (t *stack) missingAlarms(p scalingPolicy) string {
 	var names []string
 	for _, a := range nodes.Elements(nodes.Get(p.properties, "Alarms")) {
 		if name := nodes.Plain(nodes.Get(a, "AlarmName")); name != "" {
@@ -90,35 +96,36 @@ const defaultCooldown = 5 * time.Minute
 
 // cooldown is how long a change by steps waits for the one before. A step policy of a group has none: AWS counts
 // instances that warm up as there, and adds only what a higher step adds. The warm-up stands for that here.
-func (t *template) cooldown(s *scaled, p scalingPolicy, c *yaml.Node) time.Duration {
+func (t *stack) cooldown(s *scaled, p scalingPolicy, c *yaml.Node) time.Duration {
 	if n := nodes.Get(c, "Cooldown"); n != nil {
-		v := t.resolve(n, 0)
-		if v.why == "" {
-			return s.seconds(n, v.text, "Cooldown", 24*time.Hour)
+		v := t.Resolve(n)
+		if v.Why == "" {
+			return s.Seconds(n, v.Text, "Cooldown", 24*time.Hour)
 		}
-		s.note(
-			n, "the Cooldown of %s cannot be told (%s); %s, the default, stands for it", p.name, v.why,
-			span(defaultCooldown),
+		s.Note(
+			n, "the Cooldown of %s cannot be told (%s); %s, the default, stands for it", p.name, v.Why,
+			draft.Span(defaultCooldown),
 		)
 		return defaultCooldown
 	}
 	simple := nodes.Plain(nodes.Get(c, "PolicyType")) == "SimpleScaling" || nodes.Get(c, "ScalingAdjustment") != nil
 	if p.ecs || simple {
-		s.remark("No cooldown is stated for its steps; AWS's default of %s is written out.", span(defaultCooldown))
+		s.Remark("No cooldown is stated for its steps; AWS's default of %s is written out.",
+			draft.Span(defaultCooldown))
 		return defaultCooldown
 	}
 	if s.Boot > 0 {
-		s.remark(
+		s.Remark(
 			"While instances warm up, AWS adds only what a higher step adds. The cooldown of %s, the warm-up, "+
 				"stands for that.",
-			span(s.Boot),
+			draft.Span(s.Boot),
 		)
 		return s.Boot
 	}
-	s.remark(
+	s.Remark(
 		"While instances warm up, AWS adds only what a higher step adds. The cooldown of %s, the default "+
 			"warm-up, stands for that.",
-		span(defaultCooldown),
+		draft.Span(defaultCooldown),
 	)
 	return defaultCooldown
 }
@@ -128,15 +135,15 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 	i := slices.IndexFunc(s.Policies, func(x policy.Spec) bool { return x.Name == "step" })
 	if i < 0 {
 		if err := spec.Check(); err != nil {
-			s.note(p.at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+			s.Note(p.at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
 			return false
 		}
-		s.add(p.at, spec)
+		s.Add(p.at, spec)
 		return true
 	}
 	both := s.Policies[i]
 	if both.Metric == spec.Metric && contains(both.Steps, spec.Steps) {
-		s.remark(
+		s.Remark(
 			"Several policies have the same steps for different queues. They count once, for the backlog of all " +
 				"queues together.",
 		)
@@ -145,7 +152,7 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		return true
 	}
 	if both.Metric != spec.Metric {
-		s.note(
+		s.Note(
 			p.at,
 			"%s goes by the %s and an earlier one by the %s; one metric can be followed in steps, so it is not "+
 				"carried over",
@@ -154,7 +161,7 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		return false
 	}
 	if both.Cooldown != spec.Cooldown {
-		s.remark("Its step policies have cooldowns of their own; the longest holds for all.")
+		s.Remark("Its step policies have cooldowns of their own; the longest holds for all.")
 	}
 	both.Steps = slices.Concat(both.Steps, spec.Steps)
 	both.Cooldown = max(both.Cooldown, spec.Cooldown)
@@ -165,7 +172,7 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		return 1
 	})
 	if err := both.Check(); err != nil || len(both.Steps) > mostSteps {
-		s.note(p.at, "the steps of %s overlap with those of an earlier policy; they are not carried over", p.name)
+		s.Note(p.at, "the steps of %s overlap with those of an earlier policy; they are not carried over", p.name)
 		return false
 	}
 	s.Policies[i] = both
@@ -175,22 +182,30 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 // contains tells whether all of some steps are among others.
 func contains(all, some []policy.StepChange) bool {
 	return !slices.ContainsFunc(some, func(x policy.StepChange) bool {
-		return !slices.ContainsFunc(all, func(y policy.StepChange) bool { return stepKeys(x) == stepKeys(y) })
+		return !slices.ContainsFunc(all, func(y policy.StepChange) bool { return sameStep(x, y) })
 	})
 }
 
+// sameStep tells whether two steps change the same at the same values.
+func sameStep(x, y policy.StepChange) bool {
+	if x.Set != nil && y.Set != nil && *x.Set == *y.Set {
+		x.Set, y.Set = nil, nil
+	}
+	return x == y
+}
+
 // steps are the adjustments of a policy as ranges of the metric.
-func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []policy.StepChange) {
-	kind := t.resolve(nodes.Get(c, "AdjustmentType"), 0).text
+func (t *stack) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []policy.StepChange) {
+	kind := t.Resolve(nodes.Get(c, "AdjustmentType")).Text
 	adjustments := nodes.Elements(nodes.Get(c, "StepAdjustments"))
 	if len(adjustments) == 0 && nodes.Get(c, "ScalingAdjustment") != nil {
 		adjustments = []*yaml.Node{c} // simple scaling has one, without bounds
 	}
 	for _, n := range adjustments {
 		by := nodes.Get(n, "ScalingAdjustment")
-		v, ok := number(t.resolve(by, 0).text)
-		if !ok || v != math.Trunc(v) || math.Abs(v) > mostWorkers {
-			s.note(nodes.Or(by, n), "the adjustment of %s cannot be told; the step is not carried over", p.name)
+		v, ok := nodes.Number(t.Resolve(by).Text)
+		if !ok || v != math.Trunc(v) || math.Abs(v) > draft.MostWorkers {
+			s.Note(nodes.Or(by, n), "the adjustment of %s cannot be told; the step is not carried over", p.name)
 			continue
 		}
 		step := t.bounds(n, a)
@@ -202,9 +217,9 @@ func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all
 		case "ExactCapacity":
 			step.Set = new(max(0, int(v)))
 		default:
-			s.note(
+			s.Note(
 				nodes.Or(nodes.Get(c, "AdjustmentType"), p.at), "the adjustment type %s of %s is not known",
-				brief(kind), p.name,
+				nodes.Brief(kind), p.name,
 			)
 			return nil
 		}
@@ -218,13 +233,13 @@ func (t *template) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all
 
 // bounds are the values of the metric at which a step counts, from included and to not. The bounds of AWS count from
 // the threshold. Above it the lower one is included and the upper one not, below it is the other way round.
-func (t *template) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
+func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	least := 1.0 // the least difference between two values: counts and seconds are whole
 	if a.metric == policy.MetricBacklogPerWorker || a.metric == policy.MetricUtilization {
 		least = 0.001
 	}
-	lower, hasLower := number(t.resolve(nodes.Get(n, "MetricIntervalLowerBound"), 0).text)
-	upper, hasUpper := number(t.resolve(nodes.Get(n, "MetricIntervalUpperBound"), 0).text)
+	lower, hasLower := nodes.Number(t.Resolve(nodes.Get(n, "MetricIntervalLowerBound")).Text)
+	upper, hasUpper := nodes.Number(t.Resolve(nodes.Get(n, "MetricIntervalUpperBound")).Text)
 	lower, upper = lower/a.scale, upper/a.scale
 	if a.above {
 		s.From = a.threshold + lower
@@ -255,10 +270,10 @@ func (t *template) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 // policies takes in the policies of a group or service. Of steps and targets that stand side by side one kind is kept:
 // in no step a step policy wants the size as it is, and the largest of both would never fall. The rule that goes by the
 // queue stays.
-func (t *template) policies(s *scaled) {
+func (t *stack) policies(s *scaled) {
 	var byQueue, targets, steps, rest []scalingPolicy
 	for _, p := range s.policies {
-		switch kind := t.resolve(nodes.Get(p.properties, "PolicyType"), 0).text; {
+		switch kind := t.Resolve(nodes.Get(p.properties, "PolicyType")).Text; {
 		case kind == "TargetTrackingScaling" && t.tracksQueue(p.properties):
 			byQueue = append(byQueue, p)
 		case kind == "TargetTrackingScaling":
@@ -278,7 +293,7 @@ func (t *template) policies(s *scaled) {
 	}
 	if take(byQueue) {
 		for _, p := range steps {
-			s.note(
+			s.Note(
 				p.at,
 				"%s has steps beside a target that goes by the queue; they are not carried over: the larger of "+
 					"the two would never fall",
@@ -288,7 +303,7 @@ func (t *template) policies(s *scaled) {
 		take(targets)
 	} else if take(steps) {
 		for _, p := range targets {
-			s.note(p.at, "%s keeps a target for %s, which says nothing of the messages that wait. The steps by "+
+			s.Note(p.at, "%s keeps a target for %s, which says nothing of the messages that wait. The steps by "+
 				"the queue are carried over in its place: "+
 				"of both together the larger would never fall", p.name, t.tracked(p.properties))
 		}
@@ -299,16 +314,16 @@ func (t *template) policies(s *scaled) {
 }
 
 // tracksQueue tells whether a target is one for what waits in queues.
-func (t *template) tracksQueue(n *yaml.Node) bool {
+func (t *stack) tracksQueue(n *yaml.Node) bool {
 	if n == nil {
 		return false
 	}
 	if n.Kind == yaml.ScalarNode {
 		return n.Value == "AWS/SQS" || n.Value == "TotalWorkers" || isBacklogPerWorker(n.Value)
 	}
-	if name, _ := function(n); name != "" {
-		v := t.resolve(n, 0)
-		return v.text == "AWS/SQS" || isBacklogPerWorker(v.text)
+	if name, _ := template.Function(n); name != "" {
+		v := t.Resolve(n)
+		return v.Text == "AWS/SQS" || isBacklogPerWorker(v.Text)
 	}
 	configuration := nodes.Or(
 		nodes.Get(n, "TargetTrackingConfiguration"), nodes.Get(n, "TargetTrackingScalingPolicyConfiguration"))
@@ -322,9 +337,9 @@ func (t *template) tracksQueue(n *yaml.Node) bool {
 }
 
 // tracked is the name of the metric that a target is for.
-func (t *template) tracked(p *yaml.Node) string {
+func (t *stack) tracked(p *yaml.Node) string {
 	c := nodes.Or(nodes.Get(p, "TargetTrackingConfiguration"), nodes.Get(p, "TargetTrackingScalingPolicyConfiguration"))
 	of := nodes.Or(nodes.At(c, "PredefinedMetricSpecification", "PredefinedMetricType"),
 		nodes.At(c, "CustomizedMetricSpecification", "MetricName"))
-	return orElse(t.resolve(of, 0).best(), "another metric")
+	return cmp.Or(t.Resolve(of).Best(), "another metric")
 }

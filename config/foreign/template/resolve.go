@@ -1,6 +1,7 @@
-package foreign
+package template
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,86 +12,85 @@ import (
 )
 
 const (
-	// maxResolved bounds the work of resolving, maxNesting how deep functions refer to each other, maxText what they
-	// give.
-	maxResolved = 20_000
-	maxNesting  = 40
-	maxText     = 64 << 10
+	// maxNesting bounds how deep functions refer to each other, maxText what they give.
+	maxNesting = 40
+	maxText    = 64 << 10
 	// maxDoubts bounds the parts of a text of which something is known.
 	maxDoubts = 100
 )
 
-// value is what a node of a template comes to.
-type value struct {
-	text string
-	list []value
+// Value is what a node of a template comes to.
+type Value struct {
+	// Text is what is known of it; empty for a list.
+	Text string
+	list []Value
 	// isList is true of a list, none of AWS::NoValue.
 	isList, none bool
-	// resource and attribute are set where it is one of a resource of the template; text is then what is known of it.
-	resource, attribute string
-	// guess says why the text is the resource's logical id, which stands for its name; empty when it is the name.
-	guess string
-	// why says why it cannot be told here; empty when it can.
-	why string
-	// standIn is what stands for a text that cannot be told, doubts are the parts of either that stand in for others,
+	// Resource and attribute are set where it is one of a resource of the template; Text is then what is known of it.
+	Resource, attribute string
+	// Guess says why Text is the resource's logical id, which stands for its name; empty when it is the name.
+	Guess string
+	// Why says why it cannot be told here; empty when it can.
+	Why string
+	// StandIn is what stands for a text that cannot be told, doubts are the parts of either that stand in for others,
 	// and why.
-	standIn string
+	StandIn string
 	doubts  []doubt
 }
 
 // doubt is a part of a text that stands in for another.
 type doubt struct{ text, why string }
 
-func unknown(format string, args ...any) value { return value{why: fmt.Sprintf(format, args...)} }
+func unknown(format string, args ...any) Value { return Value{Why: fmt.Sprintf(format, args...)} }
 
 // as gives a value that cannot be told a text that stands for it.
-func (v value) as(standIn string) value {
-	v.standIn, v.doubts = standIn, []doubt{{standIn, v.why}}
+func (v Value) as(standIn string) Value {
+	v.StandIn, v.doubts = standIn, []doubt{{standIn, v.Why}}
 	return v
 }
 
-// best is the text, or what stands for it.
-func (v value) best() string {
-	if v.why != "" {
-		return v.standIn
+// Best is the text, or what stands for it.
+func (v Value) Best() string {
+	if v.Why != "" {
+		return v.StandIn
 	}
-	return v.text
+	return v.Text
 }
 
-// doubtOf says why a part of the text is not certain; empty when it is.
-func (v value) doubtOf(part string) string {
+// DoubtOf says why a part of the text is not certain; empty when it is.
+func (v Value) DoubtOf(part string) string {
 	for _, d := range v.doubts {
 		if d.text != "" && strings.Contains(part, d.text) {
 			return d.why
 		}
 	}
 	if part == "" || len(v.doubts) == 0 {
-		return v.why
+		return v.Why
 	}
 	return ""
 }
 
 // joined adds a part to a text: what cannot be told of one cannot be told of both.
-func (v value) joined(part value) value {
-	if v.why != "" || part.why != "" {
-		v.standIn, v.text = v.best()+part.best(), ""
-		if v.why == "" {
-			v.why = part.why
+func (v Value) joined(part Value) Value {
+	if v.Why != "" || part.Why != "" {
+		v.StandIn, v.Text = v.Best()+part.Best(), ""
+		if v.Why == "" {
+			v.Why = part.Why
 		}
 	} else {
-		v.text += part.text
+		v.Text += part.Text
 	}
 	if len(v.doubts) < maxDoubts {
 		v.doubts = append(v.doubts, part.doubts...)
 	}
-	if part.guess != "" {
-		v.doubts = append(v.doubts, doubt{part.text, part.guess})
+	if part.Guess != "" {
+		v.doubts = append(v.doubts, doubt{part.Text, part.Guess})
 	}
 	return v
 }
 
-// function takes a call of a function apart: the short form, or the mapping with one key.
-func function(n *yaml.Node) (name string, argument *yaml.Node) {
+// Function takes a call of a function apart: the short form, or the mapping with one key.
+func Function(n *yaml.Node) (name string, argument *yaml.Node) {
 	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") && len(n.Tag) > 1 {
 		bare := *n
 		bare.Tag = ""
@@ -108,25 +108,28 @@ func function(n *yaml.Node) (name string, argument *yaml.Node) {
 	return "", nil
 }
 
+// Resolve computes what a node comes to, with the defaults of the parameters.
+func (t *Template) Resolve(n *yaml.Node) Value { return t.resolve(n, 0) }
+
 // resolve computes what a node comes to, with the defaults of the parameters. A plain text costs nothing.
-func (t *template) resolve(n *yaml.Node, depth int) value {
+func (t *Template) resolve(n *yaml.Node, depth int) Value {
 	switch {
 	case n == nil:
 		return unknown("nothing is stated")
 	case n.Kind == yaml.ScalarNode && (n.Tag == "" || strings.HasPrefix(n.Tag, "!!")):
-		return value{text: n.Value}
+		return Value{Text: n.Value}
 	}
-	if t.resolved++; t.resolved > maxResolved || depth > maxNesting {
-		return unknown("%s refers to itself too often", t.what)
+	if !t.work.Resolution() || depth > maxNesting {
+		return unknown("%s refers to itself too often", t.What)
 	}
-	if name, argument := function(n); name != "" {
+	if name, argument := Function(n); name != "" {
 		return t.call(name, argument, depth+1)
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		return value{text: n.Value}
+		return Value{Text: n.Value}
 	case yaml.SequenceNode:
-		v := value{isList: true}
+		v := Value{isList: true}
 		for _, e := range n.Content {
 			if x := t.resolve(e, depth+1); !x.none {
 				v.list = append(v.list, x)
@@ -137,7 +140,7 @@ func (t *template) resolve(n *yaml.Node, depth int) value {
 	return unknown("a mapping stands there")
 }
 
-func (t *template) call(name string, n *yaml.Node, depth int) value {
+func (t *Template) call(name string, n *yaml.Node, depth int) Value {
 	switch name {
 	case "Ref":
 		return t.ref(n.Value, depth)
@@ -166,17 +169,17 @@ func (t *template) call(name string, n *yaml.Node, depth int) value {
 }
 
 // imported is what another stack exports: its name stands for it.
-func (t *template) imported(n *yaml.Node, depth int) value {
-	name := t.resolve(n, depth).best()
+func (t *Template) imported(n *yaml.Node, depth int) Value {
+	name := t.resolve(n, depth).Best()
 	return unknown(
-		"%s is an export of another stack", brief(name),
-	).as(fleetName(name[strings.LastIndexAny(name, ":/")+1:]))
+		"%s is an export of another stack", nodes.Brief(name),
+	).as(nodes.Name(name[strings.LastIndexAny(name, ":/")+1:]))
 }
 
 // ref resolves the name of a parameter, a pseudo parameter or a resource.
-func (t *template) ref(name string, depth int) value {
+func (t *Template) ref(name string, depth int) Value {
 	if name == "AWS::NoValue" {
-		return value{none: true}
+		return Value{none: true}
 	}
 	if own, is := strings.CutPrefix(name, "AWS::"); is {
 		return unknown("%s is known only where the stack is", name).as(own)
@@ -187,20 +190,20 @@ func (t *template) ref(name string, depth int) value {
 		}
 		return unknown("the parameter %s has no default", name).as(name)
 	}
-	if nodes.Get(t.resources, name) != nil {
+	if nodes.Get(t.Resources, name) != nil {
 		return t.named(name, "", depth)
 	}
-	return unknown("the template has neither a parameter nor a resource %s", brief(name)).as(fleetName(name))
+	return unknown("the template has neither a parameter nor a resource %s", nodes.Brief(name)).as(nodes.Name(name))
 }
 
 // attribute resolves Fn::GetAtt: Resource.Attribute, or a list of the two.
-func (t *template) attribute(n *yaml.Node, depth int) value {
+func (t *Template) attribute(n *yaml.Node, depth int) Value {
 	name, attribute, _ := strings.Cut(n.Value, ".")
 	if of := nodes.Elements(n); len(of) == 2 {
 		name, attribute = of[0].Value, of[1].Value
 	}
-	if nodes.Get(t.resources, name) == nil {
-		return unknown("%s has no resource %s", t.what, brief(name)).as(attribute)
+	if nodes.Get(t.Resources, name) == nil {
+		return unknown("%s has no resource %s", t.What, nodes.Brief(name)).as(attribute)
 	}
 	return t.named(name, attribute, depth)
 }
@@ -222,75 +225,78 @@ func nameOf(kind string) string {
 	return ""
 }
 
+// Named is a resource under the name that it states, or under its logical id.
+func (t *Template) Named(name string) Value { return t.named(name, "", 0) }
+
 // named is a resource under the name that it states, or under its logical id. Whatever else it has is known where the
 // stack is.
-func (t *template) named(name, attribute string, depth int) value {
-	v := value{resource: name, attribute: attribute, text: t.short(name)}
-	r := nodes.Get(t.resources, name)
+func (t *Template) named(name, attribute string, depth int) Value {
+	v := Value{Resource: name, attribute: attribute, Text: t.Short(name)}
+	r := nodes.Get(t.Resources, name)
 	kind := nodes.Plain(nodes.Get(r, "Type"))
 	property := nameOf(kind)
 	if property == "" {
-		if of := nodes.Get(nodes.Get(r, "Properties"), attribute); of != nil && t.terraform {
+		if of := nodes.Get(nodes.Get(r, "Properties"), attribute); of != nil && t.Terraform {
 			own := t.resolve(of, depth+1)
-			own.resource, own.attribute = name, attribute
+			own.Resource, own.attribute = name, attribute
 			return own
 		}
-		v.why = strings.TrimSuffix(name+"."+attribute, ".") + " is known only where the stack is"
-		v.standIn = orElse(attribute[strings.LastIndexByte(attribute, '.')+1:], v.text)
-		v.doubts = []doubt{{v.standIn, v.why}}
+		v.Why = strings.TrimSuffix(name+"."+attribute, ".") + " is known only where the stack is"
+		v.StandIn = cmp.Or(attribute[strings.LastIndexByte(attribute, '.')+1:], v.Text)
+		v.doubts = []doubt{{v.StandIn, v.Why}}
 		return v
 	}
-	if of := nodes.Get(nodes.Get(r, "Properties"), attribute); of != nil && t.terraform && attribute != property {
+	if of := nodes.Get(nodes.Get(r, "Properties"), attribute); of != nil && t.Terraform && attribute != property {
 		own := t.resolve(of, depth+1) // Terraform can refer to every argument
-		own.resource, own.attribute = name, attribute
+		own.Resource, own.attribute = name, attribute
 		return own
 	}
-	v.guess = t.what + " states no " + property
-	if t.terraform {
-		v.guess = t.what + " states no name"
+	v.Guess = t.What + " states no " + property
+	if t.Terraform {
+		v.Guess = t.What + " states no name"
 	}
 	if p := nodes.Get(nodes.Get(r, "Properties"), property); p != nil {
 		own := t.resolve(p, depth+1)
-		v.guess = own.why
+		v.Guess = own.Why
 		switch {
-		case own.why == "" && own.text != "":
-			v.text = own.text
-		case t.terraform && own.standIn != "":
-			v.text = own.standIn
+		case own.Why == "" && own.Text != "":
+			v.Text = own.Text
+		case t.Terraform && own.StandIn != "":
+			v.Text = own.StandIn
 		}
 		if kind == "AWS::ApplicationAutoScaling::ScalableTarget" {
-			own.resource, own.attribute = name, attribute // it has parts, each of which may be certain
+			own.Resource, own.attribute = name, attribute // it has parts, each of which may be certain
 			return own
 		}
 	}
-	if v.guess != "" {
-		v.doubts = []doubt{{v.text, v.guess}}
+	if v.Guess != "" {
+		v.doubts = []doubt{{v.Text, v.Guess}}
 	}
 	return v
 }
 
-// short is the name of a resource without its type.
-func (t *template) short(name string) string {
-	if !t.terraform {
+// Short is the name of a resource without its type.
+func (t *Template) Short(name string) string {
+	if !t.Terraform {
 		return name
 	}
 	if i := strings.IndexByte(name, '['); i >= 0 {
 		key := strings.Trim(name[i:], `[]"`)
-		return t.short(name[:i]) + "-" + key
+		return t.Short(name[:i]) + "-" + key
 	}
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
 // sub resolves Fn::Sub: a text with ${Name} and ${Resource.Attribute}, and a mapping with names of its own.
-func (t *template) sub(n *yaml.Node, depth int) (v value) {
+func (t *Template) sub(n *yaml.Node, depth int) (v Value) {
 	text, own := n.Value, (*yaml.Node)(nil)
 	if of := nodes.Elements(n); len(of) == 2 {
 		text, own = of[0].Value, of[1]
 	}
 	for {
 		before, rest, found := strings.Cut(text, "${")
-		v = v.joined(value{text: before})
-		if len(v.best()) > maxText {
+		v = v.joined(Value{Text: before})
+		if len(v.Best()) > maxText {
 			return unknown("the text is too long")
 		}
 		if !found {
@@ -298,97 +304,97 @@ func (t *template) sub(n *yaml.Node, depth int) (v value) {
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return v.joined(value{text: "${" + rest})
+			return v.joined(Value{Text: "${" + rest})
 		}
 		text = after
 		if literal, ok := strings.CutPrefix(name, "!"); ok {
-			v = v.joined(value{text: "${" + literal + "}"})
+			v = v.joined(Value{Text: "${" + literal + "}"})
 			continue
 		}
 		v = v.joined(t.substitute(strings.TrimSpace(name), own, depth))
 	}
 }
 
-func (t *template) substitute(name string, own *yaml.Node, depth int) value {
+func (t *Template) substitute(name string, own *yaml.Node, depth int) Value {
 	if n := nodes.Get(own, name); n != nil {
 		return t.resolve(n, depth+1)
 	}
-	if resource, attribute, is := strings.Cut(name, "."); is && nodes.Get(t.resources, resource) != nil {
+	if resource, attribute, is := strings.Cut(name, "."); is && nodes.Get(t.Resources, resource) != nil {
 		return t.named(resource, attribute, depth)
 	}
 	return t.ref(name, depth+1)
 }
 
-func (t *template) join(n *yaml.Node, depth int) (v value) {
+func (t *Template) join(n *yaml.Node, depth int) (v Value) {
 	of := nodes.Elements(n)
 	if len(of) != 2 {
 		return unknown("Join has no separator and list")
 	}
 	separator, list := t.resolve(of[0], depth), t.resolve(of[1], depth)
-	if list.why != "" || separator.why != "" {
-		return unknown("%s", list.why+separator.why)
+	if list.Why != "" || separator.Why != "" {
+		return unknown("%s", list.Why+separator.Why)
 	}
 	for i, part := range list.list {
 		if i > 0 {
 			v = v.joined(separator)
 		}
-		if v = v.joined(part); len(v.best()) > maxText {
+		if v = v.joined(part); len(v.Best()) > maxText {
 			return unknown("the text is too long")
 		}
 	}
 	return v
 }
 
-func (t *template) pick(n *yaml.Node, depth int) value {
+func (t *Template) pick(n *yaml.Node, depth int) Value {
 	of := nodes.Elements(n)
 	if len(of) != 2 {
 		return unknown("Select has no index and list")
 	}
 	list := t.resolve(of[1], depth)
-	if list.why != "" {
+	if list.Why != "" {
 		return list
 	}
-	i, err := strconv.Atoi(t.resolve(of[0], depth).text)
+	i, err := strconv.Atoi(t.resolve(of[0], depth).Text)
 	if err != nil || i < 0 || i >= len(list.list) {
 		return unknown("Select has an index outside of its list")
 	}
 	return list.list[i]
 }
 
-func (t *template) split(n *yaml.Node, depth int) value {
+func (t *Template) split(n *yaml.Node, depth int) Value {
 	of := nodes.Elements(n)
 	if len(of) != 2 {
 		return unknown("Split has no separator and text")
 	}
 	v := t.resolve(of[1], depth)
-	if v.why != "" {
+	if v.Why != "" {
 		return v
 	}
-	list := value{isList: true}
-	for _, part := range strings.SplitN(v.text, t.resolve(of[0], depth).text, 1000) {
-		list.list = append(list.list, value{text: part})
+	list := Value{isList: true}
+	for _, part := range strings.SplitN(v.Text, t.resolve(of[0], depth).Text, 1000) {
+		list.list = append(list.list, Value{Text: part})
 	}
 	return list
 }
 
-func (t *template) find(n *yaml.Node, depth int) value {
+func (t *Template) find(n *yaml.Node, depth int) Value {
 	at := t.mappings
 	for i, key := range nodes.Elements(n) {
 		if i == 3 {
 			break // a default, which an entry that is missing would have
 		}
 		k := t.resolve(key, depth)
-		if k.why != "" {
+		if k.Why != "" {
 			return k
 		}
-		if at = nodes.Get(at, k.text); at == nil {
-			return unknown("Mappings has no %s", brief(k.text))
+		if at = nodes.Get(at, k.Text); at == nil {
+			return unknown("Mappings has no %s", nodes.Brief(k.Text))
 		}
 	}
 	return t.resolve(at, depth)
 }
 
-func (t *template) choose(n *yaml.Node, depth int) value {
+func (t *Template) choose(n *yaml.Node, depth int) Value {
 	of := nodes.Elements(n)
 	if len(of) != 3 {
 		return unknown("If has no condition and two values")
@@ -396,7 +402,7 @@ func (t *template) choose(n *yaml.Node, depth int) value {
 	is, why := t.holds(nodes.Get(t.conditions, of[0].Value), depth)
 	switch {
 	case why != "":
-		return unknown("the condition %s cannot be told: %s", brief(of[0].Value), why)
+		return unknown("the condition %s cannot be told: %s", nodes.Brief(of[0].Value), why)
 	case is:
 		return t.resolve(of[1], depth)
 	}
@@ -404,19 +410,18 @@ func (t *template) choose(n *yaml.Node, depth int) value {
 }
 
 // holds tells whether a condition holds, or why that cannot be told.
-func (t *template) holds(n *yaml.Node, depth int) (is bool, why string) {
-	t.resolved++
-	if n == nil || depth > maxNesting || t.resolved > maxResolved {
+func (t *Template) holds(n *yaml.Node, depth int) (is bool, why string) {
+	if within := t.work.Resolution(); !within || n == nil || depth > maxNesting {
 		return false, "it is not stated"
 	}
-	name, argument := function(n)
+	name, argument := Function(n)
 	of := nodes.Elements(argument)
 	switch {
 	case name == "Condition":
 		return t.holds(nodes.Get(t.conditions, argument.Value), depth+1)
 	case name == "Equals" && len(of) == 2:
 		a, b := t.resolve(of[0], depth+1), t.resolve(of[1], depth+1)
-		return a.text == b.text, a.why + b.why
+		return a.Text == b.Text, a.Why + b.Why
 	case name == "Not" && len(of) == 1:
 		is, why = t.holds(of[0], depth+1)
 		return !is, why

@@ -1,12 +1,15 @@
-package foreign
+package aws
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/config/foreign/template"
 )
 
 // role is what a queue of a template is for, as far as the template tells.
@@ -20,9 +23,9 @@ const (
 
 // roles finds the queues that no fleet of workers serves: those that keep what failed, that take notices of instances,
 // and whose messages a function takes.
-func (t *template) roles() map[string]role {
+func (t *stack) roles() map[string]role {
 	all := map[string]role{}
-	nodes.Pairs(t.resources, func(name, n *yaml.Node) {
+	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
 		p := nodes.Get(n, "Properties")
 		switch kind := nodes.Plain(nodes.Get(n, "Type")); {
 		case kind == "AWS::AutoScaling::LifecycleHook" || kind == "AWS::Events::Rule":
@@ -33,9 +36,9 @@ func (t *template) roles() map[string]role {
 			t.mark(all, nodes.Get(p, "Events"), roleFunction, 0, "Queue")
 		case kind == "AWS::AutoScaling::AutoScalingGroup":
 			t.mark(all, nodes.Get(p, "LifecycleHookSpecificationList"), roleLifecycle, 0, "NotificationTargetARN")
-		case kind == "AWS::SQS::Queue" && deadLetterName(t.named(name.Value, "", 0).text):
+		case kind == "AWS::SQS::Queue" && draft.DeadLetterName(t.Named(name.Value).Text):
 			all[name.Value] = roleDead
-		case kind == "AWS::SQS::Queue" && lifecycleName(t.named(name.Value, "", 0).text):
+		case kind == "AWS::SQS::Queue" && lifecycleName(t.Named(name.Value).Text):
 			all[name.Value] = roleLifecycle
 		}
 		t.mark(all, p, roleDead, 0, "deadLetterTargetArn", "DeadLetterConfig", "DeadLetterQueue", "RedrivePolicy")
@@ -44,8 +47,8 @@ func (t *template) roles() map[string]role {
 }
 
 // mark gives a role to the queues that the keys of a tree refer to.
-func (t *template) mark(all map[string]role, n *yaml.Node, as role, depth int, keys ...string) {
-	if n == nil || depth > maxDepth {
+func (t *stack) mark(all map[string]role, n *yaml.Node, as role, depth int, keys ...string) {
+	if n == nil || depth > nodes.MaxDepth {
 		return
 	}
 	nodes.Pairs(n, func(key, value *yaml.Node) {
@@ -61,19 +64,19 @@ func (t *template) mark(all map[string]role, n *yaml.Node, as role, depth int, k
 }
 
 // markAll gives a role to every queue that a tree refers to.
-func (t *template) markAll(all map[string]role, n *yaml.Node, as role, depth int) {
-	if depth > maxDepth {
+func (t *stack) markAll(all map[string]role, n *yaml.Node, as role, depth int) {
+	if depth > nodes.MaxDepth {
 		return
 	}
-	v := value{}
-	if name, _ := function(n); name != "" || n.Kind == yaml.ScalarNode {
-		v = t.resolve(n, 0)
+	v := template.Value{}
+	if name, _ := template.Function(n); name != "" || n.Kind == yaml.ScalarNode {
+		v = t.Resolve(n)
 	}
-	id := v.resource
-	if id == "" && v.why == "" && v.text != "" {
-		id, _ = t.resourceOf("AWS::SQS::Queue", "QueueName", value{text: baseOf(v.text)}, nil)
+	id := v.Resource
+	if id == "" && v.Why == "" && v.Text != "" {
+		id, _ = t.ResourceOf("AWS::SQS::Queue", "QueueName", template.Value{Text: draft.BaseOf(v.Text)}, nil)
 	}
-	if nodes.Plain(nodes.Get(nodes.Get(t.resources, id), "Type")) == "AWS::SQS::Queue" {
+	if nodes.Plain(nodes.Get(nodes.Get(t.Resources, id), "Type")) == "AWS::SQS::Queue" {
 		all[id] = as
 		return
 	}
@@ -83,16 +86,16 @@ func (t *template) markAll(all map[string]role, n *yaml.Node, as role, depth int
 }
 
 // findQueues finds the queues whose metrics a policy, or the alarm that calls it, reads.
-func (t *template) findQueues(s *scaled, n *yaml.Node, depth int) {
-	if n == nil || depth > maxDepth {
+func (t *stack) findQueues(s *scaled, n *yaml.Node, depth int) {
+	if n == nil || depth > nodes.MaxDepth {
 		return
 	}
 	if of := nodes.Get(n, "Value"); nodes.Plain(nodes.Get(n, "Name")) == "QueueName" && of != nil {
-		v := t.resolve(of, 0)
-		if v.why != "" && queueName(v.standIn) {
-			v.text, v.guess = v.standIn, v.why
+		v := t.Resolve(of)
+		if v.Why != "" && draft.QueueName(v.StandIn) {
+			v.Text, v.Guess = v.StandIn, v.Why
 		}
-		if v.text != "" {
+		if v.Text != "" {
 			t.useQueue(s, of, v)
 		}
 		return
@@ -103,19 +106,22 @@ func (t *template) findQueues(s *scaled, n *yaml.Node, depth int) {
 }
 
 // useQueue makes a queue one of the fleet's, with its URL where that is stated.
-func (t *template) useQueue(s *scaled, n *yaml.Node, v value) {
-	id, p := t.resourceOf("AWS::SQS::Queue", "QueueName", v, n)
+func (t *stack) useQueue(s *scaled, n *yaml.Node, v template.Value) {
+	id, p := t.ResourceOf("AWS::SQS::Queue", "QueueName", v, n)
 	if t.queues[id] == roleDead {
-		s.dead = append(s.dead, baseOf(v.text))
+		s.Dead = append(s.Dead, draft.BaseOf(v.Text))
 	}
-	if u := t.resolve(nodes.Get(p, "QueueUrl"), 0); u.why == "" && goodURL(u.text, v.text) {
-		v.text, v.guess = u.text, ""
+	if u := t.Resolve(nodes.Get(p, "QueueUrl")); u.Why == "" && draft.GoodURL(u.Text, v.Text) {
+		v.Text, v.Guess = u.Text, ""
 	}
-	s.useValue(n, v)
+	if v.Guess != "" && !slices.Contains(s.QueueNames(), v.Text) {
+		s.Note(n, "the name of the queue cannot be told (%s); %s stands for it", v.Guess, nodes.Brief(v.Text))
+	}
+	s.Use(n, v.Text)
 }
 
 // onlyQueue gives the one fleet whose rules name no queue the one queue that workers can serve and no other fleet has.
-func (t *template) onlyQueue(fleets []*scaled) {
+func (t *stack) onlyQueue(fleets []*scaled) {
 	var without []*scaled
 	taken := map[string]bool{}
 	for _, s := range fleets {
@@ -132,8 +138,8 @@ func (t *template) onlyQueue(fleets []*scaled) {
 	s := without[0]
 	var names []*yaml.Node
 	left := map[role]string{}
-	nodes.Pairs(t.resources, func(name, n *yaml.Node) {
-		if nodes.Plain(nodes.Get(n, "Type")) != "AWS::SQS::Queue" || taken[t.named(name.Value, "", 0).text] {
+	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
+		if nodes.Plain(nodes.Get(n, "Type")) != "AWS::SQS::Queue" || taken[t.Named(name.Value).Text] {
 			return
 		}
 		if as, is := t.queues[name.Value]; is {
@@ -143,8 +149,8 @@ func (t *template) onlyQueue(fleets []*scaled) {
 		names = append(names, name)
 	})
 	if len(names) == 1 {
-		t.useQueue(s, names[0], t.named(names[0].Value, "", 0))
-		s.remark(
+		t.useQueue(s, names[0], t.Named(names[0].Value))
+		s.Remark(
 			"No metric names its queue; %s is the only one left for it. See whether it is the right one.",
 			names[0].Value,
 		)
@@ -152,7 +158,7 @@ func (t *template) onlyQueue(fleets []*scaled) {
 	}
 	for _, as := range []role{roleDead, roleLifecycle, roleFunction} {
 		if name := left[as]; name != "" && len(names) == 0 {
-			s.remark("The queue %s is for %s, so it is not taken for the work of this fleet.", name, as)
+			s.Remark("The queue %s is for %s, so it is not taken for the work of this fleet.", name, as)
 		}
 	}
 }
@@ -161,12 +167,20 @@ func (t *template) onlyQueue(fleets []*scaled) {
 var arnPlace = regexp.MustCompile(`^arn:[a-z-]+:[a-z0-9-]+:([a-z]{2}(?:-[a-z]+)+-[0-9]):([0-9]{12}):`)
 
 // locate finds where a group or service is: the ARN of its policy says so.
-func (t *template) locate(s *scaled) {
+func (t *stack) locate(s *scaled) {
 	for _, p := range s.policies {
 		arn := nodes.Plain(nodes.Get(p.properties, "PolicyARN"))
 		if m := arnPlace.FindStringSubmatch(arn); m != nil {
-			s.region, s.account, s.Region = m[1], m[2], m[1]
+			s.QueueRegion, s.QueueAccount, s.Region = m[1], m[2], m[1]
 			return
 		}
 	}
+}
+
+// lifecycleName tells whether a queue's name says that it takes notices of instances.
+func lifecycleName(name string) bool {
+	bare := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+	return strings.Contains(bare, "lifecycle") || strings.Contains(bare, "terminationqueue") ||
+		strings.Contains(bare, "interruption") ||
+		strings.Contains(bare, "rebalance")
 }

@@ -1,6 +1,7 @@
-package foreign
+package aws
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,21 +9,24 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/config/foreign/template"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
 
 // tracking takes in a target-tracking policy.
-func (t *template) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
+func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 	of := nodes.Get(c, "TargetValue")
-	v := t.resolve(of, 0)
-	target, ok := number(v.text)
+	v := t.Resolve(of)
+	target, ok := nodes.Number(v.Text)
 	custom, predefined := nodes.Get(c, "CustomizedMetricSpecification"), nodes.Get(c, "PredefinedMetricSpecification")
-	if v.why != "" || !ok || target <= 0 {
-		if v.why == "" || len(t.setters) == 0 ||
-			!isBacklogPerWorker(t.resolve(nodes.Get(custom, "MetricName"), 0).text) {
-			s.note(
+	if v.Why != "" || !ok || target <= 0 {
+		if v.Why == "" || len(t.setters) == 0 ||
+			!isBacklogPerWorker(t.Resolve(nodes.Get(custom, "MetricName")).Text) {
+			s.Note(
 				nodes.Or(of, p.at), "the TargetValue of %s cannot be told%s; the policy is not carried over", p.name,
 				reason(v, ok && target > 0),
 			)
@@ -31,12 +35,12 @@ func (t *template) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 		target = 0 // its first value is stated when the stack is made, and another one soon after
 	}
 	if w := nodes.Get(p.properties, "EstimatedInstanceWarmup"); w != nil {
-		s.warmup(w, t.resolve(w, 0))
+		s.warmup(w, t.Resolve(w))
 	}
-	if in := nodes.Get(c, "DisableScaleIn"); in != nil && truth(t.resolve(in, 0).text) {
-		s.kept = true
+	if in := nodes.Get(c, "DisableScaleIn"); in != nil && nodes.True(t.Resolve(in).Text) {
+		s.Kept = true
 	} else {
-		s.steady = true
+		s.Steady = true
 	}
 	switch {
 	case nodes.Get(custom, "Metrics") != nil:
@@ -46,50 +50,50 @@ func (t *template) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 	case predefined != nil:
 		t.predefined(s, p, target, predefined)
 	default:
-		s.note(nodes.Or(c, p.at), "%s names no metric; the policy is not carried over", p.name)
+		s.Note(nodes.Or(c, p.at), "%s names no metric; the policy is not carried over", p.name)
 		return
 	}
-	s.falling(
+	s.Falling(
 		15*time.Minute,
 		"AWS lets members go once the metric was low for 15 minutes, so a fall waits as long here. It waits 3 "+
 			"minutes before a rise as well, for fear of noise; here a rise is at once.",
 	)
 	t.cooldowns(s, c)
-	s.rest(
+	s.Rest(
 		c, p.name, "TargetValue", "DisableScaleIn", "CustomizedMetricSpecification", "PredefinedMetricSpecification",
 		"ScaleInCooldown", "ScaleOutCooldown",
 	)
 }
 
 // cooldowns of Application Auto Scaling.
-func (t *template) cooldowns(s *scaled, c *yaml.Node) {
+func (t *stack) cooldowns(s *scaled, c *yaml.Node) {
 	if in := nodes.Get(c, "ScaleInCooldown"); in != nil {
-		if v := t.resolve(in, 0); v.why != "" {
-			s.note(in, "ScaleInCooldown cannot be told: %s", v.why)
+		if v := t.Resolve(in); v.Why != "" {
+			s.Note(in, "ScaleInCooldown cannot be told: %s", v.Why)
 		} else {
-			wait := s.seconds(in, v.text, "ScaleInCooldown", 24*time.Hour)
-			s.falling(wait, "A fall waits for the ScaleInCooldown of %s, which is longer than the 15 minutes for "+
-				"which AWS wants the metric low.", span(wait))
+			wait := s.Seconds(in, v.Text, "ScaleInCooldown", 24*time.Hour)
+			s.Falling(wait, "A fall waits for the ScaleInCooldown of %s, which is longer than the 15 minutes for "+
+				"which AWS wants the metric low.", draft.Span(wait))
 		}
 	}
 	if out := nodes.Get(c, "ScaleOutCooldown"); out != nil {
-		s.remark("ScaleOutCooldown is not needed: what is on its way counts, so a rise does not repeat itself.")
+		s.Remark("ScaleOutCooldown is not needed: what is on its way counts, so a rise does not repeat itself.")
 	}
 }
 
 // reason says why a number cannot be told.
-func reason(v value, fine bool) string {
+func reason(v template.Value, fine bool) string {
 	switch {
-	case v.why != "":
-		return ": " + v.why
+	case v.Why != "":
+		return ": " + v.Why
 	case !fine:
-		return fmt.Sprintf(": found %s, allowed is a number above 0", brief(v.text))
+		return fmt.Sprintf(": found %s, allowed is a number above 0", nodes.Brief(v.Text))
 	}
 	return ""
 }
 
 // queries reads a list of metrics and expressions.
-func (t *template) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries []metricmath.Query) {
+func (t *stack) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries []metricmath.Query) {
 	for _, n := range nodes.Elements(list) {
 		q := metricmath.Query{
 			ID:         t.text(s, n, "Id"),
@@ -97,7 +101,7 @@ func (t *template) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries
 			Label:      t.text(s, n, "Label"),
 		}
 		if r := nodes.Get(n, "ReturnData"); r != nil {
-			q.ReturnData = new(truth(t.resolve(r, 0).text))
+			q.ReturnData = new(nodes.True(t.Resolve(r).Text))
 		}
 		if m := nodes.Get(n, "MetricStat"); m != nil {
 			of := nodes.Get(m, "Metric")
@@ -111,20 +115,20 @@ func (t *template) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries
 					Dimensions: t.dimensions(s, of),
 				},
 			}
-			s.rest(m, q.ID, "Metric", "Stat", "Unit", "Period")
+			s.Rest(m, q.ID, "Metric", "Stat", "Unit", "Period")
 		}
-		s.rest(n, p.name, "Id", "Expression", "Label", "ReturnData", "MetricStat", "Period")
+		s.Rest(n, p.name, "Id", "Expression", "Label", "ReturnData", "MetricStat", "Period")
 		queries = append(queries, q)
 	}
 	return queries
 }
 
 // metrics takes in a list of metrics and expressions.
-func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.Node) {
+func (t *stack) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.Node) {
 	queries := t.queries(s, p, list)
 	program, err := metricmath.Compile(queries, metricmath.Options{})
 	if err != nil {
-		s.note(
+		s.Note(
 			list, "the metrics of %s cannot be computed, so the policy is not carried over: %s", p.name,
 			strings.ReplaceAll(err.Error(), "\n", "; "),
 		)
@@ -139,7 +143,7 @@ func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yam
 		queries[i].ReturnData = new(queries[i].ID == returned)
 	}
 	if len(silent) > 0 {
-		s.note(
+		s.Note(
 			list,
 			"ReturnData is not written on %s: its default is true, and AWS allows one true alone. It is written "+
 				"out here.",
@@ -150,13 +154,13 @@ func (t *template) metrics(s *scaled, p scalingPolicy, target float64, list *yam
 }
 
 // track adds the policy that keeps a list at a target.
-func (t *template) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64, queries []metricmath.Query) {
+func (t *stack) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64, queries []metricmath.Query) {
 	spec := policy.Spec{Name: "metric-math", Target: target, Queries: queries}
 	if err := spec.Check(); err != nil {
-		s.note(at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
+		s.Note(at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
-	s.add(at, spec)
+	s.Add(at, spec)
 	uses := spec.Metrics(s.Name, s.QueueNames())
 	var read []string
 	slots := false
@@ -167,52 +171,49 @@ func (t *template) track(s *scaled, p scalingPolicy, at *yaml.Node, target float
 		slots = slots || u.Own && u.Query.Name == "TotalWorkers"
 	}
 	if len(read) > 0 {
-		s.note(
+		s.Note(
 			at, "%s is read from CloudWatch; while it cannot be read the size is held",
 			strings.Join(slices.Compact(read), ", "),
 		)
 	}
 	if slots && len(read) == 0 && target <= 1 {
 		s.Peer = fmt.Sprintf("aws-utilization[%g]", target)
-		s.remark(
+		s.Remark(
 			"TotalWorkers is what workers report themselves; nothing needs to publish it. The policy "+
 				"worker-utilization with the target %s says the same in a line.",
-			words(target),
+			render.Number(target),
 		)
 	}
 }
 
 // text resolves a text of a list; one that cannot be told is noted.
-func (t *template) text(s *scaled, n *yaml.Node, key string) string {
+func (t *stack) text(s *scaled, n *yaml.Node, key string) string {
 	of := nodes.Get(n, key)
 	if of == nil {
 		return ""
 	}
-	v := t.resolve(of, 0)
-	if v.why != "" {
-		standIn := orElse(v.standIn, unresolved)
+	v := t.Resolve(of)
+	if v.Why != "" {
+		standIn := cmp.Or(v.StandIn, draft.Unresolved)
 		if !slices.Contains(
 			append(s.QueueNames(), s.Group, s.Cluster, s.Service), standIn,
 		) { // of those it is said where they stand
-			s.note(of, "%s cannot be told: %s; %q stands for it", key, v.why, standIn)
+			s.Note(of, "%s cannot be told: %s; %q stands for it", key, v.Why, standIn)
 		}
 		return standIn
 	}
-	return v.text
+	return v.Text
 }
 
-// unresolved stands for a text that cannot be told.
-const unresolved = "unresolved"
-
-func (t *template) period(n *yaml.Node) int {
-	v, ok := number(t.resolve(nodes.Get(n, "Period"), 0).text)
+func (t *stack) period(n *yaml.Node) int {
+	v, ok := nodes.Number(t.Resolve(nodes.Get(n, "Period")).Text)
 	if nodes.Get(n, "Period") == nil || !ok || v < 1 || v > 86400 {
 		return 0
 	}
 	return int(v)
 }
 
-func (t *template) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimension) {
+func (t *stack) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimension) {
 	for _, d := range nodes.Elements(nodes.Get(n, "Dimensions")) {
 		all = append(all, metricmath.Dimension{Name: t.text(s, d, "Name"), Value: t.text(s, d, "Value")})
 	}
@@ -220,9 +221,9 @@ func (t *template) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimensi
 }
 
 // custom takes in a single metric.
-func (t *template) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
+func (t *stack) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
 	name := t.text(s, c, "MetricName")
-	s.rest(c, p.name, "MetricName", "Namespace", "Statistic", "Dimensions", "Unit", "Period")
+	s.Rest(c, p.name, "MetricName", "Namespace", "Statistic", "Dimensions", "Unit", "Period")
 	if isBacklogPerWorker(name) {
 		t.backlogPerWorker(s, p, target, c, name)
 		return
@@ -234,7 +235,7 @@ func (t *template) custom(s *scaled, p scalingPolicy, target float64, c *yaml.No
 			Dimensions: t.dimensions(s, c),
 		}}
 	if m.Metric.Namespace == "AWS/SQS" {
-		s.note(
+		s.Note(
 			c,
 			"%s does not fall when workers are added, so a target for it alone cannot be kept; AWS advises against it",
 			name,
@@ -255,11 +256,11 @@ func isBacklogPerWorker(name string) bool {
 }
 
 // predefined takes in one of the metrics that AWS names itself.
-func (t *template) predefined(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
+func (t *stack) predefined(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
 	kind := t.text(s, c, "PredefinedMetricType")
 	if s.Group == "" && s.Service == "" {
-		s.note(c, "the metric %s is one of the group or service that %s scales, which is not said here; the policy is "+
-			"not carried over", brief(kind), p.name)
+		s.Note(c, "the metric %s is one of the group or service that %s scales, which is not said here; the policy is "+
+			"not carried over", nodes.Brief(kind), p.name)
 		return
 	}
 	group := metricmath.Dimension{Name: "AutoScalingGroupName", Value: s.Name}
@@ -277,11 +278,11 @@ func (t *template) predefined(s *scaled, p scalingPolicy, target float64, c *yam
 		"ECSServiceAverageCPUUtilization":    stat("AWS/ECS", "CPUUtilization", "Average", service...),
 		"ECSServiceAverageMemoryUtilization": stat("AWS/ECS", "MemoryUtilization", "Average", service...),
 	}[strings.TrimSuffix(kind, "HighResolution")]
-	s.rest(c, p.name, "PredefinedMetricType")
+	s.Rest(c, p.name, "PredefinedMetricType")
 	if m == nil {
-		s.note(c, "the metric %s is not carried over, and with it the policy %s", brief(kind), p.name)
+		s.Note(c, "the metric %s is not carried over, and with it the policy %s", nodes.Brief(kind), p.name)
 		return
 	}
-	s.remark("%s says nothing of a queue: a worker that waits for others has little of it while messages wait.", kind)
+	s.Remark("%s says nothing of a queue: a worker that waits for others has little of it while messages wait.", kind)
 	t.track(s, p, c, target, []metricmath.Query{{ID: "m1", MetricStat: m, ReturnData: new(true)}})
 }

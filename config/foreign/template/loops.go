@@ -1,4 +1,4 @@
-package foreign
+package template
 
 import (
 	"strings"
@@ -23,9 +23,12 @@ const (
 	maxLoops   = 5
 )
 
-// unroll puts what loops give in their places, in every mapping of the tree.
-func (t *template) unroll(n *yaml.Node, depth int) {
-	if n == nil || depth > maxDepth {
+// Unroll puts what loops give in their places, in every mapping of the resources.
+func (t *Template) Unroll() { t.unroll(t.Resources, 0) }
+
+// unroll does it in every mapping of a tree.
+func (t *Template) unroll(n *yaml.Node, depth int) {
+	if n == nil || depth > nodes.MaxDepth {
 		return
 	}
 	if n.Kind == yaml.MappingNode {
@@ -37,7 +40,7 @@ func (t *template) unroll(n *yaml.Node, depth int) {
 }
 
 // unrollMapping replaces the loops among the keys of a mapping, and those that they give.
-func (t *template) unrollMapping(n *yaml.Node, deep int) {
+func (t *Template) unrollMapping(n *yaml.Node, deep int) {
 	var content []*yaml.Node
 	looped := false
 	nodes.Pairs(n, func(key, value *yaml.Node) {
@@ -56,37 +59,38 @@ func (t *template) unrollMapping(n *yaml.Node, deep int) {
 }
 
 // outputs is what one loop gives; nothing, with a note, where it cannot be told.
-func (t *template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
+func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	outputs := nodes.Mapping(key)
 	name := strings.TrimPrefix(key.Value, loopKey)
 	parts := nodes.Elements(loop)
 	if len(parts) != 3 || nodes.Plain(parts[0]) == "" || parts[2].Kind != yaml.MappingNode {
-		t.note(key, "the loop %s is not made of an identifier, a list and a mapping; what it gives is left out",
-			brief(name))
+		t.Notes.Add(key, "the loop %s is not made of an identifier, a list and a mapping; what it gives is left out",
+			nodes.Brief(name))
 		return outputs
 	}
-	all := t.resolve(parts[1], 0)
-	if all.why != "" {
-		t.note(parts[1], "the list of the loop %s cannot be told: %s; what it gives is left out", brief(name), all.why)
+	all := t.Resolve(parts[1])
+	if all.Why != "" {
+		t.Notes.Add(parts[1], "the list of the loop %s cannot be told: %s; what it gives is left out",
+			nodes.Brief(name), all.Why)
 		return outputs
 	}
 	if !all.isList { // a parameter that is a list has its default as a text with commas
-		for part := range strings.SplitSeq(all.text, ",") {
-			all.list = append(all.list, value{text: strings.TrimSpace(part)})
+		for part := range strings.SplitSeq(all.Text, ",") {
+			all.list = append(all.list, Value{Text: strings.TrimSpace(part)})
 		}
 	}
 	for _, element := range all.list {
-		if element.why != "" {
-			t.note(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out", brief(name),
-				element.why)
+		if element.Why != "" {
+			t.Notes.Add(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out",
+				nodes.Brief(name), element.Why)
 			continue
 		}
 		nodes.Pairs(parts[2], func(of, value *yaml.Node) {
 			if t.unrolled++; t.unrolled > maxOutputs || deep >= maxLoops {
-				t.note(key, "the loop %s gives too much; the rest is left out", brief(name))
+				t.Notes.Add(key, "the loop %s gives too much; the rest is left out", nodes.Brief(name))
 				return
 			}
-			with := substitution{parts[0].Value, element.text}
+			with := substitution{parts[0].Value, element.Text}
 			outputs.Content = append(outputs.Content, t.substituted(of, with), t.substituted(value, with))
 		})
 	}
@@ -97,8 +101,8 @@ func (t *template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 type substitution struct{ identifier, text string }
 
 // substituted copies a tree with an element in the place of its identifier. The copies keep their places.
-func (t *template) substituted(n *yaml.Node, with substitution) *yaml.Node {
-	if t.nodes++; t.nodes > maxNodes {
+func (t *Template) substituted(n *yaml.Node, with substitution) *yaml.Node {
+	if !t.work.Value() {
 		return nodes.Text(n, "")
 	}
 	refers := n.Kind == yaml.ScalarNode && n.Tag == "!Ref" && n.Value == with.identifier ||

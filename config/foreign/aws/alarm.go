@@ -1,4 +1,4 @@
-package foreign
+package aws
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
@@ -26,7 +27,7 @@ type alarm struct {
 }
 
 // alarm reads what calls the policy.
-func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok bool) {
+func (t *stack) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok bool) {
 	a.scale = 1
 	if list := nodes.Get(n, "Metrics"); list != nil {
 		a.metric, a.scale, ok = t.computed(s, p, list)
@@ -37,16 +38,16 @@ func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok 
 		return a, false
 	}
 	of := nodes.Get(n, "Threshold")
-	v := t.resolve(of, 0)
-	if a.threshold, ok = number(v.text); v.why != "" || !ok {
-		s.note(
+	v := t.Resolve(of)
+	if a.threshold, ok = nodes.Number(v.Text); v.Why != "" || !ok {
+		s.Note(
 			nodes.Or(of, n), "the threshold of the alarm of %s cannot be told%s; the policy is not carried over",
 			p.name, reason(v, ok),
 		)
 		return a, false
 	}
 	a.threshold /= a.scale
-	switch operator := t.resolve(nodes.Get(n, "ComparisonOperator"), 0).text; operator {
+	switch operator := t.Resolve(nodes.Get(n, "ComparisonOperator")).Text; operator {
 	case "GreaterThanThreshold":
 		a.above = true
 	case "GreaterThanOrEqualToThreshold":
@@ -55,7 +56,7 @@ func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok 
 	case "LessThanOrEqualToThreshold":
 		a.equal = true
 	default:
-		s.note(n, "the alarm of %s compares by %s, which is not carried over", p.name, brief(operator))
+		s.Note(n, "the alarm of %s compares by %s, which is not carried over", p.name, nodes.Brief(operator))
 		return a, false
 	}
 	a.lasts = t.lasts(s, p, n)
@@ -63,9 +64,9 @@ func (t *template) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok 
 }
 
 // lasts is how long values must be beyond the threshold.
-func (t *template) lasts(s *scaled, p scalingPolicy, n *yaml.Node) time.Duration {
+func (t *stack) lasts(s *scaled, p scalingPolicy, n *yaml.Node) time.Duration {
 	positive := func(key string, otherwise float64) float64 {
-		if x, ok := number(t.resolve(nodes.Get(n, key), 0).text); ok && x > 0 {
+		if x, ok := nodes.Number(t.Resolve(nodes.Get(n, key)).Text); ok && x > 0 {
 			return x
 		}
 		return otherwise
@@ -79,22 +80,22 @@ func (t *template) lasts(s *scaled, p scalingPolicy, n *yaml.Node) time.Duration
 	of := positive("EvaluationPeriods", 1)
 	enough := min(of, positive("DatapointsToAlarm", of))
 	if enough < of {
-		s.remark(
+		s.Remark(
 			"%s is called when %s of %s periods are beyond its threshold; here it is called when as many in a row are.",
-			p.name, words(enough), words(of),
+			p.name, render.Number(enough), render.Number(of),
 		)
 	}
 	return time.Duration(min(period*enough, 86400)) * time.Second
 }
 
 // plainly is what a step policy goes by in place of a metric.
-func (t *template) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric string, ok bool) {
+func (t *stack) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric string, ok bool) {
 	name, namespace := t.text(s, n, "MetricName"), t.text(s, n, "Namespace")
 	if namespace == "AWS/SQS" {
 		if queue := t.queueOf(n); queue != "" && len(s.Queues) > 0 && !slices.Contains(s.QueueNames(), queue) {
-			s.note(
+			s.Note(
 				n, "the alarm of %s goes by the queue %s, which the fleet does not serve; it is not carried over",
-				p.name, brief(queue),
+				p.name, nodes.Brief(queue),
 			)
 			return "", false
 		}
@@ -105,26 +106,26 @@ func (t *template) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric str
 	case namespace == "AWS/SQS" && name == "ApproximateAgeOfOldestMessage":
 		return policy.MetricOldestAge, true
 	case isBacklogPerWorker(name):
-		s.remark("The metric %s is taken to be the backlog over the instances in service.", name)
+		s.Remark("The metric %s is taken to be the backlog over the instances in service.", name)
 		return policy.MetricBacklogPerWorker, true
 	}
 	if name == "" {
-		s.note(n, "the alarm of %s names no metric that can be told; it is not carried over", p.name)
+		s.Note(n, "the alarm of %s names no metric that can be told; it is not carried over", p.name)
 		return "", false
 	}
-	s.note(
+	s.Note(
 		n, "the alarm of %s goes by %s %s, which steps do not follow; it is not carried over", p.name, namespace,
-		brief(name),
+		nodes.Brief(name),
 	)
 	return "", false
 }
 
 // queueOf is the queue whose metric an alarm goes by; empty where it goes by no queue's, or its name cannot be told at
 // all.
-func (t *template) queueOf(n *yaml.Node) string {
+func (t *stack) queueOf(n *yaml.Node) string {
 	for _, d := range nodes.Elements(nodes.Get(n, "Dimensions")) {
 		if nodes.Plain(nodes.Get(d, "Name")) == "QueueName" {
-			return t.resolve(nodes.Get(d, "Value"), 0).best()
+			return t.Resolve(nodes.Get(d, "Value")).Best()
 		}
 	}
 	return ""
@@ -176,9 +177,9 @@ func figureOf(m metricmath.Metric, queues []string) func(figures) float64 {
 
 // computed is what a step policy goes by in place of an expression, which is scale times as large: the two give the
 // same at all points that are tried.
-func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric string, scale float64, ok bool) {
+func (t *stack) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric string, scale float64, ok bool) {
 	not := func(n *yaml.Node, why string) (string, float64, bool) {
-		s.note(
+		s.Note(
 			nodes.Or(n, list),
 			"the alarm of %s goes by an expression that steps do not follow (%s); it is not carried over. Target "+
 				"tracking on the expression is: policy metric-math",
@@ -195,7 +196,7 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 	for _, q := range program.Metrics() {
 		m := q.MetricStat.Metric
 		if read[q.ID] = figureOf(m, s.QueueNames()); read[q.ID] == nil {
-			return not(list, "it reads "+m.Namespace+" "+brief(m.MetricName))
+			return not(list, "it reads "+m.Namespace+" "+nodes.Brief(m.MetricName))
 		}
 	}
 	for _, c := range []struct {
@@ -221,9 +222,9 @@ func (t *template) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric
 		}
 		by := ""
 		if scale != 1 {
-			by = words(scale) + " times "
+			by = render.Number(scale) + " times "
 		}
-		s.remark("The expression of the alarm of %s is %s%s.", p.name, by, c.words)
+		s.Remark("The expression of the alarm of %s is %s%s.", p.name, by, c.words)
 		return c.metric, scale, true
 	}
 	return not(list, "it is none of backlog, total work, backlog per worker, oldest age and utilization")

@@ -1,4 +1,4 @@
-package foreign
+package aws
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
 	"github.com/muster-scale/muster/policy"
 )
@@ -23,7 +24,7 @@ type timed struct {
 
 // calendar is what the scheduled actions of a group or a service come to.
 type calendar struct {
-	t       *template
+	t       *stack
 	s       *scaled
 	zone    string
 	zoned   bool
@@ -33,16 +34,16 @@ type calendar struct {
 
 // scheduled takes in the scheduled actions of a group or a service. Each sets a size that holds until another sets one,
 // so that all together are a calendar of the week: the size of a schedule from each to the next.
-func (t *template) scheduled(s *scaled) {
+func (t *stack) scheduled(s *scaled) {
 	c := calendar{t: t, s: s, largest: s.Max}
 	for _, n := range s.actions {
 		c.action(n)
 	}
 	if c.largest > s.Max {
-		s.remark(
+		s.Remark(
 			"The largest maximum that a scheduled action sets, %d, stands for the maximum at all times.", c.largest,
 		)
-		s.Max = min(c.largest, mostWorkers)
+		s.Max = min(c.largest, draft.MostWorkers)
 	}
 	if len(c.all) == 0 {
 		return
@@ -53,7 +54,7 @@ func (t *template) scheduled(s *scaled) {
 		least = min(least, x.workers)
 	}
 	if least != s.Min {
-		s.remark(
+		s.Remark(
 			"Its scheduled actions set the minimum at all times, %d at the least; the %d stated for it counts "+
 				"until the first of them.",
 			least, s.Min,
@@ -65,10 +66,10 @@ func (t *template) scheduled(s *scaled) {
 		return
 	}
 	if err := spec.Check(); err != nil {
-		s.note(s.at, "its scheduled actions are not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		s.Note(s.At, "its scheduled actions are not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
-	s.add(s.at, spec)
+	s.Add(s.At, spec)
 }
 
 // action takes in one scheduled action: the properties of AWS::AutoScaling::ScheduledAction, or an entry of a scalable
@@ -76,14 +77,14 @@ func (t *template) scheduled(s *scaled) {
 func (c *calendar) action(n *yaml.Node) {
 	s := c.s
 	not := func(why string, args ...any) {
-		s.note(n, "a scheduled action is not carried over: %s", fmt.Sprintf(why, args...))
+		s.Note(n, "a scheduled action is not carried over: %s", fmt.Sprintf(why, args...))
 	}
 	sizes, least, most, when := n, "MinSize", "MaxSize", "Recurrence"
 	if nodes.Get(n, "Schedule") != nil || nodes.Get(n, "ScalableTargetAction") != nil {
 		sizes, least, most, when = nodes.Get(n, "ScalableTargetAction"), "MinCapacity", "MaxCapacity", "Schedule"
 	}
-	if m := nodes.Get(sizes, most); m != nil {
-		c.largest = max(c.largest, s.size(m, c.t.resolve(m, 0), most, 0))
+	if nodes.Get(sizes, most) != nil {
+		c.largest = max(c.largest, c.t.size(s, sizes, most, 0))
 	}
 	desired := nodes.Get(sizes, "DesiredCapacity")
 	of := nodes.Get(sizes, least)
@@ -99,36 +100,36 @@ func (c *calendar) action(n *yaml.Node) {
 		}
 		return
 	case desired != nil:
-		s.note(
+		s.Note(
 			desired,
 			"the DesiredCapacity of a scheduled action is not carried over: its minimum is, and above it its "+
 				"policies decide",
 		)
 	}
-	v := c.t.resolve(of, 0)
-	workers, ok := number(v.text)
-	if v.why != "" || !ok || workers < 0 || workers != float64(int(workers)) || workers > mostWorkers {
+	v := c.t.Resolve(of)
+	workers, ok := nodes.Number(v.Text)
+	if v.Why != "" || !ok || workers < 0 || workers != float64(int(workers)) || workers > draft.MostWorkers {
 		not("its %s cannot be told%s", least, reason(v, ok))
 		return
 	}
 	for _, key := range []string{"StartTime", "EndTime"} {
 		if x := nodes.Get(n, key); x != nil && nodes.Get(n, when) != nil {
-			s.note(x, "%s of a scheduled action is not carried over: it counts at all times", key)
+			s.Note(x, "%s of a scheduled action is not carried over: it counts at all times", key)
 		}
 	}
-	text := c.t.resolve(nodes.Get(n, when), 0)
-	if nodes.Get(n, when) == nil || text.why != "" {
+	text := c.t.Resolve(nodes.Get(n, when))
+	if nodes.Get(n, when) == nil || text.Why != "" {
 		not("it is for one time alone, or when it is cannot be told")
 		return
 	}
-	at, days, why := whenOf(text.text, when == "Schedule")
+	at, days, why := whenOf(text.Text, when == "Schedule")
 	if why != "" {
 		not("%s", why)
 		return
 	}
-	zone := c.t.resolve(nodes.Or(nodes.Get(n, "TimeZone"), nodes.Get(n, "Timezone")), 0).text
+	zone := c.t.Resolve(nodes.Or(nodes.Get(n, "TimeZone"), nodes.Get(n, "Timezone"))).Text
 	if c.zoned && zone != c.zone {
-		not("its zone is %s, and that of an earlier one %s", brief(zone), brief(c.zone))
+		not("its zone is %s, and that of an earlier one %s", nodes.Brief(zone), nodes.Brief(c.zone))
 		return
 	}
 	c.zone, c.zoned = zone, true
@@ -145,7 +146,7 @@ func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 		inner, is := strings.CutPrefix(strings.TrimSpace(text), "cron(")
 		f := strings.Fields(strings.TrimSuffix(inner, ")"))
 		if !is || len(f) != 6 || f[5] != "*" {
-			return 0, nil, "found " + brief(text) + ", which is not one time of each week"
+			return 0, nil, "found " + nodes.Brief(text) + ", which is not one time of each week"
 		}
 		if f[2] == "?" {
 			f[2] = "*"
@@ -158,11 +159,11 @@ func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 		}, f[4])
 		fields = strings.Join(f[:5], " ")
 	}
-	at, names, why := timeOfDay(fields)
+	at, names, why := draft.TimeOfDay(fields)
 	if why != "" {
 		return 0, nil, why
 	}
-	for i, name := range weekdays() {
+	for i, name := range draft.Weekdays() {
 		if len(names) == 0 || slices.Contains(names, name) {
 			days = append(days, i)
 		}
@@ -170,7 +171,7 @@ func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 	var hour int
 	_, err := fmt.Sscanf(at, "%d:%d", &hour, &minute)
 	if err != nil {
-		return 0, nil, "found " + brief(text)
+		return 0, nil, "found " + nodes.Brief(text)
 	}
 	return hour*60 + minute, days, ""
 }
@@ -186,7 +187,7 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 		if k < 0 {
 			all, k = append(all, i), len(all)
 		}
-		all[k].Days = append(all[k].Days, weekdays()[day])
+		all[k].Days = append(all[k].Days, draft.Weekdays()[day])
 	}
 	for k, x := range c.all {
 		end := c.all[0].minute + weekMinutes
@@ -202,7 +203,10 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 	}
 	for k := range all {
 		slices.SortFunc(
-			all[k].Days, func(a, b string) int { return slices.Index(weekdays(), a) - slices.Index(weekdays(), b) },
+			all[k].Days, func(a, b string) int {
+				return slices.Index(draft.Weekdays(),
+					a) - slices.Index(draft.Weekdays(), b)
+			},
 		)
 		if len(all[k].Days) == 7 {
 			all[k].Days = nil
@@ -215,7 +219,7 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
 
 // predictive says what becomes of a predictive policy.
-func (t *template) predictive(s *scaled, p scalingPolicy) {
+func (t *stack) predictive(s *scaled, p scalingPolicy) {
 	c := nodes.Or(
 		nodes.Get(p.properties, "PredictiveScalingConfiguration"),
 		nodes.Get(p.properties, "PredictiveScalingPolicyConfiguration"),
@@ -223,18 +227,18 @@ func (t *template) predictive(s *scaled, p scalingPolicy) {
 	const ours = "Muster has a forecast of its own, by what came at the same time of other days and weeks. It is " +
 		"off unless you ask for it, in place of the policy below: policy {name: deadline, forecast: seasonal}; " +
 		"and it is used only while it beats reacting to what came"
-	if mode := t.resolve(nodes.Get(c, "Mode"), 0).text; mode != "ForecastAndScale" {
-		s.note(
+	if mode := t.Resolve(nodes.Get(c, "Mode")).Text; mode != "ForecastAndScale" {
+		s.Note(
 			p.at, "%s is a predictive policy that forecasts and sizes nothing; it is not carried over. %s", p.name,
 			ours,
 		)
 		return
 	}
-	s.note(
+	s.Note(
 		p.at, "%s is a predictive policy, which is not carried over: its minimum by forecast falls away. %s", p.name,
 		ours,
 	)
-	if b := nodes.Get(c, "MaxCapacityBreachBehavior"); t.resolve(b, 0).text == "IncreaseMaxCapacity" {
-		s.note(b, "%s lets a forecast go beyond the maximum; here nothing does", p.name)
+	if b := nodes.Get(c, "MaxCapacityBreachBehavior"); t.Resolve(b).Text == "IncreaseMaxCapacity" {
+		s.Note(b, "%s lets a forecast go beyond the maximum; here nothing does", p.name)
 	}
 }

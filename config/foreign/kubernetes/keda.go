@@ -1,6 +1,7 @@
-package foreign
+package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
@@ -21,70 +24,70 @@ const (
 )
 
 // scaledObject takes in a ScaledObject of KEDA.
-func (r *reader) scaledObject(n *yaml.Node) {
+func (r *objects) scaledObject(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
 	target := nodes.Get(spec, "scaleTargetRef")
-	d := &draft{reader: r, at: n}
-	d.Name = orElse(
+	d := &workload{Draft: draft.Draft{At: n}}
+	d.Name = cmp.Or(
 		nodes.Plain(nodes.Or(nodes.Get(target, "name"), nodes.Get(target, "deploymentName"))),
 		nodes.Plain(nodes.Get(metadata, "name")),
 	)
 	d.From = fmt.Sprintf(
 		"the ScaledObject %s of the %s %s", nodes.Plain(nodes.Get(metadata, "name")),
-		orElse(nodes.Plain(nodes.Get(target, "kind")), "Deployment"), d.Name,
+		cmp.Or(nodes.Plain(nodes.Get(target, "kind")), "Deployment"), d.Name,
 	)
-	d.Max, d.steady, d.Kubernetes = kedaMax, true, "KEDA"
-	d.workload = r.workload(d.Name)
+	d.Max, d.Steady, d.Kubernetes = kedaMax, true, "KEDA"
+	d.pod = r.workload(d.Name)
 	if m := nodes.Get(spec, "minReplicaCount"); m != nil {
-		d.Min = d.size(m, value{text: nodes.Plain(m)}, "minReplicaCount", 0)
+		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicaCount", 0)
 	}
 	if m := nodes.Get(spec, "maxReplicaCount"); m != nil {
-		d.Max = d.size(m, value{text: nodes.Plain(m)}, "maxReplicaCount", kedaMax)
+		d.Max = d.Size(m, nodes.Plain(m), "", "maxReplicaCount", kedaMax)
 	}
 	d.pace(spec)
 	for _, trigger := range nodes.Elements(nodes.Get(spec, "triggers")) {
 		d.trigger(trigger)
 	}
-	d.settleQueues()
+	d.SettleQueues()
 	d.advanced(nodes.Get(spec, "advanced"))
 	d.cooldownPeriod(nodes.Get(spec, "cooldownPeriod"))
 	d.annotations(metadata)
-	d.rest(
+	d.Rest(
 		spec, "spec", "scaleTargetRef", "minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod",
 		"triggers", "advanced",
 	)
 	if len(d.Queues) == 0 && d.Prometheus.Query == "" {
-		d.remark("No queue is known of it. Name the queue whose messages its workers take.")
+		d.Remark("No queue is known of it. Name the queue whose messages its workers take.")
 	}
-	r.fleets = append(r.fleets, d.done())
+	r.fleets = append(r.fleets, d.Done())
 }
 
 // annotations notes what annotations pause.
-func (d *draft) annotations(metadata *yaml.Node) {
+func (d *workload) annotations(metadata *yaml.Node) {
 	nodes.Pairs(nodes.Get(metadata, "annotations"), func(key, v *yaml.Node) {
 		if strings.HasPrefix(key.Value, "autoscaling.keda.sh/paused") {
-			d.note(key, "%s is not carried over", key.Value)
+			d.Note(key, "%s is not carried over", key.Value)
 		}
 	})
 }
 
 // scaledJob takes in a ScaledJob of KEDA: a Job for each so many messages, which ends when it has done them. The policy
 // exact is that: a slot for each message, and workers that leave when they are idle.
-func (r *reader) scaledJob(n *yaml.Node) {
+func (r *objects) scaledJob(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
-	d := &draft{reader: r, at: n}
+	d := &workload{Draft: draft.Draft{At: n}}
 	d.Name = nodes.Plain(nodes.Get(metadata, "name"))
 	d.From = fmt.Sprintf("the ScaledJob %s", d.Name)
-	d.Max, d.steady, d.Kubernetes = kedaMax, true, "KEDA"
-	d.workload = nodes.At(spec, "jobTargetRef", "template", "spec")
+	d.Max, d.Steady, d.Kubernetes = kedaMax, true, "KEDA"
+	d.pod = nodes.At(spec, "jobTargetRef", "template", "spec")
 	if m := nodes.Get(spec, "minReplicaCount"); m != nil {
-		d.Min = d.size(m, value{text: nodes.Plain(m)}, "minReplicaCount", 0)
+		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicaCount", 0)
 	}
 	if m := nodes.Get(spec, "maxReplicaCount"); m != nil {
-		d.Max = d.size(m, value{text: nodes.Plain(m)}, "maxReplicaCount", kedaMax)
+		d.Max = d.Size(m, nodes.Plain(m), "", "maxReplicaCount", kedaMax)
 	}
 	if p := nodes.Get(spec, "pollingInterval"); p != nil {
-		d.Poll = d.seconds(p, nodes.Plain(p), "pollingInterval", time.Hour)
+		d.Poll = d.Seconds(p, nodes.Plain(p), "pollingInterval", time.Hour)
 	}
 	length := 0.0
 	for _, trigger := range nodes.Elements(nodes.Get(spec, "triggers")) {
@@ -98,33 +101,33 @@ func (r *reader) scaledJob(n *yaml.Node) {
 			length = l
 		}
 	}
-	d.settleQueues()
+	d.SettleQueues()
 	if length > 0 {
 		d.jobs(nodes.Get(spec, "scalingStrategy"), length)
 	}
 	d.annotations(metadata)
-	d.rest(
+	d.Rest(
 		spec, "spec", "jobTargetRef", "minReplicaCount", "maxReplicaCount", "pollingInterval", "triggers",
 		"scalingStrategy", "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "scaleType", "cooldownPeriod",
 		"rollout", "rolloutStrategy", "envSourceContainerName",
 	)
 	if len(d.Queues) == 0 {
-		d.remark("No queue is known of it. Name the queue whose messages its Jobs take.")
+		d.Remark("No queue is known of it. Name the queue whose messages its Jobs take.")
 	}
-	r.fleets = append(r.fleets, d.done())
+	r.fleets = append(r.fleets, d.Done())
 }
 
 // jobs makes the policy of a ScaledJob of so many messages a Job.
-func (d *draft) jobs(strategy *yaml.Node, length float64) {
-	d.add(d.at, policy.Spec{Name: "exact"})
+func (d *workload) jobs(strategy *yaml.Node, length float64) {
+	d.Add(d.At, policy.Spec{Name: "exact"})
 	d.Slots = int(min(max(1, length), 1000))
 	if float64(d.Slots) != length {
-		d.remark("A Job is made for each %s messages; %d slots stand for that.", words(length), d.Slots)
+		d.Remark("A Job is made for each %s messages; %d slots stand for that.", render.Number(length), d.Slots)
 	} else if d.Slots > 1 {
-		d.remark("A Job is made for each %d messages, so a worker has %d slots. Where a Job takes them one after "+
+		d.Remark("A Job is made for each %d messages, so a worker has %d slots. Where a Job takes them one after "+
 			"the other, policy: deadline with one slot says how many are needed to be in time.", d.Slots, d.Slots)
 	}
-	d.remark(
+	d.Remark(
 		"A Job ends when its work is done. A worker of exact leaves when it was idle for some time " +
 			"(workers.idle); tasks without a service are the like of it on Amazon ECS: ecs with cluster and " +
 			"task_definition.",
@@ -135,28 +138,22 @@ func (d *draft) jobs(strategy *yaml.Node, length float64) {
 		d.Peer = fmt.Sprintf("keda-job-%s[%g]", name, length)
 	case "", "default":
 	default:
-		d.note(
+		d.Note(
 			nodes.Get(strategy, "strategy"),
 			"the strategy %s is not carried over: exact launches for what waits and has no worker on its way",
-			brief(name),
+			nodes.Brief(name),
 		)
 	}
-	d.rest(strategy, "scalingStrategy", "strategy")
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
+	d.Rest(strategy, "scalingStrategy", "strategy")
 }
 
 // pace takes in how often is polled.
-func (d *draft) pace(spec *yaml.Node) {
+func (d *workload) pace(spec *yaml.Node) {
 	if p := nodes.Get(spec, "pollingInterval"); p != nil {
-		if d.Poll = d.seconds(p, nodes.Plain(p), "pollingInterval", time.Hour); d.Poll > 0 {
-			d.remark(
-				"KEDA polls each %s, and so does this. Without poll a queue on SQS is polled each 5s.", span(d.Poll),
+		if d.Poll = d.Seconds(p, nodes.Plain(p), "pollingInterval", time.Hour); d.Poll > 0 {
+			d.Remark(
+				"KEDA polls each %s, and so does this. Without poll a queue on SQS is polled each 5s.",
+				draft.Span(d.Poll),
 			)
 		}
 	}
@@ -164,45 +161,45 @@ func (d *draft) pace(spec *yaml.Node) {
 
 // cooldownPeriod takes in how long the last replica stays. The window of the Kubernetes autoscaler counts for the
 // others.
-func (d *draft) cooldownPeriod(n *yaml.Node) {
+func (d *workload) cooldownPeriod(n *yaml.Node) {
 	if len(d.Policies) == 0 {
 		return
 	}
 	cooldown := kedaCooldown
 	if n != nil {
-		cooldown = d.seconds(n, nodes.Plain(n), "cooldownPeriod", 24*time.Hour)
+		cooldown = d.Seconds(n, nodes.Plain(n), "cooldownPeriod", 24*time.Hour)
 	}
 	switch {
-	case d.stated && d.Min == 0 && cooldown != d.In.Stabilization:
-		d.remark(
+	case d.Stated && d.Min == 0 && cooldown != d.In.Stabilization:
+		d.Remark(
 			"A fall waits for the stated window of %s. The cooldownPeriod of %s, after which the last replica "+
 				"goes, is not carried over.",
-			span(d.In.Stabilization), span(cooldown),
+			draft.Span(d.In.Stabilization), draft.Span(cooldown),
 		)
-	case d.stated:
+	case d.Stated:
 	case d.Min > 0: // the period counts for the last replica alone, which stays
-		d.falling(hpaWindow, "")
+		d.Falling(hpaWindow, "")
 	case cooldown > hpaWindow:
-		d.falling(
+		d.Falling(
 			cooldown,
 			"A fall waits for the cooldownPeriod of %s, which counts for the last replica there; the window of "+
 				"the Kubernetes autoscaler, %s, counts for the others.",
-			span(cooldown), span(hpaWindow),
+			draft.Span(cooldown), draft.Span(hpaWindow),
 		)
 	default:
-		d.falling(hpaWindow, "")
+		d.Falling(hpaWindow, "")
 		if cooldown < hpaWindow {
-			d.remark(
+			d.Remark(
 				"A fall waits for %s, the window of the Kubernetes autoscaler. The cooldownPeriod of %s, after "+
 					"which the last replica goes, is shorter.",
-				span(hpaWindow), span(cooldown),
+				draft.Span(hpaWindow), draft.Span(cooldown),
 			)
 		}
 	}
 }
 
 // trigger takes in a trigger of a ScaledObject.
-func (d *draft) trigger(n *yaml.Node) {
+func (d *workload) trigger(n *yaml.Node) {
 	switch kind := nodes.Plain(nodes.Get(n, "type")); kind {
 	case "cron":
 		d.cron(n)
@@ -218,83 +215,84 @@ func (d *draft) trigger(n *yaml.Node) {
 }
 
 // sqs takes in a trigger on the messages of a queue.
-func (d *draft) sqs(n *yaml.Node) {
+func (d *workload) sqs(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
 	url := d.queueOf(n, m)
 	length, activation := d.amount(m, "queueLength", kedaLength), d.amount(m, "activationQueueLength", 0)
-	inFlight, delayed := true, truth(nodes.Plain(nodes.Get(m, "scaleOnDelayed")))
+	inFlight, delayed := true, nodes.True(nodes.Plain(nodes.Get(m, "scaleOnDelayed")))
 	if f := nodes.Get(m, "scaleOnInFlight"); f != nil {
-		inFlight = truth(nodes.Plain(f))
+		inFlight = nodes.True(nodes.Plain(f))
 	}
 	d.average(n)
-	d.rest(n, "the trigger", "type", "metadata", "metricType", "name", "authenticationRef", "useCachedMetrics")
-	d.rest(
+	d.Rest(n, "the trigger", "type", "metadata", "metricType", "name", "authenticationRef", "useCachedMetrics")
+	d.Rest(
 		m, "the trigger", "queueURL", "queueURLFromEnv", "queueLength", "activationQueueLength", "scaleOnInFlight",
 		"scaleOnDelayed", "awsRegion", "identityOwner", "awsEndpoint",
 	)
 	if d.Peer == "" && inFlight {
 		d.Peer = fmt.Sprintf("keda[%g]", length)
 	}
-	d.remark(
+	d.Remark(
 		"Kubernetes leaves the size alone within 10 per cent of the target, and at most doubles it each 15 " +
 			"seconds; Muster does neither.",
 	)
 	if !inFlight && !delayed && activation == 0 {
-		d.add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: length})
+		d.Add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: length})
 		return
 	}
-	all, sum := messages(baseOf(url), inFlight, delayed)
-	d.add(n, policy.Spec{Name: "metric-math", Target: length, Queries: perReplica(all, sum, activation)})
+	all, sum := messages(draft.BaseOf(url), inFlight, delayed)
+	d.Add(n, policy.Spec{Name: "metric-math", Target: length, Queries: perReplica(all, sum, activation)})
 }
 
 // average notes a type of metric other than the one that is for each replica.
-func (d *draft) average(n *yaml.Node) {
+func (d *workload) average(n *yaml.Node) {
 	if t := nodes.Plain(nodes.Get(n, "metricType")); t != "" && t != "AverageValue" {
-		d.note(
-			nodes.Get(n, "metricType"), "the metric type %s is not carried over; AverageValue stands for it", brief(t),
+		d.Note(
+			nodes.Get(n, "metricType"), "the metric type %s is not carried over; AverageValue stands for it",
+			nodes.Brief(t),
 		)
 	}
 }
 
 // queueOf finds the queue of a trigger: its URL, or the variable of the workload that holds it.
-func (d *draft) queueOf(n, m *yaml.Node) string {
+func (d *workload) queueOf(n, m *yaml.Node) string {
 	at := nodes.Get(m, "queueURL")
 	url := nodes.Plain(at)
 	if variable := nodes.Plain(nodes.Get(m, "queueURLFromEnv")); url == "" && variable != "" {
-		if at = environment(d.workload, variable, 0); at == nil {
-			d.note(
+		if at = environment(d.pod, variable, 0); at == nil {
+			d.Note(
 				nodes.Get(m, "queueURLFromEnv"),
 				"the trigger names its queue by the variable %s of its workload, which is not stated here; name "+
 					"the queue",
-				brief(variable),
+				nodes.Brief(variable),
 			)
 			return ""
 		}
 		url = nodes.Plain(at)
 	}
 	if url == "" {
-		d.note(nodes.Or(m, n), "the trigger names no queue; name it")
+		d.Note(nodes.Or(m, n), "the trigger names no queue; name it")
 		return ""
 	}
 	d.regionOf(m)
-	d.use(at, url)
+	d.Use(at, url)
 	return url
 }
 
 // workload finds the Deployment, StatefulSet or the like of a name among the objects.
-func (r *reader) workload(name string) *yaml.Node {
-	i := slices.IndexFunc(r.objects, func(n *yaml.Node) bool {
+func (r *objects) workload(name string) *yaml.Node {
+	i := slices.IndexFunc(r.all, func(n *yaml.Node) bool {
 		return nodes.Plain(nodes.At(n, "metadata", "name")) == name && nodes.At(n, "spec", "template", "spec") != nil
 	})
 	if i < 0 {
 		return nil
 	}
-	return nodes.At(r.objects[i], "spec", "template", "spec")
+	return nodes.At(r.all[i], "spec", "template", "spec")
 }
 
 // environment finds the value of a variable of the containers of a workload.
 func environment(n *yaml.Node, name string, depth int) (found *yaml.Node) {
-	if n == nil || depth > maxDepth {
+	if n == nil || depth > nodes.MaxDepth {
 		return nil
 	}
 	if v := nodes.Get(n, "value"); nodes.Plain(nodes.Get(n, "name")) == name && nodes.Plain(v) != "" {
@@ -309,16 +307,16 @@ func environment(n *yaml.Node, name string, depth int) (found *yaml.Node) {
 }
 
 // amount is a number of a trigger, above zero or its default.
-func (d *draft) amount(m *yaml.Node, key string, otherwise float64) float64 {
+func (d *workload) amount(m *yaml.Node, key string, otherwise float64) float64 {
 	n := nodes.Get(m, key)
 	if n == nil {
 		return otherwise
 	}
-	v, ok := number(nodes.Plain(n))
+	v, ok := nodes.Number(nodes.Plain(n))
 	if !ok || v < 0 || v == 0 && otherwise > 0 {
-		d.note(
-			n, "found %s for %s, allowed is a number above 0; %s stands for it", brief(nodes.Plain(n)), key,
-			words(otherwise),
+		d.Note(
+			n, "found %s for %s, allowed is a number above 0; %s stands for it", nodes.Brief(nodes.Plain(n)), key,
+			render.Number(otherwise),
 		)
 		return otherwise
 	}
@@ -327,8 +325,8 @@ func (d *draft) amount(m *yaml.Node, key string, otherwise float64) float64 {
 
 // messages are the metrics of a queue that a trigger counts, and the expression that adds them up.
 func messages(queue string, inFlight, delayed bool) (all []metricmath.Query, sum string) {
-	if !queueName(queue) {
-		queue = unresolved
+	if !draft.QueueName(queue) {
+		queue = draft.Unresolved
 	}
 	read := func(id, name string) metricmath.Query {
 		m := metricmath.Metric{Namespace: "AWS/SQS", MetricName: name,
@@ -349,9 +347,9 @@ func messages(queue string, inFlight, delayed bool) (all []metricmath.Query, sum
 }
 
 // advanced takes in how the Kubernetes autoscaler is told to behave.
-func (d *draft) advanced(n *yaml.Node) {
-	d.rest(n, "advanced", "horizontalPodAutoscalerConfig", "restoreToOriginalReplicaCount")
+func (d *workload) advanced(n *yaml.Node) {
+	d.Rest(n, "advanced", "horizontalPodAutoscalerConfig", "restoreToOriginalReplicaCount")
 	config := nodes.Get(n, "horizontalPodAutoscalerConfig")
-	d.rest(config, "horizontalPodAutoscalerConfig", "behavior", "name")
+	d.Rest(config, "horizontalPodAutoscalerConfig", "behavior", "name")
 	d.behavior(nodes.Get(config, "behavior"))
 }

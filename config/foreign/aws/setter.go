@@ -1,4 +1,4 @@
-package foreign
+package aws
 
 import (
 	"regexp"
@@ -8,7 +8,10 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/config/foreign/template"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -28,19 +31,19 @@ var puts = regexp.MustCompile(
 
 // findSetters finds the functions that put scaling policies: by their own permissions or code, by those of the role
 // that they have, or by those of a policy of IAM that is attached to that role.
-func (t *template) findSetters() (all []setter) {
-	nodes.Pairs(t.resources, func(name, n *yaml.Node) {
+func (t *stack) findSetters() (all []setter) {
+	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
 		kind := nodes.Plain(nodes.Get(n, "Type"))
 		if kind != "AWS::Serverless::Function" && kind != "AWS::Lambda::Function" {
 			return
 		}
 		p := nodes.Get(n, "Properties")
-		if !t.mayPut(p) && !t.roleMayPut(t.resolve(nodes.Get(p, "Role"), 0).resource) {
+		if !t.mayPut(p) && !t.roleMayPut(t.Resolve(nodes.Get(p, "Role")).Resource) {
 			return
 		}
 		one := setter{name: name.Value}
 		nodes.Pairs(nodes.At(p, "Environment", "Variables"), func(key, value *yaml.Node) {
-			seconds, ok := number(t.resolve(value, 0).text)
+			seconds, ok := nodes.Number(t.Resolve(value).Text)
 			if ok && strings.Contains(strings.ToLower(key.Value), "latency") && seconds > 0 &&
 				seconds <= (14*24*time.Hour).Seconds() {
 				one.latency, one.at = time.Duration(seconds*float64(time.Second)).Round(time.Millisecond), key
@@ -52,41 +55,41 @@ func (t *template) findSetters() (all []setter) {
 }
 
 // mayPut tells whether any text in a tree allows or calls PutScalingPolicy, or in a policy of IAM that it refers to.
-func (t *template) mayPut(n *yaml.Node) bool { return t.puts(n, 0) }
+func (t *stack) mayPut(n *yaml.Node) bool { return t.puts(n, 0) }
 
-func (t *template) puts(n *yaml.Node, depth int) bool {
-	if n == nil || depth > maxDepth {
+func (t *stack) puts(n *yaml.Node, depth int) bool {
+	if n == nil || depth > nodes.MaxDepth {
 		return false
 	}
 	if n.Kind == yaml.ScalarNode && !strings.HasPrefix(n.Tag, "!Ref") && !strings.HasPrefix(n.Tag, "!GetAtt") {
 		return puts.MatchString(n.Value)
 	}
-	if name, _ := function(n); name == "Ref" || name == "GetAtt" {
-		r := nodes.Get(t.resources, t.resolve(n, 0).resource)
+	if name, _ := template.Function(n); name == "Ref" || name == "GetAtt" {
+		r := nodes.Get(t.Resources, t.Resolve(n).Resource)
 		kind := nodes.Plain(nodes.Get(r, "Type"))
 		ofIAM := strings.HasPrefix(kind, "AWS::IAM::") && strings.HasSuffix(kind, "Policy")
-		return ofIAM && t.puts(nodes.Get(r, "Properties"), depth+maxDepth/4)
+		return ofIAM && t.puts(nodes.Get(r, "Properties"), depth+nodes.MaxDepth/4)
 	}
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return t.puts(c, depth+1) })
 }
 
 // roleMayPut tells whether a role of the template may put scaling policies, by itself or by a policy that is attached
 // to it.
-func (t *template) roleMayPut(role string) (may bool) {
+func (t *stack) roleMayPut(role string) (may bool) {
 	if role == "" {
 		return false
 	}
-	if t.mayPut(nodes.Get(nodes.Get(t.resources, role), "Properties")) {
+	if t.mayPut(nodes.Get(nodes.Get(t.Resources, role), "Properties")) {
 		return true
 	}
-	nodes.Pairs(t.resources, func(_, n *yaml.Node) {
+	nodes.Pairs(t.Resources, func(_, n *yaml.Node) {
 		if !strings.HasPrefix(nodes.Plain(nodes.Get(n, "Type")), "AWS::IAM::") {
 			return
 		}
 		p := nodes.Get(n, "Properties")
 		attached := append(slices.Clone(nodes.Elements(nodes.Get(p, "Roles"))), nodes.Get(p, "Role"))
 		of := slices.ContainsFunc(attached, func(r *yaml.Node) bool {
-			id, _ := t.resourceOf("AWS::IAM::Role", "RoleName", t.resolve(r, 0), r)
+			id, _ := t.ResourceOf("AWS::IAM::Role", "RoleName", t.Resolve(r), r)
 			return r != nil && id == role
 		})
 		may = may || of && t.mayPut(p)
@@ -96,31 +99,31 @@ func (t *template) roleMayPut(role string) (may bool) {
 
 // backlogPerWorker takes in a target for a metric that is the backlog over the workers. Where a function sets the
 // target anew, the template is the one with a dynamic target, which one policy does here.
-func (t *template) backlogPerWorker(s *scaled, p scalingPolicy, target float64, c *yaml.Node, metric string) {
+func (t *stack) backlogPerWorker(s *scaled, p scalingPolicy, target float64, c *yaml.Node, metric string) {
 	seen := "The metric " + metric + " is taken to be the backlog over the instances in service, which is seen " +
 		"here: nothing needs to publish it."
 	if len(t.setters) == 0 {
-		s.add(c, policy.Spec{Name: "backlog-per-worker", Acceptable: target})
-		s.remark(
+		s.Add(c, policy.Spec{Name: "backlog-per-worker", Acceptable: target})
+		s.Remark(
 			"%s Where something sets the target anew as durations change, dynamic-backlog does that by itself.", seen,
 		)
 		return
 	}
 	of := t.setters[0]
-	s.add(c, policy.Spec{Name: "dynamic-backlog", Acceptable: target})
-	s.remark("%s", seen)
-	s.remark(
+	s.Add(c, policy.Spec{Name: "dynamic-backlog", Acceptable: target})
+	s.Remark("%s", seen)
+	s.Remark(
 		"The function %s may put scaling policies, so the target of %s is taken for one that follows the mean "+
 			"processing duration. "+
 			"dynamic-backlog computes it at each poll: objective / mean processing duration.",
 		of.name, p.name,
 	)
 	if target > 0 {
-		s.remark("The target of %s counts until a duration was measured.", words(target))
+		s.Remark("The target of %s counts until a duration was measured.", render.Number(target))
 	}
 	s.Peer = "aws-dynamic"
 	if of.latency > 0 {
 		s.Latency = of.latency
-		s.remark("The objective of %s is from the environment of %s.", span(of.latency), of.name)
+		s.Remark("The objective of %s is from the environment of %s.", draft.Span(of.latency), of.name)
 	}
 }

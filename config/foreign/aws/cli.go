@@ -1,6 +1,7 @@
-package foreign
+package aws
 
 import (
+	"cmp"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -8,33 +9,31 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// cli takes in what the AWS CLI prints and takes: describe-policies, describe-scaling-policies, describe-alarms,
-// describe-auto-scaling-groups, describe-scalable-targets, describe-scheduled-actions, list-queues and the input of
-// put-scaling-policy. All of them together are one template, in which policies refer to groups and alarms to policies
-// by name.
-func (r *reader) cli() {
+// Outputs makes a template of what the AWS CLI prints and takes: describe-policies, describe-scaling-policies,
+// describe-alarms, describe-auto-scaling-groups, describe-scalable-targets, describe-scheduled-actions, list-queues and
+// the input of put-scaling-policy. All of them together are one template, in which policies refer to groups and alarms
+// to policies by name. It is nil where nothing is one of them.
+func Outputs(documents []*yaml.Node) *yaml.Node {
 	resources := nodes.Mapping(nil)
-	o := outputs{resources: resources, taken: map[string]bool{}}
-	for _, d := range r.outputs {
-		o.document(d)
+	p := printed{resources: resources, taken: map[string]bool{}}
+	for _, d := range documents {
+		p.document(d)
 	}
 	if len(resources.Content) == 0 {
-		return
+		return nil
 	}
 	root := nodes.Mapping(nil)
 	nodes.Set(root, "Resources", resources)
-	t := newTemplate(r, root)
-	t.what = "what was given"
-	t.read()
+	return root
 }
 
-// outputs collects what was printed as the resources of a template.
-type outputs struct {
+// printed collects what was printed as the resources of a template.
+type printed struct {
 	resources *yaml.Node
 	taken     map[string]bool
 }
 
-func (o *outputs) document(d *yaml.Node) {
+func (o *printed) document(d *yaml.Node) {
 	lists := map[string]func(*yaml.Node){
 		"ScalingPolicies":             o.policy,
 		"AutoScalingGroups":           o.as("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName"),
@@ -59,27 +58,27 @@ func (o *outputs) document(d *yaml.Node) {
 	case nodes.Get(d, "TargetValue") != nil:
 		o.bare(d, "TargetTrackingScaling", "TargetTrackingConfiguration")
 	case nodes.Get(d, "MetricName") != nil && nodes.Get(d, "ComparisonOperator") != nil:
-		o.add("AWS::CloudWatch::Alarm", orElse(nodes.Plain(nodes.Get(d, "AlarmName")), "alarm"), d, d)
+		o.add("AWS::CloudWatch::Alarm", cmp.Or(nodes.Plain(nodes.Get(d, "AlarmName")), "alarm"), d, d)
 	}
 }
 
 // as takes an entry of a list as a resource of a type, called by one of its properties.
-func (o *outputs) as(kind, name string) func(*yaml.Node) {
+func (o *printed) as(kind, name string) func(*yaml.Node) {
 	return func(n *yaml.Node) { o.add(kind, nodes.Plain(nodes.Get(n, name)), n, n) }
 }
 
 // policy takes in a policy of either service.
-func (o *outputs) policy(n *yaml.Node) {
+func (o *printed) policy(n *yaml.Node) {
 	kind := "AWS::AutoScaling::ScalingPolicy"
 	if nodes.Get(n, "ServiceNamespace") != nil || nodes.Get(n, "ScalableDimension") != nil ||
 		nodes.Get(n, "ResourceId") != nil {
 		kind = "AWS::ApplicationAutoScaling::ScalingPolicy"
 	}
-	o.add(kind, orElse(nodes.Plain(nodes.Get(n, "PolicyName")), "policy"), n, n)
+	o.add(kind, cmp.Or(nodes.Plain(nodes.Get(n, "PolicyName")), "policy"), n, n)
 }
 
 // bare takes in a configuration without a policy around it, which put-scaling-policy takes from a file.
-func (o *outputs) bare(d *yaml.Node, kind, key string) {
+func (o *printed) bare(d *yaml.Node, kind, key string) {
 	n := nodes.Mapping(d)
 	nodes.Set(n, "PolicyType", nodes.Text(d, kind))
 	nodes.Set(n, key, d)
@@ -87,11 +86,11 @@ func (o *outputs) bare(d *yaml.Node, kind, key string) {
 }
 
 // add adds a resource under a name of its own.
-func (o *outputs) add(kind, name string, at, properties *yaml.Node) {
+func (o *printed) add(kind, name string, at, properties *yaml.Node) {
 	if properties.Kind != yaml.MappingNode {
 		return
 	}
-	for base, i := orElse(name, "unnamed"), 2; o.taken[name] || name == ""; i++ {
+	for base, i := cmp.Or(name, "unnamed"), 2; o.taken[name] || name == ""; i++ {
 		name = base + " (" + strconv.Itoa(i) + ")"
 	}
 	o.taken[name] = true

@@ -1,13 +1,16 @@
-package foreign
+package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
@@ -18,9 +21,24 @@ const (
 	hpaMin    = 1
 )
 
-// kubernetes takes in the objects that say how to scale.
-func (r *reader) kubernetes() {
-	for _, n := range r.objects {
+// workload is a fleet that is read of an object.
+type workload struct {
+	draft.Draft
+	// pod is what the workload runs; nil where it is not stated.
+	pod *yaml.Node
+}
+
+// objects are those of one reading.
+type objects struct {
+	all    []*yaml.Node
+	notes  *nodes.Notes
+	fleets []*draft.Draft
+}
+
+// Read makes a fleet of each of the objects that says how to scale. Notes that are about no fleet go to notes.
+func Read(all []*yaml.Node, notes *nodes.Notes) []*draft.Draft {
+	r := &objects{all: all, notes: notes}
+	for _, n := range all {
 		group, _, _ := strings.Cut(nodes.Plain(nodes.Get(n, "apiVersion")), "/")
 		keda := group == "keda.sh" || group == "keda.k8s.io" // the second one until KEDA 1
 		switch kind := nodes.Plain(nodes.Get(n, "kind")); {
@@ -32,49 +50,50 @@ func (r *reader) kubernetes() {
 			r.horizontal(n)
 		}
 	}
+	return r.fleets
 }
 
 // horizontal takes in a HorizontalPodAutoscaler of the versions v2, and of v1 what it has.
-func (r *reader) horizontal(n *yaml.Node) {
+func (r *objects) horizontal(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
 	target := nodes.Get(spec, "scaleTargetRef")
 	name := nodes.Plain(nodes.Get(metadata, "name"))
 	if nodes.Plain(nodes.At(metadata, "labels", "app.kubernetes.io/managed-by")) == "keda-operator" {
-		r.note(
+		r.notes.Add(
 			n, "the HorizontalPodAutoscaler %s is one that KEDA makes; import the ScaledObject that it is made from",
 			name,
 		)
 		return
 	}
-	d := &draft{reader: r, at: n}
-	d.Name = orElse(nodes.Plain(nodes.Get(target, "name")), name)
+	d := &workload{Draft: draft.Draft{At: n}}
+	d.Name = cmp.Or(nodes.Plain(nodes.Get(target, "name")), name)
 	d.From = fmt.Sprintf(
 		"the HorizontalPodAutoscaler %s of the %s %s", name,
-		orElse(nodes.Plain(nodes.Get(target, "kind")), "Deployment"), d.Name,
+		cmp.Or(nodes.Plain(nodes.Get(target, "kind")), "Deployment"), d.Name,
 	)
 	d.Kubernetes = "the HorizontalPodAutoscaler"
-	d.Min, d.Max, d.steady = hpaMin, unstatedMax, true
+	d.Min, d.Max, d.Steady = hpaMin, draft.UnstatedMax, true
 	if m := nodes.Get(spec, "minReplicas"); m != nil {
-		d.Min = d.size(m, value{text: nodes.Plain(m)}, "minReplicas", hpaMin)
+		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicas", hpaMin)
 	}
 	m := nodes.Get(spec, "maxReplicas")
-	d.Max = d.size(nodes.Or(m, spec), value{text: nodes.Plain(m)}, "maxReplicas", unstatedMax)
+	d.Max = d.Size(nodes.Or(m, spec), nodes.Plain(m), "", "maxReplicas", draft.UnstatedMax)
 	for _, metric := range nodes.Elements(nodes.Get(spec, "metrics")) {
 		d.podMetric(metric)
 	}
 	if c := nodes.Get(spec, "targetCPUUtilizationPercentage"); c != nil {
-		d.note(c, "%s", noUsage("cpu"))
+		d.Note(c, "%s", noUsage("cpu"))
 	}
 	d.behavior(nodes.Get(spec, "behavior"))
-	d.falling(hpaWindow, "")
-	d.rest(
+	d.Falling(hpaWindow, "")
+	d.Rest(
 		spec, "spec", "scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior",
 		"targetCPUUtilizationPercentage",
 	)
 	if len(d.Queues) == 0 {
-		d.remark("No queue is known of it. Name the queue whose messages its workers take.")
+		d.Remark("No queue is known of it. Name the queue whose messages its workers take.")
 	}
-	r.fleets = append(r.fleets, d.done())
+	r.fleets = append(r.fleets, d.Done())
 }
 
 // noUsage says why a target for what pods use is not carried over.
@@ -87,56 +106,57 @@ func noUsage(resource string) string {
 }
 
 // podMetric takes in one metric of a HorizontalPodAutoscaler.
-func (d *draft) podMetric(n *yaml.Node) {
+func (d *workload) podMetric(n *yaml.Node) {
 	at := nodes.Or(nodes.Get(n, "type"), n)
 	switch kind := nodes.Plain(nodes.Get(n, "type")); kind {
 	case "Resource", "ContainerResource":
 		of := nodes.Or(nodes.Get(n, "resource"), nodes.Get(n, "containerResource"))
-		d.note(at, "%s", noUsage(orElse(nodes.Plain(nodes.Get(of, "name")), "a resource")))
+		d.Note(at, "%s", noUsage(cmp.Or(nodes.Plain(nodes.Get(of, "name")), "a resource")))
 	case "External":
 		d.external(at, nodes.Get(n, "external"))
 	default:
-		d.note(at, "a metric of the type %s is not carried over: Muster reads no metrics of Kubernetes", brief(kind))
+		d.Note(at, "a metric of the type %s is not carried over: Muster reads no metrics of Kubernetes",
+			nodes.Brief(kind))
 	}
 }
 
 // external takes in an external metric, if its name says that it is the number of messages in a queue.
-func (d *draft) external(at, n *yaml.Node) {
+func (d *workload) external(at, n *yaml.Node) {
 	metric, target := nodes.Get(n, "metric"), nodes.Get(n, "target")
 	name := nodes.Plain(nodes.Get(metric, "name"))
 	average := nodes.Get(target, "averageValue")
 	length, ok := quantity(nodes.Plain(nodes.Or(average, nodes.Get(target, "value"))))
 	switch {
 	case !countsMessages(name):
-		d.note(
+		d.Note(
 			at,
 			"the external metric %s is not carried over: its name does not say that it counts the messages of a "+
 				"queue, and Muster reads no metrics of Kubernetes",
-			brief(name),
+			nodes.Brief(name),
 		)
 		return
 	case !ok:
-		d.note(at, "the external metric %s has no target above 0; it is not carried over", brief(name))
+		d.Note(at, "the external metric %s has no target above 0; it is not carried over", nodes.Brief(name))
 		return
 	case average == nil:
-		d.note(
+		d.Note(
 			at,
 			"the external metric %s has a target for its value in place of one for each pod, which adding pods "+
 				"does not keep; it is not carried over",
-			brief(name),
+			nodes.Brief(name),
 		)
 		return
 	}
 	nodes.Pairs(nodes.At(metric, "selector", "matchLabels"), func(key, v *yaml.Node) {
 		if strings.Contains(strings.ToLower(key.Value), "queue") && v.Value != "" {
-			d.use(v, v.Value)
+			d.Use(v, v.Value)
 		}
 	})
-	d.add(at, policy.Spec{Name: "backlog-per-worker", Acceptable: length})
-	d.remark(
+	d.Add(at, policy.Spec{Name: "backlog-per-worker", Acceptable: length})
+	d.Remark(
 		"The external metric %s is taken for the messages that wait, of which each pod is to have %s. Kubernetes "+
 			"leaves the size alone within 10 per cent of the target; Muster does not.",
-		name, words(length),
+		name, render.Number(length),
 	)
 }
 
@@ -163,26 +183,26 @@ func quantity(text string) (float64, bool) {
 			break
 		}
 	}
-	v, ok := number(text)
+	v, ok := nodes.Number(text)
 	return v * factor, ok && v > 0 && v*factor < 1e9
 }
 
 // behavior takes in how the autoscaler of Kubernetes is told to behave.
-func (d *draft) behavior(n *yaml.Node) {
-	d.rest(n, "behavior", "scaleUp", "scaleDown")
+func (d *workload) behavior(n *yaml.Node) {
+	d.Rest(n, "behavior", "scaleUp", "scaleDown")
 	d.behave(nodes.Get(n, "scaleUp"), "scaleUp", &d.Out)
 	d.behave(nodes.Get(n, "scaleDown"), "scaleDown", &d.In)
 }
 
 // behave takes in one direction of a behavior.
-func (d *draft) behave(n *yaml.Node, what string, s *policy.Shape) {
+func (d *workload) behave(n *yaml.Node, what string, s *policy.Shape) {
 	if n == nil {
 		return
 	}
-	d.rest(n, what, "stabilizationWindowSeconds", "selectPolicy", "policies")
+	d.Rest(n, what, "stabilizationWindowSeconds", "selectPolicy", "policies")
 	if w := nodes.Get(n, "stabilizationWindowSeconds"); w != nil {
-		s.Stabilization = d.seconds(w, nodes.Plain(w), "stabilizationWindowSeconds", time.Hour)
-		d.stated = d.stated || what == "scaleDown"
+		s.Stabilization = d.Seconds(w, nodes.Plain(w), "stabilizationWindowSeconds", time.Hour)
+		d.Stated = d.Stated || what == "scaleDown"
 	}
 	choice := nodes.Plain(nodes.Get(n, "selectPolicy"))
 	if choice == "Disabled" {
@@ -191,7 +211,7 @@ func (d *draft) behave(n *yaml.Node, what string, s *policy.Shape) {
 	}
 	policies := nodes.Elements(nodes.Get(n, "policies"))
 	if len(policies) > 1 && choice == "Min" {
-		d.note(
+		d.Note(
 			nodes.Get(n, "selectPolicy"),
 			"selectPolicy Min takes the smallest of several limits; here the first of them counts alone",
 		)
@@ -203,21 +223,21 @@ func (d *draft) behave(n *yaml.Node, what string, s *policy.Shape) {
 }
 
 // limit takes in a limit of the rate.
-func (d *draft) limit(n *yaml.Node, s *policy.Shape) {
+func (d *workload) limit(n *yaml.Node, s *policy.Shape) {
 	at := nodes.Get(n, "periodSeconds")
-	period := d.seconds(nodes.Or(at, n), nodes.Plain(at), "periodSeconds", time.Hour)
-	v, ok := number(nodes.Plain(nodes.Get(n, "value")))
+	period := d.Seconds(nodes.Or(at, n), nodes.Plain(at), "periodSeconds", time.Hour)
+	v, ok := nodes.Number(nodes.Plain(nodes.Get(n, "value")))
 	switch kind := nodes.Plain(nodes.Get(n, "type")); {
 	case period == 0 || !ok || v <= 0 || v > 1e6:
-		d.note(n, "a limit without a value and a period is not carried over")
+		d.Note(n, "a limit without a value and a period is not carried over")
 	case s.Period != 0 && s.Period != period:
-		d.note(n, "limits over several periods are not carried over; the first one, over %s, counts", s.Period)
+		d.Note(n, "limits over several periods are not carried over; the first one, over %s, counts", s.Period)
 	case kind == "Pods" && s.MaxWorkers == 0:
 		s.MaxWorkers, s.Period = int(v), period
 	case kind == "Percent" && s.MaxPercent == 0:
 		s.MaxPercent, s.Period = v, period
 	default:
-		d.note(n, "a second limit of the type %s is not carried over", brief(kind))
+		d.Note(n, "a second limit of the type %s is not carried over", nodes.Brief(kind))
 	}
 }
 
@@ -233,7 +253,7 @@ func perReplica(all []metricmath.Query, sum string, activation float64) []metric
 	}
 	share := "IF(replicas > 0, messages / replicas, messages)"
 	if activation > 0 {
-		share = fmt.Sprintf("IF(messages > %s, %s, 0)", words(activation), share)
+		share = fmt.Sprintf("IF(messages > %s, %s, 0)", render.Number(activation), share)
 	}
 	return append(all, workers, metricmath.Query{ID: "messages", Expression: sum, ReturnData: new(false)},
 		metricmath.Query{ID: "perReplica", Expression: share, ReturnData: new(true)})

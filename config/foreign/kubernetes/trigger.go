@@ -1,41 +1,44 @@
-package foreign
+package kubernetes
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/foreign/draft"
 	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 )
 
 // cloudwatch takes in a trigger on a metric of CloudWatch: the metric over the replicas is kept at a target.
-func (d *draft) cloudwatch(n *yaml.Node) {
+func (d *workload) cloudwatch(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
 	if e := nodes.Get(m, "expression"); e != nil {
-		d.note(e, "a trigger of the type aws-cloudwatch with an expression of CloudWatch Metrics Insights is not "+
+		d.Note(e, "a trigger of the type aws-cloudwatch with an expression of CloudWatch Metrics Insights is not "+
 			"carried over: Muster computes metric math, not SQL")
 		return
 	}
 	target := d.amount(m, "targetMetricValue", 0)
 	metric, ok := d.cloudwatchMetric(m)
 	if !ok || target == 0 {
-		d.note(nodes.Or(nodes.Get(n, "type"), n), "a trigger of the type aws-cloudwatch is not carried over: it "+
+		d.Note(nodes.Or(nodes.Get(n, "type"), n), "a trigger of the type aws-cloudwatch is not carried over: it "+
 			"states no metric, not as many dimensions as values, or no targetMetricValue above 0")
 		return
 	}
 	d.average(n)
-	d.rest(n, "the trigger", "type", "metadata", "metricType", "name", "authenticationRef", "useCachedMetrics")
-	d.rest(
+	d.Rest(n, "the trigger", "type", "metadata", "metricType", "name", "authenticationRef", "useCachedMetrics")
+	d.Rest(
 		m, "the trigger", "namespace", "metricName", "dimensionName", "dimensionValue", "targetMetricValue",
 		"activationTargetMetricValue", "minMetricValue", "metricStat", "metricStatPeriod", "metricUnit",
 		"metricCollectionTime", "awsRegion", "identityOwner", "awsEndpoint", "metricEndTimeOffset", "ignoreNullValues",
 	)
 	own := metric.Namespace == "AWS/SQS" && len(d.Queues) > 0 // it is seen at the queue itself
 	stat := &metricmath.MetricStat{
-		Metric: metric, Stat: orElse(nodes.Plain(nodes.Get(m, "metricStat")), "Average"),
+		Metric: metric, Stat: cmp.Or(nodes.Plain(nodes.Get(m, "metricStat")), "Average"),
 		Unit: nodes.Plain(nodes.Get(m, "metricUnit")), PeriodSeconds: int(d.amount(m, "metricStatPeriod", 300)),
 	}
 	if own {
@@ -46,19 +49,19 @@ func (d *draft) cloudwatch(n *yaml.Node) {
 	spec := policy.Spec{Name: "metric-math", Target: target,
 		Queries: perReplica(read, "FILL(metric, REPEAT)", activation)}
 	if err := spec.Check(); err != nil {
-		d.note(n, "a trigger of the type aws-cloudwatch is not carried over: %s",
+		d.Note(n, "a trigger of the type aws-cloudwatch is not carried over: %s",
 			strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
-	d.add(n, spec)
+	d.Add(n, spec)
 	if !own {
-		d.remark("While the metric %s has no value KEDA takes minMetricValue for it; Muster holds the size, because "+
+		d.Remark("While the metric %s has no value KEDA takes minMetricValue for it; Muster holds the size, because "+
 			"nothing published is not nothing to do.", metric.MetricName)
 	}
 }
 
 // cloudwatchMetric is the metric that a trigger names. One of a queue names the fleet's queue.
-func (d *draft) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok bool) {
+func (d *workload) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok bool) {
 	metric.Namespace, metric.MetricName = nodes.Plain(nodes.Get(m, "namespace")), nodes.Plain(nodes.Get(m,
 		"metricName"))
 	names := strings.Split(nodes.Plain(nodes.Get(m, "dimensionName")), ";")
@@ -74,35 +77,35 @@ func (d *draft) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok boo
 	}
 	if len(metric.Dimensions) == 1 && metric.Dimensions[0].Name == "QueueName" {
 		d.regionOf(m)
-		d.use(nodes.Get(m, "dimensionValue"), metric.Dimensions[0].Value)
+		d.Use(nodes.Get(m, "dimensionValue"), metric.Dimensions[0].Value)
 	}
 	return metric, true
 }
 
 // prometheus takes in a trigger on a query of Prometheus: the number over the replicas is kept at a threshold. What the
 // query gives is taken for the backlog.
-func (d *draft) prometheus(n *yaml.Node) {
+func (d *workload) prometheus(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
 	at := nodes.Or(nodes.Get(n, "type"), n)
 	server, query := nodes.Plain(nodes.Get(m, "serverAddress")), nodes.Plain(nodes.Get(m, "query"))
 	threshold := d.amount(m, "threshold", 0)
 	switch {
 	case server == "" || query == "" || threshold == 0:
-		d.note(at, "a trigger of the type prometheus is not carried over: it states no serverAddress, no query, or "+
+		d.Note(at, "a trigger of the type prometheus is not carried over: it states no serverAddress, no query, or "+
 			"no threshold above 0")
 		return
 	case len(d.Queues) > 0 || d.Prometheus.Query != "":
-		d.note(at, "a trigger of the type prometheus is not carried over: the fleet goes by another backlog already. "+
+		d.Note(at, "a trigger of the type prometheus is not carried over: the fleet goes by another backlog already. "+
 			"Its query is %s, kept "+
-			"at %s", brief(query), words(threshold))
+			"at %s", nodes.Brief(query), render.Number(threshold))
 		return
 	}
 	d.average(n)
-	d.rest(n, "the trigger", "type", "metadata", "metricType", "name", "useCachedMetrics")
-	d.rest(m, "the trigger", "serverAddress", "query", "threshold", "metricName", "ignoreNullValues")
-	d.Prometheus = Prometheus{URL: server, Query: query}
-	d.add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: threshold})
-	d.remark("What the query gives is taken for the messages that wait. While it gives nothing KEDA takes 0; Muster " +
+	d.Rest(n, "the trigger", "type", "metadata", "metricType", "name", "useCachedMetrics")
+	d.Rest(m, "the trigger", "serverAddress", "query", "threshold", "metricName", "ignoreNullValues")
+	d.Prometheus = draft.Prometheus{URL: server, Query: query}
+	d.Add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: threshold})
+	d.Remark("What the query gives is taken for the messages that wait. While it gives nothing KEDA takes 0; Muster " +
 		"holds the size, " +
 		"because an unknown number is not zero.")
 }
@@ -111,30 +114,31 @@ func (d *draft) prometheus(n *yaml.Node) {
 var regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`)
 
 // regionOf takes the region that a trigger states.
-func (d *draft) regionOf(m *yaml.Node) {
+func (d *workload) regionOf(m *yaml.Node) {
 	if region := nodes.Plain(nodes.Get(m, "awsRegion")); regionName.MatchString(region) {
-		d.region = region
+		d.QueueRegion = region
 	}
 }
 
 // other says what Muster lacks for a trigger that is not carried over.
-func (d *draft) other(n *yaml.Node, kind string) {
+func (d *workload) other(n *yaml.Node, kind string) {
 	at := nodes.Or(nodes.Get(n, "type"), n)
 	switch kind {
 	case "cpu", "memory":
-		d.note(at, "%s", noUsage(kind))
+		d.Note(at, "%s", noUsage(kind))
 	case "external", "external-push", "metrics-api":
-		d.note(
-			at, "a trigger of the type %s is not carried over: Muster asks no other scaler for a metric", brief(kind),
+		d.Note(
+			at, "a trigger of the type %s is not carried over: Muster asks no other scaler for a metric",
+			nodes.Brief(kind),
 		)
 	case "kubernetes-workload":
-		d.note(at, "a trigger of the type %s is not carried over: Muster does not count pods", brief(kind))
+		d.Note(at, "a trigger of the type %s is not carried over: Muster does not count pods", nodes.Brief(kind))
 	default:
-		d.note(
+		d.Note(
 			at,
 			"a trigger of the type %s is not carried over: Muster has no source for it. It reads queues of its "+
 				"own, queues on Amazon SQS, metrics of CloudWatch and queries of Prometheus",
-			brief(kind),
+			nodes.Brief(kind),
 		)
 	}
 }

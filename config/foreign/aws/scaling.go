@@ -1,0 +1,326 @@
+package aws
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/draft"
+	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/config/foreign/template"
+)
+
+// stack is a template whose scaling is read.
+type stack struct {
+	*template.Template
+	// queues says of each queue what its part is; see roles.
+	queues map[string]role
+	// setters are the functions that set targets of policies.
+	setters []setter
+	// callers are the alarms, by what they call; see alarms.
+	callers map[string][]*yaml.Node
+}
+
+// scaled is what some policies scale.
+type scaled struct {
+	draft.Draft
+	key      string
+	policies []scalingPolicy
+	// actions are its scheduled actions.
+	actions []*yaml.Node
+}
+
+// scalingPolicy is a resource that says how to scale.
+type scalingPolicy struct {
+	name string
+	at   *yaml.Node
+	// properties are those of the policy; ecs is true of one of Application Auto Scaling.
+	properties *yaml.Node
+	ecs        bool
+}
+
+// Read finds the scaling policies of a template and makes a fleet of each group or service that they scale. Loops must
+// have been unrolled before.
+func Read(of *template.Template) (fleets []*draft.Draft) {
+	t := &stack{Template: of}
+	t.queues, t.setters = t.roles(), t.findSetters()
+	var all []*scaled
+	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
+		var s *scaled
+		switch kind := nodes.Plain(nodes.Get(n, "Type")); kind {
+		case "AWS::AutoScaling::ScalingPolicy":
+			s = t.group(name, n)
+		case "AWS::ApplicationAutoScaling::ScalingPolicy":
+			s = t.service(name, n)
+		case "AWS::AutoScaling::ScheduledAction":
+			if s = t.group(name, n); s != nil {
+				s.actions, s.policies = []*yaml.Node{nodes.Get(n, "Properties")}, nil
+			}
+		case "AWS::ApplicationAutoScaling::ScheduledAction":
+			if s = t.service(name, n); s != nil {
+				s.actions, s.policies = []*yaml.Node{nodes.Get(n, "Properties")}, nil
+			}
+		case "AWS::ApplicationAutoScaling::ScalableTarget":
+			s = t.target(name, n)
+		default:
+			return
+		}
+		if s == nil {
+			return
+		}
+		if i := slices.IndexFunc(all, func(x *scaled) bool { return x.key == s.key }); i >= 0 {
+			all[i].policies = append(all[i].policies, s.policies...)
+			all[i].actions = append(all[i].actions, s.actions...)
+			return
+		}
+		all = append(all, s)
+	})
+	for _, s := range all {
+		t.namedQueues(s)
+	}
+	t.onlyQueue(all)
+	for _, s := range all {
+		t.complete(s)
+		fleets = append(fleets, s.Done())
+	}
+	return fleets
+}
+
+// group is what a policy of EC2 Auto Scaling scales.
+func (t *stack) group(name, n *yaml.Node) *scaled {
+	p := nodes.Get(n, "Properties")
+	of := nodes.Get(p, "AutoScalingGroupName")
+	v := t.Resolve(of)
+	id, g := t.ResourceOf("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName", v, of)
+	if id != "" {
+		v.Resource = id
+	}
+	s := &scaled{Draft: draft.Draft{At: name}, policies: []scalingPolicy{{name.Value, name, p, false}}}
+	s.key = "group " + v.Identity(of)
+	if of == nil {
+		s.key = "policy " + name.Value
+	}
+	s.Name = cmp.Or(v.Best(), t.Short(name.Value))
+	s.Group = draft.Printable(s.Name)
+	if why := cmp.Or(v.Guess, v.DoubtOf(s.Name)); why != "" {
+		s.Unsure = map[string]string{"group": why}
+	}
+	s.From = fmt.Sprintf("the Auto Scaling group %s", s.Name)
+	s.Max = draft.UnstatedMax
+	if of == nil {
+		s.Group, s.From = "", "a scaling policy that does not say what it scales"
+		s.Remark("Its sizes are not known; 0 to %d stand for them.", draft.UnstatedMax)
+		return s
+	}
+	if g == nil {
+		s.Note(
+			of, "%s does not define the group %s, so its sizes are not known; 0 to %d stand for them", t.What,
+			nodes.Brief(s.Name), draft.UnstatedMax,
+		)
+		return s
+	}
+	s.Min = t.size(s, g, "MinSize", 0)
+	s.Max = t.size(s, g, "MaxSize", draft.UnstatedMax)
+	if w := nodes.Get(g, "DefaultInstanceWarmup"); w != nil {
+		s.warmup(w, t.Resolve(w))
+	}
+	if nodes.Get(g, "WarmPoolConfiguration") != nil || nodes.Get(g, "MixedInstancesPolicy") != nil {
+		s.Remark("Instance types, purchase options and warm pools stay with the Auto Scaling group.")
+	}
+	return s
+}
+
+// service is what a policy of Application Auto Scaling scales; nil for what is no fleet of workers.
+func (t *stack) service(name, n *yaml.Node) *scaled {
+	p := nodes.Get(n, "Properties")
+	s := &scaled{Draft: draft.Draft{At: name}, policies: []scalingPolicy{{name.Value, name, p, true}}}
+	s.Max = draft.UnstatedMax
+	resource, dimension := nodes.Get(p, "ResourceId"), nodes.Get(p, "ScalableDimension")
+	id := t.Resolve(nodes.Get(p, "ScalingTargetId")).Resource
+	target := nodes.Get(nodes.Get(t.Resources, id), "Properties")
+	if target == nil && resource != nil {
+		id, target = t.ResourceOf(
+			"AWS::ApplicationAutoScaling::ScalableTarget", "ResourceId", t.Resolve(resource), resource,
+		)
+	}
+	if target != nil {
+		resource, dimension = nodes.Get(target, "ResourceId"), nodes.Get(target, "ScalableDimension")
+	}
+	if d := t.Resolve(dimension); d.Why == "" && d.Text != "ecs:service:DesiredCount" {
+		t.Notes.Add(name, "%s scales %s, which is no fleet of workers; it is left out", name.Value, nodes.Brief(d.Text))
+		return nil
+	}
+	v := t.Resolve(resource)
+	switch {
+	case resource == nil:
+		s.key = "target of " + nodes.Identity(nodes.Get(p, "ScalingTargetId"))
+	case id != "":
+		s.key = "target " + id
+	default:
+		s.key = "service " + template.Value{Text: v.Text, Why: v.Why}.Identity(resource)
+	}
+	t.nameService(s, name, v)
+	if target == nil {
+		s.Note(
+			name, "%s has no scalable target for %s, so its sizes are not known; 0 to %d stand for them", t.What,
+			nodes.Brief(s.Name), draft.UnstatedMax,
+		)
+		return s
+	}
+	s.Min = t.size(s, target, "MinCapacity", 0)
+	s.Max = t.size(s, target, "MaxCapacity", draft.UnstatedMax)
+	return s
+}
+
+// nameService finds cluster and service in a resource id, service/CLUSTER/SERVICE, and says which of them stand in for
+// others.
+func (t *stack) nameService(s *scaled, name *yaml.Node, v template.Value) {
+	s.Unsure = map[string]string{}
+	parts := strings.Split(v.Best(), "/")
+	switch {
+	case len(parts) >= 3:
+		s.Cluster, s.Service = strings.Join(parts[1:len(parts)-1], "/"), parts[len(parts)-1]
+	case len(parts) == 2: // of the default cluster
+		s.Cluster, s.Service = "default", parts[1]
+	default:
+		s.Cluster, s.Service = "CLUSTER", cmp.Or(v.Best(), t.Short(name.Value))
+		s.Unsure["cluster"] = cmp.Or(v.Why, t.What+" does not name it")
+		s.Unsure["service"] = s.Unsure["cluster"]
+	}
+	for key, part := range map[string]*string{"cluster": &s.Cluster, "service": &s.Service} {
+		if why := v.DoubtOf(*part); why != "" && s.Unsure[key] == "" {
+			s.Unsure[key] = why
+		}
+		if *part = draft.Printable(*part); *part == "" {
+			*part = strings.ToUpper(key)
+			s.Unsure[key] = cmp.Or(s.Unsure[key], t.What+" does not name it")
+		}
+	}
+	s.Name = s.Service
+	s.From = fmt.Sprintf("the ECS service %s", s.Service)
+}
+
+// target is a scalable target with scheduled actions; nil for one that has none, or is no fleet of workers.
+func (t *stack) target(name, n *yaml.Node) *scaled {
+	p := nodes.Get(n, "Properties")
+	actions := nodes.Elements(nodes.Get(p, "ScheduledActions"))
+	if d := t.Resolve(nodes.Get(p, "ScalableDimension")); len(actions) == 0 || d.Text != "ecs:service:DesiredCount" {
+		return nil
+	}
+	s := t.service(name, n)
+	if s != nil {
+		s.key = "target " + name.Value
+		s.actions, s.policies = actions, nil
+	}
+	return s
+}
+
+// maxGroupName is how long the name of an Auto Scaling group may be.
+const maxGroupName = 255
+
+// size makes a size of a key of a mapping.
+func (t *stack) size(s *scaled, of *yaml.Node, key string, otherwise int) int {
+	n := nodes.Get(of, key)
+	v := t.Resolve(n)
+	return s.Draft.Size(n, v.Text, v.Why, key, otherwise)
+}
+
+// warmup takes the time that an instance needs until it counts as the expected boot time.
+func (s *scaled) warmup(n *yaml.Node, v template.Value) {
+	if v.Why != "" {
+		s.Note(n, "the warm-up cannot be told: %s", v.Why)
+		return
+	}
+	if boot := s.Seconds(n, v.Text, "the warm-up", 24*time.Hour); boot > s.Boot {
+		s.Boot = boot
+		s.Remark("The warm-up of an instance stands for its boot time until boots were measured.")
+	}
+}
+
+// namedQueues finds the queues that the policies of a group name, before any policy is read: metrics of its queues are
+// seen without CloudWatch.
+func (t *stack) namedQueues(s *scaled) {
+	t.locate(s)
+	for _, p := range s.policies {
+		t.findQueues(s, p.properties, 0)
+		for _, a := range t.alarms(p) {
+			t.findQueues(s, a, 0)
+		}
+	}
+	s.SettleQueues()
+}
+
+// complete takes in the policies of a group.
+func (t *stack) complete(s *scaled) {
+	t.policies(s)
+	t.scheduled(s)
+	if len(s.Queues) == 0 {
+		s.Remark("No queue is known of it. Name the queue whose messages its workers take.")
+	}
+}
+
+// policy takes in one scaling policy.
+func (t *stack) policy(s *scaled, p scalingPolicy) {
+	kind := t.Resolve(nodes.Get(p.properties, "PolicyType"))
+	switch text := kind.Text; {
+	case text == "TargetTrackingScaling" && !p.ecs:
+		t.tracking(s, p, nodes.Get(p.properties, "TargetTrackingConfiguration"))
+	case text == "TargetTrackingScaling":
+		t.tracking(s, p, nodes.Get(p.properties, "TargetTrackingScalingPolicyConfiguration"))
+	case text == "StepScaling" && p.ecs:
+		t.stepping(s, p, nodes.Get(p.properties, "StepScalingPolicyConfiguration"))
+	case text == "StepScaling" || text == "SimpleScaling" || nodes.Get(p.properties, "PolicyType") == nil && !p.ecs:
+		t.stepping(s, p, p.properties)
+	case text == "PredictiveScaling":
+		t.predictive(s, p)
+	case kind.Why != "":
+		s.Note(p.at, "the type of the policy %s cannot be told: %s; it is not carried over", p.name, kind.Why)
+	default:
+		s.Note(p.at, "%s is a policy of the type %s, which is not carried over", p.name, nodes.Brief(text))
+	}
+	if e := nodes.Get(p.properties, "Enabled"); strings.EqualFold(t.Resolve(e).Text, "false") {
+		s.Note(e, "%s is disabled there; here its rule counts", p.name)
+	}
+	s.Rest(
+		p.properties, p.name, "AutoScalingGroupName", "PolicyType", "PolicyName", "TargetTrackingConfiguration",
+		"TargetTrackingScalingPolicyConfiguration", "StepScalingPolicyConfiguration", "StepAdjustments",
+		"AdjustmentType", "MetricAggregationType", "EstimatedInstanceWarmup", "Cooldown", "ScalingAdjustment",
+		"MinAdjustmentMagnitude", "PredictiveScalingConfiguration", "PredictiveScalingPolicyConfiguration",
+		"ScalingTargetId", "ResourceId", "ScalableDimension", "ServiceNamespace", "PolicyARN", "Alarms", "AlarmArns",
+		"CreationTime", "Enabled", "Id", "Region",
+	)
+}
+
+// alarms are the properties of the alarms that call a policy, found by its logical id or its ARN.
+func (t *stack) alarms(p scalingPolicy) []*yaml.Node {
+	if t.callers == nil {
+		t.callers = map[string][]*yaml.Node{}
+		nodes.Pairs(t.Resources, func(_, n *yaml.Node) {
+			if of := nodes.Get(n, "Properties"); nodes.Plain(nodes.Get(n, "Type")) == "AWS::CloudWatch::Alarm" {
+				t.calls(of)
+			}
+		})
+	}
+	if all := t.callers[p.name]; len(all) > 0 {
+		return all
+	}
+	if arn := nodes.Plain(nodes.Get(p.properties, "PolicyARN")); arn != "" {
+		return t.callers[arn]
+	}
+	return nil
+}
+
+// calls notes what an alarm calls.
+func (t *stack) calls(alarm *yaml.Node) {
+	for _, action := range nodes.Elements(nodes.Get(alarm, "AlarmActions")) {
+		v := t.Resolve(action)
+		called := cmp.Or(v.Resource, v.Text)
+		if !slices.Contains(t.callers[called], alarm) {
+			t.callers[called] = append(t.callers[called], alarm)
+		}
+	}
+}

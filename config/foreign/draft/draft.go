@@ -1,0 +1,262 @@
+package draft
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/muster-scale/muster/config/foreign/nodes"
+	"github.com/muster-scale/muster/policy"
+)
+
+// Unresolved stands for a text that cannot be told.
+const Unresolved = "unresolved"
+
+// Unstated values.
+const (
+	// UnstatedMax is the largest size of a fleet whose template does not tell one.
+	UnstatedMax = 10
+	// MostWorkers is the largest size that a configuration may state, mostPolicies how many policies largest may have,
+	// mostQueues how many queues a fleet may serve.
+	MostWorkers  = 10_000
+	mostPolicies = 8
+	mostQueues   = 20
+)
+
+// Draft is a fleet that is being read.
+type Draft struct {
+	Fleet
+	// At is where it stands, Said what is noted of it.
+	At   *yaml.Node
+	Said nodes.Notes
+	// Steady is true once a policy may let workers go, Kept once one says that it never does.
+	Steady, Kept bool
+	// Stated is true where a window for falls was stated, which then counts alone.
+	Stated bool
+	// falls are the reasons for which a fall waits, the longest of which counts.
+	falls []wait
+	// QueueRegion and QueueAccount are where its queues are; empty where nothing tells it.
+	QueueRegion, QueueAccount string
+	// Dead are the names of the queues that keep what failed; queueAt is where queues are named.
+	Dead    []string
+	queueAt map[string]*yaml.Node
+}
+
+// wait is how long something waits, and why in words.
+type wait struct {
+	lasts time.Duration
+	why   string
+}
+
+// Note adds a note about this fleet.
+func (d *Draft) Note(n *yaml.Node, format string, args ...any) { d.Said.Add(n, format, args...) }
+
+// Remark says what was chosen, once.
+func (d *Draft) Remark(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Remarks, text) {
+		d.Remarks = append(d.Remarks, text)
+	}
+}
+
+// Rest notes the keys of a mapping that nothing here knows.
+func (d *Draft) Rest(n *yaml.Node, what string, known ...string) {
+	nodes.Pairs(n, func(key, _ *yaml.Node) {
+		if !slices.Contains(known, key.Value) {
+			d.Note(key, "%s of %s is not carried over", nodes.Brief(key.Value), what)
+		}
+	})
+}
+
+// Add adds a policy, as long as there is room.
+func (d *Draft) Add(n *yaml.Node, s policy.Spec) {
+	if len(d.Policies) == mostPolicies {
+		d.Note(n, "found more than %d policies; this one is not carried over", mostPolicies)
+		return
+	}
+	d.Policies = append(d.Policies, s)
+}
+
+// Size makes a size of a text, or notes that it is none, or why the text cannot be told.
+func (d *Draft) Size(n *yaml.Node, text, why, what string, otherwise int) int {
+	size, ok := nodes.Number(text)
+	switch {
+	case why != "":
+		d.Note(n, "%s cannot be told (%s); %d stands for it", what, why, otherwise)
+	case !ok || size < 0 || size != float64(int(size)):
+		d.Note(n, "found %s for %s, which is no size; %d stands for it", nodes.Brief(text), what, otherwise)
+	case size > MostWorkers:
+		d.Note(n, "found %s of %s; %d is the most", what, nodes.Brief(text), MostWorkers)
+		return MostWorkers
+	default:
+		return int(size)
+	}
+	return otherwise
+}
+
+// Falling makes a fall wait, for a reason that is told where it is the longest.
+func (d *Draft) Falling(lasts time.Duration, why string, args ...any) {
+	d.falls = append(d.falls, wait{lasts, fmt.Sprintf(why, args...)})
+}
+
+// settleFalls takes the longest of the reasons for which a fall waits. A window that was stated stands as it is.
+func (d *Draft) settleFalls() {
+	if len(d.Policies) == 0 {
+		d.Out, d.In = policy.Shape{}, policy.Shape{} // they shape a rule that is not there
+		return
+	}
+	if d.Stated || len(d.falls) == 0 {
+		return
+	}
+	longest := slices.MaxFunc(d.falls, func(a, b wait) int { return int(a.lasts - b.lasts) })
+	d.In.Stabilization = longest.lasts
+	if longest.why != "" {
+		d.Remark("%s", longest.why)
+	}
+}
+
+// Done completes the fleet.
+func (d *Draft) Done() *Draft {
+	if d.Max < d.Min {
+		d.Note(d.At, "the most, %d, is below the least, %d; the least stands for both", d.Max, d.Min)
+		d.Max = d.Min
+	}
+	if d.Kept {
+		d.In.Disabled = !d.Steady
+		if d.Steady {
+			d.Note(d.At, "one of several policies does not scale in (DisableScaleIn): here its value keeps workers too")
+		}
+	}
+	d.settleFalls()
+	d.Name = nodes.Name(d.Name)
+	for i, q := range d.Queues {
+		d.Queues[i] = d.urlOf(q)
+	}
+	return d
+}
+
+// urlOf is the URL of a queue that is known by its name alone. A name without a URL would be a queue of muster up
+// itself, which would be empty, and an empty queue looks like one without work.
+func (d *Draft) urlOf(queue string) string {
+	if strings.Contains(queue, "/") {
+		return queue
+	}
+	region, account, domain := d.QueueRegion, d.QueueAccount, "amazonaws.com"
+	if strings.HasPrefix(region, "cn-") {
+		domain += ".cn"
+	}
+	var unknown []string
+	if region == "" {
+		region, unknown = "REGION", append(unknown, "REGION")
+	}
+	if account == "" {
+		account, unknown = "ACCOUNT", append(unknown, "ACCOUNT")
+	}
+	if len(unknown) > 0 {
+		d.Remark(
+			"Write yours in place of %s in the queue's URL: nothing here states them. Until then no queue is "+
+				"read and the size is held.",
+			strings.Join(unknown, " and "),
+		)
+	}
+	return "https://sqs." + region + "." + domain + "/" + account + "/" + queue
+}
+
+// QueueName tells whether SQS could have a queue of that name.
+func QueueName(name string) bool {
+	base := strings.TrimSuffix(name, ".fifo")
+	return base != "" && len(name) <= 80 && !strings.ContainsFunc(base, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	})
+}
+
+// GoodURL tells whether a configuration takes a URL whose last part is the queue's name.
+func GoodURL(text, name string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery &&
+		u.Fragment == "" &&
+		strings.HasSuffix(u.Path, "/"+name)
+}
+
+// Use makes a name or URL one of the fleet's queues.
+func (d *Draft) Use(n *yaml.Node, queue string) {
+	base := BaseOf(queue)
+	if !GoodURL(queue, base) {
+		if strings.Contains(queue, "/") {
+			d.Note(n,
+				"the queue's URL %s is not carried over, its name is: a configuration takes https alone, without "+
+					"anything behind the path", nodes.Brief(queue))
+		}
+		queue = base // of an ARN too
+	}
+	switch {
+	case !QueueName(base):
+		d.Note(n, "found the queue %s, which is no name of one", nodes.Brief(queue))
+	case slices.Contains(d.QueueNames(), base):
+	case len(d.Queues) == mostQueues:
+		d.Note(n, "found more than %d queues; %s is left out", mostQueues, nodes.Brief(base))
+	default:
+		d.Queues = append(d.Queues, queue)
+		if DeadLetterName(base) {
+			d.Dead = append(d.Dead, base)
+		}
+		if d.queueAt == nil {
+			d.queueAt = map[string]*yaml.Node{}
+		}
+		d.queueAt[base] = n
+	}
+}
+
+// SettleQueues leaves out dead-letter queues beside others: what lies there is not the work of the fleet. One that
+// stands alone is what the rule goes by.
+func (d *Draft) SettleQueues() {
+	isDead := func(queue string) bool { return slices.Contains(d.Dead, BaseOf(queue)) }
+	alone := !slices.ContainsFunc(d.Queues, func(q string) bool { return !isDead(q) })
+	for _, q := range d.Queues {
+		switch {
+		case isDead(q) && alone:
+			d.Note(
+				d.queueAt[BaseOf(q)],
+				"%s is a dead-letter queue; it is taken as the fleet's queue because its rule goes by it",
+				nodes.Brief(BaseOf(q)),
+			)
+		case isDead(q):
+			d.Note(
+				d.queueAt[BaseOf(q)], "%s is a dead-letter queue and not taken as a queue of the fleet",
+				nodes.Brief(BaseOf(q)),
+			)
+		}
+	}
+	if !alone {
+		d.Queues = slices.DeleteFunc(d.Queues, isDead)
+	}
+	if len(d.Queues) > 1 {
+		d.Remark("It serves %d queues, and goes by what waits in all of them together.", len(d.Queues))
+	}
+}
+
+// DeadLetterName tells whether a queue's name says that it keeps what failed.
+func DeadLetterName(name string) bool {
+	bare := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSuffix(name, ".fifo")))
+	return strings.HasSuffix(bare, "dlq") || strings.HasPrefix(bare, "dlq") || strings.Contains(bare, "deadletter") ||
+		strings.HasSuffix(bare, "dead")
+}
+
+// Seconds is a duration of whole seconds from a text, within bounds.
+func (d *Draft) Seconds(n *yaml.Node, text, what string, most time.Duration) time.Duration {
+	v, ok := nodes.Number(text)
+	if !ok || v < 0 || v > most.Seconds() {
+		d.Note(
+			n, "found %s for %s, allowed are 0 to %d seconds; it is not carried over", nodes.Brief(text), what,
+			int(most.Seconds()),
+		)
+		return 0
+	}
+	return time.Duration(v * float64(time.Second)).Round(time.Second)
+}
+
+// BaseOf is a queue's name, of its URL or ARN.
+func BaseOf(queue string) string { return queue[strings.LastIndexAny(queue, "/:")+1:] }
