@@ -3,27 +3,29 @@ package metricmath
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // call evaluates a function. Its signature has been checked.
-func (e *evaluation) call(n *node) (result, error) {
-	switch n.text {
+func (e *evaluation) call(n *language.Node) (result, error) {
+	switch n.Text {
 	case "METRICS":
 		return e.metrics(n)
 	case "SEARCH":
 		return e.search(n)
 	case "PERIOD":
-		return result{kind: Number, number: Known(float64(e.program.entries[e.program.places[n.args[0].text]].period))},
+		return result{kind: language.Number,
+				number: Known(float64(e.program.entries[e.program.places[n.Args[0].Text]].period))},
 			nil
 	}
-	if slices.Contains(elsewhere, n.text) {
+	if language.ComputedElsewhere(n.Text) {
 		return e.given(n)
 	}
-	args := make([]result, len(n.args))
-	for i, a := range n.args {
-		if a.kind == nodeWord {
+	args := make([]result, len(n.Args))
+	for i, a := range n.Args {
+		if a.Kind == language.NodeWord {
 			continue
 		}
 		var err error
@@ -31,7 +33,7 @@ func (e *evaluation) call(n *node) (result, error) {
 			return result{}, err
 		}
 	}
-	switch n.text {
+	switch n.Text {
 	case "FILL":
 		return e.fill(n, args[0], args[1])
 	case "IF":
@@ -39,22 +41,22 @@ func (e *evaluation) call(n *node) (result, error) {
 	case "TIME_SERIES":
 		return e.constant(args[0].number)
 	case "METRIC_COUNT":
-		return result{kind: Number, number: Known(float64(len(args[0].lines)))}, nil
+		return result{kind: language.Number, number: Known(float64(len(args[0].lines)))}, nil
 	case "FIRST", "LAST", "SLICE", "SORT", "REMOVE_EMPTY":
 		return e.pick(n, args)
 	case "AVG", "MAX", "MIN", "SUM", "STDDEV", "DATAPOINT_COUNT":
-		return e.reduce(n.text, args[0])
+		return e.reduce(n.Text, args[0])
 	case "ABS", "CEIL", "FLOOR", "LOG", "LOG10":
-		return e.perPoint(n.text, args[0])
+		return e.perPoint(n.Text, args[0])
 	case "MINUTE", "HOUR", "DAY", "DATE", "MONTH", "YEAR", "EPOCH":
-		return e.calendar(n.text, args[0])
+		return e.calendar(n.Text, args[0])
 	}
-	return e.running(n.text, args[0])
+	return e.running(n.Text, args[0])
 }
 
 // metrics gives the metrics that METRICS selects.
-func (e *evaluation) metrics(n *node) (result, error) {
-	r := result{kind: Array}
+func (e *evaluation) metrics(n *language.Node) (result, error) {
+	r := result{kind: language.Array}
 	for _, place := range e.program.selected(n) {
 		m, err := e.entry(place)
 		if err != nil {
@@ -66,16 +68,16 @@ func (e *evaluation) metrics(n *node) (result, error) {
 }
 
 // given gives what only CloudWatch can compute, from the inputs.
-func (e *evaluation) given(n *node) (result, error) {
-	call := Expression{root: n}.String()
+func (e *evaluation) given(n *language.Node) (result, error) {
+	call := n.String()
 	all, found := e.in.Computed[call]
 	if !found {
 		return result{}, fmt.Errorf("%s is computed by CloudWatch alone and was not given", call)
 	}
-	if n.result == OneSeries && len(all) != 1 {
+	if n.Result == language.OneSeries && len(all) != 1 {
 		return result{}, fmt.Errorf("found %d series for %s, expected one", len(all), call)
 	}
-	r := result{kind: n.result}
+	r := result{kind: n.Result}
 	for _, s := range all {
 		if err := e.add(&r, s, ""); err != nil {
 			return result{}, fmt.Errorf("%s: %w", call, err)
@@ -98,7 +100,8 @@ func (e *evaluation) add(r *result, s Series, stat string) error {
 	fits := width == period || width > period && mixed == OwnTimestamps || width < period && mixed == LongestPeriod &&
 		folds(stat)
 	if width < time.Second || width%time.Second != 0 || !fits || long%short != 0 {
-		return fmt.Errorf("found the series %s with points every %s, expected every %s", cited(s.Label), width, period)
+		return fmt.Errorf("found the series %s with points every %s, expected every %s", language.Cited(s.Label), width,
+			period)
 	}
 	var err error
 	l.points, err = e.place(s, stat)
@@ -107,28 +110,28 @@ func (e *evaluation) add(r *result, s Series, stat string) error {
 }
 
 // search gives the listed metrics that a SEARCH finds, in the order of the list.
-func (e *evaluation) search(n *node) (result, error) {
+func (e *evaluation) search(n *language.Node) (result, error) {
 	if len(e.in.Listed) > MaxListed {
 		return result{}, fmt.Errorf("%d metrics are listed for SEARCH, at most %d can be", len(e.in.Listed), MaxListed)
 	}
-	s, fault := parseSearch(n.args[0].text)
+	s, fault := language.ParseSearch(n.Args[0].Text)
 	if fault != nil {
-		return result{}, fmt.Errorf("found %s, expected %s", fault.found,
-			fault.expected) // the checker has refused it before
+		return result{}, fmt.Errorf("found %s, expected %s", fault.Found,
+			fault.Expected) // the checker has refused it before
 	}
 	period := inSeconds(int(e.grid.period))
-	if len(n.args) == 3 {
-		period = inSeconds(int(n.args[2].number))
+	if len(n.Args) == 3 {
+		period = inSeconds(int(n.Args[2].Number))
 	}
-	r := result{kind: Array}
+	r := result{kind: language.Array}
 	for _, l := range e.in.Listed {
-		if l.Stat != n.args[1].text || len(l.Series.Points) > 0 && l.Series.Period != period {
+		if l.Stat != n.Args[1].Text || len(l.Series.Points) > 0 && l.Series.Period != period {
 			continue
 		}
-		if err := e.spend(s.cost(l.Metric)); err != nil {
+		if err := e.spend(costOf(s, l.Metric)); err != nil {
 			return result{}, err
 		}
-		if s.finds(l.Metric) {
+		if finds(s, l.Metric) {
 			if err := e.add(&r, l.Series, l.Stat); err != nil {
 				return result{}, err
 			}
@@ -137,24 +140,13 @@ func (e *evaluation) search(n *node) (result, error) {
 	return r, e.fits(r)
 }
 
-// cost is about how many additions it takes to look at a metric.
-func (s search) cost(m Metric) int {
+// costOf is about how many additions it takes to look at a metric.
+func costOf(s language.Search, m Metric) int {
 	letters := len(m.Namespace) + len(m.MetricName)
 	for _, d := range m.Dimensions {
 		letters += len(d.Name) + len(d.Value)
 	}
-	return letters * (1 + 4*s.terms.size())
-}
-
-func (t *term) size() int {
-	if t == nil {
-		return 0
-	}
-	n := 1
-	for _, p := range t.parts {
-		n += p.size()
-	}
-	return n
+	return letters * (1 + 4*s.Terms.Size())
 }
 
 // constant gives a number at every period.
@@ -163,7 +155,7 @@ func (e *evaluation) constant(v Point) (result, error) {
 	for i := range points {
 		points[i] = v
 	}
-	return result{kind: OneSeries, lines: []line{{points: points, scratch: true}}}, e.spend(e.grid.n)
+	return result{kind: language.OneSeries, lines: []line{{points: points, scratch: true}}}, e.spend(e.grid.n)
 }
 
 // perPoint changes every point that is known.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // Program is a checked list of queries. It is immutable and safe for concurrent use. The zero Program evaluates to
@@ -25,9 +27,11 @@ type Program struct {
 // entry is one query.
 type entry struct {
 	query Query
-	root  *node // nil for a metric
-	kind  Kind
-	needs []int // places of the entries that the expression needs
+	// parsed is the expression and root its tree, nil for a metric.
+	parsed language.Expression
+	root   *language.Node
+	kind   language.Kind
+	needs  []int // places of the entries that the expression needs
 	// period of a metric, in seconds.
 	period int
 }
@@ -35,9 +39,9 @@ type entry struct {
 // maxFaults is how many faults a list shows at once.
 const maxFaults = 20
 
-// Compile checks a list of queries. The error joins an [*Error] for each thing that is wrong, up to 20: ids that are
-// not allowed, repeated or unknown; expressions that cannot be parsed or whose kinds do not fit; expressions that need
-// themselves; periods that do not go together; not exactly one returned series where Options.Use wants one.
+// Compile checks a list of queries. The error joins a [*language.Error] for each thing that is wrong, up to 20: ids
+// that are not allowed, repeated or unknown; expressions that cannot be parsed or whose kinds do not fit; expressions
+// that need themselves; periods that do not go together; not exactly one returned series where Options.Use wants one.
 func Compile(queries []Query, o Options) (Program, error) {
 	o = o.withDefaults()
 	c := compiler{Program: Program{options: o, places: map[string]int{}}}
@@ -65,12 +69,12 @@ type compiler struct {
 
 // fault adds one that has no place in an expression's text.
 func (c *compiler) fault(id, found, expected, fix string) {
-	c.faults = append(c.faults, &Error{Query: id, Found: found, Expected: expected, Fix: fix})
+	c.faults = append(c.faults, &language.Error{Query: id, Found: found, Expected: expected, Fix: fix})
 }
 
 // failed adds a fault of an expression, if there is one.
 func (c *compiler) failed(id string, err error) {
-	if e := (*Error)(nil); errors.As(err, &e) {
+	if e := (*language.Error)(nil); errors.As(err, &e) {
 		named := *e
 		named.Query = id
 		c.faults = append(c.faults, &named)
@@ -100,9 +104,10 @@ func (c *compiler) list(queries []Query) {
 
 func (c *compiler) entry(i int, q Query) {
 	name := q.ID
-	if !goodID(name) {
+	if !language.GoodID(name) {
 		name = fmt.Sprintf("query %d", i+1)
-		c.fault(name, "the Id "+cited(q.ID), "a lower-case letter, then letters, digits and underscores, at most 255",
+		c.fault(name, "the Id "+language.Cited(q.ID),
+			"a lower-case letter, then letters, digits and underscores, at most 255",
 			"")
 	} else if _, twice := c.places[q.ID]; twice {
 		c.fault(name, "an Id that an earlier query has", "another", "")
@@ -114,12 +119,12 @@ func (c *compiler) entry(i int, q Query) {
 		c.fault(name, "both MetricStat and Expression", "one of them", "read the metric in one query, and compute in "+
 			"another")
 	case q.MetricStat != nil:
-		e.kind = OneSeries
+		e.kind = language.OneSeries
 		e.period = c.metric(name, *q.MetricStat)
 	default:
-		x, err := Parse(q.Expression, c.options)
+		x, err := language.Parse(q.Expression, c.options.Ambiguity == RefuseAmbiguity)
 		c.failed(name, err)
-		e.root = x.root
+		e.parsed, e.root = x, x.Root()
 	}
 	c.places[q.ID] = i
 	c.entries = append(c.entries, e)
@@ -130,7 +135,7 @@ func (c *compiler) metric(id string, m MetricStat) int {
 	for _, field := range []struct{ name, is string }{{"Namespace", m.Metric.Namespace},
 		{"MetricName", m.Metric.MetricName}, {"Stat", m.Stat}} {
 		if field.is == "" || len(field.is) > 255 {
-			c.fault(id, fmt.Sprintf("%s %s", field.name, cited(field.is)), "1 to 255 characters", "")
+			c.fault(id, fmt.Sprintf("%s %s", field.name, language.Cited(field.is)), "1 to 255 characters", "")
 		}
 	}
 	if len(m.Metric.Dimensions) > 30 {
@@ -138,7 +143,7 @@ func (c *compiler) metric(id string, m MetricStat) int {
 	}
 	for _, d := range m.Metric.Dimensions {
 		if d.Name == "" || d.Value == "" || len(d.Name) > 255 || len(d.Value) > 1024 {
-			c.fault(id, fmt.Sprintf("the dimension %s = %s", cited(d.Name), cited(d.Value)),
+			c.fault(id, fmt.Sprintf("the dimension %s = %s", language.Cited(d.Name), language.Cited(d.Value)),
 				"a name of 1 to 255 characters and a value of 1 to 1024", "")
 		}
 	}
@@ -149,15 +154,6 @@ func (c *compiler) metric(id string, m MetricStat) int {
 		c.fault(id, fmt.Sprintf("a period of %d seconds", m.PeriodSeconds), goodPeriods, "")
 	}
 	return m.PeriodSeconds
-}
-
-func goodID(id string) bool {
-	if id == "" || len(id) > 255 || !lower(id[0]) {
-		return false
-	}
-	return !strings.ContainsFunc(id, func(r rune) bool {
-		return r >= 0x80 || !lower(byte(r)) && !upper(byte(r)) && !digit(byte(r)) && r != '_'
-	})
 }
 
 // ids are the ids in the order of the list.
@@ -177,13 +173,13 @@ func (c *compiler) arrange() {
 		if e.root == nil {
 			continue
 		}
-		e.root.walk(func(n *node) {
-			switch place, known := c.places[n.text]; {
-			case n.kind == nodeID && known:
+		e.root.Walk(func(n *language.Node) {
+			switch place, known := c.places[n.Text]; {
+			case n.Kind == language.NodeID && known:
 				e.needs = append(e.needs, place)
-			case n.kind == nodeCall && (n.text == "METRICS" || n.text == "SEARCH"):
-				if selections++; n.text == "METRICS" && selections <= MaxSelections &&
-					(len(n.args) == 0 || n.args[0].kind == nodeText) {
+			case n.Kind == language.NodeCall && (n.Text == "METRICS" || n.Text == "SEARCH"):
+				if selections++; n.Text == "METRICS" && selections <= MaxSelections &&
+					(len(n.Args) == 0 || n.Args[0].Kind == language.NodeText) {
 					e.needs = append(e.needs, c.selected(n)...)
 				}
 			}
@@ -234,9 +230,9 @@ func (c *compiler) cycle(path []int) {
 }
 
 // selected are the places of the metrics that a METRICS selects.
-func (p Program) selected(call *node) (places []int) {
+func (p Program) selected(call *language.Node) (places []int) {
 	for i, e := range p.entries {
-		if e.root == nil && (len(call.args) == 0 || strings.Contains(e.query.ID, call.args[0].text)) {
+		if e.root == nil && (len(call.Args) == 0 || strings.Contains(e.query.ID, call.Args[0].Text)) {
 			places = append(places, i)
 		}
 	}
@@ -245,10 +241,11 @@ func (p Program) selected(call *node) (places []int) {
 
 // kinds checks the expressions, in the order in which they are computed.
 func (c *compiler) kinds() {
-	s := scope{kinds: map[string]Kind{}, metrics: map[string]bool{}, ids: c.ids(), use: c.options.Use}
+	s := language.Scope{Kinds: map[string]language.Kind{}, Metrics: map[string]bool{}, IDs: c.ids(),
+		Search: c.options.Use == ForGraph}
 	for _, e := range c.entries {
 		if e.root == nil {
-			s.kinds[e.query.ID], s.metrics[e.query.ID] = OneSeries, true
+			s.Kinds[e.query.ID], s.Metrics[e.query.ID] = language.OneSeries, true
 		}
 	}
 	for _, i := range c.order {
@@ -256,16 +253,16 @@ func (c *compiler) kinds() {
 			return
 		}
 		e := &c.entries[i]
-		err := checker{s, e.query.Expression}.check(e.root)
-		e.kind = e.root.result
-		if err == nil && e.kind == Number {
-			err = faultAt(e.query.Expression, 0, "an expression that gives a number", "one that gives series",
+		err := s.Check(e.query.Expression, e.root)
+		e.kind = e.root.Result
+		if err == nil && e.kind == language.Number {
+			err = language.FaultAt(e.query.Expression, 0, "an expression that gives a number", "one that gives series",
 				"write TIME_SERIES(...) around it")
 		}
 		c.failed(e.query.ID, err)
 		if err != nil {
-			e.kind = OneSeries // so that what needs it shows its own faults alone
+			e.kind = language.OneSeries // so that what needs it shows its own faults alone
 		}
-		s.kinds[e.query.ID] = e.kind
+		s.Kinds[e.query.ID] = e.kind
 	}
 }

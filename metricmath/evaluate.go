@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // Answer is what one query gives.
@@ -74,7 +76,7 @@ type evaluation struct {
 
 // result is what a node gives: a number, or lines.
 type result struct {
-	kind   Kind
+	kind   language.Kind
 	number Point
 	lines  []line
 }
@@ -118,7 +120,7 @@ func (e *evaluation) compute() {
 		for j := range r.lines {
 			r.lines[j].made = r.lines[j].made || r.lines[j].scratch
 			r.lines[j].scratch = false
-			if r.kind == OneSeries {
+			if r.kind == language.OneSeries {
 				r.lines[j].label = p.entries[i].query.name()
 			}
 		}
@@ -151,7 +153,7 @@ func (e *evaluation) entry(place int) (result, error) {
 	}
 	points, err := e.metric(x)
 	e.faults[place] = err
-	e.entries[place] = result{kind: OneSeries, lines: []line{{label: x.query.name(), points: points}}}
+	e.entries[place] = result{kind: language.OneSeries, lines: []line{{label: x.query.name(), points: points}}}
 	return e.entries[place], err
 }
 
@@ -189,7 +191,7 @@ func (e *evaluation) value(place int, r result) (Value, string) {
 	some := false
 	for i, l := range r.lines {
 		label := l.label
-		if r.kind == Array && x.query.Label != "" {
+		if r.kind == language.Array && x.query.Label != "" {
 			label = x.query.Label + " " + label
 		}
 		points := l.points
@@ -232,15 +234,15 @@ func (e *evaluation) nothing(x entry, asked int, silent []string) string {
 }
 
 // node evaluates a part of an expression. The kinds have been checked.
-func (e *evaluation) node(n *node) (result, error) {
-	switch n.kind {
-	case nodeNumber:
-		return result{kind: Number, number: Point{n.number, true}}, nil
-	case nodeID:
-		return e.entry(e.program.places[n.text])
-	case nodeArray:
-		r := result{kind: Array}
-		for _, a := range n.args {
+func (e *evaluation) node(n *language.Node) (result, error) {
+	switch n.Kind {
+	case language.NodeNumber:
+		return result{kind: language.Number, number: Point{n.Number, true}}, nil
+	case language.NodeID:
+		return e.entry(e.program.places[n.Text])
+	case language.NodeArray:
+		r := result{kind: language.Array}
+		for _, a := range n.Args {
 			inner, err := e.node(a)
 			if err != nil {
 				return result{}, err
@@ -248,24 +250,24 @@ func (e *evaluation) node(n *node) (result, error) {
 			r.lines = append(r.lines, inner.lines...)
 		}
 		return r, e.fits(r)
-	case nodeCall:
+	case language.NodeCall:
 		return e.call(n)
-	case nodeMinus:
-		inner, err := e.node(n.args[0])
+	case language.NodeMinus:
+		inner, err := e.node(n.Args[0])
 		if err != nil {
 			return result{}, err
 		}
 		return e.each(inner, 1, func(p Point) Point { return Point{0 - p.Value, true} })
 	}
-	a, err := e.node(n.args[0])
+	a, err := e.node(n.Args[0])
 	if err != nil {
 		return result{}, err
 	}
-	b, err := e.node(n.args[1])
+	b, err := e.node(n.Args[1])
 	if err != nil {
 		return result{}, err
 	}
-	return e.binary(n.operator, a, b)
+	return e.binary(n.Operator, a, b)
 }
 
 // fits refuses an array with too many series.

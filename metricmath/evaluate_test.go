@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // sound holds what every value promises: each point is finite or missing, each series as long as the range, and a
@@ -33,7 +34,7 @@ func sound(t rapid.TB, v metricmath.Value, reason string) {
 	if some != (reason == "") {
 		t.Fatalf("some point known: %t, reason %q", some, reason)
 	}
-	if v.Kind == metricmath.OneSeries && len(v.Series) != 1 {
+	if v.Kind == language.OneSeries && len(v.Series) != 1 {
 		t.Fatalf("one series that is %d", len(v.Series))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 func TestWhatIsWrongWithAnExpression(t *testing.T) {
@@ -140,8 +141,8 @@ func TestWhatIsWrongWithAnExpression(t *testing.T) {
 }
 
 func TestAnErrorTellsItsPlace(t *testing.T) {
-	_, err := metricmath.Parse("m1 +\n  m2 * / 3", metricmath.Options{})
-	var e *metricmath.Error
+	_, err := language.Parse("m1 +\n  m2 * / 3", false)
+	var e *language.Error
 	if !errors.As(err, &e) || e.Offset != 12 || e.Line != 2 || e.Column != 8 || e.Found != `"/"` {
 		t.Errorf("found %+v", e)
 	}

@@ -1,16 +1,20 @@
 package metricmath
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/muster-scale/muster/metricmath/language"
+)
 
 // fill puts values where a series has none.
-func (e *evaluation) fill(n *node, r, with result) (result, error) {
-	word := n.args[1].text
+func (e *evaluation) fill(n *language.Node, r, with result) (result, error) {
+	word := n.Args[1].Text
 	switch {
-	case n.args[1].kind == nodeWord && word == "REPEAT":
+	case n.Args[1].Kind == language.NodeWord && word == "REPEAT":
 		return e.lines(r, 1, repeat, nil)
-	case n.args[1].kind == nodeWord:
+	case n.Args[1].Kind == language.NodeWord:
 		return e.lines(r, 1, interpolate, nil)
-	case with.kind == OneSeries: // which is read for each of an array's, so it is not written over
+	case with.kind == language.OneSeries: // which is read for each of an array's, so it is not written over
 		return e.lines(r, 1, func(out, in []Point) {
 			for i, p := range in {
 				if !p.Known {
@@ -70,7 +74,7 @@ func interpolate(out, in []Point) {
 // point there, or no second value, gives none.
 func (e *evaluation) choose(args []result) (result, error) {
 	c, yes := args[0], args[1]
-	no := result{kind: Number}
+	no := result{kind: language.Number}
 	if len(args) == 3 {
 		no = args[2]
 	}
@@ -85,18 +89,18 @@ func (e *evaluation) choose(args []result) (result, error) {
 			out[i] = Point{}
 		case condition.Value != 0:
 			p := yes.at(i)
-			p.Known = p.Known || yes.kind == OneSeries && c.kind == OneSeries
+			p.Known = p.Known || yes.kind == language.OneSeries && c.kind == language.OneSeries
 			out[i] = p
 		default:
 			out[i] = no.at(i)
 		}
 	}
-	return result{kind: OneSeries, lines: []line{{points: out, scratch: true}}}, nil
+	return result{kind: language.OneSeries, lines: []line{{points: out, scratch: true}}}, nil
 }
 
 // at is a number, or a series' point.
 func (r result) at(i int) Point {
-	if r.kind == Number {
+	if r.kind == language.Number {
 		return r.number
 	}
 	return r.lines[0].points[i]

@@ -3,41 +3,44 @@ package metricmath
 import (
 	"slices"
 	"strings"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // finds tells whether a metric is one that is searched for. A schema with dimensions wants exactly these; one without
 // takes every metric of the namespace.
-func (s search) finds(m Metric) bool {
-	if s.schema {
-		if m.Namespace != s.namespace {
+func finds(s language.Search, m Metric) bool {
+	if s.Schema {
+		if m.Namespace != s.Namespace {
 			return false
 		}
-		if len(s.dimensions) > 0 {
+		if len(s.Dimensions) > 0 {
 			names := make([]string, len(m.Dimensions))
 			for i, d := range m.Dimensions {
 				names[i] = d.Name
 			}
 			slices.Sort(names)
-			if !slices.Equal(names, s.dimensions) {
+			if !slices.Equal(names, s.Dimensions) {
 				return false
 			}
 		}
 	}
-	return s.terms == nil || s.terms.finds(m)
+	return s.Terms == nil || fulfils(s.Terms, m)
 }
 
-func (t *term) finds(m Metric) bool {
-	has := func(p *term) bool { return p.finds(m) }
-	switch t.join {
+// fulfils tells whether a metric has what a term asks for.
+func fulfils(t *language.Term, m Metric) bool {
+	has := func(p *language.Term) bool { return fulfils(p, m) }
+	switch t.Join {
 	case "AND":
-		return !slices.ContainsFunc(t.parts, func(p *term) bool { return !p.finds(m) })
+		return !slices.ContainsFunc(t.Parts, func(p *language.Term) bool { return !fulfils(p, m) })
 	case "OR":
-		return slices.ContainsFunc(t.parts, has)
+		return slices.ContainsFunc(t.Parts, has)
 	case "NOT":
-		return !t.parts[0].finds(m)
+		return !fulfils(t.Parts[0], m)
 	}
 	names := []string{m.MetricName, m.Namespace}
-	switch t.property {
+	switch t.Property {
 	case "":
 		for _, d := range m.Dimensions {
 			names = append(names, d.Name, d.Value)
@@ -49,16 +52,16 @@ func (t *term) finds(m Metric) bool {
 	default:
 		names = nil
 		for _, d := range m.Dimensions {
-			if d.Name == t.property {
+			if d.Name == t.Property {
 				names = append(names, d.Value)
 			}
 		}
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
-		if t.exact {
-			return name == t.word
+		if t.Exact {
+			return name == t.Word
 		}
-		return matches(t.word, name)
+		return matches(t.Word, name)
 	})
 }
 
@@ -86,9 +89,9 @@ func pieces(name string) (all []piece) {
 			cut(i, true)
 			start = i + 1
 		case i == start:
-		case digit(c) != digit(name[i-1]),
-			upper(c) && !upper(name[i-1]),
-			upper(c) && i+1 < len(name) && lower(name[i+1]):
+		case language.Digit(c) != language.Digit(name[i-1]),
+			language.Upper(c) && !language.Upper(name[i-1]),
+			language.Upper(c) && i+1 < len(name) && language.Lower(name[i+1]):
 			cut(i, false)
 		}
 	}
@@ -96,7 +99,9 @@ func pieces(name string) (all []piece) {
 	return all
 }
 
-func letterOrDigit(c byte) bool { return lower(c) || upper(c) || digit(c) || c >= 0x80 }
+func letterOrDigit(c byte) bool {
+	return language.Lower(c) || language.Upper(c) || language.Digit(c) || c >= 0x80
+}
 
 // matches tells whether a word of a search matches a name: the whole name apart from case and from what is no letter or
 // digit, or pieces that follow each other in it. Case counts in pieces that only a change of case or a digit parts:

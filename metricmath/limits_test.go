@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 func TestTextIsBounded(t *testing.T) {
@@ -26,13 +27,13 @@ func TestTextIsBounded(t *testing.T) {
 		{"powers of powers", strings.Repeat("m^", 65) + "m", "line 1, column 2: found nesting deeper than 64, " +
 			"expected less; give the inner part an id of its own"},
 		{"a long sum is not deep", strings.Repeat("m+", 8191) + "m", ""},
-		{"text as long as allowed", strings.Repeat(" ", metricmath.MaxText-1) + "m", ""},
-		{"text too long", strings.Repeat(" ", metricmath.MaxText) + "m", "line 1, column 16385: found 16385 bytes, " +
+		{"text as long as allowed", strings.Repeat(" ", language.MaxText-1) + "m", ""},
+		{"text too long", strings.Repeat(" ", language.MaxText) + "m", "line 1, column 16385: found 16385 bytes, " +
 			"expected at most 16384; give its parts ids of their own"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			got := ""
-			if _, err := metricmath.Parse(r.text, metricmath.Options{}); err != nil {
+			if _, err := language.Parse(r.text, false); err != nil {
 				got = err.Error()
 			}
 			if got != r.want {

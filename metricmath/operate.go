@@ -3,6 +3,8 @@ package metricmath
 import (
 	"math"
 	"slices"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // costly is how many additions a power or a logarithm or a date takes, about.
@@ -10,53 +12,53 @@ const costly = 16
 
 // apply computes the values of points from those of two others, and leaves alone which are known. They may not be
 // finite. The loops stand inside of the switch, which takes a third less time than the other way round.
-func (o operator) apply(out, left, right []Point) {
+func apply(o language.Operator, out, left, right []Point) {
 	left, right = left[:len(out)], right[:len(out)]
 	switch o {
-	case opAdd:
+	case language.OpAdd:
 		for i := range out {
 			out[i].Value = left[i].Value + right[i].Value
 		}
-	case opSubtract:
+	case language.OpSubtract:
 		for i := range out {
 			out[i].Value = left[i].Value - right[i].Value
 		}
-	case opMultiply:
+	case language.OpMultiply:
 		for i := range out {
 			out[i].Value = left[i].Value * right[i].Value
 		}
-	case opDivide:
+	case language.OpDivide:
 		for i := range out {
 			out[i].Value = left[i].Value / right[i].Value
 		}
-	case opPower:
+	case language.OpPower:
 		for i := range out {
 			out[i].Value = math.Pow(left[i].Value, right[i].Value)
 		}
-	case opAnd, opOr:
+	case language.OpAnd, language.OpOr:
 		for i := range out {
 			a, b := left[i].Value != 0, right[i].Value != 0
-			out[i].Value = truth(a && b || o == opOr && (a || b))
+			out[i].Value = truth(a && b || o == language.OpOr && (a || b))
 		}
 	default:
 		for i := range out {
-			out[i].Value = truth(o.holds(left[i].Value, right[i].Value))
+			out[i].Value = truth(holds(o, left[i].Value, right[i].Value))
 		}
 	}
 }
 
 // holds tells whether a comparison is true.
-func (o operator) holds(a, b float64) bool {
+func holds(o language.Operator, a, b float64) bool {
 	switch o {
-	case opEqual:
+	case language.OpEqual:
 		return a == b
-	case opNotEqual:
+	case language.OpNotEqual:
 		return a != b
-	case opLess:
+	case language.OpLess:
 		return a < b
-	case opAtMost:
+	case language.OpAtMost:
 		return a <= b
-	case opGreater:
+	case language.OpGreater:
 		return a > b
 	}
 	return a >= b
@@ -71,27 +73,27 @@ func truth(b bool) float64 {
 
 // binary joins two results. Between two series a point that only one side has counts as zero on the other; beside a
 // number there is a point where the series has one; beside an unknown number there is none.
-func (e *evaluation) binary(o operator, a, b result) (result, error) {
+func (e *evaluation) binary(o language.Operator, a, b result) (result, error) {
 	cost := 1
-	if o == opPower {
+	if o == language.OpPower {
 		cost = costly
 	}
 	switch {
-	case a.kind == Number && b.kind == Number:
+	case a.kind == language.Number && b.kind == language.Number:
 		one := []Point{{}}
-		o.beside(one, []Point{a.number}, []Point{b.number})
-		return result{kind: Number, number: one[0]}, e.spend(cost)
-	case b.kind == Number:
+		beside(o, one, []Point{a.number}, []Point{b.number})
+		return result{kind: language.Number, number: one[0]}, e.spend(cost)
+	case b.kind == language.Number:
 		same := e.same(b.number)
 		defer e.keep(same)
-		return e.lines(a, cost, func(out, in []Point) { o.beside(out, in, same) }, nil)
-	case a.kind == Number:
+		return e.lines(a, cost, func(out, in []Point) { beside(o, out, in, same) }, nil)
+	case a.kind == language.Number:
 		same := e.same(a.number)
 		defer e.keep(same)
-		return e.lines(b, cost, func(out, in []Point) { o.beside(out, same, in) }, nil)
+		return e.lines(b, cost, func(out, in []Point) { beside(o, out, same, in) }, nil)
 	}
 	out := a
-	if b.kind == Array {
+	if b.kind == language.Array {
 		out = b
 	}
 	out.lines = slices.Clone(out.lines)
@@ -102,7 +104,7 @@ func (e *evaluation) binary(o operator, a, b result) (result, error) {
 		left, right := a.lines[min(i, len(a.lines)-1)], b.lines[min(i, len(b.lines)-1)]
 		// The single series beside an array is read for each of the array's.
 		points := e.reuse(left.only(a.kind == out.kind), right.only(b.kind == out.kind))
-		o.zip(points, left.points, right.points)
+		zip(o, points, left.points, right.points)
 		out.lines[i].points, out.lines[i].scratch = points, true
 	}
 	return out, nil
@@ -148,8 +150,8 @@ func (e *evaluation) same(number Point) []Point {
 }
 
 // beside applies an operator where both sides are known. out may be either.
-func (o operator) beside(out, left, right []Point) {
-	o.apply(out, left, right)
+func beside(o language.Operator, out, left, right []Point) {
+	apply(o, out, left, right)
 	left, right = left[:len(out)], right[:len(out)]
 	for i := range out {
 		if v := out[i].Value; !left[i].Known || !right[i].Known || v-v != 0 {
@@ -161,8 +163,8 @@ func (o operator) beside(out, left, right []Point) {
 }
 
 // zip applies an operator where one side is known, and a missing point is zero. out may be either.
-func (o operator) zip(out, left, right []Point) {
-	o.apply(out, left, right)
+func zip(o language.Operator, out, left, right []Point) {
+	apply(o, out, left, right)
 	left, right = left[:len(out)], right[:len(out)]
 	for i := range out {
 		if v := out[i].Value; !left[i].Known && !right[i].Known || v-v != 0 {
@@ -188,7 +190,7 @@ func (e *evaluation) each(r result, cost int, f func(Point) Point) (result, erro
 
 // lines computes every line anew; out may be the same as in. A number goes through f, if there is one.
 func (e *evaluation) lines(r result, cost int, change func(out, in []Point), f func(Point) Point) (result, error) {
-	if r.kind == Number {
+	if r.kind == language.Number {
 		if r.number.Known {
 			r.number = f(r.number)
 		}

@@ -5,18 +5,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// The bounds. What goes beyond them is refused with a reason; nothing is cut off in silence. Within them compiling and
+// The bounds of lists and of evaluating; those of one expression are [language.MaxText] and [language.MaxDepth].
+// What goes beyond them is refused with a reason; nothing is cut off in silence. Within them compiling and
 // evaluating take less than 10 ms each on one core of a small machine.
 const (
-	// MaxText is how many bytes one expression may have. GetMetricData and scaling policies take 2,048 characters, see
-	// AWSText.
-	MaxText = 16 << 10
 	// MaxTotalText is how many bytes all expressions of a list may have together.
 	MaxTotalText = 32 << 10
-	// MaxDepth is how deep an expression may be nested, and how deep parentheses may be.
-	MaxDepth = 64
 	// MaxQueries is how many queries a list may have, as in GetMetricData.
 	MaxQueries = 500
 	// MaxSeries is how many series an array may have, as in a graph.
@@ -134,7 +132,7 @@ func (o Options) check() (faults []error) {
 		oneOf("ambiguity", o.Ambiguity, UsualOrder, RefuseAmbiguity),
 		oneOf("mixed_periods", o.MixedPeriods, RefuseMixed, OwnTimestamps, LongestPeriod))
 	if !goodPeriod(o.PeriodSeconds) {
-		faults = append(faults, &Error{Found: fmt.Sprintf("period_seconds: %d", o.PeriodSeconds),
+		faults = append(faults, &language.Error{Found: fmt.Sprintf("period_seconds: %d", o.PeriodSeconds),
 			Expected: goodPeriods})
 	}
 	return slices.DeleteFunc(faults, func(err error) bool { return err == nil })
@@ -148,7 +146,7 @@ func oneOf[T ~string](name string, is T, allowed ...T) error {
 	for i, a := range allowed {
 		words[i] = string(a)
 	}
-	return &Error{Found: fmt.Sprintf("%s: %q", name, string(is)), Expected: strings.Join(words, " or ")}
+	return &language.Error{Found: fmt.Sprintf("%s: %q", name, string(is)), Expected: strings.Join(words, " or ")}
 }
 
 const goodPeriods = "1, 5, 10, 20, 30 or a multiple of 60 seconds up to a day"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 func compiled(t testing.TB, o metricmath.Options, list ...metricmath.Query) metricmath.Program {
@@ -133,12 +134,12 @@ func TestAValueTellsItsNewestPoint(t *testing.T) {
 }
 
 func TestAnArrayHasNoNewestPoint(t *testing.T) {
-	v := metricmath.Value{Kind: metricmath.Array, Series: []metricmath.Series{row(t, "1"), row(t, "2")}}
+	v := metricmath.Value{Kind: language.Array, Series: []metricmath.Series{row(t, "1"), row(t, "2")}}
 	newest, began := v.Newest()
 	if newest.Known || !began.IsZero() || v.Last().Known {
 		t.Errorf("found %s at %s, last %s", newest, began, v.Last())
 	}
-	v = metricmath.Value{Kind: metricmath.OneSeries, Series: []metricmath.Series{{}}}
+	v = metricmath.Value{Kind: language.OneSeries, Series: []metricmath.Series{{}}}
 	if newest, _ = v.Newest(); newest.Known || v.Last().Known {
 		t.Errorf("found %s, last %s, in a series without points", newest, v.Last())
 	}

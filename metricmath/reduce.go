@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // reduce makes a number of a series, or a series of an array.
 func (e *evaluation) reduce(function string, r result) (result, error) {
-	if r.kind == OneSeries {
+	if r.kind == language.OneSeries {
 		if err := e.spend(2 * e.grid.n); err != nil {
 			return result{}, err
 		}
@@ -20,7 +22,7 @@ func (e *evaluation) reduce(function string, r result) (result, error) {
 		if function == "AVG" && e.program.options.AverageCountsHoles {
 			t.of = e.grid.n
 		}
-		return result{kind: Number, number: e.statistic(function, t)}, nil
+		return result{kind: language.Number, number: e.statistic(function, t)}, nil
 	}
 	if err := e.spend((2 + len(r.lines)) * e.grid.n); err != nil {
 		return result{}, err
@@ -39,7 +41,7 @@ func (e *evaluation) reduce(function string, r result) (result, error) {
 		}
 		out[i] = e.statistic(function, t)
 	}
-	return result{kind: OneSeries, lines: []line{{points: out, scratch: true}}}, nil
+	return result{kind: language.OneSeries, lines: []line{{points: out, scratch: true}}}, nil
 }
 
 // tally is what is kept of several points. The deviation is kept in Welford's way, which loses no digits to large
@@ -90,16 +92,16 @@ func (e *evaluation) statistic(function string, t tally) Point {
 }
 
 // pick gives some series of an array, perhaps in another order.
-func (e *evaluation) pick(n *node, args []result) (result, error) {
+func (e *evaluation) pick(n *language.Node, args []result) (result, error) {
 	lines := args[0].lines
 	for i, a := range args[1:] {
-		if n.args[i+1].kind != nodeWord && !a.number.Known {
-			return result{}, fmt.Errorf("argument %d of %s is an unknown number", i+2, n.text)
+		if n.Args[i+1].Kind != language.NodeWord && !a.number.Known {
+			return result{}, fmt.Errorf("argument %d of %s is an unknown number", i+2, n.Text)
 		}
 	}
-	switch n.text {
+	switch n.Text {
 	case "FIRST", "LAST":
-		return e.one(n.text, lines)
+		return e.one(n.Text, lines)
 	case "SLICE":
 		from, to := 0, len(lines)
 		if from = place(args[1].number, len(lines)); len(args) == 3 {
@@ -117,12 +119,12 @@ func (e *evaluation) pick(n *node, args []result) (result, error) {
 		if err := e.spend((1 + 2*len(lines)) * e.grid.n); err != nil {
 			return result{}, err
 		}
-		lines = e.sorted(lines, n.args[1].text, n.args[2].text == "DESC")
+		lines = e.sorted(lines, n.Args[1].Text, n.Args[2].Text == "DESC")
 		if len(args) == 4 {
 			lines = lines[:place(args[3].number, len(lines))]
 		}
 	}
-	return result{kind: Array, lines: lines}, nil
+	return result{kind: language.Array, lines: lines}, nil
 }
 
 // place is a number as a place in a list of n: rounded down, and within the list.
@@ -140,7 +142,7 @@ func (e *evaluation) one(function string, lines []line) (result, error) {
 	default:
 		lines = lines[len(lines)-1:]
 	}
-	return result{kind: OneSeries, lines: lines}, nil
+	return result{kind: language.OneSeries, lines: lines}, nil
 }
 
 // sorted orders series by a statistic. Equal ones keep their order, and those without points come last.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // periods finds the program's period.
@@ -15,9 +17,9 @@ func (c *compiler) periods() {
 			all = append(all, e.period)
 			continue
 		}
-		e.root.walk(func(n *node) {
-			if n.kind == nodeCall && n.text == "SEARCH" && len(n.args) == 3 {
-				all = append(all, c.searchPeriod(e.query, n.args[2]))
+		e.root.Walk(func(n *language.Node) {
+			if n.Kind == language.NodeCall && n.Text == "SEARCH" && len(n.Args) == 3 {
+				all = append(all, c.searchPeriod(e.query, n.Args[2]))
 			}
 		})
 	}
@@ -41,12 +43,12 @@ func (c *compiler) periods() {
 }
 
 // searchPeriod is the third argument of a SEARCH, which must be a plain number.
-func (c *compiler) searchPeriod(q Query, n *node) int {
-	if n.kind != nodeNumber || n.number != float64(int(n.number)) || !goodPeriod(int(n.number)) {
-		c.failed(q.ID, faultAt(q.Expression, n.at, "the period of SEARCH", "a number: "+goodPeriods, ""))
+func (c *compiler) searchPeriod(q Query, n *language.Node) int {
+	if n.Kind != language.NodeNumber || n.Number != float64(int(n.Number)) || !goodPeriod(int(n.Number)) {
+		c.failed(q.ID, language.FaultAt(q.Expression, n.At, "the period of SEARCH", "a number: "+goodPeriods, ""))
 		return c.options.PeriodSeconds
 	}
-	return int(n.number)
+	return int(n.Number)
 }
 
 // mixed checks metrics with several periods; all are sorted.
@@ -106,9 +108,9 @@ func (c *compiler) results() {
 	case n > 1:
 		c.fault("", fmt.Sprintf("%d queries that return their points (%s)", n, c.returning()), "exactly one",
 			"the default of ReturnData is true: write ReturnData: false on every query but the one to scale by")
-	case c.entries[c.returned[0]].kind != OneSeries:
+	case c.entries[c.returned[0]].kind != language.OneSeries:
 		e := c.entries[c.returned[0]]
-		c.failed(e.query.ID, faultAt(e.query.Expression, 0, e.kind.String(), "one series",
+		c.failed(e.query.ID, language.FaultAt(e.query.Expression, 0, e.kind.String(), "one series",
 			"make one of it with SUM, MAX, MIN, AVG or FIRST"))
 	}
 }
@@ -186,25 +188,30 @@ func (c *compiler) adviseOnReturns() []Note {
 		"the list."}}
 }
 
+// shiftingInAlarms lists the functions that AWS advises against in alarms: CloudWatch fetches more points than the
+// alarm evaluates, and these then give something else. For all but the last two that is so only for one series, where
+// they give a number.
+var shiftingInAlarms = []string{"AVG", "MAX", "MIN", "SUM", "STDDEV", "DATAPOINT_COUNT", "REMOVE_EMPTY", "RUNNING_SUM"}
+
 // adviseOnCalls remarks on functions that an alarm should not use or that only CloudWatch can compute, each once.
 func (c *compiler) adviseOnCalls(e entry) (notes []Note) {
 	var said []string
-	e.root.walk(func(n *node) {
-		if n.kind != nodeCall || slices.Contains(said, n.text) {
+	e.root.Walk(func(n *language.Node) {
+		if n.Kind != language.NodeCall || slices.Contains(said, n.Text) {
 			return
 		}
-		shifting := n.result == Number || n.text == "REMOVE_EMPTY" || n.text == "RUNNING_SUM"
+		shifting := n.Result == language.Number || n.Text == "REMOVE_EMPTY" || n.Text == "RUNNING_SUM"
 		switch {
-		case slices.Contains(elsewhere, n.text):
-			notes = append(notes, Note{e.query.ID, n.text + " is computed by CloudWatch alone; it is unknown here " +
+		case language.ComputedElsewhere(n.Text):
+			notes = append(notes, Note{e.query.ID, n.Text + " is computed by CloudWatch alone; it is unknown here " +
 				"unless its series are given."})
-		case c.options.Use != ForGraph && shifting && slices.Contains(shiftingInAlarms, n.text):
-			notes = append(notes, Note{e.query.ID, "An alarm may look at more points than it evaluates, and " + n.text +
+		case c.options.Use != ForGraph && shifting && slices.Contains(shiftingInAlarms, n.Text):
+			notes = append(notes, Note{e.query.ID, "An alarm may look at more points than it evaluates, and " + n.Text +
 				" then gives something else: AWS advises against it in alarms."})
 		default:
 			return
 		}
-		said = append(said, n.text)
+		said = append(said, n.Text)
 	})
 	return notes
 }
@@ -242,10 +249,10 @@ func (p Program) Metrics() (queries []Query) {
 }
 
 // Expression returns what the query with an id computes; false if it is a metric or no query.
-func (p Program) Expression(id string) (Expression, bool) {
+func (p Program) Expression(id string) (language.Expression, bool) {
 	at, known := p.places[id]
 	if !known || p.entries[at].root == nil {
-		return Expression{}, false
+		return language.Expression{}, false
 	}
-	return Expression{text: p.entries[at].query.Expression, root: p.entries[at].root}, true
+	return p.entries[at].parsed, true
 }

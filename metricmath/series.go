@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 // Point is the value of one period. The zero Point is missing: nothing was published, or the value was dropped.
@@ -76,7 +78,7 @@ func (s Series) Last() Point {
 // Value is what a query gives.
 type Value struct {
 	// Kind is OneSeries or Array; a query never gives a Number.
-	Kind Kind
+	Kind language.Kind
 	// Series has exactly one element for OneSeries, and at most MaxSeries for an Array.
 	Series []Series
 	// Silent are the ids of the metrics that were read for this and had no point in the whole range, in the order of
@@ -101,27 +103,4 @@ func (v Value) Last() Point {
 		return Point{}
 	}
 	return v.Series[0].Last()
-}
-
-// Kind is what an expression gives: one bit, so that sets of kinds are sums.
-type Kind uint8
-
-// The kinds. AWS writes S, TS and TS[].
-const (
-	Number    Kind = 1
-	OneSeries Kind = 2
-	Array     Kind = 4
-)
-
-// String is the kind in words.
-func (k Kind) String() string {
-	switch k {
-	case Number:
-		return "a number"
-	case OneSeries:
-		return "one series"
-	case Array:
-		return "an array of series"
-	}
-	return "nothing"
 }

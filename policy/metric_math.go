@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metricmath/language"
 	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
@@ -303,7 +304,7 @@ func listFaults(queries []metricmath.Query, err error) (faults []error) {
 		return faults
 	}
 	f := &Fault{"policy.Metrics", err.Error(), "a list that can be computed"}
-	e, ok := errors.AsType[*metricmath.Error](err)
+	e, ok := errors.AsType[*language.Error](err)
 	if !ok {
 		return []error{f}
 	}

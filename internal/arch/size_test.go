@@ -54,7 +54,6 @@ const maxPackage = 2500
 // them, and a package of at most maxPackage lines leaves the list.
 var largePackages = map[string]int{
 	"tools/score":            4300,
-	"metricmath":             3600,
 	"queue":                  3400,
 	"queue/internal/storage": 2900,
 	"sim":                    3700,

@@ -1,4 +1,4 @@
-package metricmath
+package language
 
 import (
 	"fmt"
@@ -9,31 +9,43 @@ import (
 // maxSearchText is how long the text of a SEARCH may be, as for AWS.
 const maxSearchText = 1024
 
-// search is what a SEARCH looks for.
-type search struct {
-	// namespace and dimensions are the part in braces; schema tells whether it was there.
-	schema     bool
-	namespace  string
-	dimensions []string
-	// terms is nil where there was only a schema.
-	terms *term
+// Search is what a SEARCH looks for.
+type Search struct {
+	// Namespace and Dimensions are the part in braces; Schema tells whether it was there.
+	Schema     bool
+	Namespace  string
+	Dimensions []string
+	// Terms is nil where there was only a schema.
+	Terms *Term
 }
 
-// term is a part of what is searched for: words, or several joined.
-type term struct {
-	// join is "AND", "OR" or "NOT" with its terms in parts, or empty for a word.
-	join  string
-	parts []*term
-	// property is what is before =, such as MetricName; empty where the word may be anywhere.
-	property string
-	word     string
-	exact    bool // the word was in quotes
+// Term is a part of what is searched for: words, or several joined.
+type Term struct {
+	// Join is "AND", "OR" or "NOT" with its terms in parts, or empty for a word.
+	Join  string
+	Parts []*Term
+	// Property is what is before =, such as MetricName; empty where the word may be anywhere.
+	Property string
+	Word     string
+	Exact    bool // the word was in quotes
 }
 
-// searchFault is what is wrong with the text of a SEARCH; at is the offset in it.
-type searchFault struct {
+// Size is how many words and joins there are.
+func (t *Term) Size() int {
+	if t == nil {
+		return 0
+	}
+	n := 1
+	for _, p := range t.Parts {
+		n += p.Size()
+	}
+	return n
+}
+
+// SearchFault is what is wrong with the text of a SEARCH; at is the offset in it.
+type SearchFault struct {
 	at                   int
-	found, expected, fix string
+	Found, Expected, fix string
 }
 
 type searchParser struct {
@@ -42,41 +54,41 @@ type searchParser struct {
 	nested int
 }
 
-// parseSearch reads {Namespace, Dimension, ...} terms.
-func parseSearch(text string) (search, *searchFault) {
+// ParseSearch reads {Namespace, Dimension, ...} terms.
+func ParseSearch(text string) (Search, *SearchFault) {
 	if len(text) > maxSearchText {
-		return search{}, &searchFault{maxSearchText, fmt.Sprintf("%d bytes of search", len(text)),
+		return Search{}, &SearchFault{maxSearchText, fmt.Sprintf("%d bytes of search", len(text)),
 			fmt.Sprintf("at most %d", maxSearchText), ""}
 	}
 	p := searchParser{text: text}
-	var s search
+	var s Search
 	if p.sign('{') {
-		s.schema = true
-		var fault *searchFault
-		if s.namespace, s.dimensions, fault = p.schema(); fault != nil {
-			return search{}, fault
+		s.Schema = true
+		var fault *SearchFault
+		if s.Namespace, s.Dimensions, fault = p.schema(); fault != nil {
+			return Search{}, fault
 		}
 		p.sign(',')
 	}
 	p.skip()
 	if p.offset == len(p.text) {
-		if !s.schema {
-			return search{}, p.fault("nothing to search for", "a schema in braces, or words")
+		if !s.Schema {
+			return Search{}, p.fault("nothing to search for", "a schema in braces, or words")
 		}
 		return s, nil
 	}
-	var fault *searchFault
-	if s.terms, fault = p.either(); fault != nil {
-		return search{}, fault
+	var fault *SearchFault
+	if s.Terms, fault = p.either(); fault != nil {
+		return Search{}, fault
 	}
 	if p.skip(); p.offset < len(p.text) {
-		return search{}, p.fault(cited(p.text[p.offset:]), "a word, AND, OR, NOT or the end")
+		return Search{}, p.fault(Cited(p.text[p.offset:]), "a word, AND, OR, NOT or the end")
 	}
 	return s, nil
 }
 
-func (p *searchParser) fault(found, expected string) *searchFault {
-	return &searchFault{p.offset, found, expected, ""}
+func (p *searchParser) fault(found, expected string) *SearchFault {
+	return &SearchFault{p.offset, found, expected, ""}
 }
 
 func (p *searchParser) skip() {
@@ -106,7 +118,7 @@ func (p *searchParser) keyword(w string) bool {
 	return true
 }
 
-func (p *searchParser) schema() (namespace string, dimensions []string, fault *searchFault) {
+func (p *searchParser) schema() (namespace string, dimensions []string, fault *SearchFault) {
 	var names []string
 	for {
 		name, _, fault := p.word(",}")
@@ -125,12 +137,12 @@ func (p *searchParser) schema() (namespace string, dimensions []string, fault *s
 }
 
 // either reads a OR b.
-func (p *searchParser) either() (*term, *searchFault) {
+func (p *searchParser) either() (*Term, *SearchFault) {
 	return p.joined("OR", p.all, func() bool { return p.keyword("OR") })
 }
 
 // all reads a AND b; AND may be left out.
-func (p *searchParser) all() (*term, *searchFault) {
+func (p *searchParser) all() (*Term, *SearchFault) {
 	return p.joined("AND", p.one, func() bool {
 		if p.keyword("AND") {
 			return true
@@ -142,27 +154,27 @@ func (p *searchParser) all() (*term, *searchFault) {
 	})
 }
 
-func (p *searchParser) joined(join string, part func() (*term, *searchFault), more func() bool) (*term, *searchFault) {
+func (p *searchParser) joined(join string, part func() (*Term, *SearchFault), more func() bool) (*Term, *SearchFault) {
 	first, fault := part()
 	if fault != nil {
 		return nil, fault
 	}
-	t := &term{join: join, parts: []*term{first}}
+	t := &Term{Join: join, Parts: []*Term{first}}
 	for more() {
 		next, fault := part()
 		if fault != nil {
 			return nil, fault
 		}
-		t.parts = append(t.parts, next)
+		t.Parts = append(t.Parts, next)
 	}
-	if len(t.parts) == 1 {
+	if len(t.Parts) == 1 {
 		return first, nil
 	}
 	return t, nil
 }
 
 // one reads NOT a, (a), a word, or Property=word.
-func (p *searchParser) one() (*term, *searchFault) {
+func (p *searchParser) one() (*Term, *SearchFault) {
 	p.nested++
 	defer func() { p.nested-- }()
 	if p.nested > MaxDepth {
@@ -170,7 +182,7 @@ func (p *searchParser) one() (*term, *searchFault) {
 	}
 	if p.keyword("NOT") {
 		inner, fault := p.one()
-		return &term{join: "NOT", parts: []*term{inner}}, fault
+		return &Term{Join: "NOT", Parts: []*Term{inner}}, fault
 	}
 	if p.sign('(') {
 		inner, fault := p.either()
@@ -181,15 +193,15 @@ func (p *searchParser) one() (*term, *searchFault) {
 	}
 	w, exact, fault := p.word("=()")
 	if fault != nil || exact || !p.sign('=') {
-		return &term{word: w, exact: exact}, fault
+		return &Term{Word: w, Exact: exact}, fault
 	}
 	value, exact, fault := p.word("()")
-	return &term{property: w, word: value, exact: exact}, fault
+	return &Term{Property: w, Word: value, Exact: exact}, fault
 }
 
 // word reads up to a space or one of the ends, or a text in double quotes, in which a backslash goes before " \ ( and
 // ).
-func (p *searchParser) word(ends string) (w string, exact bool, fault *searchFault) {
+func (p *searchParser) word(ends string) (w string, exact bool, fault *SearchFault) {
 	if !p.sign('"') {
 		p.skip()
 		from := p.offset
@@ -197,7 +209,7 @@ func (p *searchParser) word(ends string) (w string, exact bool, fault *searchFau
 			p.offset++
 		}
 		if p.offset == from {
-			return "", false, p.fault(cited(p.text[from:]), "a word")
+			return "", false, p.fault(Cited(p.text[from:]), "a word")
 		}
 		return p.text[from:p.offset], false, nil
 	}
@@ -205,7 +217,7 @@ func (p *searchParser) word(ends string) (w string, exact bool, fault *searchFau
 	for from := p.offset - 1; ; p.offset++ {
 		switch {
 		case p.offset == len(p.text):
-			return "", false, &searchFault{from, "a quote that is never closed", `a second "`, ""}
+			return "", false, &SearchFault{from, "a quote that is never closed", `a second "`, ""}
 		case p.text[p.offset] == '"':
 			p.offset++
 			return b.String(), true, nil

@@ -1,4 +1,4 @@
-package metricmath_test
+package language_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/metricmath/language"
 )
 
 func TestAnExpressionIsWrittenDown(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAnExpressionIsWrittenDown(t *testing.T) {
 		{"a space before a parenthesis", "FILL (a, 0)", "FILL(a, 0)"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			x, err := metricmath.Parse(r.text, metricmath.Options{})
+			x, err := language.Parse(r.text, false)
 			if err != nil || x.String() != r.want {
 				t.Fatalf("found    %s, %v\nexpected %s", x, err, r.want)
 			}
@@ -39,13 +39,13 @@ func TestAnExpressionIsWrittenDown(t *testing.T) {
 }
 
 // rereads holds that what an expression writes down is the same expression, also where parentheses are asked for.
-func rereads(t interface{ Fatalf(string, ...any) }, x metricmath.Expression) {
+func rereads(t interface{ Fatalf(string, ...any) }, x language.Expression) {
 	text := x.String()
-	if len(text) > metricmath.MaxText {
+	if len(text) > language.MaxText {
 		return // spaces and parentheses may be more than fits
 	}
-	for _, ambiguity := range []metricmath.Ambiguity{metricmath.UsualOrder, metricmath.RefuseAmbiguity} {
-		y, err := metricmath.Parse(text, metricmath.Options{Ambiguity: ambiguity})
+	for _, strict := range []bool{false, true} {
+		y, err := language.Parse(text, strict)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -56,15 +56,15 @@ func rereads(t interface{ Fatalf(string, ...any) }, x metricmath.Expression) {
 }
 
 func TestIDs(t *testing.T) {
-	x, err := metricmath.Parse("IF(b > a, FILL(b, REPEAT), METRICS('c'))", metricmath.Options{})
+	x, err := language.Parse("IF(b > a, FILL(b, REPEAT), METRICS('c'))", false)
 	if err != nil || !slices.Equal(x.IDs(), []string{"a", "b"}) {
 		t.Errorf("found %v, %v", x.IDs(), err)
 	}
 }
 
 func TestTheZeroExpressionIsEmpty(t *testing.T) {
-	var zero metricmath.Expression
-	a, err := metricmath.Parse("a", metricmath.Options{})
+	var zero language.Expression
+	a, err := language.Parse("a", false)
 	if err != nil || zero.String() != "" || len(zero.IDs()) > 0 || !zero.Equal(zero) || zero.Equal(a) || a.Equal(zero) {
 		t.Errorf("found %q, %v, %v", zero, zero.IDs(), err)
 	}
@@ -98,7 +98,7 @@ func written(t *rapid.T, depth int) string {
 func TestWhatIsWrittenDownReadsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := written(t, rapid.IntRange(0, 6).Draw(t, "depth"))
-		x, err := metricmath.Parse(text, metricmath.Options{})
+		x, err := language.Parse(text, false)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -118,9 +118,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		x, err := metricmath.Parse(text, metricmath.Options{})
+		x, err := language.Parse(text, false)
 		if err != nil {
-			e, ok := err.(*metricmath.Error)
+			e, ok := err.(*language.Error)
 			if !ok || e.Offset < 0 || e.Offset > len(text) || e.Line < 1 || e.Column < 1 || e.Found == "" {
 				t.Fatalf("%q: the error %#v", text, err)
 			}

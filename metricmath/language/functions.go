@@ -1,4 +1,4 @@
-package metricmath
+package language
 
 import (
 	"maps"
@@ -71,13 +71,10 @@ var signatures = map[string][]signature{
 		aReleased, aReleased, aReleased, aReleased}, required: 1, gives: Array}},
 }
 
-// elsewhere lists the functions that only CloudWatch can compute: their series must be given with the inputs.
 var elsewhere = []string{"ANOMALY_DETECTION_BAND", "DB_PERF_INSIGHTS", "INSIGHT_RULE_METRIC", "LAMBDA", "SERVICE_QUOTA"}
 
-// shiftingInAlarms lists the functions that AWS advises against in alarms: CloudWatch fetches more points than the
-// alarm evaluates, and these then give something else. For all but the last two that is so only for one series, where
-// they give a number.
-var shiftingInAlarms = []string{"AVG", "MAX", "MIN", "SUM", "STDDEV", "DATAPOINT_COUNT", "REMOVE_EMPTY", "RUNNING_SUM"}
+// ComputedElsewhere tells whether only CloudWatch can compute a function: its series must be given with the inputs.
+func ComputedElsewhere(function string) bool { return slices.Contains(elsewhere, function) }
 
 // functionNames are all names in order of the alphabet.
 func functionNames() []string { return slices.Sorted(maps.Keys(signatures)) }

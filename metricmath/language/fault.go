@@ -1,4 +1,4 @@
-package metricmath
+package language
 
 import (
 	"fmt"
@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one thing that is wrong with an expression or a list of queries, with its place. [Compile] joins several;
-// errors.As finds the first.
+// Error is one thing that is wrong with an expression or a list of queries, with its place.
 type Error struct {
 	// Query is the id of the query, empty for a lone expression.
 	Query string
@@ -40,8 +39,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// faultAt is the fault at an offset of a text. Its found is used as it is; quote what users wrote with cited.
-func faultAt(text string, at int, found, expected, fix string) *Error {
+// FaultAt is the fault at an offset of a text. Its found is used as it is; quote what users wrote with [Cited].
+func FaultAt(text string, at int, found, expected, fix string) *Error {
 	at = min(max(at, 0), len(text))
 	before := text[:at]
 	line := strings.Count(before, "\n") + 1
@@ -49,8 +48,8 @@ func faultAt(text string, at int, found, expected, fix string) *Error {
 	return &Error{Offset: at, Line: line, Column: column, Found: found, Expected: expected, Fix: fix}
 }
 
-// cited is text in quotes, cut where it is long.
-func cited(text string) string {
+// Cited is text in quotes, cut where it is long.
+func Cited(text string) string {
 	const most = 40
 	if utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:most]) + "..."

@@ -1,4 +1,4 @@
-package metricmath
+package language
 
 import (
 	"strconv"
@@ -23,7 +23,7 @@ type token struct {
 	at     int // byte offset
 	number float64
 	// operator is set for what stands between two operands.
-	operator operator
+	operator Operator
 }
 
 // is tells whether the token is the sign.
@@ -35,11 +35,11 @@ func (t token) described() string {
 	case tokenEnd:
 		return "the end of the expression"
 	case tokenText:
-		return "the text " + cited(t.text)
+		return "the text " + Cited(t.text)
 	case tokenNumber, tokenID, tokenWord:
 		return t.text
 	}
-	return cited(t.text)
+	return Cited(t.text)
 }
 
 // signs are all operators and brackets, longer ones before their beginnings.
@@ -54,22 +54,22 @@ func lex(text string, from int) (token, int, error) {
 		return token{kind: tokenEnd, at: from}, from, nil
 	}
 	switch c := text[from]; {
-	case digit(c) || c == '.':
+	case Digit(c) || c == '.':
 		return lexNumber(text, from)
-	case lower(c) || upper(c):
+	case Lower(c) || Upper(c):
 		end := from
-		for end < len(text) && (lower(text[end]) || upper(text[end]) || digit(text[end]) || text[end] == '_') {
+		for end < len(text) && (Lower(text[end]) || Upper(text[end]) || Digit(text[end]) || text[end] == '_') {
 			end++
 		}
 		kind := tokenWord
-		if lower(c) {
+		if Lower(c) {
 			kind = tokenID
 		}
 		return token{kind: kind, text: text[from:end], at: from, operator: written[text[from:end]]}, end, nil
 	case c == '"' || c == '\'':
 		end := strings.IndexByte(text[from+1:], c)
 		if end < 0 {
-			return token{}, 0, faultAt(text, from, "a quote that is never closed", "a second "+string(c),
+			return token{}, 0, FaultAt(text, from, "a quote that is never closed", "a second "+string(c),
 				"a text cannot hold its own kind of quote: use the other kind around it")
 		}
 		return token{kind: tokenText, text: text[from+1 : from+1+end], at: from}, from + end + 2, nil
@@ -102,7 +102,7 @@ func strange(text string, at int) error {
 	case ';':
 		fix = "an expression is one; write a query for each"
 	}
-	return faultAt(text, at, "the character "+strconv.Quote(text[at:at+size]), "an id, a number, a function or an "+
+	return FaultAt(text, at, "the character "+strconv.Quote(text[at:at+size]), "an id, a number, a function or an "+
 		"operator", fix)
 }
 
@@ -110,7 +110,7 @@ func strange(text string, at int) error {
 func lexNumber(text string, from int) (token, int, error) {
 	end := from
 	digits := func() (n int) {
-		for ; end < len(text) && digit(text[end]); end++ {
+		for ; end < len(text) && Digit(text[end]); end++ {
 			n++
 		}
 		return n
@@ -121,7 +121,7 @@ func lexNumber(text string, from int) (token, int, error) {
 		n += digits()
 	}
 	if n == 0 {
-		return token{}, 0, faultAt(text, from, "a point without a digit", "a number", "")
+		return token{}, 0, FaultAt(text, from, "a point without a digit", "a number", "")
 	}
 	if exponent := end; end < len(text) && (text[end] == 'e' || text[end] == 'E') {
 		end++
@@ -134,15 +134,30 @@ func lexNumber(text string, from int) (token, int, error) {
 	}
 	v, err := strconv.ParseFloat(text[from:end], 64)
 	if err != nil {
-		return token{}, 0, faultAt(text, from, "a number too large to compute with", "at most 1.7e308", "")
+		return token{}, 0, FaultAt(text, from, "a number too large to compute with", "at most 1.7e308", "")
 	}
-	if end < len(text) && (lower(text[end]) || upper(text[end]) || text[end] == '_' || text[end] == '.') {
-		return token{}, 0, faultAt(text, end, cited(text[end:end+1])+" right after a number", "an operator",
+	if end < len(text) && (Lower(text[end]) || Upper(text[end]) || text[end] == '_' || text[end] == '.') {
+		return token{}, 0, FaultAt(text, end, Cited(text[end:end+1])+" right after a number", "an operator",
 			"ids begin with a lower-case letter; write * to multiply")
 	}
 	return token{kind: tokenNumber, text: text[from:end], at: from, number: v}, end, nil
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-func lower(c byte) bool { return c >= 'a' && c <= 'z' }
-func upper(c byte) bool { return c >= 'A' && c <= 'Z' }
+// Digit tells whether a character is one of 0 to 9.
+func Digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// Lower tells whether a character is one of a to z.
+func Lower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// Upper tells whether a character is one of A to Z.
+func Upper(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+// GoodID tells whether an id is one that expressions can name.
+func GoodID(id string) bool {
+	if id == "" || len(id) > 255 || !Lower(id[0]) {
+		return false
+	}
+	return !strings.ContainsFunc(id, func(r rune) bool {
+		return r >= 0x80 || !Lower(byte(r)) && !Upper(byte(r)) && !Digit(byte(r)) && r != '_'
+	})
+}

@@ -1,4 +1,4 @@
-package metricmath
+package language
 
 import (
 	"fmt"
@@ -6,25 +6,33 @@ import (
 	"strings"
 )
 
+// The bounds of one expression.
+const (
+	// MaxText is how many bytes one expression may have. GetMetricData and scaling policies take 2,048 characters.
+	MaxText = 16 << 10
+	// MaxDepth is how deep an expression may be nested, and how deep parentheses may be.
+	MaxDepth = 64
+)
+
 // Expression is a parsed expression. The zero Expression is empty: it names nothing and writes nothing.
 type Expression struct {
-	text string
-	root *node
+	root *Node
 }
 
-// Parse reads one expression without asking which ids exist and what kinds they have; [Compile] asks that. Of the
-// options only Ambiguity counts. The error is an [*Error].
-func Parse(text string, o Options) (Expression, error) {
+// Parse reads one expression without asking which ids exist and what kinds they have; [Scope.Check] asks that. Where it
+// is strict, text whose meaning hangs on an order of operators that AWS does not document is refused. The error is an
+// [*Error].
+func Parse(text string, strict bool) (Expression, error) {
 	if len(text) > MaxText {
-		return Expression{}, faultAt(text, MaxText, fmt.Sprintf("%d bytes", len(text)),
+		return Expression{}, FaultAt(text, MaxText, fmt.Sprintf("%d bytes", len(text)),
 			fmt.Sprintf("at most %d", MaxText), "give its parts ids of their own")
 	}
-	p := parser{text: text, strict: o.Ambiguity == RefuseAmbiguity}
+	p := parser{text: text, strict: strict}
 	if err := p.next(); err != nil {
 		return Expression{}, err
 	}
 	if p.token.kind == tokenEnd {
-		return Expression{}, faultAt(text, 0, "nothing", "an expression", "")
+		return Expression{}, FaultAt(text, 0, "nothing", "an expression", "")
 	}
 	root, err := p.expression(levelOr)
 	if err != nil {
@@ -33,7 +41,7 @@ func Parse(text string, o Options) (Expression, error) {
 	if p.token.kind != tokenEnd {
 		return Expression{}, p.unexpected("an operator or the end of the expression")
 	}
-	return Expression{text: text, root: root}, nil
+	return Expression{root: root}, nil
 }
 
 // String writes the expression down with parentheses wherever its meaning would otherwise hang on an order of operators
@@ -45,6 +53,9 @@ func (x Expression) String() string {
 	}
 	return b.String()
 }
+
+// Root is the tree of the expression, nil of the zero Expression. Nobody may change it but [Scope.Check].
+func (x Expression) Root() *Node { return x.root }
 
 // Equal tells whether two expressions are the same apart from spaces, needless parentheses and the spelling of
 // operators.
@@ -61,9 +72,9 @@ func (x Expression) IDs() []string {
 		return nil
 	}
 	var ids []string
-	x.root.walk(func(n *node) {
-		if n.kind == nodeID {
-			ids = append(ids, n.text)
+	x.root.Walk(func(n *Node) {
+		if n.Kind == NodeID {
+			ids = append(ids, n.Text)
 		}
 	})
 	slices.Sort(ids)
@@ -99,11 +110,11 @@ func (p *parser) unexpected(expected string) error {
 	if w := p.token.text; p.token.kind == tokenID && slices.Contains([]string{"and", "or"}, w) {
 		fix = "write " + strings.ToUpper(w)
 	}
-	return faultAt(p.text, p.token.at, p.token.described(), expected, fix)
+	return FaultAt(p.text, p.token.at, p.token.described(), expected, fix)
 }
 
 // expression reads operands that are joined by operators of a level or tighter ones.
-func (p *parser) expression(least int) (*node, error) {
+func (p *parser) expression(least int) (*Node, error) {
 	left, err := p.minus()
 	if err != nil {
 		return nil, err
@@ -128,11 +139,11 @@ func (p *parser) expression(least int) (*node, error) {
 }
 
 // join makes a binary node. A chain such as a + b + c is one level of nesting, however long.
-func (p *parser) join(op operator, at int, left, right *node) (*node, error) {
-	n := &node{kind: nodeBinary, operator: op, at: at, args: []*node{left, right}}
+func (p *parser) join(op Operator, at int, left, right *Node) (*Node, error) {
+	n := &Node{Kind: NodeBinary, Operator: op, At: at, Args: []*Node{left, right}}
 	level := op.level()
 	if level == levelCompare && (compares(left) || compares(right)) {
-		return nil, faultAt(p.text, at, "a second comparison, "+op.String(), "one between two values",
+		return nil, FaultAt(p.text, at, "a second comparison, "+op.String(), "one between two values",
 			"write (a < b) AND (b < c)")
 	}
 	if p.strict && level == levelOr && (ungrouped(left, levelAnd) || ungrouped(right, levelAnd)) {
@@ -147,26 +158,26 @@ func (p *parser) join(op operator, at int, left, right *node) (*node, error) {
 	return n, p.shallow(n)
 }
 
-func compares(n *node) bool { return ungrouped(n, levelCompare) }
+func compares(n *Node) bool { return ungrouped(n, levelCompare) }
 
 // ungrouped tells whether a node is an operator of a level without parentheses.
-func ungrouped(n *node, level int) bool { return n.level() == level && !n.grouped }
+func ungrouped(n *Node, level int) bool { return n.level() == level && !n.grouped }
 
 func (p *parser) ambiguous(at int, what string) error {
-	return faultAt(p.text, at, what, "parentheses", "AWS does not say which comes first, and the option ambiguity is "+
+	return FaultAt(p.text, at, what, "parentheses", "AWS does not say which comes first, and the option ambiguity is "+
 		"refuse")
 }
 
 // shallow refuses a node that is nested too deep.
-func (p *parser) shallow(n *node) error {
+func (p *parser) shallow(n *Node) error {
 	if n.depth > MaxDepth {
-		return p.deep(n.at)
+		return p.deep(n.At)
 	}
 	return nil
 }
 
 func (p *parser) deep(at int) error {
-	return faultAt(p.text, at, fmt.Sprintf("nesting deeper than %d", MaxDepth), "less",
+	return FaultAt(p.text, at, fmt.Sprintf("nesting deeper than %d", MaxDepth), "less",
 		"give the inner part an id of its own")
 }
 
@@ -180,7 +191,7 @@ func (p *parser) enter() error {
 }
 
 // minus reads -x, or what binds tighter.
-func (p *parser) minus() (*node, error) {
+func (p *parser) minus() (*Node, error) {
 	if !p.token.is("-") {
 		return p.power()
 	}
@@ -189,12 +200,12 @@ func (p *parser) minus() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{kind: nodeMinus, at: at, args: []*node{inner}, depth: inner.depth + 1}
+	n := &Node{Kind: NodeMinus, At: at, Args: []*Node{inner}, depth: inner.depth + 1}
 	return n, p.shallow(n)
 }
 
 // power reads a ^ b; a ^ b ^ c is a ^ (b ^ c).
-func (p *parser) power() (*node, error) {
+func (p *parser) power() (*Node, error) {
 	base, err := p.primary()
 	if err != nil || !p.token.is("^") {
 		return base, err
@@ -204,14 +215,14 @@ func (p *parser) power() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &node{kind: nodeBinary, operator: opPower, at: at, args: []*node{base, exponent},
+	n := &Node{Kind: NodeBinary, Operator: OpPower, At: at, Args: []*Node{base, exponent},
 		depth: max(base.depth, exponent.depth) + 1}
 	return n, p.shallow(n)
 }
 
 // right reads what stands to the right of the minus or ^ that was just seen. Where order is to be plain, another ^ in
 // it must be in parentheses: what says which case that is.
-func (p *parser) right(what string) (*node, error) {
+func (p *parser) right(what string) (*Node, error) {
 	at := p.token.at
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -231,13 +242,13 @@ func (p *parser) right(what string) (*node, error) {
 }
 
 // primary reads what no operator can split.
-func (p *parser) primary() (*node, error) {
+func (p *parser) primary() (*Node, error) {
 	t := p.token
 	switch {
 	case t.kind == tokenNumber:
-		return &node{kind: nodeNumber, number: t.number, at: t.at}, p.next()
+		return &Node{Kind: NodeNumber, Number: t.number, At: t.at}, p.next()
 	case t.kind == tokenText:
-		return &node{kind: nodeText, text: t.text, at: t.at}, p.next()
+		return &Node{Kind: NodeText, Text: t.text, At: t.at}, p.next()
 	case t.kind == tokenID || t.kind == tokenWord:
 		return p.named()
 	case t.is("("):
@@ -246,12 +257,12 @@ func (p *parser) primary() (*node, error) {
 		if err := p.next(); err != nil {
 			return nil, err
 		}
-		return p.list(&node{kind: nodeArray, at: t.at}, "]")
+		return p.list(&Node{Kind: NodeArray, At: t.at}, "]")
 	}
 	return nil, p.unexpected("a number, an id, a function, ( or [")
 }
 
-func (p *parser) group() (*node, error) {
+func (p *parser) group() (*Node, error) {
 	p.groups++
 	defer func() { p.groups-- }()
 	if p.groups > MaxDepth {
@@ -269,7 +280,7 @@ func (p *parser) group() (*node, error) {
 }
 
 // named reads an id, a word, or a function with its arguments.
-func (p *parser) named() (*node, error) {
+func (p *parser) named() (*Node, error) {
 	t := p.token
 	if t.operator != 0 {
 		return nil, p.unexpected("a number, an id, a function, ( or [")
@@ -282,20 +293,20 @@ func (p *parser) named() (*node, error) {
 	case t.kind == tokenID && call:
 		return nil, p.notAFunction(t)
 	case t.kind == tokenID:
-		return &node{kind: nodeID, text: t.text, at: t.at}, nil
+		return &Node{Kind: NodeID, Text: t.text, At: t.at}, nil
 	case !call && slices.Contains(words, t.text):
-		return &node{kind: nodeWord, text: t.text, at: t.at}, nil
+		return &Node{Kind: NodeWord, Text: t.text, At: t.at}, nil
 	}
 	if _, known := signatures[t.text]; !known {
 		return nil, p.unknownWord(t, call)
 	}
 	if !call {
-		return nil, faultAt(p.text, t.at, t.text+" without arguments", "( behind it", "")
+		return nil, FaultAt(p.text, t.at, t.text+" without arguments", "( behind it", "")
 	}
 	if err := p.next(); err != nil {
 		return nil, err
 	}
-	n := &node{kind: nodeCall, text: t.text, at: t.at}
+	n := &Node{Kind: NodeCall, Text: t.text, At: t.at}
 	if p.token.is(")") {
 		return n, p.next()
 	}
@@ -303,7 +314,7 @@ func (p *parser) named() (*node, error) {
 }
 
 // list reads arguments or elements up to the bracket.
-func (p *parser) list(n *node, shut string) (*node, error) {
+func (p *parser) list(n *Node, shut string) (*Node, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -313,7 +324,7 @@ func (p *parser) list(n *node, shut string) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.args = append(n.args, a)
+		n.Args = append(n.Args, a)
 		n.depth = max(n.depth, a.depth+1)
 		if p.token.is(",") {
 			if err := p.next(); err != nil {
@@ -336,22 +347,22 @@ func (p *parser) notAFunction(t token) error {
 	} else if near := didYouMean(name, functionNames()); near != "" {
 		fix = "functions are written in capitals; " + near
 	}
-	return faultAt(p.text, t.at, t.text+" before a parenthesis", "a function", fix)
+	return FaultAt(p.text, t.at, t.text+" before a parenthesis", "a function", fix)
 }
 
 // unknownWord is the fault for a name in capitals that nothing has.
 func (p *parser) unknownWord(t token, call bool) error {
 	if call {
-		return faultAt(p.text, t.at, "the unknown function "+t.text, "one of the functions of metric math",
+		return FaultAt(p.text, t.at, "the unknown function "+t.text, "one of the functions of metric math",
 			didYouMean(t.text, functionNames()))
 	}
 	if t.text == "SELECT" {
-		return faultAt(p.text, t.at, "SELECT", "an expression", "this is a query of Metrics Insights, another "+
+		return FaultAt(p.text, t.at, "SELECT", "an expression", "this is a query of Metrics Insights, another "+
 			"language; read its result as a metric")
 	}
 	fix := "ids begin with a lower-case letter"
 	if near := didYouMean(t.text, slices.Concat(words, functionNames())); near != "" {
 		fix += "; " + near
 	}
-	return faultAt(p.text, t.at, "the unknown word "+t.text, "a number, an id, a function, ( or [", fix)
+	return FaultAt(p.text, t.at, "the unknown word "+t.text, "a number, an id, a function, ( or [", fix)
 }
