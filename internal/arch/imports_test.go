@@ -31,7 +31,8 @@ var layers = []string{
 	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
 	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
 	"app/status", "app/doctor", "app/explain", "app/plan", "app/publish", "app/console", "app/demo", "app/validate",
-	"cmd/", "tools/", "internal/", "examples/", "interop", "interop/",
+	"cmd/", "tools/score/scoretest", "tools/score/report", "tools/score/arena", "tools/score/box", "tools/score/prior",
+	"tools/", "internal/", "examples/", "interop", "interop/",
 }
 
 // layer returns the place of a package in layers, or -1.

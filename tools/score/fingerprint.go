@@ -12,6 +12,8 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // printedByAll is the scenario that everybody plays for a fingerprint.
@@ -27,14 +29,14 @@ func printed() []string {
 // another one, whatever files it stands in; the same seed gives the same bytes, so code that decides alike gets the
 // same wherever it runs. Pages of equal fingerprints may be put together.
 func (s *score) fingerprint() (string, error) {
-	wanted, err := s.prints(ours(), printed()...)
+	wanted, err := s.prints(arena.Ours(), printed()...)
 	if err != nil {
 		return "", err
 	}
 	for _, r := range slices.Clone(wanted) { // what is decided with nothing stated is another question
-		wanted = append(wanted, request{untold(r.event), r.contender, r.seed})
+		wanted = append(wanted, arena.Request{Event: untold(r.Event), Contender: r.Contender, Seed: r.Seed})
 	}
-	wanted = append(wanted, request{troubled(), ours(), s.design[0]})
+	wanted = append(wanted, arena.Request{Event: troubled(), Contender: arena.Ours(), Seed: s.design[0]})
 	for _, c := range contest.All() {
 		one, err := s.prints(c, printedByAll)
 		if err != nil {
@@ -48,7 +50,7 @@ func (s *score) fingerprint() (string, error) {
 // fingerprintOfPeers is that of code that simulates and decides for peers: what the policy under test does is not in
 // it.
 func (s *score) fingerprintOfPeers() (string, error) {
-	var wanted []request
+	var wanted []arena.Request
 	for _, c := range s.peers {
 		some, err := s.prints(c, append(printed(), printedByAll)...)
 		if err != nil {
@@ -62,17 +64,17 @@ func (s *score) fingerprintOfPeers() (string, error) {
 // fingerprintOfBaselines is that of code that simulates and decides for the baselines in drawn worlds, whatever fails
 // there.
 func (s *score) fingerprintOfBaselines() (string, error) {
-	baselines, err := s.baselines()
+	baselines, err := s.drawn.Baselines()
 	if err != nil {
 		return "", err
 	}
-	var wanted []request
+	var wanted []arena.Request
 	for _, c := range baselines {
 		some, err := s.prints(c, append(printed(), printedByAll)...)
 		if err != nil {
 			return "", err
 		}
-		wanted = append(append(wanted, some...), request{troubled(), c, s.design[0]})
+		wanted = append(append(wanted, some...), arena.Request{Event: troubled(), Contender: c, Seed: s.design[0]})
 	}
 	return s.digest(wanted)
 }
@@ -81,7 +83,7 @@ func (s *score) fingerprintOfBaselines() (string, error) {
 func troubled() contest.Event {
 	const s = time.Second
 	return contest.Event{
-		Name: "every fault", Objective: muster.Objective{Latency: 2 * time.Minute, Quantile: objectiveShare},
+		Name: "every fault", Objective: muster.Objective{Latency: 2 * time.Minute, Quantile: report.ObjectiveShare},
 		Poll:   5 * s,
 		Limits: muster.Limits{Max: 30, LaunchesPerHour: contest.LaunchesPerHour},
 		World: sim.World{
@@ -99,21 +101,22 @@ func troubled() contest.Event {
 }
 
 // prints asks for a contender on scenarios, with the first of the design seeds.
-func (s *score) prints(c contest.Contender, scenarios ...string) ([]request, error) {
-	var wanted []request
+func (s *score) prints(c contest.Contender, scenarios ...string) ([]arena.Request, error) {
+	var wanted []arena.Request
 	for _, name := range scenarios {
 		x, ok := trace.FindScenario(name)
 		if !ok {
 			return nil, fmt.Errorf("the scenario %s is gone", name)
 		}
-		wanted = append(wanted, request{contest.Told(contest.Scenario(x)), c, s.design[0]})
+		wanted = append(wanted, arena.Request{Event: contest.Told(contest.Scenario(x)), Contender: c,
+			Seed: s.design[0]})
 	}
 	return wanted, nil
 }
 
 // digest is one of what runs come to.
-func (s *score) digest(wanted []request) (string, error) {
-	found, err := s.all(wanted, false)
+func (s *score) digest(wanted []arena.Request) (string, error) {
+	found, err := s.All(wanted, false)
 	if err != nil {
 		return "", fmt.Errorf("play for the fingerprint: %w", err)
 	}

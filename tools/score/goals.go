@@ -5,15 +5,16 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // The goals. Shares are of all messages, costs are multiples.
 const (
-	objectiveShare = 0.99
 	// mostBusy and mostSeldom bound the cost over the clairvoyant limit: with a load of busyWorkers or more, and below
 	// seldomWorkers or for a single burst. mostGeometric bounds the geometric mean.
 	mostBusy, mostSeldom, mostGeometric = 1.15, 1.25, 1.07
-	busyWorkers, seldomWorkers          = 2, 1
+	seldomWorkers                       = 1
 	// mostMeanPeer and mostWorstPeer bound the cost over the best tuned peer.
 	mostMeanPeer, mostWorstPeer = 1.00, 1.10
 	// mostBurst bounds the cost of a single burst over the causal optimum.
@@ -23,19 +24,6 @@ const (
 	// mostDrop bounds what may be lost of the share in time.
 	mostDrop = 0.005
 )
-
-// goal is one line of a table of goals.
-type goal struct {
-	what, target, found string
-	met                 bool
-	// why says what stands in the way of a goal that is not met.
-	why string
-}
-
-// judged is a goal with the names of those who miss it; found sums up.
-func judged(what, target, found string, missed []string) goal {
-	return goal{what: what, target: target, found: found, met: len(missed) == 0, why: strings.Join(missed, ", ")}
-}
 
 // attempt is what the policy came to on one event.
 type attempt struct {
@@ -57,14 +45,14 @@ func (x attempt) limitOf() float64 {
 	switch {
 	case x.burst || x.workers < seldomWorkers:
 		return mostSeldom
-	case x.workers >= busyWorkers:
+	case x.workers >= report.BusyWorkers:
 		return mostBusy
 	}
 	return 0
 }
 
 // judgeRescuable judges events in which a launch that follows a message still saves it.
-func judgeRescuable(all []attempt) []goal {
+func judgeRescuable(all []attempt) []report.Goal {
 	if len(all) == 0 {
 		return nil
 	}
@@ -73,12 +61,12 @@ func judgeRescuable(all []attempt) []goal {
 	busyOnes, seldomOnes := 0, 0
 	for _, x := range all {
 		least = min(least, x.least)
-		if !(x.least >= objectiveShare) {
-			late = append(late, fmt.Sprintf("%s has %s", x.event, percent(x.least)))
+		if !(x.least >= report.ObjectiveShare) {
+			late = append(late, fmt.Sprintf("%s has %s", x.event, report.Percent(x.least)))
 		}
 		allowed := x.limitOf()
 		over := allowed > 0 && !(x.ratio <= allowed)
-		said := fmt.Sprintf("%s costs %s", x.event, multiple3(x.ratio))
+		said := fmt.Sprintf("%s costs %s", x.event, report.Multiple3(x.ratio))
 		switch allowed {
 		case mostSeldom:
 			seldomOnes++
@@ -94,21 +82,23 @@ func judgeRescuable(all []attempt) []goal {
 			}
 		}
 	}
-	goals := []goal{judged("in time, least of the seeds, on each", ">= "+percent(objectiveShare), percent(least)+
-		" at least", late)}
+	goals := []report.Goal{report.Judged("in time, least of the seeds, on each",
+		">= "+report.Percent(report.ObjectiveShare), report.Percent(least)+
+			" at least", late)}
 	if busyOnes > 0 {
-		goals = append(goals, judged("cost over the limit, mean, on each with a load of two workers or more",
-			"<= "+multiple(mostBusy), multiple3(most)+" at most", costly))
+		goals = append(goals, report.Judged("cost over the limit, mean, on each with a load of two workers or more",
+			"<= "+report.Multiple(mostBusy), report.Multiple3(most)+" at most", costly))
 	}
 	if seldomOnes > 0 {
-		goals = append(goals, judged("the same below one worker, and for single bursts", "<= "+multiple(mostSeldom),
-			multiple3(seldom)+" at most", costlySeldom))
+		goals = append(goals, report.Judged("the same below one worker, and for single bursts",
+			"<= "+report.Multiple(mostSeldom),
+			report.Multiple3(seldom)+" at most", costlySeldom))
 	}
 	return append(goals, judgeMean("cost over the limit, geometric mean", all))
 }
 
 // judgeMean judges the geometric mean of the costs over the limit.
-func judgeMean(what string, all []attempt) goal {
+func judgeMean(what string, all []attempt) report.Goal {
 	logs := 0.0
 	for _, x := range all {
 		logs += math.Log(x.ratio)
@@ -118,7 +108,7 @@ func judgeMean(what string, all []attempt) goal {
 	if !(mean <= mostGeometric) {
 		missed = []string{"the most: " + costliest(all)}
 	}
-	return judged(what, "<= "+multiple(mostGeometric), multiple3(mean), missed)
+	return report.Judged(what, "<= "+report.Multiple(mostGeometric), report.Multiple3(mean), missed)
 }
 
 // costliest names the three events that cost most.
@@ -135,7 +125,7 @@ func costliest(all []attempt) string {
 	})
 	var names []string
 	for _, x := range all[:min(3, len(all))] {
-		names = append(names, fmt.Sprintf("%s %s", x.event, multiple(x.ratio)))
+		names = append(names, fmt.Sprintf("%s %s", x.event, report.Multiple(x.ratio)))
 	}
 	return strings.Join(names, ", ")
 }
@@ -149,7 +139,7 @@ type duel struct {
 }
 
 // judgePeers judges the policy beside the best of the tuned peers.
-func judgePeers(all []duel) []goal {
+func judgePeers(all []duel) []report.Goal {
 	sum, worst, n := 0.0, 0.0, 0
 	var costly, late []string
 	for _, d := range all {
@@ -160,10 +150,10 @@ func judgePeers(all []duel) []goal {
 		sum += d.ratio
 		worst = max(worst, d.ratio)
 		if !(d.ratio <= mostWorstPeer) {
-			costly = append(costly, fmt.Sprintf("%s costs %s %s", d.event, multiple3(d.ratio), d.peer))
+			costly = append(costly, fmt.Sprintf("%s costs %s %s", d.event, report.Multiple3(d.ratio), d.peer))
 		}
-		if !(d.mean >= objectiveShare) {
-			said := fmt.Sprintf("%s: %s, and %s keeps it", d.event, percent(d.mean), d.peer)
+		if !(d.mean >= report.ObjectiveShare) {
+			said := fmt.Sprintf("%s: %s, and %s keeps it", d.event, report.Percent(d.mean), d.peer)
 			if strings.HasPrefix(d.peer, "fixed") {
 				said += ", which is there before the first message"
 			}
@@ -178,12 +168,14 @@ func judgePeers(all []duel) []goal {
 	if !(mean <= mostMeanPeer) {
 		missed = []string{"the peers are cheaper in the mean; see the table"}
 	}
-	return []goal{
-		judged("worker-seconds over the best tuned peer, mean of the scenarios", "<= "+multiple(mostMeanPeer),
-			multiple3(mean), missed),
-		judged("the same, worst scenario", "<= "+multiple(mostWorstPeer), multiple3(worst), costly),
-		judged("in time, mean of the seeds, where such a peer keeps "+percent(objectiveShare),
-			">= "+percent(objectiveShare), fmt.Sprintf("%d of %d", n-len(late), n), late),
+	return []report.Goal{
+		report.Judged("worker-seconds over the best tuned peer, mean of the scenarios",
+			"<= "+report.Multiple(mostMeanPeer),
+			report.Multiple3(mean), missed),
+		report.Judged("the same, worst scenario", "<= "+report.Multiple(mostWorstPeer), report.Multiple3(worst),
+			costly),
+		report.Judged("in time, mean of the seeds, where such a peer keeps "+report.Percent(report.ObjectiveShare),
+			">= "+report.Percent(report.ObjectiveShare), fmt.Sprintf("%d of %d", n-len(late), n), late),
 	}
 }
 
@@ -198,23 +190,24 @@ type burst struct {
 }
 
 // judgeBursts judges single bursts against the causal optimum, by how far the stated duration is off.
-func judgeBursts(all []burst) []goal {
-	var goals []goal
+func judgeBursts(all []burst) []report.Goal {
+	var goals []report.Goal
 	for _, b := range all {
 		var missed []string
 		if !(b.least >= 1) {
-			missed = append(missed, "only "+percent(b.least)+" in time")
+			missed = append(missed, "only "+report.Percent(b.least)+" in time")
 		}
 		if !(b.ratio <= mostBurst) {
-			missed = append(missed, "costs "+multiple3(b.ratio))
+			missed = append(missed, "costs "+report.Multiple3(b.ratio))
 		}
 		if len(missed) > 0 && b.prior != 1 {
 			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and nobody can beat %s",
 				b.prior, b.bound))
 		}
-		goals = append(goals, judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum",
-			b.event, b.prior), "100 %, <= "+multiple(mostBurst),
-			percent(b.least)+", "+multiple3(b.ratio), missed))
+		goals = append(goals,
+			report.Judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum",
+				b.event, b.prior), "100 %, <= "+report.Multiple(mostBurst),
+				report.Percent(b.least)+", "+report.Multiple3(b.ratio), missed))
 	}
 	return goals
 }
@@ -231,16 +224,16 @@ type rival struct {
 func (r rival) dominates() bool { return r.cost < r.oursCost && r.inTime > r.oursInTime }
 
 // judgeRivals judges whether any peer is both cheaper and better.
-func judgeRivals(events []string, all []rival) []goal {
-	var goals []goal
+func judgeRivals(events []string, all []rival) []report.Goal {
+	var goals []report.Goal
 	for _, e := range events {
 		var missed []string
 		for _, r := range all {
 			if r.event != e {
 				continue
 			}
-			if said := fmt.Sprintf("%s (%s at %s of our cost)", r.peer, percent(r.inTime),
-				multiple(r.cost/r.oursCost)); r.dominates() && !slices.Contains(missed, said) {
+			if said := fmt.Sprintf("%s (%s at %s of our cost)", r.peer, report.Percent(r.inTime),
+				report.Multiple(r.cost/r.oursCost)); r.dominates() && !slices.Contains(missed, said) {
 				missed = append(missed, said)
 			}
 		}
@@ -248,29 +241,29 @@ func judgeRivals(events []string, all []rival) []goal {
 		if len(missed) > 0 {
 			found = fmt.Sprint(len(missed))
 		}
-		goals = append(goals, judged(e+": peers both cheaper and better", "none", found, missed))
+		goals = append(goals, report.Judged(e+": peers both cheaper and better", "none", found, missed))
 	}
 	return goals
 }
 
 // judgeWarm judges events with a warm pool.
-func judgeWarm(all []attempt) []goal {
-	var goals []goal
+func judgeWarm(all []attempt) []report.Goal {
+	var goals []report.Goal
 	for _, x := range all {
 		var missed []string
-		if !(x.mean >= objectiveShare) {
+		if !(x.mean >= report.ObjectiveShare) {
 			missed = append(missed, "too few in time")
-			if x.ceiling > 0 && x.ceiling < objectiveShare {
+			if x.ceiling > 0 && x.ceiling < report.ObjectiveShare {
 				missed[0] += fmt.Sprintf(" (who has nobody there before the first message has %s at most)",
-					percent(x.ceiling))
+					report.Percent(x.ceiling))
 			}
 		}
 		if !(x.ratio <= mostWarm) {
 			missed = append(missed, "too costly"+x.beside)
 		}
-		goals = append(goals, judged(x.event+" with a warm pool: in time, and cost over the limit",
-			fmt.Sprintf(">= %s, <= %s", percent(objectiveShare), multiple(mostWarm)),
-			percent(x.mean)+", "+multiple3(x.ratio), missed))
+		goals = append(goals, report.Judged(x.event+" with a warm pool: in time, and cost over the limit",
+			fmt.Sprintf(">= %s, <= %s", report.Percent(report.ObjectiveShare), report.Multiple(mostWarm)),
+			report.Percent(x.mean)+", "+report.Multiple3(x.ratio), missed))
 	}
 	return goals
 }
@@ -285,27 +278,18 @@ type drop struct {
 func (d drop) lost() float64 { return d.without - d.with }
 
 // judgeDrops judges what a circumstance takes from each run.
-func judgeDrops(what string, all []drop) goal {
+func judgeDrops(what string, all []drop) report.Goal {
 	worst := math.Inf(-1)
 	var missed []string
 	for _, d := range all {
 		worst = max(worst, d.lost())
 		if !(d.lost() <= mostDrop+1e-12) { // differences of shares are not exact
-			missed = append(missed, fmt.Sprintf("%s, seed %d: %s", d.event, d.seed, points(d.lost())))
+			missed = append(missed, fmt.Sprintf("%s, seed %d: %s", d.event, d.seed, report.Points(d.lost())))
 		}
 	}
 	const most = 6
 	if n := len(missed); n > most {
 		missed = append(missed[:most], fmt.Sprintf("and %d more", n-most))
 	}
-	return judged(what+": in time lost, worst run", "<= "+points(mostDrop), points(worst), missed)
+	return report.Judged(what+": in time lost, worst run", "<= "+report.Points(mostDrop), report.Points(worst), missed)
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.5g %%", 100*share) }
-
-func multiple(v float64) string { return fmt.Sprintf("%.2f x", v) }
-
-// multiple3 is for figures that are judged to the hundredth.
-func multiple3(v float64) string { return fmt.Sprintf("%.3f x", v) }
-
-func points(share float64) string { return fmt.Sprintf("%.2f points", 100*share) }

@@ -1,22 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// verdict is what a goal came to, in short: its figure, and why not.
-func verdict(g goal) string {
-	if g.met {
-		return g.found
-	}
-	return g.found + " NOT " + g.why
-}
-
-func verdicts(goals []goal) string {
+func verdicts(goals []report.Goal) string {
 	var all []string
 	for _, g := range goals {
-		all = append(all, verdict(g))
+		all = append(all, g.String())
 	}
 	return strings.Join(all, " | ")
 }
@@ -123,7 +118,7 @@ func TestDropGoals(t *testing.T) {
 		{"better than before", []drop{{"e", 6, 0.9, 1}}, "-10.00 points"},
 		{"the worst run counts", []drop{{"e", 6, 1, 1}, {"e", 7, 1, 0.99}}, "1.00 points NOT e, seed 7: 1.00 points"},
 	} {
-		if got := verdict(judgeDrops("x", x.all)); got != x.want {
+		if got := fmt.Sprint(judgeDrops("x", x.all)); got != x.want {
 			t.Errorf("%s: found %s, want %s", x.name, got, x.want)
 		}
 	}
@@ -131,8 +126,8 @@ func TestDropGoals(t *testing.T) {
 	for i := range many {
 		many[i] = drop{"e", uint64(i), 1, 0}
 	}
-	if g := judgeDrops("x", many); !strings.HasSuffix(g.why, "and 2 more") {
-		t.Errorf("found %s, want six runs and how many more", g.why)
+	if g := judgeDrops("x", many); !strings.HasSuffix(g.Why, "and 2 more") {
+		t.Errorf("found %s, want six runs and how many more", g.Why)
 	}
 }
 
@@ -140,15 +135,15 @@ func TestDropGoals(t *testing.T) {
 func TestNoFigureIsNotMet(t *testing.T) {
 	zero := 0.0
 	none := zero / zero
-	for _, goals := range [][]goal{
+	for _, goals := range [][]report.Goal{
 		judgeRescuable([]attempt{{event: "e", workers: 3, least: none, ratio: none}}),
 		judgePeers([]duel{{"e", "p", none, none}}), judgeBursts([]burst{{"e", 1, none, none, "-"}}),
 		judgeWarm([]attempt{{event: "e", mean: none, ratio: none}}),
 		{judgeDrops("x", []drop{{"e", 6, none, 1}})},
 	} {
 		for _, g := range goals {
-			if g.met {
-				t.Errorf("%s: found met with %s", g.what, g.found)
+			if g.Met {
+				t.Errorf("%s: found met with %s", g.What, g.Found)
 			}
 		}
 	}

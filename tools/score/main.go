@@ -23,6 +23,10 @@ import (
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/box"
+	"github.com/muster-scale/muster/tools/score/prior"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 func main() {
@@ -36,20 +40,20 @@ func main() {
 
 // score is one run of all parts.
 type score struct {
-	*arena
+	*arena.Arena
 	ctx context.Context
 	// scenarios are those of each part, judged with the seeds; peers are tuned on the design seeds, and only there.
 	scenarios     map[string][]trace.Scenario
 	seeds, design []uint64
 	peers         []contest.Contender
-	drawing
+	drawn         *box.Box
 	// jump is the scenario whose work begins to take longer.
 	jump trace.Scenario
 	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
 	shapes []contest.Event
 	fresh  []uint64
 	// starts are the bursts of part prior, each played with so many strata of the prior.
-	starts []start
+	starts []prior.Start
 	strata int
 	real   []recorded
 	page   page
@@ -58,13 +62,13 @@ type score struct {
 // part is one goal of the project.
 type part struct {
 	name, title string
-	play        func(*score) (section, error)
+	play        func(*score) (report.Section, error)
 }
 
 // parts are the goals, in the order of the page.
 func parts() []part {
 	return []part{
-		{boxName, "Worlds drawn at random", (*score).box},
+		{box.Name, "Worlds drawn at random", func(s *score) (report.Section, error) { return s.drawn.Play() }},
 		{"a", "Scenarios in which a launch still saves a message", (*score).rescuable},
 		{"b", "Peers tuned in hindsight", (*score).peersInHindsight},
 		{"c", "One burst", (*score).bursts},
@@ -73,7 +77,7 @@ func parts() []part {
 		{"f", "Bad signals and lost workers", (*score).badSignals},
 		{"g", "Recorded traces", (*score).recordings},
 		{"h", "Shapes held aside", (*score).heldAside},
-		{priorName, "Bursts of unknown duration", (*score).untoldStarts},
+		{prior.Name, "Bursts of unknown duration", (*score).untold},
 	}
 }
 
@@ -92,8 +96,9 @@ func read(args []string, out io.Writer) (o options, err error) {
 		"to join pages by -add")
 	flags.StringVar(&o.scenarios, "scenarios", "", "play parts a, b, d and f on these scenarios alone, as in "+
 		"spikes-300,tree-6x3; a part in front is for that part, as in b:spikes-300,f:tree-6x3")
-	flags.IntVar(&o.worlds, "worlds", worldCount, "how many worlds part box draws; their numbers are made from the "+
-		"commit")
+	flags.IntVar(&o.worlds, "worlds", box.WorldCount,
+		"how many worlds part box draws; their numbers are made from the "+
+			"commit")
 	flags.StringVar(&o.numbers, "numbers", "", "the numbers of the worlds of part box, as in 1-300, in place of "+
 		"those made from the commit")
 	flags.StringVar(&o.seeds, "seeds", "6-10", "the seeds that are judged, as in 6-10 or 6,7; peers are tuned on 1-5")
@@ -119,8 +124,8 @@ func read(args []string, out io.Writer) (o options, err error) {
 	if o.parallel < 1 || o.parallel > 256 {
 		return o, fmt.Errorf("-parallel: found %d, allowed is 1 to 256", o.parallel)
 	}
-	if o.worlds < 1 || o.worlds > mostDrawn {
-		return o, fmt.Errorf("-worlds: found %d, allowed is 1 to %d", o.worlds, mostDrawn)
+	if o.worlds < 1 || o.worlds > box.MostDrawn {
+		return o, fmt.Errorf("-worlds: found %d, allowed is 1 to %d", o.worlds, box.MostDrawn)
 	}
 	return o, nil
 }
@@ -146,12 +151,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	if o.cache != "" && len(wanted) > 0 {
-		if listed(wanted, part{name: boxName}) { // before the runs of peers are taken from the cache
-			if s.boxPrint, err = s.fingerprintOfBaselines(); err != nil {
+		if listed(wanted, part{name: box.Name}) { // before the runs of peers are taken from the cache
+			if s.drawn.Print, err = s.fingerprintOfBaselines(); err != nil {
 				return err
 			}
 		}
-		if s.peersPrint, err = s.fingerprintOfPeers(); err != nil {
+		if s.PeersPrint, err = s.fingerprintOfPeers(); err != nil {
 			return err
 		}
 	}
@@ -195,7 +200,8 @@ func pick(list string) ([]part, error) {
 }
 
 func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
-	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes(), starts: starts(), strata: priorStrata}
+	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes(), starts: prior.Starts(),
+		strata: prior.DefaultStrata}
 	var err error
 	s.jump, _ = trace.FindScenario(driftName)
 	if s.seeds, err = seedList(o.seeds); err != nil {
@@ -222,7 +228,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 		return nil, err
 	}
 	s.fresh = freshSeeds(commit)
-	if s.drawing, err = newDrawing(o, commit); err != nil {
+	if s.drawn, err = box.New(o.numbers, o.worlds, commit); err != nil {
 		return nil, err
 	}
 	keep := func(name string) string {
@@ -231,21 +237,22 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 		}
 		return filepath.Join(o.cache, name)
 	}
-	limits, err := openLimits(keep("limits.json"))
+	limits, err := arena.OpenLimits(keep("limits.json"))
 	if err != nil {
 		return nil, err
 	}
-	runs, err := openStore[sim.Result](keep("peers.json"))
+	runs, err := arena.OpenStore[sim.Result](keep("peers.json"))
 	if err != nil {
 		return nil, err
 	}
-	if s.drawnRuns, err = openStore[worlds.Outcome](keep("worlds.json")); err != nil {
+	if s.drawn.DrawnRuns, err = arena.OpenStore[worlds.Outcome](keep("worlds.json")); err != nil {
 		return nil, err
 	}
-	if s.oracles, err = openStore[limit.Schedule](keep("oracles.json")); err != nil {
+	if s.drawn.Oracles, err = arena.OpenStore[limit.Schedule](keep("oracles.json")); err != nil {
 		return nil, err
 	}
-	s.arena = newArena(ctx, o.parallel, limits, runs, log)
+	s.Arena = arena.New(ctx, o.parallel, limits, runs, log)
+	s.drawn.Arena, s.drawn.Ctx, s.drawn.Peers = s.Arena, ctx, s.peers
 	s.page = begin(o, s, commit, dirty)
 	return s, nil
 }
@@ -301,7 +308,7 @@ func (s *score) play(wanted []part, path string) error {
 		if p.name == "g" && len(s.real) == 0 {
 			continue
 		}
-		s.say("%s: %s", p.name, p.title)
+		s.Say("%s: %s", p.name, p.title)
 		began := time.Now()
 		before, err := host.OwnTime()
 		if err != nil {
@@ -317,7 +324,7 @@ func (s *score) play(wanted []part, path string) error {
 		}
 		took := fmt.Sprintf("%s, with %s of processor time", time.Since(began).Round(time.Second),
 			(after - before).Round(time.Second))
-		s.say("%s: done in %s", p.name, took)
+		s.Say("%s: done in %s", p.name, took)
 		s.page.add(p, found, took)
 		if err := errors.Join(s.keepFound(), s.page.write(path)); err != nil {
 			return err
@@ -327,8 +334,11 @@ func (s *score) play(wanted []part, path string) error {
 }
 
 // keepFound writes what took long to find, for the next time.
-func (s *score) keepFound() error {
-	return errors.Join(s.limits.write(), s.runs.write(), s.drawnRuns.write(), s.oracles.write())
+func (s *score) keepFound() error { return s.drawn.KeepAll() }
+
+// untold is part prior.
+func (s *score) untold() (report.Section, error) {
+	return prior.Part{Arena: s.Arena, Starts: s.starts, Strata: s.strata, Seed: s.seeds[0]}.Play()
 }
 
 // seedList reads numbers and ranges, as in 6-10,12.

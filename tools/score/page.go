@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -15,23 +14,10 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/box"
+	"github.com/muster-scale/muster/tools/score/report"
 )
-
-// section is what a part found.
-type section struct {
-	about  string
-	goals  []goal
-	tables []table
-	notes  []string
-}
-
-// table is a table of the page; the first column is words, the others are figures.
-type table struct {
-	head []string
-	rows [][]string
-}
-
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // page is the report in the making.
 type page struct {
@@ -45,9 +31,9 @@ type page struct {
 	seeds, fresh []uint64
 	// some says of a part which scenarios it was played on, where that are not all.
 	some   map[string]string
-	limits *limitFile
-	runs   *store[sim.Result]
-	drawn  *store[worlds.Outcome]
+	limits *arena.Limits
+	runs   *arena.Store[sim.Result]
+	drawn  *arena.Store[worlds.Outcome]
 
 	played  []played
 	missing []absent
@@ -56,7 +42,7 @@ type page struct {
 func begin(o options, s *score, commit string, dirty bool) page {
 	p := page{
 		command: o.command(), machine: machine(), load: host.Load(), commit: commit, dirty: dirty, started: time.Now(),
-		parallel: o.parallel, seeds: s.seeds, limits: s.limits, runs: s.runs, drawn: s.drawnRuns,
+		parallel: o.parallel, seeds: s.seeds, limits: s.Limits, runs: s.Runs, drawn: s.drawn.DrawnRuns,
 	}
 	p.some = map[string]string{}
 	for _, part := range suiteParts() {
@@ -68,8 +54,8 @@ func begin(o options, s *score, commit string, dirty bool) page {
 			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
 	}
-	if n := len(s.numbers); n < worldCount {
-		p.some[boxName] = fmt.Sprintf("%d worlds, and not %d", n, worldCount)
+	if n := len(s.drawn.Numbers); n < box.WorldCount {
+		p.some[box.Name] = fmt.Sprintf("%d worlds, and not %d", n, box.WorldCount)
 	}
 	if n, all := len(s.real), len(known()); n > 0 && n < all {
 		p.some["g"] = fmt.Sprintf("%d of %d recorded traces", n, all)
@@ -96,7 +82,7 @@ func (o options) words() (text string) {
 	}
 	if o.numbers != "" {
 		text += " -numbers " + o.numbers
-	} else if o.worlds != worldCount && o.worlds != 0 {
+	} else if o.worlds != box.WorldCount && o.worlds != 0 {
 		text += fmt.Sprintf(" -worlds %d", o.worlds)
 	}
 	if o.seeds != "6-10" {
@@ -131,37 +117,37 @@ type absent struct {
 func (p *page) leaveOut(x part, why string) { p.missing = append(p.missing, absent{x, why}) }
 
 // add writes what a part found.
-func (p *page) add(x part, found section, took string) {
+func (p *page) add(x part, found report.Section, took string) {
 	met := 0
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s. %s\n\n%s\n\n%s%s; load of the machine %s; it took %s.\n\n", x.name, x.title, found.about,
+	fmt.Fprintf(&b, "## %s. %s\n\n%s\n\n%s%s; load of the machine %s; it took %s.\n\n", x.name, x.title, found.About,
 		playedOn,
 		p.when(), host.Load(), took)
 	if some := p.some[x.name]; some != "" {
 		fmt.Fprintf(&b, "%s%s.\n\n", onlySome, some)
 	}
-	if len(found.goals) > 0 {
-		goals := table{head: goalsHead()}
-		for _, g := range found.goals {
+	if len(found.Goals) > 0 {
+		goals := report.Table{Head: goalsHead()}
+		for _, g := range found.Goals {
 			said := "met"
-			if g.met {
+			if g.Met {
 				met++
 			} else {
-				said = "**not met**: " + g.why
+				said = "**not met**: " + g.Why
 			}
-			goals.add(g.what, g.target, g.found, said)
+			goals.Add(g.What, g.Target, g.Found, said)
 		}
-		goals.write(&b, false)
+		goals.Write(&b, false)
 	} else {
 		b.WriteString("There was nothing to judge.\n\n")
 	}
-	for _, t := range found.tables {
-		t.write(&b, true)
+	for _, t := range found.Tables {
+		t.Write(&b, true)
 	}
-	for _, n := range found.notes {
+	for _, n := range found.Notes {
 		b.WriteString(n + "\n\n")
 	}
-	p.put(played{x, b.String(), met, len(found.goals)})
+	p.put(played{x, b.String(), met, len(found.Goals)})
 }
 
 // goalsOn is the first line of a table of goals.
@@ -198,27 +184,10 @@ func (p *page) put(x played) {
 	slices.SortFunc(p.played, func(x, y played) int { return cmp.Compare(placeOf(x.part), placeOf(y.part)) })
 }
 
-func (t table) write(b *strings.Builder, figures bool) {
-	rule := make([]string, len(t.head))
-	for i := range rule {
-		rule[i] = "---"
-		if figures && i > 0 {
-			rule[i] = "---:"
-		}
-	}
-	fmt.Fprintf(b, "%s\n%s\n", row(t.head), row(rule))
-	for _, r := range t.rows {
-		b.WriteString(row(r) + "\n")
-	}
-	b.WriteString("\n")
-}
-
 // placeOf is where a part stands on the page.
 func placeOf(x part) int {
 	return slices.IndexFunc(parts(), func(y part) bool { return x.name == y.name })
 }
-
-func row(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" }
 
 // write writes the page as far as it is; nowhere, for an empty path.
 func (p *page) write(path string) error {
@@ -242,29 +211,30 @@ func (p *page) text() string {
 		time.Since(p.started).Round(time.Second), p.machine, render.Plural(p.parallel, "run"), p.load, host.Load())
 	fmt.Fprintf(&b, "- %s; drawn worlds and held-aside shapes: numbers and seeds made from the commit, which the "+
 		"parts name\n- limits: %d computed, %d taken from an earlier run of the same traces\n", seedWords(p.seeds),
-		p.limits.computed, p.limits.taken)
-	if r := p.runs; r.computed+r.taken > 0 {
+		p.limits.Computed, p.limits.Taken)
+	if r := p.runs; r.Computed+r.Taken > 0 {
 		fmt.Fprintf(&b, "- runs of peers: %d made, %d taken from an earlier run of code that plays them alike\n",
-			r.computed, r.taken)
+			r.Computed, r.Taken)
 	}
-	if r := p.drawn; r.computed+r.taken > 0 {
+	if r := p.drawn; r.Computed+r.Taken > 0 {
 		fmt.Fprintf(&b, "- runs of baselines in drawn worlds: %d made, %d taken from an earlier run of code that "+
-			"plays them alike\n", r.computed, r.taken)
+			"plays them alike\n", r.Computed, r.Taken)
 	}
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
 	}
 	met, of := 0, 0
-	fmt.Fprintf(&b, "\n%s\n%s\n", row([]string{"part", "what", "goals met"}), row([]string{"---", "---", "---:"}))
+	fmt.Fprintf(&b, "\n%s\n%s\n", report.Row([]string{"part", "what", "goals met"}), report.Row([]string{"---", "---",
+		"---:"}))
 	for _, x := range p.played {
 		title := x.part.title
 		if strings.Contains(x.text, onlySome) {
 			title += " (**only some**)"
 		}
-		b.WriteString(row([]string{x.part.name, title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		b.WriteString(report.Row([]string{x.part.name, title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
 		met, of = met+x.met, of+x.of
 	}
-	b.WriteString(row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")
+	b.WriteString(report.Row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")
 	for _, x := range p.played {
 		b.WriteString("\n" + strings.TrimRight(x.text, "\n") + "\n")
 	}
@@ -284,17 +254,6 @@ func seedWords(seeds []uint64) string {
 		return "seed " + words[0]
 	}
 	return "seeds " + strings.Join(words, ", ")
-}
-
-// span is a time of so many seconds as people write it.
-func span(seconds float64) string { return render.Seconds(seconds) }
-
-// number is short, and exact where it is small.
-func number(v float64) string {
-	if math.Abs(v) >= 100 || v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
 }
 
 func machine() string {

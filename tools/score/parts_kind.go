@@ -5,16 +5,18 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // rescuable is part a.
-func (s *score) rescuable() (section, error) {
+func (s *score) rescuable() (report.Section, error) {
 	kind, _, err := s.sorted("a")
 	if err != nil {
-		return section{}, err
+		return report.Section{}, err
 	}
 	found, err := s.attempts(kind, s.seeds)
-	found.about = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b is above 0, with the "+
+	found.About = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b is above 0, with the "+
 		"true quantile s of the work, "+
 		"the objective L and the boot time b; %s. The limit is what nobody can beat who knows the future "+
 		"([limit.md](limit.md)); "+
@@ -28,7 +30,7 @@ func (s *score) attempted() ([]attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	figures, _, err := s.figures(pairs(kind), s.seeds, true)
+	figures, _, err := s.Figures(pairs(kind), s.seeds, true)
 	var all []attempt
 	for i, f := range figures {
 		all = append(all, kind[i].attempt(f))
@@ -42,9 +44,9 @@ const toldNote = "Told nothing is the policy as it is configured by default: nei
 	"the true ones."
 
 // attempts plays the policy on events and judges them as rescuable ones.
-func (s *score) attempts(all []circumstances, seeds []uint64) (section, error) {
-	var found section
-	figures, runs, err := s.figures(pairs(all), seeds, true)
+func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, error) {
+	var found report.Section
+	figures, runs, err := s.Figures(pairs(all), seeds, true)
 	if err != nil {
 		return found, err
 	}
@@ -52,42 +54,35 @@ func (s *score) attempts(all []circumstances, seeds []uint64) (section, error) {
 	if err != nil {
 		return found, err
 	}
-	t := table{head: []string{"event", "k", "load in workers", "told nothing: in time, least", "cost over limit, mean",
+	t := report.Table{Head: []string{"event", "k", "load in workers", "told nothing: in time, least",
+		"cost over limit, mean",
 		"told: in time, least", "mean", "cost over limit, mean", "most", "p50", "p99", "most workers, mean"}}
 	var attempts []attempt
 	for i, c := range all {
 		f, u := figures[i], untold[i]
 		attempts = append(attempts, c.attempt(f))
-		t.add(c.event.Name, number(c.slack), c.load(), percent(u.InTimeLeast), multiple(u.RatioMean),
-			percent(f.InTimeLeast), percent(f.InTimeMean), multiple(f.RatioMean), multiple(f.RatioMost),
-			span(f.P50), span(f.P99), number(f.PeakWorkers))
+		t.Add(c.event.Name, report.Number(c.slack), c.load(), report.Percent(u.InTimeLeast),
+			report.Multiple(u.RatioMean),
+			report.Percent(f.InTimeLeast), report.Percent(f.InTimeMean), report.Multiple(f.RatioMean),
+			report.Multiple(f.RatioMost), report.Span(f.P50), report.Span(f.P99), report.Number(f.PeakWorkers))
 	}
-	found.goals = judgeRescuable(attempts)
-	found.goals = append(found.goals, brokenPromises(append(figures, untold...))...)
-	found.tables, found.notes = append(found.tables, t), append(found.notes, toldNote)
+	found.Goals = judgeRescuable(attempts)
+	found.Goals = append(found.Goals, arena.BrokenPromises(append(figures, untold...))...)
+	found.Tables, found.Notes = append(found.Tables, t), append(found.Notes, toldNote)
 	return found, nil
 }
 
-// brokenPromises adds a goal only where the simulator found one: then no figure means anything.
-func brokenPromises(all []figure) []goal {
-	for _, f := range all {
-		if f.broken > 0 {
-			return []goal{judged("promises that the simulator checks", "none broken",
-				fmt.Sprintf("%d broken", f.broken), []string{f.Event + ": run it with `muster simulate` to see which"})}
-		}
-	}
-	return nil
-}
-
 // peersInHindsight is part b.
-func (s *score) peersInHindsight() (section, error) {
-	found := section{about: fmt.Sprintf("Each peer of [peers.md](peers.md) has its main setting swept on seeds 1 to "+
+func (s *score) peersInHindsight() (report.Section, error) {
+	found := report.Section{About: fmt.Sprintf("Each peer of [peers.md](peers.md) has its main setting swept on "+
+		"seeds 1 to "+
 		"5, and gets the one that costs least and keeps %s there. "+
 		"The best peer is the cheapest of those so tuned that also keeps it on the seeds that are judged, %s. A peer "+
 		"that is tuned so for each trace by "+
-		"who has seen it is not what anybody runs; `deadline` has one configuration for all.", percent(objectiveShare),
+		"who has seen it is not what anybody runs; `deadline` has one configuration for "+
+		"all.", report.Percent(report.ObjectiveShare),
 		seedWords(s.seeds))}
-	t := table{head: []string{"event", "best tuned peer", "its share in time", "deadline's, mean", "least",
+	t := report.Table{Head: []string{"event", "best tuned peer", "its share in time", "deadline's, mean", "least",
 		"cost over the peer's"}}
 	var duels []duel
 	for _, x := range s.scenarios["b"] {
@@ -96,63 +91,56 @@ func (s *score) peersInHindsight() (section, error) {
 		if err != nil {
 			return found, err
 		}
-		figures, _, err := s.figures([]request{{event: e, contender: ours()}}, s.seeds, false)
+		figures, _, err := s.Figures([]arena.Request{{Event: e, Contender: arena.Ours()}}, s.seeds, false)
 		if err != nil {
 			return found, err
 		}
 		f := figures[0]
 		d := duel{event: e.Name, mean: f.InTimeMean}
 		if best == nil {
-			t.add(e.Name, "none keeps "+percent(objectiveShare), "-", percent(f.InTimeMean), percent(f.InTimeLeast),
-				"-")
+			t.Add(e.Name, "none keeps "+report.Percent(report.ObjectiveShare), "-", report.Percent(f.InTimeMean),
+				report.Percent(f.InTimeLeast), "-")
 		} else {
-			d.peer, d.ratio = best.contender.Name, f.WorkerSeconds*float64(f.Runs)/best.cost()
-			t.add(e.Name, described(best.contender), percent(best.inTime()/float64(f.Runs)), percent(f.InTimeMean),
-				percent(f.InTimeLeast), multiple3(d.ratio))
+			d.peer, d.ratio = best.Contender.Name, f.WorkerSeconds*float64(f.Runs)/best.Cost()
+			t.Add(e.Name, arena.Described(best.Contender), report.Percent(best.InTime()/float64(f.Runs)),
+				report.Percent(f.InTimeMean), report.Percent(f.InTimeLeast), report.Multiple3(d.ratio))
 		}
 		duels = append(duels, d)
 	}
-	found.goals, found.tables = judgePeers(duels), []table{t}
+	found.Goals, found.Tables = judgePeers(duels), []report.Table{t}
 	return found, nil
 }
 
 // bestPeer returns the cheapest tuned peer that keeps the share, or nil.
-func (s *score) bestPeer(e contest.Event) (*entrant, error) {
-	all, err := s.tune(e, []float64{objectiveShare})
+func (s *score) bestPeer(e contest.Event) (*arena.Entrant, error) {
+	all, err := s.Tune(e, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
 		return nil, err
 	}
 	var field []contest.Contender
 	for _, t := range all {
-		if t.kept {
-			field = append(field, t.peer)
+		if t.Kept {
+			field = append(field, t.Peer)
 		}
 	}
 	if len(field) == 0 {
 		return nil, nil
 	}
-	winners, err := s.race(e, field, s.seeds, []float64{objectiveShare})
-	if err != nil || !keeps(winners[0], objectiveShare) {
+	winners, err := s.Race(e, field, s.seeds, []float64{report.ObjectiveShare})
+	if err != nil || !arena.Keeps(winners[0], report.ObjectiveShare) {
 		return nil, err
 	}
 	return winners[0], nil
-}
-
-// described names a peer with its setting.
-func described(c contest.Contender) string {
-	if c.Setting == "" {
-		return c.Name
-	}
-	return fmt.Sprintf("%s, %s %g", c.With(c.Value).Name, c.Setting, c.Value)
 }
 
 // shares are the shares in time at which a peer may be better.
 func shares() []float64 { return []float64{0.95, 0.98, 0.99, 0.995} }
 
 // unrescuable is part d.
-func (s *score) unrescuable() (section, error) {
+func (s *score) unrescuable() (report.Section, error) {
 	_, kind, err := s.sorted("d")
-	found := section{about: fmt.Sprintf("The scenarios with k of 0 or below: only workers that are there already "+
+	found := report.Section{About: fmt.Sprintf("The scenarios with k of 0 or below: only workers that are there "+
+		"already "+
 		"save a message; %s. At each share of 95, 98, 99 and 99.5 %% as "+
 		"objective, every peer stands at its default and at the setting that is best in hindsight for this share "+
 		"(seeds 1 to 5); worker-seconds and shares are "+
@@ -160,7 +148,7 @@ func (s *score) unrescuable() (section, error) {
 	if err != nil {
 		return found, err
 	}
-	t := table{head: []string{"event", "objective", "deadline in time, mean", "least", "cost over limit, mean",
+	t := report.Table{Head: []string{"event", "objective", "deadline in time, mean", "least", "cost over limit, mean",
 		"peers both cheaper and better"}}
 	var all []rival
 	var events []string
@@ -171,16 +159,16 @@ func (s *score) unrescuable() (section, error) {
 			return found, err
 		}
 		all = append(all, mine...)
-		t.rows = append(t.rows, rows...)
+		t.Rows = append(t.Rows, rows...)
 	}
-	found.goals, found.tables = judgeRivals(events, all), []table{t}
+	found.Goals, found.Tables = judgeRivals(events, all), []report.Table{t}
 	err = s.warmPool(kind, &found)
 	return found, err
 }
 
 // rivals plays every peer, at its default and tuned for each share, beside the policy with that share as its objective.
 func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
-	choices, err := s.tune(e, shares())
+	choices, err := s.Tune(e, s.peers, s.design, shares())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,35 +178,35 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 		asked := e
 		asked.Objective.Quantile = share
 		if share != e.Objective.Quantile {
-			asked.Name = fmt.Sprintf("%s at %s", e.Name, percent(share))
+			asked.Name = fmt.Sprintf("%s at %s", e.Name, report.Percent(share))
 		}
-		own, _, err := s.figures([]request{{event: asked, contender: ours()}}, s.seeds, true)
+		own, _, err := s.Figures([]arena.Request{{Event: asked, Contender: arena.Ours()}}, s.seeds, true)
 		if err != nil {
 			return nil, nil, err
 		}
 		// The peers know no share: what they do is the same for each.
-		var field []request
+		var field []arena.Request
 		for _, p := range s.peers {
-			field = append(field, request{event: e, contender: p})
+			field = append(field, arena.Request{Event: e, Contender: p})
 		}
 		for _, t := range choices {
-			if t.share == share && !slices.ContainsFunc(field,
-				func(r request) bool { return described(r.contender) == described(t.peer) }) {
-				field = append(field, request{event: e, contender: t.peer})
+			if t.Share == share && !slices.ContainsFunc(field,
+				func(r arena.Request) bool { return arena.Described(r.Contender) == arena.Described(t.Peer) }) {
+				field = append(field, arena.Request{Event: e, Contender: t.Peer})
 			}
 		}
-		theirs, _, err := s.figures(field, s.seeds, false)
+		theirs, _, err := s.Figures(field, s.seeds, false)
 		if err != nil {
 			return nil, nil, err
 		}
-		row := []string{e.Name, percent(share), percent(own[0].InTimeMean), percent(own[0].InTimeLeast),
-			multiple(own[0].RatioMean), ""}
+		row := []string{e.Name, report.Percent(share), report.Percent(own[0].InTimeMean),
+			report.Percent(own[0].InTimeLeast), report.Multiple(own[0].RatioMean), ""}
 		for i, f := range theirs {
-			r := rival{event: e.Name, peer: described(field[i].contender), share: share, inTime: f.InTimeMean,
+			r := rival{event: e.Name, peer: arena.Described(field[i].Contender), share: share, inTime: f.InTimeMean,
 				cost:       f.WorkerSeconds,
 				oursInTime: own[0].InTimeMean, oursCost: own[0].WorkerSeconds}
 			if all = append(all, r); r.dominates() {
-				row[5] += fmt.Sprintf("%s (%s); ", r.peer, percent(r.inTime))
+				row[5] += fmt.Sprintf("%s (%s); ", r.peer, report.Percent(r.inTime))
 			}
 		}
 		rows = append(rows, row)

@@ -9,6 +9,8 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // burstNames are the scenarios of part c, driftName is that of part e; driftTo is how long the work takes there in the
@@ -20,11 +22,13 @@ const (
 )
 
 // bursts is part c.
-func (s *score) bursts() (section, error) {
-	found := section{about: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and launches at "+
+func (s *score) bursts() (report.Section, error) {
+	found := report.Section{About: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and "+
+		"launches at "+
 		"the first message; %s. "+
 		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
-	t := table{head: []string{"event", "stated duration", "told nothing: in time", "cost over the causal optimum",
+	t := report.Table{Head: []string{"event", "stated duration", "told nothing: in time",
+		"cost over the causal optimum",
 		"told: in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers",
 		"workers of the optimum", "p99"}}
 	var all []burst
@@ -35,7 +39,7 @@ func (s *score) bursts() (section, error) {
 		}
 		for _, factor := range []float64{1, 0.5, 2} {
 			e := contest.Told(contest.Scenario(x))
-			p, err := s.prepared(e, s.seeds[0])
+			p, err := s.Prepared(e, s.seeds[0])
 			if err != nil {
 				return found, err
 			}
@@ -43,34 +47,36 @@ func (s *score) bursts() (section, error) {
 				e.TellMean, e.Prior = false, time.Duration(factor*float64(p.Event.Prior))
 				e.Name = fmt.Sprintf("%s, stated x %g", name, factor)
 			}
-			figures, runs, err := s.figures([]request{{event: e, contender: ours()}}, s.seeds, true)
+			figures, runs, err := s.Figures([]arena.Request{{Event: e, Contender: arena.Ours()}}, s.seeds, true)
 			if err != nil {
 				return found, err
 			}
-			f, least := figures[0], runs[0][0].boundCausal
+			f, least := figures[0], runs[0][0].BoundCausal
 			inTime, cost := "-", "-"
 			if factor == 1 { // the policy that is told nothing does not depend on what is stated
 				untold, err := s.toldNothing([]circumstances{{event: e}}, s.seeds, runs)
 				if err != nil {
 					return found, err
 				}
-				inTime, cost = percent(untold[0].InTimeLeast), multiple3(untold[0].WorkerSeconds/least)
+				inTime, cost = report.Percent(untold[0].InTimeLeast), report.Multiple3(untold[0].WorkerSeconds/least)
 			}
 			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least, bound: "-"}
 			each := p.Statistics.Service.MeanSeconds
 			g := guess{messages: int(p.Statistics.Messages), slots: x.Slots, latency: x.Objective.Latency.Seconds(),
 				boot: x.Boot.Seconds()}
 			if bound, ok := g.least(factor*each, each); ok {
-				b.bound = multiple3(bound)
+				b.bound = report.Multiple3(bound)
 			}
 			all = append(all, b)
 			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
-			t.add(name, fmt.Sprintf("x %g", factor), inTime, cost, percent(f.InTimeLeast), number(f.WorkerSeconds),
-				number(least), multiple3(b.ratio), b.bound, number(f.PeakWorkers), number(workers), span(f.P99))
+			t.Add(name, fmt.Sprintf("x %g", factor), inTime, cost, report.Percent(f.InTimeLeast),
+				report.Number(f.WorkerSeconds),
+				report.Number(least), report.Multiple3(b.ratio), b.bound, report.Number(f.PeakWorkers),
+				report.Number(workers), report.Span(f.P99))
 		}
 	}
-	found.goals, found.tables = judgeBursts(all), []table{t}
-	found.notes = append(found.notes, toldNote, "With a wrong figure both cannot be met while nothing was measured. "+
+	found.Goals, found.Tables = judgeBursts(all), []report.Table{t}
+	found.Notes = append(found.Notes, toldNote, "With a wrong figure both cannot be met while nothing was measured. "+
 		"No message is finished before the first workers have booted and worked "+
 		"one; what is launched until then goes by what is stated. Stated twice as long, too many are launched, and "+
 		"their boots are paid; stated half as long, "+
@@ -79,14 +85,15 @@ func (s *score) bursts() (section, error) {
 		fmt.Sprintf("What nobody can beat is the least that a plan costs in that row which has all in time and costs "+
 			"no more than %s if the statement is right. It knows "+
 			"that the one or the other is true, and until a message could have ended it cannot tell which; each row "+
-			"has the plan that suits it best.", multiple(mostBurst)))
+			"has the plan that suits it best.", report.Multiple(mostBurst)))
 	return found, nil
 }
 
 // drift is part e.
-func (s *score) drift() (section, error) {
+func (s *score) drift() (report.Section, error) {
 	x := s.jump
-	found := section{about: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; %s.", x.Name,
+	found := report.Section{About: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; "+
+		"%s.", x.Name,
 		seedWords(s.seeds))}
 	calm := x
 	calm.Name += " without the jump"
@@ -94,18 +101,20 @@ func (s *score) drift() (section, error) {
 	if calm.Spec == x.Spec {
 		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
 	}
-	figures, runs, err := s.figures([]request{{event: contest.Told(contest.Scenario(calm)), contender: ours()},
-		{event: contest.Told(contest.Scenario(x)), contender: ours()}}, s.seeds, true)
+	figures, runs, err := s.Figures([]arena.Request{{Event: contest.Told(contest.Scenario(calm)),
+		Contender: arena.Ours()},
+		{Event: contest.Told(contest.Scenario(x)), Contender: arena.Ours()}}, s.seeds, true)
 	if err != nil {
 		return found, err
 	}
-	found.goals = []goal{judgeDrops("work that takes eight times as long", drops(x.Name, runs[0], runs[1]))}
-	found.goals = append(found.goals, brokenPromises(figures)...)
-	t := table{head: []string{"event", "in time, least", "mean", "cost over limit, mean", "p50", "p99"}}
+	found.Goals = []report.Goal{judgeDrops("work that takes eight times as long", drops(x.Name, runs[0], runs[1]))}
+	found.Goals = append(found.Goals, arena.BrokenPromises(figures)...)
+	t := report.Table{Head: []string{"event", "in time, least", "mean", "cost over limit, mean", "p50", "p99"}}
 	for _, f := range figures {
-		t.add(f.Event, percent(f.InTimeLeast), percent(f.InTimeMean), multiple(f.RatioMean), span(f.P50), span(f.P99))
+		t.Add(f.Event, report.Percent(f.InTimeLeast), report.Percent(f.InTimeMean), report.Multiple(f.RatioMean),
+			report.Span(f.P50), report.Span(f.P99))
 	}
-	found.tables, found.notes = []table{t}, []string{driftNote}
+	found.Tables, found.Notes = []report.Table{t}, []string{driftNote}
 	return found, nil
 }
 
@@ -116,7 +125,7 @@ const driftNote = "What is late when work begins to take longer is what had wait
 	"differs with the seed."
 
 // drops sets runs beside each other, seed by seed.
-func drops(event string, without, with []outcome) []drop {
+func drops(event string, without, with []arena.Outcome) []drop {
 	var all []drop
 	for i := range without {
 		all = append(all, drop{event: event, seed: without[i].Seed, without: without[i].InTimeRatio,
@@ -144,23 +153,24 @@ func troubles() []trouble {
 }
 
 // badSignals is part f.
-func (s *score) badSignals() (section, error) {
+func (s *score) badSignals() (report.Section, error) {
 	kind, _, err := s.sorted("f")
-	found := section{about: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of `muster "+
+	found := report.Section{About: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of `muster "+
 		"simulate` names it, each run beside the same run without; %s. "+
 		"Five workers in a hundred are lost in an hour: taken back two minutes after a notice, as spot capacity is, "+
 		"and at once.", seedWords(s.seeds))}
 	if err != nil {
 		return found, err
 	}
-	calm, calmRuns, err := s.figures(pairs(kind), s.seeds, false)
+	calm, calmRuns, err := s.Figures(pairs(kind), s.seeds, false)
 	if err != nil {
 		return found, err
 	}
-	t := table{head: []string{"fault", "event", "in time without, mean", "with, mean", "points lost in the worst run",
+	t := report.Table{Head: []string{"fault", "event", "in time without, mean", "with, mean",
+		"points lost in the worst run",
 		"worker-seconds with over without"}}
 	blind := 0
-	var figures []figure
+	var figures []arena.Figure
 	for _, x := range troubles() {
 		var events []circumstances
 		for _, c := range kind {
@@ -168,7 +178,7 @@ func (s *score) badSignals() (section, error) {
 			c.event.Name += " with " + x.name
 			events = append(events, c)
 		}
-		with, runs, err := s.figures(pairs(events), s.seeds, false)
+		with, runs, err := s.Figures(pairs(events), s.seeds, false)
 		if err != nil {
 			return found, err
 		}
@@ -180,21 +190,21 @@ func (s *score) badSignals() (section, error) {
 				worst = max(worst, d.lost())
 			}
 			all = append(all, mine...)
-			blind += f.blindFalls
-			t.add(x.name, kind[i].event.Name, percent(calm[i].InTimeMean), percent(f.InTimeMean), points(worst),
-				multiple(f.WorkerSeconds/calm[i].WorkerSeconds))
+			blind += f.BlindFalls
+			t.Add(x.name, kind[i].event.Name, report.Percent(calm[i].InTimeMean), report.Percent(f.InTimeMean),
+				report.Points(worst), report.Multiple(f.WorkerSeconds/calm[i].WorkerSeconds))
 		}
 		figures = append(figures, with...)
-		found.goals = append(found.goals, judgeDrops(x.name, all))
+		found.Goals = append(found.Goals, judgeDrops(x.name, all))
 	}
 	var missed []string
 	if blind > 0 {
 		missed = []string{"a decision fell without knowing what it must know"}
 	}
-	found.goals = append(found.goals,
-		judged("decreases decided while the backlog, the messages in flight or the listing was unknown", "none",
-			number(float64(blind)), missed))
-	found.goals = append(found.goals, brokenPromises(figures)...)
-	found.tables, found.notes = []table{t}, []string{driftNote}
+	found.Goals = append(found.Goals,
+		report.Judged("decreases decided while the backlog, the messages in flight or the listing was unknown", "none",
+			report.Number(float64(blind)), missed))
+	found.Goals = append(found.Goals, arena.BrokenPromises(figures)...)
+	found.Tables, found.Notes = []report.Table{t}, []string{driftNote}
 	return found, nil
 }

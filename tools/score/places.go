@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // circumstances are an event with what its traces are like, over the seeds.
@@ -23,7 +25,7 @@ type circumstances struct {
 func (s *score) measure(e contest.Event, seeds []uint64) (circumstances, error) {
 	c := circumstances{event: e, slack: math.Inf(1), attainable: 1}
 	for _, seed := range seeds {
-		p, err := s.prepared(e, seed)
+		p, err := s.Prepared(e, seed)
 		if err != nil {
 			return c, err
 		}
@@ -58,20 +60,37 @@ func (c circumstances) load() string {
 	if c.burst {
 		return "one burst"
 	}
-	return number(c.workers)
+	return report.Number(c.workers)
 }
 
 // attempt is what a figure is judged as.
-func (c circumstances) attempt(f figure) attempt {
+func (c circumstances) attempt(f arena.Figure) attempt {
 	return attempt{event: c.event.Name, workers: c.workers, burst: c.burst, least: f.InTimeLeast, mean: f.InTimeMean,
 		ratio: f.RatioMean}
 }
 
 // pairs asks for the policy on each of the events.
-func pairs(all []circumstances) []request {
-	var requests []request
+func pairs(all []circumstances) []arena.Request {
+	var requests []arena.Request
 	for _, c := range all {
-		requests = append(requests, request{event: c.event, contender: ours()})
+		requests = append(requests, arena.Request{Event: c.event, Contender: arena.Ours()})
 	}
 	return requests
+}
+
+// toldNothing plays the policy with nothing stated beforehand on the events of runs that were made before.
+func (s *score) toldNothing(all []circumstances, seeds []uint64, before [][]arena.Outcome) ([]arena.Figure, error) {
+	var events []contest.Event
+	for _, c := range all {
+		events = append(events, untold(c.event))
+	}
+	figures, _, err := s.Alike(events, seeds, before)
+	return figures, err
+}
+
+// untold returns an event in which nothing is stated beforehand.
+func untold(e contest.Event) contest.Event {
+	e.TellMean, e.TellBoot, e.Prior, e.BootPrior = false, false, 0, 0
+	e.Name += ", told nothing"
+	return e
 }

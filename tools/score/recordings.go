@@ -12,6 +12,8 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // recorded is a recorded trace with its circumstances, and where it comes from.
@@ -41,7 +43,7 @@ func known() []recorded {
 	for _, x := range list {
 		all = append(all, recorded{from: x.from, event: contest.Event{
 			TellMean: true, TellBoot: true,
-			Name: x.name, Objective: muster.Objective{Latency: x.latency, Quantile: objectiveShare},
+			Name: x.name, Objective: muster.Objective{Latency: x.latency, Quantile: report.ObjectiveShare},
 			Limits: muster.Limits{Max: x.most, LaunchesPerHour: contest.LaunchesPerHour},
 			World:  sim.World{Boot: sim.Draw{Mean: x.boot}, Slots: x.slots},
 		}})
@@ -80,8 +82,9 @@ func recordings(dir, only string) ([]recorded, error) {
 }
 
 // recordings is part g.
-func (s *score) recordings() (section, error) {
-	found := section{about: "Real arrivals, and service times that were measured or drawn as the trace's source " +
+func (s *score) recordings() (report.Section, error) {
+	found := report.Section{About: "Real arrivals, and service times that were measured or drawn as the trace's " +
+		"source " +
 		"says. Shares are of the attainable messages, whose own work fits into the " +
 		"objective. Goals are those of part a where k is above 0; elsewhere no launch saves a message, and the " +
 		"figures are published without a goal."}
@@ -98,15 +101,15 @@ func (s *score) recordings() (section, error) {
 			kind = append(kind, c)
 		}
 	}
-	t := table{head: []string{"trace", "objective", "boot", "slots", "k", "load in workers", "attainable",
+	t := report.Table{Head: []string{"trace", "objective", "boot", "slots", "k", "load in workers", "attainable",
 		"told nothing: in time of those", "cost over limit", "told: in time of those", "cost over limit", "limit by",
 		"a schedule that knows the future, over limit", "p50", "p99", "most workers", "took"}}
 	attempts := map[string]attempt{}
-	var broken []figure
+	var broken []arena.Figure
 	for _, c := range all { // one after the other: each may take minutes
 		began := time.Now()
-		s.say("   %s: the limit, and two runs", c.event.Name)
-		figures, runs, err := s.figures([]request{{event: c.event, contender: ours()}}, once, true)
+		s.Say("   %s: the limit, and two runs", c.event.Name)
+		figures, runs, err := s.Figures([]arena.Request{{Event: c.event, Contender: arena.Ours()}}, once, true)
 		if err != nil {
 			return found, err
 		}
@@ -123,33 +126,34 @@ func (s *score) recordings() (section, error) {
 			return found, err
 		}
 		took := time.Since(began).Round(time.Second)
-		s.say("   %s: %s of the attainable in time at %s, in %s", c.event.Name, percent(x.mean), multiple(x.ratio),
-			took)
-		t.add(c.event.Name, c.event.Objective.Latency.String(), c.event.World.Boot.Mean.String(),
-			number(float64(c.event.World.Slots)), number(c.slack), c.load(), percent(c.attainable),
-			percent(untold[0].InTimeMean/c.attainable), multiple(untold[0].RatioMean), percent(x.mean),
-			multiple(x.ratio), runs[0][0].Method, foreseen, span(f.P50), span(f.P99), number(f.PeakWorkers),
-			took.String())
+		s.Say("   %s: %s of the attainable in time at %s, in %s", c.event.Name, report.Percent(x.mean),
+			report.Multiple(x.ratio), took)
+		t.Add(c.event.Name, c.event.Objective.Latency.String(), c.event.World.Boot.Mean.String(),
+			report.Number(float64(c.event.World.Slots)), report.Number(c.slack), c.load(), report.Percent(c.attainable),
+			report.Percent(untold[0].InTimeMean/c.attainable), report.Multiple(untold[0].RatioMean),
+			report.Percent(x.mean),
+			report.Multiple(x.ratio), runs[0][0].Method, foreseen, report.Span(f.P50), report.Span(f.P99),
+			report.Number(f.PeakWorkers), took.String())
 	}
 	var judgedOnes []attempt
 	for _, c := range kind {
 		judgedOnes = append(judgedOnes, attempts[c.event.Name])
 	}
-	found.goals = judgeRescuable(judgedOnes)
+	found.Goals = judgeRescuable(judgedOnes)
 	if len(judgedOnes) > 0 {
 		scenarios, err := s.attempted()
 		if err != nil {
 			return found, err
 		}
-		found.goals = append(found.goals, judgeMean("the same of these and the scenarios of part a together",
+		found.Goals = append(found.Goals, judgeMean("the same of these and the scenarios of part a together",
 			append(scenarios, judgedOnes...)))
 	}
-	found.goals = append(found.goals, brokenPromises(broken)...)
-	found.tables = []table{t}
-	found.notes = append(found.notes, toldNote, "The limit is a bound, and by prices one with fractions of workers: "+
+	found.Goals = append(found.Goals, arena.BrokenPromises(broken)...)
+	found.Tables = []report.Table{t}
+	found.Notes = append(found.Notes, toldNote, "The limit is a bound, and by prices one with fractions of workers: "+
 		"the schedule that knows the future is the cheapest found with whole workers, "+
 		"looked for where k is above 0. The least is between the two.")
-	found.notes = append(found.notes, "The traces are "+strings.Join(sources, "; ")+".")
+	found.Notes = append(found.Notes, "The traces are "+strings.Join(sources, "; ")+".")
 	return found, nil
 }
 
@@ -159,7 +163,7 @@ func (s *score) foreseen(c circumstances, least float64) (string, error) {
 	if c.slack <= 0 {
 		return "-", nil
 	}
-	p, err := s.prepared(c.event, 1)
+	p, err := s.Prepared(c.event, 1)
 	if err != nil {
 		return "", err
 	}
@@ -167,5 +171,5 @@ func (s *score) foreseen(c circumstances, least float64) (string, error) {
 	if err != nil || !x.Kept {
 		return "none found", err
 	}
-	return multiple(x.WorkerSeconds / least), nil
+	return report.Multiple(x.WorkerSeconds / least), nil
 }

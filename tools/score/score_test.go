@@ -3,99 +3,70 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/worlds"
+
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/box"
+	"github.com/muster-scale/muster/tools/score/prior"
+	"github.com/muster-scale/muster/tools/score/scoretest"
 )
-
-func tiny(name, spec string, latency time.Duration) trace.Scenario {
-	return trace.Scenario{Name: name, Spec: spec, Objective: muster.Objective{Latency: latency, Quantile: 0.99},
-		Boot: time.Minute, Slots: 1, Max: 50}
-}
-
-// weak computes a limit that is weak, in no time.
-func weak(p *contest.Prepared) error {
-	f, err := limit.Read(limit.Problem{Trace: p.Trace, Latency: p.Event.Objective.Latency, Quantile: 0.99,
-		Boot: p.Event.World.Boot.Mean, Slots: 1})
-	if err == nil {
-		p.Limits = limit.Bounds{Prescient: f.Work(), Causal: f.Rush(limit.Causal)}
-	}
-	return err
-}
 
 // tinyScore plays every part in a moment: one seed, small scenarios, few peers and settings.
 func tinyScore(t *testing.T) *score {
 	t.Helper()
-	limits, err := openLimits(filepath.Join(t.TempDir(), "limits.json"))
+	limits, err := arena.OpenLimits(filepath.Join(t.TempDir(), "limits.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := openStore[sim.Result]("")
+	runs, err := arena.OpenStore[sim.Result]("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &score{
-		arena: newArena(t.Context(), 2, limits, runs, io.Discard), ctx: t.Context(), seeds: []uint64{6},
+		Arena: arena.New(t.Context(), 2, limits, runs, io.Discard), ctx: t.Context(), seeds: []uint64{6},
 		design: []uint64{1}, fresh: []uint64{99},
 		shapes: []contest.Event{shape("two bursts", func(seed uint64) (trace.Trace, error) {
 			a, err := trace.Generate("burst:size=5,service=10s", seed)
 			return merged(a, ramp(seed, 0.01, 0.2, 5*time.Minute, 10*time.Second)), err
 		}, 5*time.Minute, time.Minute, 1)},
 		scenarios: map[string][]trace.Scenario{},
-		jump:      tiny("jump", "drift:rate=0.2,service=5s,to=40s,at=3m,duration=6m", 5*time.Minute),
+		jump:      scoretest.Tiny("jump", "drift:rate=0.2,service=5s,to=40s,at=3m,duration=6m", 5*time.Minute),
 	}
-	s.starts, s.strata = starts()[:3], 4
-	limits.compute = weak
+	s.starts, s.strata = prior.Starts()[:3], 4
+	limits.Compute = scoretest.Weak
 	for _, p := range suiteParts() {
 		s.scenarios[p] = []trace.Scenario{
-			tiny("tiny", "poisson:rate=0.2,duration=6m,service=10s", 5*time.Minute), tiny("tiny-hard",
+			scoretest.Tiny("tiny", "poisson:rate=0.2,duration=6m,service=10s", 5*time.Minute),
+			scoretest.Tiny("tiny-hard",
 				"poisson:rate=0.5,duration=6m,service=4s,cv=0", 20*time.Second)}
 	}
-	for _, name := range []string{"keda-tuned", "s3"} {
-		c, err := contest.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Sweep = c.Sweep[:3]
-		s.peers = append(s.peers, c)
-	}
-	s.drawing = drawing{numbers: []uint64{1, 2, 3}, drawnFrom: "made by hand", tuning: []uint64{4, 5}, draw: tinyWorld,
-		named: []worlds.Named{
+	s.peers = scoretest.Peers(t)
+	s.drawn = &box.Box{Arena: s.Arena, Ctx: t.Context(), Peers: s.peers, Numbers: []uint64{1, 2, 3},
+		DrawnFrom: "made by hand", Tuning: []uint64{4, 5}, Draw: scoretest.World, Named: []worlds.Named{
 			{Name: "one burst", Found: "too much",
-				Event: contest.Scenario(tiny("one burst", "burst:size=5,service=10s", 5*time.Minute)), Least: 1,
+				Event:    contest.Scenario(scoretest.Tiny("one burst", "burst:size=5,service=10s", 5*time.Minute)),
+				Least:    1,
 				MostPeak: 50}}}
-	if s.drawnRuns, err = openStore[worlds.Outcome](""); err != nil {
+	if s.drawn.DrawnRuns, err = arena.OpenStore[worlds.Outcome](""); err != nil {
 		t.Fatal(err)
 	}
-	if s.oracles, err = openStore[limit.Schedule](""); err != nil {
+	if s.drawn.Oracles, err = arena.OpenStore[limit.Schedule](""); err != nil {
 		t.Fatal(err)
 	}
 	s.page = begin(options{parallel: 2}, s, "c0ffee", true)
 	return s
-}
-
-// tinyWorld is a world of a few minutes, by the number: the first is a burst, the others have more and more messages.
-func tinyWorld(number uint64) worlds.World {
-	spec := fmt.Sprintf("poisson:rate=%g,duration=6m,service=10s,cv=0.5", 0.1*float64(number))
-	if number == 1 {
-		spec = "burst:size=5,service=10s"
-	}
-	e := contest.Scenario(tiny(fmt.Sprintf("world %d", number), spec, 5*time.Minute))
-	return worlds.World{Number: number, Event: e, Shape: worlds.Poisson, Mean: 10, Tail: 20, Boot: 60, Latency: 300,
-		Load: float64(number), Length: 360, Slots: 1, Messages: 100, Told: "none"}
 }
 
 // named returns the part of a name.
@@ -149,43 +120,6 @@ func TestEveryPartFindsSomethingToJudge(t *testing.T) {
 	if strings.Contains(text, "left out") || strings.Contains(text, "NaN") || strings.Contains(text, "broken") {
 		t.Errorf("the page leaves something out, has a figure that is none, or says that a promise was broken:\n%s",
 			text)
-	}
-}
-
-// The race leaves out runs, and must find what trying everything finds.
-func TestTheRaceFindsWhatHindsightFinds(t *testing.T) {
-	s := tinyScore(t)
-	s.design = []uint64{1, 2, 3}
-	names := []string{"keda-tuned", "s3", "nomad"}
-	s.peers = nil
-	for _, name := range names {
-		c, err := contest.Find(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Sweep = c.Sweep[:5]
-		s.peers = append(s.peers, c)
-	}
-	for _, x := range s.scenarios["a"] {
-		e := contest.Told(contest.Scenario(x))
-		want, err := contest.Hindsight(t.Context(), e, s.peers, s.design, 2, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := s.made
-		got, err := s.tune(e, []float64{0.99})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, w := range want {
-			if got[i].peer.Value != w.Value {
-				t.Errorf("%s on %s: found the setting %g, trying all finds %g", names[i], x.Name, got[i].peer.Value,
-					w.Value)
-			}
-		}
-		if made, all := s.made-before, 3*5*3; made >= all {
-			t.Errorf("%s: found %d runs, want fewer than all %d", x.Name, made, all)
-		}
 	}
 }
 
@@ -296,95 +230,6 @@ func TestAddingRefusesAPageOfOtherCode(t *testing.T) {
 		}
 		if err := s.page.keep(path, nil); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: found the error %v, want one that says %q", x.name, err, x.want)
-		}
-	}
-}
-
-func TestLimitsAreKeptForTheSameProblemAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "limits.json")
-	of := func(latency time.Duration, seed uint64) *limitFile {
-		f, err := openLimits(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := contest.Prepare(contest.Told(contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5",
-			latency))), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.compute = weak
-		fresh, err := f.of(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := weak(&p); err != nil {
-			t.Fatal(err)
-		}
-		if fresh.Prescient.WorkerSeconds != p.Limits.Prescient.WorkerSeconds ||
-			fresh.Causal.WorkerSeconds != p.Limits.Causal.WorkerSeconds {
-			t.Errorf("found %v, computing it gives %v", fresh, p.Limits)
-		}
-		if err := f.write(); err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	for _, x := range []struct {
-		name     string
-		latency  time.Duration
-		seed     uint64
-		computed int
-	}{{"first", 5 * time.Minute, 6, 1}, {"again", 5 * time.Minute, 6, 0}, {"another objective", 4 * time.Minute, 6,
-		1}, {"another trace", 5 * time.Minute, 7, 1}} {
-		if f := of(x.latency, x.seed); f.computed != x.computed || f.taken != 1-x.computed {
-			t.Errorf("%s: found %d computed and %d taken, want %d computed", x.name, f.computed, f.taken, x.computed)
-		}
-	}
-	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openLimits(path); err == nil || !strings.Contains(err.Error(), "remove") {
-		t.Errorf("found the error %v for a broken file, want what to do", err)
-	}
-}
-
-func TestRunsOfPeersAreKeptForTheSameCodeAlone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "runs", "peers.json")
-	for _, x := range []struct {
-		name, print string
-		of          int
-		seed        uint64
-		made, taken int
-	}{
-		{"nothing is kept yet", "a", 0, 6, 1, 0}, {"the same run", "a", 0, 6, 0, 1}, {"other code", "b", 0, 6, 1, 0},
-		{"another seed", "a", 0, 7, 1, 0},
-		{"another peer", "a", 1, 6, 1, 0}, {"no code known", "", 0, 6, 0, 0},
-	} {
-		s := tinyScore(t)
-		var err error
-		if s.runs, err = openStore[sim.Result](path); err != nil {
-			t.Fatal(err)
-		}
-		s.peersPrint = x.print
-		e := contest.Told(contest.Scenario(tiny("tiny", "burst:size=3,service=10s,cv=0.5", 5*time.Minute)))
-		o, err := s.run(e, s.peers[x.of], x.seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.runs.write(); err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.prepared(e, x.seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := s.simulate(p, s.peers[x.of])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.runs.computed != x.made || s.runs.taken != x.taken || !reflect.DeepEqual(o.Result, again.Result) {
-			t.Errorf("%s: found %d made, %d taken and %+v, want %d, %d and %+v", x.name, s.runs.computed, s.runs.taken,
-				o.Result, x.made, x.taken, again.Result)
 		}
 	}
 }

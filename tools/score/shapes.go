@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // shapes are traces that are in no scenario, so that nobody sets a constant by them: a change of the policy that helps
@@ -45,28 +46,29 @@ func shapes() []contest.Event {
 func shape(name string, t func(uint64) (trace.Trace, error), latency, boot time.Duration, slots int) contest.Event {
 	return contest.Event{
 		TellMean: true, TellBoot: true,
-		Name: name, Trace: t, Objective: muster.Objective{Latency: latency, Quantile: objectiveShare},
+		Name: name, Trace: t, Objective: muster.Objective{Latency: latency, Quantile: report.ObjectiveShare},
 		Limits: muster.Limits{Max: 500, LaunchesPerHour: contest.LaunchesPerHour},
 		World:  sim.World{Boot: sim.Draw{Mean: boot}, Slots: slots},
 	}
 }
 
 // heldAside is part h.
-func (s *score) heldAside() (section, error) {
+func (s *score) heldAside() (report.Section, error) {
 	var all []circumstances
 	for _, e := range s.shapes {
 		c, err := s.measure(e, s.fresh)
 		if err != nil {
-			return section{}, err
+			return report.Section{}, err
 		}
 		if c.slack <= 0 {
-			return section{}, fmt.Errorf("the shape %q has a slack ratio of %.2f, and is to have one above 0", e.Name,
+			return report.Section{}, fmt.Errorf("the shape %q has a slack ratio of %.2f, and is to have one above 0",
+				e.Name,
 				c.slack)
 		}
 		all = append(all, c)
 	}
 	found, err := s.attempts(all, s.fresh)
-	found.about = fmt.Sprintf("Traces that are in no scenario, with seeds made from the commit, so that each commit "+
+	found.About = fmt.Sprintf("Traces that are in no scenario, with seeds made from the commit, so that each commit "+
 		"meets others: %s. They are judged as part a; `tools/score/shapes.go` states them.",
 		seedWords(s.fresh))
 	return found, err

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // summaryOn is the heading of the last part of docs/benchmarks.md, which is written here and which `make bench` leaves
@@ -31,7 +33,8 @@ func (p *page) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nOf the default policy, `deadline`, in the simulator; written by `make score` at commit %s. "+
 		"[quality.md](quality.md) shows each\nrun behind these figures.\n\n%s\n%s\n",
-		summaryOn, p.at(), row([]string{"part", "what", "goal", "found", "met"}), row([]string{"---", "---", "---",
+		summaryOn, p.at(), report.Row([]string{"part", "what", "goal", "found", "met"}), report.Row([]string{"---",
+			"---", "---",
 			"---", "---"}))
 	for _, x := range p.played {
 		_, goals, _ := strings.Cut(x.text, "\n"+goalsOn+"\n")
@@ -41,7 +44,7 @@ func (p *page) summary() string {
 		}
 	}
 	for _, m := range p.missing {
-		b.WriteString(row([]string{m.part.name, m.part.title, "", "", "**left out**: " + m.why}) + "\n")
+		b.WriteString(report.Row([]string{m.part.name, m.part.title, "", "", "**left out**: " + m.why}) + "\n")
 	}
 	return b.String()
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // warmPool plays the events with a pool of prepared workers.
-func (s *score) warmPool(kind []circumstances, found *section) error {
-	t := table{head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
+func (s *score) warmPool(kind []circumstances, found *report.Section) error {
+	t := report.Table{Head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
 		"most", "in time of who launches all at the first message",
 		"best peer", "its share in time", "its cost over limit, mean"}}
 	var warm []circumstances
@@ -26,7 +28,7 @@ func (s *score) warmPool(kind []circumstances, found *section) error {
 		c.event = warmed(c.event, peak)
 		warm = append(warm, c)
 	}
-	figures, _, err := s.figures(pairs(warm), s.seeds, true)
+	figures, _, err := s.Figures(pairs(warm), s.seeds, true)
 	if err != nil {
 		return err
 	}
@@ -44,21 +46,23 @@ func (s *score) warmPool(kind []circumstances, found *section) error {
 		}
 		dearer := f.RatioMean * best.WorkerSeconds / f.WorkerSeconds
 		x.beside = fmt.Sprintf(" (of the peers, %s with %s in time costs %s)", best.contender.Name,
-			percent(best.InTimeMean), multiple(dearer))
+			report.Percent(best.InTimeMean), report.Multiple(dearer))
 		attempts = append(attempts, x)
-		t.add(x.event, number(float64(pool.Size)), pool.Boot.Mean.String(), percent(f.InTimeMean),
-			percent(f.InTimeLeast), multiple(f.RatioMean), multiple(f.RatioMost),
-			percent(x.ceiling), described(best.contender), percent(best.InTimeMean), multiple(dearer))
+		t.Add(x.event, report.Number(float64(pool.Size)), pool.Boot.Mean.String(), report.Percent(f.InTimeMean),
+			report.Percent(f.InTimeLeast), report.Multiple(f.RatioMean), report.Multiple(f.RatioMost),
+			report.Percent(x.ceiling), arena.Described(best.contender), report.Percent(best.InTimeMean),
+			report.Multiple(dearer))
 	}
-	found.goals = append(found.goals, judgeWarm(attempts)...)
-	found.tables = append(found.tables, t)
-	found.notes = append(found.notes, "The warm pool holds a tenth of the peak, rounded up: of the most workers that "+
+	found.Goals = append(found.Goals, judgeWarm(attempts)...)
+	found.Tables = append(found.Tables, t)
+	found.Notes = append(found.Notes, "The warm pool holds a tenth of the peak, rounded up: of the most workers that "+
 		"would be busy at once if no message ever waited (mean of the seeds). "+
 		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not "+
 		"billed; the limit is with every worker from it, and knows when messages come. "+
 		"Who launches as many workers as there may be at the first message, and lets none go, begins each message as "+
 		"early as anybody can who has nobody there "+
-		"before it, in the order in which they came. The best peer is the cheapest that keeps "+percent(objectiveShare)+
+		"before it, in the order in which they came. The best peer is the cheapest that keeps "+
+		""+report.Percent(report.ObjectiveShare)+
 		", or the one with the most in time if none "+
 		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
 	return nil
@@ -66,25 +70,25 @@ func (s *score) warmPool(kind []circumstances, found *section) error {
 
 // peerFigure is a peer with what it came to.
 type peerFigure struct {
-	figure
+	arena.Figure
 	contender contest.Contender
 }
 
 // bestWarm returns the best peer on an event with a pool: at its default, or as it is best on the event without.
 func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
-	choices, err := s.tune(without, []float64{objectiveShare})
+	choices, err := s.Tune(without, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
 		return peerFigure{}, err
 	}
 	field := slices.Clone(s.peers)
 	for _, t := range choices {
-		field = append(field, t.peer)
+		field = append(field, t.Peer)
 	}
-	winners, err := s.race(with, field, s.seeds, []float64{objectiveShare})
+	winners, err := s.Race(with, field, s.seeds, []float64{report.ObjectiveShare})
 	if err != nil {
 		return peerFigure{}, err
 	}
-	return peerFigure{sum(winners[0].runs), winners[0].contender}, nil
+	return peerFigure{arena.Sum(winners[0].Runs), winners[0].Contender}, nil
 }
 
 // mostInTime is the share of messages, the mean of the seeds, that is in time if as many workers as there may be are
@@ -93,7 +97,7 @@ func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
 func (s *score) mostInTime(e contest.Event) (float64, error) {
 	total := 0.0
 	for _, seed := range s.seeds {
-		p, err := s.prepared(e, seed)
+		p, err := s.Prepared(e, seed)
 		if err != nil {
 			return 0, err
 		}
@@ -135,7 +139,7 @@ func earliest(t trace.Trace, e contest.Event) (float64, error) {
 func (s *score) peak(e contest.Event) (float64, error) {
 	sum := 0.0
 	for _, seed := range s.seeds {
-		p, err := s.prepared(e, seed)
+		p, err := s.Prepared(e, seed)
 		if err != nil {
 			return 0, err
 		}

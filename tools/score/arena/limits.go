@@ -1,4 +1,4 @@
-package main
+package arena
 
 import (
 	"crypto/sha256"
@@ -15,31 +15,32 @@ import (
 // limitRevision is part of every key: whoever changes what package limit computes raises it.
 const limitRevision = 1
 
-// limitFile keeps computed limits from one time to the next, because those of long traces take minutes. The keys are
+// Limits keeps computed limits from one time to the next, because those of long traces take minutes. The keys are
 // made of the messages and the circumstances, so what was computed for others is never taken. It may be used by several
 // goroutines.
-type limitFile struct {
-	*store[limit.Bounds]
-	// compute computes what is not kept.
-	compute func(*contest.Prepared) error
+type Limits struct {
+	*Store[limit.Bounds]
+	// Compute computes what is not kept.
+	Compute func(*contest.Prepared) error
 }
 
-func openLimits(path string) (*limitFile, error) {
-	kept, err := openStore[limit.Bounds](path)
+// OpenLimits reads the limits in the file at path, if there is one; an empty path keeps nothing.
+func OpenLimits(path string) (*Limits, error) {
+	kept, err := OpenStore[limit.Bounds](path)
 	if err != nil {
 		return nil, err
 	}
-	return &limitFile{store: kept, compute: (*contest.Prepared).Limit}, nil
+	return &Limits{Store: kept, Compute: (*contest.Prepared).Limit}, nil
 }
 
-// of returns the limits of a prepared event, computed now or before.
-func (f *limitFile) of(p contest.Prepared) (limit.Bounds, error) {
-	key, err := circumstancesOf(p)
+// Of returns the limits of a prepared event, computed now or before.
+func (f *Limits) Of(p contest.Prepared) (limit.Bounds, error) {
+	key, err := CircumstancesOf(p)
 	if err != nil {
 		return limit.Bounds{}, err
 	}
-	return f.get(key, func() (limit.Bounds, error) {
-		if err := f.compute(&p); err != nil {
+	return f.Get(key, func() (limit.Bounds, error) {
+		if err := f.Compute(&p); err != nil {
 			return limit.Bounds{}, err
 		}
 		b := p.Limits
@@ -48,8 +49,8 @@ func (f *limitFile) of(p contest.Prepared) (limit.Bounds, error) {
 	})
 }
 
-// circumstancesOf is a hash of all that a limit depends on.
-func circumstancesOf(p contest.Prepared) (string, error) {
+// CircumstancesOf is a hash of all that a limit depends on.
+func CircumstancesOf(p contest.Prepared) (string, error) {
 	h := sha256.New()
 	e := p.Event
 	fmt.Fprintf(h, "%d %v %v %v %v %v %d %d %d", limitRevision, e.Objective.Latency, e.Objective.Quantile,

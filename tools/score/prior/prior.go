@@ -1,4 +1,4 @@
-package main
+package prior
 
 import (
 	"cmp"
@@ -12,16 +12,18 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// priorName is the name of this part.
-const priorName = "prior"
+// Name is the name of this part.
+const Name = "prior"
 
 // mostUntold bounds the loss of the policy that is told nothing over the limit of all that are told nothing.
 const mostUntold = 1.10
 
-// priorStrata is how many equally likely durations are played.
-const priorStrata = 40
+// DefaultStrata is how many equally likely durations are played.
+const DefaultStrata = 40
 
 // priorOfWork is what may be thought of the duration of a message while nothing is known of it. Below 10 ms a message
 // costs less than its receipt, above 4 h its visibility timeout comes near the 12 h that SQS allows; in between no
@@ -30,37 +32,37 @@ func priorOfWork() limit.Prior {
 	return limit.Prior{Shortest: 10 * time.Millisecond, Longest: 4 * time.Hour}
 }
 
-// start is a burst that meets a fleet without workers and without history.
-type start struct {
+// Start is a burst that meets a fleet without workers and without history.
+type Start struct {
 	name  string
 	burst limit.Burst
 	// shown are durations of which the page has a row in any case.
 	shown []time.Duration
 }
 
-// starts are the published tests, which differ in the duration alone, and first starts with an objective that leaves
+// Starts are the published tests, which differ in the duration alone, and first starts with an objective that leaves
 // time to find out, little time, and none.
-func starts() []start {
+func Starts() []Start {
 	const s, m = time.Second, time.Minute
 	burst := func(messages int, latency, boot time.Duration) limit.Burst {
-		objective := muster.Objective{Latency: latency, Quantile: objectiveShare}
+		objective := muster.Objective{Latency: latency, Quantile: report.ObjectiveShare}
 		return limit.Burst{Messages: messages, Boot: boot, Objective: objective}
 	}
-	all := []start{{"burst-25s, burst-50s", burst(50, 5*m, 90*s), []time.Duration{25 * s, 50 * s}}}
+	all := []Start{{"burst-25s, burst-50s", burst(50, 5*m, 90*s), []time.Duration{25 * s, 50 * s}}}
 	for _, b := range []limit.Burst{
 		burst(1, 5*m, m), burst(10, 5*m, m), burst(100, 5*m, m), burst(10, m, 20*s), burst(100, m, 20*s),
 		burst(100, 30*s, m),
 	} {
 		name := fmt.Sprintf("%s, objective %s, boot %s", render.Plural(b.Messages, "message"),
-			span(b.Objective.Latency.Seconds()), span(b.Boot.Seconds()))
-		all = append(all, start{name, b, nil})
+			report.Span(b.Objective.Latency.Seconds()), report.Span(b.Boot.Seconds()))
+		all = append(all, Start{name, b, nil})
 	}
 	return all
 }
 
 // event is the burst with messages of a duration; with hangs above zero, a message that takes so long comes before
 // them.
-func (x start) event(each, hangs time.Duration) contest.Event {
+func (x Start) event(each, hangs time.Duration) contest.Event {
 	var all []trace.Message
 	name := fmt.Sprintf("%s, of %s", x.name, each)
 	if hangs > 0 {
@@ -77,9 +79,17 @@ func (x start) event(each, hangs time.Duration) contest.Event {
 	}
 }
 
+// Part is what is played: each of the starts with so many strata of the prior, and one seed.
+type Part struct {
+	*arena.Arena
+	Starts []Start
+	Strata int
+	Seed   uint64
+}
+
 // begun is what a start comes to over the durations of the prior.
 type begun struct {
-	start
+	Start
 	// loss and multiple are the limits for the two measures.
 	loss, multiple limit.Untold
 	played         []playedStart
@@ -94,41 +104,44 @@ type playedStart struct {
 	// ours is the policy that is told nothing, and hanging the same where a message that hangs comes before, without
 	// the worker that holds it.
 	ours, hanging float64
-	run           outcome
+	run           arena.Outcome
 	// more is how many workers more it launches where that message comes before.
 	more float64
 }
 
-// untoldStarts is part prior.
-func (s *score) untoldStarts() (section, error) {
+// Play plays the starts and judges what came of them.
+func (s Part) Play() (report.Section, error) {
 	prior := priorOfWork()
-	found := section{about: fmt.Sprintf("A burst of equal messages meets a fleet without workers and without history. "+
+	found := report.Section{About: fmt.Sprintf("A burst of equal messages meets a fleet without workers and without "+
+		"history. "+
 		"Nothing says how long they take: anything from %s to %s, each factor of two as likely as any other. The "+
 		"limit is "+
 		"the least mean loss of any policy that knows no duration until a message has finished "+
 		"([limit.md](limit.md#told-nothing)); it knows the boot time, and that nothing more comes. `deadline` is told "+
 		"nothing and plays %d equally likely durations.",
-		span(prior.Shortest.Seconds()), span(prior.Longest.Seconds()), s.strata)}
-	all := make([]begun, len(s.starts))
-	if err := each(len(all), func(i int) (err error) {
-		all[i], err = s.begin(s.starts[i], prior)
+		report.Span(prior.Shortest.Seconds()), report.Span(prior.Longest.Seconds()), s.Strata)}
+	all := make([]begun, len(s.Starts))
+	if err := arena.Each(len(all), func(i int) (err error) {
+		all[i], err = s.begin(s.Starts[i], prior)
 		return err
 	}); err != nil {
 		return found, err
 	}
-	found.goals = judgeStarts(all)
+	found.Goals = judgeStarts(all)
 	for _, b := range all {
 		for _, p := range b.played {
-			found.goals = append(found.goals, brokenPromises([]figure{sum([]outcome{p.run})})...)
+			found.Goals = append(found.Goals,
+				arena.BrokenPromises([]arena.Figure{arena.Sum([]arena.Outcome{p.run})})...)
 		}
 	}
-	found.tables = []table{startsTable(all), lostTable(all)}
-	found.notes = []string{priorNote}
+	found.Tables = []report.Table{startsTable(all), lostTable(all)}
+	found.Notes = []string{priorNote}
 	return found, nil
 }
 
 // priorNote says what the figures mean.
-const priorNote = "The loss is worker-seconds and the price of each message that is late beyond the share that may be. " +
+const priorNote = "The loss is worker-seconds and the price of each message that is late beyond the share that may " +
+	"be. " +
 	"Its mean is mostly that of messages of an hour and more, whose work has to be paid anyway. So the multiples " +
 	"count too: " +
 	"the loss over that of a policy which is told the duration, with each duration counted alike. Each measure has a " +
@@ -138,21 +151,21 @@ const priorNote = "The loss is worker-seconds and the price of each message that
 	"durations at which the multiple lies furthest above that of the limit, and those of the published tests."
 
 // begin computes the limits of a start and plays it.
-func (s *score) begin(x start, prior limit.Prior) (b begun, err error) {
-	b.start = x
+func (s Part) begin(x Start, prior limit.Prior) (b begun, err error) {
+	b.Start = x
 	if err := s.limitOf(&b, prior); err != nil {
 		return b, err
 	}
-	b.played = make([]playedStart, s.strata+len(x.shown))
-	return b, each(len(b.played), func(i int) error {
-		d := append(prior.Strata(s.strata), x.shown...)[i]
+	b.played = make([]playedStart, s.Strata+len(x.shown))
+	return b, arena.Each(len(b.played), func(i int) error {
+		d := append(prior.Strata(s.Strata), x.shown...)[i]
 		p := playedStart{each: d, told: x.burst.Told(d)}
 		p.least, p.leastMultiple = x.burst.Loss(b.loss.Launches, d), x.burst.Loss(b.multiple.Launches, d)
-		alone, err := s.run(x.event(d, 0), ours(), s.seeds[0])
+		alone, err := s.Run(x.event(d, 0), arena.Ours(), s.Seed)
 		if err != nil {
 			return err
 		}
-		hanging, err := s.run(x.event(d, prior.Longest), ours(), s.seeds[0])
+		hanging, err := s.Run(x.event(d, prior.Longest), arena.Ours(), s.Seed)
 		p.run, p.ours, p.more = alone, alone.Loss, float64(hanging.Launches-alone.Launches)
 		p.hanging = hanging.Loss - prior.Longest.Seconds() - x.burst.Boot.Seconds() -
 			hanging.LatePrice*x.burst.Objective.Quantile // the one that hangs is late itself
@@ -162,8 +175,8 @@ func (s *score) begin(x start, prior limit.Prior) (b begun, err error) {
 }
 
 // limitOf computes the limits of a start when it is its turn.
-func (s *score) limitOf(b *begun, prior limit.Prior) (err error) {
-	done, err := s.turn()
+func (s Part) limitOf(b *begun, prior limit.Prior) (err error) {
+	done, err := s.Turn()
 	defer done()
 	if err != nil {
 		return err
@@ -208,37 +221,39 @@ func (b begun) hangs() float64 {
 }
 
 // judgeStarts judges all starts beside their limits.
-func judgeStarts(all []begun) []goal {
-	worst := func(what string, of func(begun) float64) goal {
+func judgeStarts(all []begun) []report.Goal {
+	worst := func(what string, of func(begun) float64) report.Goal {
 		most := 0.0
 		var missed []string
 		for _, b := range all {
 			v := of(b)
 			most = max(most, v)
 			if !(v <= mostUntold) {
-				missed = append(missed, fmt.Sprintf("%s: %s", b.name, multiple3(v)))
+				missed = append(missed, fmt.Sprintf("%s: %s", b.name, report.Multiple3(v)))
 			}
 		}
-		return judged(what, "<= "+multiple(mostUntold), multiple3(most)+" at most", missed)
+		return report.Judged(what, "<= "+report.Multiple(mostUntold), report.Multiple3(most)+" at most", missed)
 	}
-	return []goal{
+	return []report.Goal{
 		worst("mean loss over the limit, on each start", begun.overLoss),
 		worst("the same of the loss as a multiple of that of a policy which is told the duration", begun.overMultiple),
 		worst(fmt.Sprintf("mean loss where a message that hangs for %s comes first, without the worker that holds it, "+
-			"over the limit", span(priorOfWork().Longest.Seconds())), begun.hangs),
+			"over the limit", report.Span(priorOfWork().Longest.Seconds())), begun.hangs),
 	}
 }
 
-func startsTable(all []begun) table {
-	t := table{head: []string{"start", "told: mean loss", "limit: mean loss", "proven bound", "deadline told nothing",
+func startsTable(all []begun) report.Table {
+	t := report.Table{Head: []string{"start", "told: mean loss", "limit: mean loss", "proven bound",
+		"deadline told nothing",
 		"over the limit", "with one that hangs", "launches more then, mean", "limit: mean multiple", "proven bound",
 		"deadline", "over the limit", "limit's launches until a message has finished"}}
 	for _, b := range all {
-		t.add(b.name, number(b.mean(playedStart.lossTold)), number(b.mean(playedStart.lossLeast)),
-			multiple3(b.loss.Bound/b.loss.Mean), number(b.mean(playedStart.lossOurs)), multiple3(b.overLoss()),
-			multiple3(b.hangs()), number(b.mean(playedStart.launchesMore)),
-			multiple3(b.mean(playedStart.timesToldLeast)), multiple3(b.multiple.Bound/b.multiple.Mean),
-			multiple3(b.mean(playedStart.timesToldOurs)), multiple3(b.overMultiple()),
+		t.Add(b.name, report.Number(b.mean(playedStart.lossTold)), report.Number(b.mean(playedStart.lossLeast)),
+			report.Multiple3(b.loss.Bound/b.loss.Mean), report.Number(b.mean(playedStart.lossOurs)),
+			report.Multiple3(b.overLoss()),
+			report.Multiple3(b.hangs()), report.Number(b.mean(playedStart.launchesMore)),
+			report.Multiple3(b.mean(playedStart.timesToldLeast)), report.Multiple3(b.multiple.Bound/b.multiple.Mean),
+			report.Multiple3(b.mean(playedStart.timesToldOurs)), report.Multiple3(b.overMultiple()),
 			launchWords(b.loss.Launches)+"; "+launchWords(b.multiple.Launches))
 	}
 	return t
@@ -253,13 +268,14 @@ func launchWords(all []limit.Launch) string {
 	if later == 0 {
 		return fmt.Sprint(all[0].Workers)
 	}
-	return fmt.Sprintf("%d, and %d from %s on", all[0].Workers, later, span(all[1].Longer.Seconds()))
+	return fmt.Sprintf("%d, and %d from %s on", all[0].Workers, later, report.Span(all[1].Longer.Seconds()))
 }
 
 // lostTable has the durations at which most is lost.
-func lostTable(all []begun) table {
+func lostTable(all []begun) report.Table {
 	const shown = 3
-	t := table{head: []string{"start", "duration", "told", "limit of the mean loss", "limit of the mean multiple",
+	t := report.Table{Head: []string{"start", "duration", "told", "limit of the mean loss",
+		"limit of the mean multiple",
 		"deadline told nothing", "over the lower of them", "launches", "in time"}}
 	for _, b := range all {
 		n := len(b.played) - len(b.shown)
@@ -268,9 +284,10 @@ func lostTable(all []begun) table {
 		worst = worst[:min(shown, n)]
 		slices.SortFunc(worst, func(p, q playedStart) int { return cmp.Compare(p.each, q.each) })
 		for _, p := range append(worst, b.played[n:]...) {
-			t.add(b.name, span(p.each.Seconds()), number(p.told), number(p.least), number(p.leastMultiple),
-				number(p.ours),
-				multiple3(p.ours/min(p.least, p.leastMultiple)), fmt.Sprint(p.run.Launches), percent(p.run.InTimeRatio))
+			t.Add(b.name, report.Span(p.each.Seconds()), report.Number(p.told), report.Number(p.least),
+				report.Number(p.leastMultiple), report.Number(p.ours),
+				report.Multiple3(p.ours/min(p.least, p.leastMultiple)), fmt.Sprint(p.run.Launches),
+				report.Percent(p.run.InTimeRatio))
 		}
 	}
 	return t

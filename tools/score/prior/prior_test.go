@@ -1,4 +1,4 @@
-package main
+package prior
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ import (
 // beginning is a start played with two durations: what is told, least and ours are those of the first, and a tenth of
 // them of the second; hanging is that of both.
 func beginning(name string, told, least, ours, hanging float64) begun {
-	b := begun{start: start{name: name, shown: []time.Duration{time.Second}}}
+	b := begun{Start: Start{name: name, shown: []time.Duration{time.Second}}}
 	for _, scale := range []float64{1, 0.1, 1000} { // the last is shown alone, and judged by nothing
 		b.played = append(b.played, playedStart{told: scale * told, least: scale * least, leastMultiple: scale * least,
 			ours: scale * ours, hanging: scale * hanging})
@@ -36,10 +36,10 @@ func TestStartsAreJudgedByTheirLimits(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			said := ""
 			for i, g := range judgeStarts(x.all) {
-				if g.met != x.met[i] {
-					t.Errorf("%s: found met %v with %s, want %v", g.what, g.met, g.found, x.met[i])
+				if g.Met != x.met[i] {
+					t.Errorf("%s: found met %v with %s, want %v", g.What, g.Met, g.Found, x.met[i])
 				}
-				said += g.why
+				said += g.Why
 			}
 			if !strings.Contains(said, x.says) || (x.says == "") != (said == "") {
 				t.Errorf("found %q, want it to say %q", said, x.says)
@@ -65,7 +65,7 @@ func TestAStartIsABurstAndMayBeginWithAMessageThatHangs(t *testing.T) {
 		{0, []time.Duration{time.Second, time.Second}},
 		{time.Hour, []time.Duration{time.Hour, time.Second, time.Second}},
 	} {
-		e := start{name: "x", burst: limit.Burst{Messages: 2}}.event(time.Second, x.hangs)
+		e := Start{name: "x", burst: limit.Burst{Messages: 2}}.event(time.Second, x.hangs)
 		found, err := e.Trace(1)
 		if err != nil {
 			t.Fatal(err)

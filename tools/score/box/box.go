@@ -1,4 +1,4 @@
-package main
+package box
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 const (
@@ -20,10 +22,10 @@ const (
 
 var errUnanswered = errors.New("the run was not answered in time")
 
-// baselines are the contenders that the policy is judged beside in drawn worlds: other autoscalers at their defaults,
+// Baselines are the contenders that the policy is judged beside in drawn worlds: other autoscalers at their defaults,
 // and the policy exact.
-func (s *score) baselines() ([]contest.Contender, error) {
-	all := slices.Clone(s.peers)
+func (b *Box) Baselines() ([]contest.Contender, error) {
+	all := slices.Clone(b.Peers)
 	for _, name := range []string{"exact", worlds.Reference} {
 		c, err := contest.Find(name)
 		if err != nil {
@@ -36,28 +38,28 @@ func (s *score) baselines() ([]contest.Contender, error) {
 	return all, nil
 }
 
-// box is the part of worlds drawn at random.
-func (s *score) box() (section, error) {
-	baselines, err := s.baselines()
+// Play plays the worlds and judges what came of them.
+func (b *Box) Play() (report.Section, error) {
+	baselines, err := b.Baselines()
 	if err != nil {
-		return section{}, err
+		return report.Section{}, err
 	}
-	tuned, err := s.tunedReference()
+	tuned, err := b.tunedReference()
 	if err != nil {
-		return section{}, err
+		return report.Section{}, err
 	}
-	s.say("   plays %d worlds", len(s.numbers))
+	b.Say("   plays %d worlds", len(b.Numbers))
 	others := slices.Clone(baselines)
 	if tuned.Name != worlds.Reference {
 		others = append(others, tuned)
 	}
-	all, err := s.playDrawn(s.numbers, ours(), others)
+	all, err := b.playDrawn(b.Numbers, arena.Ours(), others)
 	if err != nil {
-		return section{}, err
+		return report.Section{}, err
 	}
-	named, err := s.playNamed()
+	named, err := b.playNamed()
 	if err != nil {
-		return section{}, err
+		return report.Section{}, err
 	}
 	means := []beside{
 		{what: fmt.Sprintf("`%s` at its default", worlds.Reference)},
@@ -73,17 +75,17 @@ func (s *score) box() (section, error) {
 			all[i].leaveOut(tuned.Name) // it is judged by the mean alone
 		}
 	}
-	found := section{about: s.aboutBox(tuned)}
-	found.goals = append(judgeRegret(all), judgeSettled(all))
-	found.goals = append(append(found.goals, judgeCheap(all)...), judgeBoots(all))
-	found.goals = append(append(found.goals, judgeMeans(means)...), judgeNamed(named))
-	found.goals = append(found.goals, judgeAnswers(all)...)
-	found.tables = []table{distributions(all), baselineTable(all, baselines), worstTable(all), namedTable(named)}
-	found.notes = append(boxNotes(all), s.notes...)
+	found := report.Section{About: b.aboutBox(tuned)}
+	found.Goals = append(judgeRegret(all), judgeSettled(all))
+	found.Goals = append(append(found.Goals, judgeCheap(all)...), judgeBoots(all))
+	found.Goals = append(append(found.Goals, judgeMeans(means)...), judgeNamed(named))
+	found.Goals = append(found.Goals, judgeAnswers(all)...)
+	found.Tables = []report.Table{distributions(all), baselineTable(all, baselines), worstTable(all), namedTable(named)}
+	found.Notes = append(boxNotes(all), b.notes...)
 	return found, nil
 }
 
-func (s *score) aboutBox(tuned contest.Contender) string {
+func (b *Box) aboutBox(tuned contest.Contender) string {
 	return fmt.Sprintf(
 		"%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster "+
 			"worlds --numbers N` plays one of them. `deadline` and each baseline "+
@@ -93,8 +95,8 @@ func (s *score) aboutBox(tuned contest.Contender) string {
 			"the share that may be. `%s` also stands at the setting that "+
 			"is best for the whole box: its %s is %g, which has the least loss, geometric mean, in the worlds %d "+
 			"to %d. Those are not judged.",
-		len(s.numbers),
-		s.drawnFrom,
+		len(b.Numbers),
+		b.DrawnFrom,
 		worlds.Reference,
 		tuned.Setting,
 		tuned.Value,
@@ -110,7 +112,7 @@ func (d *drawn) leaveOut(name string) {
 
 // tunedReference returns the baseline [worlds.Reference] at the setting that has the least geometric mean of the loss
 // in the worlds for tuning. A world counts where every setting answers.
-func (s *score) tunedReference() (contest.Contender, error) {
+func (b *Box) tunedReference() (contest.Contender, error) {
 	c, err := contest.Find(worlds.Reference)
 	if err != nil {
 		return c, err
@@ -119,8 +121,8 @@ func (s *score) tunedReference() (contest.Contender, error) {
 	for _, v := range c.Sweep {
 		field = append(field, c.With(v))
 	}
-	s.say("   tunes %s on %d worlds", c.Name, len(s.tuning))
-	all, err := s.playOthers(s.tuning, field)
+	b.Say("   tunes %s on %d worlds", c.Name, len(b.Tuning))
+	all, err := b.playOthers(b.Tuning, field)
 	if err != nil {
 		return c, err
 	}
@@ -140,27 +142,27 @@ func (s *score) tunedReference() (contest.Contender, error) {
 }
 
 // playOthers plays contenders in worlds, without the policy, bounds and oracles.
-func (s *score) playOthers(numbers []uint64, others []contest.Contender) ([]drawn, error) {
-	return s.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
+func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn, error) {
+	return b.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
-		return d, s.playEach(&d, w, p, others)
+		return d, b.playEach(&d, w, p, others)
 	})
 }
 
 // playDrawn plays the policy and the others in worlds.
-func (s *score) playDrawn(numbers []uint64, ours contest.Contender, others []contest.Contender) ([]drawn, error) {
-	return s.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
+func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []contest.Contender) ([]drawn, error) {
+	return b.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
-		o, err := s.playWithin(w, p, ours)
+		o, err := b.playWithin(w, p, ours)
 		if err == nil {
 			d.ours = &o
 		} else if !errors.Is(err, errUnanswered) {
 			return d, err
 		}
-		if err := s.playEach(&d, w, p, others); err != nil {
+		if err := b.playEach(&d, w, p, others); err != nil {
 			return d, err
 		}
-		return d, s.measureDrawn(&d, w, p)
+		return d, b.measureDrawn(&d, w, p)
 	})
 }
 
@@ -178,17 +180,17 @@ func drawnOf(w worlds.World) drawn {
 }
 
 // inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time.
-func (s *score) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepared) (drawn, error)) ([]drawn, error) {
+func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepared) (drawn, error)) ([]drawn, error) {
 	all := make([]drawn, len(numbers))
-	ctx, stop := context.WithCancelCause(s.ctx)
+	ctx, stop := context.WithCancelCause(b.Ctx)
 	defer stop(nil)
-	err := each(len(numbers), func(i int) error {
-		done, err := s.turn()
+	err := arena.Each(len(numbers), func(i int) error {
+		done, err := b.Turn()
 		defer done()
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		w := s.draw(numbers[i])
+		w := b.Draw(numbers[i])
 		p, err := worlds.Prepare(w)
 		if err == nil {
 			all[i], err = play(w, p)
@@ -205,18 +207,18 @@ func (s *score) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepa
 }
 
 // playEach plays each of the others in a world, or takes what is kept of it.
-func (s *score) playEach(d *drawn, w worlds.World, p contest.Prepared, others []contest.Contender) error {
+func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []contest.Contender) error {
 	digest, err := w.Digest(p)
 	if err != nil {
 		return err
 	}
 	for _, c := range others {
-		play := func() (worlds.Outcome, error) { return s.playWithin(w, p, c) }
+		play := func() (worlds.Outcome, error) { return b.playWithin(w, p, c) }
 		var o worlds.Outcome
-		if s.boxPrint == "" {
+		if b.Print == "" {
 			o, err = play()
 		} else {
-			o, err = s.drawnRuns.get(fmt.Sprintf("%s %s %d %s", s.boxPrint, described(c), w.Number, digest), play)
+			o, err = b.DrawnRuns.Get(fmt.Sprintf("%s %s %d %s", b.Print, arena.Described(c), w.Number, digest), play)
 		}
 		if errors.Is(err, errUnanswered) {
 			d.unanswered = append(d.unanswered, c.Name)
@@ -235,38 +237,38 @@ func (s *score) playEach(d *drawn, w worlds.World, p contest.Prepared, others []
 }
 
 // playWithin plays one contender in a world, and returns errUnanswered when that takes too long.
-func (s *score) playWithin(w worlds.World, p contest.Prepared, c contest.Contender) (worlds.Outcome, error) {
-	ctx, stop := context.WithTimeout(s.ctx, mostPerRun)
+func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender) (worlds.Outcome, error) {
+	ctx, stop := context.WithTimeout(b.Ctx, mostPerRun)
 	defer stop()
 	o, err := worlds.Play(ctx, w, p, c)
-	if ctx.Err() != nil && s.ctx.Err() == nil {
+	if ctx.Err() != nil && b.Ctx.Err() == nil {
 		err = errUnanswered
 	}
-	if s.count(fmt.Sprintf("%s in world %d", c.Name, w.Number)) {
-		if err := s.keepFound(); err != nil { // a run that is stopped keeps what was played
-			s.say("   what was played is not kept: %v", err)
+	if b.Count(fmt.Sprintf("%s in world %d", c.Name, w.Number)) {
+		if err := b.KeepAll(); err != nil { // a run that is stopped keeps what was played
+			b.Say("   what was played is not kept: %v", err)
 		}
 	}
 	return o, err
 }
 
 // measureDrawn computes the lower bound of a world, and where it has slack the schedule of an oracle.
-func (s *score) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error {
-	bounds, err := s.limits.of(p)
+func (b *Box) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error {
+	bounds, err := b.Limits.Of(p)
 	if err != nil {
-		s.note("The lower bound of world %d is unknown: %v.", w.Number, err)
+		b.note("The lower bound of world %d is unknown: %v.", w.Number, err)
 	}
 	d.bound = bounds.Prescient.WorkerSeconds
 	if !d.slack || w.Shape == worlds.Trees || w.Messages > mostForOracle {
 		return nil
 	}
-	key, err := circumstancesOf(p)
+	key, err := arena.CircumstancesOf(p)
 	if err != nil {
 		return err
 	}
-	oracle, err := s.oracles.get(key, p.Schedule)
+	oracle, err := b.Oracles.Get(key, p.Schedule)
 	if err != nil {
-		s.note("The schedule of an oracle in world %d is unknown: %v.", w.Number, err)
+		b.note("The schedule of an oracle in world %d is unknown: %v.", w.Number, err)
 		return nil
 	}
 	d.oracle = &oracle
@@ -274,76 +276,37 @@ func (s *score) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error
 }
 
 // note adds a sentence to the notes of the part that is played.
-func (s *score) note(format string, args ...any) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+func (b *Box) note(format string, args ...any) {
+	b.noting.Lock()
+	defer b.noting.Unlock()
+	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
 // playNamed plays the policy in the named worlds, told nothing and told the mean.
-func (s *score) playNamed() ([]namedRun, error) {
+func (b *Box) playNamed() ([]namedRun, error) {
 	seed := []uint64{worlds.NamedSeed}
-	var untold []request
+	var untold []arena.Request
 	var told []contest.Event
-	for _, n := range s.named {
-		untold = append(untold, request{event: n.Event, contender: ours()})
+	for _, n := range b.Named {
+		untold = append(untold, arena.Request{Event: n.Event, Contender: arena.Ours()})
 		e := contest.Told(n.Event)
 		e.Name += ", told the mean"
 		told = append(told, e)
 	}
-	_, first, err := s.figures(untold, seed, true)
+	_, first, err := b.Figures(untold, seed, true)
 	if err != nil {
 		return nil, err
 	}
-	_, second, err := s.alike(told, seed, first)
+	_, second, err := b.Alike(told, seed, first)
 	if err != nil {
 		return nil, err
 	}
 	var all []namedRun
-	for i, n := range s.named {
+	for i, n := range b.Named {
 		all = append(all, namedRun{n, first[i][0], second[i][0]})
 	}
 	return all, nil
 }
 
-// alike plays the policy on events whose traces are those of runs that were made before with the same seeds, and takes
-// the lower bounds from there.
-func (s *score) alike(events []contest.Event, seeds []uint64, before [][]outcome) ([]figure, [][]outcome, error) {
-	var pairs []request
-	for _, e := range events {
-		pairs = append(pairs, request{event: e, contender: ours()})
-	}
-	_, runs, err := s.figures(pairs, seeds, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	var all []figure
-	for i := range runs {
-		for k := range runs[i] {
-			o, b := &runs[i][k], before[i][k]
-			o.Clairvoyant, o.Method, o.boundCausal = b.Clairvoyant, b.Method, b.boundCausal
-			if o.Clairvoyant > 0 {
-				o.Ratio = o.WorkerSeconds / o.Clairvoyant
-			}
-		}
-		all = append(all, sum(runs[i]))
-	}
-	return all, runs, nil
-}
-
-// toldNothing plays the policy with nothing stated beforehand on the events of runs that were made before.
-func (s *score) toldNothing(all []circumstances, seeds []uint64, before [][]outcome) ([]figure, error) {
-	var events []contest.Event
-	for _, c := range all {
-		events = append(events, untold(c.event))
-	}
-	figures, _, err := s.alike(events, seeds, before)
-	return figures, err
-}
-
-// untold returns an event in which nothing is stated beforehand.
-func untold(e contest.Event) contest.Event {
-	e.TellMean, e.TellBoot, e.Prior, e.BootPrior = false, false, 0, 0
-	e.Name += ", told nothing"
-	return e
-}
+// KeepAll writes what took long to find, for the next time.
+func (b *Box) KeepAll() error { return errors.Join(b.Keep(), b.DrawnRuns.Write(), b.Oracles.Write()) }

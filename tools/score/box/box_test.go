@@ -1,7 +1,8 @@
-package main
+package box
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,10 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/worlds"
+
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
+	"github.com/muster-scale/muster/tools/score/scoretest"
 )
 
 // world is a calm world of a number in which the policy has the first loss and other policies, called b0, b1 and so on,
@@ -54,6 +59,38 @@ func changed(d drawn, change func(*drawn)) drawn {
 // times returns a world so many times.
 func times(n int, d drawn) []drawn { return slices.Repeat([]drawn{d}, n) }
 
+// inShort is what goals came to.
+func inShort(goals []report.Goal) string {
+	var all []string
+	for _, g := range goals {
+		all = append(all, g.String())
+	}
+	return strings.Join(all, " | ")
+}
+
+// tinyBox plays worlds of a few minutes, and keeps nothing.
+func tinyBox(t *testing.T) *Box {
+	t.Helper()
+	limits, err := arena.OpenLimits("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits.Compute = scoretest.Weak
+	runs, err := arena.OpenStore[sim.Result]("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Box{Arena: arena.New(t.Context(), 2, limits, runs, io.Discard), Ctx: t.Context(),
+		Peers: scoretest.Peers(t), Tuning: []uint64{4, 5}, Draw: scoretest.World}
+	if b.DrawnRuns, err = arena.OpenStore[worlds.Outcome](""); err != nil {
+		t.Fatal(err)
+	}
+	if b.Oracles, err = arena.OpenStore[limit.Schedule](""); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func TestRegretGoals(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -74,7 +111,7 @@ func TestRegretGoals(t *testing.T) {
 		{"the policy did not answer", append(times(9, world(1, 100, 100)), world(2, 0, 100)),
 			"90 % of 10 NOT world 2 was not answered | 1 NOT world 2 was not answered"},
 	} {
-		if got := verdicts(judgeRegret(x.all)); got != x.want {
+		if got := inShort(judgeRegret(x.all)); got != x.want {
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, got, x.want)
 		}
 	}
@@ -99,7 +136,7 @@ func TestSettledGoal(t *testing.T) {
 		{"one of a hundred may be", append(times(99, late(1, 0.99)), late(0.5, 0.99)), "99 % of 100"},
 		{"one that was not answered is late", []drawn{world(3, 0)}, "0 % of 1 NOT world 3 was not answered"},
 	} {
-		if got := verdict(judgeSettled(x.all)); got != x.want {
+		if got := fmt.Sprint(judgeSettled(x.all)); got != x.want {
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, got, x.want)
 		}
 	}
@@ -122,7 +159,7 @@ func TestCheapGoals(t *testing.T) {
 		{"one was not answered", []drawn{world(1, 100), world(2, 0)},
 			"1.000 x | 50 % of 2 NOT world 2 was not answered"},
 	} {
-		if got := verdicts(judgeCheap(x.all)); got != x.want {
+		if got := inShort(judgeCheap(x.all)); got != x.want {
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, got, x.want)
 		}
 	}
@@ -146,14 +183,14 @@ func TestBootsGoal(t *testing.T) {
 		{"a second more", append(times(9, boots(0, 2, 3, true)), boots(541, 2, 3, true)), "90 % of 10 NOT world 4: " +
 			"541 s of boots in 9 launches, allowed are 540"},
 	} {
-		if got := verdict(judgeBoots(x.all)); got != x.want {
+		if got := fmt.Sprint(judgeBoots(x.all)); got != x.want {
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, got, x.want)
 		}
 	}
 }
 
 func TestMeanGoals(t *testing.T) {
-	got := verdicts(judgeMeans([]beside{{"x", []float64{0.5, 1.9}}, {"y", []float64{0.5, 2}}, {"z", nil}}))
+	got := inShort(judgeMeans([]beside{{"x", []float64{0.5, 1.9}}, {"y", []float64{0.5, 2}}, {"z", nil}}))
 	want := "0.975 x | 1.000 x NOT it is cheaper in the mean | NaN x NOT there is no such world"
 	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
@@ -164,10 +201,10 @@ func TestNamedGoal(t *testing.T) {
 	run := func(name string, inTime float64) namedRun {
 		return namedRun{
 			world:  worlds.Named{Name: name, Least: 0.9, MostPeak: 5},
-			untold: outcome{Result: sim.Result{InTimeRatio: inTime, PeakWorkers: 6 - int(inTime)}},
+			untold: arena.Outcome{Result: sim.Result{InTimeRatio: inTime, PeakWorkers: 6 - int(inTime)}},
 		}
 	}
-	got, want := verdict(
+	got, want := fmt.Sprint(
 		judgeNamed([]namedRun{run("well", 1), run("late", 0.8)}),
 	), "1 of 2 NOT late: 80 % in time, wanted is 90 %; a peak of 6 workers, allowed are 5"
 	if got != want {
@@ -186,15 +223,15 @@ func TestAnswerGoals(t *testing.T) {
 		{"not all", []drawn{world(1, 1), world(3, 0)}, "1 of 2 NOT world 3: text"},
 		{"a broken promise", []drawn{broken}, "1 of 1 | broken in 1 world NOT world 2: a message is lost"},
 	} {
-		if got := verdicts(judgeAnswers(x.all)); got != x.want {
+		if got := inShort(judgeAnswers(x.all)); got != x.want {
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, got, x.want)
 		}
 	}
 }
 
-func rows(t table) string {
+func rows(t report.Table) string {
 	var all []string
-	for _, r := range t.rows {
+	for _, r := range t.Rows {
 		all = append(all, strings.Join(r, "; "))
 	}
 	return strings.Join(all, "\n")
@@ -225,8 +262,8 @@ b1; 20; 0 %; 1.829 x`},
 			"%; 100; 0; text; "},
 		{"named", rows(namedTable([]namedRun{{worlds.Named{Name: "n", Found: "much", Least: 0.9, MostRatio: 2,
 			MostLaunches: 3, MostPeak: 4},
-			outcome{Result: sim.Result{InTimeRatio: 0.5, Ratio: 1.5, LaunchesPerHour: 2, PeakWorkers: 3}},
-			outcome{Result: sim.Result{InTimeRatio: 1}}}})),
+			arena.Outcome{Result: sim.Result{InTimeRatio: 0.5, Ratio: 1.5, LaunchesPerHour: 2, PeakWorkers: 3}},
+			arena.Outcome{Result: sim.Result{InTimeRatio: 1}}}})),
 			"n; 50 %; 1.500 x; 2; 3; 100 %; 0.000 x; 0; 0; >= 90 %, <= 2.00 x, <= 3 launches an hour, peak <= 4; much"},
 		{"notes", boxNotes(all)[2], "Not answered within 1m0s, and left out of the comparison there: b1 in world 99."},
 	} {
@@ -234,7 +271,7 @@ b1; 20; 0 %; 1.829 x`},
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, x.found, x.want)
 		}
 	}
-	if n := len(worstTable(all).rows); n != worstShown {
+	if n := len(worstTable(all).Rows); n != worstShown {
 		t.Errorf("found %d of the worst worlds, want %d", n, worstShown)
 	}
 }
@@ -248,9 +285,9 @@ func TestNumbersOfWorldsFollowTheCommit(t *testing.T) {
 	if len(slices.Compact(a)) != 300 {
 		t.Error("the numbers must differ")
 	}
-	d, err := newDrawing(options{numbers: "5-7", worlds: 300}, "a")
-	if err != nil || !slices.Equal(d.numbers, []uint64{5, 6, 7}) || len(d.tuning) != 20 || len(d.named) == 0 {
-		t.Errorf("found %v, %v, want the worlds 5 to 7 and 20 to tune on", d.numbers, err)
+	d, err := New("5-7", 300, "a")
+	if err != nil || !slices.Equal(d.Numbers, []uint64{5, 6, 7}) || len(d.Tuning) != 20 || len(d.Named) == 0 {
+		t.Errorf("found %v, %v, want the worlds 5 to 7 and 20 to tune on", d.Numbers, err)
 	}
 }
 
@@ -258,7 +295,7 @@ func TestNumbersOfWorldsFollowTheCommit(t *testing.T) {
 func TestOutcomesInDrawnWorldsAreKeptForTheSameWorldAndCodeAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "worlds.json")
 	other := func(n uint64) worlds.World {
-		w := tinyWorld(n)
+		w := scoretest.World(n)
 		w.Event.World.Poison = 0.1
 		return w
 	}
@@ -268,31 +305,31 @@ func TestOutcomesInDrawnWorldsAreKeptForTheSameWorldAndCodeAlone(t *testing.T) {
 		draw        func(uint64) worlds.World
 		made, taken int
 	}{
-		{"nothing is kept yet", "a", 1, tinyWorld, 2, 0}, {"the same again", "a", 1, tinyWorld, 0, 2},
-		{"other code", "b", 1, tinyWorld, 2, 0},
-		{"another number", "a", 2, tinyWorld, 2, 0}, {"a world that is drawn otherwise", "a", 1, other, 2, 0},
-		{"no code known", "", 1, tinyWorld, 0, 0},
+		{"nothing is kept yet", "a", 1, scoretest.World, 2, 0}, {"the same again", "a", 1, scoretest.World, 0, 2},
+		{"other code", "b", 1, scoretest.World, 2, 0},
+		{"another number", "a", 2, scoretest.World, 2, 0}, {"a world that is drawn otherwise", "a", 1, other, 2, 0},
+		{"no code known", "", 1, scoretest.World, 0, 0},
 	} {
-		s := tinyScore(t)
+		s := tinyBox(t)
 		var err error
-		if s.drawnRuns, err = openStore[worlds.Outcome](path); err != nil {
+		if s.DrawnRuns, err = arena.OpenStore[worlds.Outcome](path); err != nil {
 			t.Fatal(err)
 		}
-		s.boxPrint, s.draw = x.print, x.draw
-		all, err := s.playDrawn([]uint64{x.number}, ours(), s.peers)
+		s.Print, s.Draw = x.print, x.draw
+		all, err := s.playDrawn([]uint64{x.number}, arena.Ours(), s.Peers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.drawnRuns.write(); err != nil {
+		if err := s.DrawnRuns.Write(); err != nil {
 			t.Fatal(err)
 		}
-		if s.drawnRuns.computed != x.made || s.drawnRuns.taken != x.taken || all[0].ours == nil ||
+		if s.DrawnRuns.Computed != x.made || s.DrawnRuns.Taken != x.taken || all[0].ours == nil ||
 			len(all[0].others) != 2 {
 			t.Errorf(
 				"%s: found %d made, %d taken and %+v, want %d and %d",
 				x.name,
-				s.drawnRuns.computed,
-				s.drawnRuns.taken,
+				s.DrawnRuns.Computed,
+				s.DrawnRuns.Taken,
 				all[0],
 				x.made,
 				x.taken,
@@ -303,7 +340,7 @@ func TestOutcomesInDrawnWorldsAreKeptForTheSameWorldAndCodeAlone(t *testing.T) {
 
 // The setting that is best for the whole box is the one that trying all finds, and its worlds are not judged.
 func TestTheReferenceIsTunedOnWorldsOfItsOwn(t *testing.T) {
-	s := tinyScore(t)
+	s := tinyBox(t)
 	got, err := s.tunedReference()
 	if err != nil {
 		t.Fatal(err)
@@ -311,8 +348,8 @@ func TestTheReferenceIsTunedOnWorldsOfItsOwn(t *testing.T) {
 	best, least := 0.0, 0.0
 	for i, v := range got.Sweep {
 		var losses []float64
-		for _, n := range s.tuning {
-			w := s.draw(n)
+		for _, n := range s.Tuning {
+			w := s.Draw(n)
 			p, err := worlds.Prepare(w)
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package box
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // The goals in worlds drawn at random.
@@ -110,32 +112,32 @@ func shareOf(kept, of int) string {
 	if of == 0 {
 		return "no world"
 	}
-	return fmt.Sprintf("%s of %d", percent(float64(kept)/float64(of)), of)
+	return fmt.Sprintf("%s of %d", report.Percent(float64(kept)/float64(of)), of)
 }
 
 // judgeShare judges whether at least a share of so many worlds keeps something; missed names the others.
-func judgeShare(what string, share float64, of int, missed []string) goal {
+func judgeShare(what string, share float64, of int, missed []string) report.Goal {
 	kept := of - len(missed)
-	target := ">= " + percent(share)
+	target := ">= " + report.Percent(share)
 	if share == 1 {
 		target = "all"
 	}
 	if of > 0 && float64(kept) >= share*float64(of) {
-		return judged(what, target, shareOf(kept, of), nil)
+		return report.Judged(what, target, shareOf(kept, of), nil)
 	}
 	if of == 0 {
 		missed = []string{"there is no such world"}
 	}
-	return judged(what, target, shareOf(kept, of), few(missed))
+	return report.Judged(what, target, shareOf(kept, of), few(missed))
 }
 
 // judgeRegret judges the loss in each world beside that of the best baseline.
-func judgeRegret(all []drawn) []goal {
+func judgeRegret(all []drawn) []report.Goal {
 	of := 0
 	var regretted, far []string
 	for _, d := range all {
 		x, ok := d.duel()
-		said := fmt.Sprintf("%s: %s has %s of the loss", d.name(), x.Best.Policy, multiple(1/x.Ratio()))
+		said := fmt.Sprintf("%s: %s has %s of the loss", d.name(), x.Best.Policy, report.Multiple(1/x.Ratio()))
 		switch {
 		case !ok && d.ours == nil:
 			of++
@@ -155,14 +157,14 @@ func judgeRegret(all []drawn) []goal {
 	if len(far) > 0 {
 		found = fmt.Sprint(len(far))
 	}
-	return []goal{
+	return []report.Goal{
 		judgeShare("no regret: worlds in which no baseline's loss is a tenth smaller", regretFree, of, regretted),
-		judged("worlds in which a baseline's loss is less than two thirds", "none", found, few(far)),
+		report.Judged("worlds in which a baseline's loss is less than two thirds", "none", found, few(far)),
 	}
 }
 
 // judgeSettled judges the share in time in calm worlds.
-func judgeSettled(all []drawn) goal {
+func judgeSettled(all []drawn) report.Goal {
 	of := 0
 	var missed []string
 	for _, d := range all {
@@ -172,8 +174,8 @@ func judgeSettled(all []drawn) goal {
 		of++
 		if d.ours == nil {
 			missed = append(missed, unansweredHere(d))
-		} else if !(d.ours.Settled >= math.Min(objectiveShare, d.quantile)) {
-			missed = append(missed, fmt.Sprintf("%s has %s", d.name(), percent(d.ours.Settled)))
+		} else if !(d.ours.Settled >= math.Min(report.ObjectiveShare, d.quantile)) {
+			missed = append(missed, fmt.Sprintf("%s has %s", d.name(), report.Percent(d.ours.Settled)))
 		}
 	}
 	return judgeShare(
@@ -186,12 +188,12 @@ func judgeSettled(all []drawn) goal {
 }
 
 // judgeCheap judges the cost over the lower bound in calm worlds that keep workers busy.
-func judgeCheap(all []drawn) []goal {
+func judgeCheap(all []drawn) []report.Goal {
 	of := 0
 	var ratios []float64
 	var missed []string
 	for _, d := range all {
-		if !d.calm() || d.load < busyWorkers {
+		if !d.calm() || d.load < report.BusyWorkers {
 			continue
 		}
 		ratio, ok := d.overBound()
@@ -203,7 +205,7 @@ func judgeCheap(all []drawn) []goal {
 			of++
 			ratios = append(ratios, ratio)
 			if !(ratio <= mostCheapWorld) {
-				missed = append(missed, fmt.Sprintf("%s costs %s", d.name(), multiple(ratio)))
+				missed = append(missed, fmt.Sprintf("%s costs %s", d.name(), report.Multiple(ratio)))
 			}
 		}
 	}
@@ -215,18 +217,17 @@ func judgeCheap(all []drawn) []goal {
 	case !(mean <= mostCheap):
 		dear = []string{"see the table"}
 	}
-	return []goal{
-		judged(
+	return []report.Goal{
+		report.Judged(
 			fmt.Sprintf(
 				"cheap: cost over the lower bound in those of them with a load of %d workers or more, geometric mean",
-				busyWorkers,
+				report.BusyWorkers,
 			),
-			"<= "+multiple(mostCheap),
-			multiple3(mean),
-			dear,
+			"<= "+report.Multiple(mostCheap),
+			report.Multiple3(mean), dear,
 		),
 		judgeShare(
-			fmt.Sprintf("the same: worlds that cost at most %s", multiple(mostCheapWorld)),
+			fmt.Sprintf("the same: worlds that cost at most %s", report.Multiple(mostCheapWorld)),
 			cheapShare,
 			of,
 			missed,
@@ -240,7 +241,7 @@ func (d drawn) bootsAllowed() float64 {
 }
 
 // judgeBoots judges the seconds of boots in each world beside those of the oracle.
-func judgeBoots(all []drawn) goal {
+func judgeBoots(all []drawn) report.Goal {
 	of := 0
 	var missed []string
 	for _, d := range all {
@@ -252,7 +253,7 @@ func judgeBoots(all []drawn) goal {
 			missed = append(missed, unansweredHere(d))
 		} else if allowed := d.bootsAllowed(); !(d.ours.BootSeconds <= allowed) {
 			missed = append(missed, fmt.Sprintf("%s: %s s of boots in %d launches, allowed are %s", d.name(),
-				number(d.ours.BootSeconds), d.ours.Launches, number(allowed)))
+				report.Number(d.ours.BootSeconds), d.ours.Launches, report.Number(allowed)))
 		}
 	}
 	return judgeShare(
@@ -274,8 +275,8 @@ type beside struct {
 }
 
 // judgeMeans judges the policy's loss beside that of baselines in the mean.
-func judgeMeans(all []beside) []goal {
-	var goals []goal
+func judgeMeans(all []beside) []report.Goal {
+	var goals []report.Goal
 	for _, x := range all {
 		mean := worlds.GeometricMean(x.ratios)
 		var missed []string
@@ -287,15 +288,14 @@ func judgeMeans(all []beside) []goal {
 		}
 		goals = append(
 			goals,
-			judged(
+			report.Judged(
 				fmt.Sprintf(
 					"cheaper in the mean: loss over that of %s, geometric mean of %d worlds",
 					x.what,
 					len(x.ratios),
 				),
-				"< "+multiple(1),
-				multiple3(mean),
-				missed,
+				"< "+report.Multiple(1),
+				report.Multiple3(mean), missed,
 			),
 		)
 	}
@@ -305,18 +305,18 @@ func judgeMeans(all []beside) []goal {
 // namedRun is the policy in a named world, told nothing and told the mean.
 type namedRun struct {
 	world        worlds.Named
-	untold, told outcome
+	untold, told arena.Outcome
 }
 
 // judgeNamed judges whether the policy that is told nothing keeps the limits of each named world.
-func judgeNamed(all []namedRun) goal {
+func judgeNamed(all []namedRun) report.Goal {
 	var missed []string
 	for _, x := range all {
 		if faults := x.world.Missed(x.untold.Result); len(faults) > 0 {
 			missed = append(missed, fmt.Sprintf("%s: %s", x.world.Name, listWords(faults)))
 		}
 	}
-	return judged(
+	return report.Judged(
 		"named worlds: told nothing, within their limits",
 		"all",
 		fmt.Sprintf("%d of %d", len(all)-len(missed), len(all)),
@@ -326,7 +326,7 @@ func judgeNamed(all []namedRun) goal {
 
 // judgeAnswers judges whether each run of the policy was answered in time and kept the promises that the simulator
 // checks.
-func judgeAnswers(all []drawn) []goal {
+func judgeAnswers(all []drawn) []report.Goal {
 	var late, broken []string
 	for _, d := range all {
 		if d.ours == nil {
@@ -335,8 +335,8 @@ func judgeAnswers(all []drawn) []goal {
 			broken = append(broken, fmt.Sprintf("%s: %s", d.name(), d.ours.Faults[0]))
 		}
 	}
-	goals := []goal{
-		judged(
+	goals := []report.Goal{
+		report.Judged(
 			fmt.Sprintf("worlds that are simulated within %s", mostPerRun),
 			"all",
 			fmt.Sprintf("%d of %d", len(all)-len(late), len(all)),
@@ -346,7 +346,7 @@ func judgeAnswers(all []drawn) []goal {
 	if len(broken) > 0 {
 		goals = append(
 			goals,
-			judged(
+			report.Judged(
 				"promises that the simulator checks",
 				"none broken",
 				"broken in "+render.Plural(len(broken), "world"),

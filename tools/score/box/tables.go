@@ -1,4 +1,4 @@
-package main
+package box
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+	"github.com/muster-scale/muster/tools/score/report"
 )
 
 // worstShown is how many of the worst worlds are shown.
@@ -18,8 +20,8 @@ const worstShown = 10
 func listWords(all []string) string { return strings.Join(all, "; ") }
 
 // distributions shows how the figures of the policy are spread over the worlds.
-func distributions(all []drawn) table {
-	t := table{head: []string{"figure", "worlds", "p10", "p50", "p90", "p99", "worst"}}
+func distributions(all []drawn) report.Table {
+	t := report.Table{Head: []string{"figure", "worlds", "p10", "p50", "p90", "p99", "worst"}}
 	var regret, cost, settled, calm []float64
 	for _, d := range all {
 		if x, ok := d.duel(); ok {
@@ -42,11 +44,11 @@ func distributions(all []drawn) table {
 		downward bool // a smaller value is worse
 		words    func(float64) string
 	}{
-		{"loss over the best baseline's", regret, false, multiple3},
-		{"cost over the lower bound, worlds with slack", cost, false, multiple3},
-		{"in time after the start", settled, true, percent},
+		{"loss over the best baseline's", regret, false, report.Multiple3},
+		{"cost over the lower bound, worlds with slack", cost, false, report.Multiple3},
+		{"in time after the start", settled, true, report.Percent},
 		{"in time after the start, worlds with slack, without faults and with room below the maximum", calm, true,
-			percent},
+			report.Percent},
 	} {
 		slices.Sort(x.values)
 		if x.downward {
@@ -56,7 +58,7 @@ func distributions(all []drawn) table {
 		for _, q := range []float64{0.1, 0.5, 0.9, 0.99, 1} {
 			row = append(row, at(x.values, q, x.words))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
@@ -71,9 +73,9 @@ func at(sorted []float64, share float64, words func(float64) string) string {
 }
 
 // baselineTable shows each baseline beside the policy.
-func baselineTable(all []drawn, baselines []contest.Contender) table {
-	t := table{
-		head: []string{"policy", "worlds answered", "least loss of all in", "loss over deadline's, geometric mean"},
+func baselineTable(all []drawn, baselines []contest.Contender) report.Table {
+	t := report.Table{
+		Head: []string{"policy", "worlds answered", "least loss of all in", "loss over deadline's, geometric mean"},
 	}
 	names := []string{policy.Default}
 	for _, c := range baselines {
@@ -98,11 +100,10 @@ func baselineTable(all []drawn, baselines []contest.Contender) table {
 				ratios = append(ratios, o.Loss/d.ours.Loss)
 			}
 		}
-		t.add(
+		t.Add(
 			name,
 			fmt.Sprint(answered),
-			percent(float64(best)/float64(max(1, answered))),
-			multiple3(worlds.GeometricMean(ratios)),
+			report.Percent(float64(best)/float64(max(1, answered))), report.Multiple3(worlds.GeometricMean(ratios)),
 		)
 	}
 	return t
@@ -121,9 +122,9 @@ func (d drawn) leastLoss() float64 {
 }
 
 // worstTable shows the worlds with the largest loss over the best baseline's.
-func worstTable(all []drawn) table {
-	t := table{
-		head: []string{
+func worstTable(all []drawn) report.Table {
+	t := report.Table{
+		Head: []string{
 			"world",
 			"loss over the best baseline's",
 			"deadline: loss",
@@ -148,21 +149,22 @@ func worstTable(all []drawn) table {
 		}
 	}
 	figures := func(o worlds.Outcome) []string {
-		return []string{number(o.Loss), percent(o.InTime), number(o.WorkerSeconds), fmt.Sprint(o.Launches)}
+		return []string{report.Number(o.Loss), report.Percent(o.InTime), report.Number(o.WorkerSeconds),
+			fmt.Sprint(o.Launches)}
 	}
 	for _, x := range worlds.Worst(duels, worstShown) {
 		n := x.Mine.World
-		cells := append([]string{fmt.Sprint(n), multiple3(x.Ratio())}, figures(x.Mine)...)
+		cells := append([]string{fmt.Sprint(n), report.Multiple3(x.Ratio())}, figures(x.Mine)...)
 		cells = append(append(cells, x.Best.Policy), figures(x.Best)...)
-		t.add(append(cells, texts[n], whyWorst[n])...)
+		t.Add(append(cells, texts[n], whyWorst[n])...)
 	}
 	return t
 }
 
 // namedTable shows the named worlds.
-func namedTable(all []namedRun) table {
-	t := table{
-		head: []string{
+func namedTable(all []namedRun) report.Table {
+	t := report.Table{
+		Head: []string{
 			"named world",
 			"told nothing: in time",
 			"cost over the lower bound",
@@ -176,18 +178,16 @@ func namedTable(all []namedRun) table {
 			"found before",
 		},
 	}
-	figures := func(o outcome) []string {
+	figures := func(o arena.Outcome) []string {
 		return []string{
-			percent(o.InTimeRatio),
-			multiple3(o.Ratio),
-			number(o.LaunchesPerHour),
+			report.Percent(o.InTimeRatio), report.Multiple3(o.Ratio), report.Number(o.LaunchesPerHour),
 			fmt.Sprint(o.PeakWorkers),
 		}
 	}
 	for _, x := range all {
 		cells := append([]string{x.world.Name}, figures(x.untold)...)
 		cells = append(cells, figures(x.told)...)
-		t.add(append(cells, limitWords(x.world), x.world.Found)...)
+		t.Add(append(cells, limitWords(x.world), x.world.Found)...)
 	}
 	return t
 }
@@ -199,7 +199,7 @@ func limitWords(n worlds.Named) string {
 		is   bool
 		text string
 	}{
-		{n.Least > 0, ">= " + percent(n.Least)}, {n.MostRatio > 0, "<= " + multiple(n.MostRatio)},
+		{n.Least > 0, ">= " + report.Percent(n.Least)}, {n.MostRatio > 0, "<= " + report.Multiple(n.MostRatio)},
 		{n.MostLaunches > 0, fmt.Sprintf("<= %g launches an hour", n.MostLaunches)},
 		{n.MostPeak > 0, fmt.Sprintf("peak <= %d", n.MostPeak)},
 	} {
@@ -242,8 +242,7 @@ func boxNotes(all []drawn) []string {
 			notes,
 			fmt.Sprintf(
 				"Boots are not judged in %s with slack that have trees or more than %d messages.",
-				render.Plural(without, "world"),
-				mostForOracle,
+				render.Plural(without, "world"), mostForOracle,
 			),
 		)
 	}
@@ -262,8 +261,7 @@ func boxNotes(all []drawn) []string {
 			fmt.Sprintf(
 				"Left out of the comparison, because they leave more than %s of the messages undone that `deadline` "+
 					"finishes: %s.",
-				percent(mostUndone),
-				strings.Join(undone, ", "),
+				report.Percent(mostUndone), strings.Join(undone, ", "),
 			),
 		)
 	}

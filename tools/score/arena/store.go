@@ -1,4 +1,4 @@
-package main
+package arena
 
 import (
 	"encoding/json"
@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// store keeps what took long to find in a file, from one time to the next. It may be used by several goroutines, and
+// Store keeps what took long to find in a file, from one time to the next. It may be used by several goroutines, and
 // its file by several programs.
-type store[V any] struct {
+type Store[V any] struct {
 	path string
 	lock sync.Mutex
 	kept map[string]V
-	// computed and taken count where the values of this run came from.
-	computed, taken int
+	// Computed and taken count where the values of this run came from.
+	Computed, Taken int
 	// unwritten is how many of the computed ones the file does not have.
 	unwritten int
 }
 
-// openStore reads the file at path, if there is one; an empty path keeps nothing.
-func openStore[V any](path string) (*store[V], error) {
-	f := &store[V]{path: path, kept: map[string]V{}}
+// OpenStore reads the file at path, if there is one; an empty path keeps nothing.
+func OpenStore[V any](path string) (*Store[V], error) {
+	f := &Store[V]{path: path, kept: map[string]V{}}
 	if path == "" {
 		return f, nil
 	}
@@ -41,12 +41,12 @@ func openStore[V any](path string) (*store[V], error) {
 	return f, nil
 }
 
-// get returns the value of a key: the one that is kept, or what compute finds.
-func (f *store[V]) get(key string, compute func() (V, error)) (V, error) {
+// Get returns the value of a key: the one that is kept, or what compute finds.
+func (f *Store[V]) Get(key string, compute func() (V, error)) (V, error) {
 	f.lock.Lock()
 	v, ok := f.kept[key]
 	if ok {
-		f.taken++
+		f.Taken++
 	}
 	f.lock.Unlock()
 	if ok {
@@ -58,20 +58,20 @@ func (f *store[V]) get(key string, compute func() (V, error)) (V, error) {
 	}
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	f.computed++
+	f.Computed++
 	f.unwritten++
 	f.kept[key] = v
 	return v, nil
 }
 
-// write keeps what was computed, beside what others wrote meanwhile.
-func (f *store[V]) write() error {
+// Write keeps what was computed, beside what others wrote meanwhile.
+func (f *Store[V]) Write() error {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	if f.path == "" || f.unwritten == 0 {
 		return nil
 	}
-	now, err := openStore[V](f.path)
+	now, err := OpenStore[V](f.path)
 	if err != nil {
 		return err
 	}

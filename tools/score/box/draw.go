@@ -1,0 +1,96 @@
+package box
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+)
+
+const (
+	// Name is the name of the part.
+	Name = "box"
+	// WorldCount is how many worlds are drawn by default, MostDrawn how many may be.
+	WorldCount, MostDrawn = 300, 100_000
+	// firstTuning to lastTuning are the worlds that a baseline is tuned on. They are never judged.
+	firstTuning, lastTuning = 100_001, 100_020
+)
+
+// Box is the part of worlds drawn at random: what it plays, and where it keeps what was found.
+type Box struct {
+	*arena.Arena
+	// Ctx ends the runs.
+	Ctx context.Context
+	// Peers are the other autoscalers, at their defaults.
+	Peers []contest.Contender
+	// Numbers are those of the worlds that are judged, DrawnFrom says where they come from; Tuning are those of the
+	// worlds that a baseline is tuned on. Draw draws one.
+	Numbers, Tuning []uint64
+	DrawnFrom       string
+	Draw            func(uint64) worlds.World
+	// Named are worlds with limits of their own.
+	Named []worlds.Named
+	// DrawnRuns keeps outcomes of baselines, and Print is the fingerprint of the code that plays them; empty while
+	// nothing may be taken from there. Oracles keeps schedules.
+	DrawnRuns *arena.Store[worlds.Outcome]
+	Print     string
+	Oracles   *arena.Store[limit.Schedule]
+
+	noting sync.Mutex
+	notes  []string
+}
+
+// New chooses the worlds: those of a range of numbers or, where it is empty, so many, made from the commit.
+func New(numbers string, count int, commit string) (*Box, error) {
+	d := &Box{Tuning: tuningWorlds(), Draw: worlds.Draw, Named: worlds.All()}
+	if numbers == "" {
+		d.Numbers, d.DrawnFrom = freshNumbers(commit, count), "whose numbers are made from the commit "+commit
+		return d, nil
+	}
+	var from, to uint64
+	if n, _ := fmt.Sscanf(numbers, "%d-%d", &from, &to); n == 1 {
+		to = from
+	}
+	if from == 0 || from > to || to-from >= MostDrawn {
+		return d, fmt.Errorf("-numbers: found %q, write a range of at most %d numbers, as in 1-300", numbers, MostDrawn)
+	}
+	if from <= lastTuning && to >= firstTuning {
+		return d, fmt.Errorf("-numbers: found %q, which has worlds that a baseline is tuned on; give others than %d "+
+			"to %d", numbers, firstTuning, lastTuning)
+	}
+	for n := from; n <= to; n++ {
+		d.Numbers = append(d.Numbers, n)
+	}
+	d.DrawnFrom = fmt.Sprintf("with the numbers %d to %d", from, to)
+	return d, nil
+}
+
+// freshNumbers makes so many different numbers from a commit, none of them that of a world for tuning.
+func freshNumbers(commit string, count int) []uint64 {
+	var all []uint64
+	for i := 0; len(all) < count; i++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s world %d", commit, i))
+		n := uint64(binary.LittleEndian.Uint32(sum[:]))
+		if n >= firstTuning && n <= lastTuning || slices.Contains(all, n) {
+			continue
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// tuningWorlds are the numbers of the worlds that a baseline is tuned on.
+func tuningWorlds() []uint64 {
+	var all []uint64
+	for n := uint64(firstTuning); n <= lastTuning; n++ {
+		all = append(all, n)
+	}
+	return all
+}
