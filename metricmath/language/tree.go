@@ -26,10 +26,12 @@ type Node struct {
 	// Kind is what it is.
 	Kind NodeKind
 	// Text is the id, word, text, function or operator.
-	Text   string
+	Text string
+	// Number is that of a number, Args are the operands, arguments or elements.
 	Number float64
 	Args   []*Node
-	At     int // byte offset of what stands for the node: a binary operator's sign
+	// At is the byte offset of what stands for the node: a binary operator's sign.
+	At int
 	// grouped tells whether parentheses stood around it; it is no part of what the tree means.
 	grouped bool
 	depth   int

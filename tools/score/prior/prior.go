@@ -82,9 +82,11 @@ func (x Start) event(each, hangs time.Duration) contest.Event {
 // Part is what is played: each of the starts with so many strata of the prior, and one seed.
 type Part struct {
 	*arena.Arena
+	// Starts are the bursts, Strata is how many equally likely durations each is played with.
 	Starts []Start
 	Strata int
-	Seed   uint64
+	// Seed is that of every run.
+	Seed uint64
 }
 
 // begun is what a start comes to over the durations of the prior.

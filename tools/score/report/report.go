@@ -15,6 +15,7 @@ const (
 
 // Section is what a part found.
 type Section struct {
+	// About says what was played and how it is judged.
 	About  string
 	Goals  []Goal
 	Tables []Table
@@ -23,6 +24,7 @@ type Section struct {
 
 // Table is a table of the page; the first column is words, the others are figures.
 type Table struct {
+	// Head names the columns.
 	Head []string
 	Rows [][]string
 }
