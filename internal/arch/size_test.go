@@ -61,7 +61,6 @@ var largePackages = map[string]int{
 	"sim":                    3700,
 	"sim/cloud":              7800,
 	"sim/limit":              3000,
-	"sim/trace":              2900,
 }
 
 func TestPackagesAreSmall(t *testing.T) {
