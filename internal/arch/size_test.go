@@ -53,13 +53,12 @@ const maxPackage = 2500
 // largePackages are those that are still larger, each with its bound. They may only shrink: the bound is lowered with
 // them, and a package of at most maxPackage lines leaves the list.
 var largePackages = map[string]int{
-	"config/foreign":         4600,
-	"tools/score":            4300,
-	"metricmath":             3600,
-	"queue":                  3400,
-	"queue/internal/storage": 2900,
-	"sim":                    3700,
-	"sim/cloud":              7800,
+	"config/foreign": 4600,
+	"tools/score":    4300,
+	"metricmath":     3600,
+	"queue":          3400,
+	"sim":            3700,
+	"sim/cloud":      7800,
 }
 
 func TestPackagesAreSmall(t *testing.T) {
