@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // foldingStore is a memory store behind a pending log, taken over now and then.
@@ -63,7 +64,7 @@ func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 			}
 		}
 		w.st.Flush()
-		w.st.Sweep(sweepRows)
+		w.st.Sweep(writer.SweepRows)
 		w.commit()
 		w.reopen() // compares the two
 		if folding.Used != plain.Used {

@@ -86,8 +86,8 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 					if a := must(s.Attributes("q"))(t); a["VisibilityTimeout"] != "7" {
 						t.Errorf("attributes %v", a)
 					}
-					if s.st.LastSeq < 4<<machine.SeqBits {
-						t.Errorf("the openings are counted anew: sequence %d", s.st.LastSeq)
+					if state(s).LastSeq < 4<<machine.SeqBits {
+						t.Errorf("the openings are counted anew: sequence %d", state(s).LastSeq)
 					}
 					if err := s.Close(); err != nil {
 						t.Fatal(err)

@@ -56,7 +56,6 @@ var largePackages = map[string]int{
 	"config/foreign": 4600,
 	"tools/score":    4300,
 	"metricmath":     3600,
-	"queue":          3400,
 	"sim":            3700,
 	"sim/cloud":      7800,
 }
